@@ -1,0 +1,38 @@
+"""Who is who: identifiers of flows that every witness (iperf3, ss, a capture) derives alike.
+
+A flow is a TCP connection, known by its full 4-tuple; a local port alone is not unique (a control connection to
+another port of the same host may share it).
+"""
+
+import hashlib
+import ipaddress
+
+
+def normalise_address(address: str) -> str:
+    """Return an IP address in canonical text, IPv4-mapped IPv6 as IPv4, scope removed; other names unchanged."""
+    bare = address.strip().strip("[]").split("%", 1)[0]
+    try:
+        parsed = ipaddress.ip_address(bare)
+    except ValueError:
+        return bare
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(parsed)
+
+
+def short_hash(text: str) -> str:
+    """Return 10 hexadecimal digits that stand for a text of any content."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:10]
+
+
+def flow_id_of_connection(
+    run_id: str, local_address: str, local_port: int, remote_address: str, remote_port: int
+) -> str:
+    """Return the identifier of the connection with this 4-tuple, seen from the host that ran the tool."""
+    ends = f"{normalise_address(local_address)} {local_port} {normalise_address(remote_address)} {remote_port}"
+    return f"{run_id}/{short_hash(ends)}"
+
+
+def flow_id_of_stream(run_id: str, client_number: int, stream_number: int) -> str:
+    """Return the identifier of a stream whose tool reports no ports."""
+    return f"{run_id}/client{client_number}-stream{stream_number}"

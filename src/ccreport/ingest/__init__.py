@@ -1,0 +1,1 @@
+"""One raw format, one module: each reads the files of one experiment and writes typed tables."""

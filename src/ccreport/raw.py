@@ -1,0 +1,222 @@
+"""Raw files: how their bytes are read, which of them an experiment has, and what could not be used of them.
+
+Raw files may be compressed (gzip, zstd, xz, bzip2, recognised by their first bytes, not by their names). A manifest is
+the list of one experiment's files, as the inventory wrote it.
+"""
+
+import bz2
+import dataclasses
+import json
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Protocol
+
+import polars as pl
+import zstandard
+
+from ccreport.tables import write_table
+
+BLOCK_BYTES: Final = 4 * 2**20
+# Small pieces of compressed input bound what one of them can unpack to (about 130 MB in zstd's worst case).
+COMPRESSED_BLOCK_BYTES: Final = 4096
+# ASSUME: a JSON document or side file of one run is at most this large once decompressed.
+WHOLE_FILE_LIMIT_BYTES: Final = 2**30
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+DECOMPRESSORS: Final[dict[bytes, Callable[[], _Decompressor]]] = {
+    b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
+    b"\x28\xb5\x2f\xfd": lambda: zstandard.ZstdDecompressor().decompressobj(),
+    b"\xfd7zXZ\x00": lzma.LZMADecompressor,
+    b"BZh": bz2.BZ2Decompressor,
+}
+
+
+class RawFileError(Exception):
+    """A raw file, or the rest of it from `offset` on, cannot be used; `reason` is of the closed set in rejects.yaml."""
+
+    def __init__(self, reason: str, message: str, *, offset: int | None = None, line: int | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.offset = offset
+        self.line = line
+
+
+def iterate_blocks(path: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Yield the decompressed bytes of a raw file in non-empty blocks.
+
+    Raise RawFileError (`unreadable`, `truncated_compression`, `corrupt_compression`) after the last good block.
+    """
+    offset = 0
+    try:
+        with path.open("rb") as stream:
+            for block in _iterate_plain(stream, block_bytes):
+                offset += len(block)
+                yield block
+    except EOFError as error:
+        message = "the compressed file ends early; copy it again from its source"
+        raise RawFileError("truncated_compression", message, offset=offset) from error
+    except (zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        message = f"the compressed data are damaged ({error}); copy it again from its source"
+        raise RawFileError("corrupt_compression", message, offset=offset) from error
+    except OSError as error:
+        # bz2 reports damaged data as an OSError without an errno.
+        reason = "corrupt_compression" if error.errno is None else "unreadable"
+        raise RawFileError(reason, f"the file cannot be read ({error.strerror or error})", offset=offset) from error
+
+
+def _iterate_plain(stream: BinaryIO, block_bytes: int) -> Iterator[bytes]:
+    head = stream.read(6)
+    stream.seek(0)
+    new = next((new for magic, new in DECOMPRESSORS.items() if head.startswith(magic)), None)
+    if new is None:
+        while block := stream.read(block_bytes):
+            yield block
+        return
+    decompressor = new()
+    while compressed := stream.read(COMPRESSED_BLOCK_BYTES):
+        while compressed:
+            if decompressor.eof:
+                decompressor = new()
+            if block := decompressor.decompress(compressed):
+                yield block
+            compressed = decompressor.unused_data if decompressor.eof else b""
+    if not decompressor.eof:
+        raise EOFError
+
+
+def read_whole(path: Path, limit_bytes: int = WHOLE_FILE_LIMIT_BYTES) -> bytes:
+    """Return all decompressed bytes of a raw file.
+
+    Raise RawFileError as `iterate_blocks` does, and with `unpacks_too_large` beyond the limit.
+    """
+    blocks = []
+    length = 0
+    for block in iterate_blocks(path):
+        blocks.append(block)
+        length += len(block)
+        if length > limit_bytes:
+            raise RawFileError("unpacks_too_large", f"larger than {limit_bytes} bytes once decompressed", offset=length)
+    return b"".join(blocks)
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """One file of the archive as the inventory saw it; `action` is ingest, ignored or rejected."""
+
+    raw_file_id: str
+    path: str
+    kind: str
+    format: str | None
+    size_bytes: int
+    sha256: str
+    action: str
+    rule: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    run_id: str | None = None
+    client_number: int | None = None
+    side: str | None = None
+    host: str | None = None
+
+
+@dataclass(frozen=True)
+class ManifestRun:
+    """One run of an experiment and what the file-name suffix says about it (delays and limits as written there)."""
+
+    run_id: str
+    suffix: str
+    host: str | None
+    iteration: int | None
+    rtt_nominal_ms: float | None = None
+    limit: int | None = None
+    parameter_name: str | None = None
+    parameter_value: str | None = None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One experiment: a folder of the archive with its runs and files, sorted by path."""
+
+    experiment_id: str
+    session: str | None
+    job: str | None
+    runs: tuple[ManifestRun, ...]
+    files: tuple[RawFile, ...]
+
+    def files_for(self, rule: str) -> list[RawFile]:
+        """Return the files that this ingest rule reads."""
+        return [file for file in self.files if file.action == "ingest" and file.rule == rule]
+
+    def write(self, path: Path) -> None:
+        """Write the manifest as JSON, but only where that changes the file, so that unchanged experiments stay so."""
+        text = json.dumps(dataclasses.asdict(self), indent=1, sort_keys=True) + "\n"
+        if not path.exists() or path.read_text(encoding="ascii") != text:
+            path.write_text(text, encoding="ascii")
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Return the manifest that `Manifest.write` wrote."""
+    facts: dict[str, Any] = json.loads(path.read_text(encoding="ascii"))
+    runs = tuple(ManifestRun(**run) for run in facts.pop("runs"))
+    files = tuple(RawFile(**file) for file in facts.pop("files"))
+    return Manifest(runs=runs, files=files, **facts)
+
+
+def display_name(name: str) -> str:
+    """Return a file name as valid Unicode: bytes that are no UTF-8 and control characters stand as escapes."""
+    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+@dataclass
+class Rejects:
+    """Collects what could not be used of the files that one ingest rule reads."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(
+        self,
+        file: RawFile,
+        reason: str,
+        message: str,
+        *,
+        is_whole_file: bool = True,
+        line: int | None = None,
+        offset: int | None = None,
+    ) -> None:
+        """Note that a file, or a part of it at this line or byte offset, could not be used, and why."""
+        self.rows.append(
+            {
+                "raw_file_id": file.raw_file_id,
+                "path": display_name(file.path),
+                "run_id": file.run_id,
+                "part_number": sum(row["raw_file_id"] == file.raw_file_id for row in self.rows),
+                "kind": file.kind,
+                "reason": reason,
+                "is_whole_file": is_whole_file,
+                "message": message,
+                "line_number": line,
+                "byte_offset_bytes": offset,
+            }
+        )
+
+    def add_error(self, file: RawFile, error: RawFileError, *, is_whole_file: bool = True) -> None:
+        """Note the error that reading a file raised."""
+        self.add(file, error.reason, error.message, is_whole_file=is_whole_file, line=error.line, offset=error.offset)
+
+    def write(self, path: Path) -> None:
+        """Write the rows as a `rejects` table."""
+        write_table(pl.DataFrame(self.rows, infer_schema_length=None), "rejects", path)

@@ -1,0 +1,1 @@
+"""Fragments that the pages include, and the two renderers of the pages."""

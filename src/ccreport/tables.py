@@ -1,0 +1,225 @@
+"""Typed tables: what `schemas/` declares, as polars frames and Parquet files.
+
+`schemas/tables/<table>.yaml` lists a table's columns; a bare string there names a column of `schemas/columns.yaml`.
+Every table passes through `write_table` or `TableWriter`, which check it against its schema and write units and
+descriptions into the Parquet field metadata.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+SCHEMAS: Final = Path(__file__).resolve().parents[2] / "schemas"
+
+POLARS_TYPES: Final[Mapping[str, pl.DataType]] = {
+    "string": pl.String(),
+    "int": pl.Int64(),
+    "float": pl.Float64(),
+    "bool": pl.Boolean(),
+    "timestamp": pl.Datetime("us", "UTC"),
+    "map": pl.List(pl.Struct({"key": pl.String(), "value": pl.String()})),
+}
+ARROW_TYPES: Final[Mapping[str, pa.DataType]] = {
+    "string": pa.string(),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "bool": pa.bool_(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "map": pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])),
+}
+
+
+class TableError(ValueError):
+    """A table breaks its schema: a fault of this program, never of an archive."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column as declared: type, unit, bounds, meaning and where it comes from."""
+
+    name: str
+    type: str
+    description: str
+    source: str
+    unit: str | None = None
+    nullable: bool = False
+    min: float | None = None
+    max: float | None = None
+    enum: tuple[str, ...] | None = None
+    reference: str | None = None
+    since: str | None = None
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Return what the Parquet field says about itself."""
+        facts = {"description": self.description, "unit": self.unit, "source": self.source, "reference": self.reference}
+        return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """One table as declared."""
+
+    name: str
+    description: str
+    grain: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def polars(self) -> dict[str, pl.DataType]:
+        """Return the polars type of every column, in order."""
+        return {column.name: POLARS_TYPES[column.type] for column in self.columns}
+
+    @property
+    def arrow(self) -> pa.Schema:
+        """Return the Arrow schema with units and descriptions as field metadata."""
+        fields = [pa.field(c.name, ARROW_TYPES[c.type], c.nullable, c.metadata) for c in self.columns]
+        return pa.schema(fields, {"table": self.name, "description": self.description, "grain": self.grain})
+
+
+def _column(name: str, declared: Mapping[str, Any]) -> Column:
+    facts = dict(declared)
+    facts["enum"] = tuple(facts["enum"]) if "enum" in facts else None
+    facts["unit"] = str(facts["unit"]) if "unit" in facts else None
+    return Column(name=name, **facts)
+
+
+@cache
+def _shared_columns() -> dict[str, dict[str, Any]]:
+    shared: dict[str, dict[str, Any]] = _load_yaml(SCHEMAS / "columns.yaml")
+    return shared
+
+
+def _load_yaml(path: Path) -> Any:
+    with path.open(encoding="utf-8") as stream:
+        return yaml.load(stream, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (both are safe)
+
+
+def list_tables() -> list[str]:
+    """Return the names of all declared tables, sorted."""
+    return sorted(path.stem for path in (SCHEMAS / "tables").glob("*.yaml"))
+
+
+@cache
+def load_schema(table: str) -> TableSchema:
+    """Return the declared schema of a table; raise TableError if it names an unknown shared column."""
+    declared = _load_yaml(SCHEMAS / "tables" / f"{table}.yaml")
+    columns = []
+    for entry in declared["columns"]:
+        if isinstance(entry, str):
+            if entry not in _shared_columns():
+                raise TableError(f"{table}: no shared column {entry!r} in schemas/columns.yaml")
+            columns.append(_column(entry, _shared_columns()[entry]))
+        else:
+            columns.append(_column(entry["name"], {k: v for k, v in entry.items() if k != "name"}))
+    return TableSchema(table, declared["description"], declared["grain"], tuple(declared["key"]), tuple(columns))
+
+
+def conform(frame: pl.DataFrame, table: str) -> pl.DataFrame:
+    """Return the frame with the declared columns in order and type, nullable ones it lacks filled with null.
+
+    Raise TableError for a column that is not declared, a value outside its type, bounds or enum, and a forbidden null.
+    """
+    schema = load_schema(table)
+    unknown = set(frame.columns) - set(schema.polars)
+    if unknown:
+        raise TableError(f"{table}: columns without a schema: {sorted(unknown)}")
+    if not frame.width:
+        return pl.DataFrame(schema=schema.polars)
+    present = [
+        pl.col(column.name) if column.name in frame.columns else pl.lit(None).alias(column.name)
+        for column in schema.columns
+    ]
+    try:
+        conformed = frame.select(present).cast(schema.polars)  # type: ignore[arg-type]
+    except pl.exceptions.PolarsError as error:
+        raise TableError(f"{table}: {error}") from error
+    _check_values(conformed, schema)
+    return conformed
+
+
+def _check_values(frame: pl.DataFrame, schema: TableSchema) -> None:
+    checks: dict[str, pl.Expr] = {}
+    for column in schema.columns:
+        values = pl.col(column.name)
+        if not column.nullable and column.type != "map":
+            checks[f"{column.name} is null"] = values.is_null().sum()
+        if column.type == "float":
+            checks[f"{column.name} is not finite"] = (~values.is_finite()).sum()
+        if column.min is not None:
+            checks[f"{column.name} < {column.min}"] = (values < column.min).sum()
+        if column.max is not None:
+            checks[f"{column.name} > {column.max}"] = (values > column.max).sum()
+        if column.enum is not None:
+            checks[f"{column.name} not in {list(column.enum)}"] = (~values.is_in(column.enum)).sum()
+    counts = frame.select(**checks).row(0, named=True) if checks else {}
+    broken = [f"{rule} in {count} rows" for rule, count in counts.items() if count]
+    if broken:
+        raise TableError(f"{schema.name}: {'; '.join(broken)}")
+
+
+def _check_key(frame: pl.DataFrame, schema: TableSchema) -> None:
+    duplicates = frame.height - frame.select(schema.key).n_unique()
+    if duplicates:
+        raise TableError(f"{schema.name}: {duplicates} rows repeat the key {', '.join(schema.key)}")
+
+
+class TableWriter:
+    """Write one table in pieces, each conformed to the schema; for what does not fit in memory at once.
+
+    The file appears under its name only when all of it is written. The key is not checked and rows are not sorted
+    across pieces.
+    """
+
+    def __init__(self, table: str, path: Path) -> None:
+        self._schema = load_schema(table)
+        self._path = path
+        self._partial = path.with_name(path.name + ".part")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._writer = pq.ParquetWriter(self._partial, self._schema.arrow, compression="zstd", version="2.6")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Append a piece of the table as one row group."""
+        if frame.height:
+            arrow = conform(frame, self._schema.name).to_arrow()
+            self._writer.write_table(arrow.cast(self._schema.arrow))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer.close()
+        if error is None:
+            self._partial.replace(self._path)
+        else:
+            self._partial.unlink()
+
+
+def write_table(frame: pl.DataFrame, table: str, path: Path) -> None:
+    """Write a whole table, checked against its schema and sorted by its key; raise TableError if it breaks it."""
+    schema = load_schema(table)
+    conformed = conform(frame, table).sort(schema.key, maintain_order=True)
+    _check_key(conformed, schema)
+    with TableWriter(table, path) as writer:
+        writer.write(conformed)
+
+
+def read_table(table: str, paths: Iterable[Path]) -> pl.DataFrame:
+    """Return the rows of all these files of a table, in the order of the files; raise TableError on other columns."""
+    schema = load_schema(table)
+    frames = [pl.read_parquet(path, glob=False) for path in paths]
+    for frame in frames:
+        if frame.columns != list(schema.polars):
+            raise TableError(f"{table}: a file has other columns than its schema")
+    return pl.concat(frames) if frames else pl.DataFrame(schema=schema.polars)

@@ -1,0 +1,67 @@
+"""Quantities written by people and programs, as plain numbers in base units.
+
+The only module that knows a thousand from a million. Rates are decimal (tc, ss and iperf3 print powers of 1000);
+sizes of iperf3 (`-n 1M`) are binary, as that program reads them.
+"""
+
+import re
+from typing import Final
+
+DECIMAL_STEPS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+BINARY_STEPS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+# 9.8Gbps · 50Mbit · 2.4gbit · 10000Mb/s · 511958000000bps · 620 Mbit/s
+RATE = re.compile(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*([kmgt]?)(?:b(?:it|ps|its)?(?:/s|/sec|ps)?)?\s*", re.IGNORECASE)
+# 512K · 6M · 131072
+SIZE = re.compile(r"\s*([0-9.]+)\s*([kmgt]?)b?\s*", re.IGNORECASE)
+# 5ms · 2.5ms · 100us · 1s · 10 (a bare number is milliseconds, as in the harness's INI files)
+TIME = re.compile(r"\s*([0-9.]+)\s*(us|usec|ms|msec|s|sec)?\s*", re.IGNORECASE)
+# PT5M · PT60S · PT1H30M (ISO 8601, as pscheduler writes durations)
+ISO_DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
+
+MS_PER_UNIT: Final = {"us": 1e-3, "usec": 1e-3, "ms": 1.0, "msec": 1.0, "s": 1e3, "sec": 1e3}
+
+
+class UnitError(ValueError):
+    """A text is not a quantity of the expected kind."""
+
+
+def _match(pattern: re.Pattern[str], text: str, what: str) -> re.Match[str]:
+    match = pattern.fullmatch(text)
+    if match is None:
+        raise UnitError(f"not {what}: {text!r}")
+    return match
+
+
+def _number(digits: str, text: str) -> float:
+    try:
+        return float(digits)
+    except ValueError as error:
+        raise UnitError(f"not a number: {text!r}") from error
+
+
+def parse_rate_bps(text: str) -> float:
+    """Return a rate such as `9.8Gbps` or `50Mbit` in bit/s; raise UnitError for anything else."""
+    match = _match(RATE, text, "a rate such as 50Mbit or 9.8Gbps")
+    return _number(match[1], text) * DECIMAL_STEPS[match[2].lower()]
+
+
+def parse_size_bytes(text: str) -> int:
+    """Return a size such as `512K` or `6M` in bytes, binary multiples as iperf3 reads them; raise UnitError."""
+    match = _match(SIZE, text, "a size such as 512K")
+    return round(_number(match[1], text) * BINARY_STEPS[match[2].lower()])
+
+
+def parse_time_ms(text: str) -> float:
+    """Return a time such as `2.5ms` or `100us` in ms, a bare number being ms; raise UnitError for anything else."""
+    match = _match(TIME, text, "a time such as 2.5ms")
+    return _number(match[1], text) * MS_PER_UNIT[(match[2] or "ms").lower()]
+
+
+def parse_iso_duration_s(text: str) -> float:
+    """Return an ISO 8601 duration such as `PT5M` in seconds; raise UnitError for anything else."""
+    match = _match(ISO_DURATION, text, "an ISO 8601 duration such as PT5M")
+    if not any(match.groups()):
+        raise UnitError(f"not an ISO 8601 duration such as PT5M: {text!r}")
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
