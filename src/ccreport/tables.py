@@ -1,6 +1,7 @@
 """Typed tables: what `schemas/` declares, as polars frames and Parquet files.
 
-`schemas/tables/<table>.yaml` lists a table's columns; a bare string there names a column of `schemas/columns.yaml`.
+`schemas/tables/<table>.yaml` lists a table's columns. One that several tables have is declared in
+`schemas/columns.yaml` and stands there by its name alone, or with a `nullable` or `enum` of its own.
 Every table passes through `write_table` or `TableWriter`, which check it against its schema and write units and
 descriptions into the Parquet field metadata.
 """
@@ -86,8 +87,15 @@ class TableSchema:
         return pa.schema(fields, {"table": self.name, "description": self.description, "grain": self.grain})
 
 
-def _column(name: str, declared: Mapping[str, Any]) -> Column:
-    facts = dict(declared)
+def _column(entry: str | Mapping[str, Any], table: str) -> Column:
+    name = entry if isinstance(entry, str) else entry["name"]
+    own = {} if isinstance(entry, str) else {key: fact for key, fact in entry.items() if key != "name"}
+    shared = _shared_columns().get(name, {})
+    if not shared and not own:
+        raise TableError(f"{table}: no shared column {name!r} in schemas/columns.yaml")
+    if shared and set(own) - {"nullable", "enum"}:
+        raise TableError(f"{table}: {name!r} is shared; a table may narrow only its nullable and enum")
+    facts = {**shared, **own}
     facts["enum"] = tuple(facts["enum"]) if "enum" in facts else None
     facts["unit"] = str(facts["unit"]) if "unit" in facts else None
     return Column(name=name, **facts)
@@ -113,15 +121,8 @@ def list_tables() -> list[str]:
 def load_schema(table: str) -> TableSchema:
     """Return the declared schema of a table; raise TableError if it names an unknown shared column."""
     declared = _load_yaml(SCHEMAS / "tables" / f"{table}.yaml")
-    columns = []
-    for entry in declared["columns"]:
-        if isinstance(entry, str):
-            if entry not in _shared_columns():
-                raise TableError(f"{table}: no shared column {entry!r} in schemas/columns.yaml")
-            columns.append(_column(entry, _shared_columns()[entry]))
-        else:
-            columns.append(_column(entry["name"], {k: v for k, v in entry.items() if k != "name"}))
-    return TableSchema(table, declared["description"], declared["grain"], tuple(declared["key"]), tuple(columns))
+    columns = tuple(_column(entry, table) for entry in declared["columns"])
+    return TableSchema(table, declared["description"], declared["grain"], tuple(declared["key"]), columns)
 
 
 def conform(frame: pl.DataFrame, table: str) -> pl.DataFrame:
