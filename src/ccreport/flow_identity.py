@@ -6,8 +6,10 @@ another port of the same host may share it).
 
 import hashlib
 import ipaddress
+from functools import lru_cache
 
 
+@lru_cache(maxsize=4096)
 def normalise_address(address: str) -> str:
     """Return an IP address in canonical text, IPv4-mapped IPv6 as IPv4, scope removed; other names unchanged."""
     bare = address.strip().strip("[]").split("%", 1)[0]

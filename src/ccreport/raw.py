@@ -18,7 +18,8 @@ from typing import Any, BinaryIO, Final, Protocol
 import polars as pl
 import zstandard
 
-from ccreport.tables import write_table
+from ccreport.errors import InputError
+from ccreport.tables import conform, write_table
 
 BLOCK_BYTES: Final = 4 * 2**20
 # Small pieces of compressed input bound what one of them can unpack to (about 130 MB in zstd's worst case).
@@ -43,7 +44,7 @@ DECOMPRESSORS: Final[dict[bytes, Callable[[], _Decompressor]]] = {
 }
 
 
-class RawFileError(Exception):
+class RawFileError(InputError):
     """A raw file, or the rest of it from `offset` on, cannot be used; `reason` is of the closed set in rejects.yaml."""
 
     def __init__(self, reason: str, message: str, *, offset: int | None = None, line: int | None = None) -> None:
@@ -217,6 +218,10 @@ class Rejects:
         """Note the error that reading a file raised."""
         self.add(file, error.reason, error.message, is_whole_file=is_whole_file, line=error.line, offset=error.offset)
 
+    def frame(self) -> pl.DataFrame:
+        """Return the rows as a `rejects` table."""
+        return conform(pl.DataFrame(self.rows, infer_schema_length=None), "rejects")
+
     def write(self, path: Path) -> None:
         """Write the rows as a `rejects` table."""
-        write_table(pl.DataFrame(self.rows, infer_schema_length=None), "rejects", path)
+        write_table(self.frame(), "rejects", path)

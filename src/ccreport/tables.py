@@ -216,6 +216,11 @@ def write_table(frame: pl.DataFrame, table: str, path: Path) -> None:
         writer.write(conformed)
 
 
+def table_files(folder: Path, table: str, experiments: Iterable[str]) -> list[Path]:
+    """Return the files of a table, one for each of these experiments."""
+    return [folder / table / f"{experiment}.parquet" for experiment in experiments]
+
+
 def read_table(table: str, paths: Iterable[Path]) -> pl.DataFrame:
     """Return the rows of all these files of a table, in the order of the files; raise TableError on other columns."""
     schema = load_schema(table)

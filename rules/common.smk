@@ -1,0 +1,75 @@
+"""
+Helpers of the rules, and nothing else: which experiments and tables there are, and which files a command is made of.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+SOURCES = Path(workflow.basedir).parent / "src"
+sys.path.insert(0, str(SOURCES))
+# The rules' commands find the package without an installation, wherever Snakemake itself was installed.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(SOURCES), os.environ.get("PYTHONPATH")])
+)
+
+from ccreport.__main__ import COMMANDS
+from ccreport.archive import fingerprint
+from ccreport.database import EXPERIMENT_TABLES
+from ccreport.errors import InputError
+from ccreport.evaluation import load_evaluation
+from ccreport.imports import list_imports
+from ccreport.measure.ledger import INGEST_RULES
+
+# Path variables stand in paths only; a command that takes a folder is given it through these.
+RESULTS = workflow.pathvars.apply("<results>")
+
+ARCHIVE = Path(config["archive"])
+if not ARCHIVE.exists():
+    raise WorkflowError(
+        f"archive: {ARCHIVE} does not exist; set `archive` in config.yaml or --config archive=PATH"
+    )
+RAW_FOLDER = ARCHIVE if ARCHIVE.is_dir() else Path(RESULTS) / "archive"
+
+try:
+    EVALUATION = load_evaluation(Path(config["evaluation"]))
+except (InputError, OSError) as error:
+    raise WorkflowError(f"evaluation: {error}")
+PUBLISHED_TABLES = list(EVALUATION["tables"])
+FIGURES = list(EVALUATION["figures"])
+
+
+wildcard_constraints:
+    experiment=r"[A-Za-z0-9._-]+",
+    table=r"[a-z0-9_]+",
+    figure=r"[a-z0-9_]+",
+
+
+def list_sources(command, *tables):
+    """List what a subcommand is made of: its module, all that imports, and the schemas of the tables it writes."""
+    modules = [os.path.relpath(path) for path in list_imports(COMMANDS[command])]
+    return [*modules, "schemas/columns.yaml", *(f"schemas/tables/{table}.yaml" for table in tables)]
+
+
+def list_experiments(wildcards):
+    """List the experiments that the inventory found; what it found decides what runs."""
+    with checkpoints.list_raw_files.get().output.experiments.open() as stream:
+        return stream.read().split()
+
+
+def list_experiment_tables(wildcards):
+    """List the files of all tables that have one for each experiment."""
+    return collect(
+        "<results>/tables/{table}/{experiment}.parquet",
+        table=EXPERIMENT_TABLES,
+        experiment=list_experiments(wildcards),
+    )
+
+
+def list_experiment_rejects(wildcards):
+    """List the files in which the ingest rules wrote what they could not use."""
+    return collect(
+        "<results>/rejects/{rule}/{experiment}.parquet",
+        rule=INGEST_RULES,
+        experiment=list_experiments(wildcards),
+    )

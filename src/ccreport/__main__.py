@@ -1,0 +1,76 @@
+"""Command line: one subcommand per rule, of the same name, and no logic of its own.
+
+A subcommand's options are the parameters of the function behind it, so that the two cannot drift apart.
+"""
+
+import argparse
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.archive import find_root
+from ccreport.errors import InputError
+
+COMMANDS: Final = {
+    "list_raw_files": "ccreport.inventory",
+    "ingest_iperf3": "ccreport.ingest.iperf3",
+    "ingest_ss": "ccreport.ingest.ss",
+    "ingest_mpstat": "ccreport.ingest.mpstat",
+    "ingest_metadata": "ccreport.ingest.metadata",
+    "measure_runs": "ccreport.measure.runs",
+    "measure_ledger": "ccreport.measure.ledger",
+    "list_views": "ccreport.database",
+    "summarise_table": "ccreport.summarise",
+    "plot_figure": "ccreport.figures.write",
+    "render_fragments": "ccreport.report.fragments",
+    "render_report": "ccreport.report.render",
+}
+
+
+def find_command(name: str) -> Callable[..., None]:
+    """Return the function behind a subcommand."""
+    command: Callable[..., None] = getattr(importlib.import_module(COMMANDS[name]), name)
+    return command
+
+
+def add_options(parser: argparse.ArgumentParser, command: Callable[..., None]) -> None:
+    """Give a parser one option for each parameter of a function; a bool becomes a switch, a list takes many values."""
+    for name, parameter in inspect.signature(command).parameters.items():
+        option, kind = f"--{name.replace('_', '-')}", parameter.annotation
+        if kind is bool:
+            parser.add_argument(option, action=argparse.BooleanOptionalAction, default=False)
+        elif kind == list[Path]:
+            parser.add_argument(option, type=Path, nargs="+", required=True)
+        else:
+            parser.add_argument(option, type=kind, required=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand; return 1, with one line on stderr, for what its user can mend."""
+    parser = argparse.ArgumentParser(prog="ccreport", description=__doc__)
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for name in COMMANDS:
+        # Only the module of the command that is run is imported: start-up is most of a small job's time.
+        command = find_command(name) if given[:1] == [name] else None
+        summary = inspect.getdoc(command).splitlines()[0] if command else None  # type: ignore[union-attr]
+        subparser = subparsers.add_parser(name, description=summary)
+        if command:
+            add_options(subparser, command)
+    options: dict[str, Any] = vars(parser.parse_args(given))
+    command = find_command(options.pop("command"))
+    if "root" in options:
+        options["root"] = find_root(options["root"])
+    try:
+        command(**options)
+    except InputError as error:
+        print(f"ccreport: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

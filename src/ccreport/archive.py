@@ -1,0 +1,179 @@
+"""Where raw files lie in an archive and what their names say; the only module that knows the layout.
+
+The layout is that of ESnet's testing harness: `YYYY-MM-DD:HH:MM/<job>/<item>:<suffix>`, where the suffix is
+`dst:iteration`, `…:<rtt>ms`, `…:<limit>`, `…:<parameter>:<value>` or a combination. A destination may hold colons
+itself (IPv6), so suffixes are read from the right and against the destinations that the job's metadata names.
+Files that follow no such pattern are still experiments: one for each folder that holds some.
+"""
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from ccreport.flow_identity import short_hash
+from ccreport.raw import display_name
+
+# 2026-11-20:22:10 · 2026-11-20_22_10 (colons replaced by a copy to another file system)
+SESSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}[:_T. -]\d{2}[:_.-]?\d{2}")
+# src-cmd:10.201.1.2:1:10.0ms · src-cmd-2:cern-pt1.example.net:4:87.0ms · mpstat-sender:2001:db8::2:1.json
+ITEM: Final = re.compile(
+    r"(?P<item>src-cmd|dst-cmd|xtraffic|ss|tcpdump-log|tcpdump|mpstat-sender|mpstat-receiver|pre-netem"
+    r"|pre-src-cmd|pre-dst-cmd|post-src-cmd|post-dst-cmd|tcptrace)(?:-(?P<client>\d+))?:(?P<rest>.+)",
+    re.DOTALL,
+)
+COPY_ENDINGS: Final = (".fixed.json", ".json", ".gz", ".zst", ".xz", ".bz2")
+# 10.0ms · 87ms
+RTT: Final = re.compile(r"(\d+(?:\.\d+)?)ms")
+NUMBER: Final = re.compile(r"\d{1,9}")
+HOST_META_ENDING: Final = "-meta.json"
+DERIVED_ENDINGS: Final = (".gp", ".png", ".pdf", ".svg", ".eps", ".xpl", ".xpl.gz", ".dat", ".html", ".csv")
+
+
+@dataclass(frozen=True)
+class Suffix:
+    """What the part of a file name behind the item says."""
+
+    text: str
+    host: str | None
+    iteration: int | None
+    rtt_nominal_ms: float | None = None
+    limit: int | None = None
+    parameter_name: str | None = None
+    parameter_value: str | None = None
+
+
+@dataclass(frozen=True)
+class ItemName:
+    """A file name split: `item` as the harness calls it, its client number, the suffix, and the endings of a copy."""
+
+    item: str
+    client_number: int
+    suffix: str
+    endings: tuple[str, ...]
+
+
+def strip_copy_endings(name: str) -> tuple[str, tuple[str, ...]]:
+    """Return a name without the endings of compressed and repaired copies, and those endings, innermost first."""
+    endings: list[str] = []
+    while ending := next((e for e in COPY_ENDINGS if name.endswith(e) and len(name) > len(e)), None):
+        name = name.removesuffix(ending)
+        endings.insert(0, ending)
+    return name, tuple(endings)
+
+
+def split_name(name: str) -> ItemName | None:
+    """Split the name of a run's file, or return None where it follows no pattern of the harness."""
+    match = ITEM.fullmatch(name)
+    if match is None:
+        return None
+    suffix, endings = strip_copy_endings(match["rest"])
+    return ItemName(match["item"], int(match["client"] or 1), suffix, endings)
+
+
+def parse_suffix(text: str, destinations: Collection[str], parameter: str | None = None, *, has_limits: bool) -> Suffix:
+    """Read a suffix from the right, against the known destinations; longest first, since one may begin another.
+
+    `parameter` is the swept parameter's name where the job names one; `has_limits` tells that the job sweeps limits.
+    A suffix that fits no form keeps only its text.
+    """
+    known = max((d for d in destinations if text.startswith(f"{d}:")), key=len, default=None)
+    if known is not None:
+        host, fields = known, text[len(known) + 1 :].split(":")
+    else:
+        host, fields = _split_unknown_destination(text, parameter, has_limits=has_limits)
+    if not host or not fields or not NUMBER.fullmatch(fields[0]):
+        return Suffix(text, None, None)
+    return _read_fields(text, host, int(fields[0]), fields[1:])
+
+
+def _split_unknown_destination(text: str, parameter: str | None, *, has_limits: bool) -> tuple[str, list[str]]:
+    fields = text.split(":")
+    tail = 1
+    if RTT.fullmatch(fields[-1]) or (has_limits and len(fields) > 2 and NUMBER.fullmatch(fields[-1])):
+        tail += 1
+    if parameter is not None and len(fields) > tail + 2 and fields[-tail - 1] == parameter:
+        tail += 2
+    elif parameter is not None and len(fields) > tail + 1 and fields[-tail] == parameter:
+        tail += 1
+    return ":".join(fields[:-tail]), fields[-tail:]
+
+
+def _read_fields(text: str, host: str, iteration: int, fields: list[str]) -> Suffix:
+    rtt = limit = name = value = None
+    if len(fields) >= 2:
+        name, value = fields[:2]
+        fields = fields[2:]
+    if len(fields) == 1 and (match := RTT.fullmatch(fields[0])):
+        rtt = float(match[1])
+    elif len(fields) == 1 and NUMBER.fullmatch(fields[0]):
+        limit = int(fields[0])
+    elif fields:
+        return Suffix(text, None, None)
+    return Suffix(text, display_name(host), iteration, rtt, limit, name, value)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """One experiment's place: its folder below the root, and the session and job that its path names."""
+
+    path: str
+    session: str | None
+    job: str | None
+
+    @property
+    def experiment_id(self) -> str:
+        """Return the opaque slug that stands for this folder in file names and tables."""
+        stem = "-".join(part for part in (self.session, self.job) if part) or PurePosixPath(self.path).name or "archive"
+        return f"{slug(stem)}-{short_hash(self.path)}"
+
+
+def slug(text: str) -> str:
+    """Return a short text of letters, digits, dots, dashes and underscores that still can be recognised."""
+    return re.sub(r"[^A-Za-z0-9._]+", "-", text).strip(".-")[:60] or "x"
+
+
+def find_folder(path: PurePosixPath) -> Folder:
+    """Return the experiment that a file belongs to: the job folder below the session folder, else its own folder."""
+    parents = path.parts[:-1]
+    for depth, part in enumerate(parents):
+        if SESSION.fullmatch(part):
+            job = parents[depth + 1] if len(parents) > depth + 1 else None
+            folder = "/".join(parents[: depth + 2])
+            return Folder(folder, display_name(part), display_name(job) if job is not None else None)
+    return Folder("/".join(parents), None, display_name(parents[-1]) if parents else None)
+
+
+def find_root(folder: Path) -> Path:
+    """Return the folder whose entries are the archive: a single folder inside a folder is only a wrapping."""
+    while True:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        if len(entries) != 1 or not entries[0].is_dir(follow_symlinks=False) or SESSION.fullmatch(entries[0].name):
+            return folder
+        folder = Path(entries[0].path)
+
+
+def walk_files(root: Path) -> Iterator[tuple[PurePosixPath, os.DirEntry[str]]]:
+    """Yield everything below the root that is not a folder, with its path from there, in sorted order."""
+    for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
+        if entry.is_dir(follow_symlinks=False):
+            for path, found in walk_files(Path(entry.path)):
+                yield PurePosixPath(entry.name) / path, found
+        else:
+            yield PurePosixPath(entry.name), entry
+
+
+def fingerprint(archive: Path) -> str:
+    """Return a hash of the names, sizes and times of all files of a folder, or of the one file, without reading any.
+
+    A folder's own time stamp does not change when a file deep inside does, so Snakemake cannot see that by itself.
+    """
+    if not archive.is_dir():
+        return "file"
+    lines = []
+    for path, entry in walk_files(archive):
+        status = entry.stat(follow_symlinks=False)
+        lines.append(f"{path}\0{status.st_size}\0{status.st_mtime_ns}")
+    return short_hash("\n".join(lines))

@@ -1,0 +1,181 @@
+"""`archive.duckdb`: one view per table, and the views in which an evaluation groups and selects runs.
+
+Views over Parquet files, so the database holds no data of its own:
+
+- every table under its name (`FROM runs`);
+- `labelled_runs`: runs with the evaluation's labels; `algorithm_runs`: the same for each algorithm of each run;
+- `<table>_runs`: what a published table is made of; `<table>`: the table, as its query in `src/ccreport/sql` says.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from ccreport.errors import InputError
+from ccreport.evaluation import load_evaluation
+from ccreport.tables import table_files
+
+SQL: Final = Path(__file__).parent / "sql"
+
+# Tables of one file per experiment, and those of one file for the archive.
+EXPERIMENT_TABLES: Final = (
+    "tests",
+    "streams",
+    "intervals",
+    "samples",
+    "cpu_samples",
+    "experiments",
+    "hosts",
+    "qdiscs",
+    "harness_results",
+    "flows",
+    "runs",
+)
+ARCHIVE_TABLES: Final = ("raw_files", "rejects")
+
+# Columns that every labelled view has before the evaluation's own labels.
+FIXED_LABELS: Final = "CASE mode WHEN 'both' THEN 'both' ELSE 'alone' END AS sharing"
+
+
+class QueryError(InputError):
+    """A condition of the evaluation, or a query, that DuckDB does not take."""
+
+
+def connect(database: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnection:
+    """Open a database so that the same queries give the same bytes: one thread, times in UTC."""
+    connection = duckdb.connect(str(database), read_only=read_only)
+    connection.execute("SET threads = 1; SET TimeZone = 'UTC'")
+    return connection
+
+
+def list_views(experiments: Path, tables: Path, evaluation: Path, database: Path) -> None:
+    """Write the database over the tables of the listed experiments; paths in it are as given, relative ones stay so.
+
+    Raise QueryError where a condition of the evaluation is no SQL over the runs.
+    """
+    ids = experiments.read_text(encoding="ascii").split()
+    declared = load_evaluation(evaluation)
+    database.unlink(missing_ok=True)
+    with connect(database, read_only=False) as connection:
+        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+        for table in EXPERIMENT_TABLES:
+            _create_view(connection, table, read_files(table_files(tables, table, ids)))
+        for table in ARCHIVE_TABLES:
+            _create_view(connection, table, read_files(table_files(tables, table, ["archive"])))
+        _create_algorithms(connection, declared["algorithms"])
+        measured = (SQL / "measured_runs.sql").read_text(encoding="utf-8")
+        _create_view(
+            connection, "labelled_runs", label_runs("SELECT *, NULL::VARCHAR AS result_path FROM runs", declared)
+        )
+        _create_view(
+            connection, "algorithm_runs", f"FROM ({label_runs(measured, declared)}) JOIN algorithms USING (cc)"
+        )
+        for table, facts in declared["tables"].items():
+            _create_view(connection, f"{table}_runs", select_runs(facts))
+            _create_view(connection, table, (SQL / f"{table}.sql").read_text(encoding="utf-8"))
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> None:
+    try:
+        connection.execute(f"CREATE VIEW {quote_name(name)} AS {query}")
+    except duckdb.Error as error:
+        raise QueryError(f"view {name}: {error}") from error
+
+
+def quote_name(name: str) -> str:
+    """Return an identifier as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(text: str) -> str:
+    """Return a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def read_files(paths: Iterable[Path]) -> str:
+    """Return the query that reads exactly these Parquet files."""
+    # DuckDB takes *, ? and [ in a path as a pattern, and a results folder may be called anything.
+    escaped = [str(path).translate({ord("["): "[[]", ord("*"): "[*]", ord("?"): "[?]"}) for path in paths]
+    return f"FROM read_parquet([{', '.join(map(quote_text, escaped))}])"
+
+
+def _create_algorithms(connection: duckdb.DuckDBPyConnection, groups: Mapping[str, Any]) -> None:
+    """Create the table `algorithms`: cc, algorithm (the name in tables), algorithm_rank."""
+    held = [
+        cc
+        for (cc,) in connection.execute(
+            "SELECT DISTINCT cc FROM (SELECT cc FROM flows UNION SELECT cc FROM harness_results) WHERE cc IS NOT NULL"
+        ).fetchall()
+    ]
+    connection.execute("CREATE TABLE algorithms (cc VARCHAR, algorithm VARCHAR, algorithm_rank INTEGER)")
+    for cc, algorithm, rank in name_algorithms(sorted(held), groups):
+        connection.execute("INSERT INTO algorithms VALUES (?, ?, ?)", [cc, algorithm, rank])
+
+
+def name_algorithms(held: list[str], groups: Mapping[str, Any]) -> list[tuple[str, str, int]]:
+    """Return (cc, name in tables, rank) for each algorithm that an archive holds.
+
+    The first member held of a group goes by the group's name, others keep their own and stand behind all groups.
+    """
+    named = {}
+    for rank, (group, facts) in enumerate(groups.items()):
+        first = next((member for member in facts["members"] if member in held), None)
+        if first is not None:
+            named[first] = (group, rank)
+    others = {cc: (cc, len(groups) + number) for number, cc in enumerate(cc for cc in held if cc not in named)}
+    return [(cc, *(named | others)[cc]) for cc in held]
+
+
+def label_runs(runs: str, evaluation: Mapping[str, Any]) -> str:
+    """Return the query that adds RTT bucket, sharing and the evaluation's labels, each with its rank, to a query."""
+    bucket, bucket_rank = _bucket_cases(evaluation["rtt_bucket_edges_ms"])
+    query = f"SELECT *, {bucket} AS rtt_bucket, {bucket_rank} AS rtt_bucket_rank, {FIXED_LABELS} FROM ({runs})"
+    for label, facts in evaluation["labels"].items():
+        value, rank = _label_cases(facts)
+        name, name_of_rank = quote_name(label), quote_name(f"{label}_rank")
+        query = f"SELECT *, {value} AS {name}, {rank} AS {name_of_rank} FROM ({query})"
+    return query
+
+
+def _label_cases(facts: Mapping[str, Any]) -> tuple[str, str]:
+    if not facts["cases"]:
+        return f"({facts['otherwise']})", str(facts["otherwise_rank"])
+    values = " ".join(f"WHEN ({case['when']}) THEN {quote_text(case['value'])}" for case in facts["cases"])
+    ranks = " ".join(f"WHEN ({case['when']}) THEN {case.get('rank', n)}" for n, case in enumerate(facts["cases"]))
+    return f"CASE {values} ELSE ({facts['otherwise']}) END", f"CASE {ranks} ELSE {facts['otherwise_rank']} END"
+
+
+def _bucket_cases(edges: list[float]) -> tuple[str, str]:
+    """Return SQL for name and rank of the bucket of `rtt_ms`; a value at an edge is in the bucket above it."""
+    upper = [f"rtt_ms < {edge}" for edge in edges]
+    names = [f"RTT < {edge:g} ms" for edge in edges]
+    for number in range(1, len(edges)):
+        if edges[number - 1] > 0:
+            names[number] = f"RTT {edges[number - 1]:g}–{edges[number]:g} ms"
+    values = " ".join(f"WHEN {condition} THEN {quote_text(name)}" for condition, name in zip(upper, names, strict=True))
+    ranks = " ".join(f"WHEN {condition} THEN {number}" for number, condition in enumerate(upper))
+    last = quote_text(f"RTT ≥ {edges[-1]:g} ms")
+    return (
+        f"CASE WHEN rtt_ms IS NULL THEN 'RTT unknown' {values} ELSE {last} END",
+        f"CASE WHEN rtt_ms IS NULL THEN 1000 {ranks} ELSE {len(edges)} END",
+    )
+
+
+def select_runs(table: Mapping[str, Any]) -> str:
+    """Return the query that selects what a published table is made of, with `rate_bps` and its `rate_basis`.
+
+    The rate is the one that the table declares; where no selected run has a receiver's rate, it is the sender's.
+    """
+    wanted = quote_text(table["rate"])
+    return f"""
+        WITH selected AS (FROM algorithm_runs WHERE is_counted AND ({table["where"]})),
+        basis AS (
+            SELECT CASE WHEN count(goodput_bps) > 0 THEN {wanted} ELSE 'throughput' END AS rate_basis FROM selected
+        )
+        SELECT selected.*, rate_basis,
+            CASE rate_basis WHEN 'goodput' THEN goodput_bps ELSE throughput_bps END AS rate_bps
+        FROM selected, basis
+        WHERE CASE rate_basis WHEN 'goodput' THEN goodput_bps ELSE throughput_bps END IS NOT NULL
+    """

@@ -1,0 +1,150 @@
+"""How published tables look: numbers with units that read well, cells in rows and columns, as great_tables' HTML."""
+
+from typing import Any, Final
+
+import polars as pl
+from great_tables import GT
+
+from ccreport.raw import display_name
+from ccreport.tables import Column, TableSchema
+
+# What a cell of a table of cells shows, in this order.
+MISSING: Final = "–"
+MEASURES: Final = ("mean", "cv", "within", "interval", "n")
+SUFFIX_NAMES: Final = {"bps": "", "pct": " (%)", "ms": " (ms)", "bytes": " (B)", "s": " (s)"}
+
+
+def rate_unit(rates: pl.Series) -> tuple[float, str]:
+    """Return divisor and name of the unit in which the largest of these rates reads best."""
+    largest = rates.drop_nulls().max()
+    return (1e9, "Gbit/s") if isinstance(largest, float) and largest >= 1e9 else (1e6, "Mbit/s")
+
+
+def format_number(value: float | None, digits: int) -> str:
+    """Return a number with so many decimals, a dash where there is none."""
+    return MISSING if value is None else f"{value:.{digits}f}"
+
+
+def format_size(value: float) -> str:
+    """Return bytes as the labels of buffers are written: 25 kB, 12 MB."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if value >= factor:
+            return f"{value / factor:g} {unit}"
+    return f"{value:g} B"
+
+
+def format_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], notes: list[str]) -> str:
+    """Return a table of cells as HTML: one row per combination of `rows`, one group of columns per that of `columns`.
+
+    A cell shows mean and CV, the CV within conditions, the 95 % interval of the mean and the number of runs.
+    """
+    rows, columns = declared["rows"], declared["columns"]
+    divisor, unit = rate_unit(summary["rate_mean_bps"])
+    cells = summary.with_columns(
+        mean=_format("rate_mean_bps", 4 if divisor == 1e9 else 2, divisor),
+        cv=_format("rate_cv", 4),
+        within=_format("rate_within_cv", 4),
+        interval=pl.struct("rate_low_bps", "rate_high_bps").map_elements(
+            lambda bounds: _format_interval(bounds, divisor), return_dtype=pl.String, skip_nulls=False
+        ),
+        n=pl.col("runs_count").cast(pl.String),
+    )
+    groups = list(dict.fromkeys(summary.select(columns).iter_rows()))
+    wide = cells.select(rows).unique(maintain_order=True)
+    for number, group in enumerate(groups):
+        match = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in zip(columns, group, strict=True))
+        of_group = cells.filter(match).select(*rows, *(pl.col(m).alias(f"{m}{number}") for m in MEASURES))
+        wide = wide.join(of_group, on=rows, how="left", nulls_equal=True, maintain_order="left")
+    wide = wide.with_columns(
+        pl.col(pl.String).fill_null(MISSING),
+        *(pl.col(name).map_elements(format_size, return_dtype=pl.String) for name in rows if name.endswith("_bytes")),
+    )
+    return _layout_cells(
+        wide, table, declared, groups, [*notes, f"M in {unit}; n runs; 95 %: bootstrap interval of M."]
+    )
+
+
+def _format(column: str, digits: int, divisor: float = 1.0) -> pl.Expr:
+    return (pl.col(column) / divisor).map_elements(
+        lambda value: format_number(value, digits), return_dtype=pl.String, skip_nulls=False
+    )
+
+
+def _format_interval(bounds: dict[str, float | None], divisor: float) -> str:
+    low, high = bounds["rate_low_bps"], bounds["rate_high_bps"]
+    if low is None or high is None:
+        return MISSING
+    digits = 4 if divisor == 1e9 else 2
+    return f"{low / divisor:.{digits}f}–{high / divisor:.{digits}f}"
+
+
+def _layout_cells(
+    wide: pl.DataFrame, table: str, declared: dict[str, Any], groups: list[tuple[Any, ...]], notes: list[str]
+) -> str:
+    names = {"mean": "M", "cv": "CV", "within": "CV within", "interval": "95 %", "n": "n"}
+    labels: dict[str, Any] = {name: declared["headings"].get(name, name) for name in declared["rows"]}
+    labels |= {f"{measure}{number}": names[measure] for number in range(len(groups)) for measure in MEASURES}
+    formatted = GT(wide, id=html_id(table)).cols_label(**labels)
+    for level in range(len(declared["columns"])):
+        # The innermost column names the lowest spanner.
+        outer: dict[tuple[Any, ...], list[str]] = {}
+        depth = len(declared["columns"]) - level
+        for number, group in enumerate(groups):
+            outer.setdefault(group[:depth], []).extend(f"{measure}{number}" for measure in MEASURES)
+        for key, spanned in outer.items():
+            formatted = formatted.tab_spanner(str(key[-1]), spanned, level=level, id="-".join(map(str, (level, *key))))
+    right = [name for name in wide.columns if name not in declared["rows"]]
+    return _finish(formatted.cols_align("right", right), notes)
+
+
+def format_rows(summary: pl.DataFrame, table: str, schema: TableSchema, notes: list[str]) -> str:
+    """Return a table as HTML row by row, rates in a unit that reads well and headings from the columns' names."""
+    shown = summary
+    labels: dict[str, Any] = {}
+    for column in schema.columns:
+        if column.name in summary.columns:
+            text, heading = _format_column(summary[column.name], column)
+            shown = shown.with_columns(text.alias(column.name))
+            labels[column.name] = heading
+    numbers = [column.name for column in schema.columns if column.type in ("int", "float") and column.name in labels]
+    return _finish(GT(shown, id=html_id(table)).cols_label(**labels).cols_align("right", numbers), notes)
+
+
+def _format_column(values: pl.Series, column: Column) -> tuple[pl.Series, str]:
+    stem, _, suffix = column.name.rpartition("_")
+    if column.type not in ("int", "float"):
+        return values.cast(pl.String).fill_null(MISSING), column.name.replace("_", " ")
+    if suffix == "bps":
+        divisor, unit = rate_unit(values.cast(pl.Float64))
+        return _as_text(values / divisor, 4 if divisor == 1e9 else 2), f"{stem.replace('_', ' ')} ({unit})"
+    if column.type == "int":
+        text = values.cast(pl.String).fill_null(MISSING)
+        return text, (stem if suffix == "count" else column.name).replace("_", " ")
+    if suffix == "ratio" and (column.name.startswith("retransmit")):
+        return _as_text(values * 100, 4), f"{stem.replace('_', ' ')} (%)"
+    heading = f"{stem.replace('_', ' ')}{SUFFIX_NAMES.get(suffix, ' ' + suffix)}"
+    return _as_text(values, 0 if suffix == "count" else 1 if suffix == "pct" else 4), heading
+
+
+def _as_text(values: pl.Series, digits: int) -> pl.Series:
+    return pl.Series([format_number(value, digits) for value in values], dtype=pl.String)
+
+
+def html_id(name: str) -> str:
+    """Return a name as it may stand in an id of HTML or a cross reference."""
+    return display_name(name).replace("_", "-").lower()
+
+
+def _finish(formatted: GT, notes: list[str]) -> str:
+    for note in notes:
+        formatted = formatted.tab_source_note(note)
+    plain = formatted.tab_options(
+        table_font_size="0.85em",
+        table_background_color="transparent",
+        table_font_color="inherit",
+        table_font_names=["inherit"],
+        data_row_padding="4px",
+        container_overflow_x="auto",
+    )
+    html: str = plain.as_raw_html()
+    return html

@@ -1,0 +1,46 @@
+"""Which source files a module runs: itself and all it imports of this package, directly or not.
+
+A rule names them as inputs, so that an edit reruns what depends on it and nothing else.
+"""
+
+import ast
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+PACKAGE: Final = Path(__file__).parent
+
+
+@cache
+def _imports_of(module: Path) -> frozenset[Path]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    files = (_file_of(name) for name in names if name.split(".")[0] == PACKAGE.name)
+    return frozenset(file for file in files if file is not None)
+
+
+def _file_of(name: str) -> Path | None:
+    place = PACKAGE.parent.joinpath(*name.split("."))
+    candidates = (place.with_suffix(".py"), place / "__init__.py")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def list_imports(module: str) -> list[Path]:
+    """Return the files of a module such as `ccreport.ingest.ss` and of all its imports, sorted.
+
+    Raise ModuleNotFoundError where the package has no such module.
+    """
+    start = _file_of(module)
+    if start is None:
+        raise ModuleNotFoundError(module)
+    found, open_files = {start}, [start]
+    while open_files:
+        new = _imports_of(open_files.pop()) - found
+        found |= new
+        open_files.extend(new)
+    return sorted(found)

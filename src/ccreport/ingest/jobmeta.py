@@ -1,0 +1,92 @@
+"""`jobmeta.json`: the attributes of the harness's Job object, one line of JSON per job.
+
+Values are texts or null as they stood in the INI file, with units of netem and tc; `lat` is a one-way delay in ms.
+Every key is optional, older commits of the harness have fewer.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from ccreport.raw import Manifest, RawFile, Rejects, display_name
+from ccreport.units import UnitError, parse_rate_bps, parse_time_ms
+
+# iperf3 -c {dst} -P 16 -C bbr · pscheduler task throughput --congestion=bbr2 · sysctl -w …tcp_congestion_control=bbr2
+CONGESTION: Final = re.compile(r"(?:\s-C[ =]?|--congestion[ =]|tcp_congestion_control=)\s*([A-Za-z0-9_]+)")
+# 0.001 · 0.001% · 0.001 gemodel
+LOSS: Final = re.compile(r"\s*([0-9.]+)\s*%?\s*(.*)", re.DOTALL)
+
+
+def find_congestion(command: str) -> str | None:
+    """Return the congestion control that a command line asks for, None where it asks for none."""
+    match = CONGESTION.search(command)
+    return match[1] if match else None
+
+
+def parse_loss(text: str) -> tuple[float, str | None]:
+    """Return the percentage of netem's loss argument and what follows it; raise ValueError for anything else."""
+    match = LOSS.fullmatch(text)
+    if match is None or not 0 <= float(match[1]) <= 100:
+        raise UnitError("not a loss in percent such as 0.001")
+    return float(match[1]), match[2] or None
+
+
+def _parse_count(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 2**63:
+        raise UnitError("not a count")
+    return number
+
+
+PLAIN_KEYS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
+    "job_uuid": ("uuid", display_name),
+    "job_name": ("name", display_name),
+    "job_type": ("type", display_name),
+    "sender_host": ("hostname", display_name),
+    "iterations_count": ("iters", _parse_count),
+    "command": ("src_cmd", display_name),
+    "pre_command": ("pre_src_cmd", display_name),
+    "limit_packets_count": ("limit", _parse_count),
+    "pacing_bps": ("pacing", parse_rate_bps),
+    "nic_bps": ("NIC_speed", parse_rate_bps),
+    "kernel": ("kernel", display_name),
+    "buffer_bytes": ("buffer_bytes", _parse_count),
+    "bottleneck_bps": ("bottleneck", parse_rate_bps),
+    "background_udp_bps": ("background_udp", parse_rate_bps),
+    "parameter_name": ("param_name", display_name),
+    "start_text": ("start_time", display_name),
+}
+
+
+def read_jobmeta(file: RawFile, facts: dict[str, Any], manifest: Manifest, rejected: Rejects) -> list[dict[str, Any]]:
+    """Return the row of the `experiments` table; a value that cannot be read is rejected by its key and left out."""
+
+    def read(key: str, parse: Callable[[str], Any]) -> Any:
+        value = facts.get(key)
+        if value is None or value == "":
+            return None
+        try:
+            return parse(str(value))
+        except ValueError as error:
+            message = f"{key} is {str(value)[:80]!r}: {error}; the value is left out"
+            rejected.add(file, "bad_metadata", display_name(message), is_whole_file=False)
+            return None
+
+    loss_pct, loss_model = read("loss", parse_loss) or (None, None)
+    delay_ms = read("lat", parse_time_ms)
+    commands = [str(facts.get(key) or "") for key in ("src_cmd", "pre_src_cmd")]
+    row = {column: read(key, parse) for column, (key, parse) in PLAIN_KEYS.items()}
+    row |= {
+        "experiment_id": manifest.experiment_id,
+        "raw_file_id": file.raw_file_id,
+        "cc_command": next(filter(None, map(find_congestion, commands)), None),
+        "loss_pct": loss_pct,
+        "loss_model": loss_model,
+        "has_netem": any(facts.get(key) for key in ("lat", "lat_sweep", "lat_val_list")),
+        "rtt_nominal_ms": 2 * delay_ms if delay_ms is not None else None,
+        # The harness takes the last word of an ifconfig line, which is not always the MTU ("Metric:1").
+        "mtu_bytes": read("MTU", _parse_count) if str(facts.get("MTU", "")).isdigit() else None,
+        "stages_json": json.dumps(facts["stages"], sort_keys=True) if facts.get("stages") else None,
+    }
+    return [row]

@@ -1,0 +1,65 @@
+"""Queueing disciplines as iproute2's `tc -s qdisc` prints them, one `qdisc …` line each."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from ccreport.raw import RawFileError
+from ccreport.units import UnitError, parse_rate_bps, parse_time_ms
+
+# qdisc netem 80f2: dev r1 root refcnt 2 limit 10000 delay 5ms loss 1%
+# qdisc tbf 10: dev r1 parent 1:1 rate 50Mbit burst 32Kb lat 14.8ms
+QDISC: Final = re.compile(r"\s*qdisc (\S+) \S+ dev (\S+)(.*)")
+DELAY: Final = re.compile(r"\bdelay (\S+)(?:\s+(\d\S*s)\b)?")
+LOSS: Final = re.compile(r"\bloss (?:random )?([0-9.]+)%")
+GILBERT_ELLIOTT: Final = re.compile(r"\bloss gemodel p ([0-9.]+)% r ([0-9.]+)%")
+LIMIT: Final = re.compile(r"\blimit (\d+)p?\b")
+RATE: Final = re.compile(r"\brate (\S+)")
+
+
+def parse_qdiscs(text: str) -> list[dict[str, Any]]:
+    """Return one row of the `qdiscs` table for each line that names a discipline, without the run's columns.
+
+    Raise RawFileError (`no_measurement`) where no line does.
+    """
+    rows = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = QDISC.fullmatch(line)
+        if match is None:
+            continue
+        options = match[3]
+        delay = DELAY.search(options)
+        limit = LIMIT.search(options)
+        row = {
+            "line_number": number,
+            "device": match[2],
+            "qdisc": match[1],
+            "delay_ms": _read(delay and delay[1], parse_time_ms),
+            "delay_jitter_ms": _read(delay and delay[2], parse_time_ms),
+            "loss_pct": _read_loss(options) if match[1] == "netem" else None,
+            "limit_packets_count": int(limit[1]) if limit and len(limit[1]) < 18 else None,
+            "rate_bps": _read(rate[1] if (rate := RATE.search(options)) else None, parse_rate_bps),
+        }
+        rows.append(row)
+    if not rows:
+        raise RawFileError(
+            "no_measurement", "no line of tc -s qdisc in it, so the path's delay and loss are not recorded"
+        )
+    return rows
+
+
+def _read(text: str | None, parse: Callable[[str], float]) -> float | None:
+    try:
+        return parse(text) if text else None
+    except UnitError:
+        return None
+
+
+def _read_loss(options: str) -> float | None:
+    """Return the mean loss: the random one, that of a Gilbert–Elliott model p / (p + r), or 0 where there is none."""
+    if match := GILBERT_ELLIOTT.search(options):
+        p, r = float(match[1]), float(match[2])
+        return 100 * p / (p + r) if p + r > 0 else None
+    if match := LOSS.search(options):
+        return min(float(match[1]), 100.0)
+    return None if "loss" in options else 0.0

@@ -1,0 +1,59 @@
+"""Result rows of the harness (`.dat`): runs that it had already summarised, into the `harness_results` table.
+
+One JSON list of rows `[host, mode, streams, cc, Gbit/s, "retransmit ratio", reordering, median RTT in ms]`; a run in
+which two algorithms ran has one row for each. Rates are the sender's.
+"""
+
+import json
+import math
+from typing import Any
+
+from ccreport.raw import RawFile, RawFileError, Rejects, display_name
+
+FIELDS = 8
+
+
+def read_results(file: RawFile, content: bytes, experiment_id: str, rejected: Rejects) -> list[dict[str, Any]]:
+    """Return the rows of one result file; a malformed row is rejected by its number, a malformed file raises.
+
+    Raises RawFileError (`not_json`, `unexpected_structure`, `no_measurement`).
+    """
+    try:
+        listed = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise RawFileError("not_json", f"no JSON list of result rows ({error})") from error
+    if not isinstance(listed, list):
+        raise RawFileError("unexpected_structure", "the file holds no list of result rows")
+    rows = []
+    for number, row in enumerate(listed):
+        try:
+            rows.append(_read_row(row) | {"row_number": number})
+        except (TypeError, ValueError) as error:
+            rejected.add(file, "malformed_record", f"result row {number}: {error}", is_whole_file=False)
+    if not rows:
+        raise RawFileError("no_measurement", "no usable result row in it")
+    facts = {"raw_file_id": file.raw_file_id, "experiment_id": experiment_id, "path": display_name(file.path)}
+    return [row | facts for row in rows]
+
+
+def _read_row(row: object) -> dict[str, Any]:
+    if not isinstance(row, list) or len(row) < FIELDS:
+        raise ValueError(f"a row has {FIELDS} fields: host, mode, streams, cc, Gbit/s, ratio, reordering, RTT")
+    host, mode, streams, cc, gbps, ratio, reordering, rtt = row[:FIELDS]
+    return {
+        "host": display_name(str(host)),
+        "mode": str(mode),
+        "flows_count": int(_positive(streams)),
+        "cc": str(cc),
+        "throughput_bps": _positive(gbps) * 1e9,
+        "retransmit_ratio": _positive(ratio),
+        "reordering_sum_count": int(_positive(reordering)),
+        "rtt_median_ms": _positive(rtt),
+    }
+
+
+def _positive(value: object) -> float:
+    number = float(value)  # type: ignore[arg-type]  # a wrong type raises the TypeError that the caller reports
+    if not math.isfinite(number) or number < 0:
+        raise ValueError(f"{value!r} is no quantity")
+    return number

@@ -1,0 +1,252 @@
+"""The inventory: every file of the archive, what it is, which run it belongs to, and what shall become of it.
+
+A file is read by one ingest rule, or ignored by a rule that has a name, or rejected here. Nothing else can happen, so
+that the ledger (`measure_ledger`) can count all files again at the end.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ccreport.archive import (
+    HOST_META_ENDING,
+    Folder,
+    Suffix,
+    find_folder,
+    find_root,
+    parse_suffix,
+    slug,
+    split_name,
+    strip_copy_endings,
+    walk_files,
+)
+from ccreport.content import HEAD_BYTES, recognise_format
+from ccreport.flow_identity import short_hash
+from ccreport.kinds import COPY_RULE, RUN_KINDS, decide_kind, kind_of_name, rule_of_kind
+from ccreport.raw import Manifest, ManifestRun, RawFile, RawFileError, display_name, iterate_blocks, read_whole
+from ccreport.unpack import ArchiveError, unpack_archive
+
+LEFT_OUT = "the member of the archive file is a link, a device or leads out of the archive; it was not unpacked"
+NOT_A_FILE = "this is a link, a device or a pipe, which no rule follows; copy the file itself into the archive"
+TWO_CLAIM_ONE = "{other} already is this run's {kind}; remove one of the two, or give it another iteration number"
+
+
+@dataclass
+class _Job:
+    """What the metadata of one job says that its file names cannot be read without."""
+
+    destinations: set[str] = field(default_factory=set)
+    parameter: str | None = None
+    has_limits: bool = False
+
+
+def list_raw_files(archive: Path, unpacked: Path, manifests: Path, experiments: Path, facts: Path) -> None:
+    """List an archive: one manifest per experiment below `manifests`, and their ids, sorted, in `experiments`.
+
+    `facts` becomes a JSON object about the archive as a whole: name, files_count, size_bytes, sha256 (over the sorted
+    paths and hashes of all files, so that a folder and its tarball have the same).
+
+    An archive in one file is unpacked below `unpacked` first. Manifests of experiments that are gone are deleted, those
+    that did not change are not touched. Raises ArchiveError where the archive as a whole cannot be used.
+    """
+    left_out = unpack_archive(archive, unpacked) if archive.is_file() else []
+    root = find_root(unpacked if archive.is_file() else archive)
+    by_folder: dict[Folder, list[tuple[PurePosixPath, os.DirEntry[str]]]] = defaultdict(list)
+    for path, entry in walk_files(root):
+        by_folder[find_folder(path)].append((path, entry))
+    if not by_folder:
+        raise ArchiveError(f"{archive.name} holds no files; point `archive` in config.yaml at the harness's output")
+    listed = [_make_manifest(folder, files) for folder, files in by_folder.items()]
+    if left_out:
+        listed.append(_manifest_of_left_out(left_out))
+    _write_manifests(listed, manifests, experiments)
+    _write_facts(archive.name, sum(map(len, by_folder.values())) + len(left_out), listed, facts)
+
+
+def _write_manifests(listed: Iterable[Manifest], folder: Path, experiments: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    current = {f"{manifest.experiment_id}.json": manifest for manifest in listed}
+    for stale in folder.glob("*.json"):
+        if stale.name not in current:
+            stale.unlink()
+    for name, manifest in current.items():
+        manifest.write(folder / name)
+    experiments.write_text("".join(f"{Path(name).stem}\n" for name in sorted(current)), encoding="ascii")
+
+
+def _write_facts(name: str, files_count: int, listed: Iterable[Manifest], facts: Path) -> None:
+    files = sorted((file.path, file.sha256, file.size_bytes) for manifest in listed for file in manifest.files)
+    sha256 = hashlib.sha256()
+    for path, hash_of_file, _ in files:
+        sha256.update(f"{hash_of_file}  {display_name(path)}\n".encode())
+    about = {
+        "name": display_name(name),
+        "files_count": files_count,
+        "size_bytes": sum(size for _, _, size in files),
+        "sha256": sha256.hexdigest(),
+    }
+    facts.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def _make_manifest(folder: Folder, files: list[tuple[PurePosixPath, os.DirEntry[str]]]) -> Manifest:
+    job = _read_job(files)
+    runs: dict[str, ManifestRun] = {}
+    listed = []
+    for path, entry in files:
+        raw_file, suffix = _look_at(path, entry, job, folder)
+        if suffix is not None and raw_file.run_id is not None and raw_file.kind in RUN_KINDS:
+            runs.setdefault(raw_file.run_id, _make_run(raw_file.run_id, suffix))
+        listed.append(raw_file)
+    return Manifest(
+        folder.experiment_id,
+        folder.session,
+        folder.job,
+        tuple(runs[run_id] for run_id in sorted(runs)),
+        tuple(_settle_rivals(listed)),
+    )
+
+
+def _make_run(run_id: str, suffix: Suffix) -> ManifestRun:
+    return ManifestRun(
+        run_id,
+        display_name(suffix.text),
+        suffix.host,
+        suffix.iteration,
+        suffix.rtt_nominal_ms,
+        suffix.limit,
+        suffix.parameter_name,
+        suffix.parameter_value,
+    )
+
+
+def _look_at(path: PurePosixPath, entry: os.DirEntry[str], job: _Job, folder: Folder) -> tuple[RawFile, Suffix | None]:
+    raw_file_id = short_hash(str(path))
+    if not entry.is_file(follow_symlinks=False):
+        return _rejected(raw_file_id, str(path), "not_a_file", NOT_A_FILE), None
+    try:
+        size_bytes, sha256, head = _read_bytes(Path(entry.path))
+    except OSError as error:
+        message = f"the file cannot be read ({error.strerror}); check its permissions and the disk"
+        return _rejected(raw_file_id, str(path), "unreadable", message), None
+    item = split_name(path.name)
+    content = recognise_format(head)
+    kind = decide_kind(kind_of_name(path.name, item), content)
+    action, rule = rule_of_kind(kind, content)
+    suffix = None
+    if item is not None:
+        suffix = parse_suffix(item.suffix, job.destinations, job.parameter, has_limits=job.has_limits)
+    elif kind in RUN_KINDS:
+        # ASSUME: a data file outside the harness's naming is a run of its own, named by the file.
+        suffix = Suffix(strip_copy_endings(path.name)[0], None, None)
+    raw_file = RawFile(
+        raw_file_id=raw_file_id,
+        path=str(path),
+        kind=kind,
+        format=content if content != "results" else "json",
+        size_bytes=size_bytes,
+        sha256=sha256,
+        action=action,
+        rule=rule,
+        run_id=_run_id(folder, suffix) if suffix is not None else None,
+        client_number=item.client_number if item is not None else 1,
+        side=_side_of(path.name) if kind == "mpstat" else None,
+        host=display_name(path.name.removesuffix(HOST_META_ENDING)) if kind == "host-meta" else None,
+    )
+    return raw_file, suffix
+
+
+def _run_id(folder: Folder, suffix: Suffix) -> str:
+    return f"{folder.experiment_id}.{slug(suffix.text)}-{short_hash(suffix.text)}"
+
+
+def _side_of(name: str) -> str:
+    # ASSUME: mpstat output that does not say which host it is from is the sender's, where the harness runs.
+    return "receiver" if "receiver" in name else "sender"
+
+
+def _rejected(raw_file_id: str, path: str, reason: str, message: str) -> RawFile:
+    return RawFile(
+        raw_file_id, path, "unknown", None, 0, hashlib.sha256().hexdigest(), "rejected", reason=reason, message=message
+    )
+
+
+def _read_bytes(path: Path) -> tuple[int, str, bytes]:
+    """Return size, SHA-256 and the first decompressed bytes of a file; raise OSError if it cannot be read."""
+    with path.open("rb") as stream:
+        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+        size_bytes = stream.tell()
+    head = b""
+    with contextlib.suppress(RawFileError):  # a broken rest is for the ingest rule to report
+        for block in iterate_blocks(path, HEAD_BYTES):
+            head += block
+            if len(head) >= HEAD_BYTES:
+                break
+    return size_bytes, sha256, head
+
+
+def _read_job(files: list[tuple[PurePosixPath, os.DirEntry[str]]]) -> _Job:
+    """Return what a job's metadata says about its file names; what cannot be read is `ingest_metadata`'s to reject."""
+    job = _Job()
+    for path, entry in files:
+        if path.name.endswith(HOST_META_ENDING):
+            job.destinations.add(path.name.removesuffix(HOST_META_ENDING))
+        if path.name != "jobmeta.json" and not path.name.endswith(HOST_META_ENDING):
+            continue
+        facts = _read_facts(Path(entry.path))
+        hosts = facts.get("hosts")
+        named = [facts, *(hosts if isinstance(hosts, list) else [])]
+        for host in named:
+            if isinstance(host, dict):
+                names = [host.get(key) for key in ("alias", "dst")] + [
+                    host.get("hostname") if host is not facts else None
+                ]
+                job.destinations.update(name for name in names if isinstance(name, str) and name)
+        if isinstance(facts.get("param_name"), str):
+            job.parameter = facts["param_name"]
+        job.has_limits = job.has_limits or bool(facts.get("limit_sweep") or facts.get("limit_val_list"))
+    return job
+
+
+def _read_facts(path: Path) -> dict[str, Any]:
+    with contextlib.suppress(RawFileError, ValueError, RecursionError):
+        facts = json.loads(read_whole(path, limit_bytes=2**20))
+        if isinstance(facts, dict):
+            return facts
+    return {}
+
+
+def _settle_rivals(files: list[RawFile]) -> Iterable[RawFile]:
+    """Let one file stand for each item of a run: the raw one before its copies, the first path before another."""
+    ranked = sorted(files, key=_rank)
+    chosen: dict[tuple[object, ...], RawFile] = {}
+    settled = {}
+    for file in ranked:
+        item = (file.kind, file.run_id, file.client_number, file.side)
+        if file.action != "ingest" or file.kind not in RUN_KINDS or chosen.setdefault(item, file) is file:
+            settled[file.path] = file
+            continue
+        first = chosen[item]
+        if PurePosixPath(first.path).parent == PurePosixPath(file.path).parent:
+            settled[file.path] = replace(file, action="ignored", rule=COPY_RULE)
+        else:
+            message = TWO_CLAIM_ONE.format(other=display_name(first.path), kind=file.kind)
+            settled[file.path] = replace(file, action="rejected", rule=None, reason="duplicate_run", message=message)
+    return [settled[file.path] for file in files]
+
+
+def _rank(file: RawFile) -> tuple[bool, int, int, str]:
+    path = PurePosixPath(file.path)
+    endings = strip_copy_endings(path.name)[1]
+    # An empty raw file says nothing, so a copy of it that does is read in its place.
+    return (file.format == "empty", len(path.parts), len(endings), file.path)
+
+
+def _manifest_of_left_out(members: list[str]) -> Manifest:
+    files = [_rejected(short_hash(f"left out\0{name}"), name, "not_a_file", LEFT_OUT) for name in sorted(set(members))]
+    return Manifest(f"left-out-{short_hash('left out')}", None, None, (), tuple(files))

@@ -1,0 +1,131 @@
+"""The conditions of every run: what was set on the path and the sender, and where each value was read."""
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from ccreport.archive import slug
+from ccreport.flow_identity import short_hash
+from ccreport.raw import Manifest, ManifestRun
+
+RUN_SCHEMA: Final = {
+    "run_id": pl.String(),
+    "condition_id": pl.String(),
+    "host": pl.String(),
+    "iteration": pl.Int64(),
+    "parameter_name": pl.String(),
+    "parameter_value": pl.String(),
+    "suffix_rtt_ms": pl.Float64(),
+    "suffix_limit": pl.Int64(),
+    "has_capture": pl.Boolean(),
+}
+
+
+def list_runs(manifest: Manifest) -> pl.DataFrame:
+    """Return the runs of an experiment as its file names tell them, one row each."""
+    captured = {file.run_id for file in manifest.files if file.kind == "tcpdump"}
+    rows = [
+        {
+            "run_id": run.run_id,
+            "condition_id": condition_of(manifest.experiment_id, run),
+            "host": run.host,
+            "iteration": run.iteration,
+            "parameter_name": run.parameter_name,
+            "parameter_value": run.parameter_value,
+            "suffix_rtt_ms": run.rtt_nominal_ms,
+            "suffix_limit": run.limit,
+            "has_capture": run.run_id in captured,
+        }
+        for run in manifest.runs
+    ]
+    return pl.DataFrame(rows, schema=RUN_SCHEMA)
+
+
+def condition_of(experiment_id: str, run: ManifestRun) -> str:
+    """Return the identifier of a run's condition: everything of its suffix but the iteration."""
+    if run.host is None:
+        return run.run_id  # the name says no iteration, so the run stands alone
+    point = [str(part) for part in (run.rtt_nominal_ms, run.limit, run.parameter_name, run.parameter_value)]
+    readable = "-".join([slug(run.host), *(part for part in point if part != "None")])
+    return f"{experiment_id}.{slug(readable)}-{short_hash('|'.join([run.host, *point]))}"
+
+
+def describe_paths(qdiscs: pl.DataFrame) -> pl.DataFrame:
+    """Return per run what its recorded qdiscs say: the loss and the rate of the slowest shaper."""
+    return qdiscs.group_by("run_id").agg(
+        # ASSUME: losses of several netem on the path are small enough to add up, to 100 % at most.
+        pl.when(pl.col("loss_pct").is_not_null().any())
+        .then(pl.col("loss_pct").sum().clip(0, 100))
+        .alias("qdisc_loss_pct"),
+        pl.col("rate_bps").min().alias("qdisc_rate_bps"),
+    )
+
+
+def join_conditions(
+    runs: pl.DataFrame, experiments: pl.DataFrame, hosts: pl.DataFrame, qdiscs: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the runs with the columns of the `runs` table that metadata and recorded qdiscs tell.
+
+    `rtt_ms` is still the nominal or pinged one here; null where neither is known.
+    """
+    job = experiments.drop("raw_file_id", "experiment_id", "parameter_name").rename(
+        {"loss_pct": "job_loss_pct", "rtt_nominal_ms": "job_rtt_ms", "bottleneck_bps": "job_bottleneck_bps"}
+    )
+    # One row at most; a job without metadata has every column null.
+    facts = job if job.height else pl.DataFrame({name: [None] for name in job.columns}, schema=job.schema)
+    joined = (
+        runs.join(facts, how="cross")
+        .join(hosts.select("host", "host_address", "rtt_ping_ms"), on="host", how="left")
+        .join(describe_paths(qdiscs), on="run_id", how="left")
+    )
+    nominal = pl.coalesce("suffix_rtt_ms", "job_rtt_ms")
+    # netem that is set up without a loss loses nothing; a path that netem does not run through is not known.
+    job_loss = pl.coalesce("job_loss_pct", pl.when(pl.col("has_netem")).then(pl.lit(0.0)))
+    return joined.with_columns(
+        rtt_nominal_ms=nominal,
+        rtt_ms=pl.coalesce(nominal, "rtt_ping_ms"),
+        rtt_source=pl.when(nominal.is_not_null())
+        .then(pl.lit("nominal"))
+        .when(pl.col("rtt_ping_ms").is_not_null())
+        .then(pl.lit("ping")),
+        loss_pct=pl.coalesce("qdisc_loss_pct", job_loss),
+        loss_source=pl.when(pl.col("qdisc_loss_pct").is_not_null())
+        .then(pl.lit("qdisc"))
+        .when(job_loss.is_not_null())
+        .then(pl.lit("jobmeta")),
+        limit_packets_count=pl.coalesce("suffix_limit", "limit_packets_count"),
+        bottleneck_bps=pl.coalesce("job_bottleneck_bps", "qdisc_rate_bps"),
+    )
+
+
+def measure_cpu(cpu_samples: Path) -> pl.DataFrame:
+    """Return per run the CPU of sender and receiver: `cpu_<side>_mean_pct` and `cpu_<side>_busiest_pct`.
+
+    The first four samples and the last are left out, as the harness does; a run with fewer than six has none.
+    """
+    loads = (
+        pl.scan_parquet(cpu_samples, glob=False)
+        .with_columns(busy_pct=100 - pl.col("cpu_idle_pct"), last=pl.col("sample_number").max().over("run_id", "side"))
+        .filter((pl.col("sample_number") >= 4) & (pl.col("sample_number") < pl.col("last")))
+        .group_by("run_id", "side", "cpu")
+        .agg(pl.col("busy_pct").mean())
+        .collect()
+    )
+    is_all = pl.col("cpu") == "all"
+    sides = loads.group_by("run_id", "side").agg(
+        # mpstat -P with a list of CPUs prints no mean over all.
+        pl.coalesce(pl.col("busy_pct").filter(is_all).first(), pl.col("busy_pct").mean()).alias("mean_pct"),
+        pl.coalesce(pl.col("busy_pct").filter(~is_all).max(), pl.col("busy_pct").max()).alias("busiest_pct"),
+    )
+    columns = []
+    for side in ("sender", "receiver"):
+        of_side = sides.filter(pl.col("side") == side)
+        columns.append(
+            of_side.select(
+                "run_id",
+                pl.col("mean_pct").clip(0, 100).alias(f"cpu_{side}_mean_pct"),
+                pl.col("busiest_pct").clip(0, 100).alias(f"cpu_{side}_busiest_pct"),
+            )
+        )
+    return columns[0].join(columns[1], on="run_id", how="full", coalesce=True)

@@ -1,0 +1,69 @@
+"""What the samples of `ss` say about each connection: its last counters, its delays, when it was seen.
+
+Counters of TCP_INFO are cumulative, so the last value of a connection is its largest; a line cut short then cannot
+lower it. A 4-tuple that was used again (a retried test) counts by its last connection.
+"""
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+# ASSUME: where no tool names its connections, one that sent fewer data segments is a control connection.
+DATA_SEGMENTS_MIN: Final = 100
+
+CONNECTION: Final = ("run_id", "flow_id", "connection_number")
+
+
+def summarise_connections(samples: Path) -> pl.DataFrame:
+    """Return one row per connection of a `samples` table that was the last to use its 4-tuple.
+
+    Columns as in `flows`, with `first_utc` and `last_utc` (sample times) and `sent_bytes`.
+    """
+    connections = (
+        pl.scan_parquet(samples, glob=False)
+        .group_by(CONNECTION)
+        .agg(
+            pl.col("local_address", "local_port", "remote_address", "remote_port").first(),
+            pl.col("cc").drop_nulls().last(),
+            pl.col("retransmits_ss_count", "data_segments_out_count", "dsack_dups_count").max(),
+            pl.coalesce(pl.col("sent_bytes").max(), pl.col("acked_bytes").max()).alias("sent_bytes"),
+            pl.col("mss_bytes").drop_nulls().last(),
+            pl.col("rtt_min_ms").min(),
+            pl.col("rtt_ms").median().alias("rtt_p50_ms"),
+            pl.col("cwnd_segments_count").mean().alias("cwnd_mean_segments_count"),
+            pl.len().alias("samples_count"),
+            pl.col("time_utc").min().alias("first_utc"),
+            pl.col("time_utc").max().alias("last_utc"),
+        )
+        .sort(CONNECTION)
+        .collect()
+    )
+    return connections.unique(["run_id", "flow_id"], keep="last", maintain_order=True)
+
+
+def sampling_intervals(samples: Path) -> pl.DataFrame:
+    """Return per run the median time between two stamps of ss: run_id, start_resolution_s."""
+    return (
+        pl.scan_parquet(samples, glob=False)
+        .select("run_id", "time_utc")
+        .unique()
+        .sort("run_id", "time_utc")
+        .group_by("run_id")
+        .agg((pl.col("time_utc").diff().dt.total_microseconds().median() / 1e6).alias("start_resolution_s"))
+        .collect()
+    )
+
+
+def select_data_connections(connections: pl.DataFrame) -> pl.DataFrame:
+    """Return the connections that carried data in the last attempt of each run, for runs whose tool names none.
+
+    An attempt is a set of connections that overlap in time; a retried test starts a new one after all earlier ones
+    have gone.
+    """
+    data = connections.filter(pl.col("data_segments_out_count") > DATA_SEGMENTS_MIN).sort(
+        "run_id", "first_utc", "flow_id"
+    )
+    starts_attempt = pl.col("first_utc") > pl.col("last_utc").cum_max().shift(1)
+    attempt = starts_attempt.fill_null(value=False).cum_sum().over("run_id")
+    return data.with_columns(attempt=attempt).filter(pl.col("attempt") == pl.col("attempt").max().over("run_id"))

@@ -1,0 +1,112 @@
+"""The ledger: what became of every raw file, counted again from the tables themselves.
+
+A file that an ingest rule was to read is ingested if rows of a table name it, and rejected if the rule said that
+nothing of it could be used. Exactly one of the two must hold for each, so nothing is dropped in silence.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from ccreport.errors import InputError
+from ccreport.raw import Manifest, RawFile, Rejects, display_name, read_manifest
+from ccreport.tables import read_table, table_files, write_table
+
+# Tables whose rows were read from raw files; `raw_file_id` names the file.
+INGESTED_TABLES: Final = (
+    "tests",
+    "intervals",
+    "streams",
+    "samples",
+    "cpu_samples",
+    "experiments",
+    "hosts",
+    "qdiscs",
+    "harness_results",
+)
+INGEST_RULES: Final = ("ingest_iperf3", "ingest_ss", "ingest_mpstat", "ingest_metadata")
+
+
+class LedgerError(InputError):
+    """The ledger does not close, or a strict build has rejects."""
+
+
+def measure_ledger(
+    experiments: Path, manifests: Path, tables: Path, rejected: Path, raw_files: Path, rejects: Path, *, strict: bool
+) -> None:
+    """Write `raw_files` and `rejects` of the whole archive.
+
+    `experiments` lists the experiments, `manifests` and `tables` are the folders of their manifests and ingested
+    tables, `rejected` that of the ingest rules' rejects. Raise LedgerError if a file is neither in a table nor
+    rejected, or both, or if `strict` is set and any file or part of one was rejected.
+    """
+    ids = experiments.read_text(encoding="ascii").split()
+    listed = [read_manifest(manifests / f"{experiment}.json") for experiment in ids]
+    parts = [read_table("rejects", table_files(rejected, rule, ids)) for rule in INGEST_RULES]
+    all_rejects = pl.concat([*parts, _rejects_of_inventory(listed)])
+    ledger = pl.DataFrame(
+        [_ledger_row(manifest, file) for manifest in listed for file in manifest.files], infer_schema_length=None
+    )
+    if ledger.height:
+        ledger = _settle(ledger, _find_ingested(tables, ids), all_rejects)
+    write_table(ledger, "raw_files", raw_files)
+    write_table(all_rejects, "rejects", rejects)
+    if strict and all_rejects.height:
+        raise LedgerError("strict is set and these could not be used:\n" + "\n".join(_describe(all_rejects)))
+
+
+def _rejects_of_inventory(listed: Iterable[Manifest]) -> pl.DataFrame:
+    rejected = Rejects()
+    for manifest in listed:
+        for file in manifest.files:
+            if file.action == "rejected":
+                rejected.add(file, str(file.reason), str(file.message))
+    return rejected.frame()
+
+
+def _ledger_row(manifest: Manifest, file: RawFile) -> dict[str, object]:
+    return {
+        "raw_file_id": file.raw_file_id,
+        "path": display_name(file.path),
+        "experiment_id": manifest.experiment_id,
+        "session": manifest.session,
+        "job": manifest.job,
+        "run_id": file.run_id,
+        "kind": file.kind,
+        "format": file.format,
+        "client_number": file.client_number if file.run_id is not None else None,
+        "size_bytes": file.size_bytes,
+        "sha256": file.sha256,
+        "state": file.action,
+        "rule": file.rule,
+    }
+
+
+def _find_ingested(tables: Path, ids: list[str]) -> pl.Series:
+    found = [
+        pl.scan_parquet(path, glob=False).select("raw_file_id").unique().collect()["raw_file_id"]
+        for table in INGESTED_TABLES
+        for path in table_files(tables, table, ids)
+    ]
+    return pl.concat(found).unique()
+
+
+def _settle(ledger: pl.DataFrame, ingested: pl.Series, rejects: pl.DataFrame) -> pl.DataFrame:
+    whole = rejects.filter("is_whole_file").select("raw_file_id", "reason").unique("raw_file_id", keep="first")
+    settled = ledger.join(whole, on="raw_file_id", how="left").with_columns(
+        is_ingested=pl.col("raw_file_id").is_in(ingested.to_list())
+    )
+    is_read = pl.col("state") == "ingest"
+    open_files = settled.filter(is_read & (pl.col("is_ingested") == pl.col("reason").is_not_null()))
+    if open_files.height:
+        paths = ", ".join(open_files["path"].head(5))
+        raise LedgerError(f"{open_files.height} files are neither in a table nor rejected, or both: {paths}")
+    state = pl.when(~is_read).then("state").when("is_ingested").then(pl.lit("ingested")).otherwise(pl.lit("rejected"))
+    return settled.with_columns(state=state).drop("is_ingested")
+
+
+def _describe(rejects: pl.DataFrame) -> list[str]:
+    rows = rejects.select("path", "reason", "message").sort("path").iter_rows()
+    return [f"  {path}: {reason}: {message}" for path, reason, message in rows]

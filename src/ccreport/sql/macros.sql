@@ -1,0 +1,30 @@
+-- The statistics of a cell, over `strata`: one list of rates (or ratios) for each condition that the cell pools.
+-- They stay in archive.duckdb, so that the queries beside this file run there as they stand.
+
+CREATE MACRO cell_count(strata) AS len(flatten(strata));
+
+CREATE MACRO cell_mean(strata) AS list_avg(flatten(strata));
+
+-- Coefficient of variation: sample standard deviation (n - 1) over mean. Null for a single run.
+CREATE MACRO cell_cv(strata) AS
+    list_aggregate(flatten(strata), 'stddev_samp') / nullif(list_avg(flatten(strata)), 0);
+
+-- Mean of the CVs of the conditions that have at least two runs: what is left without the differences between them.
+CREATE MACRO cell_within_cv(strata) AS
+    list_avg(list_transform(strata, lambda s: list_aggregate(s, 'stddev_samp') / nullif(list_avg(s), 0)));
+
+-- 1000 means of as many resampled cells, stratified: each condition is drawn from by itself, with replacement.
+-- The draws come from MD5 of resample, condition and place, so they are the same everywhere and always.
+CREATE MACRO cell_resampled_means(strata) AS
+    list_transform(range(1000), lambda b: list_avg(flatten(list_transform(strata, lambda s, k:
+        list_transform(range(len(s)), lambda i:
+            s[1 + (md5_number_lower(concat_ws('/', b, k, i)) % len(s))::INTEGER])))));
+
+-- Bootstrap 95 % interval of the mean (percentile method). Null where no condition has two runs to draw from.
+CREATE MACRO cell_low(strata) AS
+    CASE WHEN list_max(list_transform(strata, lambda s: len(s))) > 1
+    THEN list_aggregate(cell_resampled_means(strata), 'quantile_cont', 0.025) END;
+
+CREATE MACRO cell_high(strata) AS
+    CASE WHEN list_max(list_transform(strata, lambda s: len(s))) > 1
+    THEN list_aggregate(cell_resampled_means(strata), 'quantile_cont', 0.975) END;

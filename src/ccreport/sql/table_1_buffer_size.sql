@@ -1,0 +1,31 @@
+-- Table I: rate of each algorithm by buffer size of the bottleneck port, both running at once.
+-- One row per cell (buffer size × algorithm). The view table_1_buffer_size_runs holds the runs that the evaluation
+-- selects, one row per run and algorithm; cell_… are the macros of macros.sql.
+WITH conditions AS (
+    SELECT
+        rate_basis, buffer_bytes, sharing, flows_count, algorithm, algorithm_rank,
+        condition_id, list(rate_bps ORDER BY run_id) AS rates
+    FROM table_1_buffer_size_runs
+    GROUP BY ALL
+),
+cells AS (
+    SELECT
+        rate_basis, buffer_bytes, sharing, flows_count, algorithm, algorithm_rank,
+        list(rates ORDER BY condition_id) AS strata
+    FROM conditions
+    GROUP BY ALL
+)
+SELECT
+    buffer_bytes,
+    sharing,
+    flows_count,
+    algorithm,
+    rate_basis,
+    cell_count(strata) AS runs_count,
+    cell_mean(strata) AS rate_mean_bps,
+    cell_cv(strata) AS rate_cv,
+    cell_within_cv(strata) AS rate_within_cv,
+    cell_low(strata) AS rate_low_bps,
+    cell_high(strata) AS rate_high_bps
+FROM cells
+ORDER BY buffer_bytes, flows_count, algorithm_rank, algorithm

@@ -1,0 +1,35 @@
+-- Table II: mean and coefficient of variation of the rate on the testbed, by loss level, sharing and flows (rows),
+-- RTT bucket and algorithm (columns). One row per cell.
+-- The view table_2_testbed_runs holds the runs that the evaluation selects, one row per run and algorithm; cell_… are
+-- the macros of macros.sql.
+WITH conditions AS (
+    SELECT
+        rate_basis, test_group, test_group_rank, sharing, flows_count, rtt_bucket, rtt_bucket_rank, algorithm,
+        algorithm_rank, condition_id, min(loss_pct) AS loss_pct, list(rate_bps ORDER BY run_id) AS rates
+    FROM table_2_testbed_runs
+    GROUP BY ALL
+),
+cells AS (
+    SELECT
+        rate_basis, test_group, test_group_rank, sharing, flows_count, rtt_bucket, rtt_bucket_rank, algorithm,
+        algorithm_rank, min(loss_pct) AS loss_pct, list(rates ORDER BY condition_id) AS strata
+    FROM conditions
+    GROUP BY ALL
+)
+SELECT
+    test_group,
+    sharing,
+    flows_count,
+    rtt_bucket,
+    algorithm,
+    rate_basis,
+    cell_count(strata) AS runs_count,
+    cell_mean(strata) AS rate_mean_bps,
+    cell_cv(strata) AS rate_cv,
+    cell_within_cv(strata) AS rate_within_cv,
+    cell_low(strata) AS rate_low_bps,
+    cell_high(strata) AS rate_high_bps
+FROM cells
+ORDER BY
+    test_group_rank, min(loss_pct) OVER (PARTITION BY test_group), test_group, sharing, flows_count,
+    rtt_bucket_rank, algorithm_rank, algorithm
