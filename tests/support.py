@@ -1,0 +1,134 @@
+"""What several tests need: small archives, made on the spot, and their way through the inventory."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ccreport.inventory import list_raw_files
+from ccreport.raw import Manifest, read_manifest
+from ccreport.tables import conform, load_schema, write_table
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+ROOT = Path(__file__).resolve().parents[1]
+FIXTURES = Path(__file__).parent / "fixtures"
+JOB = "2026-11-20:22:10/both_p2"
+EPOCH = datetime(2026, 11, 20, 22, 10, tzinfo=UTC)
+
+
+def write_archive(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write files, by their paths below a folder, and return the folder."""
+    for path, content in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
+
+
+def list_archive(archive: Path, work: Path) -> dict[str, Manifest]:
+    """Return the manifests of an archive by experiment, made in a work folder."""
+    work.mkdir(parents=True, exist_ok=True)
+    manifests = work / "manifests"
+    list_raw_files(archive, work / "archive", manifests, work / "experiments.txt", work / "archive.json")
+    ids = (work / "experiments.txt").read_text().split()
+    assert {path.stem for path in manifests.iterdir()} == set(ids)
+    return {experiment: read_manifest(manifests / f"{experiment}.json") for experiment in ids}
+
+
+def list_one(archive: Path, work: Path) -> Path:
+    """Return the path of the manifest of an archive that holds one experiment."""
+    (experiment,) = list_archive(archive, work)
+    return work / "manifests" / f"{experiment}.json"
+
+
+def iperf3_json(**changes: Any) -> str:
+    """Return a small whole iperf3 result: one flow of 1 s, 1,250,000 bytes sent and 1,000,000 received."""
+    stream = {
+        "socket": 5,
+        "start": 0,
+        "end": 1.0,
+        "seconds": 1.0,
+        "bytes": 1250000,
+        "bits_per_second": 1e7,
+        "sender": True,
+    }
+    interval = stream | {
+        "retransmits": 3,
+        "snd_cwnd": 14480,
+        "rtt": 10000,
+        "rttvar": 500,
+        "pmtu": 1500,
+        "omitted": False,
+    }
+    sender = stream | {"retransmits": 3, "max_snd_cwnd": 14480, "max_rtt": 10000, "min_rtt": 10000, "mean_rtt": 10000}
+    receiver = stream | {"bytes": 1000000, "bits_per_second": 8e6}
+    connected = {
+        "socket": 5,
+        "local_host": "10.0.0.1",
+        "local_port": 4001,
+        "remote_host": "10.0.0.2",
+        "remote_port": 5201,
+    }
+    document: dict[str, Any] = {
+        "start": {
+            "connected": [connected],
+            "version": "iperf 3.12",
+            "system_info": "Linux sender 6.1.0 #1 SMP x86_64",
+            "timestamp": {"time": "Fri, 20 Nov 2026 22:10:00 GMT", "timesecs": 1795212600},
+            "connecting_to": {"host": "10.0.0.2", "port": 5201},
+            "cookie": "abc",
+            "tcp_mss_default": 1448,
+            "test_start": {
+                "protocol": "TCP",
+                "num_streams": 1,
+                "blksize": 131072,
+                "omit": 0,
+                "duration": 1,
+                "bytes": 0,
+                "blocks": 0,
+                "reverse": 0,
+            },
+        },
+        "intervals": [{"streams": [interval], "sum": interval}],
+        "end": {
+            "streams": [{"sender": sender, "receiver": receiver}],
+            "sum_sent": sender,
+            "sum_received": receiver,
+            "cpu_utilization_percent": {
+                "host_total": 1.5,
+                "host_user": 1.0,
+                "host_system": 0.5,
+                "remote_total": 2.5,
+                "remote_user": 2.0,
+                "remote_system": 0.5,
+            },
+            "sender_tcp_congestion": "cubic",
+            "receiver_tcp_congestion": "cubic",
+        },
+    }
+    return json.dumps(document | changes)
+
+
+DEFAULTS: dict[str, object] = {"string": "x", "int": 0, "float": 0.0, "bool": False, "timestamp": EPOCH, "map": []}
+
+
+def make_table(table: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Return a table of these rows; a column that a row leaves out is null where the schema allows it."""
+    columns = load_schema(table).columns
+    blank = {c.name: None if c.nullable else c.enum[0] if c.enum else DEFAULTS[c.type] for c in columns}
+    counters = {name: 1 for name in ("client_number",) if name in blank}
+    return conform(pl.DataFrame([blank | counters | row for row in rows], schema=load_schema(table).polars), table)
+
+
+def save_table(table: str, rows: list[dict[str, Any]], path: Path) -> Path:
+    """Write a table of these rows and return its path."""
+    write_table(make_table(table, rows), table, path)
+    return path
+
+
+def at(second: float) -> datetime:
+    """Return a time so many seconds after the epoch of these tests."""
+    return EPOCH + timedelta(seconds=second)

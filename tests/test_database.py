@@ -1,0 +1,148 @@
+import random
+import statistics
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ccreport.database import SQL, label_runs, name_algorithms, quote_name, quote_text, read_files
+from ccreport.evaluation import EvaluationError, load_evaluation
+
+EVALUATION = {"rtt_bucket_edges_ms": [0, 30], "labels": {}}
+
+
+@pytest.fixture(scope="module")
+def macros() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute((SQL / "macros.sql").read_text())
+    return connection
+
+
+def cell(macros: duckdb.DuckDBPyConnection, name: str, strata: list[list[float]]) -> float | None:
+    row = macros.execute(f"SELECT cell_{name}($1::DOUBLE[][])", [strata]).fetchone()
+    assert row is not None
+    value: float | None = row[0]
+    return value
+
+
+def test_statistics_of_a_cell_by_hand(macros: duckdb.DuckDBPyConnection) -> None:
+    # Two conditions: 9, 11 and 18, 22. Pooled: mean 15, squared deviations 36 + 16 + 9 + 49 = 110, / 3 = 36.667.
+    strata = [[9.0, 11.0], [18.0, 22.0]]
+    assert cell(macros, "count", strata) == 4
+    assert cell(macros, "mean", strata) == 15
+    assert cell(macros, "cv", strata) == pytest.approx(36.6667**0.5 / 15, rel=1e-5)
+    # Within: sqrt(2) / 10 and sqrt(8) / 20 are both 0.141421; the pooled CV is three times that.
+    assert cell(macros, "within_cv", strata) == pytest.approx(0.141421, rel=1e-5)
+
+
+def test_a_cell_of_one_run_has_a_mean_and_nothing_else(macros: duckdb.DuckDBPyConnection) -> None:
+    strata = [[5.0]]
+    assert (cell(macros, "mean", strata), cell(macros, "count", strata)) == (5, 1)
+    assert [cell(macros, name, strata) for name in ("cv", "within_cv", "low", "high")] == [None] * 4
+
+
+def test_conditions_of_one_run_each_have_no_interval(macros: duckdb.DuckDBPyConnection) -> None:
+    strata = [[5.0], [9.0]]
+    assert cell(macros, "cv", strata) == pytest.approx(8**0.5 / 7)
+    assert [cell(macros, name, strata) for name in ("within_cv", "low", "high")] == [None] * 3
+
+
+def test_the_interval_is_near_the_normal_one(macros: duckdb.DuckDBPyConnection) -> None:
+    # 20 values 0, 1, … 19: mean 9.5; a bootstrap mean has variance 33.25 / 20, so ± 1.96 · 1.2894 = 2.527.
+    strata = [[float(value) for value in range(20)]]
+    assert cell(macros, "low", strata) == pytest.approx(9.5 - 2.53, abs=0.3)
+    assert cell(macros, "high", strata) == pytest.approx(9.5 + 2.53, abs=0.3)
+
+
+def test_the_interval_is_stratified(macros: duckdb.DuckDBPyConnection) -> None:
+    # Each condition is constant: whatever is drawn, the mean is 15, though the cell's CV is large.
+    strata = [[10.0] * 5, [20.0] * 5]
+    assert (cell(macros, "low", strata), cell(macros, "high", strata)) == (15, 15)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_mean_and_cv_agree_with_the_standard_library(macros: duckdb.DuckDBPyConnection, seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311 (no secret)
+    strata = [[draw.uniform(1, 10**seed) for _ in range(draw.randint(2, 5))] for _ in range(draw.randint(1, 3))]
+    values = [value for stratum in strata for value in stratum]
+    assert cell(macros, "mean", strata) == pytest.approx(statistics.mean(values))
+    assert cell(macros, "cv", strata) == pytest.approx(statistics.stdev(values) / statistics.mean(values))
+
+
+@pytest.mark.parametrize(
+    ("edges", "rtt", "bucket"),
+    [
+        ([0, 30], "29.99", "RTT < 30 ms"),
+        ([0, 30], "30", "RTT ≥ 30 ms"),
+        ([0, 30], "0", "RTT < 30 ms"),
+        ([0, 10, 50], "10", "RTT 10–50 ms"),
+        ([0, 10, 50], "5", "RTT < 10 ms"),
+        ([0, 10, 50], "50", "RTT ≥ 50 ms"),
+        ([20], "3", "RTT < 20 ms"),
+        ([0, 30], "NULL", "RTT unknown"),
+    ],
+)
+def test_a_value_at_an_edge_is_in_the_bucket_above_it(edges: list[float], rtt: str, bucket: str) -> None:
+    query = label_runs(f"SELECT {rtt}::DOUBLE AS rtt_ms, 'both' AS mode", EVALUATION | {"rtt_bucket_edges_ms": edges})
+    assert duckdb.sql(f"SELECT rtt_bucket, sharing FROM ({query})").fetchall() == [(bucket, "both")]
+
+
+def test_the_first_case_that_holds_gives_the_label() -> None:
+    labels = {
+        "kind": {
+            "cases": [{"value": "a 'quoted' one", "when": "x = 1", "rank": 99}, {"value": "second", "when": "x <= 2"}],
+            "otherwise": "'rest ' || x",
+            "otherwise_rank": 50,
+        },
+        "again": {"cases": [], "otherwise": "upper(kind)", "otherwise_rank": 0},
+    }
+    query = label_runs(
+        "SELECT unnest([1, 2, 3]) AS x, 10.0 AS rtt_ms, 'cubic' AS mode", EVALUATION | {"labels": labels}
+    )
+    assert duckdb.sql(f"SELECT kind, kind_rank, again, sharing FROM ({query}) ORDER BY x").fetchall() == [
+        ("a 'quoted' one", 99, "A 'QUOTED' ONE", "alone"),
+        ("second", 1, "SECOND", "alone"),
+        ("rest 3", 50, "REST 3", "alone"),
+    ]
+
+
+def test_the_first_member_held_goes_by_the_groups_name() -> None:
+    groups = {"BBR": {"members": ["bbr2", "bbr"]}, "CUBIC": {"members": ["cubic"]}}
+    assert name_algorithms(["bbr", "cubic", "reno"], groups) == [
+        ("bbr", "BBR", 0),
+        ("cubic", "CUBIC", 1),
+        ("reno", "reno", 2),
+    ]
+    assert name_algorithms(["bbr", "bbr2"], groups) == [("bbr", "bbr", 2), ("bbr2", "BBR", 0)]
+
+
+@pytest.mark.parametrize("text", ["plain", "it's", 'say "x"', "'; DROP TABLE runs; --", "\\", "\n", "$1", "ü%_"])
+def test_texts_and_names_are_quoted(text: str) -> None:
+    assert duckdb.sql(f"SELECT {quote_text(text)}").fetchall() == [(text,)]
+    assert duckdb.sql(f"SELECT 1 AS {quote_name(text)}").columns == [text]
+
+
+def test_a_results_folder_may_be_called_anything(tmp_path: Path) -> None:
+    folder = tmp_path / "it's [a] *?"
+    folder.mkdir()
+    path = folder / "t.parquet"
+    duckdb.sql("SELECT 7 AS x").write_parquet(str(tmp_path / "t.parquet"))
+    (tmp_path / "t.parquet").rename(path)
+    assert duckdb.sql(read_files([path])).fetchall() == [(7,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title: x", "e.yaml, the top level: 'algorithms' is a required property"),
+        ("title: [", "e.yaml is no YAML"),
+        ("{title: x, algorithms: {B: {members: []}}, labels: {}, tables: {}}", "algorithms.B.members"),
+        ("{title: x, algorithms: {B: {members: [b]}}, labels: {}, tables: {}, extra: 1}", "'extra' was unexpected"),
+    ],
+)
+def test_a_broken_evaluation_says_where(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "e.yaml"
+    path.write_text(text)
+    with pytest.raises(EvaluationError) as caught:
+        load_evaluation(path)
+    assert message in str(caught.value)

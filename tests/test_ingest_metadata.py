@@ -1,0 +1,190 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import JOB, SHARED, iperf3_json, list_one, write_archive
+
+from ccreport.ingest.jobmeta import find_congestion, parse_loss
+from ccreport.ingest.metadata import ingest_metadata
+from ccreport.ingest.qdiscs import parse_qdiscs
+from ccreport.raw import RawFileError
+from ccreport.tables import read_table
+
+TABLES = ("experiments", "hosts", "qdiscs", "harness_results", "rejects")
+
+
+def ingest(files: dict[str, str | bytes], tmp_path: Path) -> dict[str, pl.DataFrame]:
+    archive = write_archive(tmp_path / "raw", files)
+    paths = [tmp_path / f"{table}.parquet" for table in TABLES]
+    ingest_metadata(list_one(archive, tmp_path / "w"), archive, *paths)
+    return {table: read_table(table, [path]) for table, path in zip(TABLES, paths, strict=True)}
+
+
+JOBMETA = {
+    "uuid": "c4d9",
+    "name": "both_p16",
+    "type": "iperf3",
+    "iters": 5,
+    "hostname": "sender-1",
+    "src_cmd": "iperf3 -c {dst} -J -P 16 -C bbr",
+    "pre_src_cmd": None,
+    "loss": "0.001 gemodel",
+    "lat": "20",
+    "limit": "10000",
+    "pacing": "2.4gbit",
+    "NIC_speed": "10000Mb/s",
+    "MTU": "9000",
+    "kernel": "5.10.0",
+    "buffer_bytes": 250000,
+    "bottleneck": "50mbit",
+    "background_udp": "5mbit",
+    "stages": [{"at_s": 10, "rtt_ms": 60}],
+    "start_time": "2026-11-20:22:10",
+}
+
+
+def test_jobmeta_is_typed(tmp_path: Path) -> None:
+    tables = ingest({f"{JOB}/jobmeta.json": json.dumps(JOBMETA)}, tmp_path)
+    row = tables["experiments"].row(0, named=True)
+    assert row["cc_command"] == "bbr"
+    assert (row["loss_pct"], row["loss_model"]) == (0.001, "gemodel")
+    assert row["rtt_nominal_ms"] == 40  # `lat` is one way
+    assert row["has_netem"]
+    assert (row["limit_packets_count"], row["iterations_count"], row["mtu_bytes"]) == (10000, 5, 9000)
+    assert (row["pacing_bps"], row["nic_bps"]) == (2.4e9, 10e9)
+    assert (row["buffer_bytes"], row["bottleneck_bps"], row["background_udp_bps"]) == (250000, 50e6, 5e6)
+    assert json.loads(row["stages_json"]) == JOBMETA["stages"]
+    assert tables["rejects"].is_empty()
+
+
+def test_every_key_of_jobmeta_is_optional(tmp_path: Path) -> None:
+    row = ingest({f"{JOB}/jobmeta.json": "{}"}, tmp_path)["experiments"].row(0, named=True)
+    assert {name for name, value in row.items() if value is not None} == {"experiment_id", "raw_file_id", "has_netem"}
+
+
+def test_a_value_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> None:
+    content = json.dumps({"pacing": "fast", "iters": -1, "loss": "150", "MTU": "Metric:1", "lat": "5"})
+    tables = ingest({f"{JOB}/jobmeta.json": content}, tmp_path)
+    row = tables["experiments"].row(0, named=True)
+    assert (row["pacing_bps"], row["iterations_count"], row["loss_pct"], row["mtu_bytes"]) == (None,) * 4
+    assert row["rtt_nominal_ms"] == 10
+    assert set(tables["rejects"]["reason"]) == {"bad_metadata"}
+    assert sorted(message.split(" ")[0] for message in tables["rejects"]["message"]) == ["iters", "loss", "pacing"]
+
+
+@pytest.mark.parametrize(
+    ("command", "cc"),
+    [
+        ("iperf3 -c h -P 16 -C bbr2", "bbr2"),
+        ("pscheduler task throughput --congestion=bbr2 --parallel 16", "bbr2"),
+        ("iperf3 -c h --congestion cubic", "cubic"),
+        ("/usr/sbin/sysctl -w net.ipv4.tcp_congestion_control=bbr2", "bbr2"),
+        ("iperf3 -c h", None),
+    ],
+)
+def test_the_algorithm_of_a_command(command: str, cc: str | None) -> None:
+    assert find_congestion(command) == cc
+
+
+@given(st.text())
+def test_a_loss_is_a_percentage_or_an_error(text: str) -> None:
+    try:
+        percent, _ = parse_loss(text)
+    except ValueError:
+        return
+    assert 0 <= percent <= 100
+
+
+def test_hosts(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        f"{JOB}/jobmeta.json": "{}",
+        f"{JOB}/cern.example.net-meta.json": json.dumps({"hostname": "10.0.0.4", "alias": "cern", "rtt": 87}),
+        f"{JOB}/near.example.net-meta.json": json.dumps({"hostname": "10.0.0.5", "rtt": 0}),
+        f"{JOB}/odd.example.net-meta.json": json.dumps({"hostname": 5, "rtt": "x"}),
+    }
+    tables = ingest(files, tmp_path)
+    assert tables["hosts"].select("host", "host_address", "rtt_ping_ms").rows() == [
+        ("cern.example.net", "10.0.0.4", 87.0),
+        ("near.example.net", "10.0.0.5", None),  # 0 is a failed or sub-millisecond ping
+        ("odd.example.net", None, None),
+    ]
+    assert tables["rejects"]["reason"].to_list() == ["bad_metadata"]
+
+
+def test_a_job_without_metadata_says_so_once(tmp_path: Path) -> None:
+    rejects = ingest({f"{JOB}/src-cmd:h:1": iperf3_json()}, tmp_path)["rejects"]
+    assert rejects.select("reason", "is_whole_file").rows() == [("no_metadata", False)]
+    assert "copy the file from the harness's output" in rejects["message"][0]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [("", "empty"), ("{", "not_json"), ("[1]", "unexpected_structure"), ("[" * 99999, "not_json")],
+)
+def test_broken_metadata_is_rejected(content: str, reason: str, tmp_path: Path) -> None:
+    rejects = ingest({f"{JOB}/jobmeta.json": content}, tmp_path)["rejects"]
+    assert rejects.select("reason", "is_whole_file").rows() == [(reason, True)]
+
+
+def test_recorded_qdiscs() -> None:
+    text = (
+        "setting loss to 1\n"
+        "qdisc noqueue 0: dev lo root refcnt 2 \n"
+        " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n"
+        "qdisc netem 80f3: dev r0 root refcnt 2 limit 200000 delay 5ms\n"
+        "qdisc netem 80f2: dev r1 root refcnt 2 limit 10000 delay 2.5ms  1ms loss 0.02%\n"
+        "qdisc tbf 10: dev r1 parent 1:1 rate 50Mbit burst 32Kb lat 14.8ms \n"
+        "qdisc netem 1: dev r2 root refcnt 2 limit 1000 delay 100us loss gemodel p 1% r 3% 1-h 100% 1-k 0%\n"
+    )
+    columns = (
+        "line_number",
+        "device",
+        "qdisc",
+        "delay_ms",
+        "delay_jitter_ms",
+        "loss_pct",
+        "limit_packets_count",
+        "rate_bps",
+    )
+    assert [tuple(row[column] for column in columns) for row in parse_qdiscs(text)] == [
+        (2, "lo", "noqueue", None, None, None, None, None),
+        (4, "r0", "netem", 5.0, None, 0.0, 200000, None),
+        (5, "r1", "netem", 2.5, 1.0, 0.02, 10000, None),
+        (6, "r1", "tbf", None, None, None, None, 50e6),
+        (7, "r2", "netem", 0.1, None, 25.0, 1000, None),  # Gilbert–Elliott: p / (p + r) = 1 / 4
+    ]
+
+
+@given(st.text())
+def test_no_text_of_qdiscs_is_an_error_of_another_kind(text: str) -> None:
+    with pytest.raises(RawFileError):
+        parse_qdiscs("nothing " + text.replace("qdisc", ""))
+
+
+def test_result_rows(tmp_path: Path) -> None:
+    rows = [
+        ["far.example.org", "both", 16, "cubic", 4.7, "0.00011604", 341, 13],
+        ["far.example.org", "both", 16, "bbr2", 4.083, "0.00007878", 328, 13.5],
+        ["short", "row"],
+        ["far.example.org", "both", 16, "bbr2", -1, "0", 0, 13],
+    ]
+    tables = ingest({"20210802_bost_10g.dat": json.dumps(rows)}, tmp_path)
+    columns = ("row_number", "host", "mode", "flows_count", "cc", "throughput_bps", "retransmit_ratio", "rtt_median_ms")
+    assert tables["harness_results"].select(columns).rows() == [
+        (0, "far.example.org", "both", 16, "cubic", 4.7e9, 0.00011604, 13.0),
+        (1, "far.example.org", "both", 16, "bbr2", 4.083e9, 0.00007878, 13.5),
+    ]
+    assert tables["harness_results"]["path"].unique().to_list() == ["20210802_bost_10g.dat"]
+    assert tables["rejects"]["reason"].to_list() == ["malformed_record"] * 2
+    assert tables["rejects"]["message"][0].startswith("result row 2: ")
+
+
+@pytest.mark.skipif(not (SHARED / "results").exists(), reason="the harness's own result files are not here")
+def test_real_result_rows(tmp_path: Path) -> None:
+    content = (SHARED / "results/20210802_bost_10g.dat").read_bytes()
+    tables = ingest({"20210802_bost_10g.dat": content}, tmp_path)
+    assert tables["harness_results"].height == len(json.loads(content))
+    assert tables["rejects"].is_empty()

@@ -1,0 +1,188 @@
+import gzip
+import io
+import json
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+import zstandard
+from support import JOB, iperf3_json, list_archive, write_archive
+
+from ccreport.raw import RawFile
+from ccreport.unpack import ArchiveError
+
+SS = "# 1795215547.905306\nState Recv-Q Send-Q Local Address:Port Peer Address:PortProcess\n"
+
+
+def inventory(archive: Path, work: Path) -> dict[str, RawFile]:
+    return {file.path: file for manifest in list_archive(archive, work).values() for file in manifest.files}
+
+
+def test_every_file_is_listed_with_kind_and_rule(tmp_path: Path) -> None:
+    names = {
+        f"{JOB}/jobmeta.json": ("{}", "jobmeta", "ingest", "ingest_metadata"),
+        f"{JOB}/10.0.0.2-meta.json": ("{}", "host-meta", "ingest", "ingest_metadata"),
+        f"{JOB}/src-cmd:10.0.0.2:1": (iperf3_json(), "src-cmd", "ingest", "ingest_iperf3"),
+        f"{JOB}/src-cmd-2:10.0.0.2:1": ('{"event":"start","data":{}}\n', "src-cmd", "ingest", "ingest_iperf3"),
+        f"{JOB}/ss:10.0.0.2:1": (SS, "ss", "ingest", "ingest_ss"),
+        f"{JOB}/mpstat-sender:10.0.0.2:1.json": ('{"sysstat": {}}', "mpstat", "ingest", "ingest_mpstat"),
+        f"{JOB}/pre-netem:10.0.0.2:1": ("qdisc netem 1: dev r1 root", "pre-netem", "ingest", "ingest_metadata"),
+        f"{JOB}/pre-netem:10.0.0.2:2": ("", "pre-netem", "ignored", "empty_netem_logs_not_read"),
+        f"{JOB}/tcpdump:10.0.0.2:1": (b"\xd4\xc3\xb2\xa1" + bytes(20), "tcpdump", "ignored", "captures_not_read"),
+        f"{JOB}/tcpdump-log:10.0.0.2:1": ("3 packets captured", "tcpdump-log", "ignored", "captures_not_read"),
+        f"{JOB}/dst-cmd:10.0.0.2:1": (iperf3_json(), "dst-cmd", "ignored", "server_side_not_read"),
+        f"{JOB}/xtraffic:10.0.0.2:1": (iperf3_json(), "xtraffic", "ignored", "background_traffic_not_read"),
+        f"{JOB}/post-src-cmd:10.0.0.2:1": ("done", "side-file", "ignored", "side_files_not_read"),
+        f"{JOB}/ss:10.0.0.2:1.json": ('{"a": 1}', "derived", "ignored", "derived_files_not_read"),
+        f"{JOB}/host.prom": ("# HELP x", "statexec", "ignored", "statexec_not_read"),
+        f"{JOB}/plot.png": (b"\x89PNG", "derived", "ignored", "derived_files_not_read"),
+        f"{JOB}/notes": ("hello", "unknown", "ignored", "unknown_files_not_read"),
+        "20210802_bost_10g.dat": ('[["h", "both", 16, "cubic", 1, "0", 0, 9]]', "results", "ingest", "ingest_metadata"),
+    }
+    found = inventory(
+        write_archive(tmp_path / "raw", {path: facts[0] for path, facts in names.items()}), tmp_path / "w"
+    )
+    assert {path: (file.kind, file.action, file.rule) for path, file in found.items()} == {
+        path: facts[1:] for path, facts in names.items()
+    }
+    assert json.loads((tmp_path / "w/archive.json").read_text())["files_count"] == len(names)
+
+
+def test_content_decides_where_name_and_content_disagree(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "raw", {f"{JOB}/ss:h:1": iperf3_json(), f"{JOB}/odd name": SS})
+    found = inventory(archive, tmp_path / "w")
+    assert found[f"{JOB}/ss:h:1"].kind == "src-cmd"
+    assert found[f"{JOB}/odd name"].kind == "ss"
+    assert found[f"{JOB}/odd name"].run_id is not None
+
+
+def test_an_item_counts_once_raw_first(tmp_path: Path) -> None:
+    files = {
+        f"{JOB}/src-cmd:h:1": iperf3_json(),
+        f"{JOB}/src-cmd:h:1.json": iperf3_json(),
+        f"{JOB}/src-cmd:h:1.fixed.json": iperf3_json(),
+        f"{JOB}/src-cmd:h:2.gz": gzip.compress(iperf3_json().encode()),
+        f"{JOB}/src-cmd:h:3": "",
+        f"{JOB}/src-cmd:h:3.json": iperf3_json(),
+    }
+    found = inventory(write_archive(tmp_path / "raw", files), tmp_path / "w")
+    assert {path.rsplit("/", 1)[1] for path, file in found.items() if file.action == "ingest"} == {
+        "src-cmd:h:1",
+        "src-cmd:h:2.gz",
+        "src-cmd:h:3.json",
+    }
+    assert {file.rule for file in found.values() if file.action == "ignored"} == {"copies_not_read"}
+
+
+def test_a_second_file_that_claims_a_run_is_rejected_and_named(tmp_path: Path) -> None:
+    files = {f"{JOB}/ss:h:1": SS, f"{JOB}/old/ss:h:1": SS}
+    second = inventory(write_archive(tmp_path / "raw", files), tmp_path / "w")[f"{JOB}/old/ss:h:1"]
+    assert (second.action, second.reason) == ("rejected", "duplicate_run")
+    assert second.message is not None
+    assert "ss:h:1 already is this run's ss" in second.message
+
+
+def test_links_and_pipes_are_rejected_not_followed(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "raw", {f"{JOB}/ss:h:1": SS})
+    (archive / JOB / "ss:h:2").symlink_to("/etc/hostname")
+    (archive / JOB / "folder").symlink_to("/etc")
+    os.mkfifo(archive / JOB / "pipe")
+    found = inventory(archive, tmp_path / "w")
+    assert {path.rsplit("/", 1)[1] for path, file in found.items() if file.reason == "not_a_file"} == {
+        "ss:h:2",
+        "folder",
+        "pipe",
+    }
+
+
+def test_hostile_names_are_listed_as_data(tmp_path: Path) -> None:
+    names = ["$(touch pwned)", 'quote".<script>', "new\nline", "blank \u00fc", "star*[a]?"]
+    archive = write_archive(tmp_path / "raw", {f"2026-11-20:22:10/{name}/ss:h:1": SS for name in names})
+    manifests = list_archive(archive, tmp_path / "w")
+    assert len(manifests) == len(names)
+    assert all(
+        set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") for name in manifests
+    )
+    assert {manifest.job for manifest in manifests.values()} == {*names} - {"new\nline"} | {"new\\nline"}
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_a_name_that_is_no_utf8_is_listed(tmp_path: Path) -> None:
+    folder = write_archive(tmp_path / "raw", {f"{JOB}/ss:h:1": SS}) / JOB
+    (folder / os.fsdecode(b"ss:\xff:2")).write_text(SS)
+    runs = next(iter(list_archive(tmp_path / "raw", tmp_path / "w").values())).runs
+    assert {run.host for run in runs} == {"h", "\\xff"}
+
+
+def test_only_what_changed_is_rewritten(tmp_path: Path) -> None:
+    files = {"2026-11-20:22:10/a/ss:h:1": SS, "2026-11-20:22:10/b/ss:h:1": SS, "2026-11-20:22:10/c/ss:h:1": SS}
+    archive = write_archive(tmp_path / "raw", files)
+    first = list_archive(archive, tmp_path / "w")
+    manifests = {id_: tmp_path / "w/manifests" / f"{id_}.json" for id_ in first}
+    for path in manifests.values():
+        os.utime(path, (1, 1))
+    write_archive(archive, {"2026-11-20:22:10/b/ss:h:2": SS, "2026-11-20:22:10/d/ss:h:1": SS})
+    (archive / "2026-11-20:22:10/c/ss:h:1").unlink()
+    second = list_archive(archive, tmp_path / "w")
+    changed = {id_ for id_ in second if (tmp_path / "w/manifests" / f"{id_}.json").stat().st_mtime != 1}
+    assert {second[id_].job for id_ in changed} == {"b", "d"}
+    assert {manifest.job for manifest in second.values()} == {"a", "b", "d"}
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".bz2", ".xz", ".zst"])
+def test_a_tarball_is_read_as_its_folder(tmp_path: Path, ending: str) -> None:
+    archive = write_archive(tmp_path / "raw", {f"{JOB}/ss:h:1": SS, f"{JOB}/src-cmd:h:1": iperf3_json()})
+    packed = tmp_path / f"raw.tar{ending}"
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:" + ending.removeprefix(".").replace("zst", "")) as members:
+        members.add(archive, arcname="wrapping")
+    plain = buffer.getvalue()
+    packed.write_bytes(zstandard.compress(plain) if ending == ".zst" else plain)
+    assert list_archive(packed, tmp_path / "w1") == list_archive(archive, tmp_path / "w2")
+    facts = [json.loads((tmp_path / work / "archive.json").read_text()) for work in ("w1", "w2")]
+    assert facts[0] | {"name": ""} == facts[1] | {"name": ""}
+
+
+def test_a_zip_is_read_as_its_folder(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "raw", {f"{JOB}/ss:h:1": SS})
+    with zipfile.ZipFile(tmp_path / "raw.zip", "w") as members:
+        members.write(archive / JOB / "ss:h:1", f"{JOB}/ss:h:1")
+    assert list_archive(tmp_path / "raw.zip", tmp_path / "w1") == list_archive(archive, tmp_path / "w2")
+
+
+def test_a_member_that_leads_out_is_left_out_and_rejected(tmp_path: Path) -> None:
+    packed = tmp_path / "raw.tar"
+    with tarfile.open(packed, "w") as members:
+        for name in ("../escaped", "/absolute", f"{JOB}/ss:h:1"):
+            member = tarfile.TarInfo(name)
+            member.size = len(SS)
+            members.addfile(member, io.BytesIO(SS.encode()))
+        link = tarfile.TarInfo(f"{JOB}/link")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
+        members.addfile(link)
+    found = inventory(packed, tmp_path / "w")
+    assert {path for path, file in found.items() if file.action == "rejected"} == {
+        "../escaped",
+        "/absolute",
+        f"{JOB}/link",
+    }
+    assert not (tmp_path / "w/escaped").exists()
+
+
+def test_a_damaged_archive_is_an_error_that_says_so(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "raw", {f"{JOB}/ss:h:1": os.urandom(200_000)})
+    with tarfile.open(tmp_path / "raw.tar.gz", "w:gz") as members:
+        members.add(archive, arcname="raw")
+    whole = (tmp_path / "raw.tar.gz").read_bytes()
+    (tmp_path / "cut.tar.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ArchiveError, match=r"cut\.tar\.gz is no readable tarball or zip .*ends early.*fetch it again"):
+        list_archive(tmp_path / "cut.tar.gz", tmp_path / "w")
+    assert not (tmp_path / "w/archive").exists()
+
+
+def test_an_archive_without_files_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    with pytest.raises(ArchiveError, match="raw holds no files"):
+        list_archive(tmp_path / "raw", tmp_path / "w")

@@ -1,0 +1,179 @@
+"""The Makefile does what the README promises of it.
+
+It runs here with stand-ins for Python, pip and Snakemake, which note how they were called.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from snakemake.cli import parse_config
+
+TOP = Path(__file__).parents[1]
+MAKEFILE = (TOP / "Makefile").read_text()
+
+
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make as a user would: not as a child of the `make test` that runs this."""
+    environment = {"HOME": str(folder), "PATH": f"{folder}/bin:{os.defpath}"}
+    return subprocess.run(
+        ["make", *arguments], check=False, cwd=folder, env=environment, capture_output=True, text=True
+    )
+
+
+def write_script(path: Path, body: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def workbench(tmp_path: Path) -> Path:
+    """A folder with a blank in its name, the Makefile, and stand-ins for the programs that it calls."""
+    folder = tmp_path / "a clone"
+    folder.mkdir()
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        (folder / name).write_bytes((TOP / name).read_bytes())
+    note = 'echo "$(basename "$0") $*" >>calls'
+    write_script(folder / "bin/quarto", "exit 1")
+    write_script(
+        folder / "bin/python3",
+        f'[ "$1" = -c ] && exec "{sys.executable}" "$@"\n{note}\n'
+        "rm -rf .venv && mkdir .venv && cp -r stand-ins .venv/bin",
+    )
+    write_script(
+        folder / "stand-ins/python",
+        f'[ "$1" = -c ] && exec "{sys.executable}" "$@"\n{note}\n'
+        'case "$*" in *quarto.txt*) [ ! -e new-quarto ] || cp new-quarto .venv/bin/quarto; [ -e new-quarto ] ;;\n'
+        "*requirements.lock*) [ ! -e no-network ] ;;\nesac",
+    )
+    write_script(
+        folder / "stand-ins/snakemake",
+        f'"{sys.executable}" -c "import json, sys; print(json.dumps(sys.argv[1:]))" "$@" >arguments.json',
+    )
+    return folder
+
+
+def take_calls(folder: Path) -> list[str]:
+    """What was called since the last time one asked: `venv`, or the last word of a pip call."""
+    notes = folder / "calls"
+    lines = notes.read_text().splitlines() if notes.exists() else []
+    notes.unlink(missing_ok=True)
+    return ["venv" if "venv --clear" in line else line.split()[-1] for line in lines]
+
+
+def test_help_lists_every_target() -> None:
+    phony = re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)
+    assert phony is not None
+    # make report    the whole report from the raw archive
+    listed = re.findall(r"^make (\w+) +\w", make(TOP).stdout, re.MULTILINE)
+    assert sorted(listed) == sorted(phony[1].split())
+    targets = re.findall(r"^([a-z][a-z ]*):", MAKEFILE, re.MULTILINE)
+    assert {name for line in targets for name in line.split()} == set(listed)
+
+
+@pytest.mark.parametrize("target", ["report", "tables", "ingest", "database"])
+def test_targets_call_snakemake(workbench: Path, target: str) -> None:
+    assert make(workbench, target).returncode == 0
+    assert json.loads((workbench / "arguments.json").read_text()) == ["--cores", "8", target]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/data/archive.tar.zst",
+        'a folder/it\'s "quoted"',
+        "'quoted'",
+        "$HOME/$(touch pwned)`touch pwned`$(shell touch pwned)",
+        "2026-11-20:22:10",
+        "123",
+        "True",
+        "a: b # c",
+        "[café 🗎]",
+        "back\\slash",
+    ],
+)
+def test_archive_reaches_snakemake_as_typed(workbench: Path, path: str) -> None:
+    result = make(workbench, "report", "CORES=2", f"ARCHIVE={path}")
+    assert result.returncode == 0, result.stderr
+    *command, option, archive = json.loads((workbench / "arguments.json").read_text())
+    assert [*command, option] == ["--cores", "2", "report", "--config"]
+    assert parse_config([archive]) == {"archive": path}
+    assert not (workbench / "pwned").exists()
+
+
+def test_set_up_happens_once(workbench: Path) -> None:
+    assert make(workbench, "report").returncode == 0
+    assert take_calls(workbench) == ["venv", "requirements.lock", ".venv/tmp/quarto.txt", "quarto-cli", "."]
+    assert make(workbench, "report").returncode == 0
+    assert take_calls(workbench) == []
+
+
+def test_interrupted_set_up_is_redone(workbench: Path) -> None:
+    (workbench / "no-network").touch()
+    assert make(workbench, "report").returncode != 0
+    assert take_calls(workbench) == ["venv", "requirements.lock"]
+    (workbench / "no-network").unlink()
+    assert make(workbench, "report").returncode == 0
+    assert take_calls(workbench)[:2] == ["venv", "requirements.lock"]
+
+
+def test_new_lock_renews_everything_and_new_project_only_the_project(workbench: Path) -> None:
+    make(workbench, "setup")
+    take_calls(workbench)
+    later = (workbench / ".venv/.complete").stat().st_mtime + 10
+    os.utime(workbench / "pyproject.toml", (later, later))
+    make(workbench, "setup")
+    assert take_calls(workbench) == ["."]
+    os.utime(workbench / "pyproject.toml", (0, 0))
+    os.utime(workbench / "requirements.lock", (later, later))
+    make(workbench, "setup")
+    assert take_calls(workbench)[:2] == ["venv", "requirements.lock"]
+
+
+def test_quarto_is_asked_for_again_only_on_demand(workbench: Path) -> None:
+    assert "Without Quarto" in make(workbench, "setup").stdout
+    assert "Quarto" not in make(workbench, "setup").stdout
+    write_script(workbench / "new-quarto", "echo 1.9.38")
+    assert "Quarto: .venv/bin/quarto" in make(workbench, "quarto").stdout
+    take_calls(workbench)
+    make(workbench, "setup")
+    assert take_calls(workbench) == []
+
+
+def test_broken_quarto_is_taken_away(workbench: Path) -> None:
+    write_script(workbench / "new-quarto", "exit 1")
+    result = make(workbench, "report")
+    assert result.returncode == 0
+    assert "Without Quarto" in result.stdout
+    assert not (workbench / ".venv/bin/quarto").exists()
+
+
+def test_quarto_at_hand_is_taken(workbench: Path) -> None:
+    write_script(workbench / "bin/quarto", "echo 1.9.38")
+    assert f"Quarto: {workbench}/bin/quarto" in make(workbench, "setup").stdout
+    assert take_calls(workbench) == ["venv", "requirements.lock", "."]
+
+
+@pytest.mark.parametrize(
+    ("failing", "advice"),
+    [
+        ("version_info", "make report PYTHON=python3.12"),
+        ("ensurepip", "apt-get install python3-venv"),
+    ],
+)
+def test_unfit_python_is_named(workbench: Path, failing: str, advice: str) -> None:
+    write_script(workbench / "bin/unfit", f'case "$2" in *{failing}*) exit 1 ;; esac')
+    result = make(workbench, "report", "PYTHON=unfit")
+    assert result.returncode != 0
+    assert "unfit" in result.stderr
+    assert advice in result.stderr
+    assert not (workbench / ".venv").exists()
+
+
+def test_absent_python_is_named(workbench: Path) -> None:
+    assert "python3.99 is not Python 3.11 or newer" in make(workbench, "test", "PYTHON=python3.99").stderr

@@ -1,0 +1,204 @@
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import at, save_table
+
+from ccreport.flow_identity import flow_id_of_connection
+from ccreport.measure.conditions import condition_of, measure_cpu
+from ccreport.measure.fairness import jain_index
+from ccreport.measure.runs import measure_runs
+from ccreport.raw import Manifest, ManifestRun, RawFile
+from ccreport.tables import read_table
+
+RUN = ManifestRun("r", "h:1:20.0ms", "h", 1, rtt_nominal_ms=20.0)
+
+
+def stream(port: int, **facts: Any) -> dict[str, Any]:
+    flow_id = flow_id_of_connection("r", "10.0.0.1", port, "10.0.0.2", 5201)
+    known = {"local_address": "10.0.0.1", "local_port": port, "remote_address": "10.0.0.2", "remote_port": 5201}
+    return {"run_id": "r", "flow_id": flow_id, "stream_number": port, **known, **facts}
+
+
+def measure(
+    tmp_path: Path,
+    run: ManifestRun = RUN,
+    files: tuple[RawFile, ...] = (),
+    *,
+    include_interrupted: bool = False,
+    **tables: list[dict[str, Any]],
+) -> tuple[dict[str, Any], pl.DataFrame]:
+    manifest = tmp_path / "e.json"
+    Manifest("e", "2026-11-20:22:10", "job", (run,), files).write(manifest)
+    names = ("tests", "streams", "samples", "cpu_samples", "experiments", "hosts", "qdiscs")
+    ingested = [save_table(name, tables.get(name, []), tmp_path / f"{name}.parquet") for name in names]
+    flows, runs = tmp_path / "flows.parquet", tmp_path / "runs.parquet"
+    measure_runs(manifest, *ingested, flows, runs, include_interrupted=include_interrupted)
+    return read_table("runs", [runs]).row(0, named=True), read_table("flows", [flows])
+
+
+TEST = {"run_id": "r", "protocol": "TCP", "tool_version": "iperf 3.12", "duration_s": 8.0, "mss_bytes": 1000}
+
+
+def test_a_run_is_the_sum_of_its_flows(tmp_path: Path) -> None:
+    # Rates 2 and 6 Mbit/s: 2 MB and 6 MB in 8 s; Jain (2 + 6)² / (2 · (4 + 36)) = 64 / 80.
+    streams = [
+        stream(1, sender_bytes=2_000_000, sender_s=8.0, retransmits_iperf3_count=20),
+        stream(2, sender_bytes=6_000_000, sender_s=8.0, retransmits_iperf3_count=20),
+    ]
+    run, flows = measure(tmp_path, tests=[TEST], streams=streams)
+    assert run["throughput_bps"] == 8e6
+    assert run["goodput_bps"] is None
+    assert run["jain_ratio"] == pytest.approx(0.8)
+    # 40 of 2000 + 6000 segments, not the mean of 0.01 and 0.0033.
+    assert run["retransmit_ratio"] == 40 / 8000
+    assert (run["flows_count"], run["clients_count"], run["is_counted"]) == (2, 1, True)
+    assert flows.height == 2
+
+
+def test_an_overlapped_run_has_mode_both(tmp_path: Path) -> None:
+    streams = [stream(port, sender_bytes=1000, sender_s=1.0) for port in (1, 2)]
+    samples = [
+        {**stream(port), "cc": cc, "time_utc": at(0.0), "data_segments_out_count": 200}
+        for port, cc in ((1, "cubic"), (2, "bbr2"))
+    ]
+    for row in samples:
+        del row["stream_number"]
+    run, _ = measure(tmp_path, tests=[TEST | {"cc_sender": "bbr2"}], streams=streams, samples=samples)
+    assert (run["mode"], run["cc_list"]) == ("both", "bbr2,cubic")
+    run, _ = measure(tmp_path, tests=[TEST | {"cc_sender": "bbr2"}], streams=streams)
+    assert (run["mode"], run["cc_list"]) == ("bbr2", "bbr2")
+
+
+@pytest.mark.parametrize(
+    ("nominal", "lat", "ping", "minrtt", "expected"),
+    [
+        (20.0, 10.0, 87.0, 5.0, (20.0, "nominal")),
+        (None, 44.0, 87.0, 5.0, (44.0, "nominal")),
+        (None, None, 87.0, 5.0, (87.0, "ping")),
+        (None, None, None, 5.25, (5.25, "ss")),
+        (None, None, None, None, (None, None)),
+    ],
+)
+def test_the_rtt_of_a_run(
+    nominal: float | None,
+    lat: float | None,
+    ping: float | None,
+    minrtt: float | None,
+    expected: tuple[object, object],
+    tmp_path: Path,
+) -> None:
+    sample = {**stream(1), "time_utc": at(0.0), "data_segments_out_count": 200, "rtt_min_ms": minrtt}
+    del sample["stream_number"]
+    run, _ = measure(
+        tmp_path,
+        ManifestRun("r", "h:1", "h", 1, rtt_nominal_ms=nominal),
+        tests=[TEST],
+        streams=[stream(1, sender_bytes=1, sender_s=1.0)],
+        samples=[sample] if minrtt else [],
+        experiments=[{"experiment_id": "e", "rtt_nominal_ms": lat, "has_netem": lat is not None}],
+        hosts=[{"experiment_id": "e", "host": "h", "rtt_ping_ms": ping}],
+    )
+    assert (run["rtt_ms"], run["rtt_source"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "job", "has_netem", "expected"),
+    [
+        (0.02, 0.1, True, (0.02, "qdisc")),
+        (0.0, None, True, (0.0, "qdisc")),
+        (None, 0.1, True, (0.1, "jobmeta")),
+        (None, None, True, (0.0, "jobmeta")),  # a delay was set, a loss was not
+        (None, None, False, (None, None)),  # a real path: unknown, not 0
+    ],
+)
+def test_the_loss_of_a_run(
+    qdisc: float | None, job: float | None, has_netem: bool, expected: tuple[object, object], tmp_path: Path
+) -> None:
+    qdiscs = [{"run_id": "r", "line_number": 1, "qdisc": "netem", "loss_pct": qdisc}] if qdisc is not None else []
+    experiments = [{"experiment_id": "e", "loss_pct": job, "has_netem": has_netem}]
+    run, _ = measure(tmp_path, experiments=experiments, qdiscs=qdiscs)
+    assert (run["loss_pct"], run["loss_source"]) == expected
+
+
+def test_an_interrupted_run_counts_only_if_asked(tmp_path: Path) -> None:
+    tables: dict[str, list[dict[str, Any]]] = {
+        "tests": [TEST | {"is_interrupted": True}],
+        "streams": [stream(1, sender_bytes=1000, sender_s=1.0)],
+    }
+    assert not measure(tmp_path, **tables)[0]["is_counted"]
+    run, _ = measure(tmp_path, include_interrupted=True, **tables)
+    assert (run["is_counted"], run["is_interrupted"]) == (True, True)
+
+
+def test_a_run_without_usable_files_still_stands_in_the_table(tmp_path: Path) -> None:
+    run, flows = measure(tmp_path)
+    assert (run["flows_count"], run["tool"], run["is_counted"], run["loss_pct"]) == (0, None, False, None)
+    assert flows.is_empty()
+
+
+def test_a_captured_run_says_so(tmp_path: Path) -> None:
+    capture = RawFile("f", "j/tcpdump:h:1", "tcpdump", "pcap", 1, "0", "ignored", run_id="r")
+    assert measure(tmp_path, files=(capture,))[0]["has_capture"]
+
+
+def test_iterations_share_a_condition_and_nothing_else_does() -> None:
+    runs = [
+        ManifestRun("a", "", "h", 1, 20.0),
+        ManifestRun("b", "", "h", 2, 20.0),
+        ManifestRun("c", "", "h", 1, 40.0),
+        ManifestRun("d", "", "g", 1, 20.0),
+        ManifestRun("e", "", "h", 1, 20.0, limit=1000),
+        ManifestRun("f", "", "h", 1, 20.0, None, "p", "1"),
+    ]
+    conditions = [condition_of("e", run) for run in runs]
+    assert conditions[0] == conditions[1]
+    assert len(set(conditions)) == 5
+    assert condition_of("other", runs[0]) != conditions[0]
+
+
+def cpu(side: str, number: int, cpu_name: str, idle: float) -> dict[str, Any]:
+    return {"run_id": "r", "side": side, "sample_number": number, "cpu": cpu_name, "cpu_idle_pct": idle}
+
+
+def test_cpu_leaves_out_the_first_four_samples_and_the_last(tmp_path: Path) -> None:
+    # Of 7 samples, numbers 4 and 5 count. All: busy 20 and 40, mean 30. Core 0: 40 and 80, mean 60; core 1: 0.
+    rows = []
+    for number, busy in enumerate([100, 100, 100, 100, 20, 40, 100]):
+        rows += [cpu("sender", number, "all", 100 - busy), cpu("sender", number, "0", 100 - min(100, 2 * busy))]
+        rows.append(cpu("sender", number, "1", 100))
+    # mpstat -P 0,1 prints no mean over all: busy 10 and 50 in each counted sample, mean 30.
+    rows += [cpu("receiver", n, name, idle) for n in range(6) for name, idle in (("0", 90), ("1", 50))]
+    loads = measure_cpu(save_table("cpu_samples", rows, tmp_path / "cpu.parquet")).row(0, named=True)
+    assert (loads["cpu_sender_mean_pct"], loads["cpu_sender_busiest_pct"]) == (30, 60)
+    assert (loads["cpu_receiver_mean_pct"], loads["cpu_receiver_busiest_pct"]) == (30, 50)
+
+
+def test_too_few_cpu_samples_give_none(tmp_path: Path) -> None:
+    rows = [cpu("sender", number, "all", 50) for number in range(5)]
+    assert measure_cpu(save_table("cpu_samples", rows, tmp_path / "cpu.parquet")).is_empty()
+
+
+def jain(rates: list[float | None]) -> float | None:
+    value: float | None = pl.DataFrame({"x": rates}, schema={"x": pl.Float64}).select(jain_index(pl.col("x"))).item()
+    return value
+
+
+def test_jain_by_hand() -> None:
+    assert jain([5.0, 5.0, 5.0]) == 1
+    assert jain([8.0, 0.0, 0.0, 0.0]) == 0.25  # one has all: 1 / n
+    assert jain([1.0, 3.0]) == 0.8  # 16 / (2 · 10)
+    assert jain([1.0, None, 3.0]) == 0.8
+    assert jain([]) is None
+    assert jain([0.0, 0.0]) is None
+
+
+@given(st.lists(st.floats(0.001, 1e12), min_size=1, max_size=30), st.floats(0.01, 100))
+def test_jain_lies_between_a_share_and_one_whatever_the_unit(rates: list[float], factor: float) -> None:
+    index = jain(list(rates))
+    assert index is not None
+    assert 1 / len(rates) - 1e-9 <= index <= 1
+    assert jain([rate * factor for rate in rates]) == pytest.approx(index)

@@ -1,0 +1,472 @@
+import os
+import re
+import shutil
+import stat
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from report_inputs import NASTY, write_inputs
+
+from ccreport.report.embedded import ASSETS, render_embedded
+from ccreport.report.escape import escape_text, show_text
+from ccreport.report.fragments import render_fragments
+from ccreport.report.links import PageError, check_links
+from ccreport.report.markup import render_callout, render_float, render_table, render_tabs, text, verbatim
+from ccreport.report.render import render_report
+
+SOURCES = Path(__file__).parents[1] / "reports"
+PAGES = ("dictionary", "figures", "index", "methods", "provenance", "tables")
+FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
+# Keys and kinds of values of _quarto.yml, from Quarto's own schemas (quarto-cli: src/resources/schema).
+QUARTO_KEYS = {
+    "project.type": str,
+    "project.output-dir": str,
+    "project.render": list,
+    "project.resources": list,
+    "lang": str,
+    "engine": str,
+    "website.title": str,
+    "website.search": bool,
+    "website.navbar.left": list,
+    "website.page-footer": str,
+    "format.html.theme": str,
+    "format.html.css": str,
+    "format.html.toc": bool,
+    "format.html.toc-depth": int,
+    "format.html.toc-title": str,
+    "format.html.html-math-method": str,
+    "format.html.html-table-processing": str,
+}
+
+
+class Page(HTMLParser):
+    """What of a page is seen: all text, that below the heading of the page, that of cells; and the tags."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.body = ""
+        self.cells: list[str] = []
+        self.spans: list[str] = []
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+        if tag not in ("meta", "link", "img", "br"):
+            self.open.append(tag)
+        if tag == "td":
+            self.cells.append("")
+        if tag == "span":
+            self.spans.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if "script" not in self.open and "style" not in self.open:
+            self.text += data
+            self.body += data if "main" in self.open and "h1" not in self.open else ""
+            if "td" in self.open:
+                self.cells[-1] += data
+            if "span" in self.open:
+                self.spans[-1] += data
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.strip(" ") for line in self.body.split("\n") if line.strip()]
+
+    def find(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
+        wanted = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+        return [found for name, found in self.tags if name == tag and wanted.items() <= found.items()]
+
+
+def make_project(folder: Path, body: str, **files: str) -> Path:
+    """Return a project with one page `index.qmd` of this body, and other files by name."""
+    project = folder / "project"
+    shutil.rmtree(project, ignore_errors=True)
+    shutil.rmtree(folder / "site", ignore_errors=True)
+    (project / "figures").mkdir(parents=True)
+    shutil.copyfile(SOURCES / "styles.css", project / "styles.css")
+    site = yaml.safe_load((SOURCES / "_quarto.yml").read_text(encoding="utf-8"))
+    site["website"]["navbar"]["left"] = [{"text": "Summary", "href": "index.qmd"}]
+    site["project"]["resources"] = ["figures/*"]
+    (project / "_quarto.yml").write_text(yaml.safe_dump(site), encoding="utf-8")
+    (project / "_variables.yml").write_text("name: plain\ndeep:\n  inner:\n    number: '3&#46;5'\n", encoding="utf-8")
+    (project / "index.qmd").write_text(f"---\ntitle: A page\n---\n\n{body}\n", encoding="utf-8")
+    (project / "figures" / "one.svg").write_text(FIGURE, encoding="utf-8")
+    for name, content in files.items():
+        (project / f"{name}.md").write_text(content, encoding="utf-8")
+    return project
+
+
+def render(folder: Path, body: str, **files: str) -> Page:
+    render_embedded(make_project(folder, body, **files), folder / "site")
+    return Page((folder / "site" / "index.html").read_text(encoding="utf-8"))
+
+
+def render_fault(folder: Path, body: str, **files: str) -> str:
+    with pytest.raises(PageError) as caught:
+        render(folder, body, **files)
+    return str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
+    folder = tmp_path_factory.mktemp("report")
+    render_fragments(**write_inputs(folder), fragments=folder / "fragments")
+    render_report("embedded", SOURCES, folder / "fragments", folder / "report")
+    return {page.stem: Page(page.read_text(encoding="utf-8")) for page in (folder / "report").glob("*.html")}
+
+
+# The pages as they are
+
+
+def test_every_page_is_made(report: dict[str, Page]):
+    assert sorted(report) == sorted(PAGES)
+    for name, page in report.items():
+        assert len(page.find("h1")) == 1
+        assert page.find("html", lang="en")
+        assert page.find("a", class_="skip", href="#content")
+        assert [link["href"] for link in page.find("a", aria_current="page")] == [f"{name}.html"]
+
+
+def test_names_of_an_archive_show_literally_and_do_nothing(report: dict[str, Page]):
+    listed = report["index"].cells
+    for name in NASTY:
+        assert show_text(name) in listed
+        assert show_text(f"cut off: {name}") in listed
+    # The one script is the template's own.
+    assert all(len(page.find("script")) == 1 for page in report.values())
+    assert not report["index"].find("b")
+    assert "root:x:" not in report["index"].text
+
+
+def test_titles_and_captions_show_literally(report: dict[str, Page]):
+    assert "Table II: *M*, $x$ & {{< y >}}" in report["tables"].text
+    assert 'Figure\xa01: to "host" <b> {{< x >}} at 40 ms' in report["figures"].text
+    assert report["figures"].find("img")[0]["alt"] == 'Lines of "cubic" & bbr, {#x}'
+    assert "BBR & CUBIC" in report["index"].text
+
+
+def test_the_assumptions_and_the_dictionary_are_there(report: dict[str, Page]):
+    assert "raw.py" in report["methods"].text
+    assert "retransmit_ratio" in report["dictionary"].text
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path):
+    render_fragments(**write_inputs(tmp_path), fragments=tmp_path / "fragments")
+    sites = []
+    for name in ("one", "two"):
+        render_report("embedded", SOURCES, tmp_path / "fragments", tmp_path / name)
+        files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
+        sites.append({str(path.relative_to(tmp_path / name)): path.read_bytes() for path in files})
+    assert sites[0] == sites[1]
+    assert not list(tmp_path.glob("*.work"))
+
+
+@given(st.lists(st.text(), min_size=1, max_size=60))
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_comes_out_as_it_went_in(tmp_path: Path, names: list[str]):
+    table = render_table(("Text", "Code"), [[text(name), verbatim(name)] for name in names], title="Names")
+    paragraphs = "\n\n".join(f"[{escape_text(name)}]{{.shown}}" for name in names)
+    page = render(tmp_path, f"{render_float('tbl-x', table, 'Names')}\n\n{paragraphs}")
+    shown = [show_text(name) for name in names]
+    assert page.cells == [cell for name in shown for cell in (name, name)]
+    # The first span is the number of the caption.
+    assert page.spans[1:] == shown
+
+
+# Each feature of Quarto that the pages use
+
+
+def test_includes_and_variables(tmp_path: Path):
+    # As in Quarto, the path of an include inside an include counts from the page.
+    page = render(
+        tmp_path,
+        "{{< include outer.md >}}\nafter {{< var deep.inner.number >}} and {{< var name >}}",
+        outer="before\n\n{{< include inner.md >}}\n",
+        inner="*within*",
+    )
+    assert page.lines == ["before", "within", "after 3.5 and plain"]
+    assert page.find("em")
+
+
+def test_tables_and_figures_are_numbered_each_and_referred_to(tmp_path: Path):
+    table = render_float("tbl-b", render_table(("h",), [[text("x")]], title="t"), "Second *table*.")
+    page = render(
+        tmp_path,
+        f"See @tbl-b, [@fig-a; @tbl-a] and @sec-two.\n\n{table.replace('tbl-b', 'tbl-a')}\n{table}\n\n"
+        '![First figure.](figures/one.svg){#fig-a fig-alt="A square."}\n\n'
+        '::: {#fig-b}\n\n![](figures/one.svg){fig-alt="A square."}\n\nSecond figure.\n\n:::\n\n'
+        "## One\n\n### Below\n\n## Two {#sec-two}\n",
+    )
+    assert "See Table\xa02, Figure\xa01, Table\xa01 and Section\xa02." in page.text
+    assert "Table\xa02: Second table." in page.text
+    assert "Figure\xa01: First figure." in page.text
+    assert "Figure\xa02: Second figure." in page.text
+    assert page.find("a", href="#tbl-b", class_="quarto-xref")
+    assert [image["alt"] for image in page.find("img")] == ["A square.", "A square."]
+    captions = re.findall(r"<(figcaption|table|img)", (tmp_path / "site" / "index.html").read_text(encoding="utf-8"))
+    # A table's caption is above it, a figure's below.
+    assert captions == ["figcaption", "table"] * 2 + ["img", "figcaption"] * 2
+
+
+def test_sections_are_numbered_where_the_page_says_so(tmp_path: Path):
+    project = make_project(tmp_path, "## One\n\n### In\n\n## Two {#sec-two}\n\nSee @sec-two.\n")
+    page = project / "index.qmd"
+    page.write_text(
+        page.read_text(encoding="utf-8").replace("title:", "number-sections: true\ntitle:"), encoding="utf-8"
+    )
+    render_embedded(project, tmp_path / "site")
+    shown = Page((tmp_path / "site" / "index.html").read_text(encoding="utf-8"))
+    assert shown.lines == ["1 One", "1.1 In", "2 Two", "See Section\xa02."]
+
+
+@pytest.mark.parametrize("kind", ["note", "tip", "warning", "important", "caution"])
+def test_callouts(tmp_path: Path, kind: str):
+    page = render(
+        tmp_path,
+        f"::: {{.callout-{kind}}}\n\nplain\n\n:::\n\n"
+        f'::: {{.callout-{kind} title="A `b`"}}\n\ntitled\n\n:::\n\n'
+        f"{render_callout(kind, 'By heading', 'body')}\n"
+        f"{render_callout(kind, 'Closed', 'body', is_collapsed=True)}",
+    )
+    assert page.lines == [
+        kind.capitalize(),
+        "plain",
+        "A b",
+        "titled",
+        "By heading",
+        "body",
+        "Closed",
+        "body",
+    ]
+    assert len(page.find("div", class_=f"callout callout-{kind}")) == 3
+    assert len(page.find("details", class_=f"callout callout-{kind}")) == 1
+    # A callout's title is no section: the contents do not list it.
+    assert not page.find("a", href="#by-heading")
+
+
+def test_tabsets(tmp_path: Path):
+    page = render(tmp_path, render_tabs([("First", "::: {.callout-note}\n\none\n\n:::\n"), ("Second", "two\n")]))
+    tabs, panels = page.find("button", role="tab"), page.find("section", role="tabpanel")
+    assert [tab["aria-controls"] for tab in tabs] == [panel["id"] for panel in panels] == ["tabset-1-1", "tabset-1-2"]
+    assert [panel["aria-labelledby"] for panel in panels] == [tab["id"] for tab in tabs]
+    # Without script the list of tabs stays away and all panels show.
+    assert page.find("div", role="tablist")[0].keys() == {"role", "hidden"}
+
+
+def test_contents_links_and_formulas(tmp_path: Path):
+    page = render(
+        tmp_path,
+        "## One $x^2$ {#one}\n\n[here](index.qmd#one) [there](https://example.org/a.qmd)\n\n$$ \\frac{1}{n} $$\n",
+    )
+    assert page.find("nav", id="TOC")
+    assert [link["href"] for link in page.find("a")][-3:] == ["#one", "index.html#one", "https://example.org/a.qmd"]
+    assert page.find("math", display="block")
+    assert not page.find("script", src="x")
+
+
+# What is wrong is said, with file and line (the body starts at line 5)
+
+
+def test_an_undefined_variable(tmp_path: Path):
+    assert render_fault(tmp_path, "one\n{{< var deep.none >}}") == "index.qmd:6: no such variable: deep.none"
+    assert render_fault(tmp_path, "{{< var deep >}}") == "index.qmd:5: no such variable: deep"
+
+
+def test_a_missing_or_circular_include(tmp_path: Path):
+    assert render_fault(tmp_path, "{{< include gone.md >}}") == "index.qmd:5: no such file to include: gone.md"
+    fault = render_fault(tmp_path, "{{< include a.md >}}", a="\n{{< include a.md >}}")
+    assert fault == "a.md:2: this includes itself: a.md"
+
+
+def test_a_shortcode_that_is_not_supported(tmp_path: Path):
+    assert render_fault(tmp_path, "x {{< meta title >}}").startswith("index.qmd:5: no such shortcode: {{< meta")
+
+
+def test_a_dangling_reference_in_an_include(tmp_path: Path):
+    fault = render_fault(tmp_path, "{{< include a.md >}}\n\n@fig-gone", a="one\n\nSee @tbl-gone.")
+    assert fault.startswith("a.md:3: ")
+    assert "dangling: tbl-gone\ndangling: fig-gone" in fault
+
+
+def test_a_label_that_is_given_twice(tmp_path: Path):
+    figure = '![c](figures/one.svg){#fig-a fig-alt="x"}\n\n'
+    assert "twice: fig-a" in render_fault(tmp_path, figure * 2)
+
+
+def test_a_float_without_caption_and_an_image_without_alternative_text(tmp_path: Path):
+    assert "no caption: tbl-a" in render_fault(tmp_path, "::: {#tbl-a}\n\nx\n\n:::\n")
+    fault = render_fault(tmp_path, "\n![c](figures/one.svg){#fig-a}")
+    assert fault.startswith("index.qmd:6: ")
+    assert "no fig-alt: figures/one.svg" in fault
+
+
+def test_a_div_that_is_left_open(tmp_path: Path):
+    assert render_fault(tmp_path, "one\n\n::: {.callout-note}\n\ntwo").startswith("index.qmd:7: ")
+
+
+@pytest.mark.parametrize("target", ["gone.html", "index.qmd#gone", "#gone", "figures/gone.svg"])
+def test_a_link_that_leads_nowhere(tmp_path: Path, target: str):
+    assert "this link leads nowhere" in render_fault(tmp_path, f"[x]({target})")
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        '<script src="https://cdn.example/x.js"></script>',
+        '<link rel="stylesheet" href="//cdn.example/x.css">',
+        "<style>@import url('https://fonts.example/css?family=Lato');</style>",
+    ],
+)
+def test_a_page_that_fetches_from_elsewhere(tmp_path: Path, tag: str):
+    (tmp_path / "index.html").write_text(f"<p>x</p>\n{tag}", encoding="utf-8")
+    with pytest.raises(PageError, match=r"index\.html:2: fetched from elsewhere"):
+        check_links(tmp_path)
+
+
+# Which renderer
+
+
+def make_fake_quarto(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = folder / "bin" / "quarto"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}/usr/bin{os.pathsep}/bin")
+
+
+@pytest.fixture
+def fragments(tmp_path: Path) -> Path:
+    (tmp_path / "inputs").mkdir()
+    render_fragments(**write_inputs(tmp_path / "inputs"), fragments=tmp_path / "fragments")
+    return tmp_path / "fragments"
+
+
+def test_auto_takes_the_embedded_renderer_and_says_so(
+    tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    render_report("auto", SOURCES, fragments, tmp_path / "report")
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert "with the embedded renderer and pandoc" in message
+    assert "no quarto is on the PATH" in message
+    assert "embedded renderer" in (tmp_path / "report" / "provenance.html").read_text(encoding="utf-8")
+
+
+def test_quarto_that_is_not_there_is_advised(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PageError, match=r"set report\.renderer to `auto` or `embedded`"):
+        render_report("quarto", SOURCES, fragments, tmp_path / "report")
+    with pytest.raises(PageError, match="no such renderer: latex"):
+        render_report("latex", SOURCES, fragments, tmp_path / "report")
+
+
+def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
+    script = (
+        '[ "$1" = --version ] && echo 1.9.38 && exit\n'
+        'mkdir _site && env | sort > _site/env.txt && echo "$@" > _site/arguments.txt && ls > _site/files.txt\n'
+        "cat _quarto.yml > _site/quarto.txt"
+    )
+    make_fake_quarto(tmp_path, script, monkeypatch)
+    monkeypatch.setenv("QUARTO_PROFILE", "other")
+    monkeypatch.setenv("QUARTO_SHARE_PATH", "/conda/share/quarto")
+    monkeypatch.setenv("SECRET", "x")
+    render_report("auto", SOURCES, fragments, tmp_path / "report")
+    made = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "report").iterdir()}
+    assert made["arguments"] == "render .\n"
+    assert "SECRET" not in made["env"]
+    assert "QUARTO_PROFILE" not in made["env"]
+    assert "QUARTO_SHARE_PATH=/conda/share/quarto" in made["env"]
+    assert f"HOME={tmp_path}/report.work/home" in made["env"]
+    assert made["files"].split()[:4] == ["_quarto.yml", "_site", "_variables.yml", "dictionary.qmd"]
+    assert "title: BBR & CUBIC" in made["quarto"]
+
+
+def test_quartos_failure_shows_its_message(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
+    script = '[ "$1" = --version ] && echo 1.9.38 && exit\necho "ERROR: bad YAML in index.qmd" >&2; exit 1'
+    make_fake_quarto(tmp_path, script, monkeypatch)
+    with pytest.raises(PageError, match=r"`quarto render \.` failed:\nERROR: bad YAML in index\.qmd"):
+        render_report("quarto", SOURCES, fragments, tmp_path / "report")
+
+
+def test_a_quarto_that_is_too_old_is_refused(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
+    make_fake_quarto(tmp_path, "echo 1.3.450", monkeypatch)
+    with pytest.raises(PageError, match=r"Quarto 1\.3\.450 cannot be used; install 1\.4 or newer"):
+        render_report("auto", SOURCES, fragments, tmp_path / "report")
+
+
+@pytest.mark.skipif(shutil.which("quarto") is None, reason="Quarto is not installed; its pages cannot be checked here")
+def test_real_quarto_renders_the_same_pages(tmp_path: Path, fragments: Path):
+    render_report("quarto", SOURCES, fragments, tmp_path / "report")
+    for name in PAGES:
+        source = (tmp_path / "report" / f"{name}.html").read_text(encoding="utf-8")
+        assert "?var:" not in source
+        assert "?@" not in source
+        assert not re.search(r"(?:src|<link[^>]*href)=\"(?:https?:)?//", source)
+    for style in (tmp_path / "report").rglob("*.css"):
+        assert not re.search(r"(?:@import|url\()[\s\"'(url]*(?:https?:)?//", style.read_text(encoding="utf-8"))
+    index = Page((tmp_path / "report" / "index.html").read_text(encoding="utf-8"))
+    assert {show_text(name) for name in NASTY} <= set(index.cells)
+    assert "Table\xa01: Sessions of the archive" in index.text
+
+
+# What cannot be tried without Quarto or a browser
+
+
+def test_only_known_keys_of_quarto_are_used():
+    def walk(value: object, path: str = "") -> dict[str, object]:
+        if isinstance(value, dict):
+            return {key: leaf for name, inner in value.items() for key, leaf in walk(inner, f"{path}.{name}").items()}
+        return {path.lstrip("."): value}
+
+    site = walk(yaml.safe_load((SOURCES / "_quarto.yml").read_text(encoding="utf-8")))
+    assert {name: type(value) for name, value in site.items()} == QUARTO_KEYS
+    assert site["format.html.html-math-method"] == "mathml"
+    assert site["format.html.html-table-processing"] == "none"
+    assert site["engine"] == "markdown"
+    assert [entry["href"] for entry in site["website.navbar.left"]] == [
+        f"{name}.qmd" for name in ("index", "tables", "figures", "methods", "dictionary", "provenance")
+    ]
+
+
+def test_pages_hold_no_executable_cell_and_have_a_title():
+    for page in SOURCES.glob("*.qmd"):
+        source = page.read_text(encoding="utf-8")
+        assert not re.search(r"^```+\{\w", source, flags=re.MULTILINE)
+        assert yaml.safe_load(source.split("---")[1])["title"]
+        # An include is found only on a line of its own.
+        for line in source.split("\n"):
+            assert ("include" not in line) or "{{<" not in line or re.fullmatch(r"\{\{< include \S+ >\}\}", line)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_have_contrast(scheme: str):
+    # WCAG 2.2 AA: 4.5 for text.
+    blocks = re.findall(r":root \{(.*?)\}", (ASSETS / "page.css").read_text(encoding="utf-8"), flags=re.DOTALL)
+    colours = dict(re.findall(r"--([\w-]+): (#\w{6})", blocks[0]))
+    if scheme == "dark":
+        colours |= dict(re.findall(r"--([\w-]+): (#\w{6})", blocks[1]))
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    def contrast(one: str, other: str) -> float:
+        light, dark = sorted((luminance(colours[one]), luminance(colours[other])), reverse=True)
+        return (light + 0.05) / (dark + 0.05)
+
+    assert contrast("header-ink", "header") >= 4.5
+    for ink in ("ink", "faint", "link", "note", "tip", "warning", "important", "caution"):
+        for ground in ("paper", "panel"):
+            assert contrast(ink, ground) >= 4.5, (ink, ground)
