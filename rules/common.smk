@@ -48,7 +48,11 @@ wildcard_constraints:
 def list_sources(command, *tables):
     """List what a subcommand is made of: its module, all that imports, and the schemas of the tables it writes."""
     modules = [os.path.relpath(path) for path in list_imports(COMMANDS[command])]
-    return [*modules, "schemas/columns.yaml", *(f"schemas/tables/{table}.yaml" for table in tables)]
+    return [
+        *modules,
+        "schemas/columns.yaml",
+        *(f"schemas/tables/{table}.yaml" for table in tables),
+    ]
 
 
 def list_experiments(wildcards):
@@ -69,7 +73,7 @@ def list_experiment_tables(wildcards):
 def list_experiment_rejects(wildcards):
     """List the files in which the ingest rules wrote what they could not use."""
     return collect(
-        "<results>/rejects/{rule}/{experiment}.parquet",
-        rule=INGEST_RULES,
+        "<results>/rejects/{step}/{experiment}.parquet",
+        step=INGEST_RULES,
         experiment=list_experiments(wildcards),
     )

@@ -25,5 +25,5 @@ rule plot_figure:
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
             --output {output.folder:q} \
-            &> {log:q}
+            &>{log:q}
         """

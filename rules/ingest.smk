@@ -32,7 +32,7 @@ rule ingest_iperf3:
             --streams {output.streams:q} \
             --intervals {output.intervals:q} \
             --rejects {output.rejects:q} \
-            &> {log:q}
+            &>{log:q}
         """
 
 
@@ -57,7 +57,7 @@ rule ingest_ss:
             --root {params.root:q} \
             --samples {output.samples:q} \
             --rejects {output.rejects:q} \
-            &> {log:q}
+            &>{log:q}
         """
 
 
@@ -82,7 +82,7 @@ rule ingest_mpstat:
             --root {params.root:q} \
             --cpu-samples {output.cpu_samples:q} \
             --rejects {output.rejects:q} \
-            &> {log:q}
+            &>{log:q}
         """
 
 
@@ -90,7 +90,14 @@ rule ingest_metadata:
     """Read what the harness recorded: experiments, hosts, qdiscs and harness_results."""
     input:
         manifest="<results>/manifests/{experiment}.json",
-        code=list_sources("ingest_metadata", "experiments", "hosts", "qdiscs", "harness_results", "rejects"),
+        code=list_sources(
+            "ingest_metadata",
+            "experiments",
+            "hosts",
+            "qdiscs",
+            "harness_results",
+            "rejects",
+        ),
     output:
         experiments="<results>/tables/experiments/{experiment}.parquet",
         hosts="<results>/tables/hosts/{experiment}.parquet",
@@ -113,5 +120,5 @@ rule ingest_metadata:
             --qdiscs {output.qdiscs:q} \
             --harness-results {output.harness_results:q} \
             --rejects {output.rejects:q} \
-            &> {log:q}
+            &>{log:q}
         """

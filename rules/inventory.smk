@@ -33,5 +33,5 @@ checkpoint list_raw_files:
             --manifests {params.manifests:q} \
             --experiments {output.experiments:q} \
             --facts {output.facts:q} \
-            &> {log:q}
+            &>{log:q}
         """

@@ -27,7 +27,11 @@ rule measure_runs:
     conda:
         "../environment.yml"
     params:
-        interrupted="--include-interrupted" if config["include_interrupted"] else "--no-include-interrupted",
+        interrupted=(
+            "--include-interrupted"
+            if config["include_interrupted"]
+            else "--no-include-interrupted"
+        ),
     shell:
         """
         python -m ccreport measure_runs \
@@ -42,7 +46,7 @@ rule measure_runs:
             --flows {output.flows:q} \
             --runs {output.runs:q} \
             {params.interrupted} \
-            &> {log:q}
+            &>{log:q}
         """
 
 
@@ -75,5 +79,5 @@ rule measure_ledger:
             --raw-files {output.raw_files:q} \
             --rejects {output.rejects:q} \
             {params.strict} \
-            &> {log:q}
+            &>{log:q}
         """

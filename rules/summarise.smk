@@ -15,7 +15,10 @@ rule list_views:
         "<results>/tables/rejects/archive.parquet",
         experiments="<results>/experiments.txt",
         evaluation=config["evaluation"],
-        sql=collect("src/ccreport/sql/{table}.sql", table=["macros", "measured_runs", *PUBLISHED_TABLES]),
+        sql=collect(
+            "src/ccreport/sql/{table}.sql",
+            table=["macros", "measured_runs", *PUBLISHED_TABLES],
+        ),
         code=list_sources("list_views"),
     output:
         database="<results>/archive.duckdb",
@@ -32,7 +35,7 @@ rule list_views:
             --tables {params.tables:q} \
             --evaluation {input.evaluation:q} \
             --database {output.database:q} \
-            &> {log:q}
+            &>{log:q}
         """
 
 
@@ -60,5 +63,5 @@ rule summarise_table:
             --parquet {output.parquet:q} \
             --csv {output.csv:q} \
             --html {output.html:q} \
-            &> {log:q}
+            &>{log:q}
         """

@@ -131,7 +131,7 @@ def test_bits_are_kept_and_widths_measured() -> None:
     assert measure_spacing_s(placed.clear()) == measure_duration_s(placed.clear()) == 0.0
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.lists(st.floats(0, 1e10), min_size=1, max_size=12), min_size=1, max_size=5),
     st.sampled_from([0.5, 1, 2]),
@@ -174,11 +174,7 @@ def test_growth_of_counters_per_bin() -> None:
     samples = make_samples(
         ("a", 0.0, 1), ("a", 0.503, 5), ("a", 0.998, 5), ("b", 0.0, 2), ("b", 0.503, 2), ("b", 0.998, 10)
     )
-    assert counts_of(samples, flows) == [
-        ("bbr", 0.248, 3),
-        ("bbr", 0.748, 4),
-        ("bbr", 1.248, 8),
-    ] or counts_of(samples, flows) == [("bbr", 0.0, 3), ("bbr", 0.5, 4), ("bbr", 1.0, 8)]
+    assert counts_of(samples, flows) == [("bbr", 0.0, 3), ("bbr", 0.5, 4), ("bbr", 1.0, 8)]
 
 
 def test_growth_over_a_gap_is_spread_evenly() -> None:
@@ -225,7 +221,7 @@ def test_flow_without_samples_makes_its_algorithm_count_by_iperf3() -> None:
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.tuples(st.floats(0.001, 3.0), st.integers(0, 50)),

@@ -117,11 +117,19 @@ def render_fault(folder: Path, body: str, **files: str) -> str:
     return str(caught.value)
 
 
+def make_fragments(folder: Path) -> Path:
+    render_fragments(**write_inputs(folder), fragments=folder / "fragments")
+    return folder / "fragments"
+
+
+def render_whole(renderer: str, fragments: Path, output: Path) -> None:
+    render_report(renderer, SOURCES, fragments, fragments.parent / "summaries", fragments.parent / "figures", output)
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
     folder = tmp_path_factory.mktemp("report")
-    render_fragments(**write_inputs(folder), fragments=folder / "fragments")
-    render_report("embedded", SOURCES, folder / "fragments", folder / "report")
+    render_whole("embedded", make_fragments(folder), folder / "report")
     return {page.stem: Page(page.read_text(encoding="utf-8")) for page in (folder / "report").glob("*.html")}
 
 
@@ -161,13 +169,16 @@ def test_the_assumptions_and_the_dictionary_are_there(report: dict[str, Page]):
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path):
-    render_fragments(**write_inputs(tmp_path), fragments=tmp_path / "fragments")
+    fragments = make_fragments(tmp_path)
+    (tmp_path / "summaries" / "stale.csv").write_text("not declared", encoding="utf-8")
     sites = []
     for name in ("one", "two"):
-        render_report("embedded", SOURCES, tmp_path / "fragments", tmp_path / name)
+        render_whole("embedded", fragments, tmp_path / name)
         files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
         sites.append({str(path.relative_to(tmp_path / name)): path.read_bytes() for path in files})
     assert sites[0] == sites[1]
+    others = [name for name in sites[0] if not name.endswith((".html", ".css"))]
+    assert others == ["figures/plot_one/figure.svg", "tables/table_2_testbed.csv", "tables/table_of_ours.csv"]
     assert not list(tmp_path.glob("*.work"))
 
 
@@ -347,15 +358,14 @@ def make_fake_quarto(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.fixture
 def fragments(tmp_path: Path) -> Path:
     (tmp_path / "inputs").mkdir()
-    render_fragments(**write_inputs(tmp_path / "inputs"), fragments=tmp_path / "fragments")
-    return tmp_path / "fragments"
+    return make_fragments(tmp_path / "inputs")
 
 
 def test_auto_takes_the_embedded_renderer_and_says_so(
     tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("PATH", str(tmp_path))
-    render_report("auto", SOURCES, fragments, tmp_path / "report")
+    render_whole("auto", fragments, tmp_path / "report")
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     assert "with the embedded renderer and pandoc" in message
@@ -366,9 +376,9 @@ def test_auto_takes_the_embedded_renderer_and_says_so(
 def test_quarto_that_is_not_there_is_advised(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(PageError, match=r"set report\.renderer to `auto` or `embedded`"):
-        render_report("quarto", SOURCES, fragments, tmp_path / "report")
+        render_whole("quarto", fragments, tmp_path / "report")
     with pytest.raises(PageError, match="no such renderer: latex"):
-        render_report("latex", SOURCES, fragments, tmp_path / "report")
+        render_whole("latex", fragments, tmp_path / "report")
 
 
 def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
@@ -381,7 +391,8 @@ def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: P
     monkeypatch.setenv("QUARTO_PROFILE", "other")
     monkeypatch.setenv("QUARTO_SHARE_PATH", "/conda/share/quarto")
     monkeypatch.setenv("SECRET", "x")
-    render_report("auto", SOURCES, fragments, tmp_path / "report")
+    monkeypatch.chdir(tmp_path)
+    render_whole("auto", fragments, Path("report"))
     made = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "report").iterdir()}
     assert made["arguments"] == "render .\n"
     assert "SECRET" not in made["env"]
@@ -396,18 +407,18 @@ def test_quartos_failure_shows_its_message(tmp_path: Path, fragments: Path, monk
     script = '[ "$1" = --version ] && echo 1.9.38 && exit\necho "ERROR: bad YAML in index.qmd" >&2; exit 1'
     make_fake_quarto(tmp_path, script, monkeypatch)
     with pytest.raises(PageError, match=r"`quarto render \.` failed:\nERROR: bad YAML in index\.qmd"):
-        render_report("quarto", SOURCES, fragments, tmp_path / "report")
+        render_whole("quarto", fragments, tmp_path / "report")
 
 
 def test_a_quarto_that_is_too_old_is_refused(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
     make_fake_quarto(tmp_path, "echo 1.3.450", monkeypatch)
     with pytest.raises(PageError, match=r"Quarto 1\.3\.450 cannot be used; install 1\.4 or newer"):
-        render_report("auto", SOURCES, fragments, tmp_path / "report")
+        render_whole("auto", fragments, tmp_path / "report")
 
 
 @pytest.mark.skipif(shutil.which("quarto") is None, reason="Quarto is not installed; its pages cannot be checked here")
 def test_real_quarto_renders_the_same_pages(tmp_path: Path, fragments: Path):
-    render_report("quarto", SOURCES, fragments, tmp_path / "report")
+    render_whole("quarto", fragments, tmp_path / "report")
     for name in PAGES:
         source = (tmp_path / "report" / f"{name}.html").read_text(encoding="utf-8")
         assert "?var:" not in source

@@ -1,5 +1,6 @@
 """How published tables look: numbers with units that read well, cells in rows and columns, as great_tables' HTML."""
 
+import re
 from typing import Any, Final
 
 import polars as pl
@@ -10,6 +11,7 @@ from ccreport.tables import Column, TableSchema
 
 # What a cell of a table of cells shows, in this order.
 MISSING: Final = "–"
+STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 MEASURES: Final = ("mean", "cv", "within", "interval", "n")
 SUFFIX_NAMES: Final = {"bps": "", "pct": " (%)", "ms": " (ms)", "bytes": " (B)", "s": " (s)"}
 
@@ -138,13 +140,5 @@ def html_id(name: str) -> str:
 def _finish(formatted: GT, notes: list[str]) -> str:
     for note in notes:
         formatted = formatted.tab_source_note(note)
-    plain = formatted.tab_options(
-        table_font_size="0.85em",
-        table_background_color="transparent",
-        table_font_color="inherit",
-        table_font_names=["inherit"],
-        data_row_padding="4px",
-        container_overflow_x="auto",
-    )
-    html: str = plain.as_raw_html()
-    return html
+    # The pages style all tables alike, on paper and on light and dark screens; great_tables' own style would not.
+    return STYLE.sub("", formatted.as_raw_html())

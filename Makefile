@@ -1,0 +1,98 @@
+# The commands of ccreport. Each sets up .venv first where that is still to do: only Python, make and git are needed.
+
+PYTHON ?= python3
+CORES ?= 8
+ARCHIVE ?=
+ARGS ?=
+QUARTO_SECONDS ?= 55
+
+# Not in requirements.lock: what this package installs it fetches itself, from Quarto's releases, while it is installed.
+QUARTO := quarto-cli==1.9.38 --hash=sha256:bd59fdc0d868cd670ea4ebbf5997bfdfd6c81a0d9f50fe099f40f992b257ce18
+
+PIP := .venv/bin/python -m pip --disable-pip-version-check --no-input
+# Jobs of Snakemake call `python` and `quarto` by name, snakefmt calls `shfmt`: .venv's must be the first on PATH.
+IN_VENV := export PATH="$$PWD/.venv/bin:$$PATH";
+# The path as typed (quotes, spaces, dollars), as a quoted string of YAML, which is what --config reads. The blanks
+# around it keep Snakemake from stripping quotes that belong to the path.
+export CCREPORT_ARCHIVE := $(value ARCHIVE)
+QUOTED := python -c 'import json, sys; print(json.dumps(sys.argv[1], ensure_ascii=False))' "$$CCREPORT_ARCHIVE"
+ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config "archive= $$($(QUOTED)) "}
+
+unexport ARCHIVE PYTHONHOME PYTHONPATH
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help report tables ingest database test lint bench lock setup quarto clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+report: ## the whole report from the raw archive: CORES=8, ARCHIVE=path of another archive
+tables: ## the published tables only
+ingest: ## the typed tables only, one Parquet file per table and experiment
+database: ## the DuckDB file with one view per typed table
+report tables ingest database: .venv/.complete
+	@$(IN_VENV) snakemake --cores "$(CORES)" $@ $(ARCHIVE_CONFIG)
+
+test: .venv/.complete ## run the tests: ARGS="-k name" and the like go to pytest
+	@$(IN_VENV) pytest $(ARGS)
+
+lint: .venv/.complete ## check style, workflow and types, as continuous integration does
+	$(IN_VENV) ruff check
+	$(IN_VENV) ruff format --check
+	$(IN_VENV) snakefmt --check rules workflow/Snakefile
+	$(IN_VENV) snakemake --lint
+	$(IN_VENV) mypy
+
+bench: .venv/.complete ## run every benchmark, one after another
+	@$(IN_VENV) for script in benchmarks/*.py; do echo "== $$script"; python "$$script" || exit; done
+
+lock: .venv/.complete ## renew requirements.lock from pyproject.toml: ARGS=--upgrade takes the newest versions
+	.venv/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --quiet $(ARGS) -o requirements.lock
+
+setup: .venv/.complete ## make or renew .venv (the other targets do it by themselves): PYTHON=python3.12
+	@echo "Set up: .venv"
+
+quarto: .venv/.locked ## try once more to add Quarto to .venv
+	@rm -f .venv/.quarto
+	@$(MAKE) --no-print-directory QUARTO_SECONDS=600 .venv/.quarto
+
+clean: ## remove results, logs and caches; .venv stays
+	rm -rf results logs .snakemake .pytest_cache .ruff_cache .mypy_cache .hypothesis
+
+# A new or interrupted set-up starts from an empty .venv: --clear removes the stamps too, each is written last.
+.venv/.locked: requirements.lock
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is not Python 3.11 or newer,\
+	 which ccreport needs. Name another: make report PYTHON=python3.12" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make a virtual environment.\
+	 On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "Setting up .venv, once: about a minute and 1.4 GB ..."
+	@"$(PYTHON)" -m venv --clear .venv
+	@$(PIP) install --quiet --require-hashes --requirement requirements.lock || { echo "Set-up failed. Every package is\
+	 ready-made for Python 3.11 to 3.13; where one was to be compiled, name such a Python: PYTHON=python3.13" >&2; exit 1; }
+	@touch $@
+
+# Quarto is a wish, not a need: one attempt, then the report is rendered without it.
+.venv/.quarto: .venv/.locked
+	@$(IN_VENV) if quarto --version >/dev/null 2>&1; then \
+	  echo "Quarto: $$(command -v quarto)"; \
+	else \
+	  echo "Adding Quarto: one attempt of at most $(QUARTO_SECONDS) s ..."; \
+	  mkdir -p .venv/tmp && echo '$(QUARTO)' >.venv/tmp/quarto.txt; \
+	  TMPDIR="$$PWD/.venv/tmp" timeout -k 5 "$(QUARTO_SECONDS)" $(PIP) install --require-hashes --no-deps \
+	    --no-build-isolation --requirement .venv/tmp/quarto.txt >.venv/quarto.log 2>&1 & \
+	  attempt=$$!; trap 'kill $$attempt; exit 130' INT TERM; \
+	  if wait $$attempt && .venv/bin/quarto --version >>.venv/quarto.log 2>&1; then \
+	    echo "Quarto: .venv/bin/quarto"; \
+	  else \
+	    $(PIP) uninstall --quiet --yes quarto-cli >/dev/null 2>&1; \
+	    rm -rf .venv/bin/quarto .venv/lib/python3*/site-packages/quarto_cli*; \
+	    echo "Without Quarto: it could not be added (see .venv/quarto.log; \`make quarto\` tries again)."; \
+	  fi; \
+	  rm -rf .venv/tmp; \
+	fi
+	@touch $@
+
+.venv/.complete: pyproject.toml .venv/.locked | .venv/.quarto
+	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@

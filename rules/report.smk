@@ -1,0 +1,78 @@
+"""
+Report: everything the pages show as fragments, and the pages rendered with them.
+
+Inputs:  <results>/tables/, <results>/summaries/, <results>/figures/, reports/
+Outputs: <results>/fragments/
+         <results>/report/, a folder of HTML pages
+"""
+
+
+rule render_fragments:
+    """Write all that the pages include: facts, ledger, tables, figures, data dictionary, provenance."""
+    input:
+        list_experiment_tables,
+        collect("<results>/summaries/{table}.html", table=PUBLISHED_TABLES),
+        collect("<results>/figures/{figure}", figure=FIGURES),
+        "<results>/tables/raw_files/archive.parquet",
+        "<results>/tables/rejects/archive.parquet",
+        experiments="<results>/experiments.txt",
+        archive="<results>/archive.json",
+        evaluation=config["evaluation"],
+        code=list_sources("render_fragments", *DECLARED_TABLES),
+    output:
+        fragments=directory("<results>/fragments"),
+    log:
+        "<logs>/render_fragments.txt",
+    conda:
+        "../environment.yml"
+    params:
+        tables=f"{RESULTS}/tables",
+        summaries=f"{RESULTS}/summaries",
+        figures=f"{RESULTS}/figures",
+        config=CONFIG_TEXT,
+    shell:
+        """
+        python -m ccreport render_fragments \
+            --experiments {input.experiments:q} \
+            --tables {params.tables:q} \
+            --archive {input.archive:q} \
+            --config {params.config:q} \
+            --evaluation {input.evaluation:q} \
+            --summaries {params.summaries:q} \
+            --figures {params.figures:q} \
+            --fragments {output.fragments:q} \
+            &>{log:q}
+        """
+
+
+rule render_report:
+    """Render the pages with Quarto, or with the embedded renderer."""
+    input:
+        collect("<results>/summaries/{table}.csv", table=PUBLISHED_TABLES),
+        collect("<results>/figures/{figure}", figure=FIGURES),
+        fragments="<results>/fragments",
+        pages=collect("reports/{page}", page=REPORT_SOURCES),
+        code=list_sources("render_report"),
+    output:
+        index="<results>/report/index.html",
+    log:
+        "<logs>/render_report.txt",
+    conda:
+        "../environment.yml"
+    params:
+        renderer=config["report"]["renderer"],
+        sources="reports",
+        summaries=f"{RESULTS}/summaries",
+        figures=f"{RESULTS}/figures",
+        output=f"{RESULTS}/report",
+    shell:
+        """
+        python -m ccreport render_report \
+            --renderer {params.renderer:q} \
+            --sources {params.sources:q} \
+            --fragments {input.fragments:q} \
+            --tables {params.summaries:q} \
+            --figures {params.figures:q} \
+            --output {params.output:q} \
+            &>{log:q}
+        """

@@ -1,0 +1,310 @@
+"""Figures from a database to files: what they show, say and leave out."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+import yaml
+
+from ccreport.figures.selection import (
+    FigureError,
+    read_declaration,
+)
+from ccreport.figures.write import FILES, plot_figure
+from ccreport.tables import write_table
+
+EPOCH = datetime(2026, 11, 20, 22, 11, tzinfo=UTC)
+HOSTILE = '<script>alert("x")</script> & $(touch pwned)\n2nd line'
+DRAWN_FILES = {"figure.svg", "figure.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt"}
+SVG = "{http://www.w3.org/2000/svg}"
+
+MBIT = 1e6
+# Per run: condition, iteration, then per algorithm the rate in Mbit/s of each of its two flows and the retransmits per
+# half second of each (of 1000 segments). Iteration 2 of `both` is its medoid: in the middle of all coordinates.
+RUNS: list[tuple[str, int, dict[str, tuple[float, int]]]] = [
+    ("both", 1, {"cubic": (4, 1), "bbr": (21, 4)}),
+    ("both", 2, {"cubic": (5, 1), "bbr": (20, 5)}),
+    ("both", 3, {"cubic": (6, 1), "bbr": (19, 6)}),
+    ("cubic", 1, {"cubic": (20, 2)}),
+    ("bbr", 1, {"bbr": (24, 0)}),
+    ("bbr", 2, {"bbr": (22, 0)}),
+]
+SECONDS = 4.0
+
+
+def make_tables(host: str, sender: str) -> dict[str, pl.DataFrame]:
+    """Return runs of 4 s with half-second intervals and samples, two flows per algorithm, each at a constant rate."""
+    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in ("runs", "flows", "intervals", "samples", "qdiscs")}
+    for condition, iteration, algorithms in RUNS:
+        run_id = f"experiment-{condition}/{iteration}"
+        of_flows = [(cc, *values, number) for cc, values in algorithms.items() for number in (1, 2)]
+        for number, (cc, rate, retransmits, of_algorithm) in enumerate(of_flows, 1):
+            flow = {"run_id": run_id, "flow_id": f"{run_id}/{cc}{of_algorithm}", "is_reverse": False}
+            add_flow(tables, flow, number, cc, rate * MBIT, retransmits)
+        rates = {"throughput_bps": 1.1, "goodput_bps": 1.0}
+        total = sum(rate for _, rate, _, _ in of_flows) * MBIT
+        ratio = sum(retransmits for _, _, retransmits, _ in of_flows) * 9 / (1000 * len(of_flows))
+        names = {"experiment_id": "experiment", "session": "s", "job": condition, "condition_id": condition}
+        flags = {"has_capture": False, "is_interrupted": False, "is_counted": True}
+        facts = {"host": host, "sender_host": sender, "rtt_ms": 80.0, "rtt_nominal_ms": 80.0, "loss_pct": 0.01}
+        mode = "both" if len(algorithms) > 1 else next(iter(algorithms))
+        counts = {"iteration": iteration, "flows_count": len(of_flows), "clients_count": 1, "retransmit_ratio": ratio}
+        means = {name: total * factor for name, factor in rates.items()}
+        tables["runs"].append({"run_id": run_id, "mode": mode} | names | flags | facts | counts | means)
+        for line, loss in ((3, None), (6, 0.01)):
+            qdisc = {"line_number": line, "raw_file_id": "f", "qdisc": "netem", "delay_ms": 40.0, "loss_pct": loss}
+            tables["qdiscs"].append({"run_id": run_id, "limit_packets_count": 10000} | qdisc)
+    return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in tables.items()}
+
+
+def add_flow(
+    tables: dict[str, list[dict[str, Any]]], flow: dict[str, Any], number: int, cc: str, rate: float, retransmits: int
+) -> None:
+    times = {"sender_s": SECONDS, "receiver_s": SECONDS, "start_offset_s": 0.0}
+    counts = {"retransmits_count": retransmits * 9, "segments_count": 1000.0, "samples_count": 9}
+    rates = {"throughput_bps": rate * 1.1, "goodput_bps": rate}
+    tables["flows"].append(flow | {"cc": cc, "client_number": 1} | times | counts | rates)
+    stream = flow | {"client_number": 1, "stream_number": number, "raw_file_id": "f"}
+    for step in range(9):
+        if step < 8:
+            interval = {"interval_number": step, "start_s": step / 2, "end_s": step / 2 + 0.5, "is_omitted": False}
+            tables["intervals"].append(stream | interval | {"interval_bps": rate * 1.1})
+        sample = {"connection_number": 0, "time_utc": EPOCH + timedelta(seconds=step / 2), "raw_file_id": "f"}
+        counter = {"retransmits_ss_count": retransmits * (step + 1), "is_partial": False, "extra": []}
+        connection = {name: value for name, value in flow.items() if name != "is_reverse"}
+        tables["samples"].append(connection | sample | counter)
+
+
+def make_database(folder: Path, tables: dict[str, pl.DataFrame]) -> Path:
+    database = folder / "archive.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        for name, frame in tables.items():
+            path = folder / f"{name}.parquet"
+            write_table(frame, name, path)
+            connection.execute(f"CREATE VIEW {name} AS FROM read_parquet(['{path}'])")
+        connection.execute("CREATE VIEW labelled_runs AS SELECT *, 'testbed' AS path_class FROM runs")
+    return database
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_database(tmp_path_factory.mktemp("tables"), make_tables("10.201.1.2", "nersc-tbn-1"))
+
+
+def declare(folder: Path, **changes: Any) -> Path:
+    """Write an evaluation file with one figure f and return its path."""
+    declared = {"kind": "throughput_over_time", "title": "Two flows each", "overlapped": True, "where": "true"}
+    path = folder / "evaluation.yaml"
+    path.write_text(yaml.safe_dump({"figures": {"f": declared | changes}}), encoding="utf-8")
+    return path
+
+
+def plot(folder: Path, database: Path, **changes: Any) -> Path:
+    output = folder / "out"
+    plot_figure("f", declare(folder, **changes), database, output)
+    return output
+
+
+def texts_of(svg: str) -> list[str]:
+    """Return all texts of an SVG, tspans apart."""
+    root = ET.fromstring(svg)  # noqa: S314 (an SVG that we have just made)
+    return ["".join(node.itertext()) for node in root.iter() if node.tag == f"{SVG}text" and not list(node)] + [
+        node.text or "" for node in root.iter(f"{SVG}tspan")
+    ]
+
+
+@pytest.fixture(scope="module")
+def overlapped(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return plot(tmp_path_factory.mktemp("overlapped"), database, where="path_class = 'testbed' -- all of them")
+
+
+def test_overlapped_figure_has_its_files(overlapped: Path) -> None:
+    assert {path.name for path in overlapped.iterdir()} == DRAWN_FILES
+    assert all(path.stat().st_size < 1_000_000 for path in overlapped.iterdir())
+    assert (overlapped / "figure.png").read_bytes().startswith(b"\x89PNG")
+    svg = (overlapped / "figure.svg").read_text(encoding="utf-8")
+    assert set(re.findall(r"https?://[^\"'\s<]+", svg)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
+    assert 760 <= float(re.findall(r'<svg[^>]* width="([\d.]+)"', svg)[0]) <= 820
+
+
+def test_overlapped_figure_draws_the_representative_run(overlapped: Path) -> None:
+    # Iteration 2: CUBIC 2 × 5 × 1.1 = 11 Mbit/s, BBR 2 × 20 × 1.1 = 44; retransmits 2 × 1 and 2 × 5 per half second.
+    drawn = pl.read_csv(overlapped / "figure.csv", infer_schema_length=None)
+    lines = drawn.filter(drawn_as="line")
+    assert lines["run_id"].unique().to_list() == ["experiment-both/2"]
+    assert lines.group_by("cc").agg(pl.col("rate_bps").unique()).sort("cc").rows() == [
+        ("bbr", [44e6]),
+        ("cubic", [11e6]),
+    ]
+    assert lines.filter(cc="bbr")["time_s"].to_list() == [0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75]
+    points = drawn.filter(drawn_as="point").group_by("cc").agg(pl.col("retransmits_count").unique()).sort("cc")
+    assert points.rows() == [("bbr", [10]), ("cubic", [2])]
+    assert drawn.filter(drawn_as="point", cc="cubic")["time_s"].to_list() == [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4]
+    # The others: CUBIC 2 × 4 × 1.1 = 8.8 and 13.2, BBR 46.2 and 41.8.
+    band = drawn.filter(drawn_as="band").select("cc", "rate_min_bps", "rate_max_bps").unique().sort("cc")
+    assert band.rows() == [("bbr", 41.8e6, 46.2e6), ("cubic", 8.8e6, 13.2e6)]
+
+
+def test_overlapped_figure_says_what_it_shows(overlapped: Path) -> None:
+    texts = texts_of((overlapped / "figure.svg").read_text(encoding="utf-8"))
+    # Retransmit ratios: CUBIC 9/1000, BBR 45/1000.
+    for text in (
+        "Two flows each",
+        "CUBIC and BBR, 4 flows, overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
+        "Run experiment-both/2, representative of 3 iterations (medoid)",
+        "CUBIC: mean goodput 10.0 Mbit/s, retransmits 0.90 %",
+        "BBR: mean goodput 40.0 Mbit/s, retransmits 4.5 %",
+        "range of the other 2 iterations",
+        "netem: delay 40 ms each way, loss 0.01 %, limit 10000 packets",
+        "Throughput (Mbit/s)",
+        "Retransmitted segments per 0.5 s",
+    ):
+        assert text in texts
+    caption = (overlapped / "caption.txt").read_text(encoding="utf-8")
+    assert "Drawn is run experiment-both/2 (iteration 2), the representative one of 3 iterations." in caption
+    assert "the medoid of its iterations in the rate of each algorithm and the retransmit ratio" in caption
+    assert caption.count("\n") == 1
+    assert (overlapped / "alt.txt").read_text(encoding="utf-8") == (
+        "Line chart of throughput over time: CUBIC and BBR, 4 flows, overlapped — nersc-tbn-1 to 10.201.1.2, "
+        "RTT 80 ms. "
+        "Mean goodput: BBR 40.0 Mbit/s and CUBIC 10.0 Mbit/s. BBR had 4.00 times the goodput of CUBIC. "
+        "Retransmitted segments: BBR 4.5 % and CUBIC 0.90 % of the data segments sent.\n"
+    )
+
+
+def test_axes_start_at_zero_and_have_the_same_number_of_ticks(overlapped: Path) -> None:
+    specification = json.loads((overlapped / "figure.vl.json").read_text(encoding="utf-8"))
+    encodings = [
+        layer["encoding"]["y"]
+        for layer in list_layers(specification)
+        if "scale" in layer.get("encoding", {}).get("y", {})
+    ]
+    domains = {encoding["field"]: encoding["scale"]["domain"] for encoding in encodings}
+    # The largest rate is 46.2 Mbit/s, the largest count 10: both axes have five intervals, the count's of 2.
+    assert domains == {"rate_bps": [0, 50], "rate_max_bps": [0, 50], "retransmits_count": [0, 10]}
+    counts = next(encoding for encoding in encodings if encoding["field"] == "retransmits_count")
+    assert counts["axis"]["orient"] == "right"
+    assert counts["axis"]["values"] == [0, 2, 4, 6, 8, 10]
+    assert specification["resolve"] == {"scale": {"y": "independent"}}
+
+
+def list_layers(specification: dict[str, Any]) -> list[dict[str, Any]]:
+    if "layer" not in specification:
+        return [specification]
+    return [layer for part in specification["layer"] for layer in list_layers(part)]
+
+
+def test_same_input_gives_the_same_bytes(overlapped: Path, database: Path, tmp_path: Path) -> None:
+    again = plot(tmp_path, database, where="path_class = 'testbed' -- all of them")
+    for name in DRAWN_FILES:
+        assert (again / name).read_bytes() == (overlapped / name).read_bytes(), name
+
+
+def test_separate_runs_are_overlaid(database: Path, tmp_path: Path) -> None:
+    output = plot(tmp_path, database, overlapped=False, rate="throughput", run="experiment-bbr/2", title="")
+    lines = pl.read_csv(output / "figure.csv", infer_schema_length=None).filter(drawn_as="line")
+    # BBR's run is the declared one (not the first of two, which are tied), CUBIC's the only one.
+    assert lines.select("run_id", "cc").unique().sort("cc").rows() == [
+        ("experiment-bbr/2", "bbr"),
+        ("experiment-cubic/1", "cubic"),
+    ]
+    texts = texts_of((output / "figure.svg").read_text(encoding="utf-8"))
+    assert "CUBIC and BBR, 2 flows, non-overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms" in texts
+    assert "CUBIC: run experiment-cubic/1, the only iteration" in texts
+    assert "BBR: run experiment-bbr/2, chosen in the evaluation file" in texts
+    assert "the other iteration" in texts
+    # 2 × 22 × 1.1 = 48.4 Mbit/s
+    assert "BBR: mean throughput 48.4 Mbit/s, retransmits 0 %" in texts
+
+
+def test_names_from_the_archive_come_out_literally(tmp_path: Path) -> None:
+    tables = make_tables(HOSTILE, "{{< include x >}} ${x}")
+    output = plot(tmp_path, make_database(tmp_path, tables), overlapped=True, title="Names")
+    svg = (output / "figure.svg").read_text(encoding="utf-8")
+    assert "<script" not in svg
+    shown = '{{< include x >}} ${x} to <script>alert("x")</script> & $(touch pwned)\\n2nd line, RTT 80 ms'
+    # The picture may cut a long title short; caption and alternative have all of it.
+    assert any(text and shown.startswith(text.rstrip("…")) and "<script>" in text for text in texts_of(svg))
+    for name in ("caption.txt", "alt.txt"):
+        assert shown in (output / name).read_text(encoding="utf-8")
+    assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"where": "job = 'none'"}, "No run matches: job = 'none'\n"),
+        ({"where": "job = 'bbr'"}, "None of the 2 runs that match ran several algorithms at once with intervals"),
+        ({"overlapped": False, "where": "mode = 'both'"}, "None of the 3 runs that match ran one algorithm alone"),
+        ({"run": "gone"}, "Run gone is none of the 6 runs that match and fit the figure.\n"),
+    ],
+)
+def test_figure_without_data_is_never_drawn(
+    changes: dict[str, Any], reason: str, database: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    for name in FILES:
+        (tmp_path / "out" / name).write_text("of an earlier build", encoding="utf-8")
+    output = plot(tmp_path, database, **changes)
+    assert [path.name for path in output.iterdir()] == ["missing.txt"]
+    line = (output / "missing.txt").read_text(encoding="utf-8")
+    assert line.startswith(reason)
+    assert line.count("\n") == 1
+
+
+def test_runs_that_do_not_count_are_not_drawn(tmp_path: Path) -> None:
+    tables = make_tables("h", "s")
+    tables["runs"] = tables["runs"].with_columns(is_counted=pl.lit(False))
+    output = plot(tmp_path, make_database(tmp_path, tables))
+    assert (output / "missing.txt").read_text(encoding="utf-8") == (
+        "None of the 6 runs that match counts (interrupted, or without a rate).\n"
+    )
+
+
+def test_run_without_samples_is_drawn_from_iperf3(tmp_path: Path) -> None:
+    tables = make_tables("h", "s")
+    tables["samples"] = tables["samples"].clear()
+    tables["intervals"] = tables["intervals"].with_columns(retransmits_iperf3_count=pl.lit(3))
+    output = plot(tmp_path, make_database(tmp_path, tables))
+    points = pl.read_csv(output / "figure.csv", infer_schema_length=None).filter(drawn_as="point", cc="bbr")
+    assert points.select("time_s", "retransmits_count", "source").head(2).rows() == [
+        (0.25, 6, "iperf3"),
+        (0.75, 6, "iperf3"),
+    ]
+    assert "counted by iperf3." in (output / "caption.txt").read_text(encoding="utf-8")
+
+
+def test_run_without_any_retransmits_recorded_has_no_second_axis(tmp_path: Path) -> None:
+    tables = make_tables("h", "s")
+    tables["samples"] = tables["samples"].clear()
+    output = plot(tmp_path, make_database(tmp_path, tables))
+    assert "No retransmits were recorded." in (output / "caption.txt").read_text(encoding="utf-8")
+    assert "Retransmitted segments per 0.5 s" not in (output / "figure.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "pie"}, "kind 'pie' is none of"),
+        ({"rate": "speed"}, "rate 'speed' is none of"),
+        ({"colour": "red"}, "unexpected keyword argument 'colour'"),
+        ({"where": "no_such_column = 1"}, "the database refuses its `where`"),
+    ],
+)
+def test_declaration_that_cannot_be_used(changes: dict[str, Any], message: str, database: Path, tmp_path: Path) -> None:
+    with pytest.raises(FigureError, match=re.escape(message)):
+        plot(tmp_path, database, **changes)
+
+
+def test_figure_that_is_not_declared(tmp_path: Path) -> None:
+    with pytest.raises(FigureError, match=re.escape("no figure 'g' in evaluation.yaml; it declares ['f']")):
+        read_declaration(declare(tmp_path), "g")

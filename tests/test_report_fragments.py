@@ -1,0 +1,225 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from report_inputs import NASTY, write_inputs
+
+from ccreport.report.dictionary import render_dictionary
+from ccreport.report.escape import escape_text, fence_html, make_label, show_text
+from ccreport.report.facts import count_states, describe_archive, render_sessions
+from ccreport.report.fragments import render_fragments
+from ccreport.report.ledger import LISTED_REJECTS, render_ledger, render_rejects
+from ccreport.report.markup import markdown, number, prose, render_tabs, text
+from ccreport.report.provenance import render_assumptions, render_provenance
+from ccreport.tables import list_tables, load_schema, read_table
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> dict[str, Any]:
+    return write_inputs(tmp_path)
+
+
+def read_inputs(inputs: dict[str, Any]) -> dict[str, pl.DataFrame]:
+    tables = ("raw_files", "rejects", "runs", "flows", "harness_results")
+    return {table: read_table(table, sorted((inputs["tables"] / table).iterdir())) for table in tables}
+
+
+def test_escape_leaves_no_letter_that_means_something():
+    assert escape_text("a.b") == "a&#46;b"
+    assert escape_text("{{< x >}}") == "&#123;&#123;&#60; x &#62;&#125;&#125;"
+    assert escape_text("日本 é") == "日本 é"
+    for name in NASTY:
+        assert re.fullmatch(r"(?:[0-9A-Za-z ]|[^\x00-\x7f]|&#\d+;)*", escape_text(name))
+
+
+def test_escape_keeps_spaces_that_markdown_drops():
+    assert escape_text(" a  b ") == "&#32;a &#32;b&#32;"
+    assert escape_text(" ") == "&#32;"
+
+
+def test_control_characters_and_marks_show_as_escapes():
+    # A right-to-left override would let a name look like another one.
+    assert show_text("a\nb\x00\u202ec\ud800") == r"a\nb\x00\u202ec\ud800"
+    assert escape_text("a\nb") == "a&#92;nb"
+
+
+def test_labels_have_no_underscores():
+    assert make_label("tbl", "Table_2 testbed") == "tbl-table-2-testbed"
+
+
+def test_raw_html_cannot_end_its_own_fence_and_holds_no_shortcode():
+    fenced = fence_html("<pre>\n````\n</pre> {{< include x >}}")
+    assert fenced.startswith("`````{=html}\n")
+    assert fenced.endswith("\n`````\n")
+    assert "{{<" not in fenced
+
+
+def test_cells_show_none_as_a_dash_and_zero_as_zero():
+    assert "–" in text(None)
+    assert "–" in number(None)
+    assert number(0) == "0"
+    assert number(12345) == "12,345"
+
+
+def test_backticks_of_our_own_sentences_become_code():
+    assert prose("ss `rtt`") == "ss&#32;<code>rtt</code>"
+    assert markdown("ss `rtt_ms`") == "ss&#32;`rtt_ms`"
+
+
+def test_a_single_tab_is_no_tabset():
+    assert render_tabs([("One", "body\n")]) == "body\n"
+    assert ".panel-tabset" in render_tabs([("One", "a\n"), ("Two", "b\n")])
+
+
+def test_archive_facts(inputs: dict[str, Any]):
+    frames = read_inputs(inputs)
+    facts = describe_archive(frames["raw_files"], frames["runs"], frames["flows"], frames["harness_results"])
+    # 4 runs x 3 files + 12 rejects, of 1500 bytes each; runs at 10, 20, 40 and 80.5 ms, each to a host of its own.
+    assert facts["files"] == "24 files"
+    assert facts["size"] == "36 kB"
+    assert facts["sessions"] == "1 session"
+    assert facts["jobs"] == "1 job"
+    assert facts["runs"] == "4 runs"
+    assert facts["interrupted"] == "1 interrupted run"
+    assert facts["flows"] == "3 flows"
+    assert facts["results"] == "no result rows"
+    assert facts["hosts"] == "4 hosts"
+    assert facts["rtt"] == "10 to 80&#46;5 ms"
+    assert facts["dates"] == "2026&#45;11&#45;20 to 2026&#45;11&#45;21"
+    assert facts["algorithms"] == "bbr&#44; cubic"
+
+
+def test_an_archive_without_runs_has_facts_too(inputs: dict[str, Any]):
+    frames = read_inputs(inputs)
+    facts = describe_archive(*(frames[table].clear() for table in ("raw_files", "runs", "flows", "harness_results")))
+    assert facts["runs"] == "no runs"
+    assert facts["size"] == "0 B"
+    assert facts["rtt"] == facts["dates"] == facts["algorithms"] == "unknown"
+    assert "tbl-sessions" in render_sessions(frames["runs"].clear(), frames["flows"].clear())
+
+
+def test_sessions_count_their_own_runs_and_flows(inputs: dict[str, Any]):
+    frames = read_inputs(inputs)
+    rows = re.findall(r"<tr><td>.*", render_sessions(frames["runs"], frames["flows"]))
+    # Runs 0 to 2 are of the first session, each with a job, a host and a flow of its own; run 3 has no flow.
+    assert [re.findall(r'number">(\d+)<', row) for row in rows] == [["3", "3", "3", "3"], ["1", "1", "0", "1"]]
+    assert "10 to 40" in rows[0]
+    assert "80&#46;5" in rows[1]
+
+
+def test_the_ledger_closes_where_the_states_sum_to_the_files_on_disk(inputs: dict[str, Any]):
+    frames = read_inputs(inputs)
+    assert count_states(frames["raw_files"]) == {"ingested": 8, "ignored": 4, "rejected": 12}
+    ledger = render_ledger(frames["raw_files"], frames["rejects"], 24)
+    assert "callout-tip" in ledger
+    assert "8 ingested + 4 ignored + 12 rejected = 24 files" in ledger
+    # By kind: src-cmd has the 12 rejects, ss the rest.
+    assert '<code>ss</code></td><td class="number">8</td><td class="number">4</td><td class="number">0</td>' in ledger
+    assert '<code>copy of a raw file</code></td><td><code>ss</code></td><td class="number">4</td>' in ledger
+
+
+def test_the_ledger_says_where_it_does_not_close(inputs: dict[str, Any]):
+    frames = read_inputs(inputs)
+    missing = render_ledger(frames["raw_files"], frames["rejects"], 25)
+    assert "callout-important" in missing
+    assert "= 24, but the archive has 25 files on disk" in missing
+    unexplained = render_ledger(frames["raw_files"], frames["rejects"].head(11), 24)
+    assert "12 files are rejected, but 11 of them have a reason" in unexplained
+
+
+def test_rejects_are_counted_by_reason_and_listed(inputs: dict[str, Any]):
+    rejects = read_inputs(inputs)["rejects"]
+    partly = rejects.with_columns(is_whole_file=pl.col("raw_file_id") != "reject3")
+    shown = render_rejects(partly)
+    assert '<td class="number">11</td><td class="number">1</td>' in shown
+    assert shown.count("<code>truncated&#95;json</code>") == 1 + 12
+    assert "line 2<" in shown
+    assert "byte 1&#44;000<" in shown
+    assert render_rejects(rejects.clear()).startswith("Nothing was rejected")
+
+
+def test_a_long_list_of_rejects_says_what_it_leaves_out(inputs: dict[str, Any]):
+    rejects = read_inputs(inputs)["rejects"]
+    many = pl.concat([rejects.head(1)] * (LISTED_REJECTS + 3))
+    shown = render_rejects(many)
+    assert "The first 500 of 503; the table `rejects` has all." in shown
+    assert shown.count("<td>all</td>") == 500
+
+
+def test_the_dictionary_has_every_column_of_every_table():
+    sections = re.split(r"^## ", render_dictionary(), flags=re.MULTILINE)[1:]
+    assert [section.split()[0] for section in sections] == list_tables()
+    for section, table in zip(sections, list_tables(), strict=True):
+        schema = load_schema(table)
+        columns = re.findall(r"^<tr><td>(?:<strong>)?<code>(.*?)</code>", section, flags=re.MULTILINE)
+        assert columns == [escape_text(column.name) for column in schema.columns]
+        assert section.count("<strong>") == len(schema.key)
+
+
+def test_the_dictionary_shows_bounds_and_choices():
+    section = render_dictionary().split("## rejects")[1]
+    row = next(line for line in section.split("\n") if "byte&#95;offset" in line)
+    assert "<td>int</td><td>B</td><td>yes</td><td>≥ 0</td>" in row
+    assert "<code>src&#45;cmd</code>, <code>dst&#45;cmd</code>" in section
+
+
+def test_assumptions_are_found_with_their_place(tmp_path: Path):
+    code = tmp_path / "package"
+    code.mkdir()
+    (code / "one.py").write_text(
+        "import os\n\n# ASSUME: a clock\n# does not stop.\nLIMIT = 1\n    # ASSUME: `x` is small.\n    y = 1  # no\n",
+        encoding="utf-8",
+    )
+    (code / "two.sql").write_text("-- ASSUME: rows are runs.\nSELECT 1\n", encoding="utf-8")
+    shown = render_assumptions(code)
+    assert "<td>a clock does not stop&#46;</td><td><code>package&#47;one&#46;py&#58;3</code>" in shown
+    assert "<code>x</code>&#32;is small&#46;</td><td><code>package&#47;one&#46;py&#58;6</code>" in shown
+    assert "rows are runs&#46;</td><td><code>package&#47;two&#46;sql&#58;1</code>" in shown
+    assert shown.count("<tr><td>") == 3
+
+
+def test_provenance_names_no_path_of_this_machine(tmp_path: Path, inputs: dict[str, Any]):
+    facts = json.loads(inputs["archive"].read_text(encoding="utf-8"))
+    shown = render_provenance(facts, inputs["config"], inputs["evaluation"])
+    assert "somebody" not in shown
+    assert str(tmp_path) not in shown
+    assert escape_text("archive: sample.tar.zst") in shown
+    assert "ab" * 32 in shown
+    assert escape_text("# What the report shows.") in shown
+    for software in ("Python", "snakemake", "polars", "pyarrow", "duckdb", "altair", "pandoc"):
+        assert f"<td>{software}</td>" in shown
+
+
+def test_exhibits_stand_in_the_order_of_the_evaluation(tmp_path: Path, inputs: dict[str, Any]):
+    fragments = tmp_path / "fragments"
+    render_fragments(**inputs, fragments=fragments)
+    tables = (fragments / "tables.md").read_text(encoding="utf-8")
+    assert re.findall(r"include fragments/(\w+).md", tables) == ["table_table_2_testbed", "table_table_of_ours"]
+    figure = (fragments / "figure_plot_one.md").read_text(encoding="utf-8")
+    assert "{#fig-plot-one fig-alt=" in figure
+    assert "](figures/plot_one/figure.svg)" in figure
+    assert "no run at 40 ms" in (fragments / "figure_plot_none.md").read_text(encoding="utf-8")
+    published = (fragments / "table_table_2_testbed.md").read_text(encoding="utf-8")
+    assert "::: {#tbl-table-2-testbed}" in published
+    assert "### Query" in published
+
+
+def test_variables_are_text(tmp_path: Path, inputs: dict[str, Any]):
+    render_fragments(**inputs, fragments=tmp_path / "fragments")
+    variables = yaml.safe_load((tmp_path / "fragments" / "_variables.yml").read_text(encoding="utf-8"))
+    assert all(isinstance(value, str) for group in variables.values() for value in group.values())
+
+
+def test_the_same_input_gives_the_same_bytes_and_no_old_fragment_stays(tmp_path: Path, inputs: dict[str, Any]):
+    def render() -> dict[str, bytes]:
+        render_fragments(**inputs, fragments=tmp_path / "fragments")
+        files = sorted(path for path in (tmp_path / "fragments").rglob("*") if path.is_file())
+        return {str(path.relative_to(tmp_path)): path.read_bytes() for path in files}
+
+    first = render()
+    (tmp_path / "fragments" / "table_gone.md").write_text("old", encoding="utf-8")
+    assert render() == first

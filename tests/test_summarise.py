@@ -1,0 +1,258 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+import yaml
+from support import ROOT, SHARED, at, list_one, save_table, write_archive
+
+from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, QueryError, connect, list_views
+from ccreport.format_table import format_number, format_size, rate_unit
+from ccreport.ingest.metadata import ingest_metadata
+from ccreport.summarise import summarise_table
+from ccreport.tables import load_schema, read_table
+
+EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
+
+
+def build_database(folder: Path, tables: dict[str, list[dict[str, Any]]], evaluation: Path = EVALUATION) -> Path:
+    """Write an archive of one experiment from rows of its tables, and return its database."""
+    (folder / "experiments.txt").write_text("e\n")
+    for table in EXPERIMENT_TABLES:
+        path = folder / f"tables/{table}/e.parquet"
+        if not path.exists():
+            save_table(table, tables.get(table, []), path)
+    for table in ARCHIVE_TABLES:
+        save_table(table, tables.get(table, []), folder / f"tables/{table}/archive.parquet")
+    list_views(folder / "experiments.txt", folder / "tables", evaluation, folder / "archive.duckdb")
+    return folder / "archive.duckdb"
+
+
+def summarise(table: str, database: Path, evaluation: Path = EVALUATION) -> tuple[pl.DataFrame, str]:
+    folder = database.parent
+    parquet, csv, html = (folder / f"{table}.{ending}" for ending in ("parquet", "csv", "html"))
+    summarise_table(table, evaluation, database, parquet, csv, html)
+    assert pl.read_csv(csv, infer_schema=False).height == read_table(table, [parquet]).height
+    return read_table(table, [parquet]), html.read_text()
+
+
+def run(number: int, rates: dict[str, float], **facts: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return a run and one flow for each algorithm, its rate in Mbit/s (goodput; the sender's is a tenth more)."""
+    known = {"run_id": f"r{number}", "experiment_id": "e", "host": "10.0.0.2", "flows_count": 16, "iteration": number}
+    mode = "both" if len(rates) > 1 else next(iter(rates))
+    totals = {"goodput_bps": sum(rates.values()) * 1e6, "throughput_bps": sum(rates.values()) * 1.1e6}
+    flows = [
+        {
+            "run_id": f"r{number}",
+            "flow_id": f"r{number}/{cc}",
+            "cc": cc,
+            "goodput_bps": rate * 1e6,
+            "throughput_bps": rate * 1.1e6,
+            "retransmits_count": number,
+            "segments_count": 1000.0,
+            "retransmit_ratio": number / 1000,
+            "retransmit_source": "ss",
+        }
+        for cc, rate in rates.items()
+    ]
+    return {"runs": [known | totals | {"mode": mode, "is_counted": True, "loss_pct": 0.0} | facts], "flows": flows}
+
+
+def gather(*runs: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    return {name: [row for one in runs for row in one[name]] for name in ("runs", "flows")}
+
+
+def test_table_2_pools_the_conditions_of_a_cell(tmp_path: Path) -> None:
+    # BBR below 30 ms: conditions 9, 11 (10 ms) and 18, 22 (20 ms): mean 15, CV 0.4037, within 0.1414. One run at 80 ms.
+    tables = gather(
+        *(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a") for n, rate in ((1, 9.0), (2, 11.0))),
+        *(run(n, {"bbr": rate}, rtt_ms=20.0, condition_id="b") for n, rate in ((3, 18.0), (4, 22.0))),
+        run(5, {"cubic": 40.0}, rtt_ms=80.0, condition_id="c"),
+        run(6, {"cubic": 1.0}, rtt_ms=10.0, condition_id="d", is_counted=False),
+        run(7, {"cubic": 5.0, "bbr": 35.0}, rtt_ms=10.0, condition_id="f", loss_pct=0.1),
+    )
+    table, html = summarise("table_2_testbed", build_database(tmp_path, tables))
+    columns = ("test_group", "sharing", "flows_count", "rtt_bucket", "algorithm", "runs_count", "rate_mean_bps")
+    assert table.select(columns).rows() == [
+        ("0.1 % loss", "both", 16, "RTT < 30 ms", "BBR", 1, 35e6),
+        ("0.1 % loss", "both", 16, "RTT < 30 ms", "CUBIC", 1, 5e6),
+        ("no loss", "alone", 16, "RTT < 30 ms", "BBR", 4, 15e6),
+        ("no loss", "alone", 16, "RTT ≥ 30 ms", "CUBIC", 1, 40e6),
+    ]
+    pooled = table.row(2, named=True)
+    assert pooled["rate_cv"] == pytest.approx(0.40369, abs=1e-5)
+    assert pooled["rate_within_cv"] == pytest.approx(0.14142, abs=1e-5)
+    assert pooled["rate_low_bps"] < 15e6 < pooled["rate_high_bps"]
+    assert table.row(3, named=True)["rate_cv"] is None
+    assert set(table["rate_basis"]) == {"goodput"}
+    assert table.filter(pl.col("rate_mean_bps") == 1e6).is_empty()
+    text = re.sub(r"<[^>]+>", " ", html)
+    assert text.index("no loss") < text.index("0.1 % loss")  # rows as in the paper: by loss
+    assert "M in Mbit/s" in text
+    assert "receiver's rate (goodput)" in text.replace("&#x27;", "'").replace("’", "'")
+    assert re.search(r"15\.00\s+0\.4037\s+0\.1414\s+[\d.]+–[\d.]+\s+4", text)
+
+
+def test_the_senders_rate_is_another_choice(tmp_path: Path) -> None:
+    declared = yaml.safe_load(EVALUATION.read_text())
+    declared["tables"]["table_2_testbed"]["rate"] = "throughput"
+    evaluation = tmp_path / "e.yaml"
+    evaluation.write_text(yaml.safe_dump(declared))
+    database = build_database(tmp_path, run(1, {"cubic": 10.0}, rtt_ms=10.0, condition_id="a"), evaluation)
+    table, html = summarise("table_2_testbed", database, evaluation)
+    assert table.select("rate_basis", "rate_mean_bps").rows() == [("throughput", pytest.approx(11e6))]
+    assert "(throughput)" in html
+
+
+def test_table_1_by_buffer(tmp_path: Path) -> None:
+    tables = gather(
+        run(1, {"cubic": 30.0, "bbr": 10.0}, rtt_ms=40.0, condition_id="a", buffer_bytes=500_000),
+        run(2, {"cubic": 5.0, "bbr": 35.0}, rtt_ms=40.0, condition_id="b", buffer_bytes=25_000),
+    )
+    table, html = summarise("table_1_buffer_size", build_database(tmp_path, tables))
+    assert table.select("buffer_bytes", "algorithm", "rate_mean_bps").rows() == [
+        (25_000, "BBR", 35e6),
+        (25_000, "CUBIC", 5e6),
+        (500_000, "BBR", 10e6),
+        (500_000, "CUBIC", 30e6),
+    ]
+    assert "25 kB" in html
+    assert "500 kB" in html
+
+
+def test_stability_averages_the_cells(tmp_path: Path) -> None:
+    # Cells of n = 2: {9, 11}: sqrt(2)/10 = 0.14142; {18, 22}: sqrt(8)/20 = 0.14142; CUBIC {10, 30}: sqrt(200)/20.
+    tables = gather(
+        *(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a", loss_pct=0.1) for n, rate in ((1, 9.0), (2, 11.0))),
+        *(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="b", loss_pct=1.0) for n, rate in ((3, 18.0), (4, 22.0))),
+        *(run(n, {"cubic": rate}, rtt_ms=10.0, condition_id="c", loss_pct=1.0) for n, rate in ((5, 10.0), (6, 30.0))),
+    )
+    table, _ = summarise("stability", build_database(tmp_path, tables))
+    assert table.select("algorithm", "cells_count").rows() == [("BBR", 2), ("CUBIC", 1)]
+    assert table["cv_mean_cv"].to_list() == pytest.approx([0.141421, 0.707107], rel=1e-5)
+    assert table["cv_ratio"].to_list() == pytest.approx([1, 5], rel=1e-5)
+
+
+def test_a_groups_retransmit_ratio_is_sum_over_sum(tmp_path: Path) -> None:
+    tables = gather(*(run(n, {"bbr": 9.0}, rtt_ms=10.0, condition_id="a") for n in (1, 3)))
+    tables["flows"][1] |= {"segments_count": 9000.0, "retransmit_ratio": 3 / 9000}
+    table, _ = summarise("retransmits", build_database(tmp_path, tables))
+    row = table.row(0, named=True)
+    assert row["retransmit_ratio"] == 4 / 10000
+    assert row["retransmit_mean_ratio"] == pytest.approx((1 / 1000 + 3 / 9000) / 2)
+    assert (row["retransmits_count"], row["segments_count"], row["retransmit_source"]) == (4, 10000, "ss")
+
+
+def test_cpu_counts_a_run_once(tmp_path: Path) -> None:
+    tables = gather(
+        run(1, {"cubic": 5.0, "bbr": 5.0}, rtt_ms=10.0, cpu_sender_mean_pct=20.0),
+        run(2, {"cubic": 5.0, "bbr": 5.0}, rtt_ms=10.0, cpu_sender_mean_pct=40.0),
+    )
+    table, _ = summarise("cpu", build_database(tmp_path, tables))
+    assert table.select("mode", "runs_count", "cpu_sender_mean_pct").rows() == [("both", 2, 30.0)]
+
+
+def test_jobs_by_host(tmp_path: Path) -> None:
+    tables = gather(*(run(n, {"cubic": rate}, rtt_ms=10.0, session="s", job="j") for n, rate in ((1, 10.0), (2, 20.0))))
+    row = summarise("jobs", build_database(tmp_path, tables))[0].row(0, named=True)
+    assert (row["runs_count"], row["rate_mean_bps"]) == (2, pytest.approx(16.5e6))  # the sender's, as declared
+    assert row["rate_sd_bps"] == pytest.approx(11e6 / 2**0.5)
+    assert (row["rate_min_bps"], row["rate_max_bps"]) == (pytest.approx(11e6), pytest.approx(22e6))
+
+
+def result_archive(tmp_path: Path, files: dict[str, str | bytes]) -> Path:
+    """Return the database of an archive that holds result rows alone."""
+    archive = write_archive(tmp_path / "raw", files)
+    manifest = list_one(archive, tmp_path / "w")
+    tables = ("experiments", "hosts", "qdiscs", "harness_results")
+    paths = [tmp_path / f"tables/{table}/e.parquet" for table in tables]
+    ingest_metadata(manifest, archive, *paths, tmp_path / "rejects.parquet")
+    return build_database(tmp_path, {})
+
+
+def test_table_3_comes_from_result_rows_alone(tmp_path: Path) -> None:
+    rows = [
+        # The host's queue lifts the median of one row above the bucket's edge; its smallest decides.
+        ["near.example.org", "both", 16, "cubic", 4.0, "0.001", 0, 12],
+        ["near.example.org", "both", 16, "bbr2", 5.0, "0.002", 0, 45],
+        ["near.example.org", "both", 16, "cubic", 6.0, "0.001", 0, 13],
+        ["near.example.org", "both", 16, "bbr2", 7.0, "0.002", 0, 12],
+        ["far.example.org", "cubic", 16, "cubic", 1.0, "0.001", 0, 112],
+    ]
+    database = result_archive(tmp_path, {"20210802_bost_10g.dat": json.dumps(rows)})
+    table, html = summarise("table_3_paths", database)
+    columns = ("sender_speed", "path_class", "sharing", "rtt_bucket", "algorithm", "runs_count", "rate_mean_bps")
+    assert table.select(columns).rows() == [
+        ("10g", "non-esnet", "alone", "RTT ≥ 30 ms", "CUBIC", 1, 1e9),
+        ("10g", "non-esnet", "both", "RTT < 30 ms", "BBR", 2, 6e9),
+        ("10g", "non-esnet", "both", "RTT < 30 ms", "CUBIC", 2, 5e9),
+    ]
+    assert set(table["rate_basis"]) == {"throughput"}  # result rows have no receiver's rate
+    assert "No selected run has a goodput." in html
+
+
+@pytest.mark.skipif(not (SHARED / "results").exists(), reason="the harness's own result files are not here")
+def test_table_3_of_the_harness_s_own_result_files(tmp_path: Path) -> None:
+    names = ("20210802_bost_10g.dat", "20210803_bost_40g.dat")
+    database = result_archive(tmp_path, {name: (SHARED / "results" / name).read_bytes() for name in names})
+    table, _ = summarise("table_3_paths", database)
+    cells = table.filter(sender_speed="10g", sharing="both", flows_count=16, rtt_bucket="RTT < 30 ms")
+    found = {row["algorithm"]: (row["rate_mean_bps"] / 1e9, row["rate_cv"]) for row in cells.iter_rows(named=True)}
+    assert found["BBR"] == (pytest.approx(4.2911, abs=5e-5), pytest.approx(0.0805, abs=5e-5))
+    assert found["CUBIC"] == (pytest.approx(4.6695, abs=5e-5), pytest.approx(0.0331, abs=5e-5))
+    assert set(table["sender_speed"]) == {"10g", "40g"}
+
+
+def test_result_rows_of_runs_that_are_there_raw_count_once(tmp_path: Path) -> None:
+    tables = run(1, {"cubic": 10.0}, rtt_ms=50.0, condition_id="a", host="h.example.org")
+    result = {"host": "h.example.org", "mode": "cubic", "flows_count": 16, "cc": "cubic", "throughput_bps": 1e9}
+    database = build_database(
+        tmp_path, tables | {"harness_results": [result, result | {"row_number": 1, "flows_count": 1}]}
+    )
+    assert duckdb.connect(str(database), read_only=True).sql("SELECT flows_count FROM algorithm_runs").fetchall() == [
+        (16,),
+        (1,),
+    ]
+
+
+def test_an_empty_archive_gives_empty_tables(tmp_path: Path) -> None:
+    database = build_database(tmp_path, {})
+    for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
+        assert summarise(table, database)[0].is_empty()
+
+
+def test_a_condition_that_is_no_sql_says_so(tmp_path: Path) -> None:
+    declared = yaml.safe_load(EVALUATION.read_text())
+    declared["tables"]["jobs"]["where"] = "no_such_column = 1"
+    evaluation = tmp_path / "e.yaml"
+    evaluation.write_text(yaml.safe_dump(declared))
+    with pytest.raises(QueryError, match=r"view jobs_runs.*no_such_column"):
+        build_database(tmp_path, {}, evaluation)
+
+
+def test_every_query_runs_as_it_stands(tmp_path: Path) -> None:
+    database = build_database(tmp_path, run(1, {"cubic": 10.0}, rtt_ms=50.0, condition_id="a", start_utc=at(0)))
+    with connect(database) as connection:
+        for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
+            query = (ROOT / f"src/ccreport/sql/{table}.sql").read_text()
+            assert connection.sql(query).columns == list(load_schema(table).polars)
+
+
+def test_names_from_the_archive_are_text(tmp_path: Path) -> None:
+    tables = run(
+        1, {"cubic": 10.0}, rtt_ms=50.0, host='"><script>alert(1)</script>', session="s", job="*b* `c` {{< d >}}"
+    )
+    _, html = summarise("jobs", build_database(tmp_path, tables))
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_numbers_are_shown_in_units_that_read_well() -> None:
+    assert rate_unit(pl.Series([9.65e9, None, 1e6])) == (1e9, "Gbit/s")
+    assert rate_unit(pl.Series([48.5e6])) == (1e6, "Mbit/s")
+    assert rate_unit(pl.Series([], dtype=pl.Float64)) == (1e6, "Mbit/s")
+    assert [format_size(size) for size in (12e6, 62_000, 500, 64e6)] == ["12 MB", "62 kB", "500 B", "64 MB"]
+    assert [format_number(value, 4) for value in (0.06473, None)] == ["0.0647", "–"]
