@@ -2,6 +2,7 @@
 Helpers of the rules, and nothing else: which experiments and tables there are, and which files a command is made of.
 """
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -20,6 +21,7 @@ from ccreport.errors import InputError
 from ccreport.evaluation import load_evaluation
 from ccreport.imports import list_imports
 from ccreport.measure.ledger import INGEST_RULES
+from ccreport.tables import list_tables
 
 # Path variables stand in paths only; a command that takes a folder is given it through these.
 RESULTS = workflow.pathvars.apply("<results>")
@@ -37,6 +39,9 @@ except (InputError, OSError) as error:
     raise WorkflowError(f"evaluation: {error}")
 PUBLISHED_TABLES = list(EVALUATION["tables"])
 FIGURES = list(EVALUATION["figures"])
+REPORT_SOURCES = sorted(path.name for path in Path("reports").iterdir() if path.is_file())
+# What the report shows of the configuration: all but where the results lie.
+CONFIG_TEXT = json.dumps({key: value for key, value in config.items() if key != "pathvars"}, sort_keys=True)
 
 
 wildcard_constraints:
@@ -53,6 +58,12 @@ def list_sources(command, *tables):
         "schemas/columns.yaml",
         *(f"schemas/tables/{table}.yaml" for table in tables),
     ]
+
+
+def list_package_files(*patterns):
+    """List the files of the package that match a pattern, for what is shown or rendered as a whole."""
+    package = Path(os.path.relpath(SOURCES)) / "ccreport"
+    return sorted(str(path) for pattern in patterns for path in package.rglob(pattern))
 
 
 def list_experiments(wildcards):

@@ -18,7 +18,9 @@ rule render_fragments:
         experiments="<results>/experiments.txt",
         archive="<results>/archive.json",
         evaluation=config["evaluation"],
-        code=list_sources("render_fragments", *DECLARED_TABLES),
+        code=list_sources("render_fragments", *list_tables()),
+        # The methods page lists the assumptions of all modules, the tables page shows the queries.
+        shown=list_package_files("*.py", "*.sql"),
     output:
         fragments=directory("<results>/fragments"),
     log:
@@ -53,6 +55,7 @@ rule render_report:
         fragments="<results>/fragments",
         pages=collect("reports/{page}", page=REPORT_SOURCES),
         code=list_sources("render_report"),
+        templates=list_package_files("*.lua", "*.html", "*.css"),
     output:
         index="<results>/report/index.html",
     log:

@@ -1,5 +1,6 @@
 """The whole workflow on a fixed cut of the sample archive: 17 runs of 9 experiments."""
 
+import itertools
 import json
 import re
 import shutil
@@ -8,11 +9,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support import JOB, ROOT, iperf3_json, write_archive
-from workflow import Build, build
 
 from ccreport.archive import find_root
 from ccreport.tables import load_schema
 from ccreport.unpack import unpack_archive
+from workflow import Build, build
 
 GOLDEN = Path(__file__).parent / "golden"
 CUT = GOLDEN / "cut.tar.zst"
@@ -79,10 +80,10 @@ def test_rates_equal_the_tool_s_own_summary(cut: Build, raw: Path) -> None:
 
 
 def count_by_plain_text(path: Path, ports: set[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, int, int]]:
-    """Return algorithm, retransmits and data segments of each connection, by a few lines that know nothing of ccreport."""
+    """Return algorithm, retransmits and data segments of each connection, by lines that know nothing of ccreport."""
     last = {}
     lines = path.read_text().splitlines()
-    for address, info in zip(lines, lines[1:], strict=False):
+    for address, info in itertools.pairwise(lines):
         ends = re.findall(r"\d+\.\d+\.\d+\.\d+:(\d+)", address)
         if len(ends) == 2 and info.startswith("\t") and tuple(ends) in ports:
             sent = re.search(r"data_segs_out:(\d+)", info)
@@ -116,7 +117,7 @@ def test_retransmits_equal_an_independent_count(cut: Build, raw: Path) -> None:
         assert found == counted
 
 
-def test_the_port_that_is_data_and_control_at_once(cut: Build, raw: Path) -> None:
+def test_the_port_that_is_data_and_control_at_once(cut: Build) -> None:
     runs = read_results(cut.results, "runs").filter(job="buffer_250KB_both_p16")
     flows = read_results(cut.results, "flows").filter(pl.col("run_id").is_in(runs["run_id"].to_list()))
     samples = read_results(cut.results, "samples").filter(pl.col("run_id").is_in(runs["run_id"].to_list()))
@@ -239,7 +240,7 @@ def test_strict_turns_rejects_into_a_failure_that_names_the_files(tmp_path: Path
 
 
 def test_names_from_the_archive_run_nothing_and_reach_no_page_unescaped(tmp_path: Path) -> None:
-    host = 'h"><script>alert(1)<%s>' % "script"
+    host = 'h"><script>alert(1)'
     jobs = [
         "$(touch pwned)",
         "`touch pwned`; touch pwned",

@@ -1,18 +1,21 @@
 """How published tables look: numbers with units that read well, cells in rows and columns, as great_tables' HTML."""
 
+import html
 import re
 from typing import Any, Final
 
 import polars as pl
 from great_tables import GT
 
+from ccreport.errors import InputError
 from ccreport.raw import display_name
 from ccreport.tables import Column, TableSchema
 
-# What a cell of a table of cells shows, in this order.
 MISSING: Final = "–"
 STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
-MEASURES: Final = ("mean", "cv", "within", "interval", "n")
+# The two columns of a cell: the paper's numbers, each with what it rests on in a second line.
+MEASURES: Final = {"mean": "M", "cv": "CV"}
+LEGEND: Final = "below M its bootstrap 95 % interval, below CV the mean CV within conditions and n, the number of runs"
 SUFFIX_NAMES: Final = {"bps": "", "pct": " (%)", "ms": " (ms)", "bytes": " (B)", "s": " (s)"}
 
 
@@ -36,20 +39,19 @@ def format_size(value: float) -> str:
 
 
 def format_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], notes: list[str]) -> str:
-    """Return a table of cells as HTML: one row per combination of `rows`, one group of columns per that of `columns`.
+    """Return a table of cells as HTML: one row per combination of `rows`, two columns per that of `columns`.
 
-    A cell shows mean and CV, the CV within conditions, the 95 % interval of the mean and the number of runs.
+    A cell shows mean and CV, and below them the interval of the mean, the CV within conditions and the number of runs.
+    Raise InputError where the evaluation's rows and columns do not tell the cells apart.
     """
     rows, columns = declared["rows"], declared["columns"]
+    if summary.select(*rows, *columns).is_duplicated().any():
+        raise InputError(f"{table}: rows {rows} and columns {columns} of the evaluation do not tell its cells apart")
     divisor, unit = rate_unit(summary["rate_mean_bps"])
+    texts = [_format_cell(row, divisor) for row in summary.iter_rows(named=True)]
     cells = summary.with_columns(
-        mean=_format("rate_mean_bps", 4 if divisor == 1e9 else 2, divisor),
-        cv=_format("rate_cv", 4),
-        within=_format("rate_within_cv", 4),
-        interval=pl.struct("rate_low_bps", "rate_high_bps").map_elements(
-            lambda bounds: _format_interval(bounds, divisor), return_dtype=pl.String, skip_nulls=False
-        ),
-        n=pl.col("runs_count").cast(pl.String),
+        mean=pl.Series([mean for mean, _ in texts], dtype=pl.String),
+        cv=pl.Series([cv for _, cv in texts], dtype=pl.String),
     )
     groups = list(dict.fromkeys(summary.select(columns).iter_rows()))
     wide = cells.select(rows).unique(maintain_order=True)
@@ -61,42 +63,39 @@ def format_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], no
         pl.col(pl.String).fill_null(MISSING),
         *(pl.col(name).map_elements(format_size, return_dtype=pl.String) for name in rows if name.endswith("_bytes")),
     )
-    return _layout_cells(
-        wide, table, declared, groups, [*notes, f"M in {unit}; n runs; 95 %: bootstrap interval of M."]
-    )
+    return _layout_cells(wide, table, declared, groups, [*notes, f"M in {unit}; {LEGEND}."])
 
 
-def _format(column: str, digits: int, divisor: float = 1.0) -> pl.Expr:
-    return (pl.col(column) / divisor).map_elements(
-        lambda value: format_number(value, digits), return_dtype=pl.String, skip_nulls=False
-    )
-
-
-def _format_interval(bounds: dict[str, float | None], divisor: float) -> str:
-    low, high = bounds["rate_low_bps"], bounds["rate_high_bps"]
-    if low is None or high is None:
-        return MISSING
+def _format_cell(cell: dict[str, Any], divisor: float) -> tuple[str, str]:
+    """Return the two texts of a cell, two lines each."""
     digits = 4 if divisor == 1e9 else 2
-    return f"{low / divisor:.{digits}f}–{high / divisor:.{digits}f}"
+    low, high = cell["rate_low_bps"], cell["rate_high_bps"]
+    interval = f"{low / divisor:.{digits}f}–{high / divisor:.{digits}f}" if low is not None else MISSING
+    within = format_number(cell["rate_within_cv"], 4)
+    mean = f"{format_number(cell['rate_mean_bps'] / divisor, digits)}\n{interval}"
+    return mean, f"{format_number(cell['rate_cv'], 4)}\n{within}, n {cell['runs_count']}"
+
+
+def _break_line(text: str) -> str:
+    first, _, second = text.partition("\n")
+    return f"{html.escape(first)}<br><small>{html.escape(second)}</small>" if second else html.escape(first)
 
 
 def _layout_cells(
     wide: pl.DataFrame, table: str, declared: dict[str, Any], groups: list[tuple[Any, ...]], notes: list[str]
 ) -> str:
-    names = {"mean": "M", "cv": "CV", "within": "CV within", "interval": "95 %", "n": "n"}
-    labels: dict[str, Any] = {name: declared["headings"].get(name, name) for name in declared["rows"]}
-    labels |= {f"{measure}{number}": names[measure] for number in range(len(groups)) for measure in MEASURES}
-    formatted = GT(wide, id=html_id(table)).cols_label(**labels)
+    headings = {name: declared["headings"].get(name, name) for name in declared["rows"]}
+    numbers = {f"{measure}{n}": name for n in range(len(groups)) for measure, name in MEASURES.items()}
+    formatted = GT(wide, id=html_id(table)).cols_label(headings | numbers).fmt(_break_line, list(numbers))
     for level in range(len(declared["columns"])):
         # The innermost column names the lowest spanner.
-        outer: dict[tuple[Any, ...], list[str]] = {}
         depth = len(declared["columns"]) - level
+        spanners: dict[tuple[Any, ...], list[str]] = {}
         for number, group in enumerate(groups):
-            outer.setdefault(group[:depth], []).extend(f"{measure}{number}" for measure in MEASURES)
-        for key, spanned in outer.items():
+            spanners.setdefault(group[:depth], []).extend(f"{measure}{number}" for measure in MEASURES)
+        for key, spanned in spanners.items():
             formatted = formatted.tab_spanner(str(key[-1]), spanned, level=level, id="-".join(map(str, (level, *key))))
-    right = [name for name in wide.columns if name not in declared["rows"]]
-    return _finish(formatted.cols_align("right", right), notes)
+    return _finish(formatted.cols_align("right", list(numbers)), notes)
 
 
 def format_rows(summary: pl.DataFrame, table: str, schema: TableSchema, notes: list[str]) -> str:

@@ -1,0 +1,78 @@
+"""What stands around the data of a figure: texts at fixed places, the legend above the plot and the notes below it."""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import altair as alt
+
+from ccreport.figures import theme
+from ccreport.figures.labels import Point
+
+LEGEND_ROW_PX: Final = 21
+LEGEND_LINE_PX: Final = 30
+LEGEND_MARKER_PX: Final = 42
+LEGEND_TEXT_PX: Final = 56
+BAND_LEGEND_PX: Final = 460
+NOTES_BELOW_PX: Final = 31
+LINE_HEIGHT_PX: Final = 17
+
+# One row without content: a mark at fixed places is drawn once.
+NO_DATA: Final[dict[str, list[dict[str, float]]]] = {"values": [{}]}
+
+
+def write(
+    lines: Sequence[str],
+    place: Point,
+    *,
+    align: Literal["left", "center", "right"],
+    baseline: Literal["top", "middle"] = "middle",
+    weight: Literal["normal", "bold"] = "normal",
+    colour: str = theme.INK,
+) -> alt.Chart:
+    """Return a text at a place in px of the plot area, which may lie outside it."""
+    mark = alt.Chart(NO_DATA).mark_text(
+        text=list(lines), align=align, baseline=baseline, fontWeight=weight, color=colour, lineHeight=LINE_HEIGHT_PX
+    )
+    chart: alt.Chart = mark.encode(x=alt.value(round(place[0], 1)), y=alt.value(round(place[1], 1)))
+    return chart
+
+
+def draw_legend_entry(cc: str, entry: str, row: int, rows: int, *, has_points: bool) -> list[alt.Chart]:
+    """Return one algorithm's row of the legend above the plot: its line, its marker and the text."""
+    style = theme.style_of(cc)
+    y_px = _legend_row_px(row, rows)
+    line = alt.Chart(NO_DATA).mark_rule(color=style.colour, strokeWidth=2, strokeDash=list(style.dash))
+    layers: list[alt.Chart] = [line.encode(x=alt.value(0), x2=alt.value(LEGEND_LINE_PX), y=alt.value(y_px))]
+    if has_points:
+        marker = alt.Chart(NO_DATA).mark_point(
+            size=50, strokeWidth=1.5, opacity=0.9, color=style.colour, shape=style.marker
+        )
+        layers.append(marker.encode(x=alt.value(LEGEND_MARKER_PX), y=alt.value(y_px)))
+    return [*layers, write([entry], (LEGEND_TEXT_PX, y_px), align="left")]
+
+
+def draw_band_entry(entry: str, rows: int, opacity: float, *, is_line: bool) -> list[alt.Chart]:
+    """Return what the band means, at the right of the legend's first row; a band of one iteration is a line."""
+    y_px = _legend_row_px(0, rows)
+    half_px = 0.8 if is_line else 6.0
+    swatch: alt.Chart = (
+        alt.Chart(NO_DATA)
+        .mark_rect(color=theme.INK, opacity=2 * opacity if is_line else opacity)
+        .encode(
+            x=alt.value(BAND_LEGEND_PX),
+            x2=alt.value(BAND_LEGEND_PX + 24),
+            y=alt.value(y_px - half_px),
+            y2=alt.value(y_px + half_px),
+        )
+    )
+    return [swatch, write([entry], (BAND_LEGEND_PX + 32, y_px), align="left")]
+
+
+def _legend_row_px(row: int, rows: int) -> float:
+    return 2.0 + LEGEND_ROW_PX * (row - rows)
+
+
+def draw_notes(notes: Sequence[str]) -> list[alt.Chart]:
+    """Return the notes in the lower right corner, under the time axis, where they cover no data."""
+    place = (float(theme.PLOT_WIDTH_PX), float(theme.PLOT_HEIGHT_PX + NOTES_BELOW_PX))
+    return [write(notes, place, align="right", baseline="top")] if notes else []

@@ -1,0 +1,83 @@
+"""Where a line's name fits beside it: direct labels that touch no other data and cannot be taken for another line's.
+
+All positions are in px of the plot area, y downward as on the screen.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Point = tuple[float, float]
+Heights = npt.NDArray[np.float64]
+
+CHARACTER_PX: Final = 9.0
+LABEL_HEIGHT_PX: Final = 16.0
+# Free space between a label and its own line, and the least between it and any other.
+DISTANCES_PX: Final = (4.0, 9.0)
+CLEARANCE_PX: Final = 16.0
+
+
+def place_labels(
+    names: Mapping[str, str],
+    lines: Mapping[str, Sequence[Point]],
+    obstacles: Sequence[Point],
+    width_px: int,
+    height_px: int,
+) -> dict[str, Point]:
+    """Return the middle of each label that fits close above or below its line, as far to the right as one fits.
+
+    `names` has the text and `lines` the points of each series, in order of x. Labels keep clear of all other lines, of
+    the obstacles and of earlier labels; one without a free place is left out.
+    """
+    profiles = {key: _trace(line, width_px) for key, line in lines.items()}
+    blocked = list(obstacles)
+    placed: dict[str, Point] = {}
+    for key, name in names.items():
+        label_px = int(len(name) * CHARACTER_PX)
+        others = [profile for other, profile in profiles.items() if other != key]
+        places = _find_places(profiles[key], others, blocked, label_px, height_px)
+        if places:
+            x, y = places[0]
+            placed[key] = (x, y)
+            blocked += [(x + shift * label_px, y) for shift in (-0.5, 0.0, 0.5)]
+    return placed
+
+
+def _trace(line: Sequence[Point], width_px: int) -> Heights:
+    """Return the height of a line at every px of the width, NaN before its first and after its last point."""
+    across, down = np.array(line, dtype=np.float64).reshape(-1, 2).T
+    if not len(across):
+        return np.full(width_px + 1, np.nan)
+    return np.interp(np.arange(width_px + 1), across, down, left=np.nan, right=np.nan)
+
+
+def _find_places(
+    own: Heights, others: Sequence[Heights], blocked: Sequence[Point], label_px: int, height_px: int
+) -> list[Point]:
+    """Return the free places, nearest to the line first, then from right to left."""
+    if label_px > len(own):
+        return []
+    highest, lowest = _range_in_windows(own, label_px)
+    crossed = [_range_in_windows(other, label_px) for other in others]
+    left = np.arange(len(highest), dtype=np.float64)
+    places: list[Point] = []
+    for distance, is_above in product(DISTANCES_PX, (True, False)):
+        middle = highest - distance - LABEL_HEIGHT_PX / 2 if is_above else lowest + distance + LABEL_HEIGHT_PX / 2
+        reach = LABEL_HEIGHT_PX / 2
+        free = ~np.isnan(own[: len(left)]) & ~np.isnan(own[label_px - 1 :])
+        free &= (middle > reach) & (middle < height_px - reach)
+        for top, bottom in crossed:
+            free &= ~((top < middle + reach + CLEARANCE_PX) & (bottom > middle - reach - CLEARANCE_PX))
+        for x, y in blocked:
+            free &= (np.abs(left + label_px / 2 - x) > label_px / 2 + reach) | (np.abs(middle - y) > 2 * reach)
+        places += [(float(at + label_px / 2), float(middle[at])) for at in np.flatnonzero(free)[::-1]]
+    return places
+
+
+def _range_in_windows(heights: Heights, label_px: int) -> tuple[Heights, Heights]:
+    """Return the smallest and largest height under a label at each place; NaN where the line is absent under it."""
+    windows = np.lib.stride_tricks.sliding_window_view(heights, label_px)
+    return np.fmin.reduce(windows, axis=1), np.fmax.reduce(windows, axis=1)

@@ -1,0 +1,125 @@
+"""Which runs a figure draws: its declaration in the evaluation file, and the choice among the runs that match it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+import polars as pl
+import yaml
+
+from ccreport.figures.series import UNKNOWN_CC, start_of_client
+
+Rate = Literal["goodput", "throughput"]
+KINDS: Final = ("throughput_over_time",)
+RATES: Final[tuple[Rate, ...]] = ("goodput", "throughput")
+# What makes two conditions of different algorithms comparable, the most telling first.
+SETTING: Final = ("sender_host", "host", "flows_count", "parameter_value", "buffer_bytes", "loss_pct", "rtt_ms")
+
+
+class FigureError(ValueError):
+    """A figure's declaration cannot be used: a fault of the evaluation file."""
+
+
+@dataclass(frozen=True)
+class FigureDeclaration:
+    """One figure as the evaluation file declares it.
+
+    `where` is an SQL condition over `labelled_runs`, `run` the run to draw in place of the representative one, `rate`
+    what the means of the legend are (null: goodput where all receivers reported).
+    """
+
+    name: str
+    kind: str
+    title: str
+    overlapped: bool
+    where: str
+    run: str | None = None
+    rate: Rate | None = None
+
+
+def read_declaration(evaluation: Path, figure: str) -> FigureDeclaration:
+    """Return a figure's declaration; raise FigureError where it is absent or says something unknown."""
+    with evaluation.open(encoding="utf-8") as stream:
+        figures = (yaml.safe_load(stream) or {}).get("figures") or {}
+    declared = figures.get(figure)
+    if not isinstance(declared, Mapping):
+        raise FigureError(f"no figure {figure!r} in {evaluation.name}; it declares {sorted(figures)}")
+    try:
+        declaration = FigureDeclaration(name=figure, **declared)
+    except TypeError as error:
+        raise FigureError(f"figure {figure!r}: {error}") from error
+    if declaration.kind not in KINDS:
+        raise FigureError(f"figure {figure!r}: kind {declaration.kind!r} is none of {list(KINDS)}")
+    if declaration.rate is not None and declaration.rate not in RATES:
+        raise FigureError(f"figure {figure!r}: rate {declaration.rate!r} is none of {list(RATES)}")
+    return declaration
+
+
+def select_condition_runs(matching: pl.DataFrame, declaration: FigureDeclaration) -> pl.DataFrame:
+    """Return the runs of the conditions that the figure draws, of those that match; none where none fits.
+
+    `matching` has the columns of `labelled_runs`. Overlapped: the condition of mode `both` with the most runs, then
+    the first by condition_id. Otherwise one condition for each algorithm that ran alone: that one first, then for the
+    other algorithms the condition most like it (SETTING), then with the most runs, then the first. A declared run's
+    condition goes before all others.
+    """
+    is_both = pl.col("mode") == "both"
+    fitting = matching.filter(is_both if declaration.overlapped else ~is_both)
+    conditions = (
+        fitting.group_by("condition_id", "mode")
+        .agg(
+            *(pl.col(column).sort_by("run_id").first() for column in SETTING),
+            (pl.col("run_id") == (declaration.run or "")).any().alias("has_run"),
+            pl.len().alias("runs_count"),
+        )
+        .sort("has_run", "runs_count", "condition_id", "mode", descending=[True, True, False, False])
+    )
+    if conditions.is_empty():
+        return fitting
+    first = conditions.row(0, named=True)
+    likeness = [pl.col(column).eq_missing(pl.lit(first[column], matching.schema[column])) for column in SETTING[:-1]]
+    rtt_distance = (pl.col("rtt_ms") - (first["rtt_ms"] or 0.0)).abs()
+    chosen = (
+        conditions.with_columns(like_count=pl.sum_horizontal(likeness), rtt_distance_ms=rtt_distance)
+        .sort(
+            *("has_run", "like_count", "rtt_distance_ms", "runs_count", "condition_id"),
+            descending=[True, True, False, True, False],
+            nulls_last=True,
+        )
+        .unique("mode", keep="first", maintain_order=True)
+    )
+    return fitting.join(chosen.select("condition_id", "mode"), on=["condition_id", "mode"], how="semi")
+
+
+def choose_rate(declaration: FigureDeclaration, flows: pl.DataFrame) -> Rate:
+    """Return what the means are: as declared, but the sender's throughput where a receiver did not report."""
+    if declaration.rate == "throughput" or flows["goodput_bps"].null_count():
+        return "throughput"
+    return "goodput"
+
+
+def summarise_algorithms(flows: pl.DataFrame, rate: Rate) -> pl.DataFrame:
+    """Return each algorithm's share of each run: run_id, cc, flows_count, rate_bps, retransmit_ratio.
+
+    The rate is the sum of the flows' rates, each weighted with its part of the time in which the algorithm was active:
+    flows that ran side by side add up, flows of clients that joined one after another do not exceed the path. The ratio
+    is sum / sum. Either is null where nothing of it is known.
+    """
+    seconds = pl.col({"throughput": "sender_s", "goodput": "receiver_s"}[rate])
+    rates = pl.col(f"{rate}_bps")
+    known = pl.col("retransmits_count").is_not_null() & pl.col("segments_count").is_not_null()
+    segments = pl.col("segments_count").filter(known).sum()
+    active_s = (pl.col("offset_s") + seconds).max() - pl.col("offset_s").min()
+    weights = pl.when(active_s > 0).then(seconds / active_s).fill_null(1.0)
+    return (
+        flows.sort("run_id", "flow_id")
+        .with_columns(pl.col("cc").fill_null(UNKNOWN_CC), offset_s=start_of_client())
+        .group_by("run_id", "cc", maintain_order=True)
+        .agg(
+            flows_count=pl.len(),
+            rate_bps=pl.when(rates.is_not_null().any()).then((rates * weights).sum()),
+            retransmit_ratio=pl.when(segments > 0).then(pl.col("retransmits_count").filter(known).sum() / segments),
+        )
+        .sort("run_id", "cc")
+    )

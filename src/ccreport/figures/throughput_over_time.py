@@ -1,0 +1,210 @@
+"""Throughput and retransmits over time: the papers' standard figure of one condition.
+
+Lines are the summed throughput of each algorithm (left axis), points its retransmitted segments per bin (right axis), a
+faint band the range of the other iterations. The legend stands above the plot and the notes on the path below it, so
+that neither covers data.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import altair as alt
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.annotations import draw_band_entry, draw_legend_entry, draw_notes, write
+from ccreport.figures.labels import Point, place_labels
+
+WIDTH_PX: Final = theme.PLOT_WIDTH_PX
+HEIGHT_PX: Final = theme.PLOT_HEIGHT_PX
+TITLE_LIMIT_PX: Final = 760
+BAND_OPACITY: Final = 0.16
+# Most bins of a run for which markers of this area (px²) and stroke (px) stay apart; then the smallest.
+MARKERS: Final = ((70, 44, 1.5), (200, 20, 1.2), (math.inf, 9, 1.0))
+# An axis has four to eight intervals of one of these steps.
+STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What is written on a figure; `legend` has one entry per algorithm (all that are drawn), `notes` one per line."""
+
+    title: Sequence[str]
+    subtitle: Sequence[str]
+    legend: Mapping[str, str]
+    rate_axis: str
+    count_axis: str
+    band: str | None
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Scales:
+    """How values become positions: bit/s per unit of the rate axis, and the ticks of the axes, which start at 0."""
+
+    unit_bps: float
+    time_end_s: float
+    rate_ticks: Sequence[float]
+    count_ticks: Sequence[float]
+
+
+def draw_throughput_over_time(
+    lines: pl.DataFrame,
+    points: pl.DataFrame,
+    band: pl.DataFrame,
+    texts: Texts,
+    unit_bps: float,
+    time_end_s: float,
+) -> alt.LayerChart:
+    """Return the chart of one condition, or of several runs overlaid.
+
+    `lines` (cc, time_s, rate_bps) and `points` (cc, time_s, retransmits_count) are of the representative runs, `band`
+    (cc, time_s, rate_min_bps, rate_max_bps) of the other iterations; the last two may be empty. `unit_bps` is the unit
+    of the rate axis in bit/s, `time_end_s` the end of the time axis.
+    """
+    scales = choose_scales(lines, points, band, unit_bps, time_end_s)
+    throughput = alt.layer(
+        _draw_band(band, scales, texts),
+        _draw_lines(lines, scales, texts),
+        *_draw_direct_labels(lines, points, scales),
+        *_draw_legend(texts, band, has_points=not points.is_empty()),
+        *draw_notes(texts.notes),
+    )
+    layers = [throughput] if points.is_empty() else [throughput, _draw_points(points, scales, texts)]
+    title = alt.TitleParams(list(texts.title), subtitle=list(texts.subtitle), offset=14, limit=TITLE_LIMIT_PX)
+    chart: alt.LayerChart = (
+        alt.layer(*layers).resolve_scale(y="independent").properties(width=WIDTH_PX, height=HEIGHT_PX, title=title)
+    )
+    return chart
+
+
+def choose_scales(
+    lines: pl.DataFrame, points: pl.DataFrame, band: pl.DataFrame, unit_bps: float, time_end_s: float
+) -> Scales:
+    """Return axes from zero that hold all that is drawn; both value axes have the same number of intervals."""
+    rate_max = max(_maximum(lines, "rate_bps"), _maximum(band, "rate_max_bps")) / unit_bps
+    rate_ticks = choose_ticks(rate_max)
+    intervals = len(rate_ticks) - 1
+    count_step = round_up_step(_maximum(points, "retransmits_count") / intervals, smallest=1.0)
+    return Scales(unit_bps, time_end_s, rate_ticks, [number * count_step for number in range(intervals + 1)])
+
+
+def choose_ticks(maximum: float) -> list[float]:
+    """Return ticks from 0 in round steps to the first at or above the maximum: 4 to 8 of them besides 0."""
+    step = round_up_step(maximum / 8, smallest=0.0)
+    intervals = max(4, math.ceil(maximum / step - 1e-9))
+    return [number * step for number in range(intervals + 1)]
+
+
+def round_up_step(size: float, smallest: float) -> float:
+    """Return the next of 1, 2, 2.5, 5 times a power of ten, at least `smallest` and whole if that is 1."""
+    if size <= smallest:
+        return smallest or 1.0
+    power = 10.0 ** math.floor(math.log10(size))
+    fitting = (step * power for step in STEPS if step * power >= size * (1 - 1e-9))
+    return next(step for step in fitting if smallest == 0 or step == round(step))
+
+
+def _maximum(frame: pl.DataFrame, column: str) -> float:
+    maximum: float | None = frame.select(pl.col(column).max()).item()
+    return maximum or 0.0
+
+
+def _time(scales: Scales) -> alt.X:
+    axis = alt.Axis(
+        title="Time since the start of the test (s)", titleAnchor="start", grid=False, tickCount=10, labelFlush=False
+    )
+    return alt.X("time_s:Q", scale=alt.Scale(domain=[0, scales.time_end_s], nice=False), axis=axis)
+
+
+def _rate(column: str, scales: Scales, texts: Texts) -> alt.Y:
+    axis = alt.Axis(title=texts.rate_axis, values=list(scales.rate_ticks))
+    return alt.Y(f"{column}:Q", scale=alt.Scale(domain=[0, scales.rate_ticks[-1]], nice=False), axis=axis)
+
+
+def _by_algorithm(ccs: Mapping[str, str], attribute: str) -> alt.Scale:
+    return alt.Scale(domain=list(ccs), range=[getattr(theme.style_of(cc), attribute) for cc in ccs])
+
+
+def _colour(texts: Texts) -> alt.Color:
+    return alt.Color("cc:N", scale=_by_algorithm(texts.legend, "colour"), legend=None)
+
+
+def _rates(frame: pl.DataFrame, scales: Scales, *columns: str) -> alt.Chart:
+    in_units = frame.select("cc", "time_s", (pl.col(columns) / scales.unit_bps).round(6))
+    return alt.Chart(in_units)
+
+
+def _draw_band(band: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
+    # A band made of one iteration has no height: its edge shows it.
+    edge = alt.OverlayMarkDef(strokeWidth=1.2, strokeOpacity=2 * BAND_OPACITY) if _is_flat(band) else False
+    chart: alt.Chart = (
+        _rates(band, scales, "rate_min_bps", "rate_max_bps")
+        .mark_area(fillOpacity=BAND_OPACITY, line=edge)
+        .encode(
+            x=_time(scales),
+            y=_rate("rate_max_bps", scales, texts),
+            y2="rate_min_bps:Q",
+            color=_colour(texts),
+        )
+    )
+    return chart
+
+
+def _is_flat(band: pl.DataFrame) -> bool:
+    return bool((band["rate_min_bps"] == band["rate_max_bps"]).all())
+
+
+def _draw_lines(lines: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
+    dash = alt.StrokeDash("cc:N", scale=_by_algorithm(texts.legend, "dash"), legend=None)
+    rate = _rate("rate_bps", scales, texts)
+    mark = _rates(lines, scales, "rate_bps").mark_line(strokeWidth=2)
+    chart: alt.Chart = mark.encode(x=_time(scales), y=rate, color=_colour(texts), strokeDash=dash)
+    return chart
+
+
+def _draw_points(points: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
+    # Hollow, so that two algorithms with the same count are both seen.
+    shape = alt.Shape("cc:N", scale=_by_algorithm(texts.legend, "marker"), legend=None)
+    axis = alt.Axis(title=texts.count_axis, orient="right", grid=False, values=list(scales.count_ticks), format=",d")
+    scale = alt.Scale(domain=[0, scales.count_ticks[-1]], nice=False)
+    count = alt.Y("retransmits_count:Q", scale=scale, axis=axis)
+    size, stroke = next((area, width) for bins, area, width in MARKERS if points["time_s"].n_unique() <= bins)
+    counts = points.select("cc", "time_s", "retransmits_count")
+    mark = alt.Chart(counts).mark_point(size=size, strokeWidth=stroke, opacity=0.9)
+    chart: alt.Chart = mark.encode(x=_time(scales), y=count, color=_colour(texts), shape=shape)
+    return chart
+
+
+def _draw_direct_labels(lines: pl.DataFrame, points: pl.DataFrame, scales: Scales) -> list[alt.Chart]:
+    def at(time_s: float, value: float, end: float) -> Point:
+        return (time_s / scales.time_end_s * WIDTH_PX, HEIGHT_PX * (1 - value / end))
+
+    def locate(frame: pl.DataFrame, column: str, end: float) -> list[Point]:
+        return [at(time_s, value, end) for time_s, value in frame.select("time_s", column).sort("time_s").rows()]
+
+    ccs = theme.order_algorithms(lines["cc"].unique())
+    traces = {
+        cc: locate(lines.filter(pl.col("cc") == cc), "rate_bps", scales.rate_ticks[-1] * scales.unit_bps) for cc in ccs
+    }
+    names = {cc: theme.style_of(cc).name for cc in ccs}
+    places = place_labels(
+        names, traces, locate(points, "retransmits_count", scales.count_ticks[-1]), WIDTH_PX, HEIGHT_PX
+    )
+    return [
+        write([names[cc]], place, align="center", weight="bold", colour=theme.style_of(cc).colour)
+        for cc, place in places.items()
+    ]
+
+
+def _draw_legend(texts: Texts, band: pl.DataFrame, *, has_points: bool) -> list[alt.Chart]:
+    rows = len(texts.legend)
+    entries = [
+        draw_legend_entry(cc, entry, row, rows, has_points=has_points)
+        for row, (cc, entry) in enumerate(texts.legend.items())
+    ]
+    if texts.band is not None:
+        entries.append(draw_band_entry(texts.band, rows, BAND_OPACITY, is_line=_is_flat(band)))
+    return [layer for entry in entries for layer in entry]

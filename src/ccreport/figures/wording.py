@@ -1,0 +1,179 @@
+"""The words of a figure: numbers with their units, title, legend, notes on the path, caption and text alternative.
+
+Names of hosts, runs and algorithms come from an archive. They are shown as they are, except that control characters
+stand as escapes; whoever puts a caption into a page escapes it for that page.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.selection import Rate
+from ccreport.raw import display_name
+from ccreport.units import DECIMAL_STEPS
+
+Row = Mapping[str, Any]
+
+RATE_UNITS: Final = {"Gbit/s": DECIMAL_STEPS["g"], "Mbit/s": DECIMAL_STEPS["m"], "kbit/s": DECIMAL_STEPS["k"]}
+# Between what ran and where it ran.
+PATH_DASH: Final = " — "
+TITLE_CHARACTERS: Final = 80
+RULE: Final = (
+    "the medoid of its iterations in the rate of each algorithm and the retransmit ratio, each divided by its median "
+    "absolute deviation"
+)
+
+
+@dataclass(frozen=True)
+class DrawnRun:
+    """One run that a figure draws: its row of `labelled_runs`, how many iterations it stands for, and why it does."""
+
+    run: Row
+    runs_count: int
+    is_declared: bool
+
+
+@dataclass(frozen=True)
+class DrawnAlgorithm:
+    """One line of a figure, with its means over the run."""
+
+    cc: str
+    rate_bps: float | None
+    retransmit_ratio: float | None
+
+    @property
+    def name(self) -> str:
+        """Return the algorithm's name as figures write it."""
+        return theme.style_of(self.cc).name
+
+
+def choose_rate_unit(rate_bps: float) -> str:
+    """Return the largest unit in which a rate is at least 1, at least kbit/s."""
+    return next((unit for unit, size in RATE_UNITS.items() if rate_bps >= size), "kbit/s")
+
+
+def format_significant(number: float, digits: int) -> str:
+    """Return a number with this many significant digits, never as a power of ten."""
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    rounded = float(f"{number:.{digits - 1}e}")
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(decimals, 0)}f}"
+
+
+def format_rate(rate_bps: float | None, unit: str) -> str:
+    """Return a rate with three significant digits, `unknown` for none."""
+    return "unknown" if rate_bps is None else f"{format_significant(rate_bps / RATE_UNITS[unit], 3)} {unit}"
+
+
+def format_ratio(ratio: float | None) -> str:
+    """Return a ratio in percent with two significant digits, `unknown` for none."""
+    return "unknown" if ratio is None else f"{format_significant(100 * ratio, 2)} %"
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return `A`, `A and B`, or `A, B and C`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def describe_runs(algorithms: Sequence[DrawnAlgorithm], drawn: Sequence[DrawnRun], *, overlapped: bool) -> str:
+    """Return the conditions in one line: algorithms, flows, overlapped or not, hosts and RTT."""
+    flows = _list_values(drawn, "flows_count", "{:d}")
+    parts = [join_names([algorithm.name for algorithm in algorithms])]
+    if flows:
+        parts.append(f"{flows} {'flow' if flows == '1' else 'flows'}")
+    parts.append("overlapped" if overlapped else "non-overlapped")
+    senders, hosts, rtts = (
+        _list_values(drawn, column, style)
+        for column, style in (("sender_host", "{}"), ("host", "{}"), ("rtt_ms", "{:.3g}"))
+    )
+    path = [f"{senders} to {hosts}" if senders else f"to {hosts}"] if hosts else []
+    return ", ".join(parts) + PATH_DASH + ", ".join([*path, f"RTT {rtts} ms" if rtts else "RTT unknown"])
+
+
+def wrap_title(conditions: str) -> list[str]:
+    """Return the conditions as one line of a title, or as two where one would be too long."""
+    return [conditions] if len(conditions) <= TITLE_CHARACTERS else conditions.split(PATH_DASH, 1)
+
+
+def _list_values(drawn: Sequence[DrawnRun], column: str, style: str) -> str:
+    values = (one.run[column] for one in drawn)
+    texts = [display_name(style.format(value)) for value in values if value is not None]
+    return join_names(list(dict.fromkeys(texts))) if texts else ""
+
+
+def name_run(drawn: DrawnRun, *, overlapped: bool) -> str:
+    """Return the line of the title that says which run is drawn (of which algorithm alone) and by which rule."""
+    if drawn.is_declared:
+        rule = "chosen in the evaluation file"
+    elif drawn.runs_count == 1:
+        rule = "the only iteration"
+    else:
+        rule = f"representative of {drawn.runs_count} iterations (medoid)"
+    alone = "Run" if overlapped else f"{theme.style_of(drawn.run['mode']).name}: run"
+    return f"{alone} {display_name(drawn.run['run_id'])}, {rule}"
+
+
+def write_legend(algorithm: DrawnAlgorithm, rate: Rate, unit: str) -> str:
+    """Return an algorithm's entry of the legend: mean rate and retransmit ratio of the run that is drawn."""
+    mean = format_rate(algorithm.rate_bps, unit)
+    return f"{algorithm.name}: mean {rate} {mean}, retransmits {format_ratio(algorithm.retransmit_ratio)}"
+
+
+def write_band(drawn: Sequence[DrawnRun]) -> str | None:
+    """Return what the band is, None where no condition has other iterations."""
+    others = sorted({one.runs_count - 1 for one in drawn} - {0})
+    if not others:
+        return None
+    if others == [1]:
+        return "the other iteration"
+    return f"range of the other {join_names([str(number) for number in others])} iterations"
+
+
+def write_notes(qdiscs: pl.DataFrame, run: Row) -> list[str]:
+    """Return the settings of the path of a run: netem as recorded, else as configured; then the bottleneck.
+
+    `qdiscs` has the run's rows of that table.
+    """
+    netem = qdiscs.filter(pl.col("qdisc") == "netem")
+    recorded = _describe_netem(netem)
+    bottleneck = {
+        "port buffer": _in_unit(run["buffer_bytes"], "k", "kB"),
+        "bottleneck": _in_unit(run["bottleneck_bps"], "m", "Mbit/s"),
+        "background UDP": _in_unit(run["background_udp_bps"], "m", "Mbit/s"),
+    }
+    second = ", ".join(f"{name} {size}" for name, size in bottleneck.items() if size)
+    return [note for note in (recorded or _describe_configured(run), second) if note]
+
+
+def _describe_netem(netem: pl.DataFrame) -> str:
+    delays = [f"{delay:g} ms" for delay in netem["delay_ms"].drop_nulls()]
+    if not delays:
+        return ""
+    lossy = netem.filter(pl.col("loss_pct") > 0)
+    limits: list[int] = (lossy if lossy.height else netem)["limit_packets_count"].drop_nulls().to_list()
+    facts = [f"delay {delays[0]} {'each way' if len(delays) > 1 else 'one way'}"]
+    if len(set(delays)) > 1:
+        facts = [f"delays {join_names(delays)}"]
+    jitters = sorted(set(netem["delay_jitter_ms"].drop_nulls()) - {0.0})
+    facts += [f"jitter {join_names([f'{jitter:g}' for jitter in jitters])} ms"] if jitters else []
+    # tc prints 0.001 % as 0.00100001%: netem keeps a loss as a 32-bit fraction.
+    losses = dict.fromkeys(f"{loss:.3g}" for loss in lossy["loss_pct"].sort())
+    facts += [f"loss {join_names(list(losses))} %"] if losses else ["no loss"]
+    facts += [f"limit {min(limits)} packets"] if limits else []
+    return "netem: " + ", ".join(facts)
+
+
+def _describe_configured(run: Row) -> str:
+    if run["rtt_nominal_ms"] is None:
+        return ""
+    loss = "" if run["loss_pct"] is None else f", loss {run['loss_pct']:.3g} %"
+    return f"netem as configured: delay {run['rtt_nominal_ms'] / 2:g} ms each way{loss}"
+
+
+def _in_unit(quantity: float | None, step: str, unit: str) -> str:
+    return "" if quantity is None else f"{quantity / DECIMAL_STEPS[step]:g} {unit}"

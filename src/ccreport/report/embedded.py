@@ -1,0 +1,162 @@
+"""The embedded renderer: the pages of a Quarto website project, made with pandoc alone.
+
+It reads `_quarto.yml`, `_variables.yml` and the `*.qmd` files of one folder as Quarto 1.4 and later do
+(https://quarto.org/docs/websites/ and https://quarto.org/docs/authoring/), as far as our pages need it: includes and
+variables here, cross-references, captions, callouts and tabsets in `filter.lua`, navigation and contents in
+`page.html`. What Quarto would only warn of, or show as `?var:x`, is an error with file and line here.
+"""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pypandoc
+import yaml
+
+from ccreport.report.links import PageError, check_links
+
+ASSETS: Final = Path(__file__).parent
+# {{< include fragments/ledger.md >}}
+INCLUDE: Final = re.compile(r"\s*\{\{< include (\S+) >\}\}\s*")
+# {{< var archive.sha256 >}}
+VARIABLE: Final = re.compile(r"\{\{< var ([\w.-]+) >\}\}")
+SHORTCODE: Final = re.compile(r"\{\{<.*")
+# "dangling: fig-one" of filter.lua · "[WARNING] Div at line 5 column 1 unclosed at line 9 column 1" of pandoc
+FAULT: Final = re.compile(
+    r"^(?:dangling|twice|no caption|no fig-alt): (?P<text>\S+)|at line (?P<line>\d+)", re.MULTILINE
+)
+PANDOC_OPTIONS: Final = (
+    "--from=markdown",
+    "--to=html5",
+    "--standalone",
+    "--wrap=preserve",
+    "--mathml",
+    "--section-divs",
+    "--syntax-highlighting=none",
+    "--fail-if-warnings",
+    f"--lua-filter={ASSETS / 'filter.lua'}",
+    f"--template={ASSETS / 'page.html'}",
+)
+
+
+@dataclass(frozen=True)
+class _Line:
+    text: str
+    file: str
+    number: int
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.number}"
+
+
+def render_embedded(project: Path, output: Path) -> None:
+    """Render the website project in a folder into the new folder `output`: one HTML page per `.qmd`, and its resources.
+
+    Raise PageError for a missing include, an unknown variable or shortcode, and a reference that leads nowhere.
+    """
+    site = _read_yaml(project / "_quarto.yml")
+    variables = _read_yaml(project / "_variables.yml")
+    output.mkdir(parents=True)
+    for page in sorted(project.glob("*.qmd")):
+        lines = [_substitute(line, variables) for line in _expand(project, page.name, ())]
+        text = _run_pandoc(lines, _template_variables(site, page))
+        (output / f"{page.stem}.html").write_text(text, encoding="utf-8")
+    shutil.copyfile(ASSETS / "page.css", output / "page.css")
+    for pattern in (*site["project"].get("resources", []), *_styles(site)):
+        for resource in sorted(project.glob(pattern)):
+            target = output / resource.relative_to(project)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(resource, target)
+    check_links(output)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        loaded: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise PageError(f"{path.name}: {error}") from error
+    return loaded
+
+
+def _expand(project: Path, name: str, stack: tuple[str, ...]) -> Iterator[_Line]:
+    """Yield the lines of a page with its includes in place; as in Quarto, paths count from the page in includes too."""
+    for number, text in enumerate((project / name).read_text(encoding="utf-8").split("\n"), start=1):
+        line = _Line(text, name, number)
+        include = INCLUDE.fullmatch(text)
+        if include is None:
+            yield line
+            continue
+        if include[1] in stack or not (project / include[1]).is_file():
+            fault = "this includes itself:" if include[1] in stack else "no such file to include:"
+            raise PageError(f"{line.place}: {fault} {include[1]}")
+        yield from _expand(project, include[1], (*stack, include[1]))
+        yield _Line("", name, number)
+
+
+def _substitute(line: _Line, variables: Mapping[str, Any]) -> _Line:
+    def replace(match: re.Match[str]) -> str:
+        value: Any = variables
+        for key in match[1].split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is None or isinstance(value, Mapping | list):
+            raise PageError(f"{line.place}: no such variable: {match[1]}")
+        return str(value)
+
+    text = VARIABLE.sub(replace, line.text)
+    if unknown := SHORTCODE.search(text):
+        raise PageError(f"{line.place}: no such shortcode: {unknown[0]}")
+    return _Line(text, line.file, line.number)
+
+
+def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
+    options = site["format"]["html"]
+    entries = [
+        {
+            "text": html.escape(entry["text"]),
+            "href": entry["href"].replace(".qmd", ".html"),
+            "current": entry["href"] == page.name,
+        }
+        for entry in site["website"]["navbar"]["left"]
+    ]
+    return {
+        "lang": site["lang"],
+        "site-title": html.escape(site["website"]["title"]),
+        "page-footer": html.escape(site["website"].get("page-footer", "")),
+        "navbar": entries,
+        "css": _styles(site),
+        "toc": options["toc"],
+        "toc-title": html.escape(options["toc-title"]),
+    }
+
+
+def _styles(site: Mapping[str, Any]) -> list[str]:
+    return [site["format"]["html"]["css"]]
+
+
+def _run_pandoc(lines: list[_Line], variables: Mapping[str, Any]) -> str:
+    command = [pypandoc.get_pandoc_path(), *PANDOC_OPTIONS]
+    command += [f"--variable-json={name}:{json.dumps(value)}" for name, value in variables.items()]
+    command += ["--toc", "--toc-depth=2"] if variables["toc"] else []
+    text = "\n".join(line.text for line in lines)
+    finished = subprocess.run(command, input=text.encode(), capture_output=True, check=False)  # noqa: S603 (no shell)
+    if finished.returncode:
+        raise PageError(_explain(lines, finished.stderr.decode(errors="replace")))
+    return finished.stdout.decode()
+
+
+def _explain(lines: list[_Line], message: str) -> str:
+    """Return pandoc's message with the file and line it speaks of in front, where that can be told."""
+    fault = FAULT.search(message)
+    places = [lines[0].place]
+    if fault and fault["line"]:
+        places = [lines[min(int(fault["line"]), len(lines)) - 1].place]
+    elif fault:
+        places = [line.place for line in lines if fault["text"] in line.text] or places
+    return f"{places[0]}: {message.strip()}"

@@ -1,0 +1,46 @@
+"""Text of an archive as text of a page: what a file contains or is called shows literally and does nothing.
+
+Fragments are Markdown with raw HTML in it, read by Quarto or by pandoc. Numeric character references are the one
+notation that all of them decode into plain text and never look at again, so that no letter of the text starts a tag,
+a shortcode (`{{<`), a reference, a formula, a list or a link.
+"""
+
+import re
+from typing import Final
+
+KEPT: Final = re.compile(r"[0-9A-Za-z]")
+LABEL_GAP: Final = re.compile(r"[^a-z0-9]+")
+
+
+def show_text(text: str) -> str:
+    """Return text with control characters, bidirectional marks and the like as visible escapes, as on every page."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def escape_text(text: str) -> str:
+    """Return `show_text` of any text in a form that HTML, attribute values and Markdown take literally."""
+    escaped = []
+    previous = " "
+    for char in show_text(text):
+        # Markdown drops a space at either end and after another one.
+        plain = KEPT.match(char) or ord(char) > 127 or (char == " " and previous != " ")
+        escaped.append(char if plain else f"&#{ord(char)};")
+        previous = char
+    if escaped and escaped[-1] == " ":
+        escaped[-1] = "&#32;"
+    return "".join(escaped)
+
+
+def make_label(kind: str, name: str) -> str:
+    """Return a cross-reference label such as `tbl-table-2`: the kind and, of [a-z0-9-] only, the name.
+
+    Quarto reserves the prefixes; underscores in labels break PDF output.
+    """
+    return f"{kind}-{LABEL_GAP.sub('-', name.lower()).strip('-')}"
+
+
+def fence_html(html: str) -> str:
+    """Return HTML as a raw block that passes through Markdown unread; shortcodes in it are broken."""
+    ticks = max((len(run) for run in re.findall(r"`{3,}", html)), default=2) + 1
+    fence = "`" * max(ticks, 3)
+    return f"{fence}{{=html}}\n{html.replace('{{<', '{&#123;<').strip()}\n{fence}\n"

@@ -1,0 +1,105 @@
+"""Published tables and figures on their pages, in the order in which the evaluation declares them.
+
+A table is a finished `<name>.html` with its `<name>.csv`; a figure is a folder `<name>/` with `figure.svg`,
+`caption.txt` and `alt.txt`, or, where the archive has no data for it, with `missing.txt` that says why.
+"""
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.report.escape import escape_text, fence_html, make_label
+from ccreport.report.markup import (
+    markdown,
+    render_callout,
+    render_float,
+    render_quotation,
+    render_tabs,
+    write_fragment,
+)
+from ccreport.tables import list_tables, load_schema
+
+DOWNLOADS: Final[Mapping[str, str]] = {
+    "figure.svg": "SVG",
+    "figure.png": "PNG",
+    "figure.vl.json": "Vega-Lite",
+    "figure.csv": "CSV",
+}
+# [PNG](figures/loss_1_1_flow/figure.png) · [This table as CSV](tables/cpu.csv)
+LINK: Final = re.compile(r"\]\((tables|figures)/([\w./-]+)\)")
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One table or figure that the evaluation declares."""
+
+    name: str
+    title: str
+
+
+def list_exhibits(declared: Mapping[str, Mapping[str, Any]]) -> list[Exhibit]:
+    """Return the tables or the figures of an evaluation, in its order."""
+    return [Exhibit(name, facts["title"]) for name, facts in declared.items()]
+
+
+def render_table_fragment(table: Exhibit, tables: Path, queries: Path, fragments: Path) -> None:
+    """Write `table_<name>.md`: the finished table with label and caption, a link to its CSV file, and its query."""
+    finished = (tables / f"{table.name}.html").read_text(encoding="utf-8").strip()
+    region = f'<div class="table-scroll" role="region" aria-label="{escape_text(table.title)}" tabindex="0">'
+    content = fence_html(f"{region}\n{finished}\n</div>")
+    shown = render_float(make_label("tbl", table.name), content, _caption_table(table))
+    tabs = [("Table", f"{shown}\n[This table as CSV](tables/{table.name}.csv), with all digits.\n")]
+    query = queries / f"{table.name}.sql"
+    if query.exists():
+        tabs.append(("Query", render_quotation(query.read_text(encoding="utf-8"), f"Query of {table.title}")))
+    write_fragment(fragments, f"table_{table.name}.md", render_tabs(tabs))
+
+
+def _caption_table(table: Exhibit) -> str:
+    """Return what the table's schema says of it, as its title stands above it already."""
+    if table.name not in list_tables():
+        return escape_text(table.title)
+    return markdown(load_schema(table.name).description)
+
+
+def render_figure_fragment(figure: Exhibit, figures: Path, fragments: Path) -> None:
+    """Write `figure_<name>.md`: the figure with label, caption and alternative text, or why there is none."""
+    folder = figures / figure.name
+    missing = folder / "missing.txt"
+    if missing.exists():
+        why = render_callout("warning", "No figure", escape_text(missing.read_text(encoding="utf-8").strip()))
+        write_fragment(fragments, f"figure_{figure.name}.md", why)
+        return
+    # Without a caption an image is no figure, and has no number.
+    caption, alt = (
+        escape_text((folder / name).read_text(encoding="utf-8").strip() or figure.title)
+        for name in ("caption.txt", "alt.txt")
+    )
+    path = f"figures/{figure.name}"
+    image = f'![{caption}]({path}/figure.svg){{#{make_label("fig", figure.name)} fig-alt="{alt}"}}'
+    files = [file for file in DOWNLOADS if (folder / file).exists()]
+    links = ", ".join(f"[{DOWNLOADS[file]}]({path}/{file})" for file in files)
+    write_fragment(fragments, f"figure_{figure.name}.md", image, f"This figure as {links}.")
+
+
+def render_list(kind: str, exhibits: list[Exhibit], fragments: Path) -> None:
+    """Write `tables.md` or `figures.md`: every exhibit of the kind under its title."""
+    parts = [
+        f"## {escape_text(exhibit.title)} {{#{make_label(kind, exhibit.name)}}}\n\n"
+        f"{{{{< include fragments/{kind}_{exhibit.name}.md >}}}}\n"
+        for exhibit in exhibits
+    ]
+    write_fragment(fragments, f"{kind}s.md", *(parts or [f"The evaluation declares no {kind}.\n"]))
+
+
+def copy_exhibits(fragments: Path, tables: Path, figures: Path, project: Path) -> None:
+    """Copy the files of tables and figures that the fragments link to, where the links lead in a project folder."""
+    folders = {"tables": tables, "figures": figures}
+    for fragment in sorted(fragments.glob("*.md")):
+        for kind, file in LINK.findall(fragment.read_text(encoding="utf-8")):
+            target = project / kind / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folders[kind] / file, target)

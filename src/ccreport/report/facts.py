@@ -1,0 +1,102 @@
+"""Archive facts: what was measured, as variables (`{{< var archive.runs >}}`) and as a table of sessions."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import polars as pl
+
+from ccreport.report.escape import escape_text
+from ccreport.report.markup import Html, number, render_float, render_table, text, verbatim
+
+UNKNOWN: Final = "unknown"
+STATES: Final = ("ingested", "ignored", "rejected")
+SESSION_HEADER: Final = ("Session", "Jobs", "Runs", "Flows", "Hosts", "RTT, ms", "Algorithms", "First test, UTC")
+
+
+def describe_archive(
+    raw_files: pl.DataFrame, runs: pl.DataFrame, flows: pl.DataFrame, results: pl.DataFrame
+) -> dict[str, str]:
+    """Return counts (with their nouns) and ranges of the archive by name, as escaped text."""
+    facts = {
+        "sessions": _count(raw_files["session"].drop_nulls().n_unique(), "session"),
+        "jobs": _count(raw_files.select("session", "job").drop_nulls().n_unique(), "job"),
+        "files": _count(raw_files.height, "file"),
+        "size": _show_size(sum(raw_files["size_bytes"].to_list())),
+        "runs": _count(runs.height, "run"),
+        "interrupted": _count(runs.filter("is_interrupted").height, "interrupted run"),
+        "flows": _count(flows.height, "flow"),
+        "results": _count(results.height, "result row"),
+        "algorithms": _show_names(flows["cc"]),
+        "hosts": _count(runs["host"].drop_nulls().n_unique(), "host"),
+        "rtt": _show_range(runs["rtt_ms"], "ms"),
+        "dates": _show_dates(runs["start_utc"]),
+    }
+    return {name: escape_text(fact) for name, fact in facts.items()}
+
+
+def count_states(raw_files: pl.DataFrame) -> dict[str, int]:
+    """Return the number of files in each state of the ledger."""
+    counted = dict(raw_files["state"].value_counts().iter_rows())
+    return {state: counted.get(state, 0) for state in STATES}
+
+
+def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame) -> str:
+    """Return one row for each session: jobs, runs, flows, hosts, RTTs, algorithms, first test."""
+    keys = pl.col("session").fill_null("no session")
+    joined = flows.join(runs.select("run_id", session=keys), on="run_id")
+    flows_of = dict(joined["session"].value_counts().iter_rows())
+    rows = []
+    for (session,), own in runs.with_columns(session=keys).sort("session").group_by("session", maintain_order=True):
+        algorithms = joined.filter(pl.col("session") == session)["cc"]
+        counts = (
+            own["job"].drop_nulls().n_unique(),
+            own.height,
+            flows_of.get(session, 0),
+            own["host"].drop_nulls().n_unique(),
+        )
+        rtts, names = _show_range(own["rtt_ms"]), _show_names(algorithms)
+        row = [verbatim(str(session)), *map(number, counts), text(rtts), text(names), _show_start(own["start_utc"])]
+        rows.append(row)
+    table = render_table(SESSION_HEADER, rows, title="Sessions", numbers=range(1, 5))
+    return render_float("tbl-sessions", table, "Sessions of the archive: one row for each start of the test harness.")
+
+
+def _count(things: int, noun: str) -> str:
+    return f"{f'{things:,}' if things else 'no'} {noun}{'' if things == 1 else 's'}"
+
+
+def _show_start(times: pl.Series) -> Html:
+    known = times.drop_nulls().sort().to_list()
+    return text(f"{known[0]:%Y-%m-%d %H:%M}" if known else None)
+
+
+def _show_dates(times: pl.Series) -> str:
+    days = [f"{time:%Y-%m-%d}" for time in times.drop_nulls().sort().to_list()]
+    if not days:
+        return UNKNOWN
+    return days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+
+
+def _show_range(values: pl.Series, unit: str = "") -> str:
+    known = values.drop_nulls().sort().to_list()
+    if not known:
+        return UNKNOWN
+    span = f"{known[0]:g}" if known[0] == known[-1] else f"{known[0]:g} to {known[-1]:g}"
+    return f"{span} {unit}".strip()
+
+
+def _show_names(names: pl.Series) -> str:
+    return ", ".join(_shorten(names.drop_nulls().unique().sort())) or UNKNOWN
+
+
+def _shorten(names: Iterable[str], most: int = 12) -> list[str]:
+    listed = list(names)
+    return listed if len(listed) <= most else [*listed[:most], f"{len(listed) - most} more"]
+
+
+def _show_size(size_bytes: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size_bytes < 1000:
+            return f"{size_bytes:.3g} {unit}"
+        size_bytes /= 1000
+    return f"{size_bytes:.3g} TB"

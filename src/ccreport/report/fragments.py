@@ -1,0 +1,79 @@
+"""Fragments: all that the pages show and do not say themselves, as Markdown that they include."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+import ccreport
+from ccreport.evaluation import load_evaluation
+from ccreport.report.dictionary import render_dictionary
+from ccreport.report.escape import escape_text
+from ccreport.report.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
+from ccreport.report.facts import count_states, describe_archive, render_sessions
+from ccreport.report.ledger import render_ledger, render_rejects
+from ccreport.report.markup import write_fragment
+from ccreport.report.provenance import render_assumptions, render_provenance
+from ccreport.tables import read_table, table_files
+
+PACKAGE: Final = Path(ccreport.__file__).parent
+
+
+def render_fragments(
+    experiments: Path,
+    tables: Path,
+    archive: Path,
+    config: str,
+    evaluation: Path,
+    summaries: Path,
+    figures: Path,
+    fragments: Path,
+) -> None:
+    """Write all fragments into one folder, which is replaced.
+
+    `experiments` lists the experiments, `tables` is the folder of their tables and of the archive's; `archive` is the
+    inventory's JSON object about the archive as a whole; `config` the configuration as YAML or JSON text; `summaries`
+    and `figures` are folders as `exhibits` says.
+    """
+    ids = experiments.read_text(encoding="ascii").split()
+    raw_files, rejects = (read_table(table, [tables / table / "archive.parquet"]) for table in ("raw_files", "rejects"))
+    runs, flows, results = (
+        read_table(table, table_files(tables, table, ids)) for table in ("runs", "flows", "harness_results")
+    )
+    facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
+    declared = load_evaluation(evaluation)
+    variables = {
+        "archive": describe_archive(raw_files, runs, flows, results),
+        "evaluation": {"title": escape_text(declared["title"])},
+        "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()},
+        "software": {"version": escape_text(ccreport.__version__)},
+    }
+    shutil.rmtree(fragments, ignore_errors=True)
+    write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
+    write_fragment(fragments, "about.md", _render_about(declared))
+    write_fragment(fragments, "sessions.md", render_sessions(runs, flows))
+    write_fragment(fragments, "ledger.md", render_ledger(raw_files, rejects, facts["files_count"]))
+    write_fragment(fragments, "rejects.md", render_rejects(rejects))
+    write_fragment(fragments, "dictionary.md", render_dictionary())
+    write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))
+    write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
+    _render_exhibits(declared, summaries, figures, fragments)
+
+
+def _render_about(declared: Mapping[str, Any]) -> str:
+    sentences = [f"{declared['subtitle'].rstrip('.')}." if declared["subtitle"] else ""]
+    sentences += [f"The publication: {declared['source'].rstrip('.')}." if declared["source"] else ""]
+    return "\n\n".join(escape_text(sentence) for sentence in sentences if sentence)
+
+
+def _render_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path, fragments: Path) -> None:
+    published, drawn = list_exhibits(declared["tables"]), list_exhibits(declared["figures"])
+    for table in published:
+        render_table_fragment(table, summaries, PACKAGE / "sql", fragments)
+    for figure in drawn:
+        render_figure_fragment(figure, figures, fragments)
+    render_list("table", published, fragments)
+    render_list("figure", drawn, fragments)

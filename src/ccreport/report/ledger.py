@@ -1,0 +1,113 @@
+"""The ledger: what became of every file of the archive, and what could not be used."""
+
+from typing import Final
+
+import polars as pl
+
+from ccreport.report.facts import STATES, count_states
+from ccreport.report.markup import (
+    NONE,
+    Html,
+    number,
+    prose,
+    render_callout,
+    render_float,
+    render_table,
+    text,
+    verbatim,
+)
+
+# More than this nobody reads on a page; the table `rejects` has them all.
+LISTED_REJECTS: Final = 500
+
+
+def render_ledger(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count: int) -> str:
+    """Return whether the ledger closes, and the counts by kind and, of ignored files, by rule.
+
+    `files_count` is the number of files that the archive has on disk, counted apart from `raw_files`.
+    """
+    parts = [_render_verdict(raw_files, rejects, files_count), _render_kinds(raw_files)]
+    ignored = raw_files.filter(state="ignored")
+    if ignored.height:
+        parts.append(_render_ignored(ignored))
+    return "\n".join(parts)
+
+
+def _render_verdict(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count: int) -> str:
+    counts = count_states(raw_files)
+    whole = rejects.filter("is_whole_file")["raw_file_id"].n_unique()
+    total = sum(counts.values())
+    terms = " + ".join(f"{counts[state]:,} {state}" for state in STATES)
+    if total != files_count:
+        body = f"{terms} = {total:,}, but the archive has {files_count:,} files on disk. Do not use these results."
+        return render_callout("important", "The ledger does not close", body)
+    if whole != counts["rejected"]:
+        body = (
+            f"{counts['rejected']:,} files are rejected, but {whole:,} of them have a reason. Do not use these results."
+        )
+        return render_callout("important", "The ledger does not close", body)
+    body = f"{terms} = {total:,} files, which is every file of the archive on disk."
+    return render_callout("tip", "The ledger closes", body)
+
+
+def _render_kinds(raw_files: pl.DataFrame) -> str:
+    counts = (
+        raw_files.group_by("kind")
+        .agg(*[(pl.col("state") == state).sum().alias(state) for state in STATES], pl.len().alias("files"))
+        .sort("kind")
+    )
+    rows = [[verbatim(kind), *map(number, numbers)] for kind, *numbers in counts.iter_rows()]
+    sums = [number(sum(counts[column].to_list())) for column in (*STATES, "files")]
+    header = ("Kind", "Ingested", "Ignored", "Rejected", "Files")
+    table = render_table(header, rows, title="Ledger", numbers=range(1, 5), total=[Html("All"), *sums])
+    return render_float("tbl-ledger", table, "Every file of the archive, by kind and by what became of it.")
+
+
+def _render_ignored(ignored: pl.DataFrame) -> str:
+    counts = ignored.group_by("rule", "kind").len().sort("rule", "kind")
+    rows = [[verbatim(rule), verbatim(kind), number(count)] for rule, kind, count in counts.iter_rows()]
+    table = render_table(("Rule", "Kind", "Files"), rows, title="Ignored files", numbers=(2,))
+    return render_float("tbl-ignored", table, "Files that no step reads, by the rule that says so.")
+
+
+def render_rejects(rejects: pl.DataFrame) -> str:
+    """Return the rejects counted by kind and reason, and each with its message and place."""
+    if not rejects.height:
+        return "Nothing was rejected: every file that a step reads could be used as a whole.\n"
+    counts = (
+        rejects.group_by("reason", "kind")
+        .agg(whole=pl.col("is_whole_file").sum(), parts=(~pl.col("is_whole_file")).sum())
+        .sort("reason", "kind")
+    )
+    rows = [[verbatim(reason), verbatim(kind), *map(number, sums)] for reason, kind, *sums in counts.iter_rows()]
+    table = render_table(("Reason", "Kind", "Whole files", "Parts of files"), rows, title="Reasons", numbers=(2, 3))
+    counted = render_float("tbl-reasons", table, "Rejects by reason; of a file that lost a part, the rest is used.")
+    return f"{counted}\n{_render_list(rejects)}"
+
+
+def _render_list(rejects: pl.DataFrame) -> str:
+    columns = ("path", "kind", "reason", "is_whole_file", "message", "line_number", "byte_offset_bytes")
+    listed = rejects.sort("path", "part_number", maintain_order=True).select(columns)
+    rows = [
+        [
+            verbatim(path, is_long=True),
+            verbatim(kind),
+            verbatim(reason),
+            Html("all" if whole else "part"),
+            text(message),
+            place,
+        ]
+        for path, kind, reason, whole, message, line, offset in listed.head(LISTED_REJECTS).iter_rows()
+        for place in [_show_place(line, offset)]
+    ]
+    caption = "Rejects, each with what is wrong and what to do about it."
+    if listed.height > LISTED_REJECTS:
+        caption += f" The first {LISTED_REJECTS:,} of {listed.height:,}; the table `rejects` has all."
+    table = render_table(("File", "Kind", "Reason", "Lost", "Message", "Where"), rows, title="Rejects")
+    return render_float("tbl-rejects", table, caption)
+
+
+def _show_place(line: int | None, offset: int | None) -> Html:
+    if line is not None:
+        return prose(f"line {line:,}")
+    return NONE if offset is None else prose(f"byte {offset:,}")

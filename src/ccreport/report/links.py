@@ -1,0 +1,61 @@
+"""Links of a finished site: every one leads to a file or a label of the site itself."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from ccreport.errors import InputError
+
+# What a browser fetches without being asked; `href` of an <a> it follows only on a click.
+FETCHED: Final = {"src", "srcset", "data", "poster"}
+# @import url(https://fonts.example/css?family=Lato); · background: url("//cdn.example/x.png")
+STYLE_URL: Final = re.compile(r"(?:@import|url\()[\s\"'(url]*((?:\w+:)?//[^\s\"');]*)")
+
+
+class PageError(InputError):
+    """A page cannot be rendered; the message names file and line where they are known."""
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.labels: set[str] = {""}
+        self.links: list[tuple[int, str]] = []
+        self.fetched: list[tuple[int, str]] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        for name, value in attributes:
+            if name == "id" and value:
+                self.labels.add(value)
+            elif name in FETCHED or (tag == "link" and name == "href"):
+                self.fetched.append((self.getpos()[0], value or ""))
+            elif name == "href":
+                self.links.append((self.getpos()[0], value or ""))
+
+    def handle_data(self, text: str) -> None:
+        if self.lasttag == "style":
+            self.fetched += [(self.getpos()[0], url) for url in STYLE_URL.findall(text)]
+
+
+def check_links(site: Path) -> None:
+    """Check all links of the HTML pages of a folder; raise PageError where one leads nowhere.
+
+    Nothing may be fetched from another host; a link to another host that a reader can click is left alone.
+    """
+    pages: dict[str, _Links] = {}
+    for page in sorted(site.glob("*.html")):
+        pages[page.name] = _Links()
+        pages[page.name].feed(page.read_text(encoding="utf-8"))
+    for name, page_links in pages.items():
+        for line, target in page_links.fetched:
+            if urlsplit(target).scheme not in ("", "data") or urlsplit(target).netloc:
+                raise PageError(f"{name}:{line}: fetched from elsewhere: {target}")
+        for line, target in (*page_links.links, *page_links.fetched):
+            url = urlsplit(target)
+            if url.scheme or url.netloc:
+                continue
+            path = unquote(url.path) or name
+            if not (site / path).is_file() or (path in pages and unquote(url.fragment) not in pages[path].labels):
+                raise PageError(f"{name}:{line}: this link leads nowhere: {target}")

@@ -1,0 +1,100 @@
+"""The pieces that fragments are made of: raw HTML tables and quotations in Markdown with Quarto's divs.
+
+Tables are raw HTML, because their cells hold text of the archive and Markdown's tables have no safe way to quote that.
+`Html` is text that is escaped already; only the functions here make some.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Final, NewType
+
+from ccreport.report.escape import escape_text, fence_html
+
+Html = NewType("Html", str)
+
+# ss `retrans:a/b`, the number b
+CODE: Final = re.compile(r"`([^`]+)`")
+NONE: Final = Html('<span class="none">–</span>')
+
+
+def text(value: str | None) -> Html:
+    """Return any text as HTML that shows it literally, a dash for none."""
+    return NONE if value is None else Html(escape_text(value))
+
+
+def verbatim(value: str | None, *, is_long: bool = False) -> Html:
+    """Return a name of the archive in code font, on one line unless it is a long one, a dash for none."""
+    long = ' class="long"' if is_long else ""
+    return NONE if value is None else Html(f"<code{long}>{escape_text(value)}</code>")
+
+
+def prose(value: str) -> Html:
+    """Return a sentence of our own as HTML, what stands in backticks in code font."""
+    parts = CODE.split(value)
+    return Html("".join(f"<code>{escape_text(p)}</code>" if i % 2 else escape_text(p) for i, p in enumerate(parts)))
+
+
+def markdown(value: str) -> str:
+    """Return a sentence of our own as Markdown, what stands in backticks in code font."""
+    return "".join(part if i % 2 else escape_text(part) for i, part in enumerate(re.split(r"(`[^`]+`)", value)))
+
+
+def number(value: float | None) -> Html:
+    """Return a number with commas between thousands, a dash for none."""
+    return NONE if value is None else Html(f"{value:,}")
+
+
+def render_table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[Html]],
+    *,
+    title: str,
+    numbers: Collection[int] = (),
+    total: Sequence[Html] | None = None,
+) -> str:
+    """Return a raw HTML table that scrolls in its own box; `numbers` are the columns to align right."""
+
+    def cells(tag: str, values: Iterable[Html], scope: str = "") -> str:
+        classes = (' class="number"' if column in numbers else "" for column in range(len(header)))
+        return "".join(f"<{tag}{scope}{c}>{v}</{tag}>" for c, v in zip(classes, values, strict=True))
+
+    head = cells("th", map(text, header), ' scope="col"')
+    body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    foot = f"<tfoot><tr>{cells('td', total)}</tr></tfoot>\n" if total else ""
+    return fence_html(
+        f'<div class="table-scroll" role="region" aria-label="{text(title)}" tabindex="0">\n'
+        f'<table class="data">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n{foot}</table>\n</div>'
+    )
+
+
+def render_float(label: str, content: str, caption: str) -> str:
+    """Return content with a label to refer to and a numbered caption; the caption is Markdown."""
+    return f"::: {{#{label}}}\n\n{content}\n{caption}\n\n:::\n"
+
+
+def render_callout(kind: str, title: str, body: str, *, is_collapsed: bool = False) -> str:
+    """Return a callout (note, tip, warning, important, caution); title and body are Markdown of our own."""
+    collapse = ' collapse="true"' if is_collapsed else ""
+    return f"::: {{.callout-{kind}{collapse}}}\n\n## {title}\n\n{body.strip()}\n\n:::\n"
+
+
+def render_tabs(tabs: Iterable[tuple[str, str]]) -> str:
+    """Return a tabset of titles and their Markdown; one that has a single tab is that tab's content alone."""
+    listed = list(tabs)
+    if len(listed) == 1:
+        return listed[0][1]
+    inner = "\n".join(f"### {title}\n\n{body}" for title, body in listed)
+    return f":::: {{.panel-tabset}}\n\n{inner}\n::::\n"
+
+
+def render_quotation(source: str, title: str) -> str:
+    """Return a text file as it is, in a box that scrolls."""
+    lines = "\n".join(escape_text(line) for line in source.rstrip("\n").split("\n"))
+    return fence_html(f'<pre class="quotation" role="region" aria-label="{text(title)}" tabindex="0">{lines}</pre>')
+
+
+def write_fragment(folder: Path, name: str, *parts: str) -> None:
+    """Write a fragment of these parts, a blank line between any two."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("\n".join(part.strip("\n") + "\n" for part in parts), encoding="utf-8")

@@ -1,0 +1,89 @@
+"""The Quarto renderer: `quarto render` of a website project, in an environment of its own.
+
+Quarto writes beside its sources and caches below HOME; both are folders of ours here. It sends nothing anywhere; the
+Deno inside it would look for updates, which is switched off. conda's Quarto finds its parts by QUARTO_* and DENO_*
+variables, which are passed on.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ccreport.report.links import PageError
+
+# Before 1.4 Quarto ran shortcodes that only came about when text was decoded (see escape.py).
+OLDEST: Final = (1, 4)
+VERSION: Final = re.compile(r"(\d+)\.(\d+)")
+SETTINGS: Final = ("QUARTO_", "DENO_")
+# A profile or a log file of the caller's would change what is made.
+LEFT_OUT: Final = ("QUARTO_PROFILE", "QUARTO_LOG", "QUARTO_LOG_LEVEL", "QUARTO_PROJECT_DIR")
+
+
+@dataclass(frozen=True)
+class Quarto:
+    """A Quarto that is installed."""
+
+    program: str
+    version: str
+
+
+def find_quarto(home: Path) -> Quarto | None:
+    """Return the Quarto on the PATH, none where there is none; raise PageError where it is too old or broken."""
+    program = shutil.which("quarto")
+    if program is None:
+        return None
+    printed = _run([program, "--version"], home, home).strip()
+    version = VERSION.match(printed)
+    # Builds from source call themselves 99.9.9.
+    if version is None or (int(version[1]), int(version[2])) < OLDEST:
+        wanted = ".".join(map(str, OLDEST))
+        raise PageError(f"Quarto {printed or 'of unknown version'} cannot be used; install {wanted} or newer")
+    return Quarto(program, printed)
+
+
+def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path) -> None:
+    """Render the website project in a folder into the new folder `output`; Quarto keeps its caches in `home`.
+
+    Raise PageError with Quarto's own message where it fails.
+    """
+    _run([quarto.program, "render", "."], project, home)
+    (project / "_site").rename(output)
+
+
+def _make_environment(home: Path) -> dict[str, str]:
+    passed_on = {
+        name: value for name, value in os.environ.items() if name.startswith(SETTINGS) and name not in LEFT_OUT
+    }
+    return passed_on | {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "XDG_CACHE_HOME": str(home),
+        "XDG_CONFIG_HOME": str(home),
+        "XDG_DATA_HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "NO_COLOR": "1",
+        "DENO_NO_UPDATE_CHECK": "1",
+        "DO_NOT_TRACK": "1",
+    }
+
+
+def _run(command: list[str], folder: Path, home: Path) -> str:
+    finished = subprocess.run(  # noqa: S603 (no shell, fixed arguments)
+        command,
+        cwd=folder,
+        env=_make_environment(home),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if finished.returncode:
+        message = (finished.stderr + finished.stdout).strip()
+        raise PageError(f"`{' '.join(['quarto', *command[1:]])}` failed:\n{message}")
+    return finished.stdout

@@ -1,0 +1,80 @@
+"""The report: pages and fragments, put together in a work folder and rendered there."""
+
+import html
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pypandoc
+import yaml
+
+from ccreport.report.embedded import render_embedded
+from ccreport.report.exhibits import copy_exhibits
+from ccreport.report.links import PageError
+from ccreport.report.quarto import Quarto, find_quarto, render_quarto
+
+RENDERERS: Final = ("auto", "quarto", "embedded")
+NO_QUARTO: Final = (
+    "report.renderer is `quarto`, but there is no quarto on the PATH; "
+    "install it (https://quarto.org/docs/download/), or set report.renderer to `auto` or `embedded`"
+)
+
+
+def render_report(renderer: str, sources: Path, fragments: Path, tables: Path, figures: Path, output: Path) -> None:
+    """Render the pages in `sources` with their fragments into `output`, a folder that is replaced.
+
+    `renderer` is `auto` (Quarto where it is installed, else the embedded one), `quarto` or `embedded`; `tables` and
+    `figures` are folders as `exhibits` says. Raise PageError where a page cannot be rendered.
+    """
+    # Quarto runs in a folder of its own, where a relative path would lead elsewhere.
+    work = output.absolute().with_name(output.name + ".work")
+    shutil.rmtree(work, ignore_errors=True)
+    project, home, site = (work / name for name in ("project", "home", "site"))
+    home.mkdir(parents=True)
+    quarto = _choose_quarto(renderer, home)
+    _assemble_project(sources, fragments, project, _name_renderer(quarto))
+    copy_exhibits(fragments, tables, figures, project)
+    if quarto is None:
+        render_embedded(project, site)
+    else:
+        render_quarto(quarto, project, home, site)
+    shutil.rmtree(output, ignore_errors=True)
+    site.rename(output)
+    shutil.rmtree(work)
+
+
+def _choose_quarto(renderer: str, home: Path) -> Quarto | None:
+    if renderer not in RENDERERS:
+        raise PageError(f"no such renderer: {renderer}; use one of {', '.join(RENDERERS)}")
+    quarto = None if renderer == "embedded" else find_quarto(home)
+    if renderer == "quarto" and quarto is None:
+        raise PageError(NO_QUARTO)
+    if renderer == "auto":
+        why = "as no quarto is on the PATH" if quarto is None else "found on the PATH"
+        print(f"rendering the report with {_name_renderer(quarto)}, {why}", file=sys.stderr)
+    return quarto
+
+
+def _name_renderer(quarto: Quarto | None) -> str:
+    if quarto is None:
+        return f"the embedded renderer and pandoc {pypandoc.get_pandoc_version()}"
+    return f"Quarto {quarto.version}"
+
+
+def _assemble_project(sources: Path, fragments: Path, project: Path, renderer: str) -> None:
+    """Copy pages and fragments into one folder; what is known only now goes into its variables and its title."""
+    shutil.copytree(fragments, project / "fragments", ignore=shutil.ignore_patterns("_variables.yml"))
+    for pattern in ("*.qmd", "*.css"):
+        for source in sorted(sources.glob(pattern)):
+            shutil.copyfile(source, project / source.name)
+    variables = yaml.safe_load((fragments / "_variables.yml").read_text(encoding="utf-8"))
+    variables["software"]["renderer"] = renderer
+    _write_yaml(variables, project / "_variables.yml")
+    site = yaml.safe_load((sources / "_quarto.yml").read_text(encoding="utf-8"))
+    site["website"]["title"] = html.unescape(variables["evaluation"]["title"])
+    _write_yaml(site, project / "_quarto.yml")
+
+
+def _write_yaml(value: Any, path: Path) -> None:
+    path.write_text(yaml.safe_dump(value, sort_keys=False, allow_unicode=True), encoding="utf-8")
