@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 import yaml
 
+from ccreport.errors import InputError
 from ccreport.figures.selection import (
     FigureError,
     read_declaration,
@@ -101,7 +102,8 @@ def declare(folder: Path, **changes: Any) -> Path:
     """Write an evaluation file with one figure f and return its path."""
     declared = {"kind": "throughput_over_time", "title": "Two flows each", "overlapped": True, "where": "true"}
     path = folder / "evaluation.yaml"
-    path.write_text(yaml.safe_dump({"figures": {"f": declared | changes}}), encoding="utf-8")
+    evaluation = {"title": "t", "algorithms": {"CUBIC": {"members": ["cubic"]}}, "labels": {}, "tables": {}}
+    path.write_text(yaml.safe_dump(evaluation | {"figures": {"f": declared | changes}}), encoding="utf-8")
     return path
 
 
@@ -294,14 +296,14 @@ def test_run_without_any_retransmits_recorded_has_no_second_axis(tmp_path: Path)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "pie"}, "kind 'pie' is none of"),
-        ({"rate": "speed"}, "rate 'speed' is none of"),
-        ({"colour": "red"}, "unexpected keyword argument 'colour'"),
+        ({"kind": "pie"}, "figures.f.kind: 'pie' is not one of"),
+        ({"rate": "speed"}, "figures.f.rate: 'speed' is not one of"),
+        ({"colour": "red"}, "'colour' was unexpected"),
         ({"where": "no_such_column = 1"}, "the database refuses its `where`"),
     ],
 )
 def test_declaration_that_cannot_be_used(changes: dict[str, Any], message: str, database: Path, tmp_path: Path) -> None:
-    with pytest.raises(FigureError, match=re.escape(message)):
+    with pytest.raises(InputError, match=re.escape(message)):
         plot(tmp_path, database, **changes)
 
 

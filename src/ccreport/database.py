@@ -170,7 +170,9 @@ def select_runs(table: Mapping[str, Any]) -> str:
     """
     wanted = quote_text(table["rate"])
     return f"""
-        WITH selected AS (FROM algorithm_runs WHERE is_counted AND ({table["where"]})),
+        WITH selected AS (FROM algorithm_runs WHERE is_counted AND (
+{table["where"]}
+)),
         basis AS (
             SELECT CASE WHEN count(goodput_bps) > 0 THEN {wanted} ELSE 'throughput' END AS rate_basis FROM selected
         )

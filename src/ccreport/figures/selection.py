@@ -1,23 +1,21 @@
 """Which runs a figure draws: its declaration in the evaluation file, and the choice among the runs that match it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 import polars as pl
-import yaml
 
+from ccreport.errors import InputError
+from ccreport.evaluation import load_evaluation
 from ccreport.figures.series import UNKNOWN_CC, start_of_client
 
 Rate = Literal["goodput", "throughput"]
-KINDS: Final = ("throughput_over_time",)
-RATES: Final[tuple[Rate, ...]] = ("goodput", "throughput")
 # What makes two conditions of different algorithms comparable, the most telling first.
 SETTING: Final = ("sender_host", "host", "flows_count", "parameter_value", "buffer_bytes", "loss_pct", "rtt_ms")
 
 
-class FigureError(ValueError):
+class FigureError(InputError):
     """A figure's declaration cannot be used: a fault of the evaluation file."""
 
 
@@ -39,21 +37,11 @@ class FigureDeclaration:
 
 
 def read_declaration(evaluation: Path, figure: str) -> FigureDeclaration:
-    """Return a figure's declaration; raise FigureError where it is absent or says something unknown."""
-    with evaluation.open(encoding="utf-8") as stream:
-        figures = (yaml.safe_load(stream) or {}).get("figures") or {}
-    declared = figures.get(figure)
-    if not isinstance(declared, Mapping):
+    """Return a figure's declaration; raise FigureError where it is absent, EvaluationError where the file is broken."""
+    figures = load_evaluation(evaluation)["figures"]
+    if figure not in figures:
         raise FigureError(f"no figure {figure!r} in {evaluation.name}; it declares {sorted(figures)}")
-    try:
-        declaration = FigureDeclaration(name=figure, **declared)
-    except TypeError as error:
-        raise FigureError(f"figure {figure!r}: {error}") from error
-    if declaration.kind not in KINDS:
-        raise FigureError(f"figure {figure!r}: kind {declaration.kind!r} is none of {list(KINDS)}")
-    if declaration.rate is not None and declaration.rate not in RATES:
-        raise FigureError(f"figure {figure!r}: rate {declaration.rate!r} is none of {list(RATES)}")
-    return declaration
+    return FigureDeclaration(name=figure, **figures[figure])
 
 
 def select_condition_runs(matching: pl.DataFrame, declaration: FigureDeclaration) -> pl.DataFrame:
