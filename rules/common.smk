@@ -20,7 +20,7 @@ from ccreport.database import EXPERIMENT_TABLES
 from ccreport.errors import InputError
 from ccreport.evaluation import load_evaluation
 from ccreport.imports import list_imports
-from ccreport.measure.ledger import INGEST_RULES
+from ccreport.measure.ledger import INGESTED_TABLES, READERS
 from ccreport.tables import list_tables
 
 # Path variables stand in paths only; a command that takes a folder is given it through these.
@@ -39,9 +39,13 @@ except (InputError, OSError) as error:
     raise WorkflowError(f"evaluation: {error}")
 PUBLISHED_TABLES = list(EVALUATION["tables"])
 FIGURES = list(EVALUATION["figures"])
-REPORT_SOURCES = sorted(path.name for path in Path("reports").iterdir() if path.is_file())
+REPORT_SOURCES = sorted(
+    path.name for path in Path("reports").iterdir() if path.is_file()
+)
 # What the report shows of the configuration: all but where the results lie.
-CONFIG_TEXT = json.dumps({key: value for key, value in config.items() if key != "pathvars"}, sort_keys=True)
+CONFIG_TEXT = json.dumps(
+    {key: value for key, value in config.items() if key != "pathvars"}, sort_keys=True
+)
 
 
 wildcard_constraints:
@@ -82,9 +86,9 @@ def list_experiment_tables(wildcards):
 
 
 def list_experiment_rejects(wildcards):
-    """List the files in which the ingest rules wrote what they could not use."""
+    """List the files in which the readers wrote what they could not use."""
     return collect(
-        "<results>/rejects/{step}/{experiment}.parquet",
-        step=INGEST_RULES,
+        "<results>/rejects/{reader}/{experiment}.parquet",
+        reader=READERS,
         experiment=list_experiments(wildcards),
     )

@@ -162,7 +162,7 @@ def test_overlapped_figure_says_what_it_shows(overlapped: Path) -> None:
     for text in (
         "Two flows each",
         "CUBIC and BBR, 4 flows, overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
-        "Run experiment-both/2, representative of 3 iterations (medoid)",
+        "iteration 2, representative of 3 iterations (medoid)",
         "CUBIC: mean goodput 10.0 Mbit/s, retransmits 0.90 %",
         "BBR: mean goodput 40.0 Mbit/s, retransmits 4.5 %",
         "range of the other 2 iterations",
@@ -221,8 +221,8 @@ def test_separate_runs_are_overlaid(database: Path, tmp_path: Path) -> None:
     ]
     texts = texts_of((output / "figure.svg").read_text(encoding="utf-8"))
     assert "CUBIC and BBR, 2 flows, non-overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms" in texts
-    assert "CUBIC: run experiment-cubic/1, the only iteration" in texts
-    assert "BBR: run experiment-bbr/2, chosen in the evaluation file" in texts
+    assert "CUBIC: iteration 1, the only iteration" in texts
+    assert "BBR: iteration 2, chosen in the evaluation file" in texts
     assert "the other iteration" in texts
     # 2 × 22 × 1.1 = 48.4 Mbit/s
     assert "BBR: mean throughput 48.4 Mbit/s, retransmits 0 %" in texts

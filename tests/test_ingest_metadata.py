@@ -135,7 +135,7 @@ def test_recorded_qdiscs() -> None:
         "qdisc noqueue 0: dev lo root refcnt 2 \n"
         " Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n"
         "qdisc netem 80f3: dev r0 root refcnt 2 limit 200000 delay 5ms\n"
-        "qdisc netem 80f2: dev r1 root refcnt 2 limit 10000 delay 2.5ms  1ms loss 0.02%\n"
+        "qdisc netem 80f2: dev r1 root refcnt 2 limit 10000 delay 2.5ms  1ms loss 0.00100001%\n"
         "qdisc tbf 10: dev r1 parent 1:1 rate 50Mbit burst 32Kb lat 14.8ms \n"
         "qdisc netem 1: dev r2 root refcnt 2 limit 1000 delay 100us loss gemodel p 1% r 3% 1-h 100% 1-k 0%\n"
     )
@@ -152,7 +152,7 @@ def test_recorded_qdiscs() -> None:
     assert [tuple(row[column] for column in columns) for row in parse_qdiscs(text)] == [
         (2, "lo", "noqueue", None, None, None, None, None),
         (4, "r0", "netem", 5.0, None, 0.0, 200000, None),
-        (5, "r1", "netem", 2.5, 1.0, 0.02, 10000, None),
+        (5, "r1", "netem", 2.5, 1.0, 0.001, 10000, None),
         (6, "r1", "tbf", None, None, None, None, 50e6),
         (7, "r2", "netem", 0.1, None, 25.0, 1000, None),  # Gilbert–Elliott: p / (p + r) = 1 / 4
     ]

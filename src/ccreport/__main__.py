@@ -1,4 +1,4 @@
-"""Command line: one subcommand per rule, of the same name, and no logic of its own.
+"""Command line: one subcommand per rule, of the same name, and one per reader of raw files; no logic of its own.
 
 A subcommand's options are the parameters of the function behind it, so that the two cannot drift apart.
 """
@@ -16,6 +16,7 @@ from ccreport.errors import InputError
 
 COMMANDS: Final = {
     "list_raw_files": "ccreport.inventory",
+    "ingest_experiment": "ccreport.ingest.experiment",
     "ingest_iperf3": "ccreport.ingest.iperf3",
     "ingest_ss": "ccreport.ingest.ss",
     "ingest_mpstat": "ccreport.ingest.mpstat",
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in COMMANDS:
         # Only the module of the command that is run is imported: start-up is most of a small job's time.
         command = find_command(name) if given[:1] == [name] else None
-        summary = inspect.getdoc(command).splitlines()[0] if command else None  # type: ignore[union-attr]
+        summary = (inspect.getdoc(command) or "").partition("\n")[0] if command else None
         subparser = subparsers.add_parser(name, description=summary)
         if command:
             add_options(subparser, command)

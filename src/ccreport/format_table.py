@@ -86,7 +86,12 @@ def _layout_cells(
 ) -> str:
     headings = {name: declared["headings"].get(name, name) for name in declared["rows"]}
     numbers = {f"{measure}{n}": name for n in range(len(groups)) for measure, name in MEASURES.items()}
-    formatted = GT(wide, id=html_id(table)).cols_label(headings | numbers).fmt(_break_line, list(numbers))
+    # A name that several rows share becomes a heading above them.
+    first = declared["rows"][0]
+    outer = first if wide[first].n_unique() < wide.height else None
+    shown = {name: heading for name, heading in headings.items() if name != outer}
+    formatted = GT(wide, groupname_col=outer, id=html_id(table)).cols_label(shown | numbers)
+    formatted = formatted.fmt(_break_line, list(numbers))
     for level in range(len(declared["columns"])):
         # The innermost column names the lowest spanner.
         depth = len(declared["columns"]) - level

@@ -1,6 +1,6 @@
 """The inventory: every file of the archive, what it is, which run it belongs to, and what shall become of it.
 
-A file is read by one ingest rule, or ignored by a rule that has a name, or rejected here. Nothing else can happen, so
+A file is read by one reader, or ignored by a rule that has a name, or rejected here. Nothing else can happen, so
 that the ledger (`measure_ledger`) can count all files again at the end.
 """
 

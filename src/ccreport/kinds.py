@@ -1,10 +1,10 @@
-"""The kinds of raw files: how name and content decide them, and which rule reads or ignores each."""
+"""The kinds of raw files: how name and content decide them, and which reader reads or which rule ignores each."""
 
 from typing import Final
 
 from ccreport.archive import DERIVED_ENDINGS, HOST_META_ENDING, ItemName
 
-INGEST_RULES: Final = {
+READERS: Final = {
     "src-cmd": "ingest_iperf3",
     "ss": "ingest_ss",
     "mpstat": "ingest_mpstat",
@@ -83,4 +83,4 @@ def rule_of_kind(kind: str, content: str) -> tuple[str, str]:
     """Return what becomes of a file of this kind and content (`ingest` or `ignored`) and the rule that says so."""
     if kind == "pre-netem" and content == "empty":
         return "ignored", EMPTY_NETEM_RULE
-    return ("ingest", INGEST_RULES[kind]) if kind in INGEST_RULES else ("ignored", IGNORE_RULES[kind])
+    return ("ingest", READERS[kind]) if kind in READERS else ("ignored", IGNORE_RULES[kind])

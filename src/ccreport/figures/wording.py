@@ -114,8 +114,11 @@ def name_run(drawn: DrawnRun, *, overlapped: bool) -> str:
         rule = "the only iteration"
     else:
         rule = f"representative of {drawn.runs_count} iterations (medoid)"
-    alone = "Run" if overlapped else f"{theme.style_of(drawn.run['mode']).name}: run"
-    return f"{alone} {display_name(drawn.run['run_id'])}, {rule}"
+    # The caption has the identifier, which would not fit here.
+    iteration = drawn.run["iteration"]
+    name = f"iteration {iteration}" if iteration is not None else display_name(drawn.run["run_id"])
+    of_algorithm = "" if overlapped else f"{theme.style_of(drawn.run['mode']).name}: "
+    return f"{of_algorithm}{name}, {rule}"
 
 
 def write_legend(algorithm: DrawnAlgorithm, rate: Rate, unit: str) -> str:

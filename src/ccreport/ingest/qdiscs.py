@@ -61,5 +61,6 @@ def _read_loss(options: str) -> float | None:
         p, r = float(match[1]), float(match[2])
         return 100 * p / (p + r) if p + r > 0 else None
     if match := LOSS.search(options):
-        return min(float(match[1]), 100.0)
+        # netem holds a loss as a 32-bit fraction, so tc prints 0.001 % as 0.00100001%.
+        return min(round(float(match[1]), 6), 100.0)
     return None if "loss" in options else 0.0

@@ -1,6 +1,6 @@
 """The ledger: what became of every raw file, counted again from the tables themselves.
 
-A file that an ingest rule was to read is ingested if rows of a table name it, and rejected if the rule said that
+A file that a reader was to read is ingested if rows of a table name it, and rejected if the reader said that
 nothing of it could be used. Exactly one of the two must hold for each, so nothing is dropped in silence.
 """
 
@@ -26,7 +26,7 @@ INGESTED_TABLES: Final = (
     "qdiscs",
     "harness_results",
 )
-INGEST_RULES: Final = ("ingest_iperf3", "ingest_ss", "ingest_mpstat", "ingest_metadata")
+READERS: Final = ("ingest_iperf3", "ingest_ss", "ingest_mpstat", "ingest_metadata")
 
 
 class LedgerError(InputError):
@@ -39,12 +39,12 @@ def measure_ledger(
     """Write `raw_files` and `rejects` of the whole archive.
 
     `experiments` lists the experiments, `manifests` and `tables` are the folders of their manifests and ingested
-    tables, `rejected` that of the ingest rules' rejects. Raise LedgerError if a file is neither in a table nor
+    tables, `rejected` that of the readers' rejects. Raise LedgerError if a file is neither in a table nor
     rejected, or both, or if `strict` is set and any file or part of one was rejected.
     """
     ids = experiments.read_text(encoding="ascii").split()
     listed = [read_manifest(manifests / f"{experiment}.json") for experiment in ids]
-    parts = [read_table("rejects", table_files(rejected, rule, ids)) for rule in INGEST_RULES]
+    parts = [read_table("rejects", table_files(rejected, reader, ids)) for reader in READERS]
     all_rejects = pl.concat([*parts, _rejects_of_inventory(listed)])
     ledger = pl.DataFrame(
         [_ledger_row(manifest, file) for manifest in listed for file in manifest.files], infer_schema_length=None

@@ -20,11 +20,8 @@ CREATE MACRO cell_resampled_means(strata) AS
         list_transform(range(len(s)), lambda i:
             s[1 + (md5_number_lower(concat_ws('/', b, k, i)) % len(s))::INTEGER])))));
 
--- Bootstrap 95 % interval of the mean (percentile method). Null where no condition has two runs to draw from.
-CREATE MACRO cell_low(strata) AS
+-- Bootstrap 95 % interval of the mean (percentile method) as [low, high]. Null where no condition has two runs to draw
+-- from.
+CREATE MACRO cell_interval(strata) AS
     CASE WHEN list_max(list_transform(strata, lambda s: len(s))) > 1
-    THEN list_aggregate(cell_resampled_means(strata), 'quantile_cont', 0.025) END;
-
-CREATE MACRO cell_high(strata) AS
-    CASE WHEN list_max(list_transform(strata, lambda s: len(s))) > 1
-    THEN list_aggregate(cell_resampled_means(strata), 'quantile_cont', 0.975) END;
+    THEN list_aggregate(cell_resampled_means(strata), 'quantile_cont', [0.025, 0.975]) END;

@@ -42,9 +42,9 @@ SELECT
     retransmits_count / nullif(segments_count, 0) AS retransmit_ratio,
     cell_mean(strata) AS retransmit_mean_ratio,
     cell_cv(strata) AS retransmit_ratio_cv,
-    cell_low(strata) AS retransmit_low_ratio,
-    cell_high(strata) AS retransmit_high_ratio
-FROM cells
+    bounds[1] AS retransmit_low_ratio,
+    bounds[2] AS retransmit_high_ratio
+FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds)
 ORDER BY
     path_class_rank, path_class, test_group_rank, min(loss_pct) OVER (PARTITION BY test_group), test_group, sharing,
     flows_count, rtt_bucket_rank, algorithm_rank, algorithm

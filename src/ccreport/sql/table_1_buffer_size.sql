@@ -25,7 +25,7 @@ SELECT
     cell_mean(strata) AS rate_mean_bps,
     cell_cv(strata) AS rate_cv,
     cell_within_cv(strata) AS rate_within_cv,
-    cell_low(strata) AS rate_low_bps,
-    cell_high(strata) AS rate_high_bps
-FROM cells
+    bounds[1] AS rate_low_bps,
+    bounds[2] AS rate_high_bps
+FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds)
 ORDER BY buffer_bytes, flows_count, algorithm_rank, algorithm

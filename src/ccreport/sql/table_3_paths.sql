@@ -28,9 +28,9 @@ SELECT
     cell_mean(strata) AS rate_mean_bps,
     cell_cv(strata) AS rate_cv,
     cell_within_cv(strata) AS rate_within_cv,
-    cell_low(strata) AS rate_low_bps,
-    cell_high(strata) AS rate_high_bps
-FROM cells
+    bounds[1] AS rate_low_bps,
+    bounds[2] AS rate_high_bps
+FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds)
 ORDER BY
     sender_speed_rank, sender_speed, path_class_rank, path_class, sharing, flows_count,
     rtt_bucket_rank, algorithm_rank, algorithm
