@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,11 +22,9 @@ class Build:
     output: str
 
     @property
-    def jobs(self) -> dict[str, int]:
-        """Return how many jobs of each rule ran, from Snakemake's own table of job counts."""
-        table = re.search(r"^Job stats:\n.*?\n(?:total\s|\Z)", self.output, re.MULTILINE | re.DOTALL)
-        rows = re.findall(r"^([a-z]\w+)\s+(\d+)$", table[0], re.MULTILINE) if table else []
-        return {rule: int(count) for rule, count in rows}
+    def jobs(self) -> Counter[str]:
+        """Return how many jobs of each rule ran."""
+        return Counter(re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):$", self.output, re.MULTILINE))
 
 
 def build(target: str, archive: Path, folder: Path, *options: str, **config: object) -> Build:
@@ -37,7 +36,8 @@ def build(target: str, archive: Path, folder: Path, *options: str, **config: obj
         "pathvars": {"results": str(results), "logs": str(folder / "logs")},
         **config,
     }
-    pairs = [f"{name}={json.dumps(value)}" for name, value in values.items()]
+    # Snakemake reads True and False as Python writes them, the rest as YAML.
+    pairs = [f"{name}={value if isinstance(value, bool) else json.dumps(value)}" for name, value in values.items()]
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--nolock", *options, target, "--config", *pairs]
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
