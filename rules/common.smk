@@ -10,9 +10,7 @@ from pathlib import Path
 SOURCES = Path(workflow.basedir).parent / "src"
 sys.path.insert(0, str(SOURCES))
 # The rules' commands find the package without an installation, wherever Snakemake itself was installed.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [str(SOURCES), os.environ.get("PYTHONPATH")])
-)
+os.environ.update(PYTHONPATH=str(SOURCES))
 
 from ccreport.__main__ import COMMANDS
 from ccreport.archive import fingerprint
@@ -24,14 +22,14 @@ from ccreport.measure.ledger import INGESTED_TABLES, READERS
 from ccreport.tables import list_tables
 
 # Path variables stand in paths only; a command that takes a folder is given it through these.
-RESULTS = workflow.pathvars.apply("<results>")
+RESULTS = Path(workflow.pathvars.apply("<results>"))
 
 ARCHIVE = Path(config["archive"])
 if not ARCHIVE.exists():
     raise WorkflowError(
         f"archive: {ARCHIVE} does not exist; set `archive` in config.yaml or --config archive=PATH"
     )
-RAW_FOLDER = ARCHIVE if ARCHIVE.is_dir() else Path(RESULTS) / "archive"
+RAW_FOLDER = ARCHIVE if ARCHIVE.is_dir() else RESULTS / "archive"
 
 try:
     EVALUATION = load_evaluation(Path(config["evaluation"]))

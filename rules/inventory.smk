@@ -23,8 +23,8 @@ checkpoint list_raw_files:
     params:
         # A folder's own time stamp says nothing about changes deep inside it.
         fingerprint=fingerprint(ARCHIVE),
-        unpacked=f"{RESULTS}/archive",
-        manifests=f"{RESULTS}/manifests",
+        unpacked=RESULTS / "archive",
+        manifests=RESULTS / "manifests",
     shell:
         """
         python -m ccreport list_raw_files \

@@ -65,9 +65,9 @@ rule measure_ledger:
     conda:
         "../environment.yml"
     params:
-        manifests=f"{RESULTS}/manifests",
-        tables=f"{RESULTS}/tables",
-        rejected=f"{RESULTS}/rejects",
+        manifests=RESULTS / "manifests",
+        tables=RESULTS / "tables",
+        rejected=RESULTS / "rejects",
         strict="--strict" if config["strict"] else "--no-strict",
     shell:
         """

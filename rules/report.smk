@@ -28,9 +28,9 @@ rule render_fragments:
     conda:
         "../environment.yml"
     params:
-        tables=f"{RESULTS}/tables",
-        summaries=f"{RESULTS}/summaries",
-        figures=f"{RESULTS}/figures",
+        tables=RESULTS / "tables",
+        summaries=RESULTS / "summaries",
+        figures=RESULTS / "figures",
         config=CONFIG_TEXT,
     shell:
         """
@@ -64,10 +64,10 @@ rule render_report:
         "../environment.yml"
     params:
         renderer=config["report"]["renderer"],
-        sources="reports",
-        summaries=f"{RESULTS}/summaries",
-        figures=f"{RESULTS}/figures",
-        output=f"{RESULTS}/report",
+        sources=Path("reports"),
+        summaries=RESULTS / "summaries",
+        figures=RESULTS / "figures",
+        output=RESULTS / "report",
     shell:
         """
         python -m ccreport render_report \

@@ -27,7 +27,7 @@ rule list_views:
     conda:
         "../environment.yml"
     params:
-        tables=f"{RESULTS}/tables",
+        tables=RESULTS / "tables",
     shell:
         """
         python -m ccreport list_views \
