@@ -1,0 +1,72 @@
+"""Time of a whole build of the sample archive: cold, with nothing to do, and with one run added.
+
+The archive is unpacked to a folder first, so that a run can be added; set-up and unpacking of the tarball by hand are
+not counted. Prints one line per case: seconds, and CPU seconds over all processes.
+
+    python benchmarks/build.py [--cores 2] [--repeats 3]
+"""
+
+import argparse
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from ccreport.archive import find_root
+from ccreport.unpack import unpack_archive
+
+ROOT = Path(__file__).resolve().parents[1]
+JOB = "2026-11-20:22:11/cubic_p16_loss0.1"
+ADDED = ("src-cmd:10.201.1.2:{}:10.0ms", "ss:10.201.1.2:{}:10.0ms", "pre-netem:10.201.1.2:{}:10.0ms")
+
+
+def build(archive: Path, folder: Path, cores: int) -> tuple[float, float]:
+    """Build the report and return seconds and CPU seconds."""
+    paths = f'pathvars={{"results": "{folder}/results", "logs": "{folder}/logs"}}'
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--nolock", "--quiet", "all", "report"]
+    command += ["--config", f"archive={archive}", paths]
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure(cores: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
+    """Return seconds and CPU seconds of each case, one pair per repetition."""
+    cases: dict[str, list[tuple[float, float]]] = {"cold": [], "nothing to do": [], "one run added": []}
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        unpack_archive(ROOT / "archive/sample.tar.zst", folder / "archive")
+        archive = find_root(folder / "archive")
+        for number in range(repeats):
+            shutil.rmtree(folder / "results", ignore_errors=True)
+            cases["cold"].append(build(archive, folder, cores))
+            cases["nothing to do"].append(build(archive, folder, cores))
+            for name in ADDED:
+                shutil.copy(archive / JOB / name.format(1), archive / JOB / name.format(90 + number))
+            cases["one run added"].append(build(archive, folder, cores))
+    return cases
+
+
+def main() -> None:
+    """Print the medians."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    print(f"sample archive, {options.cores} cores, median of {options.repeats}")
+    for case, pairs in measure(options.cores, options.repeats).items():
+        seconds, cpu = (statistics.median(values) for values in zip(*pairs, strict=True))
+        print(f"{case:14} {seconds:7.1f} s {cpu:7.1f} CPU s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from support import ROOT, at, make_table
+
+from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, SQL
+from ccreport.evaluation import load_evaluation
+from ccreport.tables import (
+    ARROW_TYPES,
+    POLARS_TYPES,
+    TableError,
+    TableWriter,
+    conform,
+    list_tables,
+    load_schema,
+    read_table,
+    write_table,
+)
+
+UNITS = {
+    "_s": {"s"},
+    "_ms": {"ms"},
+    "_bytes": {"B"},
+    "_bps": {"bit/s"},
+    "_pct": {"%"},
+    "_ratio": {"1"},
+    "_cv": {"1"},
+}
+ROW = {"run_id": "r", "raw_file_id": "f", "side": "sender", "sample_number": 0, "cpu": "all", "cpu_idle_pct": 40.0}
+
+
+@pytest.mark.parametrize("table", list_tables())
+def test_every_columns_unit_equals_its_suffix(table: str) -> None:
+    for column in load_schema(table).columns:
+        name = f"_{column.name}"
+        for suffix, units in UNITS.items():
+            if name.endswith(suffix) and column.type in ("int", "float"):
+                assert column.unit in units, column.name
+        if name.endswith("_count"):
+            assert column.unit not in {None, *set().union(*UNITS.values())} - {"B"}, column.name
+        if name.endswith("_utc"):
+            assert column.type == "timestamp"
+        if column.type == "bool":
+            assert column.name.startswith(("is_", "has_")), column.name
+        if column.type in ("int", "float") and column.unit is not None:
+            assert name.endswith((*UNITS, "_count")), column.name
+
+
+@pytest.mark.parametrize("table", list_tables())
+def test_every_schema_is_complete(table: str) -> None:
+    schema = load_schema(table)
+    names = [column.name for column in schema.columns]
+    assert len(names) == len(set(names))
+    assert set(schema.key) <= set(names)
+    for column in schema.columns:
+        assert column.type in POLARS_TYPES.keys() & ARROW_TYPES.keys()
+        assert column.description.endswith("."), column.name
+        assert column.source, column.name
+
+
+def test_columns_that_tables_share_agree() -> None:
+    declared: dict[str, set[tuple[str, str | None, str]]] = {}
+    for table in list_tables():
+        for column in load_schema(table).columns:
+            declared.setdefault(column.name, set()).add((column.type, column.unit, column.description))
+    assert {name: facts for name, facts in declared.items() if len(facts) > 1} == {}
+
+
+def test_every_table_has_a_schema_and_the_reverse() -> None:
+    published = set(load_evaluation(ROOT / "evaluations/esnet-dtn.yaml")["tables"])
+    assert set(list_tables()) == {*EXPERIMENT_TABLES, *ARCHIVE_TABLES} | published
+    assert published == {path.stem for path in SQL.glob("*.sql")} - {"macros", "measured_runs"}
+
+
+def test_a_table_reads_back_with_units_in_its_metadata(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    write_table(pl.DataFrame([ROW]), "cpu_samples", path)
+    back = read_table("cpu_samples", [path])
+    assert back.row(0, named=True) | ROW == back.row(0, named=True)
+    assert back["cpu_usr_pct"].to_list() == [None]
+    field = pq.read_schema(path).field("cpu_idle_pct")
+    assert field.metadata[b"unit"] == b"%"
+    assert field.metadata[b"description"]
+    assert not pq.read_schema(path).field("cpu").nullable
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"run_id": None}, "run_id is null in 1 rows"),
+        ({"cpu_idle_pct": -1.0}, "cpu_idle_pct < 0 in 1 rows"),
+        ({"cpu_idle_pct": 102.0}, "cpu_idle_pct > 101 in 1 rows"),
+        ({"cpu_idle_pct": float("nan")}, "cpu_idle_pct is not finite in 1 rows"),
+        ({"side": "middle"}, "side not in ['sender', 'receiver'] in 1 rows"),
+        ({"other": 1}, "columns without a schema: ['other']"),
+        ({"sample_number": "x"}, "cpu_samples: "),
+    ],
+)
+def test_a_malformed_table_raises(change: dict[str, object], message: str) -> None:
+    with pytest.raises(TableError) as caught:
+        conform(pl.DataFrame([ROW | change]), "cpu_samples")
+    assert message in str(caught.value)
+
+
+def test_a_repeated_key_raises_and_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="1 rows repeat the key run_id, side, sample_number, cpu"):
+        write_table(pl.DataFrame([ROW, ROW]), "cpu_samples", tmp_path / "t.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_table_in_pieces_appears_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    with TableWriter("cpu_samples", path) as writer:
+        writer.write(pl.DataFrame([ROW]))
+        assert not path.exists()
+        writer.write(pl.DataFrame([ROW | {"sample_number": 1}]))
+    assert read_table("cpu_samples", [path]).height == 2
+    broken = tmp_path / "broken.parquet"
+    with pytest.raises(TableError), TableWriter("cpu_samples", broken) as writer:
+        writer.write(pl.DataFrame([ROW | {"side": "x"}]))
+    assert {found.name for found in tmp_path.iterdir()} == {"t.parquet"}
+
+
+def test_rows_are_sorted_by_the_key_so_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
+    rows = [ROW | {"sample_number": number} for number in range(5)]
+    write_table(pl.DataFrame(rows), "cpu_samples", tmp_path / "a")
+    write_table(pl.DataFrame(rows[::-1]), "cpu_samples", tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_times_are_utc() -> None:
+    tests = make_table("tests", [{"run_id": "r", "start_utc": at(1.5)}])
+    assert tests["start_utc"].to_list() == [at(1.5)]
