@@ -186,7 +186,9 @@ class TableWriter:
         self._path = path
         self._partial = path.with_name(path.name + ".part")
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._writer = pq.ParquetWriter(self._partial, self._schema.arrow, compression="zstd", version="2.6")
+        # Texts repeat, measures hardly do: a dictionary of those would only cost time.
+        texts = [column.name for column in self._schema.columns if column.type == "string"]
+        self._writer = pq.ParquetWriter(self._partial, self._schema.arrow, compression="zstd", use_dictionary=texts)
 
     def __enter__(self) -> Self:
         return self
