@@ -194,10 +194,13 @@ class TableWriter:
         return self
 
     def write(self, frame: pl.DataFrame) -> None:
-        """Append a piece of the table as one row group."""
+        """Append a piece of the table as one row group, conformed to the schema."""
+        self.write_conformed(conform(frame, self._schema.name))
+
+    def write_conformed(self, frame: pl.DataFrame) -> None:
+        """Append what `conform` returned."""
         if frame.height:
-            arrow = conform(frame, self._schema.name).to_arrow()
-            self._writer.write_table(arrow.cast(self._schema.arrow))
+            self._writer.write_table(frame.to_arrow().cast(self._schema.arrow))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -215,7 +218,7 @@ def write_table(frame: pl.DataFrame, table: str, path: Path) -> None:
     conformed = conform(frame, table).sort(schema.key, maintain_order=True)
     _check_key(conformed, schema)
     with TableWriter(table, path) as writer:
-        writer.write(conformed)
+        writer.write_conformed(conformed)
 
 
 def table_files(folder: Path, table: str, experiments: Iterable[str]) -> list[Path]:
