@@ -7,10 +7,29 @@ Outputs: <results>/tables/<table>/<experiment>.parquet
 """
 
 
+rule compile_kernels:
+    """Compile the readers' kernels once, before many jobs would each do it."""
+    input:
+        code=list_sources("compile_kernels"),
+    output:
+        kernels="<results>/kernels.txt",
+    log:
+        "<logs>/compile_kernels.txt",
+    conda:
+        "../environment.yml"
+    shell:
+        """
+        python -m ccreport compile_kernels \
+            --kernels {output.kernels:q} \
+            &>{log:q}
+        """
+
+
 rule ingest_experiment:
     """Read all raw files of one experiment: iperf3, pscheduler, ss, mpstat and metadata."""
     input:
         manifest="<results>/manifests/{experiment}.json",
+        kernels=ancient("<results>/kernels.txt"),
         code=list_sources("ingest_experiment", *INGESTED_TABLES, "rejects"),
     output:
         tests="<results>/tables/tests/{experiment}.parquet",

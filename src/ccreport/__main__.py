@@ -16,6 +16,7 @@ from ccreport.errors import InputError
 
 COMMANDS: Final = {
     "list_raw_files": "ccreport.inventory",
+    "compile_kernels": "ccreport.ingest.kernels",
     "ingest_experiment": "ccreport.ingest.experiment",
     "ingest_iperf3": "ccreport.ingest.iperf3",
     "ingest_ss": "ccreport.ingest.ss",

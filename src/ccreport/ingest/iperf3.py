@@ -1,7 +1,7 @@
 """Outputs of the harness's source commands (`src-cmd`, `src-cmd-n`) into the `tests`, `streams` and `intervals` tables.
 
 What a file is shows in its content: iperf3 `-J` (one JSON object, versions 3.0 to 3.20 and newer), iperf3
-`--json-stream` (one event a line), or a pscheduler result. `iperf3_json`, `iperf3_stream`, `iperf3_document`,
+`--json-stream` (one event a line), or a pscheduler result. `iperf3_json`, `iperf3_json_stream`, `iperf3_document`,
 `iperf3_streams` and `pscheduler` say how each is written and what is wrong in it.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from ccreport.ingest.client_tables import ClientTables, Outcome
 from ccreport.ingest.iperf3_document import read_document
 from ccreport.ingest.iperf3_json import Content, decode, parse_json, read_defective
-from ccreport.ingest.iperf3_stream import is_stream, read_stream
+from ccreport.ingest.iperf3_json_stream import is_stream, read_stream
 from ccreport.ingest.iperf3_text import explain_text
 from ccreport.ingest.pscheduler import find_result, read_result
 from ccreport.raw import RawFileError, Rejects, read_manifest, read_whole
