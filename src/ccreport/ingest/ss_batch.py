@@ -1,0 +1,195 @@
+"""Rows of `samples` on their way from the cells that the compiled reader of ss fills to a frame."""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ccreport.flow_identity import flow_id_of_connection, normalise_address
+from ccreport.ingest import ss_layout as layout
+from ccreport.ingest.ss_columns import SLOTS, columns_known_zero
+from ccreport.ingest.ss_flows import FlowTable
+from ccreport.ingest.ss_layout import Bytes, Ints
+from ccreport.ingest.ss_words import copy_spans
+from ccreport.raw import RawFile
+from ccreport.tables import ARROW_TYPES, Column, load_schema
+
+# About 40 MB of text in one row group; no power of two, or the lines of the cells share sets of the processor's cache.
+CAPACITY: Final = 2**16 + 72
+NOTES_CAPACITY: Final = 2**15
+# Ports by name, as ss prints them without -n (IANA).
+NAMED_PORTS: Final = {
+    "commplex-link": 5001,
+    "targus-getdata": 5200,
+    "targus-getdata1": 5201,
+    "targus-getdata2": 5202,
+    "targus-getdata3": 5203,
+}
+FIXED_SLOTS: Final = {
+    "time_utc": layout.TIME,
+    "connection_number": layout.CONNECTION,
+    "is_partial": layout.IS_PARTIAL,
+    "recv_q_bytes": layout.RECV_Q,
+    "send_q_bytes": layout.SEND_Q,
+}
+
+
+class Flow(NamedTuple):
+    """What all samples of a flow share; `flow_id` is None where a port is a name that is not known here."""
+
+    run_id: str
+    flow_id: str | None
+    raw_file_id: str
+    local_address: str
+    local_port: int | None
+    remote_address: str
+    remote_port: int | None
+
+
+@dataclass
+class Extras:
+    """Tokens without a column: the row, name and value of each."""
+
+    rows: list[Ints] = field(default_factory=list)
+    keys: list[pa.Array] = field(default_factory=list)
+    values: list[pa.Array] = field(default_factory=list)
+
+    def add(self, text: Bytes, notes: Ints) -> pa.Array:
+        """Add the tokens of these notes; return their names, `group.name` in a group."""
+        keys = _copy_texts(text, notes[:, layout.START], notes[:, layout.KEY_END])
+        is_grouped = notes[:, layout.PREFIX_END] > notes[:, layout.PREFIX]
+        if is_grouped.any():
+            groups = _copy_texts(text, notes[:, layout.PREFIX], notes[:, layout.PREFIX_END])
+            keys = pc.if_else(pa.array(is_grouped), pc.binary_join_element_wise(groups, keys, "."), keys)
+        self.rows.append(notes[:, layout.ROW].copy())
+        self.keys.append(keys)
+        self.values.append(_copy_texts(text, notes[:, layout.TEXT], notes[:, layout.END]))
+        return keys
+
+    def to_column(self, rows: int) -> pa.Array:
+        """Return them as a column of maps."""
+        counts = np.bincount(np.concatenate([np.zeros(0, np.int64), *self.rows]), minlength=rows)
+        offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
+        keys, values = (pa.concat_arrays([pa.array([], pa.string()), *parts]) for parts in (self.keys, self.values))
+        return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays([keys, values], ["key", "value"]))
+
+
+def _copy_texts(text: Bytes, starts: Ints, ends: Ints) -> pa.Array:
+    starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
+    offsets = np.concatenate([[0], np.cumsum(ends - starts)]).astype(np.int32)
+    copy = np.empty(offsets[-1], np.uint8)
+    copy_spans(text, starts, ends, copy)
+    if copy.max(initial=0) < 128:
+        return pa.StringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(copy))
+    content = copy.tobytes()
+    texts = [content[start:end].decode("utf-8", "backslashreplace") for start, end in pairwise(offsets)]
+    return pa.array(texts, pa.string())
+
+
+class SampleBatch:
+    """Cells and notes for `parse_block`, and what the rows of each flow have in common."""
+
+    def __init__(self) -> None:
+        self.cells = np.zeros((layout.FIRST_SLOT + len(SLOTS), CAPACITY), np.int64)
+        self.notes = np.zeros((NOTES_CAPACITY, layout.NOTE_FACTS), np.int64)
+        self.rows = 0
+        self.extras = Extras()
+        self._flows: list[Flow] = []
+
+    def clear(self) -> None:
+        """Forget all rows; cells without a value are 0 again."""
+        self.cells[:, : self.rows] = 0
+        self.rows = 0
+        self.extras = Extras()
+        self._flows = []
+
+    def seal(self, file: RawFile, state: Ints, table: FlowTable) -> list[str]:
+        """Finish the rows added since the last call, all of this file: what is absent but zero, and their flows.
+
+        Return the addresses that make no flow; their rows are left out.
+        """
+        rows = slice(self.rows, int(state[layout.ROWS]))
+        self._fill_zeros(rows, sum(int(word) % 2**64 << 64 * place for place, word in enumerate(state[layout.SEEN :])))
+        numbers, places = np.unique(self.cells[layout.FLOW, rows], return_inverse=True)
+        self.cells[layout.FLOW, rows] = places + len(self._flows)
+        lengths = table.flows[numbers, layout.TEXT_LENGTH]
+        texts = [table.texts[number, :length].tobytes() for number, length in zip(numbers, lengths, strict=True)]
+        addresses = [text.decode("ascii", "backslashreplace") for text in texts]
+        flows = [_describe_flow(file, text) for text in addresses]
+        is_none = [
+            flow.flow_id is None or table.ids.setdefault(flow.flow_id, number) != number
+            for flow, number in zip(flows, numbers.tolist(), strict=True)
+        ]
+        self.cells[layout.IS_LEFT_OUT, rows] |= np.array(is_none, np.int64)[places]
+        self._flows += flows
+        self.rows = rows.stop
+        return [text for text, is_left_out in zip(addresses, is_none, strict=True) if is_left_out]
+
+    def _fill_zeros(self, rows: slice, seen: int) -> None:
+        """Mark the cells as known (they hold 0) where a missing value means zero, but not in a cut line."""
+        known = sum(1 << SLOTS[column] for column in columns_known_zero(seen))
+        is_whole = self.cells[layout.IS_PARTIAL, rows] == 0
+        for place in range(2):
+            bits = np.uint64(known >> 64 * place & 2**64 - 1).view(np.int64) & ~self.cells[layout.BAD + place, rows]
+            self.cells[layout.HAS + place, rows] |= np.where(is_whole, bits, 0)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the sealed rows as a frame of the table `samples`; they share memory with the cells."""
+        schema = load_schema("samples")
+        masks = self.cells[layout.HAS : layout.HAS + 2, : self.rows].view(np.uint64)
+        arrays = {"extra": self.extras.to_column(self.rows)}
+        for column in schema.columns:
+            slot = FIXED_SLOTS.get(column.name, SLOTS.get(column.name))
+            if slot is not None:
+                is_valid = (masks[slot >> 6] >> np.uint64(slot & 63) & np.uint64(1)).astype(np.bool_)
+                arrays[column.name] = self._to_array(column, slot, is_valid)
+        words = [self._words("tcp_state", layout.STATE_HEAD), self._words("cc", layout.CC_HEAD)]
+        flows = pl.DataFrame(self._flows, {name: _type_of(name) for name in Flow._fields}, orient="row")
+        of_rows = flows[self.cells[layout.FLOW, : self.rows]]
+        frame = pl.DataFrame(pa.table(arrays)).hstack(words).hstack(of_rows).select(list(schema.polars))
+        is_kept = self.cells[layout.IS_LEFT_OUT, : self.rows] == 0
+        return frame if is_kept.all() else frame.filter(is_kept)
+
+    def _to_array(self, column: Column, slot: int, is_valid: npt.NDArray[np.bool_]) -> pa.Array:
+        cells = self.cells[slot, : self.rows]
+        values = np.packbits(cells != 0, bitorder="little") if column.type == "bool" else cells
+        bits = pa.py_buffer(np.packbits(is_valid, bitorder="little")) if column.nullable else None
+        return pa.Array.from_buffers(ARROW_TYPES[column.type], self.rows, [bits, pa.py_buffer(values)])
+
+    def _words(self, name: str, slot: int) -> pl.Series:
+        """Return the names that stand packed in two lines of the cells; none is null."""
+        packed = pl.DataFrame({"head": self.cells[slot, : self.rows], "tail": self.cells[slot + 1, : self.rows]})
+        distinct = packed.unique(maintain_order=True)
+        words = [
+            b"".join(part.to_bytes(8, "big").lstrip(b"\0") for part in parts).decode() or None
+            for parts in distinct.rows()
+        ]
+        distinct = distinct.with_columns(pl.Series(name, words, pl.String))
+        return packed.join(distinct, on=["head", "tail"], how="left", maintain_order="left")[name]
+
+
+def _type_of(column: str) -> pl.DataType:
+    return load_schema("samples").polars[column]
+
+
+def _describe_flow(file: RawFile, text: str) -> Flow:
+    """Return what the samples of the flow `10.0.0.1:43802 10.0.0.2:5201 ` share."""
+    local, remote, _ = text.split(" ")
+    local_name, _, local_port_name = local.rpartition(":")
+    remote_name, _, remote_port_name = remote.rpartition(":")
+    local_port, remote_port = _read_port(local_port_name), _read_port(remote_port_name)
+    run_id = file.run_id or ""
+    flow_id = None
+    if local_port is not None and remote_port is not None:
+        flow_id = flow_id_of_connection(run_id, local_name, local_port, remote_name, remote_port)
+    local_address, remote_address = normalise_address(local_name), normalise_address(remote_name)
+    return Flow(run_id, flow_id, file.raw_file_id, local_address, local_port, remote_address, remote_port)
+
+
+def _read_port(name: str) -> int | None:
+    return int(name) if name.isdigit() else NAMED_PORTS.get(name)

@@ -1,0 +1,196 @@
+"""One ss file: its text in blocks through the compiled reader, and what became of it."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from ccreport.ingest import ss_layout as layout
+from ccreport.ingest.ss_batch import CAPACITY, SampleBatch
+from ccreport.ingest.ss_columns import token_table
+from ccreport.ingest.ss_flows import FlowTable
+from ccreport.ingest.ss_layout import Ints
+from ccreport.ingest.ss_problems import BAD_FLOW, KINDS, Problems
+from ccreport.ingest.ss_sockets import parse_block
+from ccreport.raw import RawFile, RawFileError, Rejects, display_name, iterate_blocks
+from ccreport.tables import TableWriter
+
+BLOCK_BYTES: Final = 8 * 2**20
+# ASSUME: in a file without line breaks or stamps, a record is no longer than this; what is gets cut.
+BLOCK_LIMIT_BYTES: Final = 64 * 2**20
+NAMES_LIMIT: Final = 1000
+NAMES_SHOWN: Final = 20
+
+
+class SsFile:
+    """One file that is read block by block into a batch, which goes to the writer when it is full."""
+
+    def __init__(self, file: RawFile, batch: SampleBatch, writer: TableWriter) -> None:
+        self._file = file
+        self._batch = batch
+        self._writer = writer
+        self._state = np.zeros(layout.STATE_SIZE, np.int64)
+        self._state[layout.NOW] = layout.ABSENT
+        self._state[layout.ROWS] = batch.rows
+        self._flows = FlowTable()
+        self._problems = Problems()
+        self._unknown: Counter[str] = Counter()
+        self._offset = self._lines = self._samples = 0
+        self._has_nul = False
+
+    def read(self, path: Path, rejected: Rejects) -> None:
+        """Read the whole file; raise RawFileError if nothing of it can be used."""
+        if self._file.run_id is None:
+            raise RawFileError("no_metadata", "the file's name tells no run; rename it as the harness would")
+        failure = None
+        try:
+            for block, end, is_last in cut_blocks(iterate_blocks(path)):
+                self._read_block(block, end, is_last)
+        except RawFileError as error:
+            failure = error
+        self._seal()
+        if not self._samples:
+            raise failure or self._explain()
+        if failure:
+            self._problems.add_error(failure)
+        self._problems.write(self._file, rejected)
+        self._report_unknown()
+
+    def _explain(self) -> RawFileError:
+        """Say why there is not one sample."""
+        if not self._offset:
+            return RawFileError("empty", "the file is empty; ss was not started, or its output not kept")
+        if self._has_nul:
+            return RawFileError("not_text", "the file is no text; is it the output of ss?")
+        if not self._state[layout.STAMPS]:
+            message = "no time stamp such as `# 1795211351.663251` in it, so that the time of its samples is not known"
+            return RawFileError("no_measurement", message)
+        message = f"{self._state[layout.STAMPS]} time stamps, but no connected TCP socket with information matched"
+        return RawFileError("no_measurement", f"{message}; check the filter that ss was called with, and -i")
+
+    def _read_block(self, block: bytes, end: int, is_last: bool) -> None:
+        text = np.frombuffer(block, np.uint8)
+        newlines = np.flatnonzero(text[:end] == layout.NEWLINE)
+        glued = find_glued_stamps(block, end)
+        breaks = np.sort(np.concatenate([newlines, glued])) if len(glued) else newlines
+        cells, notes, state = self._batch.cells, self._batch.notes, self._state
+        self._has_nul = self._has_nul or b"\0" in block
+        state[layout.BREAK] = position = 0
+        while position < end:
+            first = int(state[layout.ROWS])
+            position = parse_block(text, position, end, is_last, breaks, token_table(), cells, notes, state)
+            self._flows.track(text, first, cells, notes, state)
+            self._take_marked(block, newlines, slice(first, int(state[layout.ROWS])))
+            self._take_notes(block, newlines)
+            if state[layout.ROWS] == CAPACITY:
+                self._seal()
+                self._writer.write(self._batch.to_frame())
+                self._batch.clear()
+                state[layout.ROWS] = 0
+        self._offset += end
+        self._lines += len(newlines)
+
+    def _take_marked(self, block: bytes, newlines: Ints, rows: slice) -> None:
+        """Take up the new rows that were found to be cut or doubled."""
+        cells = self._batch.cells[:, rows]
+        for row in np.flatnonzero(cells[layout.IS_PARTIAL] | cells[layout.IS_LEFT_OUT]).tolist():
+            local, end, cut = (int(cells[slot, row]) for slot in (layout.LOCAL, layout.PEER_END, layout.OPEN_END))
+            if cells[layout.IS_LEFT_OUT, row]:
+                self._add_problem(layout.DOUBLED, block, newlines, local, end, local)
+            else:
+                self._add_problem(layout.CUT, block, newlines, local, end, cut if cut >= 0 else end)
+
+    def _take_notes(self, block: bytes, newlines: Ints) -> None:
+        """Take up the tokens without a column, and what could not be read."""
+        notes = self._batch.notes[: self._state[layout.NOTES]]
+        self._state[layout.NOTES] = 0
+        if not len(notes):
+            return
+        kinds = notes[:, layout.KIND]
+        for kind, _, start, end in notes[kinds > layout.UNKNOWN_TOKEN, : layout.PREFIX].tolist():
+            self._add_problem(kind, block, newlines, start, end, start)
+        tokens = notes[(kinds == layout.KEPT_TOKEN) | (kinds == layout.UNKNOWN_TOKEN)]
+        names = self._batch.extras.add(np.frombuffer(block, np.uint8), tokens)
+        unknown = names.filter(pa.array(tokens[:, layout.KIND] == layout.UNKNOWN_TOKEN))
+        for pair in unknown.value_counts().to_pylist():
+            is_listed = pair["values"] in self._unknown or len(self._unknown) < NAMES_LIMIT
+            self._unknown[pair["values"] if is_listed else "others"] += pair["counts"]
+
+    def _add_problem(self, kind: int, block: bytes, newlines: Ints, start: int, end: int, place: int) -> None:
+        line = self._lines + int(np.searchsorted(newlines, place)) + 1
+        self._problems.add(KINDS[kind], block[start:end], self._offset + place, line)
+
+    def _seal(self) -> None:
+        """Finish the rows that this file added to the batch."""
+        first = self._batch.rows
+        for addresses in self._batch.seal(self._file, self._state, self._flows):
+            self._problems.add(BAD_FLOW, addresses.encode())
+        left_out = self._batch.cells[layout.IS_LEFT_OUT, first : self._batch.rows]
+        self._samples += len(left_out) - int(left_out.sum())
+
+    def _report_unknown(self) -> None:
+        if self._unknown:
+            names = sorted(self._unknown)
+            shown = ", ".join(display_name(name) for name in names[:NAMES_SHOWN])
+            more = f" and {len(names) - NAMES_SHOWN} other names" if len(names) > NAMES_SHOWN else ""
+            count = sum(self._unknown.values())
+            print(
+                f"{display_name(self._file.path)}: {count} unknown tokens, kept in `extra`: {shown}{more}",
+                file=sys.stderr,
+            )
+
+
+def cut_blocks(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int, bool]]:
+    """Yield the text of a file in blocks, each with where to stop in it, and whether it is the last.
+
+    A block stops where a stamp begins, else where a socket can; what stands behind it begins the next one. An error of
+    the pieces is raised behind the last block.
+    """
+    failure = None
+    parts: list[bytes] = []
+    size, wanted = 0, BLOCK_BYTES
+    try:
+        for piece in pieces:
+            parts.append(piece)
+            size += len(piece)
+            if size >= wanted:
+                block = b"".join(parts)
+                end = find_cut(block) or (size if size >= BLOCK_LIMIT_BYTES else 0)
+                if end:
+                    yield block, end, False
+                parts = [block[end:]]
+                size -= end
+                wanted = max(BLOCK_BYTES, 2 * size)
+    except RawFileError as error:
+        failure = error
+    if size:
+        yield b"".join(parts), size, True
+    if failure:
+        raise failure
+
+
+def find_cut(block: bytes) -> int:
+    """Return where the last stamp of a block begins, else its last line that is not indented, else 0."""
+    stamp = block.rfind(b"# ")
+    if stamp > 0 and block[stamp + 2 : stamp + 3].isdigit():
+        return stamp
+    newline = len(block)
+    while (newline := block.rfind(b"\n", 0, newline)) > 0:
+        if block[newline + 1 : newline + 2].strip():
+            return newline + 1
+    return 0
+
+
+def find_glued_stamps(block: bytes, end: int) -> Ints:
+    """Return where in block[:end] a `#` stands that does not begin a line."""
+    glued = []
+    place = block.find(b"#", 1, end)
+    while place > 0:
+        if block[place - 1] != layout.NEWLINE:
+            glued.append(place)
+        place = block.find(b"#", place + 1, end)
+    return np.array(glued, np.int64)

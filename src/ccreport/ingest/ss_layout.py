@@ -1,0 +1,74 @@
+"""What the compiled parts of the ss reader share: the layout of the arrays they work on, and how they are compiled.
+
+Arrays instead of objects, because numba passes those at no cost. `state` is what is known of the file, `cells` are the
+rows, `notes` what has no cell, `tokens` the declared tokens (made by `ss_columns`).
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+from numba import config, njit
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# The token table is a hash table; a line with LENGTH 0 is not used. A name is two words of up to 8 characters.
+HEAD, TAIL, LENGTH, PARENT, NUMBER, SHAPE, UNIT, SLOT, SECOND_SLOT, IS_FLOAT, IS_INFO, ENDS_CC, TOKEN_FACTS = range(13)
+# How a token is written: `sack`, `mss:1448`, `send 1bps`, `bbr:(bw:1bps)`, `skmem:(r0)`, or in any way (kept whole).
+FLAG, VALUE, BLANK_VALUE, GROUP, GLUED_GROUP, KEPT = range(6)
+# What follows the number: nothing, `ms` (or nothing), `bps` with a decimal prefix, `%)`.
+PLAIN, MILLISECONDS, RATE, SHARE = range(4)
+# Cells: one line for each quantity, one column for each row. HAS has two lines of bits, one for each slot with a value;
+# BAD too, for those whose value could not be read.
+TIME, FLOW, CONNECTION, STATE_HEAD, STATE_TAIL, CC_HEAD, CC_TAIL, IS_PARTIAL, IS_LEFT_OUT, RECV_Q, SEND_Q = range(11)
+HAS, BAD, LOCAL, LOCAL_END, PEER, PEER_END, OPEN_END, LAST_SLOT, FIRST_SLOT = 11, 13, 15, 16, 17, 18, 19, 20, 21
+# What is known of the file. CLOSES_RECORDS: this ss ends the last record before a stamp with a newline. SEEN: 2 words.
+NOW, STAMPS, BREAK, ROWS, NOTES, FIRST_NOTE, LAST_IS_RECORD, CLOSES_RECORDS, FLOWS, SEEN = range(10)
+STATE_SIZE: Final = SEEN + 2
+# Notes are tokens without a column and problems; of a token the name ends at KEY_END, its value begins at TEXT.
+KIND, ROW, START, END, PREFIX, PREFIX_END, KEY_END, TEXT, NOTE_FACTS = range(9)
+KEPT_TOKEN, UNKNOWN_TOKEN, BAD_VALUE, CROWDED, BAD_STAMP, BAD_LINE, NO_TIME, DOUBLED, CUT = range(9)
+# Flows: one line each, the counters last.
+TEXT_LENGTH, KEY, LAST_TIME, REUSES, TRAILING, FIRST_COUNTER = range(6)
+# What a line is: none, one that cannot be read, one without samples (LISTEN, UDP, …), a TCP connection.
+NO_SOCKET, UNREADABLE_SOCKET, IDLE_SOCKET, CONNECTED_SOCKET = range(4)
+NO_PORT, ANY_PORT, ONE_PORT = range(3)
+
+ABSENT: Final = -1
+ROOT: Final = -1
+NO_GROUP: Final = -2
+NOTES_PER_ROW: Final = 1000
+ADDRESSES_WIDTH: Final = 128
+HASH_FACTORS: Final = (0x9E3779B1, 0x85EBCA77, 0x27D4EB2F)
+HASH_SHIFT: Final = 33
+NEWLINE, SPACE, HASH, PERCENT, OPEN, CLOSE, STAR, PLUS, COMMA, MINUS, DOT, SLASH, COLON, LINE = b"\n #%()*+,-./:_"
+BRACKET, CLOSING_BRACKET = b"[]"
+# numba's cache on disk notices an edit of the file that holds the cached function, not of what is compiled into it: so
+# each state of these files gets a cache of its own.
+_SOURCES: Final = [
+    Path(__file__).with_name(f"ss_{name}.py") for name in ("layout", "words", "cells", "tokens", "sockets", "flows")
+]
+_FINGERPRINT: Final = hashlib.sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()[:10]
+config.CACHE_DIR = str(Path(config.CACHE_DIR or Path(__file__).with_name("__pycache__")) / f"ss-{_FINGERPRINT}")  # type: ignore[attr-defined]
+# Nothing here makes an array, so none needs its references counted, which would take two thirds of the time.
+OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "_nrt": False}
+
+
+def inlined(function: Function) -> Function:
+    """Compile a function into each that calls it."""
+    return cast(Function, njit(forceinline=True, **OPTIONS)(function))
+
+
+def called(function: Function) -> Function:
+    """Compile a function once for all that call it."""
+    return cast(Function, njit(**OPTIONS)(function))
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function at its first call from Python, and keep the machine code on disk."""
+    return cast(Function, njit(cache=True, **OPTIONS)(function))

@@ -1,0 +1,91 @@
+"""What the tests of ss need: its text in a file with a manifest, the ingest of it, and excerpts of real versions."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from support import FIXTURES, write_archive
+
+from ccreport.ingest.ss import ingest_ss
+from ccreport.raw import Manifest, RawFile
+from ccreport.tables import read_table
+
+OUTPUTS = FIXTURES / "ss"
+STAMP = "# 1795211351.663251\n"
+ADDRESSES = "10.0.0.1:43802 10.0.0.2:5201"
+LINE = f"ESTAB 0 0 {ADDRESSES}\n"
+# What a socket needs to count as a sample, in the order of ss.
+END = "rcv_space:14480 rcv_ssthresh:64088 minrtt:20.12 snd_wnd:124928\n"
+
+
+@dataclass(frozen=True)
+class Tables:
+    samples: pl.DataFrame
+    rejects: pl.DataFrame
+
+    @property
+    def sample(self) -> dict[str, Any]:
+        """Return the only sample."""
+        assert self.samples.height == 1
+        return self.samples.row(0, named=True)
+
+    @property
+    def reasons(self) -> list[tuple[str, bool]]:
+        """Return reason and whether the whole file is meant, of every reject."""
+        return [(row["reason"], row["is_whole_file"]) for row in self.rejects.iter_rows(named=True)]
+
+    @property
+    def extra(self) -> dict[str, str]:
+        """Return the tokens of the only sample that have no column."""
+        return {pair["key"]: pair["value"] for pair in self.sample["extra"]}
+
+
+def ingest(files: Mapping[str, str | bytes], folder: Path) -> Tables:
+    """Ingest ss files, each of a run of its own, `run of <its name>`."""
+    root = write_archive(folder / "raw", files)
+    entries = [
+        RawFile(
+            raw_file_id=f"id of {name}",
+            path=name,
+            kind="ss",
+            format=None,
+            size_bytes=1,
+            sha256="",
+            action="ingest",
+            rule="ingest_ss",
+            run_id=f"run of {name}",
+        )
+        for name in files
+    ]
+    Manifest("e", None, None, (), tuple(entries)).write(folder / "manifest.json")
+    ingest_ss(folder / "manifest.json", root, folder / "samples.parquet", folder / "rejects.parquet")
+    return Tables(
+        read_table("samples", [folder / "samples.parquet"]), read_table("rejects", [folder / "rejects.parquet"])
+    )
+
+
+def ingest_text(text: str | bytes, folder: Path) -> Tables:
+    """Ingest one ss file."""
+    return ingest({"ss": text}, folder)
+
+
+def ingest_information(line: str, folder: Path) -> Tables:
+    """Ingest one socket with this information line."""
+    return ingest_text(f"{STAMP}{LINE}\t {line}\n", folder)
+
+
+def read_versions() -> dict[str, dict[str, str]]:
+    """Return the excerpts of every ss version by their headings, such as `-tinm` or `v6`."""
+    text = (OUTPUTS / "ss_versions.txt").read_text()
+    versions = {}
+    for part in re.split(r"^=== v", text, flags=re.MULTILINE)[1:]:
+        version, rest = part.split(" ", 1)
+        # 5.4 ends without a newline, and the next heading is glued to it.
+        headed = re.split(r"--- (.*)\n", rest)
+        headings = [headed[0].partition("\n")[0], *headed[1::2]]
+        bodies = [headed[0].partition("\n")[2], *headed[2::2]]
+        versions[version] = dict(zip(headings, bodies, strict=True))
+    return versions
