@@ -11,6 +11,8 @@ SOURCES = Path(workflow.basedir).parent / "src"
 sys.path.insert(0, str(SOURCES))
 # The rules' commands find the package without an installation, wherever Snakemake itself was installed.
 os.environ.update(PYTHONPATH=str(SOURCES))
+# Jobs run side by side, so one more thread in each would only wait for the others.
+os.environ.update(POLARS_MAX_THREADS="1")
 
 from ccreport.__main__ import COMMANDS
 from ccreport.archive import fingerprint

@@ -19,7 +19,7 @@ from ccreport.ingest.ss_words import copy_spans
 from ccreport.raw import RawFile
 from ccreport.tables import ARROW_TYPES, Column, load_schema
 
-# About 40 MB of text in one row group; no power of two, or the lines of the cells share sets of the processor's cache.
+# About 20 MB of text in one row group; no power of two, or the lines of the cells share sets of the processor's cache.
 CAPACITY: Final = 2**16 + 72
 NOTES_CAPACITY: Final = 2**15
 # Ports by name, as ss prints them without -n (IANA).

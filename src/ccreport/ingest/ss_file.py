@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_batch import CAPACITY, SampleBatch
+from ccreport.ingest.ss_batch import SampleBatch
 from ccreport.ingest.ss_columns import token_table
 from ccreport.ingest.ss_flows import FlowTable
 from ccreport.ingest.ss_layout import Ints
@@ -86,7 +86,7 @@ class SsFile:
             self._flows.track(text, first, cells, notes, state)
             self._take_marked(block, newlines, slice(first, int(state[layout.ROWS])))
             self._take_notes(block, newlines)
-            if state[layout.ROWS] == CAPACITY:
+            if state[layout.ROWS] == cells.shape[1]:
                 self._seal()
                 self._writer.write(self._batch.to_frame())
                 self._batch.clear()
@@ -142,6 +142,17 @@ class SsFile:
                 f"{display_name(self._file.path)}: {count} unknown tokens, kept in `extra`: {shown}{more}",
                 file=sys.stderr,
             )
+
+
+def compile_reader() -> None:
+    """Compile the reader, which takes some 10 s once for each version of its source, so that no job has to."""
+    batch, nothing = SampleBatch(), np.zeros(0, np.int64)
+    text = np.frombuffer(b"\n", np.uint8)
+    state = np.zeros(layout.STATE_SIZE, np.int64)
+    parse_block(text, 0, 0, True, nothing, token_table(), batch.cells, batch.notes, state)
+    state[layout.ROWS] = 1
+    FlowTable().track(text, 0, batch.cells, batch.notes, state)
+    batch.extras.add(text, batch.notes[:1])
 
 
 def cut_blocks(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int, bool]]:
