@@ -1,6 +1,7 @@
 import bz2
 import gzip
 import lzma
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,13 @@ from ccreport.raw import (
 )
 
 TEXT = b"".join(b"line %d of a raw file\n" % number for number in range(20_000))
-COMPRESSORS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
+# bzip2 in blocks of 100 kB, so that the text has several.
+COMPRESSORS = {
+    "gz": gzip.compress,
+    "bz2": partial(bz2.compress, compresslevel=1),
+    "xz": lzma.compress,
+    "zst": zstandard.compress,
+}
 
 
 @pytest.mark.parametrize("kind", COMPRESSORS)
