@@ -219,6 +219,13 @@ def test_result_rows_of_runs_that_are_there_raw_count_once(tmp_path: Path) -> No
     ]
 
 
+def test_flows_of_an_unknown_algorithm_are_not_dropped(tmp_path: Path) -> None:
+    tables = run(1, {"cubic": 10.0}, rtt_ms=10.0, condition_id="a", mode=None)
+    tables["flows"][0]["cc"] = None
+    table, _ = summarise("table_2_testbed", build_database(tmp_path, tables))
+    assert table.select("sharing", "algorithm", "rate_mean_bps").rows() == [("alone", "unknown", 10e6)]
+
+
 def test_an_empty_archive_gives_empty_tables(tmp_path: Path) -> None:
     database = build_database(tmp_path, {})
     for table in yaml.safe_load(EVALUATION.read_text())["tables"]:

@@ -103,14 +103,13 @@ def read_files(paths: Iterable[Path]) -> str:
 
 def _create_algorithms(connection: duckdb.DuckDBPyConnection, groups: Mapping[str, Any]) -> None:
     """Create the table `algorithms`: cc, algorithm (the name in tables), algorithm_rank."""
-    held = [
-        cc
-        for (cc,) in connection.execute(
-            "SELECT DISTINCT cc FROM (SELECT cc FROM flows UNION SELECT cc FROM harness_results) WHERE cc IS NOT NULL"
-        ).fetchall()
-    ]
+    # Flows whose algorithm nothing tells stand in the tables as unknown, not nowhere.
+    held = connection.execute(
+        "SELECT DISTINCT coalesce(cc, 'unknown') FROM (SELECT cc FROM flows UNION ALL SELECT cc FROM harness_results)"
+    )
+    names = name_algorithms(sorted(cc for (cc,) in held.fetchall()), groups)
     connection.execute("CREATE TABLE algorithms (cc VARCHAR, algorithm VARCHAR, algorithm_rank INTEGER)")
-    for cc, algorithm, rank in name_algorithms(sorted(held), groups):
+    for cc, algorithm, rank in names:
         connection.execute("INSERT INTO algorithms VALUES (?, ?, ?)", [cc, algorithm, rank])
 
 

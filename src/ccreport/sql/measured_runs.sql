@@ -3,7 +3,7 @@
 WITH algorithm_flows AS (
     SELECT
         run_id,
-        cc,
+        coalesce(cc, 'unknown') AS cc,
         count(*) AS cc_flows_count,
         CASE WHEN count(throughput_bps) = count(*) THEN sum(throughput_bps ORDER BY flow_id) END AS throughput_bps,
         CASE WHEN count(goodput_bps) = count(*) THEN sum(goodput_bps ORDER BY flow_id) END AS goodput_bps,
@@ -12,8 +12,7 @@ WITH algorithm_flows AS (
         CASE WHEN count(DISTINCT retransmit_source) > 1 THEN 'mixed' ELSE min(retransmit_source) END
             AS retransmit_source
     FROM flows
-    WHERE cc IS NOT NULL
-    GROUP BY run_id, cc
+    GROUP BY ALL
 ),
 raw_runs AS (
     SELECT
