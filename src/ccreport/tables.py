@@ -186,9 +186,9 @@ class TableWriter:
         self._path = path
         self._partial = path.with_name(path.name + ".part")
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Texts repeat, measures hardly do: a dictionary of those would only cost time.
-        texts = [column.name for column in self._schema.columns if column.type == "string"]
-        self._writer = pq.ParquetWriter(self._partial, self._schema.arrow, compression="zstd", use_dictionary=texts)
+        # Texts and counts repeat, measured fractions hardly do: a dictionary of those would only cost time.
+        repeated = [column.name for column in self._schema.columns if column.type in ("string", "int", "timestamp")]
+        self._writer = pq.ParquetWriter(self._partial, self._schema.arrow, compression="zstd", use_dictionary=repeated)
 
     def __enter__(self) -> Self:
         return self

@@ -1,6 +1,7 @@
 """Rows of `samples` on their way from the cells that the compiled reader of ss fills to a frame."""
 
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -20,7 +21,7 @@ from ccreport.raw import RawFile
 from ccreport.tables import ARROW_TYPES, Column, load_schema
 
 # About 20 MB of text in one row group; no power of two, or the lines of the cells share sets of the processor's cache.
-CAPACITY: Final = 2**16 + 72
+CAPACITY: Final = 2**15 + 72
 NOTES_CAPACITY: Final = 2**15
 # Ports by name, as ss prints them without -n (IANA).
 NAMED_PORTS: Final = {
@@ -132,10 +133,9 @@ class SampleBatch:
 
     def _fill_zeros(self, rows: slice, seen: int) -> None:
         """Mark the cells as known (they hold 0) where a missing value means zero, but not in a cut line."""
-        known = sum(1 << SLOTS[column] for column in columns_known_zero(seen))
         is_whole = self.cells[layout.IS_PARTIAL, rows] == 0
-        for place in range(2):
-            bits = np.uint64(known >> 64 * place & 2**64 - 1).view(np.int64) & ~self.cells[layout.BAD + place, rows]
+        for place, known in enumerate(_zero_bits(seen)):
+            bits = known & ~self.cells[layout.BAD + place, rows]
             self.cells[layout.HAS + place, rows] |= np.where(is_whole, bits, 0)
 
     def to_frame(self) -> pl.DataFrame:
@@ -171,6 +171,14 @@ class SampleBatch:
         ]
         distinct = distinct.with_columns(pl.Series(name, words, pl.String))
         return packed.join(distinct, on=["head", "tail"], how="left", maintain_order="left")[name]
+
+
+@cache
+def _zero_bits(seen: int) -> tuple[np.int64, np.int64]:
+    """Return one bit for each slot in which a missing value means zero, as the two words of HAS."""
+    known = sum(1 << SLOTS[column] for column in columns_known_zero(seen))
+    low, high = np.uint64(known % 2**64), np.uint64(known >> 64)
+    return low.view(np.int64), high.view(np.int64)
 
 
 def _type_of(column: str) -> pl.DataType:

@@ -200,8 +200,7 @@ def slots_of(columns: tuple[str, ...]) -> Ints:
     return np.array([SLOTS[column] for column in columns], np.int64)
 
 
-@cache
-def columns_known_zero(seen: int) -> tuple[str, ...]:
+def columns_known_zero(seen: int) -> list[str]:
     """Return the columns in which a missing value is zero, from the tokens that a file has shown (one bit each)."""
     shown = [token for number, token in enumerate(TOKENS) if seen >> number & 1 and token.ss]
     versions = [(_version(token.ss or ""), _version(token.kernel)) for token in shown if token.ss != OPTIONS]
@@ -214,7 +213,7 @@ def columns_known_zero(seen: int) -> tuple[str, ...]:
         else:
             is_known = token.ss is not None and _version(token.ss) <= ss and _version(token.kernel) <= kernel
         known.extend(token.zeros if is_known else ())
-    return tuple(known)
+    return known
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -158,14 +158,13 @@ def scan_number(text: Bytes, pos: int, end: int) -> tuple[int, int, int]:
 @inlined
 def scale(mantissa: int, power: int) -> float:
     """Return mantissa × 10^power, correctly rounded for up to 15 digits and 22 powers."""
-    value = float(mantissa)
-    if power == 0 or mantissa == 0:
-        return value
+    if mantissa == 0:
+        return 0.0
+    if 0 <= power <= EXACT_POWER:
+        return float(mantissa * POWERS[power])
     if -EXACT_POWER <= power < 0:
-        return float(value / POWERS[-power])
-    if power <= EXACT_POWER:
-        return float(value * POWERS[power]) if power > 0 else value * 10.0**power
-    return value * 10.0**power
+        return float(mantissa / POWERS[-power])
+    return float(mantissa * 10.0**power)
 
 
 @kernel
