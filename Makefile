@@ -95,4 +95,5 @@ clean: ## remove results, logs and caches; .venv stays
 
 .venv/.complete: pyproject.toml .venv/.locked | .venv/.quarto
 	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@.venv/bin/python -m ccreport compile_kernels --kernels .venv/kernels.txt
 	@touch $@

@@ -51,7 +51,6 @@ CONFIG_TEXT = json.dumps(
 wildcard_constraints:
     experiment=r"[A-Za-z0-9._-]+",
     table=r"[a-z0-9_]+",
-    figure=r"[a-z0-9_]+",
 
 
 def list_sources(command, *tables):

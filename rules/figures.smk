@@ -1,29 +1,32 @@
 """
-Figures: each that the evaluation declares, drawn from the database.
+Figures: all that the evaluation declares, drawn from the database.
 
 Inputs:  the evaluation, <results>/archive.duckdb
 Outputs: <results>/figures/<figure>/, with figure.{svg,png,vl.json,csv}, caption.txt and alt.txt, or with missing.txt
 """
 
 
-rule plot_figure:
-    """Draw one figure, or say why it has no data."""
+rule plot_figures:
+    """Draw all figures, in one job, since starting the drawing engine takes longer than drawing."""
     input:
         evaluation=config["evaluation"],
         database="<results>/archive.duckdb",
-        code=list_sources("plot_figure"),
+        code=list_sources("plot_figures"),
     output:
-        folder=directory("<results>/figures/{figure}"),
+        folders=directory(collect("<results>/figures/{figure}", figure=FIGURES)),
     log:
-        "<logs>/plot_figure/{figure}.txt",
+        "<logs>/plot_figures.txt",
     conda:
         "../environment.yml"
+    params:
+        figures=FIGURES,
+        output=RESULTS / "figures",
     shell:
         """
-        python -m ccreport plot_figure \
-            --figure {wildcards.figure:q} \
+        python -m ccreport plot_figures \
+            --figures {params.figures:q} \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --output {output.folder:q} \
+            --output {params.output:q} \
             &>{log:q}
         """

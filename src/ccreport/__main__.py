@@ -1,4 +1,5 @@
-"""Command line: one subcommand per rule, of the same name, and one per reader of raw files; no logic of its own.
+"""Command line: one subcommand per rule, of the same name, and some for people, who read one format
+or draw one figure by hand; no logic of its own.
 
 A subcommand's options are the parameters of the function behind it, so that the two cannot drift apart.
 """
@@ -26,6 +27,7 @@ COMMANDS: Final = {
     "measure_ledger": "ccreport.measure.ledger",
     "list_views": "ccreport.database",
     "summarise_table": "ccreport.summarise",
+    "plot_figures": "ccreport.figures.write",
     "plot_figure": "ccreport.figures.write",
     "render_fragments": "ccreport.report.fragments",
     "render_report": "ccreport.report.render",
@@ -44,8 +46,8 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., None]) -
         option, kind = f"--{name.replace('_', '-')}", parameter.annotation
         if kind is bool:
             parser.add_argument(option, action=argparse.BooleanOptionalAction, default=False)
-        elif kind == list[Path]:
-            parser.add_argument(option, type=Path, nargs="+", required=True)
+        elif kind in (list[Path], list[str]):
+            parser.add_argument(option, type=kind.__args__[0], nargs="*", required=True)
         else:
             parser.add_argument(option, type=kind, required=True)
 

@@ -50,6 +50,12 @@ class MissingFigure(Exception):  # noqa: N818 (no error: an archive need not hav
     """The archive has no data for a figure; the message says why."""
 
 
+def plot_figures(figures: list[str], evaluation: Path, database: Path, output: Path) -> None:
+    """Write each of these figures of the evaluation file into a folder of its name below `output`."""
+    for figure in figures:
+        plot_figure(figure, evaluation, database, output / figure)
+
+
 def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> None:
     """Write a figure of the evaluation file into the folder `output`.
 
