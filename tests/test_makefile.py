@@ -15,6 +15,8 @@ from snakemake.cli import parse_config
 
 TOP = Path(__file__).parents[1]
 MAKEFILE = (TOP / "Makefile").read_text()
+# Calls that install the project itself: pip, and the kernels of its readers.
+PROJECT = [".", ".venv/kernels.txt"]
 
 
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -108,7 +110,7 @@ def test_archive_reaches_snakemake_as_typed(workbench: Path, path: str) -> None:
 
 def test_set_up_happens_once(workbench: Path) -> None:
     assert make(workbench, "report").returncode == 0
-    assert take_calls(workbench) == ["venv", "requirements.lock", ".venv/tmp/quarto.txt", "quarto-cli", "."]
+    assert take_calls(workbench) == ["venv", "requirements.lock", ".venv/tmp/quarto.txt", "quarto-cli", *PROJECT]
     assert make(workbench, "report").returncode == 0
     assert take_calls(workbench) == []
 
@@ -128,7 +130,7 @@ def test_new_lock_renews_everything_and_new_project_only_the_project(workbench: 
     later = (workbench / ".venv/.complete").stat().st_mtime + 10
     os.utime(workbench / "pyproject.toml", (later, later))
     make(workbench, "setup")
-    assert take_calls(workbench) == ["."]
+    assert take_calls(workbench) == PROJECT
     os.utime(workbench / "pyproject.toml", (0, 0))
     os.utime(workbench / "requirements.lock", (later, later))
     make(workbench, "setup")
@@ -156,7 +158,7 @@ def test_broken_quarto_is_taken_away(workbench: Path) -> None:
 def test_quarto_at_hand_is_taken(workbench: Path) -> None:
     write_script(workbench / "bin/quarto", "echo 1.9.38")
     assert f"Quarto: {workbench}/bin/quarto" in make(workbench, "setup").stdout
-    assert take_calls(workbench) == ["venv", "requirements.lock", "."]
+    assert take_calls(workbench) == ["venv", "requirements.lock", *PROJECT]
 
 
 @pytest.mark.parametrize(
