@@ -20,6 +20,7 @@ from ccreport.database import EXPERIMENT_TABLES
 from ccreport.errors import InputError
 from ccreport.evaluation import load_evaluation
 from ccreport.imports import list_imports
+from ccreport.ingest.tcpdump import PIECES as PACKET_TABLES
 from ccreport.measure.ledger import INGESTED_TABLES, READERS
 from ccreport.tables import list_tables
 
@@ -67,6 +68,12 @@ def list_package_files(*patterns):
     """List the files of the package that match a pattern, for what is shown or rendered as a whole."""
     package = Path(os.path.relpath(SOURCES)) / "ccreport"
     return sorted(str(path) for pattern in patterns for path in package.rglob(pattern))
+
+
+def list_packet_runs(wildcards):
+    """List the runs of an experiment whose packets the config asks for; only these make its captures be read anew."""
+    prefix = wildcards.experiment + "."
+    return [run for run in config["packet_runs"] if run.startswith(prefix)]
 
 
 def list_experiments(wildcards):

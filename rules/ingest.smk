@@ -26,11 +26,11 @@ rule compile_kernels:
 
 
 rule ingest_experiment:
-    """Read all raw files of one experiment: iperf3, pscheduler, ss, mpstat and metadata."""
+    """Read all raw files of one experiment: iperf3, pscheduler, ss, mpstat, metadata, captures."""
     input:
         manifest="<results>/manifests/{experiment}.json",
-        kernels=ancient("<results>/kernels.txt"),
-        code=list_sources("ingest_experiment", *INGESTED_TABLES, "rejects"),
+        kernels="<results>/kernels.txt",
+        code=list_sources("ingest_experiment", *INGESTED_TABLES, *PACKET_TABLES, "rejects"),
     output:
         tests="<results>/tables/tests/{experiment}.parquet",
         streams="<results>/tables/streams/{experiment}.parquet",
@@ -41,6 +41,11 @@ rule ingest_experiment:
         hosts="<results>/tables/hosts/{experiment}.parquet",
         qdiscs="<results>/tables/qdiscs/{experiment}.parquet",
         harness_results="<results>/tables/harness_results/{experiment}.parquet",
+        captures="<results>/tables/captures/{experiment}.parquet",
+        capture_logs="<results>/tables/capture_logs/{experiment}.parquet",
+        packet_flows="<results>/tables/packet_flows/{experiment}.parquet",
+        packet_intervals="<results>/tables/packet_intervals/{experiment}.parquet",
+        packets="<results>/tables/packets/{experiment}.parquet",
         rejects=collect(
             "<results>/rejects/{reader}/{{experiment}}.parquet", reader=READERS
         ),
@@ -50,6 +55,7 @@ rule ingest_experiment:
         "../environment.yml"
     params:
         root=RAW_FOLDER,
+        packet_runs=list_packet_runs,
     shell:
         """
         python -m ccreport ingest_experiment \
@@ -64,6 +70,12 @@ rule ingest_experiment:
             --hosts {output.hosts:q} \
             --qdiscs {output.qdiscs:q} \
             --harness-results {output.harness_results:q} \
+            --captures {output.captures:q} \
+            --capture-logs {output.capture_logs:q} \
+            --packet-flows {output.packet_flows:q} \
+            --packet-intervals {output.packet_intervals:q} \
+            --packets {output.packets:q} \
             --rejects {output.rejects:q} \
+            --packet-runs {params.packet_runs:q} \
             &>{log:q}
         """

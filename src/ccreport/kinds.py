@@ -12,10 +12,10 @@ READERS: Final = {
     "host-meta": "ingest_metadata",
     "pre-netem": "ingest_metadata",
     "results": "ingest_metadata",
+    "tcpdump": "ingest_captures",
+    "tcpdump-log": "ingest_captures",
 }
 IGNORE_RULES: Final = {
-    "tcpdump": "captures_not_read",
-    "tcpdump-log": "captures_not_read",
     "statexec": "statexec_not_read",
     "dst-cmd": "server_side_not_read",
     "xtraffic": "background_traffic_not_read",
@@ -50,7 +50,7 @@ CONTENT_KINDS: Final = {
 # Kinds whose content has the form of another kind's: there the name decides.
 SAME_CONTENT: Final = {"dst-cmd": "src-cmd", "xtraffic": "src-cmd", "side-file": "src-cmd"}
 # A file that holds one run's data, so that two of them cannot claim one run.
-RUN_KINDS: Final = frozenset({"src-cmd", "ss", "mpstat", "pre-netem"})
+RUN_KINDS: Final = frozenset({"src-cmd", "ss", "mpstat", "pre-netem", "tcpdump"})
 
 
 def kind_of_name(name: str, item: ItemName | None) -> str:

@@ -6,10 +6,12 @@ together on a fresh checkout would each do it.
 
 from pathlib import Path
 
+from ccreport.ingest.capture_file import compile_capture_reader
 from ccreport.ingest.ss_file import compile_reader
 
 
 def compile_kernels(kernels: Path) -> None:
     """Compile the kernels of all readers, and write the names of these readers to a text file."""
     compile_reader()
-    kernels.write_text("ss\n", encoding="ascii")
+    compile_capture_reader()
+    kernels.write_text("ss\ntcpdump\n", encoding="ascii")

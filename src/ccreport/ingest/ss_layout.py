@@ -4,18 +4,17 @@ Arrays instead of objects, because numba passes those at no cost. `state` is wha
 rows, `notes` what has no cell, `tokens` the declared tokens (made by `ss_columns`).
 """
 
-import hashlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import config, njit
+
+from ccreport.ingest.compiled import called, inlined, kernel_of
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-Function = TypeVar("Function", bound=Callable[..., Any])
+__all__ = ["called", "inlined", "kernel"]
 
 # The token table is a hash table; a line with LENGTH 0 is not used. A name is two words of up to 8 characters.
 HEAD, TAIL, LENGTH, PARENT, NUMBER, SHAPE, UNIT, SLOT, SECOND_SLOT, IS_FLOAT, IS_INFO, ENDS_CC, TOKEN_FACTS = range(13)
@@ -48,27 +47,7 @@ HASH_FACTORS: Final = (0x9E3779B1, 0x85EBCA77, 0x27D4EB2F)
 HASH_SHIFT: Final = 33
 NEWLINE, SPACE, HASH, PERCENT, OPEN, CLOSE, STAR, PLUS, COMMA, MINUS, DOT, SLASH, COLON, LINE = b"\n #%()*+,-./:_"
 BRACKET, CLOSING_BRACKET = b"[]"
-# numba's cache on disk notices an edit of the file that holds the cached function, not of what is compiled into it: so
-# each state of these files gets a cache of its own.
-_SOURCES: Final = [
-    Path(__file__).with_name(f"ss_{name}.py") for name in ("layout", "words", "cells", "tokens", "sockets", "flows")
-]
-_FINGERPRINT: Final = hashlib.sha256(b"".join(path.read_bytes() for path in _SOURCES)).hexdigest()[:10]
-config.CACHE_DIR = str(Path(config.CACHE_DIR or Path(__file__).with_name("__pycache__")) / f"ss-{_FINGERPRINT}")  # type: ignore[attr-defined]
-# Nothing here makes an array, so none needs its references counted, which would take two thirds of the time.
-OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "_nrt": False}
-
-
-def inlined(function: Function) -> Function:
-    """Compile a function into each that calls it."""
-    return cast(Function, njit(forceinline=True, **OPTIONS)(function))
-
-
-def called(function: Function) -> Function:
-    """Compile a function once for all that call it."""
-    return cast(Function, njit(**OPTIONS)(function))
-
-
-def kernel(function: Function) -> Function:
-    """Compile a function at its first call from Python, and keep the machine code on disk."""
-    return cast(Function, njit(cache=True, **OPTIONS)(function))
+kernel = kernel_of(
+    "ss",
+    [Path(__file__).with_name(f"ss_{name}.py") for name in ("layout", "words", "cells", "tokens", "sockets", "flows")],
+)

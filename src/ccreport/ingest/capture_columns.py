@@ -1,0 +1,33 @@
+"""Columns of captured connections: integers that may be absent, times in ns, quotients."""
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from ccreport.ingest.capture_layout import ABSENT, Ints
+
+# By the number of the direction of a connection.
+DIRECTIONS: Final = ("out", "in")
+
+
+def optional(values: Ints) -> pl.Series:
+    """Return integers with null for ABSENT."""
+    return pl.Series(values).set(pl.Series(values == ABSENT), None)
+
+
+def nanoseconds(values: Ints, unit: float) -> pl.Series:
+    """Return times in ns as parts of a unit of so many ns, null for ABSENT."""
+    return optional(values).cast(pl.Float64) / unit
+
+
+def utc(values: Ints) -> pl.Series:
+    """Return times in ns since 1970 to the microsecond; null where there is none."""
+    microseconds = pl.Series(np.where(values > 0, values // 1000, ABSENT))
+    return microseconds.set(microseconds < 0, None).cast(pl.Datetime("us", "UTC"))
+
+
+def divide(numerators: Ints, denominators: Ints) -> pl.Series:
+    """Return quotients, null where the denominator is 0."""
+    parts = pl.DataFrame({"n": numerators, "d": denominators})
+    return parts.select(pl.when(pl.col("d") > 0).then(pl.col("n") / pl.col("d"))).to_series()

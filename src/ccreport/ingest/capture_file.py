@@ -1,0 +1,291 @@
+"""One capture file, block by block: pcap or pcapng, plain or compressed, in bounded memory.
+
+Only the state of connections is kept. A file that ends early or is damaged gives all that stands before, and the error.
+"""
+
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from ccreport.ingest import capture_state as at
+from ccreport.ingest.capture_kernel import (
+    FULL_CELLS,
+    FULL_ROWS,
+    FULL_SKETCHES,
+    analyse_block,
+    close_links,
+)
+from ccreport.ingest.capture_layout import (
+    ABSENT,
+    BAD_BLOCK,
+    BAD_LENGTH,
+    BAD_LINK_TYPE,
+    BAD_VERSION,
+    FIRST_RECORD,
+    NEEDS_MORE,
+    OPTIONS_SIZE,
+    PACKET_SIZE,
+    RECORD_SIZE,
+    TOO_MANY_INTERFACES,
+    Bytes,
+)
+from ccreport.ingest.capture_links import rebuild_slots
+from ccreport.ingest.capture_records import open_capture
+from ccreport.ingest.capture_rows import list_packets, list_steps
+from ccreport.ingest.capture_tables import describe_container, list_directions, list_links
+from ccreport.raw import BLOCK_BYTES, RawFileError, iterate_blocks
+
+HEAD_BYTES: Final = 65536
+HEADER_BYTES: Final = 24
+LINKS_AT_ONCE: Final = 8192
+KEYS: Final = ("flow_number", "connection_number")
+_SKETCHES: Final = (at.ACK_SKETCH, at.TIMESTAMP_SKETCH)
+# A header-only capture compresses to about a tenth; what unpacks to so many times its size and to so much is a bomb.
+RATIO_LIMIT: Final = 200
+RATIO_FREE_BYTES: Final = 2**30
+
+_ERRORS: Final = {
+    BAD_LENGTH: ("malformed_record", "a packet of an impossible length stands here; the rest of the capture is lost"),
+    BAD_BLOCK: (
+        "malformed_record",
+        "an impossible pcapng block stands here; the rest of the capture is lost",
+    ),
+    BAD_VERSION: ("malformed_record", "a pcapng section of an unknown version begins here; convert it with editcap"),
+    BAD_LINK_TYPE: (
+        "unknown_link_type",
+        "a packet of a link type that is not read stands here; leave it out",
+    ),
+    TOO_MANY_INTERFACES: (
+        "malformed_record",
+        "the section has more than 64 interfaces; split it with editcap",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class CaptureTables:
+    """A whole small capture as tables of the schemas' columns, flow_number in place of run and flow identifiers."""
+
+    capture: pl.DataFrame
+    flows: pl.DataFrame
+    intervals: pl.DataFrame
+    packets: pl.DataFrame
+    error: RawFileError | None
+
+
+def read_capture(path: Path, *, wants_packets: bool = False) -> CaptureTables:
+    """Return all tables of one capture; raise RawFileError where nothing of it can be used."""
+    reader = CaptureReader(iterate_capture(path), wants_packets=wants_packets)
+    pieces: dict[str, list[pl.DataFrame]] = {"packet_flows": [], "packet_intervals": [], "packets": []}
+    for table, piece in reader.read():
+        pieces[table].append(piece)
+    flows, intervals, packets = (
+        pl.concat(pieces[table]).sort("flow_number", maintain_order=True)
+        if table != "packets"
+        else pl.concat(pieces[table])
+        for table in pieces
+    )
+    return CaptureTables(reader.describe(), flows, intervals, packets, reader.error)
+
+
+def iterate_capture(path: Path) -> Iterator[bytes]:
+    """Yield the decompressed blocks of a capture file; raise RawFileError where they grow out of all proportion."""
+    size_bytes = path.stat().st_size
+    length = 0
+    for block in iterate_blocks(path):
+        length += len(block)
+        if length > RATIO_FREE_BYTES and length > RATIO_LIMIT * size_bytes:
+            message = f"{size_bytes} bytes unpack to more than {length}; no capture shrinks like that"
+            raise RawFileError("unpacks_too_large", message, offset=length)
+        yield block
+
+
+class CaptureReader:
+    """Reads the decompressed blocks of one capture; `error` says after `read` why it ended early, if it did."""
+
+    def __init__(self, blocks: Iterable[bytes], *, wants_packets: bool) -> None:
+        self.error: RawFileError | None = None
+        self._blocks = iter(blocks)
+        self._state = at.make_state(
+            wants_packets=wants_packets,
+            options_size=OPTIONS_SIZE,
+            packet_size=PACKET_SIZE,
+            record_size=RECORD_SIZE,
+        )
+        self._file = self._interfaces = np.zeros(0, np.int64)
+
+    @property
+    def packets_count(self) -> int:
+        """Return the number of packets read so far."""
+        return int(self._state.totals[at.PACKETS_SEEN])
+
+    def links(self) -> pl.DataFrame:
+        """Return the connections whose state is kept now: flow_number, their ends, connection_number."""
+        return list_links(self._state)
+
+    def read(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Yield pieces of `packet_flows`, `packet_intervals` and `packets` under these names.
+
+        Raise RawFileError where the file is no capture, or has an error before its first packet.
+        """
+        try:
+            yield from self._analyse_all()
+        except RawFileError as error:
+            self.error = error
+            if not self.packets_count:
+                raise
+        yield from self._close(int(self._state.totals[at.LINKS_USED]), is_cut=self.error is not None)
+
+    def describe(self) -> pl.DataFrame:
+        """Return the row of `captures` (without its identifiers) that the capture makes."""
+        totals = self._state.totals.tolist()
+        first, last = (
+            [datetime.fromtimestamp(totals[time] // 10**9, UTC) + timedelta(microseconds=totals[time] // 1000 % 10**6)]
+            if totals[at.PACKETS_SEEN]
+            else [None]
+            for time in (at.START_TIME, at.END_TIME)
+        )
+        return pl.DataFrame(
+            {
+                **describe_container(self._file),
+                "frames_count": totals[at.PACKETS_SEEN],
+                "tcp_packets_count": totals[at.TCP_PACKETS],
+                "other_packets_count": totals[at.OTHER_PACKETS],
+                "fragments_count": totals[at.FRAGMENTS],
+                "malformed_packets_count": totals[at.MALFORMED],
+                "frames_bytes": totals[at.ALL_BYTES],
+                "connections_count": totals[at.LINKS_MADE],
+                "time_reversals_count": totals[at.TIME_REVERSALS],
+                "first_utc": pl.Series(first, dtype=pl.Datetime("us", "UTC")),
+                "last_utc": pl.Series(last, dtype=pl.Datetime("us", "UTC")),
+                "is_cut": self.error is not None,
+            }
+        )
+
+    def _analyse_all(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        # A record may lie across two blocks: what is left of one stands before the next.
+        buffer = np.zeros(2 * BLOCK_BYTES, np.uint8)
+        left, offset, position = 0, 0, ABSENT
+        failure: RawFileError | None = None
+        while True:
+            try:
+                block = next(self._blocks, b"")
+            except RawFileError as error:
+                failure, block = error, b""
+            if not block:
+                break
+            end = left + len(block)
+            if end > len(buffer):
+                buffer = np.concatenate([buffer[:left], np.zeros(2 * end - left, np.uint8)])
+            buffer[left:end] = np.frombuffer(block, np.uint8)
+            if position == ABSENT:
+                if end < HEADER_BYTES:
+                    left = end
+                    continue
+                self._file, self._interfaces = open_capture(buffer[: min(end, HEAD_BYTES)].tobytes())
+                position = int(self._file[FIRST_RECORD])
+            position = yield from self._analyse(buffer, position, end, offset)
+            left = end - position
+            buffer[:left] = buffer[position:end].copy()
+            offset, position = offset + position, 0
+        if failure is not None:
+            raise failure
+        if position == ABSENT and left:
+            self._file, self._interfaces = open_capture(buffer[:left].tobytes())
+        if position == ABSENT:
+            raise RawFileError("empty", "the file is empty; tcpdump wrote nothing to it", offset=0)
+        if left:
+            message = "the capture ends inside a packet; what stands before it is used"
+            raise RawFileError("truncated_capture", message, offset=offset)
+
+    def _analyse(
+        self, buffer: Bytes, position: int, end: int, offset: int
+    ) -> Generator[tuple[str, pl.DataFrame], None, int]:
+        """Analyse the whole records of a buffer and return where they end; `offset` is the place in the file of 0."""
+        while True:
+            code, position = analyse_block(self._state, buffer, position, end, self._file, self._interfaces)
+            if code == NEEDS_MORE:
+                return position
+            if code in _ERRORS:
+                reason, message = _ERRORS[code]
+                raise RawFileError(reason, message, offset=offset + position)
+            yield from self._make_room(code)
+
+    def _make_room(self, full: int) -> Iterator[tuple[str, pl.DataFrame]]:
+        state = self._state
+        if full == FULL_ROWS:
+            yield from self._put_out()
+        elif full == FULL_CELLS:
+            self._state = state._replace(cells=_double(state.cells))
+        elif full == FULL_SKETCHES:
+            self._state = state._replace(sketches=_double(state.sketches))
+        elif len(state.links) < at.LINKS_LIMIT:
+            self._state = state._replace(links=_double(state.links), sides=_double(state.sides))
+        else:
+            yield from self._give_up()
+
+    def _put_out(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Yield the steps and packets that wait, and forget them."""
+        state = self._state
+        identities = list_links(state).select(*KEYS)
+        for table, make in (("packet_intervals", list_steps), ("packets", list_packets)):
+            yield table, make(state).join(identities, on="flow_number", how="left", maintain_order="left")
+        state.totals[[at.STEPS_USED, at.ROWS_USED]] = 0
+
+    def _close(self, count: int, *, is_cut: bool) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Yield the first connections with their last steps, and free what they hold."""
+        for first in range(0, max(1, count), LINKS_AT_ONCE):
+            close_links(self._state, first, min(count, first + LINKS_AT_ONCE))
+            yield from self._put_out()
+        directions = list_directions(self._state, count, is_cut=is_cut)
+        yield "packet_flows", directions.join(list_links(self._state), on="flow_number", maintain_order="left")
+
+    def _give_up(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Put out the half of the connections that was silent longest, those that ended first, and make room."""
+        state = self._state
+        links = state.links
+        # ASSUME: of more connections than LINKS_LIMIT at once, the ones silent longest are over.
+        order = np.argsort(links[:, at.LAST_TIME], kind="stable")
+        gone, kept = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
+        rearranged = np.concatenate([gone, kept])
+        sides = np.stack([2 * rearranged, 2 * rearranged + 1], axis=1).reshape(-1)
+        yield from self._put_out()
+        links[:], state.sides[:] = links[rearranged], state.sides[sides]
+        yield from self._close(len(gone), is_cut=True)
+        count = len(kept)
+        links[:count], state.sides[: 2 * count] = links[len(gone) :], state.sides[2 * len(gone) :]
+        state.totals[at.LINKS_USED] = count
+        self._keep_sketches(2 * count)
+        rebuild_slots(state)
+
+    def _keep_sketches(self, count: int) -> None:
+        sides, sketches = self._state.sides, self._state.sketches
+        used = np.concatenate([sides[:count, fact][sides[:count, fact] != ABSENT] for fact in _SKETCHES])
+        sketches[: len(used)] = sketches[used]
+        places = np.full(len(sketches) + 1, ABSENT, np.int64)
+        places[used] = np.arange(len(used))
+        for fact in _SKETCHES:
+            sides[:count, fact] = places[sides[:count, fact]]
+        self._state.totals[at.SKETCHES_USED] = len(used)
+
+
+def compile_capture_reader() -> None:
+    """Compile the reader, which takes some 10 s once for each version of its source, so that no job has to."""
+    nothing = np.zeros(0, np.uint8)
+    file, interfaces = open_capture(bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000"))
+    state = at.make_state(
+        wants_packets=False, options_size=OPTIONS_SIZE, packet_size=PACKET_SIZE, record_size=RECORD_SIZE
+    )
+    analyse_block(state, nothing, 0, 0, file, interfaces)
+    close_links(state, 0, 0)
+    rebuild_slots(state)
+
+
+def _double(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.concatenate([array, np.zeros_like(array)])

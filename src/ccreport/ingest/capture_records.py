@@ -1,0 +1,152 @@
+"""Records of pcap files: where the packets lie, and when they were seen. Blocks of pcapng are in `capture_pcapng`.
+
+Versions before 2.3 have the two lengths of a record the other way round, 2.3 either way. Two magic numbers tell the
+unit of time (us, ns), a third a record header of 24 bytes ("modified", Kuznetsov's). Bits above the link type are
+reserved, or tell the length of the frame check sequence. Written down in draft-ietf-opsawg-pcap and in libpcap.
+"""
+
+import struct
+from typing import Final
+
+import numpy as np
+
+from ccreport.ingest.capture_bytes import big32, little32
+from ccreport.ingest.capture_layout import (
+    BAD_LENGTH,
+    CAPTURED,
+    CAPTURED_FIRST,
+    FILE_FORM,
+    FILE_LINK_TYPE,
+    FILE_SIZE,
+    FIRST_RECORD,
+    HEADER_SIZE,
+    INTERFACE_SIZE,
+    INTERFACES_LIMIT,
+    IS_PACKET,
+    LENGTH_LIMIT,
+    LENGTHS_ORDER,
+    LINK_TYPE,
+    LINK_TYPES,
+    LINK_TYPES_COUNT,
+    NEEDS_MORE,
+    NEXT,
+    ORIGINAL,
+    ORIGINAL_FIRST,
+    PACKET_LIMIT_BYTES,
+    PCAP_BIG,
+    PCAP_LITTLE,
+    PCAPNG_BIG,
+    PCAPNG_LITTLE,
+    SMALLER_IS_CAPTURED,
+    SNAP_LENGTH,
+    SNAP_LIMIT_BYTES,
+    START,
+    TIME,
+    UNIT,
+    Bytes,
+    Ints,
+    inlined,
+)
+from ccreport.ingest.capture_pcapng import is_readable, next_block
+from ccreport.raw import RawFileError
+
+_PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
+_PCAPNG_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": PCAPNG_LITTLE, b"\x1a\x2b\x3c\x4d": PCAPNG_BIG}
+_MAGIC_BYTES: Final = 4
+_HEADER_BYTES: Final = 24
+# Length of a tick in ns and bytes of a record header, by the magic number.
+_MAGICS: Final = {0xA1B2C3D4: (1000, 16), 0xA1B23C4D: (1, 16), 0xA1B2CD34: (1000, 24)}
+# DG/UX wrote 543.0, with the lengths as before 2.3.
+_ORDERS: Final = {(2, 3): SMALLER_IS_CAPTURED, (2, 4): CAPTURED_FIRST} | dict.fromkeys(
+    [(2, 0), (2, 1), (2, 2), (543, 0)], ORIGINAL_FIRST
+)
+# ASSUME: frames with a check sequence have an IP length, so that its length, in the bits above, is not needed.
+_RESERVED_BITS: Final = 0x03FF0000
+
+
+def open_capture(head: bytes) -> tuple[Ints, Ints]:
+    """Return what the header of a capture says, as `file` and `interfaces` of `capture_layout`.
+
+    `head` is the first bytes of the decompressed file, 24 or more where it has them. Raise RawFileError
+    (`not_a_capture`, `truncated_capture`, `malformed_record`, `unknown_link_type`).
+    """
+    file = np.zeros(FILE_SIZE, np.int64)
+    interfaces = np.zeros((INTERFACES_LIMIT, INTERFACE_SIZE), np.int64)
+    magic = head[:_MAGIC_BYTES]
+    orders = {struct.pack(order + "I", number): order for order in "<>" for number in _MAGICS}
+    if not any(known.startswith(magic) for known in [*orders, _PCAPNG]):
+        message = "not a packet capture: no known number at its start; keep other files out of names tcpdump:…"
+        raise RawFileError("not_a_capture", message, offset=0)
+    if len(head) < (12 if magic == _PCAPNG else _HEADER_BYTES):
+        message = f"only {len(head)} bytes, less than the header of a capture; record it again, or delete it"
+        raise RawFileError("truncated_capture", message, offset=0)
+    if magic == _PCAPNG:
+        if head[8:12] not in _PCAPNG_ORDERS:
+            message = "not a packet capture: begins like pcapng, but has no byte-order mark; copy it again as binary"
+            raise RawFileError("not_a_capture", message, offset=0)
+        file[FILE_FORM] = _PCAPNG_ORDERS[head[8:12]]
+    else:
+        _read_header(head, orders[magic], file)
+    return file, interfaces
+
+
+def _read_header(head: bytes, order: str, file: Ints) -> None:
+    number, major, minor, snap_length, link_field = struct.unpack(order + "IHH8xII", head[:_HEADER_BYTES])
+    if (major, minor) not in _ORDERS:
+        message = f"pcap version {major}.{minor} is not known, only 2.0 to 2.4; convert it with editcap"
+        raise RawFileError("malformed_record", message, offset=4)
+    if link_field & _RESERVED_BITS:
+        message = f"reserved bits of the link type are set ({link_field:#010x}): damaged; copy it again from its source"
+        raise RawFileError("malformed_record", message, offset=20)
+    link_type = link_field & 0xFFFF
+    if not is_readable(link_type):
+        message = f"link type {link_type} is not read; capture on an Ethernet, cooked, raw IP or loopback interface"
+        raise RawFileError("unknown_link_type", message, offset=20)
+    file[FILE_FORM] = PCAP_LITTLE if order == "<" else PCAP_BIG
+    file[FIRST_RECORD] = _HEADER_BYTES
+    file[UNIT], file[HEADER_SIZE] = _MAGICS[number]
+    file[LENGTHS_ORDER] = _ORDERS[major, minor]
+    # A snap length of 0 or more than anybody captures does not limit.
+    file[LENGTH_LIMIT] = max(PACKET_LIMIT_BYTES, min(snap_length, SNAP_LIMIT_BYTES))
+    file[SNAP_LENGTH] = snap_length
+    file[FILE_LINK_TYPE] = file[LINK_TYPES] = link_type
+    file[LINK_TYPES_COUNT] = 1
+
+
+@inlined
+def next_record(data: Bytes, position: int, end: int, file: Ints, interfaces: Ints, record: Ints) -> int:
+    """Fill `record` with what stands at `position` and return what that is; nothing at or beyond `end` is read."""
+    form = file[FILE_FORM]
+    if form == PCAP_LITTLE:
+        header = file[HEADER_SIZE]
+        if end - position < header:
+            return NEEDS_MORE
+        time = little32(data, position) * 1_000_000_000 + little32(data, position + 4) * file[UNIT]
+        return _fill(little32(data, position + 8), little32(data, position + 12), time, position, end, file, record)
+    if form == PCAP_BIG:
+        header = file[HEADER_SIZE]
+        if end - position < header:
+            return NEEDS_MORE
+        time = big32(data, position) * 1_000_000_000 + big32(data, position + 4) * file[UNIT]
+        return _fill(big32(data, position + 8), big32(data, position + 12), time, position, end, file, record)
+    return next_block(data, position, end, file, interfaces, record)
+
+
+@inlined
+def _fill(first: int, second: int, time: int, position: int, end: int, file: Ints, record: Ints) -> int:
+    order = file[LENGTHS_ORDER]
+    captured, original = first, second
+    if order != CAPTURED_FIRST and (order == ORIGINAL_FIRST or captured > original):
+        captured, original = second, first
+    if captured > file[LENGTH_LIMIT] or original == 0:
+        return BAD_LENGTH
+    start = position + file[HEADER_SIZE]
+    if captured > end - start:
+        return NEEDS_MORE
+    record[TIME] = time
+    record[START] = start
+    record[CAPTURED] = captured
+    record[ORIGINAL] = original
+    record[LINK_TYPE] = file[FILE_LINK_TYPE]
+    record[NEXT] = start + captured
+    return IS_PACKET
