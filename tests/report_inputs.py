@@ -47,7 +47,8 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
     for experiment, own in (("e1", first), ("e2", ~first)):
         write_table(runs.filter(own), "runs", tables / "runs" / f"{experiment}.parquet")
         write_table(flows.filter(own), "flows", tables / "flows" / f"{experiment}.parquet")
-        write_table(pl.DataFrame(), "harness_results", tables / "harness_results" / f"{experiment}.parquet")
+        for empty in ("harness_results", "captures", "capture_logs"):
+            write_table(pl.DataFrame(), empty, tables / empty / f"{experiment}.parquet")
     _write_texts(folder, files_count=len(files))
     return {
         "experiments": folder / "experiments.txt",

@@ -19,7 +19,7 @@ from ccreport.report.markup import render_callout, render_float, render_table, r
 from ccreport.report.render import render_report
 
 SOURCES = Path(__file__).parents[1] / "reports"
-PAGES = ("dictionary", "figures", "index", "methods", "provenance", "tables")
+PAGES = ("captures", "dictionary", "figures", "index", "methods", "provenance", "tables")
 FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 # Keys and kinds of values of _quarto.yml, from Quarto's own schemas (quarto-cli: src/resources/schema).
 QUARTO_KEYS = {
@@ -399,7 +399,7 @@ def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: P
     assert "QUARTO_PROFILE" not in made["env"]
     assert "QUARTO_SHARE_PATH=/conda/share/quarto" in made["env"]
     assert f"HOME={tmp_path}/report.work/home" in made["env"]
-    assert made["files"].split()[:4] == ["_quarto.yml", "_site", "_variables.yml", "dictionary.qmd"]
+    assert made["files"].split()[:4] == ["_quarto.yml", "_site", "_variables.yml", "captures.qmd"]
     assert "title: BBR & CUBIC" in made["quarto"]
 
 
@@ -446,7 +446,7 @@ def test_only_known_keys_of_quarto_are_used():
     assert site["format.html.html-table-processing"] == "none"
     assert site["engine"] == "markdown"
     assert [entry["href"] for entry in site["website.navbar.left"]] == [
-        f"{name}.qmd" for name in ("index", "tables", "figures", "methods", "dictionary", "provenance")
+        f"{name}.qmd" for name in ("index", "tables", "figures", "captures", "methods", "dictionary", "provenance")
     ]
 
 

@@ -59,7 +59,7 @@ class FigureTables:
 class Figure:
     """A figure before it is written: the chart, the data that it draws as one table, caption and text alternative."""
 
-    chart: alt.LayerChart
+    chart: alt.LayerChart | alt.VConcatChart
     data: pl.DataFrame
     caption: str
     alternative: str

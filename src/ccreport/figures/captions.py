@@ -43,7 +43,7 @@ def write_caption(facts: FigureFacts) -> str:
         describe_runs(facts.algorithms, facts.drawn, overlapped=facts.declaration.overlapped),
         f"Lines: throughput that the tool reports, summed over each algorithm's flows, per {facts.rate_bin_s:g} s",
         _describe_points(facts),
-        *_name_runs(facts.drawn),
+        *name_runs(facts.drawn),
         *_describe_band(facts.drawn),
         f"Means in the legend are {facts.rate} of the drawn {'runs' if len(facts.drawn) > 1 else 'run'}",
         *_describe_choice(facts),
@@ -59,7 +59,8 @@ def _describe_points(facts: FigureFacts) -> str:
     return f"Points: retransmitted segments per {facts.count_bin_s:g} s, counted by {counter}"
 
 
-def _name_runs(drawn: Sequence[DrawnRun]) -> list[str]:
+def name_runs(drawn: Sequence[DrawnRun]) -> list[str]:
+    """Return the sentences that say which runs are drawn, and by which rule."""
     sentences = []
     for one in drawn:
         run = f"run {display_name(one.run['run_id'])}"

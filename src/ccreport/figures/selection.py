@@ -13,6 +13,8 @@ from ccreport.figures.series import UNKNOWN_CC, start_of_client
 Rate = Literal["goodput", "throughput"]
 # What makes two conditions of different algorithms comparable, the most telling first.
 SETTING: Final = ("sender_host", "host", "flows_count", "parameter_value", "buffer_bytes", "loss_pct", "rtt_ms")
+# Kinds that are drawn from packet captures; the report lists them on a page of their own.
+CAPTURE_KINDS: Final = frozenset({"time_sequence", "loss_episodes", "rtt_in_flight", "rtt_distribution"})
 
 
 class FigureError(InputError):

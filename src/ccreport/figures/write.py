@@ -14,9 +14,11 @@ from ccreport.figures.assemble import (
     assemble_throughput_over_time,
     choose_drawn_runs,
 )
+from ccreport.figures.capture_figures import build_capture_figure
+from ccreport.figures.rows import MissingFigure, read_matching_runs, read_rows
 from ccreport.figures.selection import (
+    CAPTURE_KINDS,
     FigureDeclaration,
-    FigureError,
     choose_rate,
     read_declaration,
     select_condition_runs,
@@ -26,28 +28,6 @@ FILES: Final = ("figure.svg", "figure.png", "figure.vl.json", "figure.csv", "cap
 PNG_SCALE: Final = 2
 # "v6.4.1" → "6.4"
 VEGA_LITE_VERSION: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-
-RUN_COLUMNS: Final = """
-    run_id, condition_id, iteration, mode, is_counted, sender_host, host, flows_count, rtt_ms, rtt_nominal_ms,
-    loss_pct, parameter_value, buffer_bytes, bottleneck_bps, background_udp_bps, retransmit_ratio
-"""
-COLUMNS: Final = {
-    "flows": """run_id, flow_id, client_number, cc, start_offset_s, throughput_bps, sender_s, goodput_bps, receiver_s,
-        retransmits_count, segments_count""",
-    "intervals": "run_id, flow_id, start_s, end_s, is_omitted, interval_bps, retransmits_iperf3_count",
-    "samples": "run_id, flow_id, connection_number, time_utc, retransmits_ss_count",
-    "qdiscs": "run_id, line_number, qdisc, delay_ms, delay_jitter_ms, loss_pct, limit_packets_count",
-}
-ORDER: Final = {
-    "flows": "run_id, flow_id",
-    "intervals": "run_id, client_number, stream_number, is_reverse, interval_number",
-    "samples": "run_id, flow_id, connection_number, time_utc",
-    "qdiscs": "run_id, line_number",
-}
-
-
-class MissingFigure(Exception):  # noqa: N818 (no error: an archive need not have the data of every figure)
-    """The archive has no data for a figure; the message says why."""
 
 
 def plot_figures(figures: list[str], evaluation: Path, database: Path, output: Path) -> None:
@@ -78,39 +58,20 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
 
 def build_figure(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
     """Return a declared figure from the views of the database; raise MissingFigure where no run has its data."""
-    matching = _read_matching_runs(declaration, connection)
+    matching = read_matching_runs(declaration, connection)
+    if declaration.kind in CAPTURE_KINDS:
+        return build_capture_figure(declaration, connection, matching)
     runs = select_condition_runs(matching, declaration)
-    intervals, flows = (_read_rows(connection, table, runs) for table in ("intervals", "flows"))
+    intervals, flows = (read_rows(connection, table, runs) for table in ("intervals", "flows"))
     runs = runs.join(intervals, on="run_id", how="semi").join(flows, on="run_id", how="semi")
     _require_runs(declaration, matching, runs)
     drawn = choose_drawn_runs(declaration, runs, flows, choose_rate(declaration, flows))
     drawn_runs = runs.filter(pl.col("run_id").is_in([one.run["run_id"] for one in drawn]))
-    samples, qdiscs = (_read_rows(connection, table, drawn_runs) for table in ("samples", "qdiscs"))
+    samples, qdiscs = (read_rows(connection, table, drawn_runs) for table in ("samples", "qdiscs"))
     tables = FigureTables(runs, flows, intervals, samples, qdiscs)
     is_fitting = (pl.col("mode") == "both") == pl.lit(declaration.overlapped)
     left_out_count = matching.filter(is_fitting)["condition_id"].n_unique() - runs["condition_id"].n_unique()
     return assemble_throughput_over_time(declaration, tables, drawn, left_out_count)
-
-
-def _read_matching_runs(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    # The condition ends before the line does: it may close with a comment.
-    query = f"SELECT {RUN_COLUMNS} FROM labelled_runs WHERE (\n{declaration.where}\n) ORDER BY run_id"  # noqa: S608
-    try:
-        matching: pl.DataFrame = connection.sql(query).pl()
-    except duckdb.Error as error:
-        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
-    if matching.is_empty():
-        raise MissingFigure(f"No run matches: {' '.join(declaration.where.split())}")
-    counted = matching.filter("is_counted")
-    if counted.is_empty():
-        raise MissingFigure(f"None of the {matching.height} runs that match counts (interrupted, or without a rate).")
-    return counted
-
-
-def _read_rows(connection: duckdb.DuckDBPyConnection, table: str, runs: pl.DataFrame) -> pl.DataFrame:
-    query = f"SELECT {COLUMNS[table]} FROM {table} WHERE run_id IN (SELECT unnest(?)) ORDER BY {ORDER[table]}"  # noqa: S608
-    rows: pl.DataFrame = connection.sql(query, params=[runs["run_id"].to_list()]).pl()
-    return rows
 
 
 def _require_runs(declaration: FigureDeclaration, matching: pl.DataFrame, runs: pl.DataFrame) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ccreport.figures.selection import CAPTURE_KINDS
 from ccreport.report.escape import escape_text, fence_html, make_label
 from ccreport.report.markup import (
     markdown,
@@ -28,6 +29,8 @@ DOWNLOADS: Final[Mapping[str, str]] = {
     "figure.vl.json": "Vega-Lite",
     "figure.csv": "CSV",
 }
+# Published tables that stand on the page of captures.
+CAPTURE_TABLES: Final = ("witnesses",)
 # [PNG](figures/loss_1_1_flow/figure.png) · [This table as CSV](tables/cpu.csv)
 LINK: Final = re.compile(r"\]\((tables|figures)/([\w./-]+)\)")
 
@@ -38,11 +41,15 @@ class Exhibit:
 
     name: str
     title: str
+    is_of_captures: bool = False
 
 
 def list_exhibits(declared: Mapping[str, Mapping[str, Any]]) -> list[Exhibit]:
     """Return the tables or the figures of an evaluation, in its order."""
-    return [Exhibit(name, facts["title"]) for name, facts in declared.items()]
+    return [
+        Exhibit(name, facts["title"], facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES)
+        for name, facts in declared.items()
+    ]
 
 
 def render_table_fragment(table: Exhibit, tables: Path, queries: Path, fragments: Path) -> None:
@@ -85,14 +92,14 @@ def render_figure_fragment(figure: Exhibit, figures: Path, fragments: Path) -> N
     write_fragment(fragments, f"figure_{figure.name}.md", image, f"This figure as {links}.")
 
 
-def render_list(kind: str, exhibits: list[Exhibit], fragments: Path) -> None:
-    """Write `tables.md` or `figures.md`: every exhibit of the kind under its title."""
+def render_list(kind: str, exhibits: list[Exhibit], fragments: Path, name: str | None = None) -> None:
+    """Write `tables.md` or `figures.md` (or a fragment of another name): every exhibit of the kind under its title."""
     parts = [
         f"## {escape_text(exhibit.title)} {{#{make_label(kind, exhibit.name)}}}\n\n"
         f"{{{{< include fragments/{kind}_{exhibit.name}.md >}}}}\n"
         for exhibit in exhibits
     ]
-    write_fragment(fragments, f"{kind}s.md", *(parts or [f"The evaluation declares no {kind}.\n"]))
+    write_fragment(fragments, name or f"{kind}s.md", *(parts or [f"The evaluation declares no {kind}.\n"]))
 
 
 def copy_exhibits(fragments: Path, tables: Path, figures: Path, project: Path) -> None:

@@ -10,6 +10,7 @@ import yaml
 
 import ccreport
 from ccreport.evaluation import load_evaluation
+from ccreport.report.captures import render_captures
 from ccreport.report.dictionary import render_dictionary
 from ccreport.report.escape import escape_text
 from ccreport.report.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
@@ -38,10 +39,10 @@ def render_fragments(
     inventory's JSON object about the archive as a whole; `config` the configuration as YAML or JSON text; `summaries`
     and `figures` are folders as `exhibits` says.
     """
-    ids = experiments.read_text(encoding="ascii").split()
     raw_files, rejects = (read_table(table, [tables / table / "archive.parquet"]) for table in ("raw_files", "rejects"))
-    runs, flows, results = (
-        read_table(table, table_files(tables, table, ids)) for table in ("runs", "flows", "harness_results")
+    runs, flows, results, captures, logs = (
+        read_table(table, table_files(tables, table, experiments.read_text(encoding="ascii").split()))
+        for table in ("runs", "flows", "harness_results", "captures", "capture_logs")
     )
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     declared = load_evaluation(evaluation)
@@ -60,7 +61,8 @@ def render_fragments(
     write_fragment(fragments, "dictionary.md", render_dictionary())
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
-    _render_exhibits(declared, summaries, figures, fragments)
+    write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
+    _render_exhibits(declared, summaries, figures, fragments, has_captures=not captures.is_empty())
 
 
 def _render_about(declared: Mapping[str, Any]) -> str:
@@ -69,11 +71,19 @@ def _render_about(declared: Mapping[str, Any]) -> str:
     return "\n\n".join(escape_text(sentence) for sentence in sentences if sentence)
 
 
-def _render_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path, fragments: Path) -> None:
+def _render_exhibits(
+    declared: Mapping[str, Any], summaries: Path, figures: Path, fragments: Path, *, has_captures: bool
+) -> None:
     published, drawn = list_exhibits(declared["tables"]), list_exhibits(declared["figures"])
     for table in published:
         render_table_fragment(table, summaries, PACKAGE / "sql", fragments)
     for figure in drawn:
         render_figure_fragment(figure, figures, fragments)
-    render_list("table", published, fragments)
-    render_list("figure", drawn, fragments)
+    for kind, exhibits, captures_name in (("table", published, "witnesses.md"), ("figure", drawn, "captures.md")):
+        render_list(kind, [one for one in exhibits if not one.is_of_captures], fragments)
+        of_captures = [one for one in exhibits if one.is_of_captures]
+        if has_captures and of_captures:
+            render_list(kind, of_captures, fragments, captures_name)
+        else:
+            # The page includes it all the same, and has said already what is missing.
+            write_fragment(fragments, captures_name, "")

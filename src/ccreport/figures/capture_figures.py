@@ -1,0 +1,76 @@
+"""Figures of packet captures: which runs they draw, and which function draws each kind."""
+
+from collections.abc import Callable
+from typing import Final
+
+import duckdb
+import polars as pl
+
+from ccreport.figures.assemble import Figure, choose_drawn_runs
+from ccreport.figures.assemble_rtts import assemble_rtt_distribution, assemble_rtt_in_flight
+from ccreport.figures.assemble_sequences import assemble_loss_episodes, assemble_time_sequence
+from ccreport.figures.capture_series import list_captured_flows
+from ccreport.figures.capture_wording import CaptureFacts
+from ccreport.figures.rows import MissingFigure, read_rows
+from ccreport.figures.selection import FigureDeclaration, choose_rate
+from ccreport.figures.wording import DrawnRun
+
+ASSEMBLERS: Final[dict[str, Callable[[CaptureFacts, duckdb.DuckDBPyConnection], Figure]]] = {
+    "time_sequence": assemble_time_sequence,
+    "loss_episodes": assemble_loss_episodes,
+    "rtt_in_flight": assemble_rtt_in_flight,
+    "rtt_distribution": assemble_rtt_distribution,
+}
+
+
+def build_capture_figure(
+    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, matching: pl.DataFrame
+) -> Figure:
+    """Return a figure of the captures of matching runs; raise MissingFigure where none of them has its data.
+
+    Of the conditions that match, the one with the most captured runs is drawn, by its representative run among those;
+    a distribution is of all of them.
+    """
+    connections, flows = (read_rows(connection, table, matching) for table in ("packet_flows", "flows"))
+    captured = list_captured_flows(connections, flows)
+    runs = matching.join(captured, on="run_id", how="semi")
+    if runs.is_empty():
+        raise MissingFigure(f"None of the {matching.height} runs that match has a capture with flows of its test.")
+    if declaration.kind == "loss_episodes":
+        runs = _keep_runs_with_packets(connection, runs)
+    if declaration.run is not None and declaration.run not in runs["run_id"].to_list():
+        raise MissingFigure(f"Run {declaration.run} is none of the {runs.height} captured runs that match.")
+    captured_conditions_count = runs["condition_id"].n_unique()
+    if declaration.kind == "rtt_distribution":
+        drawn = [DrawnRun(run, 1, is_declared=False) for run in runs.rows(named=True)]
+    else:
+        runs = _select_condition(runs, declaration.run)
+        of_runs = flows.join(runs, on="run_id", how="semi")
+        drawn = choose_drawn_runs(declaration, runs, of_runs, choose_rate(declaration, of_runs))
+    captured = captured.filter(pl.col("run_id").is_in([one.run["run_id"] for one in drawn]))
+    left_out_count = captured_conditions_count - runs["condition_id"].n_unique()
+    return ASSEMBLERS[declaration.kind](CaptureFacts(declaration, drawn, captured, left_out_count), connection)
+
+
+def _keep_runs_with_packets(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame) -> pl.DataFrame:
+    query = "SELECT DISTINCT run_id FROM packets WHERE run_id IN (SELECT unnest(?))"
+    stored = connection.sql(query, params=[runs["run_id"].to_list()]).pl()
+    kept = runs.join(stored, on="run_id", how="semi")
+    if kept.is_empty():
+        ids = ", ".join(runs["run_id"].sort())
+        raise MissingFigure(
+            "The packets of the runs that match are not stored. Add the identifier of a run to `packet_runs` in "
+            f"config.yaml; these match: {ids}"
+        )
+    return kept
+
+
+def _select_condition(runs: pl.DataFrame, run: str | None) -> pl.DataFrame:
+    """Return the runs of the condition that has the declared run, else the most runs, then the first."""
+    is_declared = (pl.col("run_id") == (run or "")).any()
+    ranked = (
+        runs.group_by("condition_id")
+        .agg(is_declared.alias("has_run"), pl.len().alias("runs_count"))
+        .sort("has_run", "runs_count", "condition_id", descending=[True, True, False])
+    )
+    return runs.filter(pl.col("condition_id") == ranked.item(0, "condition_id"))

@@ -1,0 +1,152 @@
+"""What the figures of captures share: keys above the panels, panel titles, units of bytes, and drawing many segments.
+
+Segments of one kind are one path in the drawing, its parts told apart by points without a value: thousands of single
+lines would make a file of megabytes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.annotations import NO_DATA, write
+from ccreport.units import DECIMAL_STEPS
+
+RETRANSMIT_COLOUR: Final = "#d0021b"
+SACK_COLOUR: Final = "#9a5fc0"
+WINDOW_COLOUR: Final = "#b4b4b4"
+SENT_COLOUR: Final = "#8c8c8c"
+# Between the plot areas of two panels: the labels of an axis, up to `1,000`, and free space.
+PANEL_GAP_PX: Final = 62
+PAIR_WIDTH_PX: Final = (theme.PLOT_WIDTH_PX - PANEL_GAP_PX) // 2
+BAND_OPACITY: Final = 0.18
+# A short upright line as a point shape.
+STROKE: Final = "M0,-1L0,1"
+KEY_ROW_PX: Final = 21
+KEY_SYMBOL_PX: Final = 28
+KEY_POINT_PX: Final = 12
+KEY_GAP_PX: Final = 22
+CHARACTER_PX: Final = 6.7
+TITLE_LIMIT_PX: Final = 760
+
+
+@dataclass(frozen=True)
+class KeyEntry:
+    """One entry of a key: `form` is line, band, or a point shape of Vega-Lite."""
+
+    text: str
+    form: str
+    colour: str
+    dash: tuple[int, int] = (1, 0)
+    width: float = 2.0
+
+
+def choose_byte_unit(length_bytes: float) -> tuple[str, int]:
+    """Return the largest decimal unit of bytes in which a length is at least 1, and its size; at least kB."""
+    units = (("GB", DECIMAL_STEPS["g"]), ("MB", DECIMAL_STEPS["m"]))
+    return next((unit for unit in units if length_bytes >= unit[1]), ("kB", DECIMAL_STEPS["k"]))
+
+
+def style_entry(cc: str, text: str, *, width: float = 2.0) -> KeyEntry:
+    """Return the entry of an algorithm's line."""
+    style = theme.style_of(cc)
+    return KeyEntry(text, "line", style.colour, style.dash, width)
+
+
+def draw_key(entries: Sequence[KeyEntry]) -> alt.LayerChart:
+    """Return a chart that holds only a key, its entries in as many rows as they need."""
+    layers: list[alt.Chart] = []
+    x_px, row = 0.0, 0
+    for entry in entries:
+        symbol_px = KEY_SYMBOL_PX if entry.form in ("line", "band") else KEY_POINT_PX
+        entry_px = symbol_px + 8 + CHARACTER_PX * len(entry.text)
+        if x_px and x_px + entry_px > theme.PLOT_WIDTH_PX:
+            x_px, row = 0.0, row + 1
+        y_px = KEY_ROW_PX * row + KEY_ROW_PX / 2
+        layers += [_draw_symbol(entry, x_px, y_px), write([entry.text], (x_px + symbol_px + 8, y_px), align="left")]
+        x_px += entry_px + KEY_GAP_PX
+    return size_panel(layers, theme.PLOT_WIDTH_PX, KEY_ROW_PX * (row + 1), None)
+
+
+def _draw_symbol(entry: KeyEntry, x_px: float, y_px: float) -> alt.Chart:
+    left, right = alt.value(round(x_px, 1)), alt.value(round(x_px + KEY_SYMBOL_PX, 1))
+    chart = alt.Chart(NO_DATA)
+    drawn: alt.Chart
+    if entry.form == "line":
+        rule = chart.mark_rule(color=entry.colour, strokeWidth=entry.width, strokeDash=list(entry.dash))
+        drawn = rule.encode(x=left, x2=right, y=alt.value(y_px))
+    elif entry.form == "band":
+        band = chart.mark_rect(color=entry.colour, opacity=BAND_OPACITY)
+        drawn = band.encode(x=left, x2=right, y=alt.value(y_px - 6), y2=alt.value(y_px + 6))
+    else:
+        point = mark_point(chart, entry.form, entry.colour, 60)
+        drawn = point.encode(x=alt.value(round(x_px + KEY_POINT_PX / 2, 1)), y=alt.value(y_px))
+    return drawn
+
+
+def mark_point(chart: alt.Chart, shape: str, colour: str, area_px: float, **options: Any) -> alt.Chart:
+    """Return a chart of points: strokes stand alone, all other shapes are filled a little, so that overlaps show."""
+    is_stroke = shape == "stroke"
+    marked: alt.Chart = chart.mark_point(
+        shape=STROKE if is_stroke else shape,
+        stroke=colour,
+        fill="transparent" if is_stroke else colour,
+        fillOpacity=0.25,
+        strokeWidth=1.4,
+        opacity=1,
+        size=area_px,
+        **options,
+    )
+    return marked
+
+
+def draw_segments(frame: pl.DataFrame, colour: str, width_px: float, x: alt.X, y: alt.Y) -> alt.Chart:
+    """Return vertical segments from `from_kb` to `to_kb` at `time_ms`, all in one path."""
+    # `gap` is no column: each third point has no value and ends a segment.
+    folded = alt.Chart(frame.select("time_ms", "from_kb", "to_kb")).transform_fold(
+        ["from_kb", "to_kb", "gap"], as_=["end", "kb"]
+    )
+    marked = folded.mark_line(color=colour, strokeWidth=width_px, strokeCap="butt", clip=True)
+    chart: alt.Chart = marked.encode(x=x, y=y)
+    return chart
+
+
+def size_panel(layers: Sequence[alt.Chart], width_px: int, height_px: int, title: str | None) -> alt.LayerChart:
+    """Return one panel of layers in its size, with a title unless it stands alone."""
+    panel = alt.LayerChart(layer=list(layers))
+    panel.width, panel.height = width_px, height_px
+    if title is not None:
+        panel.title = alt.TitleParams(title, fontSize=theme.TEXT_PX, anchor="start", frame="group", offset=6)
+    return panel
+
+
+def stack(
+    title: Sequence[str], subtitle: Sequence[str], key: Sequence[KeyEntry], panels: Sequence[Sequence[alt.LayerChart]]
+) -> alt.VConcatChart:
+    """Return a figure: its title, the key below it, and rows of panels, aligned by their plot areas."""
+    params = alt.TitleParams(list(title), subtitle=list(subtitle), offset=12, limit=TITLE_LIMIT_PX)
+    # By their plot areas alone, so that panels below each other stand in line whatever their labels.
+    rows = [alt.hconcat(*row, spacing=PANEL_GAP_PX, bounds="flush") if len(row) > 1 else row[0] for row in panels]
+    chart: alt.VConcatChart = alt.vconcat(draw_key(key), *rows, spacing=14).properties(title=params)
+    return chart
+
+
+def arrange(panels: Sequence[alt.LayerChart]) -> list[list[alt.LayerChart]]:
+    """Return panels in rows of two."""
+    return [list(panels[first : first + 2]) for first in range(0, len(panels), 2)]
+
+
+def value_axis(title: str, column: str, end: float, ticks: Sequence[float], *, is_named: bool = True) -> alt.Y:
+    """Return a vertical axis from 0; one beside another of the same scale has no name."""
+    axis = alt.Axis(title=title if is_named else None, values=list(ticks))
+    return alt.Y(f"{column}:Q", scale=alt.Scale(domain=[0, end], nice=False), axis=axis)
+
+
+def time_axis(title: str | None, column: str, end: float, *, ticks: int, start: float = 0.0) -> alt.X:
+    """Return a time axis; without a title it also has no numbers, as one above another of the same scale."""
+    labelled: dict[str, Any] = {} if title else {"labels": False, "ticks": False}
+    axis = alt.Axis(title=title, titleAnchor="start", grid=False, tickCount=ticks, labelFlush=False, **labelled)
+    return alt.X(f"{column}:Q", scale=alt.Scale(domain=[start, end], nice=False), axis=axis)

@@ -1,0 +1,66 @@
+"""What figures read from the database: the runs that match a declaration, and their rows of other tables."""
+
+from typing import Final
+
+import duckdb
+import polars as pl
+
+from ccreport.figures.selection import FigureDeclaration, FigureError
+
+RUN_COLUMNS: Final = """
+    run_id, condition_id, iteration, mode, is_counted, sender_host, host, flows_count, rtt_ms, rtt_nominal_ms,
+    loss_pct, parameter_value, buffer_bytes, bottleneck_bps, background_udp_bps, retransmit_ratio
+"""
+COLUMNS: Final = {
+    "flows": """run_id, flow_id, client_number, cc, start_offset_s, throughput_bps, sender_s, goodput_bps, receiver_s,
+        retransmits_count, segments_count""",
+    "intervals": "run_id, flow_id, start_s, end_s, is_omitted, interval_bps, retransmits_iperf3_count",
+    "samples": "run_id, flow_id, connection_number, time_utc, retransmits_ss_count",
+    "qdiscs": "run_id, line_number, qdisc, delay_ms, delay_jitter_ms, loss_pct, limit_packets_count",
+    "packet_flows": """run_id, raw_file_id, flow_id, connection_number, direction, local_port, remote_port, first_utc,
+        payload_bytes, retransmits_capture_count, capture_side""",
+    "packet_intervals": """run_id, raw_file_id, flow_id, connection_number, direction, interval_utc, data_packets_count,
+        retransmits_capture_count, sack_blocks_count, ack_rtt_samples_count, ack_rtt_min_ms, ack_rtt_mean_ms,
+        ack_rtt_max_ms, in_flight_mean_bytes, sequence_end_bytes, acknowledged_end_bytes, window_end_bytes""",
+    "packets": """run_id, raw_file_id, flow_id, connection_number, direction, packet_number, captured_utc, capture_s,
+        sequence_bytes, payload_bytes, acknowledgement_bytes, role, sack_start_bytes, sack_end_bytes, ack_rtt_ms""",
+}
+ORDER: Final = {
+    "flows": "run_id, flow_id",
+    "intervals": "run_id, client_number, stream_number, is_reverse, interval_number",
+    "samples": "run_id, flow_id, connection_number, time_utc",
+    "qdiscs": "run_id, line_number",
+    "packet_flows": "run_id, raw_file_id, flow_id, connection_number, direction",
+    "packet_intervals": "run_id, raw_file_id, flow_id, connection_number, direction, interval_utc",
+    "packets": "run_id, raw_file_id, packet_number",
+}
+
+
+class MissingFigure(Exception):  # noqa: N818 (no error: an archive need not have the data of every figure)
+    """The archive has no data for a figure; the message says why."""
+
+
+def read_matching_runs(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """Return the rows of `labelled_runs` that match and count.
+
+    Raise MissingFigure where there are none, FigureError where the database refuses the condition.
+    """
+    # The condition ends before the line does: it may close with a comment.
+    query = f"SELECT {RUN_COLUMNS} FROM labelled_runs WHERE (\n{declaration.where}\n) ORDER BY run_id"  # noqa: S608
+    try:
+        matching: pl.DataFrame = connection.sql(query).pl()
+    except duckdb.Error as error:
+        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+    if matching.is_empty():
+        raise MissingFigure(f"No run matches: {' '.join(declaration.where.split())}")
+    counted = matching.filter("is_counted")
+    if counted.is_empty():
+        raise MissingFigure(f"None of the {matching.height} runs that match counts (interrupted, or without a rate).")
+    return counted
+
+
+def read_rows(connection: duckdb.DuckDBPyConnection, table: str, runs: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a table (COLUMNS) that belong to these runs, in the order of its key."""
+    query = f"SELECT {COLUMNS[table]} FROM {table} WHERE run_id IN (SELECT unnest(?)) ORDER BY {ORDER[table]}"  # noqa: S608
+    rows: pl.DataFrame = connection.sql(query, params=[runs["run_id"].to_list()]).pl()
+    return rows
