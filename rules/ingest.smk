@@ -30,7 +30,9 @@ rule ingest_experiment:
     input:
         manifest="<results>/manifests/{experiment}.json",
         kernels="<results>/kernels.txt",
-        code=list_sources("ingest_experiment", *INGESTED_TABLES, *PACKET_TABLES, "rejects"),
+        code=list_sources(
+            "ingest_experiment", *INGESTED_TABLES, *PACKET_TABLES, "rejects"
+        ),
     output:
         tests="<results>/tables/tests/{experiment}.parquet",
         streams="<results>/tables/streams/{experiment}.parquet",

@@ -2,13 +2,13 @@
 Measure: flows and runs of one experiment, and the ledger of the whole archive.
 
 Inputs:  <results>/tables/<table>/<experiment>.parquet, <results>/rejects/<rule>/<experiment>.parquet
-Outputs: <results>/tables/{flows,runs}/<experiment>.parquet
+Outputs: <results>/tables/{flows,runs,reconciliation}/<experiment>.parquet
          <results>/tables/{raw_files,rejects}/archive.parquet
 """
 
 
 rule measure_runs:
-    """Measure the flows of one experiment and add them up to runs."""
+    """Measure the flows of one experiment, add them up to runs, and compare them with captures."""
     input:
         manifest="<results>/manifests/{experiment}.json",
         tests="<results>/tables/tests/{experiment}.parquet",
@@ -18,10 +18,15 @@ rule measure_runs:
         experiments="<results>/tables/experiments/{experiment}.parquet",
         hosts="<results>/tables/hosts/{experiment}.parquet",
         qdiscs="<results>/tables/qdiscs/{experiment}.parquet",
-        code=list_sources("measure_runs", "flows", "runs"),
+        captures="<results>/tables/captures/{experiment}.parquet",
+        capture_logs="<results>/tables/capture_logs/{experiment}.parquet",
+        packet_flows="<results>/tables/packet_flows/{experiment}.parquet",
+        packet_intervals="<results>/tables/packet_intervals/{experiment}.parquet",
+        code=list_sources("measure_runs", "flows", "runs", "reconciliation"),
     output:
         flows="<results>/tables/flows/{experiment}.parquet",
         runs="<results>/tables/runs/{experiment}.parquet",
+        reconciliation="<results>/tables/reconciliation/{experiment}.parquet",
     log:
         "<logs>/measure_runs/{experiment}.txt",
     conda:
@@ -43,8 +48,13 @@ rule measure_runs:
             --experiments {input.experiments:q} \
             --hosts {input.hosts:q} \
             --qdiscs {input.qdiscs:q} \
+            --captures {input.captures:q} \
+            --capture-logs {input.capture_logs:q} \
+            --packet-flows {input.packet_flows:q} \
+            --packet-intervals {input.packet_intervals:q} \
             --flows {output.flows:q} \
             --runs {output.runs:q} \
+            --reconciliation {output.reconciliation:q} \
             {params.interrupted} \
             &>{log:q}
         """

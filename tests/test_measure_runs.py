@@ -34,9 +34,10 @@ def measure(
     manifest = tmp_path / "e.json"
     Manifest("e", "2026-11-20:22:10", "job", (run,), files).write(manifest)
     names = ("tests", "streams", "samples", "cpu_samples", "experiments", "hosts", "qdiscs")
-    ingested = [save_table(name, tables.get(name, []), tmp_path / f"{name}.parquet") for name in names]
-    flows, runs = tmp_path / "flows.parquet", tmp_path / "runs.parquet"
-    measure_runs(manifest, *ingested, flows, runs, include_interrupted=include_interrupted)
+    of_captures = ("captures", "capture_logs", "packet_flows", "packet_intervals")
+    ingested = [save_table(name, tables.get(name, []), tmp_path / f"{name}.parquet") for name in (*names, *of_captures)]
+    flows, runs, reconciliation = (tmp_path / f"{name}.parquet" for name in ("flows", "runs", "reconciliation"))
+    measure_runs(manifest, *ingested, flows, runs, reconciliation, include_interrupted=include_interrupted)
     return read_table("runs", [runs]).row(0, named=True), read_table("flows", [flows])
 
 

@@ -30,6 +30,12 @@ EXPERIMENT_TABLES: Final = (
     "hosts",
     "qdiscs",
     "harness_results",
+    "captures",
+    "capture_logs",
+    "packet_flows",
+    "packet_intervals",
+    "packets",
+    "reconciliation",
     "flows",
     "runs",
 )

@@ -1,6 +1,7 @@
 """The flows of every run: the tool's streams joined with what `ss` sampled of the same 4-tuple.
 
-Each measure stands here once: rates, retransmit ratio, start offset, completion time.
+Each measure stands here once: rates, retransmit ratio, start offset, completion time. Where a run was captured, the
+capture tells a flow's completion time, from the first SYN to the acknowledgement of the last byte acknowledged.
 """
 
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Final
 
 import polars as pl
 
+from ccreport.measure.captured import measure_completions, select_captured
 from ccreport.measure.connections import sampling_intervals, select_data_connections, summarise_connections
 
 # iperf3 prints its start in whole seconds before version 3.20.
@@ -21,13 +23,18 @@ SS_MEASURES: Final = (
     "cwnd_mean_segments_count",
     "samples_count",
     "first_utc",
+    "last_utc",
 )
 
 
-def join_flows(tests: pl.DataFrame, streams: pl.DataFrame, samples: Path, cc_command: str | None) -> pl.DataFrame:
+def join_flows(
+    tests: pl.DataFrame, streams: pl.DataFrame, samples: Path, packet_flows: pl.DataFrame, cc_command: str | None
+) -> pl.DataFrame:
     """Return the `flows` of one experiment, unsorted and without the columns of the schema that stay null.
 
-    `tests` and `streams` are tables as ingested; `cc_command` is the algorithm that the job's command asks for.
+    `tests`, `streams` and `packet_flows` are tables as ingested; `cc_command` is the algorithm that the job's command
+    asks for. Columns beyond the schema are what `measure_reconciliation` compares: omit_s, tool_rtt_min_ms,
+    ss_rtt_min_ms, first_utc and last_utc (samples).
     """
     connections = summarise_connections(samples)
     named = _name_streams(tests, streams, cc_command)
@@ -43,7 +50,12 @@ def join_flows(tests: pl.DataFrame, streams: pl.DataFrame, samples: Path, cc_com
         ],
         how="diagonal_relaxed",
     )
-    return flows.pipe(_measure_offsets, sampling_intervals(samples)).pipe(_measure_rates).pipe(_measure_retransmits)
+    return (
+        flows.pipe(_measure_offsets, sampling_intervals(samples))
+        .pipe(_measure_rates)
+        .pipe(_measure_completion, packet_flows)
+        .pipe(_measure_retransmits)
+    )
 
 
 def _name_streams(tests: pl.DataFrame, streams: pl.DataFrame, cc_command: str | None) -> pl.DataFrame:
@@ -52,6 +64,7 @@ def _name_streams(tests: pl.DataFrame, streams: pl.DataFrame, cc_command: str | 
         "run_id",
         "client_number",
         "start_utc",
+        "omit_s",
         pl.col("mss_bytes").alias("tool_mss_bytes"),
         pl.col("cc_sender").alias("tool_cc"),
         pl.coalesce("cc_command", pl.lit(cc_command, pl.String)).alias("command_cc"),
@@ -124,11 +137,25 @@ def _measure_rates(flows: pl.DataFrame) -> pl.DataFrame:
     return flows.with_columns(
         throughput_bps=rate("sender"),
         goodput_bps=rate("receiver"),
-        completion_s=pl.col("sender_s"),
-        completion_source=pl.when(pl.col("sender_s").is_not_null()).then(pl.lit("sender")),
         received_share_ratio=pl.when(pl.col("sender_bytes") > 0).then(
             pl.col("receiver_bytes") / pl.col("sender_bytes")
         ),
+    )
+
+
+def _measure_completion(flows: pl.DataFrame, packet_flows: pl.DataFrame) -> pl.DataFrame:
+    completions = measure_completions(select_captured(flows, packet_flows))
+    is_captured = pl.col("completion_capture_s").is_not_null()
+    return (
+        flows.join(completions, on="flow_id", how="left")
+        .with_columns(
+            completion_s=pl.coalesce("completion_capture_s", "sender_s"),
+            completion_source=pl.when(is_captured)
+            .then(pl.lit("capture"))
+            .when(pl.col("sender_s").is_not_null())
+            .then(pl.lit("sender")),
+        )
+        .drop("completion_capture_s")
     )
 
 
@@ -159,6 +186,7 @@ def _measure_retransmits(flows: pl.DataFrame) -> pl.DataFrame:
         .then(estimated),
         mss_bytes=mss,
         rtt_min_ms=pl.coalesce("ss_rtt_min_ms", "rtt_min_ms"),
+        tool_rtt_min_ms=pl.col("rtt_min_ms"),
         samples_count=pl.col("samples_count").fill_null(0),
     )
     return named.with_columns(retransmit_ratio=pl.col("retransmits_count") / pl.col("segments_count"))

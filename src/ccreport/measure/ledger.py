@@ -25,8 +25,10 @@ INGESTED_TABLES: Final = (
     "hosts",
     "qdiscs",
     "harness_results",
+    "captures",
+    "capture_logs",
 )
-READERS: Final = ("ingest_iperf3", "ingest_ss", "ingest_mpstat", "ingest_metadata")
+READERS: Final = ("ingest_iperf3", "ingest_ss", "ingest_mpstat", "ingest_metadata", "ingest_captures")
 
 
 class LedgerError(InputError):

@@ -1,6 +1,6 @@
-"""Runs and their flows, complete: one experiment's `flows` and `runs` tables from what was ingested of it.
+"""Runs and their flows, complete: one experiment's `flows`, `runs` and `reconciliation` from what was ingested of it.
 
-One step writes both, since a run is the sum of its flows.
+One step writes all, since a run is the sum of its flows and a reconciliation compares them with their captures.
 """
 
 from pathlib import Path
@@ -10,6 +10,7 @@ import polars as pl
 from ccreport.measure.conditions import join_conditions, list_runs, measure_cpu
 from ccreport.measure.fairness import jain_index
 from ccreport.measure.flows import join_flows
+from ccreport.measure.reconciliation import reconcile_flows
 from ccreport.raw import read_manifest
 from ccreport.tables import TableError, load_schema, read_table, write_table
 
@@ -23,12 +24,17 @@ def measure_runs(
     experiments: Path,
     hosts: Path,
     qdiscs: Path,
+    captures: Path,
+    capture_logs: Path,
+    packet_flows: Path,
+    packet_intervals: Path,
     flows: Path,
     runs: Path,
+    reconciliation: Path,
     *,
     include_interrupted: bool,
 ) -> None:
-    """Write the `flows` and `runs` of one experiment; the other arguments are its ingested tables.
+    """Write the `flows`, `runs` and `reconciliation` of one experiment; the other arguments are its ingested tables.
 
     A run that was interrupted counts in means only if `include_interrupted` is set.
     """
@@ -36,7 +42,8 @@ def measure_runs(
     of_tests = read_table("tests", [tests])
     of_experiment = read_table("experiments", [experiments])
     cc_command = of_experiment["cc_command"][0] if of_experiment.height else None
-    joined_flows = join_flows(of_tests, read_table("streams", [streams]), samples, cc_command)
+    of_captures = read_table("packet_flows", [packet_flows])
+    joined_flows = join_flows(of_tests, read_table("streams", [streams]), samples, of_captures, cc_command)
     conditions = join_conditions(
         list_runs(listed), of_experiment, read_table("hosts", [hosts]), read_table("qdiscs", [qdiscs])
     )
@@ -55,6 +62,15 @@ def measure_runs(
         raise TableError(f"runs: {joined_runs.height} rows for the {len(listed.runs)} runs of {listed.experiment_id}")
     write_table(_select("flows", joined_flows), "flows", flows)
     write_table(_select("runs", joined_runs), "runs", runs)
+    compared = reconcile_flows(
+        joined_flows,
+        of_captures,
+        samples,
+        read_table("captures", [captures]),
+        read_table("capture_logs", [capture_logs]),
+        packet_intervals,
+    )
+    write_table(compared, "reconciliation", reconciliation)
 
 
 def _select(table: str, frame: pl.DataFrame) -> pl.DataFrame:
