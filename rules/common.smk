@@ -72,8 +72,12 @@ def list_package_files(*patterns):
 
 def list_packet_runs(wildcards):
     """List the runs of an experiment whose packets the config asks for; only these make its captures be read anew."""
-    prefix = wildcards.experiment + "."
-    return [run for run in config["packet_runs"] if run.startswith(prefix)]
+    experiment = wildcards.experiment
+    return [
+        run
+        for run in config["packet_runs"]
+        if run.removeprefix(experiment).startswith(".")
+    ]
 
 
 def list_experiments(wildcards):
