@@ -19,7 +19,16 @@ from workflow import Build, build
 GOLDEN = Path(__file__).parent / "golden"
 CUT = GOLDEN / "cut.tar.zst"
 TABLES = ("runs", "flows", "experiments", "hosts", "tests")
-SUMMARIES = ("table_1_buffer_size", "table_2_testbed", "table_3_paths", "stability", "retransmits", "cpu", "jobs")
+SUMMARIES = (
+    "table_1_buffer_size",
+    "table_2_testbed",
+    "table_3_paths",
+    "stability",
+    "retransmits",
+    "cpu",
+    "jobs",
+    "witnesses",
+)
 
 
 @pytest.fixture(scope="module")

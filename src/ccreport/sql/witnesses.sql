@@ -26,4 +26,5 @@ FROM reconciliation
 JOIN runs USING (run_id)
 JOIN flows USING (run_id, flow_id)
 LEFT JOIN algorithms ON algorithms.cc = coalesce(reconciliation.cc, 'unknown')
-ORDER BY reconciliation.raw_file_id, reconciliation.flow_id
+ORDER BY
+    runs.session, runs.job, runs.iteration, flows.local_port, reconciliation.raw_file_id, reconciliation.flow_id
