@@ -202,7 +202,8 @@ class Transfer:
             key["retransmitted_capture_bytes"] += size
             key[f"retransmits_{kind}_count"] += 1
             key["retransmits_seen_count"] += number in self.seen
-            self.rtts.pop(number, None)
+            # What was sent before a repeat may be held back by the receiver until the repeat has come.
+            self.rtts.clear()
         else:
             # RFC 4737 4.2.1: how far behind the first packet that overtook it.
             first = next((place for place, earlier in enumerate(self.passed) if earlier > number), len(self.passed))

@@ -449,18 +449,19 @@ def plans(draw: st.DrawFn) -> Plan:
     rtt = draw(st.sampled_from([10.0, 20.0, 60.0]))
     is_lossy = draw(st.booleans())
     delays = st.dictionaries(st.integers(1, SEGMENTS - 10), st.sampled_from([1.3, 2.3, 7.7]), max_size=2)
+    # What is lost before the capture, and nothing follows it, leaves no gap that a capture could know of.
+    lost_before = draw(segment_numbers) - {SEGMENTS - 1} if is_lossy and share else frozenset()
     return Plan(
         segments=SEGMENTS,
         size=size,
         rtt_ms=rtt,
         share=share,
-        # What was lost at the very end before the capture leaves no gap that a capture could know of.
-        lost_before=draw(segment_numbers) - {SEGMENTS - 1} if is_lossy and share else frozenset(),
+        lost_before=lost_before,
         lost_after=draw(segment_numbers) if is_lossy and share < 1 else frozenset(),
         delayed_before=draw(delays) if not is_lossy and share else {},
         delayed_after=draw(delays) if not is_lossy and share < 1 else {},
         has_probes=draw(st.booleans()),
-        closes_after=draw(st.none() | st.integers(5, SEGMENTS - 5)),
+        closes_after=None if lost_before else draw(st.none() | st.integers(5, SEGMENTS - 5)),
         keep_alives=draw(st.integers(0, 2)),
         sequence=draw(st.sampled_from([1, 10**9, 2**32 - 1, 2**32 - 20 * size])),
         tsval=draw(st.sampled_from([None, 1, 2**32 - 40])),
