@@ -119,11 +119,18 @@ def test_a_damaged_record_keeps_what_stands_before(tmp_path: Path) -> None:
 
 
 def test_more_connections_than_are_kept_are_given_up_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Room for 64 connections: of 100 that each send one packet, all are in the table, once.
+    # Room for 64 connections: of 300 that each send one packet, all are in the table, once. The first sends another
+    # now and then, so that it is never the one silent longest.
     monkeypatch.setattr(capture_file.at, "LINKS_LIMIT", 64)
-    packets = [Conversation(local_port=20000 + number).data(number, 0).packets[0] for number in range(100)]
+    first = Conversation(local_port=20000)
+    packets = []
+    for number in range(300):
+        packets.append(Conversation(local_port=20000 + number).data(number, 0).packets[0])
+        if number % 20 == 10:
+            packets.append(first.data(number, number * 1000).packets[-1])
     flows = ingest(tmp_path, write_pcap(packets))["packet_flows"].filter(direction="out")
-    assert sorted(flows["local_port"]) == [20000 + number for number in range(100)]
-    assert set(flows["payload_bytes"]) == {1000}
+    assert sorted(flows["local_port"]) == [20000 + number for number in range(300)]
+    # 1000 bytes, and 15 times as much again.
+    assert flows.sort("local_port")["payload_bytes"].to_list() == [16000] + [1000] * 299
     # The ones still kept at the end are open, the others cut.
     assert set(flows["ended"]) == {"cut", "open"}

@@ -43,7 +43,7 @@ from ccreport.raw import BLOCK_BYTES, RawFileError, iterate_blocks
 
 HEAD_BYTES: Final = 65536
 HEADER_BYTES: Final = 24
-LINKS_AT_ONCE: Final = 8192
+LINKS_AT_ONCE: Final = 4096
 KEYS: Final = ("flow_number", "connection_number")
 _SKETCHES: Final = (at.ACK_SKETCH, at.TIMESTAMP_SKETCH)
 # A header-only capture compresses to about a tenth; what unpacks to so many times its size and to so much is a bomb.
@@ -247,11 +247,13 @@ class CaptureReader:
         yield "packet_flows", directions.join(list_links(self._state), on="flow_number", maintain_order="left")
 
     def _give_up(self) -> Iterator[tuple[str, pl.DataFrame]]:
-        """Put out the half of the connections that was silent longest, those that ended first, and make room."""
+        """Put out half of the connections, those that ended first, then those silent longest, and make room."""
         state = self._state
         links = state.links
         # ASSUME: of more connections than LINKS_LIMIT at once, the ones silent longest are over.
-        order = np.argsort(links[:, at.LAST_TIME], kind="stable")
+        has_fin = state.sides[:, at.HAS_FIN].reshape(-1, 2).all(axis=1)
+        is_open = ~has_fin & (links[:, at.IS_RESET] == 0)
+        order = np.lexsort((links[:, at.LAST_TIME], is_open))
         gone, kept = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
         rearranged = np.concatenate([gone, kept])
         sides = np.stack([2 * rearranged, 2 * rearranged + 1], axis=1).reshape(-1)

@@ -63,7 +63,8 @@ def _relative(values: Ints, origin: Ints) -> pl.Series:
 
 def _positions(state: at.State, serials: Ints) -> Ints:
     live = state.links[: state.totals[at.LINKS_USED], at.SERIAL]
-    positions: Ints = np.searchsorted(live, serials)
+    order = np.argsort(live)
+    positions: Ints = order[np.searchsorted(live, serials, sorter=order)]
     return positions
 
 

@@ -214,7 +214,7 @@ LARGEST_GAPS: Final = 4096
 LARGEST_REPEATS: Final = 256
 
 # What bounds memory: beyond these connections the oldest are given up; beyond these cells rings lose their oldest rows.
-LINKS_LIMIT: Final = 1 << 14
+LINKS_LIMIT: Final = 1 << 13
 CELLS_LIMIT: Final = 1 << 22
 STEPS_ROOM: Final = 1 << 15
 ROWS_ROOM: Final = 1 << 16
