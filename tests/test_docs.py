@@ -53,8 +53,9 @@ def test_every_rule_calls_the_subcommand_of_its_name() -> None:
     assert set(rules) == set(COMMANDS) - for_people
     for name, body in rules.items():
         assert f"python -m ccreport {name} " in body
-        for part in ("log:", 'conda:\n        "../environment.yml"', f'code=list_sources("{name}"'):
+        for part in ("log:", 'conda:\n        "../environment.yml"'):
             assert part in body, (name, part)
+        assert re.search(rf'code=list_sources\(\s*"{name}"', body), name
         assert re.search(r'^    """.+"""$', body, re.MULTILINE), name
 
 
