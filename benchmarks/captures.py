@@ -32,11 +32,13 @@ if "--pair" not in sys.argv:
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import numpy as np  # noqa: E402
+import polars as pl  # noqa: E402
 from capture_transfer import Plan, simulate  # noqa: E402
 from captures import frame_bytes, write_pcap  # noqa: E402
 
 from ccreport.ingest.capture_file import read_capture  # noqa: E402
-from ccreport.raw import iterate_blocks  # noqa: E402
+from ccreport.ingest.tcpdump import PIECES, ingest_captures  # noqa: E402
+from ccreport.raw import Manifest, RawFile, iterate_blocks  # noqa: E402
 
 CONNECTIONS = 16
 SEGMENTS = 5000
@@ -212,14 +214,30 @@ def compare_gzip(out: Path, options: argparse.Namespace) -> None:
 
 
 def measure_memory(out: Path, tile: Tile, size: int) -> None:
-    """Print the peak memory of a process that reads the large capture."""
+    """Print the peak memory of a process that writes the tables of the large capture, as the pipeline's job does."""
     large = out / "large.pcap"
     packets = write_tiled(tile, size, large)
-    lines = run_readers([large], CORES[-1:])
-    seconds, peak, connections = lines[0].split()
-    print(f"{large.stat().st_size / 1e9:.2f} GB, {packets} packets, {connections} connections: ", end="")
+    run = [sys.executable, __file__, "--ingest", str(large)]
+    done = subprocess.run(run, stdout=subprocess.PIPE, text=True, check=True)
+    seconds, peak, connections = done.stdout.split()
+    print(f"{large.stat().st_size / 1e9:.2f} GB, {packets} packets, {connections} connections to Parquet: ", end="")
     print(f"peak {int(peak) / 1e6:.0f} MB, {float(seconds):.1f} s, {packets / float(seconds) / 1e6:.2f} M packets/s")
     large.unlink()
+
+
+def ingest_one(large: Path) -> None:
+    """Write the tables of one capture beside it; print seconds, peak bytes, connections."""
+    facts = {"path": large.name, "raw_file_id": "large", "kind": "tcpdump", "run_id": "run", "rule": "ingest_captures"}
+    facts |= dict.fromkeys(("message", "reason", "sha256", "side", "host", "format"))
+    file = RawFile(**facts, action="ingest", client_number=1, size_bytes=large.stat().st_size)
+    manifest = large.parent / "manifest.json"
+    Manifest(experiment_id="large", session=None, job=None, runs=(), files=(file,)).write(manifest)
+    outputs = [large.parent / f"{table}.parquet" for table in ("captures", "logs", *PIECES, "rejects")]
+    started = time.perf_counter()
+    ingest_captures(manifest, large.parent, *outputs, packet_runs=[])
+    seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(seconds, peak, pl.read_parquet(outputs[0])["connections_count"].item())
 
 
 def compare_cores(out: Path, tile: Tile, options: argparse.Namespace) -> None:
@@ -293,9 +311,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--pair", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--ingest", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.pair:
         read_one(int(options.pair[0]), Path(options.pair[1]))
+        return
+    if options.ingest:
+        ingest_one(options.ingest)
         return
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         out = Path(folder)

@@ -7,20 +7,13 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_kernel import (
-    FULL_CELLS,
-    FULL_ROWS,
-    FULL_SKETCHES,
-    analyse_block,
-    close_links,
-)
+from ccreport.ingest.capture_kernel import FULL_ROWS, analyse_block, close_links
 from ccreport.ingest.capture_layout import (
     ABSENT,
     BAD_BLOCK,
@@ -215,20 +208,7 @@ class CaptureReader:
             if code in _ERRORS:
                 reason, message = _ERRORS[code]
                 raise RawFileError(reason, message, offset=offset + position)
-            yield from self._make_room(code)
-
-    def _make_room(self, full: int) -> Iterator[tuple[str, pl.DataFrame]]:
-        state = self._state
-        if full == FULL_ROWS:
-            yield from self._put_out()
-        elif full == FULL_CELLS:
-            self._state = state._replace(cells=_double(state.cells))
-        elif full == FULL_SKETCHES:
-            self._state = state._replace(sketches=_double(state.sketches))
-        elif len(state.links) < at.LINKS_LIMIT:
-            self._state = state._replace(links=_double(state.links), sides=_double(state.sides))
-        else:
-            yield from self._give_up()
+            yield from self._put_out() if code == FULL_ROWS else self._give_up()
 
     def _put_out(self) -> Iterator[tuple[str, pl.DataFrame]]:
         """Yield the steps and packets that wait, and forget them."""
@@ -287,7 +267,3 @@ def compile_capture_reader() -> None:
     analyse_block(state, nothing, 0, 0, file, interfaces)
     close_links(state, 0, 0)
     rebuild_slots(state)
-
-
-def _double(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.concatenate([array, np.zeros_like(array)])

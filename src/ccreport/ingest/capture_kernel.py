@@ -44,7 +44,7 @@ from ccreport.ingest.capture_records import next_record
 from ccreport.ingest.capture_rings import missing_bytes, release_rings
 
 # Why the loop came back, besides the codes of `next_record`: an array is full.
-FULL_LINKS, FULL_SKETCHES, FULL_CELLS, FULL_ROWS = range(100, 104)
+FULL_LINKS, FULL_ROWS = range(100, 102)
 # The mark of RFC 3168 for congestion experienced.
 _CE: Final = 3
 
@@ -93,13 +93,6 @@ def _find_full(state: at.State) -> int:
     totals = state.totals
     if totals[at.LINKS_USED] == state.links.shape[0]:
         return FULL_LINKS
-    if totals[at.SKETCHES_USED] + 2 > state.sketches.shape[0]:
-        return FULL_SKETCHES
-    if (
-        totals[at.CELLS_USED] + 8 * totals[at.RING_LARGEST] > state.cells.shape[0]
-        and state.cells.shape[0] < at.CELLS_LIMIT
-    ):
-        return FULL_CELLS
     if totals[at.STEPS_USED] + 2 > state.steps.shape[0] or totals[at.ROWS_USED] + 1 > state.rows.shape[0]:
         return FULL_ROWS
     return 0

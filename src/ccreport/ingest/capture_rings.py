@@ -1,6 +1,6 @@
 """Rings and gaps of a direction in the common array `cells`, which grow by doubling and never are allocated by numba.
 
-A ring that cannot grow (`cells` is at its limit) loses its oldest row: an RTT sample, a gap or a spurious retransmit is
+A ring that cannot grow (`cells` is full) loses its oldest row: an RTT sample, a gap or a spurious retransmit is
 then not seen, no count is wrong by more.
 """
 
@@ -67,7 +67,6 @@ def grow_ring(state: at.State, side: int, ring: int, largest: int) -> bool:
     elif totals[at.CELLS_USED] + room <= cells.shape[0]:
         start = totals[at.CELLS_USED]
         totals[at.CELLS_USED] += room
-        totals[at.RING_LARGEST] = max(totals[at.RING_LARGEST], room)
     else:
         return False
     count = sides[side, ring + at.RING_COUNT]

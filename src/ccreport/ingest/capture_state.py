@@ -197,14 +197,13 @@ ROLES: Final = (
     LINKS_USED,
     LINKS_MADE,
     CELLS_USED,
-    RING_LARGEST,
     SKETCHES_USED,
     STEPS_USED,
     ROWS_USED,
     WANTS_ROWS,
     LAST_LINK,
     FREE_CELLS,
-) = range(19)
+) = range(18)
 RING_SIZES: Final = 19
 TOTALS_SIZE: Final = FREE_CELLS + RING_SIZES
 FIRST_RING_ROOM: Final = 8
@@ -214,8 +213,8 @@ LARGEST_GAPS: Final = 4096
 LARGEST_REPEATS: Final = 256
 
 # What bounds memory: beyond these connections the oldest are given up; beyond these cells rings lose their oldest rows.
-LINKS_LIMIT: Final = 1 << 13
-CELLS_LIMIT: Final = 1 << 22
+LINKS_LIMIT: Final = 1 << 12
+CELLS_LIMIT: Final = 1 << 21
 STEPS_ROOM: Final = 1 << 15
 ROWS_ROOM: Final = 1 << 16
 
@@ -250,14 +249,14 @@ def make_state(*, wants_packets: bool, options_size: int, packet_size: int, reco
     totals = np.zeros(TOTALS_SIZE, np.int64)
     totals[FREE_CELLS:] = ABSENT
     totals[[START_TIME, LAST_LINK]] = ABSENT
-    totals[RING_LARGEST] = FIRST_RING_ROOM
     totals[WANTS_ROWS] = wants_packets
     return State(
-        links=np.zeros((64, LINK_SIZE), np.int64),
-        sides=np.zeros((128, SIDE_SIZE), np.int64),
+        # The system gives zeros their memory when they are first written to: only what is used is paid for.
+        links=np.zeros((LINKS_LIMIT, LINK_SIZE), np.int64),
+        sides=np.zeros((2 * LINKS_LIMIT, SIDE_SIZE), np.int64),
         slots=np.full(4 * LINKS_LIMIT, ABSENT, np.int32),
-        cells=np.zeros((4096, CELL_SIZE), np.int64),
-        sketches=np.zeros((64, BUCKETS), np.int32),
+        cells=np.zeros((CELLS_LIMIT, CELL_SIZE), np.int64),
+        sketches=np.zeros((4 * LINKS_LIMIT, BUCKETS), np.int32),
         steps=np.zeros((STEPS_ROOM, STEP_SIZE), np.int64),
         rows=np.zeros((ROWS_ROOM if wants_packets else 1, ROW_SIZE), np.int64),
         totals=totals,
