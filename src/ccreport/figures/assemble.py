@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import altair as alt
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.captions import FigureFacts, write_alternative, write_caption
+from ccreport.figures.figure import Figure
 from ccreport.figures.selection import (
     FigureDeclaration,
     Rate,
@@ -53,16 +53,6 @@ class FigureTables:
     intervals: pl.DataFrame
     samples: pl.DataFrame
     qdiscs: pl.DataFrame
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure before it is written: the chart, the data that it draws as one table, caption and text alternative."""
-
-    chart: alt.LayerChart | alt.VConcatChart
-    data: pl.DataFrame
-    caption: str
-    alternative: str
 
 
 @dataclass(frozen=True)

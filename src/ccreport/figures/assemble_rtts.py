@@ -4,7 +4,6 @@ import duckdb
 import polars as pl
 
 from ccreport.figures import capture_marks, theme
-from ccreport.figures.assemble import Figure
 from ccreport.figures.capture_marks import KeyEntry, style_entry
 from ccreport.figures.capture_series import (
     bin_steps,
@@ -15,6 +14,7 @@ from ccreport.figures.capture_series import (
     place_steps,
 )
 from ccreport.figures.capture_wording import CaptureFacts, count, join_sentences, write_capture_caption, write_title
+from ccreport.figures.figure import Figure
 from ccreport.figures.rows import MissingFigure, read_rows
 from ccreport.figures.rtt_figures import (
     draw_rtt_distribution,

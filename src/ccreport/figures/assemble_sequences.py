@@ -7,7 +7,6 @@ import duckdb
 import polars as pl
 
 from ccreport.figures import capture_marks, theme
-from ccreport.figures.assemble import Figure
 from ccreport.figures.capture_episodes import ROLES, Episode, find_episodes
 from ccreport.figures.capture_marks import KeyEntry
 from ccreport.figures.capture_series import LINK, bin_steps, choose_width_s, measure_duration_s, place_steps
@@ -19,6 +18,7 @@ from ccreport.figures.capture_wording import (
     write_capture_caption,
     write_title,
 )
+from ccreport.figures.figure import Figure
 from ccreport.figures.loss_episodes import draw_loss_episodes
 from ccreport.figures.rows import MissingFigure, read_rows
 from ccreport.figures.time_sequence import MARKS_IN_PANEL, draw_time_sequence

@@ -6,12 +6,13 @@ from typing import Final
 import duckdb
 import polars as pl
 
-from ccreport.figures.assemble import Figure, choose_drawn_runs
+from ccreport.figures.assemble import choose_drawn_runs
 from ccreport.figures.assemble_rtts import assemble_rtt_distribution, assemble_rtt_in_flight
 from ccreport.figures.assemble_sequences import assemble_loss_episodes, assemble_time_sequence
 from ccreport.figures.capture_series import list_captured_flows
 from ccreport.figures.capture_wording import CaptureFacts
-from ccreport.figures.rows import MissingFigure, read_rows
+from ccreport.figures.figure import Figure
+from ccreport.figures.rows import MissingFigure, read_matching_runs, read_rows
 from ccreport.figures.selection import FigureDeclaration, choose_rate
 from ccreport.figures.wording import DrawnRun
 
@@ -23,14 +24,13 @@ ASSEMBLERS: Final[dict[str, Callable[[CaptureFacts, duckdb.DuckDBPyConnection], 
 }
 
 
-def build_capture_figure(
-    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, matching: pl.DataFrame
-) -> Figure:
+def build_capture_figure(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
     """Return a figure of the captures of matching runs; raise MissingFigure where none of them has its data.
 
     Of the conditions that match, the one with the most captured runs is drawn, by its representative run among those;
     a distribution is of all of them.
     """
+    matching = read_matching_runs(declaration, connection)
     connections, flows = (read_rows(connection, table, matching) for table in ("packet_flows", "flows"))
     captured = list_captured_flows(connections, flows)
     runs = matching.join(captured, on="run_id", how="semi")

@@ -5,24 +5,12 @@ from typing import Final
 
 import altair as alt
 import duckdb
-import polars as pl
 import vl_convert
 
-from ccreport.figures.assemble import (
-    Figure,
-    FigureTables,
-    assemble_throughput_over_time,
-    choose_drawn_runs,
-)
-from ccreport.figures.capture_figures import build_capture_figure
-from ccreport.figures.rows import MissingFigure, read_matching_runs, read_rows
-from ccreport.figures.selection import (
-    CAPTURE_KINDS,
-    FigureDeclaration,
-    choose_rate,
-    read_declaration,
-    select_condition_runs,
-)
+from ccreport.figures.figure import Figure
+from ccreport.figures.kinds import BUILDERS
+from ccreport.figures.rows import MissingFigure
+from ccreport.figures.selection import read_declaration
 
 FILES: Final = ("figure.svg", "figure.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt", "missing.txt")
 PNG_SCALE: Final = 2
@@ -49,42 +37,11 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
         (output / name).unlink(missing_ok=True)
     try:
         with duckdb.connect(str(database), read_only=True) as connection:
-            drawn_figure = build_figure(declaration, connection)
+            drawn_figure = BUILDERS[declaration.kind](declaration, connection)
     except MissingFigure as missing:
         (output / "missing.txt").write_text(f"{missing}\n", encoding="utf-8")
     else:
         _write_files(drawn_figure, output)
-
-
-def build_figure(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
-    """Return a declared figure from the views of the database; raise MissingFigure where no run has its data."""
-    matching = read_matching_runs(declaration, connection)
-    if declaration.kind in CAPTURE_KINDS:
-        return build_capture_figure(declaration, connection, matching)
-    runs = select_condition_runs(matching, declaration)
-    intervals, flows = (read_rows(connection, table, runs) for table in ("intervals", "flows"))
-    runs = runs.join(intervals, on="run_id", how="semi").join(flows, on="run_id", how="semi")
-    _require_runs(declaration, matching, runs)
-    drawn = choose_drawn_runs(declaration, runs, flows, choose_rate(declaration, flows))
-    drawn_runs = runs.filter(pl.col("run_id").is_in([one.run["run_id"] for one in drawn]))
-    samples, qdiscs = (read_rows(connection, table, drawn_runs) for table in ("samples", "qdiscs"))
-    tables = FigureTables(runs, flows, intervals, samples, qdiscs)
-    is_fitting = (pl.col("mode") == "both") == pl.lit(declaration.overlapped)
-    left_out_count = matching.filter(is_fitting)["condition_id"].n_unique() - runs["condition_id"].n_unique()
-    return assemble_throughput_over_time(declaration, tables, drawn, left_out_count)
-
-
-def _require_runs(declaration: FigureDeclaration, matching: pl.DataFrame, runs: pl.DataFrame) -> None:
-    if declaration.run is not None and declaration.run not in runs["run_id"].to_list():
-        raise MissingFigure(
-            f"Run {declaration.run} is none of the {matching.height} runs that match and fit the figure."
-        )
-    if runs.is_empty():
-        modes = ", ".join(sorted(matching["mode"].fill_null("unknown").unique()))
-        wanted = "several algorithms at once" if declaration.overlapped else "one algorithm alone"
-        raise MissingFigure(
-            f"None of the {matching.height} runs that match ran {wanted} with intervals (mode: {modes})."
-        )
 
 
 def _write_files(figure: Figure, output: Path) -> None:

@@ -1,0 +1,41 @@
+"""Figures of throughput over time: which runs they draw, read from the views of the database."""
+
+import duckdb
+import polars as pl
+
+from ccreport.figures.assemble import FigureTables, assemble_throughput_over_time, choose_drawn_runs
+from ccreport.figures.figure import Figure
+from ccreport.figures.rows import MissingFigure, read_matching_runs, read_rows
+from ccreport.figures.selection import FigureDeclaration, choose_rate, select_condition_runs
+
+
+def build_throughput_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+    """Return the figure of one condition from the views of the database.
+
+    Raise MissingFigure where no run has its data.
+    """
+    matching = read_matching_runs(declaration, connection)
+    runs = select_condition_runs(matching, declaration)
+    intervals, flows = (read_rows(connection, table, runs) for table in ("intervals", "flows"))
+    runs = runs.join(intervals, on="run_id", how="semi").join(flows, on="run_id", how="semi")
+    _require_runs(declaration, matching, runs)
+    drawn = choose_drawn_runs(declaration, runs, flows, choose_rate(declaration, flows))
+    drawn_runs = runs.filter(pl.col("run_id").is_in([one.run["run_id"] for one in drawn]))
+    samples, qdiscs = (read_rows(connection, table, drawn_runs) for table in ("samples", "qdiscs"))
+    tables = FigureTables(runs, flows, intervals, samples, qdiscs)
+    is_fitting = (pl.col("mode") == "both") == pl.lit(declaration.overlapped)
+    left_out_count = matching.filter(is_fitting)["condition_id"].n_unique() - runs["condition_id"].n_unique()
+    return assemble_throughput_over_time(declaration, tables, drawn, left_out_count)
+
+
+def _require_runs(declaration: FigureDeclaration, matching: pl.DataFrame, runs: pl.DataFrame) -> None:
+    if declaration.run is not None and declaration.run not in runs["run_id"].to_list():
+        raise MissingFigure(
+            f"Run {declaration.run} is none of the {matching.height} runs that match and fit the figure."
+        )
+    if runs.is_empty():
+        modes = ", ".join(sorted(matching["mode"].fill_null("unknown").unique()))
+        wanted = "several algorithms at once" if declaration.overlapped else "one algorithm alone"
+        raise MissingFigure(
+            f"None of the {matching.height} runs that match ran {wanted} with intervals (mode: {modes})."
+        )
