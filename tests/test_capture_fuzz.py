@@ -11,6 +11,7 @@ import pytest
 from capture_transfer import Plan, simulate
 from captures import SLL, SLL2, Conversation, write_pcap, write_pcapng
 
+from ccreport.ingest import capture_state as at
 from ccreport.ingest.capture_file import CaptureReader
 from ccreport.raw import RawFileError
 
@@ -65,6 +66,8 @@ def cut(data: bytes, chance: random.Random) -> list[bytes]:
 def fuzz(count: int) -> None:
     """Read so many damaged captures; of every hundredth also make the tables, which takes a hundred times as long."""
     chance = random.Random(1)  # noqa: S311 (not for secrets)
+    # Arrays so small that they get full too, and that making them anew for each input takes no time.
+    at.LINKS_LIMIT, at.CELLS_LIMIT = 8, 256
     for number in range(count):
         data = damage(chance.choice(SEEDS), chance)
         reader = CaptureReader(cut(data, chance), wants_packets=chance.random() < 0.5)
