@@ -9,7 +9,7 @@ Outputs: <results>/figures/<figure>/, with figure.{svg,png,vl.json,csv}, caption
 rule plot_figures:
     """Draw all figures, in one job, since starting the drawing engine takes longer than drawing."""
     input:
-        evaluation=config["evaluation"],
+        evaluation=ancient(config["evaluation"]),
         database="<results>/archive.duckdb",
         code=list_sources("plot_figures"),
     output:
@@ -18,8 +18,11 @@ rule plot_figures:
         "<logs>/plot_figures.txt",
     conda:
         "../environment.yml"
+    threads: 2
     params:
+        declared=declare("figures"),
         figures=FIGURES,
+        cache=RESULTS / "drawn",
         output=RESULTS / "figures",
     shell:
         """
@@ -27,6 +30,7 @@ rule plot_figures:
             --figures {params.figures:q} \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
+            --cache {params.cache:q} \
             --output {params.output:q} \
             &>{log:q}
         """

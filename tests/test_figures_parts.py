@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ccreport.figures import theme
-from ccreport.figures.assemble import FigureTables, build_series
 from ccreport.figures.captions import FigureFacts, write_alternative, write_caption
 from ccreport.figures.labels import place_labels
 from ccreport.figures.selection import (
@@ -20,6 +19,7 @@ from ccreport.figures.selection import (
     summarise_algorithms,
 )
 from ccreport.figures.throughput_over_time import choose_ticks, round_up_step
+from ccreport.figures.throughput_series import FigureTables, build_series
 from ccreport.figures.wording import (
     DrawnAlgorithm,
     DrawnRun,

@@ -72,7 +72,7 @@ def _legend_row_px(row: int, rows: int) -> float:
     return 2.0 + LEGEND_ROW_PX * (row - rows)
 
 
-def draw_notes(notes: Sequence[str]) -> list[alt.Chart]:
+def draw_notes(notes: Sequence[str], height_px: int = theme.PLOT_HEIGHT_PX) -> list[alt.Chart]:
     """Return the notes in the lower right corner, under the time axis, where they cover no data."""
-    place = (float(theme.PLOT_WIDTH_PX), float(theme.PLOT_HEIGHT_PX + NOTES_BELOW_PX))
+    place = (float(theme.PLOT_WIDTH_PX), float(height_px + NOTES_BELOW_PX))
     return [write(notes, place, align="right", baseline="top")] if notes else []

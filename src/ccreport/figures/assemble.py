@@ -1,12 +1,19 @@
 """One figure from tables: everything between reading them and writing files, without either."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import polars as pl
 
 from ccreport.figures import theme
-from ccreport.figures.captions import FigureFacts, write_alternative, write_caption
+from ccreport.figures.captions import (
+    FigureFacts,
+    write_alternative,
+    write_caption,
+    write_panels_alternative,
+    write_panels_caption,
+)
 from ccreport.figures.figure import Figure
 from ccreport.figures.selection import (
     FigureDeclaration,
@@ -14,24 +21,17 @@ from ccreport.figures.selection import (
     choose_rate,
     summarise_algorithms,
 )
-from ccreport.figures.series import (
-    choose_bin_s,
-    find_envelope,
-    measure_duration_s,
-    measure_sampling_s,
-    measure_spacing_s,
-    place_intervals,
-    place_samples,
-    sum_rates,
-    sum_retransmits,
-)
-from ccreport.figures.throughput_over_time import Texts, draw_throughput_over_time
+from ccreport.figures.throughput_over_time import Panel, Texts, draw_panels, draw_throughput_over_time
+from ccreport.figures.throughput_series import FigureTables, Series, bin_rows, choose_bins, find_top, place_rows
 from ccreport.figures.wording import (
     RATE_UNITS,
+    SUBTITLE_CHARACTERS,
+    TITLE_CHARACTERS,
     DrawnAlgorithm,
     DrawnRun,
     choose_rate_unit,
     describe_runs,
+    join_short,
     name_run,
     wrap_title,
     write_band,
@@ -42,29 +42,21 @@ from ccreport.measure.representative import choose_representatives
 
 
 @dataclass(frozen=True)
-class FigureTables:
-    """The rows that a figure needs: `runs` of the conditions drawn, the other tables of these runs.
+class PanelRuns:
+    """What one panel is made of: its declaration, its tables and the runs drawn.
 
-    `samples` and `qdiscs` need only those of the representative runs.
+    `left_out_count` conditions matched too and are not drawn.
     """
 
-    runs: pl.DataFrame
-    flows: pl.DataFrame
-    intervals: pl.DataFrame
-    samples: pl.DataFrame
-    qdiscs: pl.DataFrame
+    declaration: FigureDeclaration
+    tables: FigureTables
+    drawn: Sequence[DrawnRun]
+    left_out_count: int
 
-
-@dataclass(frozen=True)
-class Series:
-    """What is drawn: lines and points of the representative runs, the band of the others, and the widths of bins."""
-
-    lines: pl.DataFrame
-    band: pl.DataFrame
-    points: pl.DataFrame
-    rate_bin_s: float
-    count_bin_s: float
-    time_end_s: float
+    @property
+    def run_ids(self) -> list[str]:
+        """Return the runs that lines and points are of."""
+        return [one.run["run_id"] for one in self.drawn]
 
 
 def choose_drawn_runs(
@@ -84,64 +76,53 @@ def choose_drawn_runs(
 
 
 def assemble_throughput_over_time(
-    declaration: FigureDeclaration, tables: FigureTables, drawn: Sequence[DrawnRun], left_out_count: int
+    declaration: FigureDeclaration, panels: Mapping[str, PanelRuns], left_out: Mapping[str, str]
 ) -> Figure:
-    """Return the figure of the runs in `drawn`; `left_out_count` conditions matched too and are not drawn."""
-    rate = choose_rate(declaration, tables.flows)
-    run_ids = [one.run["run_id"] for one in drawn]
-    series = build_series(tables, run_ids)
-    means = summarise_algorithms(tables.flows.filter(pl.col("run_id").is_in(run_ids)), rate)
-    algorithms = _list_algorithms(means)
-    unit = choose_rate_unit(max(_top(series.lines, "rate_bps"), _top(series.band, "rate_max_bps")))
-    notes = _write_notes(tables.qdiscs, drawn)
-    facts = FigureFacts(
-        declaration=declaration,
-        drawn=drawn,
-        algorithms=algorithms,
+    """Return the figure of the runs of `panels`, by letter; "" is the letter of the only panel of a figure without.
+
+    `left_out` has for the letter of each panel without data a sentence that says so.
+    """
+    placed = {letter: place_rows(panel.tables, panel.run_ids) for letter, panel in panels.items()}
+    bins = choose_bins(list(placed.values()))
+    series = {letter: bin_rows(one, bins) for letter, one in placed.items()}
+    unit = choose_rate_unit(
+        max(max(find_top(one.lines, "rate_bps"), find_top(one.band, "rate_max_bps")) for one in series.values())
+    )
+    facts = {letter: _collect_facts(panel, series[letter], unit) for letter, panel in panels.items()}
+    drawn = [
+        Panel(series[letter].lines, series[letter].points, series[letter].band, _write_texts(letter, facts[letter]))
+        for letter in panels
+    ]
+    time_end_s = max(one.time_end_s for one in series.values())
+    if "" in panels:
+        chart = draw_throughput_over_time(drawn[0], RATE_UNITS[unit], time_end_s)
+        return Figure(chart, _collect_data(series[""]), write_caption(facts[""]), write_alternative(facts[""]))
+    title = " ".join(declaration.title.split())
+    data = [_collect_data(one).select(pl.lit(letter).alias("panel"), pl.all()) for letter, one in series.items()]
+    return Figure(
+        draw_panels(drawn, wrap(title, TITLE_CHARACTERS), RATE_UNITS[unit], time_end_s),
+        pl.concat(data),
+        write_panels_caption(facts, left_out),
+        write_panels_alternative(title, facts, left_out),
+    )
+
+
+def _collect_facts(panel: PanelRuns, series: Series, unit: str) -> FigureFacts:
+    rate = choose_rate(panel.declaration, panel.tables.flows)
+    of_drawn = panel.tables.flows.filter(pl.col("run_id").is_in(panel.run_ids))
+    return FigureFacts(
+        declaration=panel.declaration,
+        drawn=panel.drawn,
+        algorithms=_list_algorithms(summarise_algorithms(of_drawn, rate)),
         rate=rate,
         unit=unit,
         rate_bin_s=series.rate_bin_s,
         count_bin_s=series.count_bin_s,
         sources=series.points["source"].unique().to_list(),
-        left_out_count=left_out_count,
-        notes=notes,
+        left_out_count=panel.left_out_count,
+        notes=_write_notes(panel.tables.qdiscs, panel.drawn),
+        has_late_points=find_top(series.points, "time_s") > find_top(series.lines, "time_s") + series.rate_bin_s,
     )
-    chart = draw_throughput_over_time(
-        series.lines, series.points, series.band, _write_texts(facts), RATE_UNITS[unit], series.time_end_s
-    )
-    return Figure(chart, _collect_data(series), write_caption(facts), write_alternative(facts))
-
-
-def build_series(tables: FigureTables, run_ids: Sequence[str]) -> Series:
-    """Return lines and points of the runs named, and the band of all others."""
-    placed = place_intervals(tables.intervals, tables.flows)
-    growth = place_samples(tables.samples, tables.flows)
-    is_drawn = pl.col("run_id").is_in(run_ids)
-    duration_s = measure_duration_s(placed)
-    rate_bin_s = choose_bin_s(measure_spacing_s(placed), duration_s)
-    rates = sum_rates(placed, rate_bin_s).with_columns(pl.col("rate_bps").round())
-    end_s = _top(rates, "time_s") + rate_bin_s / 2
-    drawn_growth = growth.filter(is_drawn)
-    spacing_s = measure_sampling_s(drawn_growth) if drawn_growth.height else measure_spacing_s(placed)
-    count_bin_s = choose_bin_s(spacing_s, max(duration_s, _top(drawn_growth, "until_s")))
-    counts = sum_retransmits(drawn_growth, placed.filter(is_drawn), count_bin_s)
-    # ss goes on for a moment after the test: what it saw then is drawn where it is more than nothing.
-    points = counts.with_columns(pl.col("time_s", "retransmits_count").round(3)).filter(
-        (pl.col("time_s") <= end_s) | (pl.col("retransmits_count") > 0)
-    )
-    return Series(
-        lines=rates.filter(is_drawn),
-        band=find_envelope(rates.filter(~is_drawn)),
-        points=points,
-        rate_bin_s=rate_bin_s,
-        count_bin_s=count_bin_s,
-        time_end_s=max(end_s, _top(points, "time_s")),
-    )
-
-
-def _top(frame: pl.DataFrame, column: str) -> float:
-    top: float | None = frame.select(pl.col(column).max()).item()
-    return top or 0.0
 
 
 def _list_algorithms(means: pl.DataFrame) -> list[DrawnAlgorithm]:
@@ -162,12 +143,15 @@ def _write_notes(qdiscs: pl.DataFrame, drawn: Sequence[DrawnRun]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def _write_texts(facts: FigureFacts) -> Texts:
+def _write_texts(letter: str, facts: FigureFacts) -> Texts:
     declared = " ".join(facts.declaration.title.split())
-    conditions = describe_runs(facts.algorithms, facts.drawn, overlapped=facts.declaration.overlapped)
+    overlapped = facts.declaration.overlapped
+    conditions = describe_runs(facts.algorithms, facts.drawn, overlapped=overlapped)
+    names = [name_run(one, overlapped=overlapped) for one in facts.drawn]
+    heading = f"({letter}) {declared}" if letter else declared
     return Texts(
-        title=[line for line in (declared, *wrap_title(conditions)) if line],
-        subtitle=[name_run(one, overlapped=facts.declaration.overlapped) for one in facts.drawn],
+        title=wrap(heading, TITLE_CHARACTERS),
+        subtitle=[*wrap_title(conditions, SUBTITLE_CHARACTERS), *join_short(names)],
         legend={one.cc: write_legend(one, facts.rate, facts.unit) for one in facts.algorithms},
         rate_axis=f"Throughput ({facts.unit})",
         count_axis=f"Retransmitted segments per {facts.count_bin_s:g} s",

@@ -1,6 +1,6 @@
 """Caption and text alternative of a figure: what is drawn and by which rule, and what it shows."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ccreport.figures.selection import FigureDeclaration, Rate
@@ -23,7 +23,10 @@ SAME_RATIO = 1.02
 
 @dataclass(frozen=True)
 class FigureFacts:
-    """What caption and text alternative say about a figure; `left_out_count` is of conditions that match as well."""
+    """What caption and text alternative say about a panel.
+
+    `left_out_count` is of conditions that match as well; `has_late_points` says that points go on after the lines.
+    """
 
     declaration: FigureDeclaration
     drawn: Sequence[DrawnRun]
@@ -35,21 +38,61 @@ class FigureFacts:
     sources: Collection[str]
     left_out_count: int
     notes: Sequence[str]
+    has_late_points: bool = False
 
 
 def write_caption(facts: FigureFacts) -> str:
     """Return the caption: conditions, what is drawn, the representative run and its rule, the basis of the means."""
-    sentences = [
+    return _join(_list_sentences(facts))
+
+
+def _join(sentences: Sequence[str]) -> str:
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
+
+
+def _list_sentences(facts: FigureFacts) -> list[str]:
+    return [
         describe_runs(facts.algorithms, facts.drawn, overlapped=facts.declaration.overlapped),
         f"Lines: throughput that the tool reports, summed over each algorithm's flows, per {facts.rate_bin_s:g} s",
         _describe_points(facts),
+        *(["The last points are later than the tool's last interval"] if facts.has_late_points else []),
         *name_runs(facts.drawn),
         *_describe_band(facts.drawn),
         f"Means in the legend are {facts.rate} of the drawn {'runs' if len(facts.drawn) > 1 else 'run'}",
         *_describe_choice(facts),
         *([f"Path: {'; '.join(facts.notes)}"] if facts.notes else []),
     ]
-    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
+
+
+def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[str, str]) -> str:
+    """Return the caption of a figure of several panels; `left_out` says for the letter of a panel why it is absent.
+
+    What is true of each panel is said under its letter, what is the same in all of them once, after that.
+    """
+    of_panels = {letter: _list_sentences(facts) for letter, facts in panels.items()}
+    # The conditions, which are the first sentence, stand in each panel even where they are the same.
+    first = next(iter(of_panels.values()))[1:] if len(panels) > 1 else []
+    common = [sentence for sentence in first if all(sentence in of_panel for of_panel in of_panels.values())]
+    parts = [
+        f"({letter}) {_join([_title_first(panels[letter], of_panel[0]), *_without(of_panel[1:], common)])}"
+        for letter, of_panel in of_panels.items()
+    ]
+    same_scales = ["the panels have the same scales"] if len(panels) > 1 else []
+    return " ".join([*parts, *([_join([*same_scales, *common])] if common else []), *left_out.values()])
+
+
+def _title_first(facts: FigureFacts, conditions: str) -> str:
+    return f"{' '.join(facts.declaration.title.split())}: {conditions}"
+
+
+def _without(sentences: Sequence[str], others: Sequence[str]) -> list[str]:
+    return [sentence for sentence in sentences if sentence not in others]
+
+
+def write_left_out(letter: str, title: str, reason: str) -> str:
+    """Return the sentence that says that a panel is absent, and why."""
+    cause = reason.removesuffix(".")
+    return f"Panel ({letter}), {' '.join(title.split())}, is left out: {cause[0].lower()}{cause[1:]}."
 
 
 def _describe_points(facts: FigureFacts) -> str:
@@ -91,12 +134,25 @@ def _describe_choice(facts: FigureFacts) -> list[str]:
 
 def write_alternative(facts: FigureFacts) -> str:
     """Return the text alternative: what the figure shows, in words and numbers taken from the data."""
+    return f"Line chart of throughput over time: {_describe_message(facts)}"
+
+
+def write_panels_alternative(title: str, panels: Mapping[str, FigureFacts], left_out: Mapping[str, str]) -> str:
+    """Return the text alternative of a figure of several panels: the message of each, from the data."""
+    charts = "Line charts" if len(panels) > 1 else "Line chart"
+    scales = f" in {len(panels)} panels with the same scales" if len(panels) > 1 else ""
+    messages = [f"({letter}) {_title_first(facts, _describe_message(facts))}" for letter, facts in panels.items()]
+    opening = f"{charts} of throughput over time{scales}: {title}."
+    return " ".join([opening, *messages, *left_out.values()])
+
+
+def _describe_message(facts: FigureFacts) -> str:
     ranked = sorted(facts.algorithms, key=lambda one: -(one.rate_bps or 0.0))
     means = [f"{one.name} {format_rate(one.rate_bps, facts.unit)}" for one in ranked]
     ratios = [f"{one.name} {format_ratio(one.retransmit_ratio)}" for one in ranked]
     conditions = describe_runs(facts.algorithms, facts.drawn, overlapped=facts.declaration.overlapped)
     sentences = [
-        f"Line chart of throughput over time: {conditions}",
+        conditions,
         f"Mean {facts.rate}: {join_names(means)}",
         *_compare(ranked, facts.rate),
         f"Retransmitted segments: {join_names(ratios)} of the data segments sent",

@@ -10,13 +10,34 @@ from typing import Final
 import duckdb
 
 from ccreport.figures.capture_figures import build_capture_figure
+from ccreport.figures.cpu_over_time import build_cpu_over_time
+from ccreport.figures.cwnd_over_time import build_cwnd_over_time
+from ccreport.figures.fairness_over_time import build_fairness_over_time
 from ccreport.figures.figure import Figure
+from ccreport.figures.flow_rates_over_time import build_flow_rates_over_time
+from ccreport.figures.flow_spread import build_flow_spread
+from ccreport.figures.limits_over_time import build_limits_over_time
+from ccreport.figures.rate_axes import KINDS as RATE_KINDS
+from ccreport.figures.rate_figures import build_rate_figure
 from ccreport.figures.selection import CAPTURE_KINDS, FigureDeclaration
+from ccreport.figures.share_over_time import build_share_over_time
 from ccreport.figures.throughput_figures import build_throughput_over_time
+from ccreport.figures.topology import build_topology
+from ccreport.figures.versions import build_rate_by_version
 
 Builder = Callable[[FigureDeclaration, duckdb.DuckDBPyConnection], Figure]
 
 BUILDERS: Final[dict[str, Builder]] = {
     "throughput_over_time": build_throughput_over_time,
+    "flow_rates_over_time": build_flow_rates_over_time,
+    "cwnd_over_time": build_cwnd_over_time,
+    "cpu_over_time": build_cpu_over_time,
+    "limits_over_time": build_limits_over_time,
+    "share_over_time": build_share_over_time,
+    "fairness_over_time": build_fairness_over_time,
     **dict.fromkeys(sorted(CAPTURE_KINDS), build_capture_figure),
+    **dict.fromkeys(RATE_KINDS, build_rate_figure),
+    "rate_by_version": build_rate_by_version,
+    "flow_spread": build_flow_spread,
+    "topology": build_topology,
 }

@@ -15,7 +15,11 @@ COLUMNS: Final = {
     "flows": """run_id, flow_id, client_number, cc, start_offset_s, throughput_bps, sender_s, goodput_bps, receiver_s,
         retransmits_count, segments_count""",
     "intervals": "run_id, flow_id, start_s, end_s, is_omitted, interval_bps, retransmits_iperf3_count",
-    "samples": "run_id, flow_id, connection_number, time_utc, retransmits_ss_count",
+    "samples": """run_id, flow_id, connection_number, time_utc, tcp_state, retransmits_ss_count, cwnd_segments_count,
+        rtt_ms, mss_bytes, sent_bytes, acked_bytes, busy_ms, rwnd_limited_ms, sndbuf_limited_ms, is_app_limited,
+        unacked_count, sacked_count, lost_count, retransmits_in_flight_count, not_sent_bytes, skmem_wmem_bytes,
+        pacing_rate_bps, pacing_rate_max_bps, bbr_pacing_gain_ratio, bbr_cwnd_gain_ratio""",
+    "cpu_samples": "run_id, side, sample_number, time, cpu, cpu_idle_pct",
     "qdiscs": "run_id, line_number, qdisc, delay_ms, delay_jitter_ms, loss_pct, limit_packets_count",
     "packet_flows": """run_id, raw_file_id, flow_id, connection_number, direction, local_port, remote_port, first_utc,
         payload_bytes, retransmits_capture_count, capture_side""",
@@ -29,6 +33,7 @@ ORDER: Final = {
     "flows": "run_id, flow_id",
     "intervals": "run_id, client_number, stream_number, is_reverse, interval_number",
     "samples": "run_id, flow_id, connection_number, time_utc",
+    "cpu_samples": "run_id, side, sample_number, cpu",
     "qdiscs": "run_id, line_number",
     "packet_flows": "run_id, raw_file_id, flow_id, connection_number, direction",
     "packet_intervals": "run_id, raw_file_id, flow_id, connection_number, direction, interval_utc",
@@ -40,19 +45,24 @@ class MissingFigure(Exception):  # noqa: N818 (no error: an archive need not hav
     """The archive has no data for a figure; the message says why."""
 
 
+class NoRunMatchesError(MissingFigure):
+    """No run matches the condition, which the message repeats."""
+
+
 def read_matching_runs(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Return the rows of `labelled_runs` that match and count.
 
     Raise MissingFigure where there are none, FigureError where the database refuses the condition.
     """
-    # The condition ends before the line does: it may close with a comment.
-    query = f"SELECT {RUN_COLUMNS} FROM labelled_runs WHERE (\n{declaration.where}\n) ORDER BY run_id"  # noqa: S608
+    # A condition ends before the line does: it may close with a comment.
+    among = f"WITH figure_runs AS (FROM labelled_runs WHERE (\n{declaration.among}\n))"
+    query = f"{among} SELECT {RUN_COLUMNS} FROM figure_runs WHERE (\n{declaration.where}\n) ORDER BY run_id"  # noqa: S608
     try:
         matching: pl.DataFrame = connection.sql(query).pl()
     except duckdb.Error as error:
         raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
     if matching.is_empty():
-        raise MissingFigure(f"No run matches: {' '.join(declaration.where.split())}")
+        raise NoRunMatchesError(f"No run matches: {' '.join(declaration.where.split())}")
     counted = matching.filter("is_counted")
     if counted.is_empty():
         raise MissingFigure(f"None of the {matching.height} runs that match counts (interrupted, or without a rate).")

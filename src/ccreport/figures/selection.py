@@ -1,8 +1,10 @@
 """Which runs a figure draws: its declaration in the evaluation file, and the choice among the runs that match it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal
+from string import ascii_lowercase
+from typing import Any, Final, Literal
 
 import polars as pl
 
@@ -15,6 +17,8 @@ Rate = Literal["goodput", "throughput"]
 SETTING: Final = ("sender_host", "host", "flows_count", "parameter_value", "buffer_bytes", "loss_pct", "rtt_ms")
 # Kinds that are drawn from packet captures; the report lists them on a page of their own.
 CAPTURE_KINDS: Final = frozenset({"time_sequence", "loss_episodes", "rtt_in_flight", "rtt_distribution"})
+# Kinds that can be declared with several panels.
+PANEL_KINDS: Final = frozenset({"throughput_over_time"})
 
 
 class FigureError(InputError):
@@ -26,7 +30,8 @@ class FigureDeclaration:
     """One figure as the evaluation file declares it.
 
     `where` is an SQL condition over `labelled_runs`, `run` the run to draw in place of the representative one, `rate`
-    what the means of the legend are (null: goodput where all receivers reported).
+    what the means of the legend are (null: goodput where all receivers reported). `panels` are declared with
+    conditions of their own, over the runs that match that of the figure. In what `list_panels` returns it is `among`.
     """
 
     name: str
@@ -36,14 +41,46 @@ class FigureDeclaration:
     where: str
     run: str | None = None
     rate: Rate | None = None
+    panels: Sequence[Mapping[str, Any]] = ()
+    among: str = "TRUE"
 
 
 def read_declaration(evaluation: Path, figure: str) -> FigureDeclaration:
     """Return a figure's declaration; raise FigureError where it is absent, EvaluationError where the file is broken."""
-    figures = load_evaluation(evaluation)["figures"]
-    if figure not in figures:
-        raise FigureError(f"no figure {figure!r} in {evaluation.name}; it declares {sorted(figures)}")
-    return FigureDeclaration(name=figure, **figures[figure])
+    return read_declarations(evaluation, [figure])[0]
+
+
+def read_declarations(evaluation: Path, figures: Sequence[str]) -> list[FigureDeclaration]:
+    """Return declarations of several figures, from reading the file once; raise as `read_declaration`."""
+    declared = load_evaluation(evaluation)["figures"]
+    absent = next((figure for figure in figures if figure not in declared), None)
+    if absent is not None:
+        raise FigureError(f"no figure {absent!r} in {evaluation.name}; it declares {sorted(declared)}")
+    return [_declare(figure, declared[figure]) for figure in figures]
+
+
+def _declare(figure: str, declared: Mapping[str, Any]) -> FigureDeclaration:
+    declaration = FigureDeclaration(name=figure, **declared)
+    if declaration.panels and declaration.kind not in PANEL_KINDS:
+        raise FigureError(f"figure {figure!r}: the kind {declaration.kind!r} has no panels")
+    if declaration.panels and declaration.run:
+        raise FigureError(f"figure {figure!r}: `run` belongs to one of its panels")
+    if len(declaration.panels) > len(ascii_lowercase):
+        raise FigureError(f"figure {figure!r} has more panels than there are letters")
+    return declaration
+
+
+def list_panels(declaration: FigureDeclaration) -> dict[str, FigureDeclaration]:
+    """Return what each panel declares by its letter, in order; a figure without panels is one without a letter."""
+    if not declaration.panels:
+        return {"": declaration}
+    letters = ascii_lowercase[: len(declaration.panels)]
+    return {
+        letter: replace(
+            declaration, name=f"{declaration.name} ({letter})", **{"panels": (), "among": declaration.where, **panel}
+        )
+        for letter, panel in zip(letters, declaration.panels, strict=True)
+    }
 
 
 def select_condition_runs(matching: pl.DataFrame, declaration: FigureDeclaration) -> pl.DataFrame:

@@ -3,17 +3,37 @@
 import duckdb
 import polars as pl
 
-from ccreport.figures.assemble import FigureTables, assemble_throughput_over_time, choose_drawn_runs
+from ccreport.figures.assemble import PanelRuns, assemble_throughput_over_time, choose_drawn_runs
+from ccreport.figures.captions import write_left_out
 from ccreport.figures.figure import Figure
-from ccreport.figures.rows import MissingFigure, read_matching_runs, read_rows
-from ccreport.figures.selection import FigureDeclaration, choose_rate, select_condition_runs
+from ccreport.figures.rows import MissingFigure, NoRunMatchesError, read_matching_runs, read_rows
+from ccreport.figures.selection import FigureDeclaration, choose_rate, list_panels, select_condition_runs
+from ccreport.figures.throughput_series import FigureTables
 
 
 def build_throughput_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
-    """Return the figure of one condition from the views of the database.
+    """Return the figure of one condition, or of one for each of its panels, from the views of the database.
 
-    Raise MissingFigure where no run has its data.
+    A panel without data is left out. Raise MissingFigure where no run has the data of any.
     """
+    panels: dict[str, PanelRuns] = {}
+    left_out: dict[str, str] = {}
+    for letter, panel in list_panels(declaration).items():
+        try:
+            panels[letter] = read_panel(panel, connection)
+        except MissingFigure as missing:
+            if not letter:
+                raise
+            # The condition itself would fill the caption; the evaluation has it.
+            reason = "no run matches its condition" if isinstance(missing, NoRunMatchesError) else str(missing)
+            left_out[letter] = write_left_out(letter, panel.title, reason)
+    if not panels:
+        raise MissingFigure(" ".join(left_out.values()))
+    return assemble_throughput_over_time(declaration, panels, left_out)
+
+
+def read_panel(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> PanelRuns:
+    """Return the runs that one panel draws, with their tables; raise MissingFigure where no run has its data."""
     matching = read_matching_runs(declaration, connection)
     runs = select_condition_runs(matching, declaration)
     intervals, flows = (read_rows(connection, table, runs) for table in ("intervals", "flows"))
@@ -25,7 +45,7 @@ def build_throughput_over_time(declaration: FigureDeclaration, connection: duckd
     tables = FigureTables(runs, flows, intervals, samples, qdiscs)
     is_fitting = (pl.col("mode") == "both") == pl.lit(declaration.overlapped)
     left_out_count = matching.filter(is_fitting)["condition_id"].n_unique() - runs["condition_id"].n_unique()
-    return assemble_throughput_over_time(declaration, tables, drawn, left_out_count)
+    return PanelRuns(declaration, tables, drawn, left_out_count)
 
 
 def _require_runs(declaration: FigureDeclaration, matching: pl.DataFrame, runs: pl.DataFrame) -> None:

@@ -2,12 +2,12 @@
 
 Lines are the summed throughput of each algorithm (left axis), points its retransmitted segments per bin (right axis), a
 faint band the range of the other iterations. The legend stands above the plot and the notes on the path below it, so
-that neither covers data.
+that neither covers data. Panels stand under each other with the same scales.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import altair as alt
@@ -19,6 +19,10 @@ from ccreport.figures.labels import Point, place_labels
 
 WIDTH_PX: Final = theme.PLOT_WIDTH_PX
 HEIGHT_PX: Final = theme.PLOT_HEIGHT_PX
+# Of one panel of several, and between two of them.
+PANEL_HEIGHT_PX: Final = 230
+PANEL_SPACING_PX: Final = 34
+PANEL_TITLE_PX: Final = 14
 TITLE_LIMIT_PX: Final = 760
 BAND_OPACITY: Final = 0.16
 # Most bins of a run for which markers of this area (px²) and stroke (px) stay apart; then the smallest.
@@ -41,6 +45,20 @@ class Texts:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """What one panel shows.
+
+    `lines` (cc, time_s, rate_bps) and `points` (cc, time_s, retransmits_count) are of the representative runs, `band`
+    (cc, time_s, rate_min_bps, rate_max_bps) of the other iterations; the last two may be empty.
+    """
+
+    lines: pl.DataFrame
+    points: pl.DataFrame
+    band: pl.DataFrame
+    texts: Texts
+
+
+@dataclass(frozen=True)
 class Scales:
     """How values become positions: bit/s per unit of the rate axis, and the ticks of the axes, which start at 0."""
 
@@ -48,46 +66,61 @@ class Scales:
     time_end_s: float
     rate_ticks: Sequence[float]
     count_ticks: Sequence[float]
+    height_px: int = HEIGHT_PX
 
 
-def draw_throughput_over_time(
-    lines: pl.DataFrame,
-    points: pl.DataFrame,
-    band: pl.DataFrame,
-    texts: Texts,
-    unit_bps: float,
-    time_end_s: float,
-) -> alt.LayerChart:
+def draw_throughput_over_time(panel: Panel, unit_bps: float, time_end_s: float) -> alt.LayerChart:
     """Return the chart of one condition, or of several runs overlaid.
 
-    `lines` (cc, time_s, rate_bps) and `points` (cc, time_s, retransmits_count) are of the representative runs, `band`
-    (cc, time_s, rate_min_bps, rate_max_bps) of the other iterations; the last two may be empty. `unit_bps` is the unit
-    of the rate axis in bit/s, `time_end_s` the end of the time axis.
+    `unit_bps` is the unit of the rate axis in bit/s, `time_end_s` the end of the time axis.
     """
-    scales = choose_scales(lines, points, band, unit_bps, time_end_s)
+    scales = choose_scales([panel], unit_bps, time_end_s)
+    return _draw_panel(panel, scales, theme.TITLE_PX)
+
+
+def draw_panels(panels: Sequence[Panel], title: Sequence[str], unit_bps: float, time_end_s: float) -> alt.VConcatChart:
+    """Return charts under each other in which the same height is the same rate, or the same retransmits."""
+    scales = replace(choose_scales(panels, unit_bps, time_end_s), height_px=PANEL_HEIGHT_PX)
+    # The algorithms of one panel need not be those of another: each has its own list of colours.
+    own = alt.ScaleResolveMap(color="independent", shape="independent", strokeDash="independent")
+    return alt.vconcat(
+        *(_draw_panel(panel, scales, PANEL_TITLE_PX) for panel in panels),
+        spacing=PANEL_SPACING_PX,
+        resolve=alt.Resolve(scale=own),
+        title=alt.TitleParams(list(title), offset=12, limit=TITLE_LIMIT_PX),
+    )
+
+
+def _draw_panel(panel: Panel, scales: Scales, title_px: int) -> alt.LayerChart:
+    lines, points, band, texts = panel.lines, panel.points, panel.band, panel.texts
     throughput = alt.layer(
         _draw_band(band, scales, texts),
         _draw_lines(lines, scales, texts),
         *_draw_direct_labels(lines, points, scales),
         *_draw_legend(texts, band, has_points=not points.is_empty()),
-        *draw_notes(texts.notes),
+        *draw_notes(texts.notes, scales.height_px),
     )
     layers = [throughput] if points.is_empty() else [throughput, _draw_points(points, scales, texts)]
-    title = alt.TitleParams(list(texts.title), subtitle=list(texts.subtitle), offset=14, limit=TITLE_LIMIT_PX)
-    chart: alt.LayerChart = (
-        alt.layer(*layers).resolve_scale(y="independent").properties(width=WIDTH_PX, height=HEIGHT_PX, title=title)
+    title = alt.TitleParams(
+        list(texts.title),
+        subtitle=list(texts.subtitle),
+        offset=14,
+        limit=TITLE_LIMIT_PX,
+        fontSize=title_px,
+        lineHeight=title_px + 4,
     )
-    return chart
+    resolve = alt.Resolve(scale=alt.ScaleResolveMap(y="independent"))
+    # All at once: each method of a chart would copy all of it, which takes longer than drawing.
+    return alt.LayerChart(layer=layers, resolve=resolve, width=WIDTH_PX, height=scales.height_px, title=title)
 
 
-def choose_scales(
-    lines: pl.DataFrame, points: pl.DataFrame, band: pl.DataFrame, unit_bps: float, time_end_s: float
-) -> Scales:
+def choose_scales(panels: Sequence[Panel], unit_bps: float, time_end_s: float) -> Scales:
     """Return axes from zero that hold all that is drawn; both value axes have the same number of intervals."""
-    rate_max = max(_maximum(lines, "rate_bps"), _maximum(band, "rate_max_bps")) / unit_bps
-    rate_ticks = choose_ticks(rate_max)
+    rates = [max(_maximum(panel.lines, "rate_bps"), _maximum(panel.band, "rate_max_bps")) for panel in panels]
+    rate_ticks = choose_ticks(max(rates) / unit_bps)
     intervals = len(rate_ticks) - 1
-    count_step = round_up_step(_maximum(points, "retransmits_count") / intervals, smallest=1.0)
+    count_max = max(_maximum(panel.points, "retransmits_count") for panel in panels)
+    count_step = round_up_step(count_max / intervals, smallest=1.0)
     return Scales(unit_bps, time_end_s, rate_ticks, [number * count_step for number in range(intervals + 1)])
 
 
@@ -180,7 +213,7 @@ def _draw_points(points: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Char
 
 def _draw_direct_labels(lines: pl.DataFrame, points: pl.DataFrame, scales: Scales) -> list[alt.Chart]:
     def at(time_s: float, value: float, end: float) -> Point:
-        return (time_s / scales.time_end_s * WIDTH_PX, HEIGHT_PX * (1 - value / end))
+        return (time_s / scales.time_end_s * WIDTH_PX, scales.height_px * (1 - value / end))
 
     def locate(frame: pl.DataFrame, column: str, end: float) -> list[Point]:
         return [at(time_s, value, end) for time_s, value in frame.select("time_s", column).sort("time_s").rows()]
@@ -191,7 +224,7 @@ def _draw_direct_labels(lines: pl.DataFrame, points: pl.DataFrame, scales: Scale
     }
     names = {cc: theme.style_of(cc).name for cc in ccs}
     places = place_labels(
-        names, traces, locate(points, "retransmits_count", scales.count_ticks[-1]), WIDTH_PX, HEIGHT_PX
+        names, traces, locate(points, "retransmits_count", scales.count_ticks[-1]), WIDTH_PX, scales.height_px
     )
     return [
         write([names[cc]], place, align="center", weight="bold", colour=theme.style_of(cc).colour)

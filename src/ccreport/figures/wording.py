@@ -22,6 +22,7 @@ RATE_UNITS: Final = {"Gbit/s": DECIMAL_STEPS["g"], "Mbit/s": DECIMAL_STEPS["m"],
 # Between what ran and where it ran.
 PATH_DASH: Final = " — "
 TITLE_CHARACTERS: Final = 80
+SUBTITLE_CHARACTERS: Final = 105
 RULE: Final = (
     "the medoid of its iterations in the rate of each algorithm and the retransmit ratio, each divided by its median "
     "absolute deviation"
@@ -95,9 +96,15 @@ def describe_runs(algorithms: Sequence[DrawnAlgorithm], drawn: Sequence[DrawnRun
     return ", ".join(parts) + PATH_DASH + ", ".join([*path, f"RTT {rtts} ms" if rtts else "RTT unknown"])
 
 
-def wrap_title(conditions: str) -> list[str]:
+def wrap_title(conditions: str, characters: int = TITLE_CHARACTERS) -> list[str]:
     """Return the conditions as one line of a title, or as two where one would be too long."""
-    return [conditions] if len(conditions) <= TITLE_CHARACTERS else conditions.split(PATH_DASH, 1)
+    return [conditions] if len(conditions) <= characters else conditions.split(PATH_DASH, 1)
+
+
+def join_short(texts: Sequence[str]) -> list[str]:
+    """Return texts as one line of a subtitle where they fit into one, else each as its own."""
+    line = "; ".join(texts)
+    return [line] if len(line) <= SUBTITLE_CHARACTERS else list(texts)
 
 
 def _list_values(drawn: Sequence[DrawnRun], column: str, style: str) -> str:

@@ -1,5 +1,7 @@
 """Plot a declared figure: read its runs from the database, draw, and write the files that a report includes."""
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
@@ -7,21 +9,46 @@ import altair as alt
 import duckdb
 import vl_convert
 
+from ccreport.figures.drawn import digest_sources, keep_copy, name_copy, prune_copies, take_copy
 from ccreport.figures.figure import Figure
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.rows import MissingFigure
-from ccreport.figures.selection import read_declaration
+from ccreport.figures.selection import FigureDeclaration, read_declaration, read_declarations
 
 FILES: Final = ("figure.svg", "figure.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt", "missing.txt")
 PNG_SCALE: Final = 2
+# A process takes a second to start, a figure about one to draw.
+PROCESSES: Final = 2
+WORTH_PROCESSES: Final = 4
 # "v6.4.1" → "6.4"
 VEGA_LITE_VERSION: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
-def plot_figures(figures: list[str], evaluation: Path, database: Path, output: Path) -> None:
-    """Write each of these figures of the evaluation file into a folder of its name below `output`."""
-    for figure in figures:
-        plot_figure(figure, evaluation, database, output / figure)
+def plot_figures(figures: list[str], evaluation: Path, database: Path, cache: Path, output: Path) -> None:
+    """Write each of these figures of the evaluation file into a folder of its name below `output`.
+
+    `cache` is a folder with copies of the figures drawn last; only what would come out otherwise is drawn anew.
+    """
+    sources = digest_sources(database)
+    declarations = read_declarations(evaluation, figures)
+    names = {one.name: name_copy(one, sources) for one in declarations}
+    cache.mkdir(parents=True, exist_ok=True)
+    prune_copies(cache, names.values())
+    missing = [one for one in declarations if not take_copy(cache, names[one.name], output / one.name)]
+    _plot_all([(one, database, output / one.name) for one in missing])
+    for one in missing:
+        keep_copy(cache, names[one.name], output / one.name)
+
+
+def _plot_all(jobs: list[tuple[FigureDeclaration, Path, Path]]) -> None:
+    if len(jobs) < WORTH_PROCESSES:
+        for job in jobs:
+            _plot(*job)
+        return
+    # The drawing engine has threads of its own, which a forked process would lack.
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+        for future in [pool.submit(_plot, *job) for job in jobs]:
+            future.result()
 
 
 def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> None:
@@ -31,7 +58,10 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
     alt.txt, both plain text with one line; or, where no run has data for it, only missing.txt that says why. Raise
     FigureError where the declaration cannot be used.
     """
-    declaration = read_declaration(evaluation, figure)
+    _plot(read_declaration(evaluation, figure), database, output)
+
+
+def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         (output / name).unlink(missing_ok=True)

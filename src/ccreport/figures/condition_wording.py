@@ -1,0 +1,177 @@
+"""The words of figures over conditions: values with their units, panel titles, caption and text alternative."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.conditions import SETTINGS, list_values
+from ccreport.figures.selection import Rate
+from ccreport.figures.wording import (
+    PATH_DASH,
+    RATE_UNITS,
+    choose_rate_unit,
+    format_rate,
+    format_significant,
+    join_names,
+)
+from ccreport.format_table import format_size
+from ccreport.raw import display_name
+
+# More of them are counted and not named.
+NAMED_AT_MOST: Final = 3
+INTERVAL: Final = "bootstrap 95 % interval, which draws the runs of each condition again"
+
+
+def _format_bps(rate_bps: float) -> str:
+    unit = choose_rate_unit(rate_bps)
+    return f"{rate_bps / RATE_UNITS[unit]:g} {unit}"
+
+
+FORMATS: Final[dict[str, Callable[[Any], str]]] = {
+    "sharing": {"alone": "non-overlapped", "both": "overlapped"}.__getitem__,
+    "flows_count": lambda count: f"{count} flow{'' if count == 1 else 's'}",
+    "bottleneck_bps": lambda rate: f"bottleneck {_format_bps(rate)}",
+    "buffer_bytes": lambda size: f"buffer {format_size(size)}",
+    "loss_pct": lambda loss: f"{loss:g} % loss" if loss else "no loss",
+    "parameter_value": lambda value: f"value {display_name(value)}",
+    "rtt_ms": lambda rtt: f"RTT {rtt:g} ms",
+}
+UNKNOWN: Final = {
+    "flows_count": "flows unknown",
+    "sender_host": "sender unknown",
+    "bottleneck_bps": "bottleneck unknown",
+    "buffer_bytes": "buffer unknown",
+    "loss_pct": "loss unknown",
+    "rtt_ms": "RTT unknown",
+    "parameter_name": "no parameter",
+}
+
+
+def describe_value(column: str, value: Any) -> str:
+    """Return the value of a setting with its unit, or that it is unknown."""
+    if value is None:
+        return UNKNOWN.get(column, "unknown")
+    return FORMATS.get(column, lambda text: display_name(str(text)))(value)
+
+
+def describe_panel(columns: Sequence[str], values: Sequence[Any]) -> str:
+    """Return what tells a panel from the others: algorithm first, then its settings."""
+    texts = [
+        theme.style_of(value).name if column == "cc" else describe_value(column, value)
+        for column, value in zip(columns, values, strict=True)
+    ]
+    return ", ".join(texts)
+
+
+def describe_conditions(runs: pl.DataFrame) -> str:
+    """Return what all runs have in common: algorithms, settings with one known value, and the path."""
+    names = join_names([theme.style_of(cc).name for cc in theme.order_algorithms(runs["cc"].unique())])
+    fixed = [
+        describe_value(column, runs[column][0])
+        for column in SETTINGS
+        if column not in ("sender_host", "parameter_name")
+        and runs[column].n_unique() == 1
+        and runs[column][0] is not None
+    ]
+    path = [_name_hosts(runs, "sender_host", "senders"), _name_hosts(runs, "host", "hosts")]
+    ends = " to ".join(part for part in path if part)
+    return ", ".join([names, *fixed]) + (f"{PATH_DASH}{ends}" if ends else "")
+
+
+def _name_hosts(runs: pl.DataFrame, column: str, several: str) -> str:
+    names = [display_name(name) for name in list_values(runs, column) if name is not None]
+    return join_names(names) if len(names) <= NAMED_AT_MOST else f"{len(names)} {several}"
+
+
+@dataclass(frozen=True)
+class ConditionFacts:
+    """What caption and alternative say.
+
+    `cells` has the columns of `keys` and panel, series, x, label, mean, low, high, runs_count, conditions_count;
+    `notes` are sentences of the kind.
+    """
+
+    runs: pl.DataFrame
+    cells: pl.DataFrame
+    keys: Sequence[str]
+    rate: Rate
+    unit: str
+    against: str
+    panels: Sequence[str]
+    notes: Sequence[str]
+
+
+def write_condition_caption(facts: ConditionFacts) -> str:
+    """Return the caption: conditions, what marks and bars are, how many runs they rest on."""
+    sentences = [
+        describe_conditions(facts.runs),
+        f"Mean {facts.rate} against {facts.against}, summed over the flows of an algorithm; {count_runs(facts.cells)}",
+        *describe_intervals(facts.cells),
+        *facts.notes,
+        *(["All panels have the same scales"] if len(facts.panels) > 1 else []),
+    ]
+    return write_sentences(sentences)
+
+
+def count_runs(cells: pl.DataFrame) -> str:
+    """Return how many runs a mean rests on, and how many conditions it pools where these are several."""
+    counts, pooled = (cells[column].sort().to_list() for column in ("runs_count", "conditions_count"))
+    least, most = counts[0], counts[-1]
+    runs = f"{most} run{'' if most == 1 else 's'} to a mean" if least == most else f"{least} to {most} runs to a mean"
+    return f"{runs}, of up to {pooled[-1]} conditions" if pooled[-1] > 1 else runs
+
+
+def describe_intervals(cells: pl.DataFrame) -> list[str]:
+    """Return the sentence that says what the bars of the means are."""
+    if cells["low"].null_count() == cells.height:
+        return ["No condition was repeated, so no mean has an interval"]
+    return [f"Bars: {INTERVAL}"]
+
+
+def write_sentences(sentences: Sequence[str]) -> str:
+    """Return sentences as one line, each with a capital and a full stop."""
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
+
+
+def write_condition_alternative(facts: ConditionFacts) -> str:
+    """Return the text alternative: the ends of each line by panel, and where two algorithms are farthest apart."""
+    count = len(facts.panels)
+    shape = "Line chart" if count == 1 else f"{count} line charts"
+    first = f"{shape} of mean {facts.rate} against {facts.against}: {describe_conditions(facts.runs)}"
+    panels = [
+        _describe_lines(facts, panel, lines) for (panel,), lines in facts.cells.group_by("panel", maintain_order=True)
+    ]
+    return write_sentences([first, *panels, *_describe_largest_gap(facts)])
+
+
+def _describe_lines(facts: ConditionFacts, panel: Any, lines: pl.DataFrame) -> str:
+    ends = lines.sort("x", maintain_order=True)["label"]
+    where = f"{facts.panels[panel]}, " if facts.panels[panel] else ""
+    told = []
+    for (name,), line in lines.group_by("series", maintain_order=True):
+        rates = [format_rate(rate, facts.unit) for rate in (line["mean"][0], line["mean"][-1])]
+        told.append(f"{name} {rates[0]} to {rates[1]}" if line.height > 1 else f"{name} {rates[0]}")
+    return f"{where}from {ends[0]} to {ends[-1]}: {'; '.join(told)}"
+
+
+def _describe_largest_gap(facts: ConditionFacts) -> list[str]:
+    """Compare the algorithms where all other keys are the same."""
+    keys = [key for key in facts.keys if key != "cc"]
+    pairs = facts.cells.group_by(keys, maintain_order=True).agg(
+        count=pl.len(),
+        high=pl.col("mean").max(),
+        low=pl.col("mean").min(),
+        fast=pl.col("cc").sort_by("mean").last(),
+        slow=pl.col("cc").sort_by("mean").first(),
+    )
+    apart = pairs.filter((pl.col("count") > 1) & (pl.col("low") > 0)).with_columns(times=pl.col("high") / pl.col("low"))
+    if apart.is_empty():
+        return []
+    most = apart.sort("times", descending=True, maintain_order=True).row(0, named=True)
+    fast, slow = (theme.style_of(most[name]).name for name in ("fast", "slow"))
+    times = format_significant(most["times"], 3)
+    where = describe_panel(keys, [most[key] for key in keys])
+    return [f"Farthest apart at {where}: {fast} had {times} times the {facts.rate} of {slow}"]

@@ -1,0 +1,115 @@
+"""Rates over conditions: what figures read that draw many runs, and the statistics of their cells.
+
+A cell pools the runs that share the values of its keys. Its mean and interval are those of the published tables.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from ccreport.figures.rows import MissingFigure
+from ccreport.figures.selection import FigureDeclaration, FigureError, Rate
+
+ALGORITHM_RUN_COLUMNS: Final = """
+    run_id, condition_id, cc, sharing, flows_count, sender_host, host, rtt_ms,
+    loss_pct, buffer_bytes, bottleneck_bps, parameter_name, parameter_value, throughput_bps, goodput_bps,
+    retransmit_ratio
+"""
+# What can differ between the runs of a figure, in the order in which its panels name it.
+SETTINGS: Final = (
+    "parameter_name",
+    "sharing",
+    "flows_count",
+    "sender_host",
+    "bottleneck_bps",
+    "buffer_bytes",
+    "loss_pct",
+    "rtt_ms",
+)
+CELLS: Final = """
+    WITH conditions AS (
+        SELECT {keys}, condition_id, list({value} ORDER BY run_id) AS numbers
+        FROM measured WHERE {value} IS NOT NULL GROUP BY ALL
+    ),
+    cells AS (SELECT {keys}, list(numbers ORDER BY condition_id) AS strata FROM conditions GROUP BY ALL)
+    SELECT {keys}, len(strata) AS conditions_count, cell_count(strata) AS runs_count, cell_mean(strata) AS mean,
+        bounds[1] AS low, bounds[2] AS high
+    FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds)
+    ORDER BY ALL
+"""
+
+
+def read_matching(
+    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, view: str, columns: str, order: str
+) -> pl.DataFrame:
+    """Return the rows of a labelled view that match and count.
+
+    Raise MissingFigure where there are none, FigureError where the database refuses the condition.
+    """
+    # The condition ends before the line does: it may close with a comment.
+    query = f"SELECT is_counted, {columns} FROM {view} WHERE (\n{declaration.where}\n) ORDER BY {order}"  # noqa: S608
+    try:
+        matching: pl.DataFrame = connection.sql(query).pl()
+    except duckdb.Error as error:
+        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+    if matching.is_empty():
+        raise MissingFigure(f"No run matches: {' '.join(declaration.where.split())}")
+    counted = matching.filter("is_counted").drop("is_counted")
+    if counted.is_empty():
+        count = matching["run_id"].n_unique()
+        raise MissingFigure(f"None of the {count} runs that match counts (interrupted, or without a rate).")
+    return counted
+
+
+def read_algorithm_rates(
+    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection
+) -> tuple[pl.DataFrame, Rate]:
+    """Return the rows of `algorithm_runs` that match, count and have a rate, with `rate_bps`, and which rate that is.
+
+    The rate is as declared, else goodput where all receivers reported, else the sender's. Raise MissingFigure where no
+    row is left, FigureError where the database refuses the condition.
+    """
+    counted = read_matching(declaration, connection, "algorithm_runs", ALGORITHM_RUN_COLUMNS, "run_id, cc")
+    rate: Rate = declaration.rate or ("throughput" if counted["goodput_bps"].null_count() else "goodput")
+    known = counted.with_columns(rate_bps=pl.col(f"{rate}_bps")).filter(pl.col("rate_bps").is_not_null())
+    if known.is_empty():
+        raise MissingFigure(f"None of the {counted['run_id'].n_unique()} runs that match has a {rate}.")
+    return known, rate
+
+
+def summarise_cells(
+    connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame, keys: Sequence[str], value: str = "rate_bps"
+) -> pl.DataFrame:
+    """Return one row per combination of the keys: keys, conditions_count, runs_count, mean, low, high.
+
+    low and high are the ends of the bootstrap 95 % interval of the mean (`cell_interval` in sql/macros.sql), null where
+    no condition has two runs. Rows without the value are left out.
+    """
+    connection.register("measured", runs.select(*keys, "condition_id", "run_id", value))
+    cells: pl.DataFrame = connection.sql(CELLS.format(keys=", ".join(keys), value=value)).pl()
+    connection.unregister("measured")
+    return cells
+
+
+def list_varying(runs: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+    """Return those of the columns that have more than one value (absence counts as one)."""
+    return [column for column in columns if runs[column].n_unique() > 1]
+
+
+def list_values(runs: pl.DataFrame, column: str) -> list[Any]:
+    """Return the values of a column in ascending order, absence last."""
+    values: list[Any] = runs[column].unique().sort(nulls_last=True).to_list()
+    return values
+
+
+def require_two(runs: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
+    """Return the runs that have a value there; raise MissingFigure where there are less than two values to compare."""
+    known = runs.filter(pl.col(column).is_not_null())
+    count = runs["run_id"].n_unique()
+    if known.is_empty():
+        raise MissingFigure(f"None of the {count} runs that match has a known {name}.")
+    if known[column].n_unique() < 2:
+        raise MissingFigure(f"All {count} runs that match have the same {name}: there is nothing to compare.")
+    return known

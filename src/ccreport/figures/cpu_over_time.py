@@ -1,0 +1,156 @@
+"""Load of the sender's and the receiver's processors over time: the mean over cores and the busiest core."""
+
+from typing import Final
+
+import altair as alt
+import duckdb
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.capture_marks import KeyEntry
+from ccreport.figures.cpu_series import SIDES, place_cpu_samples
+from ccreport.figures.figure import Figure
+from ccreport.figures.limits import SATURATED_PCT
+from ccreport.figures.rows import MissingFigure, read_rows
+from ccreport.figures.run_charts import (
+    Plot,
+    ValueAxis,
+    list_algorithms,
+    list_notes,
+    select_drawn,
+    size_plot,
+    stack_plots,
+    write_heading,
+    write_run_alternative,
+    write_run_caption,
+)
+from ccreport.figures.sampled_rates import place_flow_samples
+from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.series import measure_duration_s, place_intervals
+from ccreport.figures.throughput_figures import read_panel
+from ccreport.figures.wording import format_significant
+
+PANEL_HEIGHT_PX: Final = 190
+# Dash of the mean over cores; the busiest core is a solid line.
+MEAN_DASH: Final = (5, 3)
+BOTH_COLOURS: Final = {"busiest_pct": "#7b1e3a", "mean_pct": "#3d6fb0"}
+MEASURES: Final = {"busiest_pct": "busiest core", "mean_pct": "mean over cores"}
+
+
+def build_cpu_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+    """Return the figure of one condition; raise MissingFigure where no run drawn has samples of mpstat."""
+    panel = read_panel(declaration, connection)
+    runs = select_drawn(panel, panel.tables.runs)
+    flows = select_drawn(panel, panel.tables.flows)
+    loads = place_cpu_samples(read_rows(connection, "cpu_samples", runs), find_starts(panel.tables.samples, flows))
+    duration_s = measure_duration_s(place_intervals(select_drawn(panel, panel.tables.intervals), flows))
+    # A sample that ends well after the test is diluted by what came then.
+    loads = loads.filter(pl.col("start_s") + pl.col("end_s") <= 2 * duration_s)
+    if loads.is_empty():
+        raise MissingFigure("The archive has no samples of mpstat with their times for the run that would be drawn.")
+    is_single = loads.select((pl.col("cores_count") <= 1).all()).item()
+    lines = _list_lines(loads, runs).filter((pl.col("measure") == "busiest_pct") | pl.lit(not is_single))
+    sides = [side for side in SIDES if side in lines["side"].unique()]
+    plots = [
+        _draw_side(
+            lines.filter(pl.col("side") == side), side, duration_s, list_notes(panel) if side == sides[-1] else []
+        )
+        for side in sides
+    ]
+    ccs = list_algorithms(flows)
+    missing = [f"the archive has no samples of mpstat on the {side}" for side in SIDES if side not in sides]
+    sentences = ["Load is the share of time in which a processor was not idle, as mpstat reports it", *missing]
+    return Figure(
+        stack_plots(
+            write_heading(panel, ccs),
+            _list_key(lines, "the only core" if is_single else MEASURES["busiest_pct"]),
+            plots,
+        ),
+        lines.select("run_id", "side", "cc", "measure", "start_s", "end_s", "load_pct"),
+        write_run_caption(panel, ccs, sentences),
+        write_run_alternative(panel, ccs, "Line charts of processor load over time", [*_describe(lines), *missing]),
+    )
+
+
+def find_starts(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """Return when the time axis of each run starts: run_id, start_utc, its first sample of a data flow."""
+    return place_flow_samples(samples, flows).group_by("run_id").agg(start_utc=pl.col("time_utc").min())
+
+
+def _list_lines(loads: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per run, side, measure and sample; `cc` is the algorithm that ran alone, else `both`."""
+    return (
+        loads.join(runs.select("run_id", pl.col("mode").alias("cc")), on="run_id")
+        .unpivot(
+            list(MEASURES),
+            index=["run_id", "side", "cc", "start_s", "end_s"],
+            variable_name="measure",
+            value_name="load_pct",
+        )
+        .with_columns(time_s=((pl.col("start_s") + pl.col("end_s")) / 2).round(3), load_pct=pl.col("load_pct").round(2))
+        .with_columns(pl.col("start_s", "end_s").round(3))
+        .sort("run_id", "side", "measure", "time_s")
+    )
+
+
+def _choose_colours(lines: pl.DataFrame) -> dict[str, str]:
+    """Return the colour of each line by `cc/measure`: of the algorithm where each ran alone."""
+    ccs = lines["cc"].unique()
+    if len(ccs) == 1:
+        return {f"{ccs[0]}/{measure}": colour for measure, colour in BOTH_COLOURS.items()}
+    return {f"{cc}/{measure}": theme.style_of(cc).colour for cc in theme.order_algorithms(ccs) for measure in MEASURES}
+
+
+def _list_key(lines: pl.DataFrame, busiest: str) -> list[KeyEntry]:
+    present = set(lines["measure"])
+    colours = {line: colour for line, colour in _choose_colours(lines).items() if line.rsplit("/", 1)[1] in present}
+    several = lines["cc"].n_unique() > 1
+    entries = []
+    for line, colour in colours.items():
+        cc, measure = line.rsplit("/", 1)
+        name = busiest if measure == "busiest_pct" else MEASURES[measure]
+        text = f"{theme.style_of(cc).name}: {name}" if several else name
+        entries.append(KeyEntry(text, "line", colour, MEAN_DASH if measure == "mean_pct" else (1, 0)))
+    return entries
+
+
+def _draw_side(lines: pl.DataFrame, side: str, end_s: float, notes: list[str]) -> alt.LayerChart:
+    is_lowest = bool(notes) or side == SIDES[-1]
+    plot = Plot(end_s, ValueAxis("Load (%)", [0, 25, 50, 75, 100]), PANEL_HEIGHT_PX, is_lowest)
+    colours = _choose_colours(lines)
+    dashes = [list(MEAN_DASH) if line.endswith("mean_pct") else [1, 0] for line in colours]
+    named = lines.select("time_s", "load_pct", "run_id", line=pl.concat_str("cc", "measure", separator="/")).sort(
+        "line", "time_s"
+    )
+    chart = (
+        alt.Chart(named.drop("run_id"))
+        .mark_line(strokeWidth=2, point=False)
+        .encode(
+            x=plot.time,
+            y=plot.value("load_pct"),
+            color=alt.Color("line:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())), legend=None),
+            strokeDash=alt.StrokeDash("line:N", scale=alt.Scale(domain=list(colours), range=dashes), legend=None),
+        )
+    )
+    return size_plot([chart], plot, f"{side.capitalize()}", notes)
+
+
+def _describe(lines: pl.DataFrame) -> list[str]:
+    """Return for each side, and each algorithm that ran alone, the means over time and how often a core was full."""
+    sentences = []
+    for (side, cc), group in lines.group_by("side", "cc", maintain_order=True):
+        means = {str(name): values["load_pct"] for (name,), values in group.group_by("measure", maintain_order=True)}
+        busiest = means["busiest_pct"]
+        full = _percent(100 * (busiest >= SATURATED_PCT).mean())  # type: ignore[operator]
+        of = "" if lines["cc"].n_unique() == 1 else f" with {theme.style_of(str(cc)).name}"
+        high = f"{_percent(busiest.mean())} on average and {SATURATED_PCT:g} % or more in {full} of the samples"
+        if "mean_pct" in means:
+            cores = f"had a load of {_percent(means['mean_pct'].mean())} on average, the busiest core at a time {high}"
+            sentences.append(f"the cores of the {side}{of} {cores}")
+        else:
+            sentences.append(f"the only core of the {side}{of} had a load of {high}")
+    return sentences
+
+
+def _percent(value: object) -> str:
+    return f"{format_significant(float(value), 2 if value < 99.5 else 3)} %"  # type: ignore[arg-type,operator]

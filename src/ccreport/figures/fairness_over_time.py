@@ -1,0 +1,129 @@
+"""Jain's index of the active flows over time: over all flows of a run, and over each algorithm's own."""
+
+from dataclasses import replace
+from typing import Final
+
+import altair as alt
+import duckdb
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.capture_marks import KeyEntry, style_entry
+from ccreport.figures.figure import Figure
+from ccreport.figures.flow_rates_over_time import SOURCES
+from ccreport.figures.rows import MissingFigure, read_rows
+from ccreport.figures.run_charts import (
+    BAND_OPACITY,
+    Plot,
+    ValueAxis,
+    draw_band,
+    draw_lines,
+    edge_of,
+    list_algorithms,
+    list_band_key,
+    list_notes,
+    select_drawn,
+    size_plot,
+    stack_plots,
+    write_heading,
+    write_run_alternative,
+    write_run_caption,
+)
+from ccreport.figures.sampled_rates import choose_rate_source, list_flow_rates
+from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.series import choose_bin_s, measure_duration_s, measure_spacing_s, place_intervals
+from ccreport.figures.sharing import ALL, find_range, measure_jain
+from ccreport.figures.throughput_figures import read_panel
+from ccreport.figures.wording import format_significant
+
+ALL_WIDTH_PX: Final = 2.6
+
+
+def build_fairness_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+    """Return the figure of one condition; raise MissingFigure where no two flows were active at once."""
+    panel = read_panel(declaration, connection)
+    flows = panel.tables.flows
+    samples = read_rows(connection, "samples", panel.tables.runs)
+    placed = place_intervals(panel.tables.intervals, flows)
+    bin_s = choose_bin_s(measure_spacing_s(placed), measure_duration_s(placed))
+    # Of the run that is drawn; the others' band is of the same kind of rate or absent.
+    source = choose_rate_source(samples, select_drawn(panel, flows))
+    indices = measure_jain(list_flow_rates(samples, flows, placed, bin_s, source)).with_columns(
+        pl.col("jain_ratio").round(5)
+    )
+    drawn = select_drawn(panel, indices)
+    if drawn.is_empty():
+        raise MissingFigure("No two flows of the run that would be drawn moved data at the same time.")
+    band = find_range(indices.join(drawn.select("run_id").unique(), on="run_id", how="anti"), "jain_ratio")
+    # Bands of each algorithm would cover each other.
+    wide = band.filter(pl.col("cc") == ALL) if ALL in drawn["cc"] else band
+    ccs = list_algorithms(select_drawn(panel, flows))
+    others = list_band_key(panel) if wide.height else []
+    end_s = measure_duration_s(select_drawn(panel, placed))
+    plot = Plot(end_s, ValueAxis("Jain's index", [0, 0.25, 0.5, 0.75, 1], ".2f"), theme.PLOT_HEIGHT_PX)
+    sentences = [
+        "Lines: Jain's index (RFC 5166) of the rates of all flows active at the time, and of each algorithm's own",
+        "it is 1 where all rates are equal, 1/n where one of n flows has everything",
+        f"Rates are from {SOURCES[source]}, per {bin_s:g} s",
+        *(f"Band: {entry.text}" for entry in others),
+    ]
+    layers = _draw(drawn, wide.filter(pl.col("time_s") <= end_s), plot)
+    return Figure(
+        stack_plots(
+            write_heading(panel, ccs), _list_key(drawn, ccs, others), [size_plot(layers, plot, None, list_notes(panel))]
+        ),
+        _collect_data(drawn, wide),
+        write_run_caption(panel, ccs, sentences),
+        write_run_alternative(panel, ccs, "Line chart of Jain's index over time", _describe(drawn, ccs)),
+    )
+
+
+def _list_key(drawn: pl.DataFrame, ccs: list[str], others: list[KeyEntry]) -> list[KeyEntry]:
+    present = set(drawn["cc"])
+    entries = [KeyEntry("all flows", "line", theme.INK, width=ALL_WIDTH_PX)] if ALL in present else []
+    entries += [style_entry(cc, f"flows of {theme.style_of(cc).name}") for cc in ccs if cc in present]
+    of = " (all flows)" if ALL in present else ""
+    return entries + [replace(other, text=other.text + of) for other in others]
+
+
+def _draw(drawn: pl.DataFrame, band: pl.DataFrame, plot: Plot) -> list[alt.Chart]:
+    named = drawn.with_columns(line=pl.col("cc"))
+    together, own = named.filter(pl.col("cc") == ALL), named.filter(pl.col("cc") != ALL)
+    layers = []
+    if band.height and together.height:
+        area = alt.Chart(band.select(pl.col("time_s").round(3), "low", "high"))
+        shade = area.mark_area(
+            fillOpacity=BAND_OPACITY, color=theme.INK, line=edge_of(band, "low", "high", stroke=theme.INK)
+        )
+        layers.append(shade.encode(x=plot.time, y=plot.value("high"), y2="low:Q"))
+    elif band.height:
+        layers.append(draw_band(band.with_columns(line=pl.col("cc")), "low", "high", plot))
+    # Under the others, which are thinner.
+    if together.height:
+        line = alt.Chart(together.select(pl.col("time_s").round(3), "jain_ratio").sort("time_s"))
+        thick = line.mark_line(strokeWidth=ALL_WIDTH_PX, color=theme.INK)
+        layers.append(thick.encode(x=plot.time, y=plot.value("jain_ratio")))
+    if own.height:
+        layers.append(draw_lines(own, "jain_ratio", plot, width=1.4))
+    return layers
+
+
+def _collect_data(drawn: pl.DataFrame, band: pl.DataFrame) -> pl.DataFrame:
+    named = band.rename({"low": "jain_min_ratio", "high": "jain_max_ratio"})
+    tagged = [
+        frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all())
+        for drawn_as, frame in {"line": drawn, "band": named}.items()
+    ]
+    columns = ("drawn_as", "run_id", "cc", "time_s", "flows_count", "jain_ratio", "jain_min_ratio", "jain_max_ratio")
+    return pl.concat(tagged, how="diagonal_relaxed").select(columns)
+
+
+def _describe(drawn: pl.DataFrame, ccs: list[str]) -> list[str]:
+    sentences = []
+    for cc in [ALL, *ccs]:
+        values = drawn.filter(pl.col("cc") == cc)["jain_ratio"]
+        if len(values):
+            who = "all flows" if cc == ALL else f"the flows of {theme.style_of(cc).name}"
+            mean, low = (format_significant(float(value), 3) for value in (values.mean(), values.min()))  # type: ignore[arg-type]
+            sentences.append(f"the index of {who} was {mean} on average and {low} at its least")
+    return sentences

@@ -1,0 +1,202 @@
+"""Throughput of each algorithm over time, and under it the share of its flows that each limit held back."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import altair as alt
+import duckdb
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.assemble import PanelRuns
+from ccreport.figures.capture_marks import KeyEntry, style_entry
+from ccreport.figures.cpu_over_time import find_starts
+from ccreport.figures.cpu_series import place_cpu_samples
+from ccreport.figures.figure import Figure
+from ccreport.figures.limits import classify, find_busiest, measure_growth, sum_limits
+from ccreport.figures.rows import MissingFigure, read_rows
+from ccreport.figures.run_charts import (
+    Plot,
+    ValueAxis,
+    choose_width_s,
+    draw_lines,
+    draw_names,
+    list_algorithms,
+    list_notes,
+    select_drawn,
+    size_plot,
+    stack_plots,
+    write_heading,
+    write_run_alternative,
+    write_run_caption,
+)
+from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.series import (
+    UNKNOWN_CC,
+    choose_bin_s,
+    measure_duration_s,
+    measure_spacing_s,
+    place_intervals,
+    sum_rates,
+)
+from ccreport.figures.throughput_figures import read_panel
+from ccreport.figures.throughput_over_time import choose_ticks
+from ccreport.figures.wording import RATE_UNITS, choose_rate_unit, format_significant, join_names
+
+RATE_HEIGHT_PX: Final = 210
+STRIP_HEIGHT_PX: Final = 62
+# A strip takes as much room in a file as this many lines.
+STRIP_LINES: Final = 16
+# A swatch of the key: a line this wide.
+SWATCH_PX: Final = 11.0
+# In the order of limits.CATEGORIES. Their CIE lightness differs by 10 or more, so that they stay apart in grey print,
+# and their colours by 20 (CIE 1976) or more for readers with protanopia, deuteranopia or tritanopia; none is the colour
+# of an algorithm.
+CATEGORIES: Final = {
+    "congestion_window": ("congestion window", "#2f6f62"),
+    "pacing": ("pacing or the sender's queue", "#f5c9a2"),
+    "receive_window": ("receive window", "#15124f"),
+    "send_buffer": ("send buffer", "#8d8350"),
+    "application": ("application", "#b9a3d6"),
+    "cpu": ("CPU", "#7d1530"),
+    "unknown": ("not known", "#f0f0f0"),
+}
+
+
+def build_limits_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+    """Return the figure of one condition; raise MissingFigure where `ss` did not sample what tells the limits."""
+    panel = read_panel(declaration, connection)
+    flows = select_drawn(panel, panel.tables.flows)
+    placed = place_intervals(select_drawn(panel, panel.tables.intervals), flows)
+    end_s = measure_duration_s(placed)
+    limits = _classify_drawn(panel, flows, connection).filter(pl.col("from_s") < end_s, pl.col("until_s") > 0)
+    if limits.filter(pl.col("limit") != "unknown").is_empty():
+        raise MissingFigure(
+            "The archive has no consecutive samples of ss with busy times, windows or pacing rates for this run."
+        )
+    spacing_s = limits.select((pl.col("until_s") - pl.col("from_s")).median()).item()
+    strip_bin_s = choose_width_s(spacing_s, end_s, STRIP_LINES)
+    rate_bin_s = choose_bin_s(measure_spacing_s(placed), end_s)
+    strips = sum_limits(limits, strip_bin_s, end_s)
+    rates = sum_rates(placed, rate_bin_s).with_columns(pl.col("rate_bps").round())
+    ccs = list_algorithms(flows)
+    plots = [_draw_rates(rates, end_s), *_draw_strips(strips, flows, end_s, list_notes(panel))]
+    what = "Lines of throughput over time above strips of what limited the flows"
+    return Figure(
+        stack_plots(write_heading(panel, ccs), _list_key(ccs, strips), plots),
+        _collect_data(rates, strips),
+        write_run_caption(panel, ccs, _list_sentences(limits, rate_bin_s, strip_bin_s)),
+        write_run_alternative(panel, ccs, what, _describe(strips, ccs)),
+    )
+
+
+def _classify_drawn(panel: PanelRuns, flows: pl.DataFrame, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """Return the pairs of samples of the flows drawn with their limit, and `busiest_pct` (null without mpstat)."""
+    samples = panel.tables.samples
+    cpu_samples = read_rows(connection, "cpu_samples", select_drawn(panel, panel.tables.runs))
+    loads = place_cpu_samples(cpu_samples, find_starts(samples, flows))
+    return classify(find_busiest(measure_growth(samples, flows), loads))
+
+
+def _list_sentences(limits: pl.DataFrame, rate_bin_s: float, strip_bin_s: float) -> list[str]:
+    sources = "differences between samples of ss and the state at the later one"
+    sentences = [
+        f"Lines: throughput that the tool reports, summed over each algorithm's flows, per {rate_bin_s:g} s",
+        f"Strips: share of the algorithm's flows that each limit held back, per {strip_bin_s:g} s, from {sources}",
+        "the definitions of the limits and their order are among the methods",
+    ]
+    if limits["busiest_pct"].count() == 0:
+        sentences.append("the archive has no samples of mpstat at the time, so that CPU is never the limit")
+    return sentences
+
+
+def _draw_rates(rates: pl.DataFrame, end_s: float) -> alt.LayerChart:
+    top = rates.select(pl.col("rate_bps").max()).item() or 0.0
+    unit = choose_rate_unit(top)
+    plot = Plot(
+        end_s, ValueAxis(f"Throughput ({unit})", choose_ticks(top / RATE_UNITS[unit])), RATE_HEIGHT_PX, is_lowest=False
+    )
+    scaled = rates.with_columns(rate=(pl.col("rate_bps") / RATE_UNITS[unit]).round(5), line=pl.col("cc"))
+    return size_plot([draw_lines(scaled, "rate", plot), *draw_names(scaled, "rate", plot)], plot, None)
+
+
+def _draw_strips(strips: pl.DataFrame, flows: pl.DataFrame, end_s: float, notes: Sequence[str]) -> list[alt.LayerChart]:
+    """Return the strip of each algorithm; the lowest has the notes and names the time axis."""
+    ccs = list_algorithms(flows)
+    counts = dict(flows.select(pl.col("cc").fill_null(UNKNOWN_CC)).group_by("cc").len().rows())
+    drawn = []
+    for cc in ccs:
+        is_lowest = cc == ccs[-1]
+        plot = Plot(end_s, ValueAxis("Flows (%)", [0, 50, 100]), STRIP_HEIGHT_PX, is_lowest)
+        area = _draw_areas(_outline(strips.filter(pl.col("cc") == cc)), plot)
+        of_flows = "its flow" if counts[cc] == 1 else f"its {counts[cc]} flows"
+        heading = f"{theme.style_of(cc).name}: what limited {of_flows}"
+        drawn.append(size_plot([area], plot, heading, notes if is_lowest else ()))
+    return drawn
+
+
+def _draw_areas(outline: pl.DataFrame, plot: Plot) -> alt.Chart:
+    colours = {name: colour for name, (_, colour) in CATEGORIES.items()}
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    # A hairline of the same colour closes the seams between neighbours.
+    areas: alt.Chart = (
+        alt.Chart(outline)
+        .mark_area(opacity=1, strokeWidth=0.6)
+        .encode(
+            x=plot.time,
+            y=plot.value("low"),
+            y2="high:Q",
+            fill=alt.Fill("category:N", scale=scale, legend=None),
+            stroke=alt.Stroke("category:N", scale=scale, legend=None),
+            detail="part:N",
+        )
+    )
+    return areas
+
+
+def _outline(strip: pl.DataFrame) -> pl.DataFrame:
+    """Return both ends of each bin, so that steps are drawn: time_s, category, low, high, and `part`, told by gaps."""
+    ordered = strip.sort("category", "start_s")
+    begins = (pl.col("start_s") - pl.col("end_s").shift(1)).over("category").fill_null(1.0) > 1e-6
+    parts = ordered.with_columns(part=begins.cum_sum())
+    edges = [
+        parts.with_columns(pl.col("low", "high") * 100, time_s=pl.col(edge).round(3), edge=pl.lit(number))
+        for number, edge in enumerate(("start_s", "end_s"))
+    ]
+    return pl.concat(edges).sort("part", "start_s", "edge").select("part", "time_s", "category", "low", "high")
+
+
+def _list_key(ccs: Sequence[str], strips: pl.DataFrame) -> list[KeyEntry]:
+    seen = set(strips["category"])
+    return [
+        *(style_entry(cc, theme.style_of(cc).name) for cc in ccs),
+        *(
+            KeyEntry(text, "line", colour, width=SWATCH_PX)
+            for name, (text, colour) in CATEGORIES.items()
+            if name in seen
+        ),
+    ]
+
+
+def _collect_data(rates: pl.DataFrame, strips: pl.DataFrame) -> pl.DataFrame:
+    parts = {"line": rates, "strip": strips.drop("low", "high")}
+    tagged = [frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all()) for drawn_as, frame in parts.items()]
+    columns = ("drawn_as", "run_id", "cc", "time_s", "rate_bps", "start_s", "end_s", "category", "share")
+    return pl.concat(tagged, how="diagonal_relaxed").select(columns)
+
+
+def _describe(strips: pl.DataFrame, ccs: Sequence[str]) -> list[str]:
+    """Return for each algorithm what limited its flows, the most frequent first; what is below 0.5 % is left out."""
+    sentences = []
+    for cc in ccs:
+        of_cc = strips.filter(pl.col("cc") == cc)
+        bins = of_cc["start_s"].n_unique()
+        shares = of_cc.group_by("category").agg(share=pl.col("share").sum() / max(bins, 1))
+        ranked = shares.filter(pl.col("share") >= 0.005).sort("share", "category", descending=[True, False])
+        texts = [
+            f"{CATEGORIES[name][0]} {format_significant(100 * share, 2 if share < 0.995 else 3)} %"
+            for name, share in ranked.rows()
+        ]
+        if texts:
+            sentences.append(f"{theme.style_of(cc).name}'s flows were limited by {join_names(texts)} of the time")
+    return sentences

@@ -1,0 +1,215 @@
+"""Small multiples of means with intervals over conditions: panels with the same scales, one legend above them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import altair as alt
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.annotations import NO_DATA, write
+from ccreport.figures.labels import Point, place_labels
+from ccreport.figures.positions import CHARACTER_PX, Position, draw_ticks, shorten
+
+PANEL_GAP_PX: Final = 26
+# Widths of the rate axis with its title, and of the figure without it.
+PLOT_WIDTH_PX: Final = theme.PLOT_WIDTH_PX
+HEIGHTS_PX: Final = {1: 300, 2: 220}
+LOW_HEIGHT_PX: Final = 190
+# Panels side by side, by their number; more than the last stand in rows of four.
+COLUMNS: Final = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}
+TITLE_LIMIT_PX: Final = 760
+TITLE_RISE_PX: Final = 14.0
+CAP_PX: Final = 3.0
+RUN_OPACITY: Final = 0.4
+LEGEND_HEIGHT_PX: Final = 22
+LEGEND_SAMPLE_PX: Final = 34
+LEGEND_GAP_PX: Final = 26
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line: its key in the data, the name that the legend gives it, and how it is drawn.
+
+    `by_panel` has its colour where it is not the same in all panels; then the legend shows it in the colour of text.
+    """
+
+    key: str
+    name: str
+    colour: str
+    dash: tuple[int, int]
+    marker: str
+    by_panel: Sequence[str] = ()
+
+    def colour_in(self, panel: int) -> str:
+        """Return the colour in a panel."""
+        return self.by_panel[panel] if self.by_panel else self.colour
+
+
+@dataclass(frozen=True)
+class Multiples:
+    """What is drawn.
+
+    `cells` (panel, series, x, mean, low, high) and `runs` (panel, series, x, rate_bps; may be empty) are in bit/s,
+    `rate_ticks` in the unit of `rate_title`, which has `unit_bps`.
+    """
+
+    title: Sequence[str]
+    panels: Sequence[str]
+    series: Sequence[Series]
+    position: Position
+    rate_title: str
+    rate_ticks: Sequence[float]
+    unit_bps: float
+    cells: pl.DataFrame
+    runs: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+
+def draw_multiples(drawn: Multiples) -> alt.VConcatChart:
+    """Return the chart: title, legend, and the panels in rows from left to right."""
+    columns = choose_columns(len(drawn.panels))
+    rows_count = math.ceil(len(drawn.panels) / columns)
+    width = (PLOT_WIDTH_PX - (columns - 1) * PANEL_GAP_PX) // columns
+    height = HEIGHTS_PX.get(rows_count, LOW_HEIGHT_PX)
+    panels = [_draw_panel(drawn, number, width, height, columns) for number in range(len(drawn.panels))]
+    rows = [
+        alt.hconcat(*panels[first : first + columns], spacing=PANEL_GAP_PX) for first in range(0, len(panels), columns)
+    ]
+    title = alt.TitleParams(list(drawn.title), offset=12, limit=TITLE_LIMIT_PX, anchor="start")
+    chart: alt.VConcatChart = alt.vconcat(draw_legend(drawn.series), *rows, spacing=14).properties(title=title)
+    return chart
+
+
+def choose_columns(panels_count: int) -> int:
+    """Return how many panels stand side by side."""
+    return COLUMNS.get(panels_count, 4)
+
+
+def draw_legend(series: Sequence[Series]) -> alt.LayerChart:
+    """Return the legend as a chart of its own: line, marker and name of each series, in as many rows as they need."""
+    layers: list[alt.Chart] = []
+    x_px, row = 0.0, 0
+    for one in series:
+        width_px = LEGEND_SAMPLE_PX + 8 + (len(one.name) + 1) * CHARACTER_PX
+        if x_px and x_px + width_px > PLOT_WIDTH_PX:
+            x_px, row = 0.0, row + 1
+        colour = theme.INK if one.by_panel else one.colour
+        y_px = (row + 0.5) * LEGEND_HEIGHT_PX
+        line = alt.Chart(NO_DATA).mark_rule(color=colour, strokeWidth=2, strokeDash=list(one.dash))
+        marker = alt.Chart(NO_DATA).mark_point(size=45, color=colour, shape=one.marker, fill="white", opacity=1)
+        layers += [
+            line.encode(x=alt.value(x_px), x2=alt.value(x_px + LEGEND_SAMPLE_PX), y=alt.value(y_px)),
+            marker.encode(x=alt.value(x_px + LEGEND_SAMPLE_PX / 2), y=alt.value(y_px)),
+            write([one.name], (x_px + LEGEND_SAMPLE_PX + 8, y_px), align="left"),
+        ]
+        x_px += width_px + LEGEND_GAP_PX
+    return alt.LayerChart(layer=layers, width=PLOT_WIDTH_PX, height=(row + 1) * LEGEND_HEIGHT_PX)
+
+
+def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns: int) -> alt.LayerChart:
+    layers: list[alt.Chart] = [_draw_frame(drawn, is_first=number % columns == 0)]
+    in_panel = drawn.cells.filter(pl.col("panel") == number)
+    present = [one for one in drawn.series if one.key in in_panel["series"].to_list()]
+    per_px = (drawn.position.high - drawn.position.low) / width
+    traces: dict[str, list[Point]] = {}
+    obstacles: list[Point] = []
+    for place, one in enumerate(present):
+        shift = (place - (len(present) - 1) / 2) * drawn.position.dodge_px * per_px
+        cells = _prepare(in_panel, one, shift, drawn.unit_bps, ["mean", "low", "high"])
+        if drawn.runs.height:
+            own = drawn.runs.filter(pl.col("panel") == number)
+            layers.append(_draw_runs(_prepare(own, one, shift, drawn.unit_bps, ["rate_bps"]), one, number))
+        layers += _draw_series(cells, one, number)
+        traces[one.key] = _locate(cells, "mean", drawn, width, height)
+        obstacles += [point for end in ("low", "high", "mean") for point in _locate(cells, end, drawn, width, height)]
+    layers += _draw_names(present, traces, obstacles, number, width, height)
+    layers += draw_ticks(drawn.position, width, height)
+    if drawn.panels[number]:
+        # A title of Vega-Lite stands higher over a panel with axis labels than over one without.
+        layers.append(
+            write(
+                [shorten(drawn.panels[number], width + PANEL_GAP_PX)],
+                (0.0, -TITLE_RISE_PX),
+                align="left",
+                weight="bold",
+            )
+        )
+    return alt.LayerChart(layer=layers, width=width, height=height)
+
+
+def _locate(cells: pl.DataFrame, column: str, drawn: Multiples, width: int, height: int) -> list[Point]:
+    per_px = (drawn.position.high - drawn.position.low) / width
+    known = cells.select("x", column).drop_nulls()
+    return [((x - drawn.position.low) / per_px, height * (1 - rate / drawn.rate_ticks[-1])) for x, rate in known.rows()]
+
+
+def _prepare(frame: pl.DataFrame, one: Series, shift: float, unit_bps: float, columns: Sequence[str]) -> pl.DataFrame:
+    own = frame.filter(pl.col("series") == one.key).sort("x")
+    return own.select((pl.col("x") + shift).round(4), (pl.col(columns) / unit_bps).round(6))
+
+
+def _x(position: Position) -> alt.X:
+    axis = alt.Axis(title=None, labels=False, grid=False, values=[at for at, _ in position.ticks])
+    return alt.X("x:Q", scale=alt.Scale(domain=[position.low, position.high], nice=False, zero=False), axis=axis)
+
+
+def _y(column: str, drawn: Multiples, *, is_first: bool = True) -> alt.Y:
+    axis = alt.Axis(
+        title=drawn.rate_title if is_first else None, labels=is_first, ticks=is_first, values=list(drawn.rate_ticks)
+    )
+    return alt.Y(f"{column}:Q", scale=alt.Scale(domain=[0, drawn.rate_ticks[-1]], nice=False), axis=axis)
+
+
+def _draw_frame(drawn: Multiples, *, is_first: bool) -> alt.Chart:
+    # It alone has the axes of its panel: marks that are drawn over it share them.
+    frame = pl.DataFrame({"x": [drawn.position.low], "mean": [0.0]})
+    mark = alt.Chart(frame).mark_point(opacity=0, size=1)
+    chart: alt.Chart = mark.encode(x=_x(drawn.position), y=_y("mean", drawn, is_first=is_first))
+    return chart
+
+
+def _draw_series(cells: pl.DataFrame, one: Series, number: int) -> list[alt.Chart]:
+    colour = one.colour_in(number)
+    base = alt.Chart(cells)
+    known = alt.Chart(cells.drop_nulls())
+    x = alt.X("x:Q")
+    return [
+        base.mark_line(color=colour, strokeWidth=1.8, strokeDash=list(one.dash)).encode(x=x, y=alt.Y("mean:Q")),
+        known.mark_rule(color=colour, strokeWidth=1.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
+        *(
+            known.mark_tick(color=colour, thickness=1.4, size=2 * CAP_PX, orient="horizontal").encode(
+                x=x, y=alt.Y(f"{end}:Q")
+            )
+            for end in ("low", "high")
+        ),
+        base.mark_point(size=40, color=colour, shape=one.marker, fill="white", opacity=1, strokeWidth=1.5).encode(
+            x=x, y=alt.Y("mean:Q")
+        ),
+    ]
+
+
+def _draw_runs(runs: pl.DataFrame, one: Series, number: int) -> alt.Chart:
+    mark = alt.Chart(runs).mark_circle(size=16, color=one.colour_in(number), opacity=RUN_OPACITY)
+    chart: alt.Chart = mark.encode(x=alt.X("x:Q"), y=alt.Y("rate_bps:Q"))
+    return chart
+
+
+def _draw_names(
+    present: Sequence[Series],
+    traces: dict[str, list[Point]],
+    obstacles: Sequence[Point],
+    number: int,
+    width: int,
+    height: int,
+) -> list[alt.Chart]:
+    names = {one.key: one.name for one in present}
+    places = place_labels(names, traces, obstacles, width, height) if len(present) > 1 else {}
+    if len(places) < len(names) and present[0].by_panel:
+        # Lines of one colour: a name beside some of them only would be taken for the others' too.
+        return []
+    colours = {one.key: one.colour_in(number) for one in present}
+    return [
+        write([names[key]], place, align="center", weight="bold", colour=colours[key]) for key, place in places.items()
+    ]

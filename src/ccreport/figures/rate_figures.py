@@ -1,0 +1,198 @@
+"""Figures of the rate over conditions: against RTT, loss, number of flows, buffer size and a swept parameter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import altair as alt
+import duckdb
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.condition_wording import (
+    ConditionFacts,
+    describe_conditions,
+    describe_panel,
+    describe_value,
+    write_condition_alternative,
+    write_condition_caption,
+)
+from ccreport.figures.conditions import (
+    SETTINGS,
+    list_values,
+    list_varying,
+    read_algorithm_rates,
+    require_two,
+    summarise_cells,
+)
+from ccreport.figures.figure import Figure
+from ccreport.figures.panels import Multiples, Series, draw_multiples
+from ccreport.figures.positions import Position
+from ccreport.figures.rate_axes import KINDS, Kind
+from ccreport.figures.rows import MissingFigure
+from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.throughput_over_time import choose_ticks
+from ccreport.figures.wording import RATE_UNITS, choose_rate_unit, wrap_title
+
+PANELS_AT_MOST: Final = 12
+LINES_AT_MOST: Final = 8
+# Lines of one algorithm: dash and marker by place, and how far the colour goes to white (below 0) or black.
+DASHES: Final = ((1, 0), (7, 2), (4, 2), (2, 2))
+MARKERS: Final = ("circle", "square", "triangle-up", "diamond")
+DOTS: Final = "Faint dots: single runs; means and runs are set apart sideways so that none hides another"
+LIGHTEST, DARKEST = -0.5, 0.5
+# The least contrast to white of a line (WCAG 2.2, 1.4.11).
+CONTRAST: Final = 3.0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each row goes: panels by the values of their keys, lines and positions by theirs."""
+
+    kind: Kind
+    panel_keys: Sequence[str]
+    panels: Sequence[tuple[Any, ...]]
+    names: dict[Any, str]
+    places: dict[Any, float]
+    position: Position
+
+    @property
+    def keys(self) -> list[str]:
+        """Return the columns that tell one cell from another."""
+        return list(dict.fromkeys([*self.panel_keys, self.kind.line, self.kind.column]))
+
+    @property
+    def titles(self) -> list[str]:
+        """Return the panels' titles; a single panel has an empty one."""
+        return [describe_panel(self.panel_keys, values) for values in self.panels]
+
+
+def build_rate_figure(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+    """Return the figure of the mean rate over the conditions that match, a panel for each other setting that varies.
+
+    Raise MissingFigure where fewer than two values can be compared, or where the condition takes in more panels or
+    lines than can be read: what fits one archive need not fit another.
+    """
+    kind = KINDS[declaration.kind]
+    matching, rate = read_algorithm_rates(declaration, connection)
+    known = require_two(matching, kind.column, kind.name)
+    places, position = kind.place(known)
+    runs = known.filter(pl.col(kind.column).is_in(list(places)))
+    layout = _lay_out(kind, runs, places, position)
+    cells = _tag(summarise_cells(connection, runs, layout.keys), layout)
+    unit = choose_rate_unit(max(_top(cells, "mean"), _top(cells, "high")))
+    notes = [*([DOTS] if kind.has_runs else []), *kind.notes]
+    against = position.title if kind.column == "parameter_value" else kind.name
+    facts = ConditionFacts(runs, cells, layout.keys, rate, unit, against, layout.titles, notes)
+    chart = _draw(declaration, facts, layout, _tag(runs, layout) if kind.has_runs else pl.DataFrame())
+    statistics = [pl.col(name).alias(f"rate_{name}_bps") for name in ("mean", "low", "high")]
+    data = cells.select(*layout.keys, "conditions_count", "runs_count", *statistics)
+    return Figure(chart, data, write_condition_caption(facts), write_condition_alternative(facts))
+
+
+def _lay_out(kind: Kind, runs: pl.DataFrame, places: dict[Any, float], position: Position) -> Layout:
+    leading = [] if kind.line == "cc" else ["cc"]
+    panel_keys = leading + list_varying(runs, [key for key in SETTINGS if key not in (kind.column, kind.line)])
+    lines = list_values(runs, kind.line)
+    if len(lines) > LINES_AT_MOST:
+        raise MissingFigure(f"The runs that match make {len(lines)} lines in a panel: narrow `where` for this archive.")
+    names = {
+        value: theme.style_of(value).name if kind.line == "cc" else describe_value(kind.line, value)
+        for value in (theme.order_algorithms(lines) if kind.line == "cc" else lines)
+    }
+    return Layout(kind, panel_keys, _list_panels(runs, panel_keys), names, places, position)
+
+
+def _draw(
+    declaration: FigureDeclaration, facts: ConditionFacts, layout: Layout, shown: pl.DataFrame
+) -> alt.VConcatChart:
+    unit_bps = RATE_UNITS[facts.unit]
+    top = max(_top(facts.cells, "mean"), _top(facts.cells, "high"))
+    if shown.height:
+        top = max(top, _top(shown, "rate_bps"))
+    return draw_multiples(
+        Multiples(
+            title=[" ".join(declaration.title.split()), *wrap_title(describe_conditions(facts.runs))],
+            panels=layout.titles,
+            series=_style_lines(layout),
+            position=layout.position,
+            rate_title=f"Mean {facts.rate} ({facts.unit})",
+            rate_ticks=choose_ticks(top / unit_bps or 1.0),
+            unit_bps=unit_bps,
+            cells=facts.cells,
+            runs=shown,
+        )
+    )
+
+
+def _list_panels(runs: pl.DataFrame, keys: Sequence[str]) -> list[tuple[Any, ...]]:
+    if not keys:
+        return [()]
+    found = runs.select(keys).unique().sort(keys, nulls_last=True).rows()
+    if len(found) > PANELS_AT_MOST:
+        raise MissingFigure(
+            f"The runs that match differ in {', '.join(keys)}, which makes {len(found)} panels: narrow `where` for "
+            "this archive."
+        )
+    if keys[0] != "cc":
+        return found
+    order = theme.order_algorithms({values[0] for values in found})
+    return sorted(found, key=lambda values: order.index(values[0]))
+
+
+def _tag(frame: pl.DataFrame, layout: Layout) -> pl.DataFrame:
+    """Return the frame with panel, series, x and label of each row, in the order in which they are drawn."""
+    kind = layout.kind
+    numbers = {values: number for number, values in enumerate(layout.panels)}
+    order = list(layout.names.values())
+    rows = frame.rows(named=True)
+    names = [layout.names[row[kind.line]] for row in rows]
+    tagged = frame.with_columns(
+        pl.Series("panel", [numbers[tuple(row[key] for key in layout.panel_keys)] for row in rows], dtype=pl.Int64),
+        pl.Series("series", names, dtype=pl.String),
+        pl.Series("order", [order.index(name) for name in names], dtype=pl.Int64),
+        pl.Series("x", [layout.places[row[kind.column]] for row in rows], dtype=pl.Float64),
+        pl.Series("label", [describe_value(kind.column, row[kind.column]) for row in rows], dtype=pl.String),
+    )
+    return tagged.sort("panel", "order", "x", maintain_order=True)
+
+
+def _top(frame: pl.DataFrame, column: str) -> float:
+    top: float | None = frame.select(pl.col(column).max()).item()
+    return top or 0.0
+
+
+def _style_lines(layout: Layout) -> list[Series]:
+    names = layout.names
+    if layout.kind.line == "cc":
+        styles = {name: theme.style_of(cc) for cc, name in names.items()}
+        return [Series(name, name, one.colour, one.dash, one.marker) for name, one in styles.items()]
+    bases = [theme.style_of(values[0]).colour for values in layout.panels]
+    colours = [(colour, find_lightest(colour)) for colour in bases]
+    series = []
+    for place, name in enumerate(names.values()):
+        part = place / max(len(names) - 1, 1)
+        by_panel = [shade_colour(colour, lightest + (DARKEST - lightest) * part) for colour, lightest in colours]
+        dash, marker = DASHES[place % len(DASHES)], MARKERS[place % len(MARKERS)]
+        series.append(Series(name, name, theme.INK, dash, marker, by_panel))
+    return series
+
+
+def shade_colour(colour: str, shade: float) -> str:
+    """Return a colour `#rrggbb` mixed with white (shade from 0 down to -1) or black (up to 1)."""
+    parts = [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+    mixed = [round(part + (255 - part) * -shade) if shade < 0 else round(part * (1 - shade)) for part in parts]
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def find_lightest(colour: str) -> float:
+    """Return the shade nearest to LIGHTEST at which a colour still has enough contrast to white; 0 where none has."""
+    steps = [LIGHTEST + 0.05 * step for step in range(round(-LIGHTEST / 0.05))]
+    return next((shade for shade in steps if _measure_contrast(shade_colour(colour, shade)) >= CONTRAST), 0.0)
+
+
+def _measure_contrast(colour: str) -> float:
+    """Return the contrast ratio to white, as WCAG 2.2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)

@@ -1,0 +1,106 @@
+"""Share of each algorithm in the summed throughput over time."""
+
+import duckdb
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.capture_marks import style_entry
+from ccreport.figures.figure import Figure
+from ccreport.figures.rows import MissingFigure
+from ccreport.figures.run_charts import (
+    Plot,
+    ValueAxis,
+    draw_band,
+    draw_lines,
+    draw_names,
+    list_algorithms,
+    list_band_key,
+    list_notes,
+    select_drawn,
+    size_plot,
+    stack_plots,
+    write_heading,
+    write_run_alternative,
+    write_run_caption,
+)
+from ccreport.figures.selection import FigureDeclaration, FigureError
+from ccreport.figures.series import choose_bin_s, measure_duration_s, measure_spacing_s, place_intervals, sum_rates
+from ccreport.figures.sharing import find_range, measure_shares
+from ccreport.figures.throughput_figures import read_panel
+from ccreport.figures.wording import format_significant, join_names
+
+# The first and the last part of a run, whose means say how shares moved.
+PART = 0.25
+
+
+def build_share_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+    """Return the figure of one overlapped condition; raise MissingFigure where no run has its data."""
+    if not declaration.overlapped:
+        raise FigureError(f"figure {declaration.name!r}: shares are of algorithms at the same time: overlapped")
+    panel = read_panel(declaration, connection)
+    placed = place_intervals(panel.tables.intervals, panel.tables.flows)
+    bin_s = choose_bin_s(measure_spacing_s(placed), measure_duration_s(placed))
+    shares = measure_shares(sum_rates(placed, bin_s)).with_columns(pl.col("rate_bps").round(), pl.col("share").round(5))
+    drawn = select_drawn(panel, shares)
+    if drawn.is_empty():
+        raise MissingFigure("The run that would be drawn moved no data in any interval.")
+    band = find_range(shares.join(drawn.select("run_id").unique(), on="run_id", how="anti"), "share")
+    ccs = list_algorithms(select_drawn(panel, panel.tables.flows))
+    others = list_band_key(panel) if band.height else []
+    key = [style_entry(cc, theme.style_of(cc).name) for cc in ccs]
+    key += others
+    end_s = measure_duration_s(select_drawn(panel, placed))
+    plot = Plot(end_s, ValueAxis("Share of the throughput (%)", [0, 25, 50, 75, 100]), theme.PLOT_HEIGHT_PX)
+    lines = drawn.with_columns(line=pl.col("cc"), share_pct=100 * pl.col("share"))
+    shade = band.filter(pl.col("time_s") <= end_s).with_columns(pl.col("low", "high") * 100, line=pl.col("cc"))
+    layers = [
+        draw_band(shade, "low", "high", plot),
+        draw_lines(lines, "share_pct", plot),
+        *draw_names(lines, "share_pct", plot),
+    ]
+    sentences = [
+        f"Lines: each algorithm's part of the throughput of all flows that the tool reports, per {bin_s:g} s",
+        *(f"Band: {entry.text}" for entry in others),
+    ]
+    return Figure(
+        stack_plots(write_heading(panel, ccs), key, [size_plot(layers, plot, None, list_notes(panel))]),
+        _collect_data(drawn, band),
+        write_run_caption(panel, ccs, sentences),
+        write_run_alternative(
+            panel, ccs, "Line chart of each algorithm's share of the throughput over time", _describe(drawn, ccs)
+        ),
+    )
+
+
+def _collect_data(drawn: pl.DataFrame, band: pl.DataFrame) -> pl.DataFrame:
+    named = band.rename({"low": "share_min", "high": "share_max"})
+    tagged = [
+        frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all())
+        for drawn_as, frame in {"line": drawn, "band": named}.items()
+    ]
+    columns = ("drawn_as", "run_id", "cc", "time_s", "rate_bps", "share", "share_min", "share_max")
+    return pl.concat(tagged, how="diagonal_relaxed").select(columns)
+
+
+def _describe(drawn: pl.DataFrame, ccs: list[str]) -> list[str]:
+    """Return the share of the whole, and of the first and the last quarter of the time: sum over sum."""
+    end_s = drawn.select(pl.col("time_s").max()).item()
+    whole = _share_of_sum(drawn)
+    first = _share_of_sum(drawn.filter(pl.col("time_s") <= PART * end_s))
+    last = _share_of_sum(drawn.filter(pl.col("time_s") >= (1 - PART) * end_s))
+    texts = [f"{theme.style_of(cc).name} had {_percent(whole.get(cc))}" for cc in ccs]
+    moves = [f"{theme.style_of(cc).name} {_percent(first.get(cc))} and {_percent(last.get(cc))}" for cc in ccs]
+    return [
+        f"of all data {join_names(texts)}",
+        f"shares in the first and the last quarter of the time: {'; '.join(moves)}",
+    ]
+
+
+def _share_of_sum(rates: pl.DataFrame) -> dict[str, float]:
+    sums: dict[str, float] = dict(rates.group_by("cc").agg(pl.col("rate_bps").sum()).rows())
+    total = sum(sums.values())
+    return {cc: rate / total for cc, rate in sums.items()} if total else {}
+
+
+def _percent(share: float | None) -> str:
+    return "unknown" if share is None else f"{format_significant(100 * share, 3 if share >= 0.995 else 2)} %"

@@ -1,0 +1,161 @@
+"""The testbed's topology as the archive's metadata has it: senders, what their packets pass, and destinations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.conditions import read_matching
+from ccreport.figures.figure import Figure
+from ccreport.figures.rows import MissingFigure, read_rows
+from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.topology_drawing import Box, Lane, draw_topology
+from ccreport.figures.wording import RATE_UNITS, choose_rate_unit
+from ccreport.format_table import format_size
+from ccreport.raw import display_name
+
+TOPOLOGY_COLUMNS: Final = """
+    run_id, experiment_id, sender_host, host, host_address, rtt_ms, nic_bps, mtu_bytes, kernel, buffer_bytes,
+    bottleneck_bps, background_udp_bps
+"""
+# More destinations of one sender than this are counted in a last box.
+DESTINATIONS_AT_MOST: Final = 12
+VALUES_AT_MOST: Final = 3
+
+
+@dataclass(frozen=True)
+class Path:
+    """Rows of one sender: its runs, the queueing disciplines on their paths, and its destinations in order of RTT."""
+
+    sender: str | None
+    runs: pl.DataFrame
+    qdiscs: pl.DataFrame
+    destinations: pl.DataFrame
+
+
+def build_topology(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+    """Return the drawing of the hosts and paths of the runs that match; raise MissingFigure where no host is known."""
+    matching = read_matching(declaration, connection, "labelled_runs", TOPOLOGY_COLUMNS, "run_id")
+    runs = matching.filter(pl.col("host").is_not_null() | pl.col("host_address").is_not_null())
+    if runs.is_empty():
+        raise MissingFigure(f"None of the {matching.height} runs that match names its destination.")
+    qdiscs = read_rows(connection, "qdiscs", runs)
+    paths = [
+        Path(sender, own, qdiscs.join(own.select("run_id"), on="run_id", how="semi"), _list_destinations(own))
+        for (sender,), own in runs.sort("sender_host", "run_id", nulls_last=True).group_by(
+            "sender_host", maintain_order=True
+        )
+    ]
+    lanes = [Lane(_describe_sender(path), _describe_path(path), _describe_destinations(path)) for path in paths]
+    data = pl.concat(
+        [path.destinations.select(pl.lit(path.sender, pl.String).alias("sender_host"), pl.all()) for path in paths]
+    )
+    title = " ".join(declaration.title.split())
+    return Figure(draw_topology(title, lanes), data, _write_caption(paths), _write_alternative(lanes))
+
+
+def _list_destinations(runs: pl.DataFrame) -> pl.DataFrame:
+    return (
+        runs.group_by("host", "host_address")
+        .agg(
+            rtt_lowest_ms=pl.col("rtt_ms").min(),
+            rtt_highest_ms=pl.col("rtt_ms").max(),
+            runs_count=pl.len().cast(pl.Int64),
+        )
+        .sort("rtt_lowest_ms", "rtt_highest_ms", "host", "host_address", nulls_last=True)
+    )
+
+
+def _describe_sender(path: Path) -> Box:
+    kernels = sorted(path.runs["kernel"].drop_nulls().unique())
+    lines = [
+        _list_numbers("interface", path.runs["nic_bps"], _format_rate),
+        _list_numbers("MTU", path.runs["mtu_bytes"], lambda size: f"{size:,} B"),
+        f"Linux {display_name(', '.join(kernels[:VALUES_AT_MOST]))}" if kernels else "",
+    ]
+    return Box(display_name(path.sender or "sender unknown"), [line for line in lines if line])
+
+
+def _describe_path(path: Path) -> Box:
+    netem = path.qdiscs.filter(pl.col("qdisc") == "netem")
+    losses = netem["loss_pct"].drop_nulls().unique().sort().to_list()
+    lossy = [loss for loss in losses if loss > 0]
+    lines = [
+        _span("delay", netem["delay_ms"].drop_nulls(), "ms"),
+        ("loss " + ("none, " if 0.0 in losses else "") + _join_ends(lossy) + " %")
+        if lossy
+        else ("no loss" if losses else ""),
+        _span("limit", netem["limit_packets_count"].drop_nulls(), "packets"),
+        _list_numbers("bottleneck", path.runs["bottleneck_bps"], _format_rate),
+        _list_numbers("port buffer", path.runs["buffer_bytes"], format_size),
+        _list_numbers("background UDP", path.runs["background_udp_bps"], _format_rate),
+    ]
+    return Box("Network emulator (netem)" if netem.height else "Network", [line for line in lines if line])
+
+
+def _describe_destinations(path: Path) -> list[Box]:
+    boxes = []
+    for row in path.destinations.head(DESTINATIONS_AT_MOST).rows(named=True):
+        name = row["host"] or row["host_address"]
+        address = row["host_address"] if row["host_address"] not in (None, name) else None
+        ends = [rtt for rtt in (row["rtt_lowest_ms"], row["rtt_highest_ms"]) if rtt is not None]
+        facts = [
+            display_name(address) if address else "",
+            f"RTT {_join_ends(ends)} ms" if ends else "RTT unknown",
+            _count(row["runs_count"], "run"),
+        ]
+        boxes.append(Box(display_name(name), [", ".join(fact for fact in facts if fact)]))
+    rest = path.destinations.height - DESTINATIONS_AT_MOST
+    return [*boxes, Box(f"and {_count(rest, 'more destination')}", [])] if rest > 0 else boxes
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def _format_rate(rate_bps: float) -> str:
+    unit = choose_rate_unit(rate_bps)
+    return f"{rate_bps / RATE_UNITS[unit]:g} {unit}"
+
+
+def _list_numbers(name: str, values: pl.Series, style: Any) -> str:
+    """Return the distinct values, or the lowest and the highest where there are many."""
+    known = values.drop_nulls().unique().sort().to_list()
+    if not known:
+        return ""
+    texts = list(dict.fromkeys(style(value) for value in known))
+    return f"{name} {', '.join(texts) if len(texts) <= VALUES_AT_MOST else f'{texts[0]} to {texts[-1]}'}"
+
+
+def _join_ends(values: Sequence[float]) -> str:
+    return "–".join(dict.fromkeys(f"{value:.3g}" for value in (min(values), max(values))))
+
+
+def _span(name: str, values: pl.Series, unit: str) -> str:
+    known = values.sort().to_list()
+    return f"{name} {'–'.join(dict.fromkeys(f'{value:,g}' for value in (known[0], known[-1])))} {unit}" if known else ""
+
+
+def _write_caption(paths: Sequence[Path]) -> str:
+    count = sum(path.runs.height for path in paths)
+    return write_sentences(
+        [
+            "Senders, what lies between, and destinations, as the metadata of the runs names them",
+            f"{_count(count, 'run')} of {_count(len(paths), 'sender')}; a range is that of all runs of the sender",
+            "Delay, loss and limit are those of netem on the path, in either direction, as tc printed them"
+            if any((path.qdiscs["qdisc"] == "netem").any() for path in paths)
+            else "No run recorded a network emulator",
+        ]
+    )
+
+
+def _write_alternative(lanes: Sequence[Lane]) -> str:
+    told = []
+    for lane in lanes:
+        sender, path = (", ".join([box.name, *box.lines]) for box in (lane.sender, lane.path))
+        hosts = "; ".join(", ".join([box.name, *box.lines]) for box in lane.destinations)
+        told.append(f"From {sender}; through {path}; to {hosts}")
+    return write_sentences(["Diagram of the testbed", *told])

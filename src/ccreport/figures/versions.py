@@ -1,0 +1,208 @@
+"""Versions of BBR side by side: rate and retransmit ratio of each and of what ran beside it, with intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import altair as alt
+import duckdb
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.annotations import NO_DATA, write
+from ccreport.figures.condition_wording import (
+    count_runs,
+    describe_conditions,
+    describe_intervals,
+    write_sentences,
+)
+from ccreport.figures.conditions import read_algorithm_rates, summarise_cells
+from ccreport.figures.figure import Figure
+from ccreport.figures.panels import TITLE_LIMIT_PX, TITLE_RISE_PX
+from ccreport.figures.positions import Position, draw_ticks
+from ccreport.figures.rows import MissingFigure
+from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.throughput_over_time import choose_ticks
+from ccreport.figures.wording import (
+    RATE_UNITS,
+    choose_rate_unit,
+    format_ratio,
+    format_significant,
+    join_names,
+    wrap_title,
+)
+
+HEIGHT_PX: Final = 190
+WIDTH_PX: Final = theme.PLOT_WIDTH_PX
+# Part of a version's place that its bars fill.
+FILLED: Final = 0.76
+VALUE_RISE_PX: Final = 4
+LEGEND_PX: Final = 22
+LEGEND_ENTRY_PX: Final = 110
+# `bbr` is the kernel's own, the first version unless a patched kernel gives the name to a later one.
+VERSIONS: Final = ("bbr", "bbr1", "bbr2", "bbr3")
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A panel: title, axis and ticks in its unit, how values are written, and one row per bar.
+
+    `bars` has category, cc, left, right, middle, mean, low and high, the last three in the axis' unit.
+    """
+
+    title: str
+    axis: str
+    ticks: Sequence[float]
+    bars: pl.DataFrame
+    labels: Sequence[str]
+
+
+def build_rate_by_version(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+    """Return the figure of the versions that match, in the runs of each; other algorithms beside them.
+
+    Raise MissingFigure where the archive has fewer than two versions among the runs that match.
+    """
+    runs, rate = read_algorithm_rates(declaration, connection)
+    versions = [cc for cc in VERSIONS if cc in runs["cc"].to_list()]
+    # ASSUME: an archive that names a version 1 calls its own `bbr` so too; both count as one.
+    if len({"bbr" if cc == "bbr1" else cc for cc in versions}) < 2:
+        found = join_names([theme.style_of(cc).name for cc in versions]) or "none"
+        raise MissingFigure(f"The runs that match have fewer than two versions of BBR to compare: {found}.")
+    runs = _name_categories(runs)
+    categories = runs.select("place", "category").unique().sort("place")["category"].to_list()
+    rates = summarise_cells(connection, runs, ["place", "category", "cc"])
+    ratios = summarise_cells(connection, runs, ["place", "category", "cc"], "retransmit_ratio")
+    unit = choose_rate_unit(rates.select(pl.max_horizontal(pl.col("mean").max(), pl.col("high").max())).item())
+    panels = [_lay_out(rates, categories, f"Mean {rate}", f"Mean {rate} ({unit})", 1 / RATE_UNITS[unit])]
+    if ratios.height:
+        panels.append(_lay_out(ratios, categories, "Retransmitted segments", "% of data segments", 100.0))
+    ccs = theme.order_algorithms(runs["cc"].unique())
+    title = [" ".join(declaration.title.split()), *wrap_title(describe_conditions(runs))]
+    drawn = [_draw_legend(ccs), *(_draw_bars(panel, categories) for panel in panels)]
+    heading = alt.TitleParams(title, offset=12, limit=TITLE_LIMIT_PX, anchor="start")
+    chart = alt.vconcat(*drawn, spacing=20).properties(title=heading)
+    return Figure(
+        chart,
+        _collect(rates, ratios),
+        _write_caption(runs, rates, ratios, rate),
+        _write_alternative(rates, ratios, rate, unit),
+    )
+
+
+def _name_categories(runs: pl.DataFrame) -> pl.DataFrame:
+    """Add category (what ran in the run: the version, and what was beside it) and its place among all."""
+    names = {}
+    for (run_id,), rows in runs.group_by("run_id", maintain_order=True):
+        ccs = theme.order_algorithms(rows["cc"].unique())
+        first = next((cc for cc in ccs if cc in VERSIONS), ccs[0])
+        others = [theme.style_of(cc).name for cc in ccs if cc != first]
+        beside = f"beside {join_names(others)}" if others else "alone"
+        names[run_id] = (VERSIONS.index(first) if first in VERSIONS else -1, f"{theme.style_of(first).name}\n{beside}")
+    order = sorted(set(names.values()))
+    return runs.with_columns(
+        place=pl.Series([order.index(names[run_id]) for run_id in runs["run_id"]], dtype=pl.Int64),
+        category=pl.Series([names[run_id][1] for run_id in runs["run_id"]]),
+    )
+
+
+def _lay_out(cells: pl.DataFrame, categories: Sequence[str], name: str, axis: str, factor: float) -> Bars:
+    rows = []
+    width = FILLED / cells.group_by("category").len()["len"].cast(pl.Float64).sort()[-1]
+    for place, category in enumerate(categories):
+        own = cells.filter(pl.col("category") == category)
+        ccs = theme.order_algorithms(own["cc"])
+        for number, cc in enumerate(ccs):
+            cell = own.row(by_predicate=pl.col("cc") == cc, named=True)
+            left = place + (number - len(ccs) / 2) * width
+            scaled = {
+                end: None if cell[end] is None else round(cell[end] * factor, 6) for end in ("mean", "low", "high")
+            }
+            place_of_bar = {
+                "left": round(left, 4),
+                "right": round(left + width, 4),
+                "middle": round(left + width / 2, 4),
+            }
+            rows.append({"category": category, "cc": cc, **place_of_bar, **scaled})
+    schema = dict.fromkeys(("category", "cc"), pl.String) | dict.fromkeys(
+        ("left", "right", "middle", "mean", "low", "high"), pl.Float64
+    )
+    bars = pl.DataFrame(rows, schema=schema)
+    top: float = bars.select(pl.max_horizontal(pl.col("mean").max(), pl.col("high").max())).item()
+    # The tallest bar has its number above it.
+    labels = [format_significant(mean, 3 if factor != 100.0 else 2) for mean in bars["mean"]]
+    return Bars(name, axis, choose_ticks(1.08 * top or 1.0), bars, labels)
+
+
+def _draw_legend(ccs: Sequence[str]) -> alt.LayerChart:
+    layers: list[alt.Chart] = []
+    for number, cc in enumerate(ccs):
+        style = theme.style_of(cc)
+        x_px = number * LEGEND_ENTRY_PX
+        swatch = alt.Chart(NO_DATA).mark_rect(color=style.colour)
+        layers += [
+            swatch.encode(x=alt.value(x_px), x2=alt.value(x_px + 18), y=alt.value(5), y2=alt.value(17)),
+            write([style.name], (float(x_px + 26), LEGEND_PX / 2), align="left"),
+        ]
+    return alt.LayerChart(layer=layers, width=theme.PLOT_WIDTH_PX, height=LEGEND_PX)
+
+
+def _draw_bars(panel: Bars, categories: Sequence[str]) -> alt.LayerChart:
+    position = Position("", -0.5, len(categories) - 0.5, [(float(at), name) for at, name in enumerate(categories)])
+    axis = alt.Axis(title=None, labels=False, ticks=False, grid=False, values=list(range(len(categories))))
+    left = alt.X("left:Q", scale=alt.Scale(domain=[position.low, position.high], nice=False, zero=False), axis=axis)
+    rate_axis = alt.Axis(title=panel.axis, values=list(panel.ticks))
+    mean = alt.Y("mean:Q", scale=alt.Scale(domain=[0, panel.ticks[-1]], nice=False), axis=rate_axis)
+    layers: list[alt.Chart] = []
+    for cc in theme.order_algorithms(panel.bars["cc"].unique()):
+        own = panel.bars.filter(pl.col("cc") == cc)
+        bars = alt.Chart(own).mark_rect(color=theme.style_of(cc).colour, stroke="white", strokeWidth=1)
+        layers.append(bars.encode(x=left, x2="right:Q", y=mean, y2=alt.datum(0)))
+    known = alt.Chart(panel.bars.drop_nulls())
+    # White around it, to be seen on a dark bar.
+    for colour, width in (("white", 4.0), (theme.INK, 1.4)):
+        rule = known.mark_rule(color=colour, strokeWidth=width)
+        layers.append(rule.encode(x=alt.X("middle:Q"), y=alt.Y("low:Q"), y2="high:Q"))
+    height = HEIGHT_PX / panel.ticks[-1]
+    for bar, label in zip(panel.bars.rows(named=True), panel.labels, strict=True):
+        x_px = (bar["middle"] - position.low) / (position.high - position.low) * WIDTH_PX
+        y_px = HEIGHT_PX - height * max(bar["mean"], bar["high"] or 0.0) - VALUE_RISE_PX - theme.TEXT_PX / 2
+        layers.append(write([label], (x_px, y_px), align="center"))
+    layers += draw_ticks(position, WIDTH_PX, HEIGHT_PX)
+    layers.append(write([panel.title], (0.0, -TITLE_RISE_PX), align="left", weight="bold"))
+    return alt.LayerChart(layer=layers, width=WIDTH_PX, height=HEIGHT_PX)
+
+
+def _collect(rates: pl.DataFrame, ratios: pl.DataFrame) -> pl.DataFrame:
+    names = {"mean": "{}_mean_{}", "low": "{}_low_{}", "high": "{}_high_{}"}
+    flat = pl.col("category").str.replace("\n", " ")
+    left = rates.select(flat, "cc", "runs_count", *(pl.col(c).alias(n.format("rate", "bps")) for c, n in names.items()))
+    right = ratios.select(flat, "cc", *(pl.col(c).alias(n.format("retransmit", "ratio")) for c, n in names.items()))
+    return left.join(right, on=["category", "cc"], how="left", maintain_order="left")
+
+
+def _write_caption(runs: pl.DataFrame, rates: pl.DataFrame, ratios: pl.DataFrame, rate: str) -> str:
+    return write_sentences(
+        [
+            describe_conditions(runs),
+            f"Mean {rate}, summed over the flows of an algorithm, and mean retransmit ratio; {count_runs(rates)}",
+            *describe_intervals(rates),
+            *([] if ratios.height else ["No retransmits were recorded"]),
+        ]
+    )
+
+
+def _write_alternative(rates: pl.DataFrame, ratios: pl.DataFrame, rate: str, unit: str) -> str:
+    known = {(row["category"], row["cc"]): row["mean"] for row in ratios.rows(named=True)}
+    told = []
+    for (category,), own in rates.group_by("category", maintain_order=True):
+        parts = [
+            f"{theme.style_of(row['cc']).name} {format_significant(row['mean'] / RATE_UNITS[unit], 3)} {unit}"
+            + (
+                f" and {format_ratio(known[category, row['cc']])} retransmitted"
+                if (category, row["cc"]) in known
+                else ""
+            )
+            for row in own.rows(named=True)
+        ]
+        told.append(f"{str(category).replace(chr(10), ' ')}: {'; '.join(parts)}")
+    return write_sentences([f"Bar charts of mean {rate} and retransmit ratio by version of BBR", *told])

@@ -1,0 +1,476 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from condition_runs import Rows, build_database, gather, make_run, write_evaluation
+
+from ccreport.figures.kinds import BUILDERS
+from ccreport.figures.positions import shorten
+from ccreport.figures.rate_figures import find_lightest, shade_colour
+from ccreport.figures.selection import FigureError
+from ccreport.figures.topology_drawing import Box, Lane, draw_topology
+from ccreport.figures.write import plot_figure
+
+KINDS = (
+    "rate_by_rtt",
+    "rate_by_loss",
+    "rate_by_flows",
+    "rate_by_buffer",
+    "rate_by_parameter",
+    "rate_by_version",
+    "flow_spread",
+    "topology",
+)
+HOSTILE = '"><script>x</script>\n{{< y >}}'
+
+
+def plot(folder: Path, tables: Rows, **figure: Any) -> Path:
+    database = folder / "archive.duckdb"
+    if not database.exists():
+        build_database(folder, tables)
+    plot_figure("f", write_evaluation(folder, **figure), database, folder / "out")
+    return folder / "out"
+
+
+def read(output: Path, name: str) -> str:
+    return (output / name).read_text(encoding="utf-8")
+
+
+def texts_of(output: Path) -> list[str]:
+    return re.findall(r">([^<>]+)</(?:text|tspan)>", read(output, "figure.svg"))
+
+
+def sweep(column: str, values: tuple[Any, ...], **facts: Any) -> Rows:
+    """Return two runs at each value: CUBIC with 10 and 12, BBR with 30 and 34 Mbit/s, over 1, 2, … by place."""
+    return gather(
+        *(
+            make_run(
+                10 * place + repeat,
+                {"cubic": (10.0 + 2 * repeat) / (place + 1), "bbr": (30.0 + 4 * repeat) / (place + 1)},
+                **{column: value},
+                **facts,
+            )
+            for place, value in enumerate(values)
+            for repeat in (0, 1)
+        )
+    )
+
+
+def test_every_kind_is_known_to_the_evaluation_and_has_a_builder() -> None:
+    assert set(KINDS) <= set(BUILDERS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_run_the_message_repeats_the_condition(kind: str, tmp_path: Path) -> None:
+    output = plot(tmp_path, gather(make_run(1, {"bbr": 1.0})), kind=kind, where="job = 'none'")
+    assert [path.name for path in output.iterdir()] == ["missing.txt"]
+    assert read(output, "missing.txt") == "No run matches: job = 'none'\n"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_runs_that_do_not_count_are_not_drawn(kind: str, tmp_path: Path) -> None:
+    output = plot(tmp_path, gather(make_run(1, {"bbr": 1.0}, is_counted=False)), kind=kind)
+    assert read(output, "missing.txt").startswith("None of the 1 runs that match counts")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrong_condition_is_an_error(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(FigureError, match="refuses"):
+        plot(tmp_path, gather(make_run(1, {"bbr": 1.0})), kind=kind, where="no_such_column > 1")
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "values", "reason"),
+    [
+        ("rate_by_rtt", "rtt_ms", (10.0,), "All 2 runs that match have the same RTT"),
+        ("rate_by_loss", "loss_pct", (None,), "None of the 2 runs that match has a known packet loss."),
+        ("rate_by_buffer", "buffer_bytes", (None,), "None of the 2 runs that match has a known buffer size."),
+        ("rate_by_parameter", "parameter_value", ("4",), "All 2 runs that match have the same value of the parameter"),
+    ],
+)
+def test_one_value_is_nothing_to_compare(
+    kind: str, column: str, values: tuple[Any, ...], reason: str, tmp_path: Path
+) -> None:
+    assert read(plot(tmp_path, sweep(column, values), kind=kind), "missing.txt").startswith(reason)
+
+
+def test_cells_have_the_means_and_intervals_of_the_tables(tmp_path: Path) -> None:
+    # CUBIC 10 and 12 at the first RTT: mean 11, and the interval of resampled means of two runs reaches both.
+    output = plot(tmp_path, sweep("rtt_ms", (10.0, 40.0)), kind="rate_by_rtt")
+    data = pl.read_csv(output / "figure.csv")
+    assert data.select("cc", "rtt_ms", "runs_count", "rate_mean_bps").rows() == [
+        ("cubic", 10.0, 2, 11e6),
+        ("cubic", 40.0, 2, 5.5e6),
+        ("bbr", 10.0, 2, 32e6),
+        ("bbr", 40.0, 2, 16e6),
+    ]
+    assert data.select("rate_low_bps", "rate_high_bps").row(0) == (10e6, 12e6)
+
+
+def test_a_single_run_has_no_interval(tmp_path: Path) -> None:
+    tables = gather(make_run(1, {"bbr": 3.0}, rtt_ms=10.0), make_run(2, {"bbr": 2.0}, rtt_ms=20.0))
+    output = plot(tmp_path, tables, kind="rate_by_rtt")
+    assert pl.read_csv(output / "figure.csv")["rate_low_bps"].null_count() == 2
+    assert "No condition was repeated, so no mean has an interval." in read(output, "caption.txt")
+
+
+def test_throughput_takes_the_place_of_an_unknown_goodput(tmp_path: Path) -> None:
+    tables = sweep("rtt_ms", (10.0, 40.0))
+    tables["flows"][0]["goodput_bps"] = None
+    output = plot(tmp_path, tables, kind="rate_by_rtt")
+    # The sender's rates are twice the receiver's.
+    assert pl.read_csv(output / "figure.csv")["rate_mean_bps"].to_list() == [22e6, 11e6, 64e6, 32e6]
+    assert "Mean throughput (Mbit/s)" in texts_of(output)
+
+
+def test_runs_without_a_rate_are_no_figure(tmp_path: Path) -> None:
+    tables = gather(make_run(1, {"bbr": 3.0}))
+    tables["flows"][0] |= {"goodput_bps": None, "throughput_bps": None}
+    assert (
+        read(plot(tmp_path, tables, kind="rate_by_rtt"), "missing.txt")
+        == "None of the 1 runs that match has a throughput.\n"
+    )
+
+
+def test_each_loss_has_a_panel_with_the_same_scale(tmp_path: Path) -> None:
+    tables = gather(
+        *(
+            make_run(10 * place + number, {"cubic": rate}, rtt_ms=rtt, loss_pct=loss)
+            for place, loss in enumerate((0.0, 0.1, 1.0))
+            for number, (rtt, rate) in enumerate([(10.0, 40.0 / (place + 1)), (20.0, 5.0)])
+        )
+    )
+    output = plot(tmp_path, tables, kind="rate_by_rtt")
+    texts = texts_of(output)
+    assert [title for title in ("no loss", "0.1 % loss", "1 % loss") if title in texts] == [
+        "no loss",
+        "0.1 % loss",
+        "1 % loss",
+    ]
+    specification = read(output, "figure.vl.json")
+    domains = set(re.findall(r'"domain": \[\s*0(?:\.0)?,\s*([\d.]+)\s*\]', specification))
+    # Of the rates up to 40 Mbit/s, and of the RTTs up to 20 ms with room at the right.
+    assert {float(domain) for domain in domains} == {40.0, 20.8}
+    assert "All panels have the same scales." in read(output, "caption.txt")
+
+
+def test_the_alternative_says_ends_and_largest_difference(tmp_path: Path) -> None:
+    output = plot(tmp_path, sweep("rtt_ms", (10.0, 40.0)), kind="rate_by_rtt")
+    # 32/11 = 2.909 at both RTTs: the first is named.
+    assert read(output, "alt.txt") == (
+        "Line chart of mean goodput against RTT: CUBIC and BBR, overlapped, 2 flows, no loss — sender to 10.0.0.2. "
+        "From RTT 10 ms to RTT 40 ms: CUBIC 11.0 Mbit/s to 5.50 Mbit/s; BBR 32.0 Mbit/s to 16.0 Mbit/s. "
+        "Farthest apart at RTT 10 ms: BBR had 2.91 times the goodput of CUBIC.\n"
+    )
+
+
+def test_loss_has_a_line_per_rtt_and_a_panel_per_algorithm(tmp_path: Path) -> None:
+    tables = gather(
+        sweep("loss_pct", (0.0, 0.001, 1.0), rtt_ms=10.0),
+        {
+            name: [row | {"run_id": f"x{row['run_id']}"} | ({"rtt_ms": 80.0} if name == "runs" else {}) for row in rows]
+            for name, rows in sweep("loss_pct", (0.0, 0.001, 1.0), rtt_ms=10.0).items()
+        },
+    )
+    output = plot(tmp_path, tables, kind="rate_by_loss")
+    texts = texts_of(output)
+    for text in ("CUBIC", "BBR", "RTT 10 ms", "RTT 80 ms", "none", "0.001", "1", "Packet loss (%)"):
+        assert text in texts
+    data = pl.read_csv(output / "figure.csv")
+    assert data.height == 2 * 2 * 3
+    assert data["cc"].to_list()[0] == "cubic"
+    assert "The values stand at equal distances." in read(output, "caption.txt")
+
+
+def test_flows_are_categories_in_order(tmp_path: Path) -> None:
+    output = plot(tmp_path, sweep("flows_count", (16, 2, 8)), kind="rate_by_flows")
+    assert pl.read_csv(output / "figure.csv").filter(cc="bbr")["flows_count"].to_list() == [2, 8, 16]
+    texts = texts_of(output)
+    assert [text for text in texts if text in ("2", "8", "16")][:3] == ["2", "8", "16"]
+
+
+def test_buffers_are_multiples_of_the_bandwidth_delay_product(tmp_path: Path) -> None:
+    # 40 Mbit/s over 20 ms are 100 kB.
+    tables = sweep("buffer_bytes", (25_000, 100_000, 1_000_000), bottleneck_bps=40e6, rtt_ms=20.0)
+    texts = texts_of(plot(tmp_path, tables, kind="rate_by_buffer"))
+    for text in ("25 kB", "0.25 BDP", "100 kB", "1 BDP", "1 MB", "10 BDP"):
+        assert text in texts
+
+
+def test_buffers_of_several_paths_have_no_multiple(tmp_path: Path) -> None:
+    tables = gather(
+        *(
+            make_run(n, {"bbr": 10.0}, buffer_bytes=size, bottleneck_bps=rate)
+            for n, (size, rate) in enumerate([(1000, 1e6), (2000, 1e6), (1000, 2e6), (2000, 2e6)])
+        )
+    )
+    texts = texts_of(plot(tmp_path, tables, kind="rate_by_buffer"))
+    assert not [text for text in texts if "BDP" in text]
+    assert "bottleneck 2 Mbit/s" in texts
+
+
+def test_a_swept_parameter_is_in_order_of_its_numbers(tmp_path: Path) -> None:
+    tables = sweep("parameter_value", ("10", "2", "5", "auto"), parameter_name="min_rtt_win_sec")
+    output = plot(tmp_path, tables, kind="rate_by_parameter")
+    assert pl.read_csv(output / "figure.csv").filter(cc="bbr")["parameter_value"].to_list() == ["2", "5", "10", "auto"]
+    assert "min_rtt_win_sec" in texts_of(output)
+    assert "From value 2 to value auto: " in read(output, "alt.txt")
+
+
+def test_a_hostile_parameter_is_only_text(tmp_path: Path) -> None:
+    tables = sweep("parameter_value", (HOSTILE, "2"), parameter_name=HOSTILE)
+    output = plot(tmp_path, tables, kind="rate_by_parameter")
+    assert "<script" not in read(output, "figure.svg")
+    assert "\\n" in read(output, "alt.txt")
+    assert read(output, "alt.txt").count("\n") == 1
+
+
+def test_too_many_panels_are_no_figure_and_the_message_names_what_differs(tmp_path: Path) -> None:
+    tables = gather(
+        *(
+            make_run(10 * place + n, {"bbr": 1.0}, loss_pct=float(place), rtt_ms=rtt)
+            for place in range(13)
+            for n, rtt in enumerate((10.0, 20.0))
+        )
+    )
+    message = read(plot(tmp_path, tables, kind="rate_by_rtt"), "missing.txt")
+    assert message.startswith("The runs that match differ in loss_pct, which makes 13 panels: narrow `where`")
+
+
+def test_too_many_lines_are_no_figure(tmp_path: Path) -> None:
+    tables = gather(
+        *(
+            make_run(10 * place + n, {"bbr": 1.0}, loss_pct=loss, rtt_ms=1.0 + place)
+            for place in range(9)
+            for n, loss in enumerate((0.0, 0.1))
+        )
+    )
+    message = read(plot(tmp_path, tables, kind="rate_by_loss"), "missing.txt")
+    assert message.startswith("The runs that match make 9 lines in a panel")
+
+
+def test_rtts_that_differ_little_keep_lines_of_their_own(tmp_path: Path) -> None:
+    tables = gather(
+        *(
+            make_run(10 * place + n, {"bbr": 1.0 + place}, loss_pct=loss, rtt_ms=rtt)
+            for place, rtt in enumerate((10.01, 10.02))
+            for n, loss in enumerate((0.0, 0.1))
+        )
+    )
+    texts = texts_of(plot(tmp_path, tables, kind="rate_by_loss"))
+    assert "RTT 10.01 ms" in texts
+    assert "RTT 10.02 ms" in texts
+
+
+def make_versions() -> Rows:
+    """Return BBR versions beside CUBIC, two runs each, and version 2 alone; retransmit ratios 0.1 and 0.01."""
+    runs = gather(
+        *(make_run(n, {"cubic": 1.0 + n, "bbr": 9.0}) for n in (0, 1)),
+        *(make_run(n, {"cubic": 4.0, "bbr2": 6.0}) for n in (2, 3)),
+        make_run(4, {"bbr2": 9.5}),
+    )
+    for flow in runs["flows"]:
+        ratio = {"bbr": 0.1, "bbr2": 0.01, "cubic": 0.02}[flow["cc"]]
+        flow |= {
+            "retransmits_count": round(ratio * 1000),
+            "segments_count": 1000.0,
+            "retransmit_ratio": ratio,
+            "retransmit_source": "ss",
+        }
+    return runs
+
+
+def test_versions_stand_beside_each_other_with_what_ran_beside_them(tmp_path: Path) -> None:
+    output = plot(tmp_path, make_versions(), kind="rate_by_version")
+    data = pl.read_csv(output / "figure.csv")
+    # CUBIC beside the first version: 1 and 2 Mbit/s.
+    assert data.select("category", "cc", "runs_count", "rate_mean_bps", "retransmit_mean_ratio").rows() == [
+        ("BBR beside CUBIC", "bbr", 2, 9e6, 0.1),
+        ("BBR beside CUBIC", "cubic", 2, 1.5e6, 0.02),
+        ("BBRv2 alone", "bbr2", 1, 9.5e6, 0.01),
+        ("BBRv2 beside CUBIC", "bbr2", 2, 6e6, 0.01),
+        ("BBRv2 beside CUBIC", "cubic", 2, 4e6, 0.02),
+    ]
+    texts = texts_of(output)
+    for text in ("Mean goodput (Mbit/s)", "Retransmitted segments", "% of data segments", "1.50", "9.00", "10", "1.0"):
+        assert text in texts
+    assert "BBR beside CUBIC: BBR 9.00 Mbit/s and 10 % retransmitted; CUBIC 1.50 Mbit/s" in read(output, "alt.txt")
+
+
+def test_versions_without_retransmits_have_one_panel(tmp_path: Path) -> None:
+    tables = gather(make_run(1, {"cubic": 1.0, "bbr": 9.0}), make_run(2, {"cubic": 4.0, "bbr3": 6.0}))
+    output = plot(tmp_path, tables, kind="rate_by_version")
+    assert "No retransmits were recorded." in read(output, "caption.txt")
+    assert not [text for text in texts_of(output) if "Retransmitted" in text]
+
+
+@pytest.mark.parametrize("ccs", [("bbr2", "cubic"), ("bbr", "bbr1"), ("cubic", "reno")])
+def test_fewer_than_two_versions_are_no_figure(ccs: tuple[str, str], tmp_path: Path) -> None:
+    tables = gather(*(make_run(n, {cc: 5.0}) for n, cc in enumerate(ccs)))
+    output = plot(tmp_path, tables, kind="rate_by_version")
+    assert read(output, "missing.txt").startswith("The runs that match have fewer than two versions of BBR to compare")
+
+
+def test_flows_of_a_run_have_their_jain_index(tmp_path: Path) -> None:
+    # CUBIC 1 and 3: (1 + 3)²/(2 (1 + 9)) = 16/20 = 0.8; BBR 5 and 5: 1.
+    tables = gather(*(make_run(n, {"cubic": [1.0, 3.0], "bbr": [5.0, 5.0]}, loss_pct=0.1) for n in (1, 2)))
+    output = plot(tmp_path, tables, kind="flow_spread")
+    data = pl.read_csv(output / "figure.csv")
+    assert data.filter(cc="cubic").select("run_id", "rate_bps", "jain_ratio").rows() == [
+        ("r001", 1e6, 0.8),
+        ("r001", 3e6, 0.8),
+        ("r002", 1e6, 0.8),
+        ("r002", 3e6, 0.8),
+    ]
+    assert texts_of(output).count("0.800") == 2
+    assert texts_of(output).count("1.000") == 2
+    assert "CUBIC: single flows from 1.00 Mbit/s to 3.00 Mbit/s, Jain index 0.800." in read(output, "alt.txt")
+
+
+def test_single_flows_have_no_spread(tmp_path: Path) -> None:
+    output = plot(tmp_path, gather(make_run(1, {"cubic": 1.0, "bbr": 2.0})), kind="flow_spread")
+    assert read(output, "missing.txt") == ("None of the 1 runs that fit has two flows of one algorithm with a rate.\n")
+
+
+def test_flows_that_carried_nothing_have_no_index(tmp_path: Path) -> None:
+    output = plot(tmp_path, gather(make_run(1, {"cubic": [0.0, 0.0], "bbr": [5.0, 5.0]})), kind="flow_spread")
+    assert pl.read_csv(output / "figure.csv").filter(cc="cubic")["jain_ratio"].to_list() == [None, None]
+    assert "–" in texts_of(output)
+
+
+def test_more_iterations_than_fit_are_left_out_and_said(tmp_path: Path) -> None:
+    tables = gather(*(make_run(n, {"cubic": [1.0, 3.0], "bbr": [5.0, 5.0]}) for n in range(10)))
+    for row in tables["runs"]:
+        row["condition_id"] = "c"
+    output = plot(tmp_path, tables, kind="flow_spread")
+    # Two panels of 322 px hold 7 runs each.
+    assert pl.read_csv(output / "figure.csv")["run_id"].n_unique() == 7
+    assert "6 later iterations are left out." in read(output, "caption.txt")
+
+
+def make_testbed() -> Rows:
+    paths = [("a", "10.0.0.1", 10.0, 0.0), ("a", "far.example.net", 80.0, 0.1), ("b", "10.0.0.1", 5.0, 0.0)]
+    tables: dict[str, Any] = gather(
+        *(
+            make_run(
+                n,
+                {"bbr": 1.0},
+                sender_host=sender,
+                host=host,
+                host_address="10.0.0.1",
+                rtt_ms=rtt,
+                loss_pct=loss,
+                nic_bps=10e9,
+                mtu_bytes=9000,
+                kernel="5.10",
+                bottleneck_bps=1e9 if sender == "b" else None,
+            )
+            for n, (sender, host, rtt, loss) in enumerate(paths)
+        )
+    )
+    netem = {"raw_file_id": "q", "line_number": 1, "device": "e", "qdisc": "netem", "limit_packets_count": 10000}
+    tables["qdiscs"] = [
+        netem | {"run_id": f"r{n:03}", "delay_ms": rtt / 2, "loss_pct": loss}
+        for n, (sender, _, rtt, loss) in enumerate(paths)
+        if sender == "a"
+    ]
+    return tables
+
+
+def test_the_topology_has_senders_paths_and_destinations(tmp_path: Path) -> None:
+    output = plot(tmp_path, make_testbed(), kind="topology")
+    texts = texts_of(output)
+    for text in (
+        "a",
+        "interface 10 Gbit/s",
+        "MTU 9,000 B",
+        "Linux 5.10",
+        "Network emulator (netem)",
+        "delay 5–40 ms",
+        "loss none, 0.1 %",
+        "limit 10,000 packets",
+        "far.example.net",
+        "10.0.0.1, RTT 80 ms, 1 run",
+        "b",
+        "Network",
+        "bottleneck 1 Gbit/s",
+    ):
+        assert text in texts
+    assert pl.read_csv(output / "figure.csv").rows() == [
+        ("a", "10.0.0.1", "10.0.0.1", 10.0, 10.0, 1),
+        ("a", "far.example.net", "10.0.0.1", 80.0, 80.0, 1),
+        ("b", "10.0.0.1", "10.0.0.1", 5.0, 5.0, 1),
+    ]
+    assert "From b, interface 10 Gbit/s" in read(output, "alt.txt")
+
+
+def test_a_topology_needs_a_destination(tmp_path: Path) -> None:
+    output = plot(tmp_path, gather(make_run(1, {"bbr": 1.0}, host=None)), kind="topology")
+    assert read(output, "missing.txt") == "None of the 1 runs that match names its destination.\n"
+
+
+def test_many_destinations_are_counted(tmp_path: Path) -> None:
+    tables = gather(*(make_run(n, {"bbr": 1.0}, host=f"h{n:02}", rtt_ms=1.0 + n) for n in range(15)))
+    output = plot(tmp_path, tables, kind="topology")
+    texts = texts_of(output)
+    assert "and 3 more destinations" in texts
+    assert "h11" in texts
+    assert "h12" not in texts
+    assert pl.read_csv(output / "figure.csv").height == 15
+
+
+def test_hostile_names_of_hosts_are_only_text(tmp_path: Path) -> None:
+    tables = gather(make_run(1, {"bbr": 1.0}, sender_host=HOSTILE, host=HOSTILE))
+    output = plot(tmp_path, tables, kind="topology")
+    assert "<script" not in read(output, "figure.svg")
+    assert read(output, "alt.txt").count("\n") == 1
+
+
+def test_a_long_name_is_cut_in_the_drawing() -> None:
+    # A letter has 6.6 px: four fit into 28 px.
+    assert shorten("abcdef", 28.0) == "abc…"
+    chart = draw_topology("t", [Lane(Box("x" * 90, []), Box("p", []), [Box("y", ["z" * 90, "one, two"])])])
+    marks = json.dumps(chart.to_dict())
+    assert "x" * 30 not in marks
+    assert "z" * 40 not in marks
+    assert '"one, two"' in marks
+
+
+def test_a_colour_goes_to_white_and_to_black() -> None:
+    # Half of 0x80 to white: 128 + 127 · 0.5 = 191.5, rounded to even 192 = c0; to black 64 = 40.
+    assert shade_colour("#800000", -0.5) == "#c08080"
+    assert shade_colour("#800000", 0.5) == "#400000"
+
+
+def test_a_colour_that_has_no_contrast_to_spare_gets_no_lighter() -> None:
+    # Black half way to white is #808080, of luminance 0.216 and contrast 1.05/0.266 = 3.9; the orange has 3.0 itself.
+    assert find_lightest("#000000") == -0.5
+    assert find_lightest("#dd7a00") == 0.0
+
+
+@pytest.mark.parametrize("kind", ["rate_by_rtt", "topology", "flow_spread"])
+def test_the_same_rows_give_the_same_bytes(kind: str, tmp_path: Path) -> None:
+    tables = gather(*(make_run(n, {"cubic": [1.0, 3.0 + n], "bbr": [5.0, 5.0]}, rtt_ms=10.0 + n % 2) for n in range(4)))
+    first, second = (tmp_path / name for name in ("a", "b"))
+    for folder in (first, second):
+        folder.mkdir()
+        plot(folder, tables, kind=kind)
+    for path in (first / "out").iterdir():
+        assert path.read_bytes() == (second / "out" / path.name).read_bytes(), path.name
+
+
+def test_figures_of_many_runs_stay_small(tmp_path: Path) -> None:
+    tables = gather(
+        *(
+            make_run(
+                100 * place + n, {"cubic": 1.0 + n, "bbr": 70.0 - n}, rtt_ms=10.0 * (1 + n % 8), loss_pct=float(place)
+            )
+            for place in range(6)
+            for n in range(64)
+        )
+    )
+    output = plot(tmp_path, tables, kind="rate_by_rtt")
+    assert (output / "figure.svg").stat().st_size < 300_000

@@ -1,0 +1,260 @@
+"""Figures of several panels: the same scales, letters, and panels without data."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from figure_inputs import DRAWN_FILES, declare, list_layers, make_database, make_tables, plot, texts_of
+
+from ccreport.errors import InputError
+from ccreport.evaluation import load_evaluation
+from ccreport.figures import theme
+from ccreport.figures.selection import FigureError, list_panels, read_declaration
+from ccreport.figures.throughput_series import Bins, FigureTables, choose_bins, place_rows
+from ccreport.figures.write import WORTH_PROCESSES, plot_figure, plot_figures
+
+EVALUATION = Path(__file__).resolve().parents[1] / "evaluations" / "esnet-dtn.yaml"
+ALONE = {"title": "Alone", "overlapped": False, "where": "mode <> 'both' -- each", "run": "experiment-bbr/2"}
+TOGETHER = {"title": "Together", "where": "mode = 'both'"}
+NOWHERE = {"title": "No where", "where": "job = 'none'"}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_database(tmp_path_factory.mktemp("tables"), make_tables("10.201.1.2", "nersc-tbn-1"))
+
+
+@pytest.fixture(scope="module")
+def pair(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return plot(tmp_path_factory.mktemp("pair"), database, title="A pair", panels=[ALONE, TOGETHER])
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_panels_have_the_same_scales(pair: Path) -> None:
+    # Largest rate: BBR alone, 2 × 24 × 1.1 = 52.8 Mbit/s, hence six intervals of 10; together it is 46.2, which has
+    # five. Largest count: BBR together, 2 × 5 = 10 in 0.5 s, hence six intervals of 2; alone it is CUBIC's 2 × 2 = 4.
+    specification = json.loads(read(pair / "figure.vl.json"))
+    for panel in specification["vconcat"]:
+        encodings = [layer["encoding"] for layer in list_layers(panel)]
+        domains = {
+            encoding["y"]["field"]: encoding["y"]["scale"]["domain"]
+            for encoding in encodings
+            if "scale" in encoding["y"]
+        }
+        assert domains == {"rate_bps": [0, 60], "rate_max_bps": [0, 60], "retransmits_count": [0, 12]}
+        times = [encoding["x"]["scale"]["domain"] for encoding in encodings if "scale" in encoding["x"]]
+        assert times == [[0, 4.0]] * 3
+        assert (panel["width"], panel["height"]) == (670, 230)
+    assert len(specification["vconcat"]) == 2
+
+
+def test_panels_have_letters_and_runs_of_their_own(pair: Path) -> None:
+    texts = texts_of(read(pair / "figure.svg"))
+    for text in (
+        "A pair",
+        "(a) Alone",
+        "(b) Together",
+        "CUBIC and BBR, 2 flows, non-overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
+        "CUBIC and BBR, 4 flows, overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
+        "CUBIC: iteration 1, the only iteration; BBR: iteration 2, chosen in the evaluation file",
+        "iteration 2, representative of 3 iterations (medoid)",
+    ):
+        assert text in texts
+    drawn = pl.read_csv(pair / "figure.csv", infer_schema_length=None).filter(drawn_as="line")
+    assert drawn.select("panel", "run_id").unique().sort("panel", "run_id").rows() == [
+        ("a", "experiment-bbr/2"),
+        ("a", "experiment-cubic/1"),
+        ("b", "experiment-both/2"),
+    ]
+
+
+def test_caption_names_runs_by_panel_and_says_common_things_once(pair: Path) -> None:
+    caption = read(pair / "caption.txt")
+    first, second = caption.index("(a) Alone: CUBIC and BBR, 2 flows"), caption.index("(b) Together: CUBIC and BBR")
+    assert (
+        first < caption.index("Drawn is run experiment-bbr/2 (iteration 2), which the evaluation file names") < second
+    )
+    assert second < caption.index(
+        "Drawn is run experiment-both/2 (iteration 2), the representative one of 3 iterations."
+    )
+    for once in ("The panels have the same scales.", "Lines: throughput", "Path: netem", "Points: retransmitted"):
+        assert caption.count(once) == 1
+    assert caption.count("\n") == 1
+
+
+def test_conditions_stand_in_each_panel_even_where_they_are_the_same(database: Path, tmp_path: Path) -> None:
+    output = plot(tmp_path, database, panels=[TOGETHER, TOGETHER | {"title": "Again"}])
+    caption = read(output / "caption.txt")
+    assert caption.startswith("(a) Together: CUBIC and BBR, 4 flows")
+    assert "(b) Again: CUBIC and BBR, 4 flows" in caption
+    assert caption.count("CUBIC and BBR, 4 flows") == 2
+
+
+def test_alternative_states_the_message_of_each_panel(pair: Path) -> None:
+    # Together: CUBIC 2 × 5, BBR 2 × 20 Mbit/s. Alone: CUBIC 2 × 20, BBR 2 × 22, 1.10 times as much.
+    alternative = read(pair / "alt.txt")
+    assert alternative.startswith(
+        "Line charts of throughput over time in 2 panels with the same scales: A pair. (a) Alone"
+    )
+    assert "BBR 44.0 Mbit/s and CUBIC 40.0 Mbit/s. BBR had 1.10 times the goodput of CUBIC." in alternative
+    assert "(b) Together: " in alternative
+    assert "BBR 40.0 Mbit/s and CUBIC 10.0 Mbit/s. BBR had 4.00 times the goodput of CUBIC." in alternative
+
+
+def test_same_panels_give_the_same_bytes(pair: Path, database: Path, tmp_path: Path) -> None:
+    again = plot(tmp_path, database, title="A pair", panels=[ALONE, TOGETHER])
+    for name in DRAWN_FILES:
+        assert (again / name).read_bytes() == (pair / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    ("absent", "reason"),
+    [
+        (NOWHERE, "Panel (a), No where, is left out: no run matches its condition."),
+        (ALONE | {"run": "gone"}, "Panel (a), Alone, is left out: run gone is none of the 3 runs that match"),
+        (TOGETHER | {"overlapped": False}, "Panel (a), Together, is left out: none of the 3 runs that match ran one"),
+    ],
+)
+def test_panel_without_data_is_left_out_with_its_reason(
+    absent: dict[str, Any], reason: str, database: Path, tmp_path: Path
+) -> None:
+    output = plot(tmp_path, database, panels=[absent, TOGETHER])
+    assert {path.name for path in output.iterdir()} == DRAWN_FILES
+    for name in ("caption.txt", "alt.txt"):
+        assert reason in read(output / name)
+    # The other keeps its letter, so that it can be compared with what it stands for.
+    texts = texts_of(read(output / "figure.svg"))
+    assert "(b) Together" in texts
+    assert not any(text.startswith("(a)") for text in texts)
+    assert "same scales" not in read(output / "caption.txt")
+
+
+def test_figure_without_any_panel_is_missing(database: Path, tmp_path: Path) -> None:
+    output = plot(tmp_path, database, panels=[NOWHERE, NOWHERE | {"title": "Nor here"}])
+    assert [path.name for path in output.iterdir()] == ["missing.txt"]
+    assert read(output / "missing.txt") == (
+        "Panel (a), No where, is left out: no run matches its condition. "
+        "Panel (b), Nor here, is left out: no run matches its condition.\n"
+    )
+
+
+def test_condition_of_a_panel_is_over_the_runs_of_its_figure(database: Path, tmp_path: Path) -> None:
+    # The last iteration of BBR alone is its 2nd; of all runs it is the 3rd, of both.
+    last = {"title": "Last", "where": "iteration = (SELECT max(iteration) FROM figure_runs)"}
+    output = plot(tmp_path, database, overlapped=False, where="mode = 'bbr' -- alone", panels=[last])
+    lines = pl.read_csv(output / "figure.csv", infer_schema_length=None).filter(drawn_as="line")
+    assert lines["run_id"].unique().to_list() == ["experiment-bbr/2"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"panels": [TOGETHER], "run": "r"}, "figure 'f': `run` belongs to one of its panels"),
+        ({"panels": [TOGETHER], "kind": "time_sequence"}, "figure 'f': the kind 'time_sequence' has no panels"),
+        ({"panels": [TOGETHER] * 27}, "figure 'f' has more panels than there are letters"),
+        ({"panels": []}, "figures.f.panels: [] "),
+        ({"panels": [{"title": "x"}]}, "figures.f.panels.0: 'where' is a required property"),
+        ({"panels": [TOGETHER, NOWHERE | {"where": "x = 1"}]}, "figure 'f (b)': the database refuses its `where`"),
+    ],
+)
+def test_panels_that_cannot_be_used(changes: dict[str, Any], message: str, database: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        plot(tmp_path, database, **changes)
+
+
+def test_versions_of_bbr_keep_their_own_colours(tmp_path: Path) -> None:
+    tables = make_tables("h", "s")
+    second = {
+        name: frame.with_columns(
+            pl.col("^(run_id|flow_id|condition_id|experiment_id)$").str.replace("^", "2nd-"),
+            pl.col("^cc$").str.replace("bbr", "bbr2"),
+        )
+        for name, frame in tables.items()
+    }
+    database = make_database(tmp_path, {name: pl.concat([tables[name], second[name]]) for name in tables})
+    panels = [
+        {"title": "BBRv1", "where": "NOT starts_with(run_id, '2nd')"},
+        {"title": "BBRv2", "where": "starts_with(run_id, '2nd')"},
+    ]
+    output = plot(tmp_path, database, where="mode = 'both'", panels=panels)
+    scales = [
+        next(
+            layer["encoding"]["color"]["scale"]
+            for layer in list_layers(panel)
+            if "scale" in layer["encoding"].get("color", {})
+        )
+        for panel in json.loads(read(output / "figure.vl.json"))["vconcat"]
+    ]
+    colours = {cc: theme.STYLES[cc].colour for cc in ("cubic", "bbr", "bbr2")}
+    assert scales == [
+        {"domain": ["cubic", "bbr"], "range": [colours["cubic"], colours["bbr"]]},
+        {"domain": ["cubic", "bbr2"], "range": [colours["cubic"], colours["bbr2"]]},
+    ]
+    svg = read(output / "figure.svg")
+    # A line of each is drawn: the stroke of a line, not only of its entry in the legend.
+    for colour in colours.values():
+        assert len(re.findall(f'<path[^>]*d="M[^"]*L[^"]*"[^>]*stroke="{colour}"[^>]*stroke-width="2"', svg)) >= 1
+    assert "BBRv2: mean goodput 40.0 Mbit/s, retransmits 4.5 %" in texts_of(svg)
+
+
+def test_counts_of_all_panels_are_in_bins_of_the_same_width() -> None:
+    flows = pl.DataFrame({"run_id": "r", "flow_id": "0", "cc": "bbr", "client_number": 1, "start_offset_s": 0.0})
+    samples = pl.DataFrame(
+        schema={
+            "run_id": pl.String,
+            "flow_id": pl.String,
+            "connection_number": pl.Int64,
+            "time_utc": pl.Datetime("us", "UTC"),
+            "retransmits_ss_count": pl.Int64,
+        }
+    )
+
+    def place(step_s: float) -> Any:
+        starts = [number * step_s for number in range(8)]
+        intervals = pl.DataFrame({"run_id": "r", "flow_id": "0", "start_s": starts, "is_omitted": False}).with_columns(
+            end_s=pl.col("start_s") + step_s, interval_bps=pl.lit(8.0), retransmits_iperf3_count=pl.lit(1)
+        )
+        return place_rows(FigureTables(pl.DataFrame(), flows, intervals, samples, pl.DataFrame()), ["r"])
+
+    # iperf3 reported every 0.5 s in one panel and every second in the other.
+    assert choose_bins([place(0.5)]) == Bins(0.5, 0.5)
+    assert choose_bins([place(0.5), place(1.0)]) == Bins(1.0, 1.0)
+
+
+def test_figures_of_two_processes_are_those_of_one(database: Path, tmp_path: Path) -> None:
+    evaluation = declare(tmp_path, panels=[TOGETHER])
+    declared = yaml.safe_load(read(evaluation))
+    names = [f"f{number}" for number in range(WORTH_PROCESSES)]
+    declared["figures"] = dict.fromkeys(names, declared["figures"]["f"])
+    evaluation.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    plot_figures(names, evaluation, database, tmp_path / "drawn", tmp_path / "many")
+    plot_figure("f0", evaluation, database, tmp_path / "one")
+    for figure in names:
+        for name in DRAWN_FILES:
+            assert (tmp_path / "many" / figure / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+    with pytest.raises(FigureError, match="no figure 'g'"):
+        plot_figures([*names, "g"], evaluation, database, tmp_path / "drawn", tmp_path / "broken")
+    declared["figures"]["f3"] = declared["figures"]["f3"] | {"where": "no_such_column = 1"}
+    evaluation.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    with pytest.raises(FigureError, match=re.escape("figure 'f3 (a)': the database refuses its `where`")):
+        plot_figures(names, evaluation, database, tmp_path / "drawn", tmp_path / "broken")
+
+
+def test_evaluation_declares_the_papers_figures_in_order() -> None:
+    declared = load_evaluation(EVALUATION)["figures"]
+    names = [name for name in declared if re.fullmatch(r"figure_\d+", name)]
+    assert names[:13] == [f"figure_{number}" for number in range(2, 15)]
+    for number in range(2, 15):
+        assert declared[f"figure_{number}"]["title"].startswith(f"Paper’s Figure {number}: ")
+    assert list(list_panels(read_declaration(EVALUATION, "figure_6"))) == ["a", "b"]
+    assert [panel.overlapped for panel in list_panels(read_declaration(EVALUATION, "figure_6")).values()] == [
+        False,
+        True,
+    ]
