@@ -3,7 +3,8 @@ Summarise: one DuckDB file over all tables, and the published tables as its quer
 
 Inputs:  <results>/tables/, the evaluation, src/ccreport/sql/<table>.sql
 Outputs: <results>/archive.duckdb
-         <results>/summaries/<table>.{parquet,csv,html}
+         <results>/summaries/<table>.{parquet,csv,html,tex}
+         <results>/cells/cells_<table>.qmd
 """
 
 
@@ -14,7 +15,7 @@ rule list_views:
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
         experiments="<results>/experiments.txt",
-        evaluation=config["evaluation"],
+        evaluation=ancient(config["evaluation"]),
         sql=collect(
             "src/ccreport/sql/{table}.sql",
             table=["macros", "measured_runs", *PUBLISHED_TABLES],
@@ -27,6 +28,7 @@ rule list_views:
     conda:
         "../environment.yml"
     params:
+        declared=declare("algorithms", "labels", "rtt_bucket_edges_ms", "tables"),
         tables=RESULTS / "tables",
     shell:
         """
@@ -42,7 +44,7 @@ rule list_views:
 rule summarise_table:
     """Run the query of one published table."""
     input:
-        evaluation=config["evaluation"],
+        evaluation=ancient(config["evaluation"]),
         database="<results>/archive.duckdb",
         code=list_sources("summarise_table"),
         schema="schemas/tables/{table}.yaml",
@@ -50,10 +52,13 @@ rule summarise_table:
         parquet="<results>/summaries/{table}.parquet",
         csv="<results>/summaries/{table}.csv",
         html="<results>/summaries/{table}.html",
+        latex="<results>/summaries/{table}.tex",
     log:
         "<logs>/summarise_table/{table}.txt",
     conda:
         "../environment.yml"
+    params:
+        declared=declare_table,
     shell:
         """
         python -m ccreport summarise_table \
@@ -63,5 +68,34 @@ rule summarise_table:
             --parquet {output.parquet:q} \
             --csv {output.csv:q} \
             --html {output.html:q} \
+            --latex {output.latex:q} \
+            &>{log:q}
+        """
+
+
+rule trace_cells:
+    """Write for each published table the page that says what its cells are made of."""
+    input:
+        collect("<results>/summaries/{table}.parquet", table=PUBLISHED_TABLES),
+        evaluation=ancient(config["evaluation"]),
+        database="<results>/archive.duckdb",
+        sql=collect("src/ccreport/sql/{table}.sql", table=PUBLISHED_TABLES),
+        code=list_sources("trace_cells", *PUBLISHED_TABLES),
+    output:
+        cells=directory("<results>/cells"),
+    log:
+        "<logs>/trace_cells.txt",
+    conda:
+        "../environment.yml"
+    params:
+        declared=declare("algorithms", "tables"),
+        summaries=RESULTS / "summaries",
+    shell:
+        """
+        python -m ccreport trace_cells \
+            --evaluation {input.evaluation:q} \
+            --database {input.database:q} \
+            --summaries {params.summaries:q} \
+            --output {output.cells:q} \
             &>{log:q}
         """

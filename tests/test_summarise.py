@@ -13,7 +13,7 @@ from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, QueryError, con
 from ccreport.format_table import format_number, format_size, rate_unit
 from ccreport.ingest.metadata import ingest_metadata
 from ccreport.summarise import summarise_table
-from ccreport.tables import load_schema, read_table
+from ccreport.tables import TableError, load_schema, read_table
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
 
@@ -33,9 +33,10 @@ def build_database(folder: Path, tables: dict[str, list[dict[str, Any]]], evalua
 
 def summarise(table: str, database: Path, evaluation: Path = EVALUATION) -> tuple[pl.DataFrame, str]:
     folder = database.parent
-    parquet, csv, html = (folder / f"{table}.{ending}" for ending in ("parquet", "csv", "html"))
-    summarise_table(table, evaluation, database, parquet, csv, html)
-    assert pl.read_csv(csv, infer_schema=False).height == read_table(table, [parquet]).height
+    parquet, csv, html, latex = (folder / f"{table}.{ending}" for ending in ("parquet", "csv", "html", "tex"))
+    summarise_table(table, evaluation, database, parquet, csv, html, latex)
+    assert pl.read_csv(csv, schema_overrides=load_schema(table).polars).equals(read_table(table, [parquet]))
+    assert latex.read_text().count("\\begin{") == latex.read_text().count("\\end{")
     return read_table(table, [parquet]), html.read_text()
 
 
@@ -77,24 +78,25 @@ def test_table_2_pools_the_conditions_of_a_cell(tmp_path: Path) -> None:
     table, html = summarise("table_2_testbed", build_database(tmp_path, tables))
     columns = ("test_group", "sharing", "flows_count", "rtt_bucket", "algorithm", "runs_count", "rate_mean_bps")
     assert table.select(columns).rows() == [
-        ("0.1 % loss", "both", 16, "RTT < 30 ms", "BBR", 1, 35e6),
-        ("0.1 % loss", "both", 16, "RTT < 30 ms", "CUBIC", 1, 5e6),
         ("no loss", "alone", 16, "RTT < 30 ms", "BBR", 4, 15e6),
         ("no loss", "alone", 16, "RTT ≥ 30 ms", "CUBIC", 1, 40e6),
+        ("0.1 % loss", "both", 16, "RTT < 30 ms", "BBR", 1, 35e6),
+        ("0.1 % loss", "both", 16, "RTT < 30 ms", "CUBIC", 1, 5e6),
     ]
-    pooled = table.row(2, named=True)
+    pooled = table.row(0, named=True)
     assert pooled["rate_cv"] == pytest.approx(0.40369, abs=1e-5)
     assert pooled["rate_within_cv"] == pytest.approx(0.14142, abs=1e-5)
     assert pooled["rate_low_bps"] < 15e6 < pooled["rate_high_bps"]
-    assert table.row(3, named=True)["rate_cv"] is None
+    assert table.row(1, named=True)["rate_cv"] is None
     assert set(table["rate_basis"]) == {"goodput"}
     assert table.filter(pl.col("rate_mean_bps") == 1e6).is_empty()
     text = re.sub(r"<[^>]+>", " ", html)
     assert text.index("no loss") < text.index("0.1 % loss")  # rows as in the paper: by loss
     assert "M in Mbit/s" in text
     assert "receiver's rate (goodput)" in text.replace("&#x27;", "'").replace("’", "'")
-    assert re.search(r"15\.00\s+[\d.]+–[\d.]+\s+0\.4037\s+0\.1414, n 4\s", text)
-    assert re.search(r"40\.00\s+–\s+–\s+–, n 1\s", text)  # a single run has a mean and nothing else
+    assert re.search(r"15\.0\s+[\d.]+–[\d.]+\s+0\.404\s+0\.141, n 4\s", text)
+    assert re.search(r"40\.0\s+–\s+–\s+–, n 1\s", text)  # a single run has a mean and nothing else
+    assert re.findall(r'href="([^"]+)"', html)[:2] == ["cells_table_2_testbed.html#cell-1"] * 2
 
 
 def test_the_senders_rate_is_another_choice(tmp_path: Path) -> None:
@@ -264,3 +266,14 @@ def test_numbers_are_shown_in_units_that_read_well() -> None:
     assert rate_unit(pl.Series([], dtype=pl.Float64)) == (1e6, "Mbit/s")
     assert [format_size(size) for size in (12e6, 62_000, 500, 64e6)] == ["12 MB", "62 kB", "500 B", "64 MB"]
     assert [format_number(value, 4) for value in (0.06473, None)] == ["0.0647", "–"]
+
+
+def test_a_table_whose_rows_repeat_their_key_is_a_fault(tmp_path: Path) -> None:
+    database = build_database(tmp_path, run(1, {"cubic": 10.0}, rtt_ms=50.0, session="s", job="j"))
+    with connect(database, read_only=False) as connection:
+        connection.execute(
+            "CREATE OR REPLACE VIEW stability AS SELECT 'a' AS rtt_bucket, 'b' AS algorithm, "
+            "'goodput' AS rate_basis, 1 AS cells_count FROM range(2)"
+        )
+    with pytest.raises(TableError, match="stability: rows repeat the key"):
+        summarise("stability", database)

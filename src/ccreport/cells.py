@@ -7,5 +7,5 @@ def page_of_cells(table: str) -> str:
 
 
 def cell_href(table: str, number: int) -> str:
-    """Return the link to a cell, by the number of its row in the table's Parquet and CSV file, from 1."""
+    """Return the link to a cell, by the number of its row in the table's Parquet and CSV files, from 1."""
     return f"{page_of_cells(table)}.html#cell-{number}"

@@ -1,4 +1,4 @@
-"""Published tables: each the result of one query over the database, as Parquet, CSV and formatted HTML."""
+"""Published tables: each the result of one query over the database, as Parquet, CSV, HTML and LaTeX."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -8,14 +8,22 @@ import polars as pl
 
 from ccreport.database import QueryError, connect, quote_name
 from ccreport.evaluation import load_evaluation
-from ccreport.format_table import format_cells, format_rows
-from ccreport.tables import conform, load_schema, write_table
+from ccreport.format_cells import lay_out_cells, lay_out_rows
+from ccreport.format_html import format_html
+from ccreport.format_latex import format_latex
+from ccreport.format_table import Grid
+from ccreport.tables import TableError, TableWriter, conform, load_schema
 
 RATE_NAMES: Final = {"goodput": "receiver's rate (goodput)", "throughput": "sender's rate (throughput)"}
 
 
-def summarise_table(table: str, evaluation: Path, database: Path, parquet: Path, csv: Path, html: Path) -> None:
-    """Write one published table; its query is the view of that name. Raise QueryError where the query fails."""
+def summarise_table(
+    table: str, evaluation: Path, database: Path, parquet: Path, csv: Path, html: Path, latex: Path
+) -> None:
+    """Write one published table; its query is the view of that name. Raise QueryError where the query fails.
+
+    All four files have the rows in the order of the query.
+    """
     declared = load_evaluation(evaluation)["tables"][table]
     with connect(database) as connection:
         try:
@@ -23,13 +31,18 @@ def summarise_table(table: str, evaluation: Path, database: Path, parquet: Path,
         except duckdb.Error as error:
             raise QueryError(f"{table}: {error}") from error
     summary = conform(summary, table)
-    write_table(summary, table, parquet)
+    if summary.select(load_schema(table).key).is_duplicated().any():
+        raise TableError(f"{table}: rows repeat the key")
+    with TableWriter(table, parquet) as writer:
+        writer.write_conformed(summary)
     summary.write_csv(csv)
-    html.write_text(format_table(summary, table, declared), encoding="utf-8")
+    grid = lay_out_table(summary, table, declared)
+    html.write_text(format_html(grid), encoding="utf-8")
+    latex.write_text(format_latex(grid), encoding="utf-8")
 
 
-def format_table(summary: pl.DataFrame, table: str, declared: dict[str, Any]) -> str:
-    """Return a published table as HTML: cells by row and column where the evaluation names these, else row by row."""
+def lay_out_table(summary: pl.DataFrame, table: str, declared: dict[str, Any]) -> Grid:
+    """Return a published table as it is shown: cells by row and column where the evaluation names these, else rows."""
     notes = [declared["note"]] if declared["note"] else []
     if "rate_basis" in summary.columns and summary.height:
         basis = summary["rate_basis"][0]
@@ -37,5 +50,5 @@ def format_table(summary: pl.DataFrame, table: str, declared: dict[str, Any]) ->
         if basis != declared["rate"]:
             notes.append(f"No selected run has a {declared['rate']}.")
     if "rows" in declared:
-        return format_cells(summary, table, declared, notes)
-    return format_rows(summary.drop("rate_basis", strict=False), table, load_schema(table), notes)
+        return lay_out_cells(summary, table, declared, notes)
+    return lay_out_rows(summary.drop("rate_basis", strict=False), load_schema(table), declared["title"], notes)

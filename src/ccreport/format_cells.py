@@ -1,0 +1,197 @@
+"""Published tables as grids: cells by row and column where the evaluation names these, else row by row."""
+
+import re
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.errors import InputError
+from ccreport.format_table import MISSING, Cell, Grid, find_better, format_measured, format_size, rate_unit
+from ccreport.tables import Column, TableSchema
+
+LEGEND: Final = "below M its bootstrap 95 % interval, below CV the mean CV within conditions and n, the number of runs"
+BETTER: Final = "Bold: ahead of what it is paired with, and the two intervals do not overlap."
+SUFFIX_NAMES: Final = {"bps": "", "pct": " (%)", "ms": " (ms)", "bytes": " (B)", "s": " (s)"}
+SPELLED: Final = {
+    "rtt": "RTT",
+    "rtts": "RTTs",
+    "cpu": "CPU",
+    "mss": "MSS",
+    "cv": "CV",
+    "sd": "SD",
+    "iperf3": "iperf3",
+    "id": "ID",
+}
+# rate_low_bps and rate_high_bps are the interval of rate_mean_bps.
+LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
+PAIRED: Final = "algorithm"
+
+
+def lay_out_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], notes: list[str]) -> Grid:
+    """Return a table of cells: one row per combination of `rows`, mean and CV for each combination of `columns`.
+
+    Raise InputError where the evaluation's rows and columns do not tell the cells apart.
+    """
+    rows, columns = declared["rows"], declared["columns"]
+    if summary.select(*rows, *columns).is_duplicated().any():
+        raise InputError(f"{table}: rows {rows} and columns {columns} of the evaluation do not tell its cells apart")
+    divisor, unit = rate_unit(summary["rate_mean_bps"])
+    groups = _order_groups(summary.select(columns).rows())
+    keys = list(dict.fromkeys(summary.select(rows).rows()))
+    better = _find_better_rows(summary, [*rows, *(name for name in columns if name != PAIRED)], "rate", "bps")
+    cells = {
+        (tuple(row[name] for name in rows), tuple(row[name] for name in columns)): _make_pair(row, divisor, number)
+        for number, row in enumerate(summary.with_columns(is_better=better).iter_rows(named=True), start=1)
+    }
+    return Grid(
+        table=table,
+        title=declared["title"],
+        stubs=[declared["headings"].get(name, name) for name in rows],
+        names=[[_format_name(name, value) for name, value in zip(rows, key, strict=True)] for key in keys],
+        spanners=[_span(groups, level) for level in range(len(columns))],
+        headings=["M", "CV"] * len(groups),
+        is_number=[True, True] * len(groups),
+        cells=[
+            [cell for group in groups for cell in cells.get((key, group), (Cell(MISSING), Cell(MISSING)))]
+            for key in keys
+        ],
+        notes=[*notes, f"M in {unit}.", *([BETTER] if better.any() else [])],
+        legend=f"{LEGEND[0].upper()}{LEGEND[1:]}.",
+    )
+
+
+def _order_groups(groups: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return each combination once, those with the same first value side by side, in order of appearance."""
+    places = [{value: n for n, value in enumerate(dict.fromkeys(level))} for level in zip(*groups, strict=True)]
+    return sorted(set(groups), key=lambda group: [place[value] for place, value in zip(places, group, strict=True)])
+
+
+def _span(groups: list[tuple[Any, ...]], level: int) -> list[tuple[str, int]]:
+    spans: dict[tuple[Any, ...], int] = {}
+    for group in groups:
+        spans[group[: level + 1]] = spans.get(group[: level + 1], 0) + 2
+    return [(_format_name("", key[-1]), width) for key, width in spans.items()]
+
+
+def _make_pair(row: dict[str, Any], divisor: float, number: int) -> tuple[Cell, Cell]:
+    rates = [row[f"rate_{part}_bps"] for part in ("mean", "low", "high")]
+    scaled = [None if rate is None else rate / divisor for rate in rates]
+    mean, interval = format_measured(*scaled)
+    cv, _ = format_measured(row["rate_cv"])
+    within, _ = format_measured(row["rate_within_cv"])
+    return (
+        Cell(mean, interval=interval or MISSING, number=number, is_better=row["is_better"]),
+        Cell(cv, detail=f"{within}, n {row['runs_count']}", number=number),
+    )
+
+
+def _format_name(name: str, value: Any) -> str:
+    if value is None:
+        return MISSING
+    return format_size(value) if name.endswith("_bytes") else str(value)
+
+
+def _find_better_rows(summary: pl.DataFrame, paired_by: list[str], stem: str, unit: str) -> pl.Series:
+    """Return for each row whether its interval lies beyond those of all rows with the same values in `paired_by`."""
+    numbers = summary.with_row_index("number")
+    is_less_better = stem.startswith("retransmit")
+    found = set()
+    for _, pair in numbers.group_by(paired_by, maintain_order=True):
+        intervals = pair.select(f"{stem}_low_{unit}", f"{stem}_high_{unit}").rows()
+        place = find_better(intervals, is_less_better=is_less_better)
+        if place is not None:
+            found.add(pair["number"][place])
+    return pl.Series([number in found for number in range(summary.height)], dtype=pl.Boolean)
+
+
+def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: list[str]) -> Grid:
+    """Return a table row by row, rates in a unit that reads well and headings from the columns' names.
+
+    The key columns that come first name a row; an interval stands with the mean it belongs to.
+    """
+    given = [column for column in schema.columns if column.name in summary.columns]
+    stubs = [column.name for column in given]
+    stubs = stubs[: next((n for n, name in enumerate(stubs) if name not in schema.key), len(stubs))]
+    intervals = _find_intervals([column.name for column in given])
+    hidden = {name for ends in intervals.values() for name in ends} | set(stubs)
+    shown = [column for column in given if column.name not in hidden]
+    laid_out: list[list[Cell]] = []
+    headings = []
+    has_better = False
+    for column in shown:
+        ends = intervals.get(column.name)
+        better = pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True)
+        if ends and PAIRED in schema.key:
+            parts = LOW.fullmatch(ends[0])
+            assert parts is not None  # noqa: S101 (`_find_intervals` matched it)
+            better = _find_better_rows(summary, [k for k in schema.key if k != PAIRED], parts["stem"], parts["unit"])
+        cells, heading = _lay_out_column(summary, column, ends, better)
+        laid_out.append(cells)
+        headings.append(heading)
+        has_better = has_better or bool(better.any())
+    return Grid(
+        table=schema.name,
+        title=title,
+        stubs=[_write_words(name.removesuffix("_count").removesuffix("_bytes")) for name in stubs],
+        names=[[_format_name(n, v) for n, v in zip(stubs, row, strict=True)] for row in summary.select(stubs).rows()],
+        spanners=[],
+        headings=headings,
+        is_number=[column.type in ("int", "float") for column in shown],
+        cells=[list(cells) for cells in zip(*laid_out, strict=True)],
+        notes=[*notes, *([BETTER] if has_better else [])],
+        legend="Below a mean its bootstrap 95 % interval." if intervals else "",
+    )
+
+
+def _find_intervals(names: list[str]) -> dict[str, tuple[str, str]]:
+    """Return, for each mean that has an interval, the columns of its two ends."""
+    found = {}
+    for name in names:
+        low = LOW.fullmatch(name)
+        if low:
+            mean, high = (f"{low['stem']}_{part}_{low['unit']}" for part in ("mean", "high"))
+            if mean in names and high in names:
+                found[mean] = (name, high)
+    return found
+
+
+def _lay_out_column(
+    summary: pl.DataFrame, column: Column, ends: tuple[str, str] | None, better: pl.Series
+) -> tuple[list[Cell], str]:
+    factor, heading = _choose_unit(column, summary[column.name])
+    values = summary[column.name].to_list()
+    if column.type not in ("int", "float"):
+        texts = summary[column.name].cast(pl.String).to_list()
+        return [Cell(MISSING if text is None else text) for text in texts], heading
+    if factor is None:
+        texts = [MISSING if value is None else f"{value:.0f}" for value in values]
+        return [Cell(text, number=number) for number, text in enumerate(texts, start=1)], heading
+    bounds = [summary[name].to_list() for name in ends] if ends else [[None] * len(values)] * 2
+    cells = []
+    for number, (value, low, high) in enumerate(zip(values, *bounds, strict=True), start=1):
+        text, interval = format_measured(*(None if part is None else part * factor for part in (value, low, high)))
+        is_better = better[number - 1]
+        cells.append(Cell(text, interval=interval or (MISSING if ends else ""), number=number, is_better=is_better))
+    return cells, heading
+
+
+def _choose_unit(column: Column, values: pl.Series) -> tuple[float | None, str]:
+    """Return by what the numbers of a column are multiplied, none for whole numbers, and the column's heading."""
+    stem, _, suffix = column.name.rpartition("_")
+    words = _write_words(stem)
+    if column.type not in ("int", "float"):
+        return None, _write_words(column.name)
+    if suffix == "bps":
+        divisor, unit = rate_unit(values.cast(pl.Float64))
+        return 1 / divisor, f"{words} ({unit})"
+    if column.type == "int" or suffix == "count":
+        return None, words if suffix == "count" else _write_words(column.name)
+    if suffix == "ratio" and stem.startswith("retransmit"):
+        return 100.0, f"{words} (%)"
+    return 1.0, f"{words}{SUFFIX_NAMES[suffix]}" if suffix in SUFFIX_NAMES else _write_words(column.name)
+
+
+def _write_words(name: str) -> str:
+    """Return a column's name as a heading."""
+    words = [SPELLED.get(word, word) for word in name.split("_")]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])

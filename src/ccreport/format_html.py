@@ -1,0 +1,67 @@
+"""Grids as HTML: great_tables' markup without its style, each number a link to the runs behind it."""
+
+import html
+import re
+from typing import Any, Final
+
+import polars as pl
+from great_tables import GT
+
+from ccreport.cells import cell_href
+from ccreport.format_table import Cell, Grid, html_id
+
+STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
+# <table id="table-2" class="gt_table" data-quarto-disable-processing="false" ...>
+CLASS: Final = 'class="gt_table"'
+
+
+def format_html(grid: Grid) -> str:
+    """Return a grid as an HTML table of class `gt_table published`; the pages' style sheet gives it its look."""
+    names = [f"name{number}" for number in range(len(grid.stubs))]
+    columns = [f"cell{number}" for number in range(len(grid.headings))]
+    outer = "name0" if grid.is_grouped else None
+    frame = pl.DataFrame(
+        {name: [row[n] for row in grid.names] for n, name in enumerate(names)}
+        | {column: [f"{row}:{n}" for row in range(len(grid.cells))] for n, column in enumerate(columns)},
+        schema=dict.fromkeys([*names, *columns], pl.String),
+    )
+    labels: dict[str, Any] = dict(zip([*names, *columns], [*grid.stubs, *grid.headings], strict=True))
+    if outer:
+        del labels[outer]
+    # What it formats itself it escapes: labels, names of groups, notes.
+    formatted = GT(frame, groupname_col=outer, id=html_id(grid.table)).cols_label(**labels)
+    shown = _show_cells(grid)
+    formatted = formatted.fmt(html.escape, [name for name in names if name != outer]).fmt(shown.__getitem__, columns)
+    for level, spanners in enumerate(reversed(grid.spanners)):
+        start = 0
+        for text, width in spanners:
+            spanned = columns[start : start + width]
+            formatted = formatted.tab_spanner(text, spanned, level=level, id=f"{level}-{start}")
+            start += width
+    numbers = [column for column, is_number in zip(columns, grid.is_number, strict=True) if is_number]
+    for note in (*grid.notes, *([grid.legend] if grid.legend else [])):
+        formatted = formatted.tab_source_note(note)
+    text = formatted.cols_align("left", [*names, *columns]).cols_align("right", numbers).as_raw_html()
+    return STYLE.sub("", text).replace(CLASS, 'class="gt_table published"')
+
+
+def _show_cells(grid: Grid) -> dict[str, str]:
+    """Return each cell's HTML by its place. Of the links of one row to the same place, the first takes the keyboard."""
+    shown = {}
+    for row, cells in enumerate(grid.cells):
+        linked: set[int] = set()
+        for column, cell in enumerate(cells):
+            shown[f"{row}:{column}"] = _show(grid.table, cell, is_first=cell.number not in linked)
+            linked |= {cell.number} - {None}  # type: ignore[arg-type]
+    return shown
+
+
+def _show(table: str, cell: Cell, *, is_first: bool) -> str:
+    text = html.escape(cell.text)
+    if cell.is_better:
+        text = f"<strong>{text}</strong>"
+    if cell.number is not None:
+        keyboard = "" if is_first else ' tabindex="-1"'
+        text = f'<a href="{cell_href(table, cell.number)}"{keyboard}>{text}</a>'
+    below = cell.interval or cell.detail
+    return f"{text}<br><small>{html.escape(below)}</small>" if below else text

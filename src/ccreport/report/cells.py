@@ -1,0 +1,142 @@
+"""Pages that say of each cell of a published table what it is made of: `cells_<table>.qmd`, a section for each row.
+
+A page's size grows with the runs behind its cells. One that would be too large for a browser leaves out the raw files
+and says how to print them.
+"""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import polars as pl
+import yaml
+
+from ccreport.cells import page_of_cells
+from ccreport.database import connect
+from ccreport.evaluation import load_evaluation
+from ccreport.explain import Trace, load_trace, name_row, read_query, show_value
+from ccreport.report.escape import escape_text
+from ccreport.report.markup import (
+    NONE,
+    Html,
+    render_callout,
+    render_quotation,
+    render_table,
+    text,
+    verbatim,
+)
+from ccreport.tables import load_schema, read_table
+
+# The site's pages may have 3 MB; around this text comes what every page has.
+LARGEST_BYTES: Final = 2_500_000
+EXPLORER: Final = "explorer.html"
+
+
+def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path) -> None:
+    """Write the page of each published table of an evaluation into a folder, which is replaced in all its pages."""
+    output.mkdir(parents=True, exist_ok=True)
+    for page in output.glob("cells_*.qmd"):
+        page.unlink()
+    with connect(database) as connection:
+        for table, declared in load_evaluation(evaluation)["tables"].items():
+            summary = read_table(table, [summaries / f"{table}.parquet"])
+            content = render_page(load_trace(connection, table), summary, declared)
+            (output / f"{page_of_cells(table)}.qmd").write_text(content, encoding="utf-8")
+
+
+def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], largest: int = LARGEST_BYTES) -> str:
+    """Return the page of one table; `summary` are its rows, whose numbers from 1 name the sections."""
+    page = _render(trace, summary, declared, has_files=True)
+    return page if len(page.encode()) <= largest else _render(trace, summary, declared, has_files=False)
+
+
+def _render(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], *, has_files: bool) -> str:
+    # Entities, as a title is Markdown too.
+    header = {
+        "title": escape_text(f"Behind {declared['title']}"),
+        "toc": False,
+        "format": {"html": {"page-layout": "full"}},
+    }
+    about = (
+        "Every row of the table with the runs behind its numbers, what each run adds to them, and the raw files that "
+        "were read for these runs. The lines of raw files are as `sha256sum --check` takes them in the archive's "
+        "folder. The command computes a row anew from its runs alone; it is run where the results lie."
+    )
+    parts = [f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n", f"{about}\n"]
+    if not has_files:
+        left_out = "There are too many runs to list their raw files here. The command of each row prints them."
+        parts.append(render_callout("note", "Raw files", left_out))
+    query = render_quotation(read_query(trace.table), f"Query of {declared['title']}")
+    parts.append(render_callout("note", f"Query: `src/ccreport/sql/{trace.table}.sql`", query, is_collapsed=True))
+    if summary.is_empty():
+        parts.append("The archive has no run for this table.\n")
+    for number, row in enumerate(summary.iter_rows(named=True), start=1):
+        parts += _render_row(trace, number, row, declared, has_files=has_files)
+    return "\n".join(parts)
+
+
+def _render_row(
+    trace: Trace, number: int, row: Mapping[str, Any], declared: Mapping[str, Any], *, has_files: bool
+) -> list[str]:
+    key = load_schema(trace.table).key
+    runs = trace.select(trace.runs, row)
+    # Identifiers that only machines read would fill the heading.
+    names = [show_value(row[name]) for name in key if not name.endswith("_id")]
+    parts = [f"## {number}: {escape_text(' · '.join(names))} {{#cell-{number}}}\n"]
+    numbers = {name: value for name, value in row.items() if name not in key}
+    values = [NONE if value is None else text(show_value(value)) for value in numbers.values()]
+    header = [name.replace("_", " ") for name in numbers]
+    parts.append(render_table(header, [values], title=f"Numbers of row {number}"))
+    parts.append("Made of these runs:\n")
+    parts.append(_render_runs(trace, runs, number))
+    if has_files:
+        lines = []
+        for whose, files in trace.find_files(runs):
+            lines += [f"# {whose}", *(f"{digest}  {path}" for path, digest in files)]
+        parts += ["Read from these files:\n", _render_lines(lines, f"Raw files of row {number}")]
+    parts.append("Computed anew by this command:\n")
+    parts.append(_render_lines([write_command(trace.table, row, declared)], f"Command of row {number}"))
+    return parts
+
+
+def _render_lines(lines: list[str], title: str) -> str:
+    # A path may hold a line break, which stands as \n on its one line.
+    shown = "\n".join(line.replace("\n", "\\n") for line in lines)
+    return render_quotation(shown, title)
+
+
+def _render_runs(trace: Trace, runs: pl.DataFrame, number: int) -> str:
+    columns = trace.shown
+    rows = [
+        [*map(_show, columns, values), _link_run(run_id, result_path)]
+        for *values, run_id, result_path in runs.select(*columns, "run_id", "result_path").iter_rows()
+    ]
+    numbers = [place for place, name in enumerate(columns) if runs.schema[name].is_numeric()]
+    header = [*(name.replace("_", " ") for name in columns), "run"]
+    return render_table(header, rows, title=f"Runs of row {number}", numbers=numbers)
+
+
+def _show(column: str, value: Any) -> Html:
+    # In code font a name stays on one line.
+    if value is None or column in ("session", "job", "host"):
+        return verbatim(value)
+    return text(show_value(value))
+
+
+def _link_run(run_id: str, result_path: str | None) -> Html:
+    """Return a run's name, which leads to the explorer; a row of a result file has no series to explore."""
+    if result_path is not None:
+        return verbatim(run_id, is_long=True)
+    return Html(f'<a href="{EXPLORER}#run={quote(run_id)}">{verbatim(run_id)}</a>')
+
+
+def write_command(table: str, row: Mapping[str, Any], declared: Mapping[str, Any]) -> str:
+    """Return the command line that explains a row of a table."""
+    key = load_schema(table).key
+    columns = tuple(name for name in declared.get("columns", ()) if name in key)
+    rows = tuple(name for name in key if name not in columns)
+    options = [("--row", rows), ("--column", columns)]
+    words = [word for option, names in options if names for word in (option, name_row(table, row, names))]
+    return shlex.join(["python", "-m", "ccreport", "explain", table, *words])

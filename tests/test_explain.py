@@ -1,0 +1,168 @@
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from test_summarise import EVALUATION, build_database, gather, run
+
+from ccreport.__main__ import main
+from ccreport.database import connect
+from ccreport.errors import InputError
+from ccreport.explain import explain, find_row, find_table, load_trace, name_row, recompute_row
+
+FACTS = {"session": "s", "job": "j", "cpu_sender_mean_pct": 20.0}
+
+
+def raw_file(path: str, run_id: str | None, **facts: Any) -> dict[str, Any]:
+    known = {"raw_file_id": path, "path": path, "experiment_id": "e", "session": "s", "job": "j", "run_id": run_id}
+    return known | {"kind": "ss", "size_bytes": 1, "sha256": path[0] * 64, "state": "ingested"} | facts
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tables = gather(
+        *(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a", **FACTS) for n, rate in ((1, 9.0), (2, 11.0))),
+        *(run(n, {"bbr": rate}, rtt_ms=20.0, condition_id="b", **FACTS) for n, rate in ((3, 18.0), (4, 22.0))),
+        *(run(n, {"cubic": rate}, rtt_ms=10.0, condition_id="c", **FACTS) for n, rate in ((5, 10.0), (6, 30.0))),
+        run(7, {"cubic": 5.0, "bbr": 35.0}, rtt_ms=10.0, condition_id="f", loss_pct=0.1, **FACTS),
+        run(8, {"cubic": 5.0, "bbr": 3.0}, rtt_ms=10.0, condition_id="g", buffer_bytes=25_000, **FACTS),
+        run(9, {"bbr": 1.0}, rtt_ms=10.0, condition_id="a", is_counted=False, **FACTS),
+        run(10, {"cubic": 8.0}, rtt_ms=60.0, condition_id="h", host="far.example.org", **FACTS),
+    )
+    tables |= {
+        "raw_files": [
+            raw_file("1/src", "r1"),
+            raw_file("2/src", "r2"),
+            raw_file("2/left", "r2", state="ignored"),
+            raw_file("7/src", "r7"),
+            raw_file("meta.json", None),
+            raw_file("other/meta.json", None, experiment_id="x"),
+        ]
+    }
+    return build_database(tmp_path_factory.mktemp("explained"), tables)
+
+
+def test_a_row_of_every_table_is_the_same_from_its_runs_alone(database: Path) -> None:
+    compared = {}
+    with connect(database) as connection:
+        for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
+            trace = load_trace(connection, table)
+            rows = connection.sql(f'FROM "{table}"').pl()
+            for row in rows.iter_rows(named=True):
+                assert recompute_row(connection, trace, row) == row
+                runs = trace.select(trace.runs, row)
+                assert runs.height == row.get("runs_count", runs.height) > 0
+            compared[table] = rows.height
+            # The views are the database's own again.
+            assert connection.sql(f'FROM "{table}"').pl().equals(rows)
+    assert {table for table, rows in compared.items() if rows == 0} == {"witnesses"}
+
+
+def test_the_runs_of_a_cell_are_those_of_its_conditions(database: Path) -> None:
+    with connect(database) as connection:
+        trace = load_trace(connection, "table_2_testbed")
+        rows = connection.sql("FROM table_2_testbed").pl()
+        row = rows.row(find_row(rows, "table_2_testbed", "algorithm=BBR,test_group=no loss") - 1, named=True)
+        runs = trace.select(trace.runs, row)
+    # The uncounted r9 and r8, whose buffer is set, belong to no cell of Table II.
+    assert runs.select("run_id", "rtt_ms", "rate_bps").rows() == [
+        ("r1", 10.0, 9e6),
+        ("r2", 10.0, 11e6),
+        ("r3", 20.0, 18e6),
+        ("r4", 20.0, 22e6),
+    ]
+    # (9 + 11 + 18 + 22) / 4
+    assert row["rate_mean_bps"] == sum(runs["rate_bps"]) / 4 == 15e6
+    # Files that no step read are not what a number rests on; those of the whole job stand last, once.
+    assert trace.find_files(runs) == [
+        ("run r1", [("1/src", "1" * 64)]),
+        ("run r2", [("2/src", "2" * 64)]),
+        ("all runs of e", [("meta.json", "m" * 64)]),
+    ]
+
+
+def test_what_a_number_compares_is_behind_it_too(database: Path) -> None:
+    with connect(database) as connection:
+        trace = load_trace(connection, "stability")
+        row = connection.sql("FROM stability WHERE algorithm = 'CUBIC' AND rtt_bucket = 'RTT < 30 ms'").pl()
+        cubic = row.row(0, named=True)
+        runs = trace.select(trace.runs, cubic)
+        computed = recompute_row(connection, trace, cubic)
+    assert set(runs["algorithm"]) == {"BBR", "CUBIC"}
+    # CUBIC {10, 30}: sqrt(200) / 20 = 0.70711. BBR {9, 11, 18, 22}: sqrt(110 / 3) / 15 = 0.40369.
+    assert computed["cv_ratio"] == pytest.approx(0.70711 / 0.40369, rel=1e-4)
+
+
+def test_explain_prints_runs_files_and_the_number(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--row", "test_group=no loss, sharing=alone,flows_count=16", "--column", "algorithm=BBR"]
+    assert main(["explain", "table_2", *given, "--database", str(database)]) == 0
+    printed = capsys.readouterr().out
+    key = "test_group=no loss,sharing=alone,flows_count=16,rtt_bucket=RTT < 30 ms,algorithm=BBR"
+    assert printed.startswith(f"table_2_testbed, row 1: {key}\n")
+    assert re.search(r"^  rate_mean_bps +15000000\.0$", printed, re.MULTILINE)
+    assert "  s  j  10.0.0.2  2  10.0  0.0  11000000.0  r2\n" in printed
+    assert f"  # all runs of e\n  {'m' * 64}  meta.json\n" in printed
+    assert printed.endswith("SQL: src/ccreport/sql/table_2_testbed.sql\n")
+
+
+def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for size in ("25000", "25 kB"):
+        explain("table_1", row=f"buffer_bytes={size}", column="algorithm=CUBIC", database=database)
+        assert "rate_mean_bps   5000000.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("table", "cell", "message"),
+    [
+        ("table_4", "", r"no published table 'table_4'; there are coefficients, cpu, jobs, .*table_1_buffer_size"),
+        ("table_", "", r"several tables begin with 'table_'"),
+        ("table_2", "colour=red", r"no key 'colour'; name a cell by test_group, sharing, flows_count"),
+        ("table_2", "sharing", r"no key 'sharing'"),
+        ("table_2", "algorithm=RENO", r"no algorithm 'RENO' there; it has BBR, CUBIC"),
+        ("table_2", "test_group=0.1 % loss", r"2 rows fit; name one of them:\n  test_group=0\.1 % loss,sharing=both"),
+        ("table_2", "", r"\d rows fit"),
+    ],
+)
+def test_what_is_not_there_is_answered_with_what_is(database: Path, table: str, cell: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        explain(table, row=cell, database=database)
+
+
+def test_without_a_database(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no database"):
+        explain("table_2", database=tmp_path / "archive.duckdb")
+
+
+def test_an_exact_name_beats_longer_ones(database: Path) -> None:
+    with connect(database) as connection:
+        assert find_table(connection, "jobs") == "jobs"
+        assert find_table(connection, "coef") == "coefficients"
+
+
+def test_names_with_commas_and_without_values_name_their_row() -> None:
+    key = {"host": "h", "sharing": "alone", "flows_count": 1, "algorithm": "BBR"}
+    rows = [{"session": None, "job": "a,b=c", **key}, {"session": "s", "job": "a", **key}]
+    summary = pl.DataFrame(rows, infer_schema_length=None)
+    assert name_row("jobs", rows[0]).startswith("session=–,job=a,b=c,host=h")
+    assert [find_row(summary, "jobs", name_row("jobs", row)) for row in rows] == [1, 2]
+
+
+def test_a_name_of_the_archive_does_nothing_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = run(1, {"cubic": 10.0}, rtt_ms=50.0, session="s", job="\x1b[2Jgone\nrow", condition_id="a")
+    explain("jobs", database=build_database(tmp_path, tables))
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "job=\\x1b[2Jgone\\nrow" in printed
+
+
+def test_a_row_of_a_result_file_rests_on_that_file(tmp_path: Path) -> None:
+    result = {"raw_file_id": "abc", "row_number": 0, "experiment_id": "e", "path": "old.dat", "host": "h.example.org"}
+    result |= {"mode": "cubic", "flows_count": 16, "cc": "cubic", "throughput_bps": 1e9, "rtt_median_ms": 50.0}
+    files = [raw_file("old.dat", None), raw_file("meta.json", None)]
+    database = build_database(tmp_path, {"harness_results": [result], "raw_files": files})
+    with connect(database) as connection:
+        trace = load_trace(connection, "table_3_paths")
+        row = connection.sql("FROM table_3_paths").pl().row(0, named=True)
+        assert trace.find_files(trace.select(trace.runs, row)) == [("run abc-0", [("old.dat", "o" * 64)])]

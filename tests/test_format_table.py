@@ -1,0 +1,271 @@
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ccreport.cells import cell_href
+from ccreport.errors import InputError
+from ccreport.format_cells import lay_out_cells, lay_out_rows
+from ccreport.format_html import format_html
+from ccreport.format_latex import escape_latex, format_latex
+from ccreport.format_table import Cell, Grid, count_decimals, find_better, format_measured
+from ccreport.tables import load_schema
+
+NASTY = r"<b>&%$#_{}~^\ [x] *--"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "decimals"),
+    [
+        # Half width 0.36: its first digit, 3, is a tenth.
+        (46.05, 46.77, 1),
+        # 0.0136: the first digit is a 1, so the second is shown too, a thousandth.
+        (10.0, 10.0272, 3),
+        # 0.25: two digits again.
+        (1.0, 1.5, 2),
+        # 0.296 is 0.30 in two digits, so its first one is a 3.
+        (1.0, 1.592, 1),
+        # 0.0996 is 0.10 in two digits.
+        (1.0, 1.1992, 2),
+        # 7: whole numbers; 70: never fewer than those.
+        (100, 114, 0),
+        (100, 240, 0),
+    ],
+)
+def test_digits_follow_the_half_width_of_the_interval(low: float, high: float, decimals: int) -> None:
+    assert count_decimals((low + high) / 2, low, high) == decimals
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (46.77, "46.8"),
+        (0.01385, "0.0138"),  # 0.01385 is a little less as a binary fraction
+        (9.996, "10.0"),
+        (1234.5, "1234"),
+        (0.0, "0"),
+        (-0.5, "-0.500"),
+        (None, "–"),
+    ],
+)
+def test_three_significant_digits_without_an_interval(value: float | None, text: str) -> None:
+    assert format_measured(value) == (text, "")
+
+
+def test_a_number_and_its_interval_have_as_many_decimals() -> None:
+    assert format_measured(46.432, 46.054, 46.772) == ("46.4", "46.1–46.8")
+    # An interval without width says nothing about the digits.
+    assert format_measured(15.0, 15.0, 15.0) == ("15.0", "15.0–15.0")
+
+
+def test_better_is_what_lies_beyond_all_others() -> None:
+    assert find_better([(5, 6), (1, 2)]) == 0
+    assert find_better([(5, 6), (1, 2)], is_less_better=True) == 1
+    assert find_better([(5, 6), (1, 5)]) is None  # they touch
+    assert find_better([(5, 6), (1, 2), (5.5, 7)]) is None
+    assert find_better([(5, 6), (1, 2), (8, 9)]) == 2
+    assert find_better([(5, 6), (None, None)]) is None
+    assert find_better([(5, 6)]) is None
+    assert find_better([]) is None
+
+
+def cell(rows: str, bucket: str, algorithm: str, mean: float, half_width: float | None) -> dict[str, Any]:
+    low, high = (None, None) if half_width is None else (mean - half_width, mean + half_width)
+    names = {"test_group": rows, "flows_count": 16, "rtt_bucket": bucket, "algorithm": algorithm}
+    rates = {"rate_mean_bps": mean, "rate_low_bps": low, "rate_high_bps": high}
+    return names | rates | {"rate_cv": 0.1, "rate_within_cv": None, "runs_count": 5}
+
+
+DECLARED = {
+    "title": "Table II: a & b",
+    "rows": ["test_group", "flows_count"],
+    "columns": ["rtt_bucket", "algorithm"],
+    "headings": {"test_group": "Test"},
+}
+CELLS = pl.DataFrame(
+    [
+        cell("no loss", "far", "BBR", 40e6, 1e6),
+        cell("some_loss", "near", "BBR", 30e6, 1e6),
+        cell("some_loss", "near", "CUBIC", 10e6, 1e6),
+        cell("some_loss", "far", "CUBIC", 20e6, None),
+        cell("some_loss", "far", "BBR", 21e6, 1e6),
+    ]
+)
+
+
+def test_cells_stand_by_row_and_column_with_dashes_where_there_is_none() -> None:
+    grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, [])
+    assert (grid.stubs, grid.names) == (["Test", "flows_count"], [["no loss", "16"], ["some_loss", "16"]])
+    # Columns of one bucket stand side by side, though the rows name them in another order.
+    assert grid.spanners == [[("far", 4), ("near", 4)], [("BBR", 2), ("CUBIC", 2), ("BBR", 2), ("CUBIC", 2)]]
+    # Half widths of 1 Mbit/s: a tenth is the second digit.
+    assert [[one.text for one in row[::2]] for row in grid.cells] == [
+        ["40.0", "–", "–", "–"],
+        ["21.0", "20.0", "30.0", "10.0"],
+    ]
+    assert [[one.number for one in row[::2]] for row in grid.cells] == [[1, None, None, None], [5, 4, 2, 3]]
+    # 30 ± 1 against 10 ± 1 is ahead; 21 ± 1 against a single run is not known to be.
+    assert [one.text for row in grid.cells for one in row if one.is_better] == ["30.0"]
+
+
+def test_rows_and_columns_that_do_not_tell_cells_apart() -> None:
+    with pytest.raises(InputError, match="do not tell its cells apart"):
+        lay_out_cells(CELLS, "table_2_testbed", DECLARED | {"columns": ["algorithm"]}, [])
+
+
+def test_a_table_of_cells_without_any() -> None:
+    grid = lay_out_cells(CELLS.clear(), "table_2_testbed", DECLARED, [])
+    assert (grid.names, grid.cells, grid.headings) == ([], [], [])
+    assert "<table" in format_html(grid)
+    check_latex(format_latex(grid))
+
+
+def test_a_row_list_has_intervals_below_their_means() -> None:
+    names = {"path_class": "testbed", "test_group": "no loss", "sharing": "both", "flows_count": 16}
+    row = names | {
+        "rtt_bucket": "RTT < 30 ms",
+        "algorithm": "BBR",
+        "retransmit_source": "ss",
+        "runs_count": 3,
+        "retransmits_count": 5,
+        "segments_count": 1000.0,
+        "retransmit_ratio": 0.005,
+        "retransmit_mean_ratio": 0.0051,
+        "retransmit_ratio_cv": None,
+        "retransmit_low_ratio": 0.0045,
+        "retransmit_high_ratio": 0.0057,
+    }
+    other = row | {"algorithm": "CUBIC", "retransmit_low_ratio": 0.006, "retransmit_high_ratio": 0.007}
+    schema = load_schema("retransmits")
+    grid = lay_out_rows(pl.DataFrame([row, other], schema=schema.polars), schema, "T", [])
+    assert grid.stubs == ["Path class", "Test group", "Sharing", "Flows", "RTT bucket", "Algorithm"]
+    headings = ["Runs", "Retransmits", "Segments", "Retransmit (%)", "Retransmit mean (%)", "Retransmit ratio CV"]
+    assert grid.headings == ["Retransmit source", *headings]
+    # In per cent the half width of the mean is 0.06. Fewer retransmits are better.
+    assert grid.cells[0][4:] == [
+        Cell("0.500", number=1),
+        Cell("0.51", interval="0.45–0.57", number=1, is_better=True),
+        Cell("–", number=1),
+    ]
+    assert [one.text for one in grid.cells[0][:4]] == ["ss", "3", "5", "1000"]
+    assert not grid.cells[1][5].is_better
+
+
+def make_grid(text: str) -> Grid:
+    return Grid(
+        table="table_x",
+        title=f"Table IV: {text}",
+        stubs=[text, "Flows"],
+        names=[[text, "1"], [text, text]],
+        spanners=[[(text, 2)]],
+        headings=["M", text],
+        is_number=[True, False],
+        cells=[[Cell("1.0", interval="0–2", number=1, is_better=True), Cell(text)], [Cell("–"), Cell("3", number=2)]],
+        notes=[text],
+        legend="Below M its interval.",
+    )
+
+
+def test_html_shows_text_literally_and_links_each_number() -> None:
+    html = format_html(make_grid(NASTY))
+    assert "<b>" not in html
+    assert "&amp;lt;" not in html
+    assert (
+        html.count("&lt;b&gt;&amp;%$#") == 6
+    )  # group, name, spanner, heading, cell, note; the first stub is the group
+    assert f'<a href="{cell_href("table_x", 1)}"><strong>1.0</strong></a><br><small>0–2</small>' in html
+    assert re.findall(r'href="([^"]*)"', html) == ["cells_table_x.html#cell-1", "cells_table_x.html#cell-2"]
+    assert 'class="gt_table published"' in html
+    assert "<style" not in html
+
+
+def test_one_link_per_row_of_the_summary_takes_the_keyboard() -> None:
+    grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, [])
+    html = format_html(grid)
+    assert html.count("<a ") == 10
+    assert html.count('tabindex="-1"') == 5
+
+
+def check_latex(text: str) -> None:
+    """Check what pdflatex would stop at: environments, braces, and the number of columns of each row."""
+    body = "\n".join(line for line in text.splitlines() if not line.startswith("%"))
+    stack = []
+    for kind, name in re.findall(r"\\(begin|end)\{(\w+)\}", body):
+        if kind == "begin":
+            stack.append(name)
+        else:
+            assert stack.pop() == name
+    assert not stack
+    bare = re.sub(r"\\.", "", body)
+    assert bare.count("{") == bare.count("}")
+    assert bare.count("$") % 2 == 0
+    assert body.isascii() or not set(re.sub(r"[À-ÿ]", "", body)) - {chr(code) for code in range(128)}
+    alignment = re.search(r"@\{\}([lr]+)@\{\}", body)
+    assert alignment is not None
+    rows = [line for line in body.splitlines() if line.endswith(r" \\")]
+    assert rows
+    for row in rows:
+        spans = [int(width) - 1 for width in re.findall(r"\\multicolumn\{(\d+)\}", row)]
+        assert len(re.findall(r"(?<!\\)&", row)) + 1 + sum(spans) == len(alignment[1]), row
+
+
+def test_latex_is_a_booktabs_table_by_hand() -> None:
+    grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, ["Rate: goodput."])
+    assert format_latex(grid).splitlines() == [
+        r"% \usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering",
+        r"\small",
+        r"\caption{A \& b}",
+        r"\label{tab:table-2-testbed}",
+        r"\begin{tabular}{@{}llrrrrrrrr@{}}",
+        r"\toprule",
+        r" &  & \multicolumn{4}{c}{far} & \multicolumn{4}{c}{near} \\",
+        r"\cmidrule(lr){3-6}\cmidrule(lr){7-10}",
+        (
+            r" &  & \multicolumn{2}{c}{BBR} & \multicolumn{2}{c}{CUBIC} & \multicolumn{2}{c}{BBR} & "
+            r"\multicolumn{2}{c}{CUBIC} \\"
+        ),
+        r"\cmidrule(lr){3-4}\cmidrule(lr){5-6}\cmidrule(lr){7-8}\cmidrule(lr){9-10}",
+        r"Test & flows\_count & M & CV & M & CV & M & CV & M & CV \\",
+        r"\midrule",
+        r"no loss & 16 & 40.0 & 0.100 & -- & -- & -- & -- & -- & -- \\",
+        r"some\_loss & 16 & 21.0 & 0.100 & 20.0 & 0.100 & \textbf{30.0} & 0.100 & 10.0 & 0.100 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+        (
+            r"\par\smallskip{\footnotesize Rate: goodput. M in Mbit/s. Bold: ahead of what it is paired with, "
+            r"and the two intervals do not overlap.\par}"
+        ),
+        r"\end{table}",
+    ]
+
+
+@pytest.mark.parametrize("text", [NASTY, "日本 é ≥ 30 – µs\n", "", "\\end{tabular}"])
+def test_latex_of_any_text_stays_whole(text: str) -> None:
+    check_latex(format_latex(make_grid(text)))
+
+
+def test_a_table_longer_than_a_page_is_a_longtable() -> None:
+    rows = [[str(n)] for n in range(46)]
+    cells = [[Cell("1", interval="0–2", number=n + 1)] for n in range(46)]
+    grid = Grid("t", "t", ["N"], rows, [], ["Mean"], [True], cells, [])
+    text = format_latex(grid)
+    check_latex(text)
+    assert text.startswith("% \\usepackage{booktabs,longtable}\n")
+    assert r"45 & 1 (0--2) \\" in text
+
+
+def test_latex_escapes() -> None:
+    assert escape_latex(r"&%$#_{}") == r"\&\%\$\#\_\{\}"
+    assert escape_latex("~^\\") == r"\textasciitilde{}\textasciicircum{}\textbackslash{}"
+    assert escape_latex("RTT ≥ 30 ms, 1–2 < 3") == r"RTT $\geq$ 30 ms, 1--2 $<$ 3"
+    assert escape_latex("a--b ---") == "a-{}-b -{}-{}-"
+    assert escape_latex("[*] é 日 \x1b") == "{[}{*}{]} é U+65E5 U+001B"
+
+
+def test_the_number_in_a_link_is_the_place_in_the_summary() -> None:
+    grid = lay_out_cells(CELLS.reverse(), "table_2_testbed", DECLARED, [])
+    shown = {one.number: one.text for row in grid.cells for one in row[::2] if one.number}
+    assert shown == {1: "21.0", 2: "20.0", 3: "10.0", 4: "30.0", 5: "40.0"}

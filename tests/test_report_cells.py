@@ -1,0 +1,117 @@
+import html
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from test_explain import FACTS, raw_file
+from test_summarise import EVALUATION, build_database, gather, run, summarise
+
+from ccreport.__main__ import main
+from ccreport.cells import cell_href
+from ccreport.database import connect
+from ccreport.evaluation import load_evaluation
+from ccreport.explain import load_trace
+from ccreport.report.cells import render_page, trace_cells, write_command
+
+NASTY = '"><script>alert(1)</script> {{< include x >}} ```\n# heading'
+
+
+def build(folder: Path, tables: dict[str, list[dict[str, Any]]]) -> Path:
+    """Return the folder of pages of an archive, made from rows of its tables."""
+    database = build_database(folder, tables)
+    for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
+        summarise(table, database)
+    trace_cells(EVALUATION, database, folder, folder / "cells")
+    return folder / "cells"
+
+
+def archive(job: str = "j") -> dict[str, list[dict[str, Any]]]:
+    facts = FACTS | {"job": job}
+    tables = gather(
+        *(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a", **facts) for n, rate in ((1, 9.0), (2, 11.0))),
+        run(3, {"cubic": 5.0, "bbr": 35.0}, rtt_ms=10.0, condition_id="f", loss_pct=0.1, **facts),
+    )
+    return tables | {"raw_files": [raw_file(f"1/{job}", "r1"), raw_file("meta.json", None)]}
+
+
+def test_every_link_of_a_table_leads_to_the_section_of_its_row(tmp_path: Path) -> None:
+    cells = build(tmp_path, archive())
+    for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
+        page = (cells / f"cells_{table}.qmd").read_text()
+        linked = set(re.findall(r'href="([^"]+)"', (tmp_path / f"{table}.html").read_text()))
+        numbers = re.findall(r"^## .*\{#cell-(\d+)\}$", page, re.MULTILINE)
+        assert linked == {cell_href(table, int(number)) for number in numbers}
+        rows = pl.read_parquet(tmp_path / f"{table}.parquet").height
+        assert [int(number) for number in numbers] == list(range(1, rows + 1))
+
+
+def test_a_section_has_its_numbers_runs_files_and_command(tmp_path: Path) -> None:
+    page = (build(tmp_path, archive()) / "cells_table_2_testbed.qmd").read_text()
+    section = html.unescape(page[page.index("{#cell-1}") : page.index("{#cell-2}")])
+    text = re.sub(r"<[^>]+>", " ", section)
+    # (9 + 11) / 2 Mbit/s
+    assert " 10000000.0 " in text
+    assert re.search(r"s\s+j\s+10\.0\.0\.2\s+2\s+10\.0\s+0\.0\s+11000000\.0\s+r2", text)
+    assert f"# run r1\n{'1' * 64}  1/j\n# all runs of e\n{'m' * 64}  meta.json" in text
+    assert 'href="explorer.html#run=r2"' in section
+    assert "src/ccreport/sql/table_2_testbed.sql" in page
+    assert "GROUP BY ALL" in page
+
+
+def test_the_command_of_a_section_prints_its_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = build(tmp_path, archive())
+    for table in ("table_2_testbed", "jobs", "retransmits", "cpu"):
+        declared = load_evaluation(EVALUATION)["tables"][table]
+        page = html.unescape((cells / f"cells_{table}.qmd").read_text())
+        for row in pl.read_parquet(tmp_path / f"{table}.parquet").iter_rows(named=True):
+            command = write_command(table, row, declared)
+            assert command in page
+            assert main([*shlex.split(command)[3:], "--database", str(tmp_path / "archive.duckdb")]) == 0
+            printed = dict(re.findall(r"^  (\w+)  +(\S+)$", capsys.readouterr().out, re.MULTILINE))
+            numbers = {name: value for name, value in row.items() if isinstance(value, float)}
+            assert numbers
+            assert {name: float(printed[name]) for name in numbers} == numbers
+
+
+def test_names_of_the_archive_are_text(tmp_path: Path) -> None:
+    page = (build(tmp_path, archive(NASTY)) / "cells_jobs.qmd").read_text()
+    assert "<script>" not in page
+    assert "{{<" not in page
+    assert "\n# heading" not in page
+    assert "alert(1)" in html.unescape(page)
+
+
+def test_a_page_that_would_be_too_large_leaves_out_the_raw_files(tmp_path: Path) -> None:
+    build(tmp_path, archive())
+    declared = load_evaluation(EVALUATION)["tables"]["table_2_testbed"]
+    summary = pl.read_parquet(tmp_path / "table_2_testbed.parquet")
+    with connect(tmp_path / "archive.duckdb") as connection:
+        trace = load_trace(connection, "table_2_testbed")
+    whole = render_page(trace, summary, declared)
+    assert render_page(trace, summary, declared, largest=len(whole.encode())) == whole
+    short = render_page(trace, summary, declared, largest=len(whole.encode()) - 1)
+    assert "1" * 64 in whole
+    assert "1" * 64 not in short
+    assert "too many runs" in short
+    assert short.count("{#cell-") == whole.count("{#cell-") == 3
+
+
+def test_an_empty_archive_has_pages_without_sections(tmp_path: Path) -> None:
+    cells = build(tmp_path, {})
+    pages = sorted(cells.iterdir())
+    assert [page.stem for page in pages] == sorted(f"cells_{table}" for table in load_evaluation(EVALUATION)["tables"])
+    for page in pages:
+        assert "The archive has no run for this table." in page.read_text()
+        assert "{#cell-" not in page.read_text()
+
+
+def test_pages_of_tables_that_are_no_longer_declared_go(tmp_path: Path) -> None:
+    build(tmp_path, {})
+    stale = tmp_path / "cells" / "cells_gone.qmd"
+    stale.write_text("gone")
+    trace_cells(EVALUATION, tmp_path / "archive.duckdb", tmp_path, tmp_path / "cells")
+    assert not stale.exists()
