@@ -15,18 +15,33 @@ class EvaluationError(InputError):
 
 
 def load_evaluation(path: Path) -> dict[str, Any]:
-    """Return an evaluation with its defaults filled in; raise EvaluationError where it breaks its schema."""
-    schema = yaml.safe_load((SCHEMAS / "evaluation.schema.yaml").read_text(encoding="utf-8"))
+    """Return an evaluation with its defaults filled in; raise EvaluationError where it breaks its schema.
+
+    So it does where a claim or a reproduction names a figure or table that the evaluation does not declare.
+    """
+    evaluation = load_declared(path, "evaluation")
+    exhibits = {*evaluation["tables"], *evaluation["figures"]}
+    for claim, facts in evaluation["claims"].items():
+        if unknown := sorted(set(facts["shown_in"]) - exhibits):
+            raise EvaluationError(f"{path.name}, claims.{claim}.shown_in: no figure or table {', '.join(unknown)}")
+    if unknown := sorted(set(evaluation["reproduction"]) - set(evaluation["tables"])):
+        raise EvaluationError(f"{path.name}, reproduction: no table {', '.join(unknown)}")
+    return evaluation
+
+
+def load_declared(path: Path, kind: str) -> dict[str, Any]:
+    """Return a YAML file with the defaults of `schemas/<kind>.schema.yaml` filled in, as `load_evaluation` does."""
+    schema = yaml.safe_load((SCHEMAS / f"{kind}.schema.yaml").read_text(encoding="utf-8"))
     try:
-        evaluation: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-        jsonschema.validate(evaluation, schema, cls=jsonschema.Draft202012Validator)
+        declared: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        jsonschema.validate(declared, schema, cls=jsonschema.Draft202012Validator)
     except yaml.YAMLError as error:
         raise EvaluationError(f"{path.name} is no YAML: {error}") from error
     except jsonschema.ValidationError as error:
         place = ".".join(str(part) for part in error.absolute_path) or "the top level"
         raise EvaluationError(f"{path.name}, {place}: {error.message}") from error
-    _fill_defaults(evaluation, schema)
-    return evaluation
+    _fill_defaults(declared, schema)
+    return declared
 
 
 def _fill_defaults(value: Any, schema: dict[str, Any]) -> None:

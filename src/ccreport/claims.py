@@ -1,0 +1,161 @@
+"""Claims: what a publication says, checked against this archive by the queries and bounds of the evaluation."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from ccreport.database import SQL, QueryError, connect, quote_name, read_files
+from ccreport.evaluation import EvaluationError, load_declared, load_evaluation
+from ccreport.tables import conform, write_table
+
+HOLDS: Final = "holds"
+FAILS: Final = "does not hold"
+UNKNOWN: Final = "not enough data"
+RESULT: Final = frozenset(("value", "low", "high", "n"))
+
+
+def judge_claims(
+    evaluation: Path,
+    database: Path,
+    summaries: Path,
+    archive: Path,
+    explanations: list[Path],
+    parquet: Path,
+    csv: Path,
+) -> None:
+    """Write the table `claims`, one row for each check of each claim, and name what lacks an explanation.
+
+    `summaries` is the folder of the published tables; `archive` the inventory's JSON object about the archive as a
+    whole; `explanations` none or one file about an archive, which counts if that is this one.
+    Raise QueryError where a query fails or returns anything but its one row.
+    """
+    declared = load_evaluation(evaluation)
+    explained = load_explanations(explanations, declared["claims"], archive)["claims"]
+    with connect(database) as connection:
+        _prepare(connection, summaries, declared["tables"])
+        rows = [
+            row | {"claim_number": number, "claim": claim, "about_archive": explained.get(claim)}
+            for number, (claim, facts) in enumerate(declared["claims"].items(), 1)
+            for row in judge_claim(connection, claim, facts["checks"])
+        ]
+    judged = conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
+    write_table(judged, "claims", parquet)
+    judged.write_csv(csv)
+    for claim, verdict in list_unexplained(judged):
+        print(f"claim {claim}: {verdict}, and nothing explains it")
+
+
+def load_explanations(paths: Sequence[Path], claims: Mapping[str, Any], archive: Path) -> dict[str, Any]:
+    """Return what is said of an archive: `claims` (sentence by name) and `reproduction` (`note`).
+
+    Both are empty without a file, and where it is about an archive of another hash than `archive` has, the inventory's
+    JSON object. Raise EvaluationError where the file breaks its schema or explains a claim that is not made.
+    """
+    nothing: dict[str, Any] = {"claims": {}, "reproduction": {"note": ""}}
+    if not paths:
+        return nothing
+    (path,) = paths
+    explanations = load_declared(path, "explanations")
+    if unknown := sorted(set(explanations["claims"]) - set(claims)):
+        raise EvaluationError(f"{path.name}: the evaluation makes no claim {', '.join(unknown)}")
+    is_of_it = explanations["archive_sha256"] == json.loads(archive.read_text(encoding="utf-8"))["sha256"]
+    return explanations if is_of_it else nothing
+
+
+def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path, tables: Mapping[str, Any]) -> None:
+    """Give the queries their macros, and the published tables as they were written, in place of their views."""
+    for table in tables:
+        path = summaries / f"{table}.parquet"
+        if path.exists():
+            connection.execute(f"CREATE TEMP VIEW {quote_name(table)} AS {read_files([path])}")
+    try:
+        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+    except duckdb.Error as error:
+        raise QueryError(f"claims.sql: {error}") from error
+
+
+def judge_claim(
+    connection: duckdb.DuckDBPyConnection, claim: str, checks: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return a row for each check, with the verdict on the claim: it holds if all checks hold."""
+    rows = []
+    for number, check in enumerate(checks, 1):
+        value, low, high, runs = _measure(connection, f"claim {claim}, check {check['name']!r}", check["sql"])
+        verdict = judge_value(value, runs, check)
+        rows.append(
+            {
+                "check_number": number,
+                "check": check["name"],
+                "paper_value": check.get("paper"),
+                "at_least": check.get("at_least"),
+                "at_most": check.get("at_most"),
+                "value": value,
+                "low": low,
+                "high": high,
+                "runs_count": runs,
+                "minimum_runs_count": check["minimum_runs"],
+                "verdict": verdict,
+                "is_uncertain": verdict != UNKNOWN and _is_uncertain(low, high, check),
+            }
+        )
+    verdicts = [row["verdict"] for row in rows]
+    verdict = FAILS if FAILS in verdicts else UNKNOWN if UNKNOWN in verdicts else HOLDS
+    return [row | {"claim_verdict": verdict} for row in rows]
+
+
+def judge_value(value: float | None, runs: int, check: Mapping[str, Any]) -> str:
+    """Return the verdict on a value: within the bounds of its check, outside, or made of too few runs."""
+    if value is None or runs < check["minimum_runs"]:
+        return UNKNOWN
+    is_inside = check.get("at_least", -math.inf) <= value <= check.get("at_most", math.inf)
+    return HOLDS if is_inside else FAILS
+
+
+def _is_uncertain(low: float | None, high: float | None, check: Mapping[str, Any]) -> bool:
+    if low is None or high is None:
+        return False
+    return any(name in check and low < check[name] < high for name in ("at_least", "at_most"))
+
+
+def _measure(
+    connection: duckdb.DuckDBPyConnection, name: str, sql: str
+) -> tuple[float | None, float | None, float | None, int]:
+    """Return value, low, high and n of a check's one row; raise QueryError where it has no such row."""
+    try:
+        found = connection.sql(sql)
+        columns, rows = found.columns, found.fetchall()
+    except duckdb.Error as error:
+        raise QueryError(f"{name}: {error}") from error
+    if not {"value", "n"} <= set(columns) <= RESULT or len(columns) != len(set(columns)):
+        raise QueryError(f"{name}: its columns are {', '.join(columns)}; they must be value, n and perhaps low, high")
+    if len(rows) != 1:
+        raise QueryError(f"{name}: it returns {len(rows)} rows, not one")
+    row = dict(zip(columns, rows[0], strict=True))
+    value, low, high = (_number(row.get(column), f"{name}: its {column}") for column in ("value", "low", "high"))
+    runs = _number(row["n"], f"{name}: its n")
+    if runs is None or runs < 0 or runs != int(runs):
+        raise QueryError(f"{name}: its n is {row['n']}, no number of runs")
+    return value, low, high, int(runs)
+
+
+def _number(value: Any, name: str) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise QueryError(f"{name} is {value!r}, no number") from error
+    if isinstance(value, (str, bool)) or not math.isfinite(number):
+        raise QueryError(f"{name} is {value!r}, no number; a query says NULL where there is not enough data")
+    return number
+
+
+def list_unexplained(judged: pl.DataFrame) -> list[tuple[str, str]]:
+    """Return name and verdict of the claims that do not hold here, or cannot be judged, and have no explanation."""
+    open_claims = judged.filter((pl.col("claim_verdict") != HOLDS) & pl.col("about_archive").is_null())
+    return list(open_claims.select("claim", "claim_verdict").unique(maintain_order=True).iter_rows())

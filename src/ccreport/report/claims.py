@@ -1,0 +1,136 @@
+"""Claims page: what the publication says, the verdict on it here, and the numbers that the verdict is made of."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
+from ccreport.report.escape import escape_text, make_label
+from ccreport.report.exhibits import Exhibit, list_exhibits
+from ccreport.report.markup import Html, number, render_callout, render_quotation, render_table, text
+from ccreport.report.reproduction import show_figures, show_plain
+
+HEADER: Final = ("Check", "Paper", "Holds", "Here", "95 % interval", "n", "Verdict")
+# Words of a claim's name that are written in capitals: bbr1_retransmits.
+ALGORITHMS: Final = ("bbr", "cubic", "reno")
+CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
+
+
+def describe_claims(judged: pl.DataFrame) -> dict[str, str]:
+    """Return the numbers of claims as text: total, hold, fail, unknown."""
+    verdicts = judged.unique("claim", maintain_order=True)["claim_verdict"]
+    counts = {name: int((verdicts == verdict).sum()) for name, verdict in _names()}
+    return {"total": f"{verdicts.len():,}"} | {name: f"{count:,}" for name, count in counts.items()}
+
+
+def _names() -> Iterable[tuple[str, str]]:
+    return zip(("hold", "fail", "unknown"), (HOLDS, FAILS, UNKNOWN), strict=True)
+
+
+def find_exhibits(evaluation: Mapping[str, Any]) -> dict[str, tuple[str, Exhibit]]:
+    """Return page (`figures` or `tables`) and exhibit by the name of every figure and table of an evaluation."""
+    return {
+        exhibit.name: (page, exhibit) for page in ("figures", "tables") for exhibit in list_exhibits(evaluation[page])
+    }
+
+
+def render_claims(
+    judged: pl.DataFrame, declared: Mapping[str, Any], exhibits: Mapping[str, tuple[str, Exhibit]]
+) -> str:
+    """Return the fragment: all claims with their verdicts, then each with its checks, source and figures.
+
+    `declared` are the evaluation's claims, `exhibits` what `find_exhibits` returns of it.
+    """
+    if judged.is_empty():
+        return "The evaluation makes no claims.\n"
+    unexplained = {claim for claim, _ in list_unexplained(judged)}
+    rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in declared}
+    parts = [_render_overview(rows_of, declared)]
+    for claim, facts in declared.items():
+        parts += _render_claim(claim, facts, rows_of[claim], exhibits, is_unexplained=claim in unexplained)
+    return "\n".join(parts)
+
+
+def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>'),
+            text(facts["source"]),
+            _mark(rows_of[claim][0]["claim_verdict"], is_uncertain=_is_uncertain(rows_of[claim])),
+        ]
+        for claim, facts in declared.items()
+    ]
+    return render_table(("Claim", "Source", "Here"), rows, title="All claims")
+
+
+def _is_uncertain(rows: list[dict[str, Any]]) -> bool:
+    """Tell whether the verdict on a claim rests on a check whose interval holds a bound."""
+    verdict = rows[0]["claim_verdict"]
+    deciding = [row for row in rows if row["verdict"] == verdict]
+    if verdict == FAILS:
+        return all(row["is_uncertain"] for row in deciding)
+    return any(row["is_uncertain"] for row in deciding)
+
+
+def _mark(verdict: str, *, is_uncertain: bool) -> Html:
+    uncertain = " <small>(uncertain)</small>" if is_uncertain else ""
+    return Html(f'<strong class="verdict-{CLASSES[verdict]}">{verdict}</strong>{uncertain}')
+
+
+def _render_claim(
+    claim: str,
+    facts: Mapping[str, Any],
+    rows: list[dict[str, Any]],
+    exhibits: Mapping[str, tuple[str, Exhibit]],
+    *,
+    is_unexplained: bool,
+) -> Iterable[str]:
+    verdict = rows[0]["claim_verdict"]
+    yield f"## {_title(claim)}: {verdict} {{#{make_label('claim', claim)}}}\n"
+    yield f"{escape_text(facts['text'])} ({escape_text(facts['source'])})\n"
+    yield render_table(HEADER, map(_list_check, rows), title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
+    if any(row["is_uncertain"] for row in rows):
+        yield "Uncertain: a bound is inside the interval, so other runs may give another verdict.\n"
+    if rows[0]["about_archive"] is not None:
+        yield f"**About this archive:** {escape_text(rows[0]['about_archive'])}\n"
+    elif is_unexplained:
+        yield render_callout("warning", "Not explained", "Nothing says why this archive does not show it.")
+    if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
+        yield f"Shown in {', '.join(links)}.\n"
+    queries = [
+        f"{escape_text(check['name'])}\n\n{render_quotation(check['sql'], 'Query of ' + check['name'])}"
+        for check in facts["checks"]
+    ]
+    callout = render_callout("note", "How it is computed", "\n".join(queries), is_collapsed=True)
+    yield f':::: {{.content-visible when-format="html"}}\n\n{callout}\n::::\n'
+
+
+def _title(claim: str) -> str:
+    words = [word.upper() if word.startswith(ALGORITHMS) else word for word in claim.split("_")]
+    return escape_text(" ".join([words[0][:1].upper() + words[0][1:], *words[1:]]))
+
+
+def _link(page: str, exhibit: Exhibit) -> str:
+    kind = page.removesuffix("s")
+    target = "captures" if exhibit.is_of_captures else page
+    return f"[{escape_text(exhibit.title)}]({target}.qmd#{make_label(kind, exhibit.name)})"
+
+
+def _list_check(row: Mapping[str, Any]) -> list[Html]:
+    low, high = row["low"], row["high"]
+    interval = None if low is None or high is None else f"{show_plain(low)}–{show_plain(high)}"
+    return [
+        text(row["check"]),
+        show_figures(row["paper_value"]),
+        text(_name_bounds(row["at_least"], row["at_most"])),
+        show_figures(row["value"]),
+        text(interval),
+        number(row["runs_count"]),
+        _mark(row["verdict"], is_uncertain=row["is_uncertain"]),
+    ]
+
+
+def _name_bounds(at_least: float | None, at_most: float | None) -> str:
+    bounds = (("from ", at_least), ("to ", at_most))
+    return " ".join(f"{word}{show_plain(bound)}" for word, bound in bounds if bound is not None) or "always"

@@ -1,0 +1,225 @@
+"""Reproduction page: how many published cells this archive reproduces, and each of them beside its own."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.format_table import format_number, rate_unit
+from ccreport.report.escape import escape_text, make_label
+from ccreport.report.markup import Html, markdown, number, render_callout, render_table, text
+from ccreport.reproduction.compare import COMPARED, MISSING, PAIR_FACTOR, SUSPECT
+
+WORST: Final = 5
+SECTIONS: Final = {"paper": "The paper", "archive": "Another archive"}
+OTHERS: Final = {"paper": "Paper", "archive": "Other"}
+SUMMARY_HEADER: Final = ("Table", "Pairs compared", "Reproduced", "Same value", "Missing here", "Suspect")
+BASES: Final = {"goodput": "the receiver’s rates (goodput)", "throughput": "the sender’s rates (throughput)"}
+BLANK: Final = Html("")
+
+
+def count_pairs(compared: pl.DataFrame) -> dict[str, int]:
+    """Return the numbers of pairs: compared, reproduced, same_value, missing (a cell of it here), suspect.
+
+    Suspect pairs are in no other number.
+    """
+    pairs = compared.group_by("comparison", "table_name", "cell", maintain_order=True).agg(
+        is_suspect=(pl.col("cell_state") == SUSPECT).any(),
+        is_missing=(pl.col("cell_state") == MISSING).any(),
+        is_reproduced=pl.col("is_reproduced").first(ignore_nulls=True),
+        is_same_value=pl.col("is_same_value").first(ignore_nulls=True),
+    )
+    counted = pairs.filter(~pl.col("is_suspect"))
+    known = counted.filter(pl.col("is_reproduced").is_not_null())
+    return {
+        "compared": known.height,
+        "reproduced": known.filter("is_reproduced").height,
+        "same_value": known.filter(pl.col("is_same_value").fill_null(value=False)).height,
+        "missing": counted.filter("is_missing").height,
+        "suspect": pairs.height - counted.height,
+    }
+
+
+def describe_reproduction(compared: pl.DataFrame) -> dict[str, str]:
+    """Return the counts against the paper as text: compared, reproduced, same_value, missing."""
+    counts = count_pairs(compared.filter(pl.col("comparison") == "paper"))
+    return {name: f"{counts[name]:,}" for name in ("compared", "reproduced", "same_value", "missing")}
+
+
+def render_reproduction(
+    compared: pl.DataFrame, titles: Mapping[str, str], algorithms: list[str], note: str = ""
+) -> str:
+    """Return the fragment: for the paper, and for another archive if there is one, summary, worst pairs and all cells.
+
+    `titles` are the tables' by name, `algorithms` the names of the evaluation in order, `note` is about this archive.
+    """
+    parts = []
+    for comparison, heading in SECTIONS.items():
+        own = compared.filter(pl.col("comparison") == comparison)
+        if own.is_empty():
+            if comparison == "paper":
+                parts.append("The evaluation names no published values to compare with.\n")
+            continue
+        parts.append(f"## {heading} {{#{comparison}}}\n\n{_summarise(own)}\n")
+        if note and comparison == "paper":
+            parts.append(render_callout("note", "About this archive", escape_text(note)))
+        parts += [_render_summary(own, titles), _render_worst(own, titles, algorithms)]
+        parts += [
+            _render_cells(own.filter(pl.col("table_name") == table), str(table), titles, algorithms)
+            for table in own["table_name"].unique(maintain_order=True)
+        ]
+    return "\n".join(parts)
+
+
+def _summarise(own: pl.DataFrame) -> str:
+    counts = count_pairs(own)
+    known = own.filter((pl.col("cell_state") == COMPARED) & pl.col("is_inside").is_not_null())
+    return (
+        f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced; "
+        f"{counts['same_value']} have the same value. Of {known.height} single cells, {known['is_inside'].sum()} do. "
+        f"{counts['missing']} more cannot be compared, as this archive lacks a cell of theirs, and "
+        f"{counts['suspect']} are marked as suspect where they were published: shown below, and in no sum."
+    )
+
+
+def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
+    def row(name: Html, frame: pl.DataFrame) -> list[Html]:
+        return [name, *map(number, count_pairs(frame).values())]
+
+    tables = own["table_name"].unique(maintain_order=True)
+    rows = [row(text(titles.get(table, table)), own.filter(pl.col("table_name") == table)) for table in tables]
+    return render_table(
+        SUMMARY_HEADER, rows, title="Pairs by table", numbers=range(1, 6), total=row(Html("All tables"), own)
+    )
+
+
+def _render_worst(own: pl.DataFrame, titles: Mapping[str, str], algorithms: list[str]) -> str:
+    pairs = own.filter((pl.col("algorithm") == algorithms[0]) & (pl.col("cell_state") == COMPARED))
+    worst = pairs.filter(pl.col("pair_factor_ratio") > PAIR_FACTOR).sort(
+        "pair_factor_ratio", descending=True, maintain_order=True
+    )
+    rows = [
+        [
+            text(titles.get(row["table_name"], row["table_name"])),
+            text(row["cell"]),
+            show_figures(row["pair_expected_ratio"]),
+            show_figures(row["pair_ratio"]),
+            show_figures(row["pair_factor_ratio"]),
+        ]
+        for row in worst.head(WORST).iter_rows(named=True)
+    ]
+    if not rows:
+        return "No pair is further off than by the factor that *reproduced* allows.\n"
+    ratio = "/".join(algorithms[:2])
+    header = ("Table", "Cell", f"{ratio}, {OTHERS[own['comparison'][0]].lower()}", f"{ratio}, here", "Factor")
+    heading = f"The {len(rows)} pairs that are furthest off:\n\n"
+    return heading + render_table(header, rows, title="Worst pairs", numbers=range(2, 5))
+
+
+def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algorithms: list[str]) -> str:
+    comparison = own["comparison"][0]
+    there, here = rate_unit(own["expected_bps"]), rate_unit(own["rate_mean_bps"])
+    ratio, other = "/".join(algorithms[:2]), OTHERS[comparison]
+    header = (
+        "Cell",
+        "Algorithm",
+        f"{other}, {there[1]}",
+        f"Here, {here[1]}",
+        "Ratio",
+        "Inside",
+        "n",
+        f"{ratio}, {other.lower()} and here",
+    )
+    rows = [_list_cells(row, (there[0], here[0]), algorithms[0]) for row in own.iter_rows(named=True)]
+    title = titles.get(table, table)
+    shown = render_table(header, rows, title=title, numbers=(2, 3, 4, 6))
+    link = f"[Its table](tables.qmd#{make_label('table', table)})"
+    heading = f"### {escape_text(title)} {{#{make_label(comparison, table)}}}"
+    return f"{heading}\n\n{_describe_rates(own)} {link}.\n\n{shown}"
+
+
+def _describe_rates(own: pl.DataFrame) -> str:
+    there, here = (sorted(set(own[name].drop_nulls())) for name in ("expected_basis", "rate_basis"))
+    sentences = [f"Compared with {_name_bases(there)}; here are {_name_bases(here)}."]
+    lines = own["line_rate_bps"].drop_nulls().unique().sort()
+    if lines.len() and own["expected_line_rate_bps"].drop_nulls().len():
+        divisor, unit = rate_unit(lines)
+        here_rate = " to ".join(f"{rate / divisor:g}" for rate in dict.fromkeys((lines[0], lines[-1])))
+        published = own["expected_line_rate_bps"].drop_nulls()[0] / 1e9
+        sentences.append(
+            f"The line rate is {published:g} Gbit/s there and {here_rate} {unit} here, so values and intervals are "
+            "compared as shares of it, the second line of each."
+        )
+    if own["expected_bdp_ratio"].drop_nulls().len():
+        sentences.append(_describe_sizes(own))
+    return markdown(" ".join(sentences))
+
+
+def _describe_sizes(own: pl.DataFrame) -> str:
+    pairs = own.drop_nulls("matched_bdp_ratio").unique("cell", keep="first", maintain_order=True)
+    named = [
+        f"{row['cell'].partition(',')[0]} ({show_plain(row['expected_bdp_ratio'])}) with "
+        f"{row['matched_buffer_bytes'] / 1e3:g} kB ({show_plain(row['matched_bdp_ratio'])})"
+        for row in pairs.iter_rows(named=True)
+    ]
+    return (
+        "Sizes of buffers are matched as fractions of the bandwidth-delay product, each with the nearest one here, "
+        f"which may stand for several: {', '.join(named) or 'none is near enough'}."
+    )
+
+
+def _name_bases(bases: list[str]) -> str:
+    return " and ".join(BASES[basis] for basis in bases) or "rates of an unknown kind"
+
+
+def _list_cells(row: Mapping[str, Any], divisors: tuple[float, float], first: str) -> list[Html]:
+    return [
+        text(row["cell"]),
+        text(row["algorithm"]),
+        _stack(row["expected_bps"], divisors[0], row["expected_share_ratio"]),
+        _stack(
+            row["rate_mean_bps"], divisors[1], row["share_ratio"], (row["share_low_ratio"], row["share_high_ratio"])
+        ),
+        show_figures(row["value_ratio"]),
+        text({True: "yes", False: "no"}.get(row["is_inside"])),
+        number(row["runs_count"]),
+        _pair(row) if row["algorithm"] == first else BLANK,
+    ]
+
+
+def judge_pair(row: Mapping[str, Any]) -> str:
+    """Return what became of a pair in words."""
+    if row["cell_state"] != COMPARED:
+        return str(row["cell_state"])
+    if row["is_reproduced"] is None:
+        return "no pair"
+    if row["is_same_value"]:
+        return "same value" if row["is_reproduced"] else "same value, not reproduced"
+    return "reproduced" if row["is_reproduced"] else "not reproduced"
+
+
+def _pair(row: Mapping[str, Any]) -> Html:
+    ratios = f"{show_figures(row['pair_expected_ratio'])} and {show_figures(row['pair_ratio'])}"
+    return Html(f"{ratios}<br><strong>{judge_pair(row)}</strong>")
+
+
+def _stack(
+    rate: float | None, divisor: float, share: float | None, interval: tuple[float | None, float | None] = (None, None)
+) -> Html:
+    """Return a rate and below it, in %, its share of the line rate with the interval."""
+    if rate is None:
+        return text(None)
+    low, high = interval
+    bounds = f" ({100 * low:.1f}–{100 * high:.1f})" if low is not None and high is not None else ""
+    below = f"<br><small>{100 * share:.1f} %{bounds}</small>" if share is not None else ""
+    return Html(f"{text(format_number(rate / divisor, 2))}{below}")
+
+
+def show_plain(value: float) -> str:
+    """Return a number with three significant digits, never as a power of ten."""
+    return f"{float(f'{value:.3g}'):.10f}".rstrip("0").rstrip(".")
+
+
+def show_figures(value: float | None) -> Html:
+    """Return `show_plain` of a number as HTML, a dash for none."""
+    return text(None if value is None else show_plain(value))

@@ -1,0 +1,306 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+import yaml
+from support import ROOT
+from test_summarise import build_database, gather, run, summarise
+
+from ccreport.claims import judge_claim, judge_claims, list_unexplained
+from ccreport.database import QueryError
+from ccreport.evaluation import EvaluationError, load_evaluation
+from ccreport.tables import read_table
+
+EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
+SHA256 = "ab" * 32
+# BBR 40, 42, 44 (mean 42) and CUBIC 20, 21, 22 (mean 21) Mbit/s, alone, on one path of 50 Mbit/s.
+STEADY = gather(
+    *(
+        run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a", bottleneck_bps=5e7)
+        for n, rate in enumerate((40.0, 42.0, 44.0), 1)
+    ),
+    *(
+        run(n, {"cubic": rate}, rtt_ms=10.0, condition_id="b", bottleneck_bps=5e7)
+        for n, rate in enumerate((20.0, 21.0, 22.0), 4)
+    ),
+)
+BBR_OVER_CUBIC = """
+    SELECT unnest(quotient_of(list(rate) FILTER (algorithm = 'BBR'), list(rate) FILTER (algorithm = 'CUBIC')))
+    FROM measured
+"""
+
+
+def judge(
+    folder: Path,
+    claims: dict[str, list[dict[str, Any]]] | None,
+    tables: dict[str, list[dict[str, Any]]] = STEADY,
+    explanations: dict[str, Any] | None = None,
+) -> pl.DataFrame:
+    """Return the table of claims, made of these checks (or those of the evaluation in the repository)."""
+    declared = yaml.safe_load(EVALUATION.read_text())
+    if claims is not None:
+        declared["claims"] = {
+            name: {"text": "It is so.", "source": "here", "checks": [{"name": "c"} | check for check in checks]}
+            for name, checks in claims.items()
+        }
+    evaluation = folder / "evaluation.yaml"
+    evaluation.write_text(yaml.safe_dump(declared))
+    database = build_database(folder, tables, evaluation)
+    # Without the files of published tables, their views do.
+    for table in ("table_2_testbed", "table_3_paths", "stability") if claims is None else ():
+        summarise(table, database, evaluation)
+    archive = folder / "archive.json"
+    archive.write_text(json.dumps({"sha256": SHA256}))
+    explained = []
+    if explanations is not None:
+        explained = [folder / "explanations.yaml"]
+        explained[0].write_text(yaml.safe_dump({"archive_sha256": SHA256} | explanations))
+    parquet, csv = folder / "claims.parquet", folder / "claims.csv"
+    judge_claims(evaluation, database, folder, archive, explained, parquet, csv)
+    judged = read_table("claims", [parquet])
+    assert pl.read_csv(csv, infer_schema=False).height == judged.height
+    return judged
+
+
+def judge_rows(*checks: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what becomes of checks whose queries need no archive."""
+    with duckdb.connect() as connection:
+        return judge_claim(connection, "first", [{"name": "rate", "minimum_runs": 3} | check for check in checks])
+
+
+def test_a_check_holds_within_its_bounds(tmp_path: Path) -> None:
+    checks = [{"sql": BBR_OVER_CUBIC} | bounds for bounds in ({"at_least": 2}, {"at_most": 2}, {"at_least": 2.1}, {})]
+    judged = judge(tmp_path, {"c": checks})
+    assert judged["value"].to_list() == pytest.approx([2.0] * 4)
+    assert judged["verdict"].to_list() == ["holds", "holds", "does not hold", "holds"]
+    assert judged["runs_count"].to_list() == [3] * 4
+    # The two algorithms ran in different conditions: the smallest mean of each is 40 and 20, the largest 44 and 22.
+    low, high = judged["low"][0], judged["high"][0]
+    assert 40 / 22 <= low < 2 < high <= 44 / 20
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ((1, 1), "holds"),
+        ((1, 0), "does not hold"),
+        (("NULL", 0), "does not hold"),
+        (("NULL", 1), "not enough data"),
+    ],
+)
+def test_a_claim_holds_if_all_its_checks_do(values: tuple[object, object], verdict: str) -> None:
+    rows = judge_rows(*({"sql": f"SELECT {value}::DOUBLE AS value, 5 AS n", "at_least": 1} for value in values))
+    assert {row["claim_verdict"] for row in rows} == {verdict}
+
+
+def test_too_few_runs_are_not_enough_data() -> None:
+    rows = judge_rows({"sql": "SELECT 1 AS value, 2 AS n"}, {"sql": "SELECT 1 AS value, 2 AS n", "minimum_runs": 2})
+    assert [row["verdict"] for row in rows] == ["not enough data", "holds"]
+
+
+def test_a_bound_inside_the_interval_makes_a_verdict_uncertain() -> None:
+    sql = "SELECT 2 AS value, 1 AS low, 3 AS high, 9 AS n"
+    rows = judge_rows(*({"sql": sql, "at_least": bound} for bound in (1.5, 0.5, 2.5, 3.5)))
+    assert [row["verdict"] for row in rows] == ["holds", "holds", "does not hold", "does not hold"]
+    assert [row["is_uncertain"] for row in rows] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELEC 1", "syntax error"),
+        ("SELECT no_such_column AS value, 3 AS n", "no_such_column"),
+        ("SELECT 1 AS value", "its columns are value"),
+        ("SELECT 1 AS value, 3 AS n, 4 AS other", "its columns are value, n, other"),
+        ("SELECT 1 AS value, 3 AS n WHERE FALSE", "returns 0 rows"),
+        ("SELECT unnest([1, 2]) AS value, 3 AS n", "returns 2 rows"),
+        ("SELECT 'x' AS value, 3 AS n", "its value is 'x'"),
+        ("SELECT 'infinity'::DOUBLE AS value, 3 AS n", "its value is inf"),
+        ("SELECT 1 AS value, NULL AS n", "its n is None"),
+        ("SELECT 1 AS value, -1 AS n", "its n is -1"),
+        ("SELECT 1 AS value, 'many' AS n", "its n is 'many'"),
+    ],
+)
+def test_a_wrong_query_is_an_error_and_no_verdict(sql: str, message: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        judge_rows({"sql": sql})
+    assert str(caught.value).startswith("claim first, check 'rate': ")
+    assert message in str(caught.value)
+
+
+def test_shares_are_of_the_line_rate(tmp_path: Path) -> None:
+    # 42 of 50 Mbit/s.
+    sql = "SELECT unnest(mean_of(list(share))) FROM measured WHERE algorithm = 'BBR'"
+    judged = judge(tmp_path, {"c": [{"sql": sql}]})
+    assert judged["value"].to_list() == pytest.approx([0.84])
+
+
+def test_retransmits_are_the_ratio_of_the_group(tmp_path: Path) -> None:
+    # Runs 1, 2 and 3 of BBR retransmit as many of 1000 segments each: 6 of 3000.
+    sql = "SELECT unnest(mean_of(list(retransmits))) FROM measured WHERE algorithm = 'BBR'"
+    assert judge(tmp_path, {"c": [{"sql": sql}]})["value"].to_list() == pytest.approx([0.002])
+
+
+def test_algorithms_of_one_run_are_drawn_together(tmp_path: Path) -> None:
+    # BBR is twice as fast in every run, whatever the run's rate: no resample can have another ratio.
+    tables = gather(
+        *(
+            run(n, {"bbr": 2.0 * rate, "cubic": rate}, rtt_ms=10.0, condition_id="a")
+            for n, rate in ((1, 5.0), (2, 9.0), (3, 7.0))
+        )
+    )
+    judged = judge(tmp_path, {"c": [{"sql": BBR_OVER_CUBIC}]}, tables)
+    assert judged.select("value", "low", "high").row(0) == pytest.approx((2.0, 2.0, 2.0))
+
+
+def test_one_run_of_a_condition_has_no_interval(tmp_path: Path) -> None:
+    tables = gather(*(run(n, {"bbr": float(n)}, rtt_ms=10.0, condition_id=f"c{n}") for n in (1, 2, 3)))
+    judged = judge(tmp_path, {"c": [{"sql": "SELECT unnest(mean_of(list(rate))) FROM measured"}]}, tables)
+    assert judged.select("value", "low", "high", "runs_count").row(0) == (pytest.approx(2e6), None, None, 3)
+
+
+def test_only_counted_runs_of_steady_tests_are_measured(tmp_path: Path) -> None:
+    tables = gather(
+        run(1, {"bbr": 9.0}, rtt_ms=10.0, condition_id="a"),
+        run(2, {"bbr": 1.0}, rtt_ms=10.0, condition_id="a", is_counted=False),
+        run(3, {"bbr": 1.0}, rtt_ms=10.0, condition_id="b", job="capture_bbr"),
+        run(4, {"bbr": 1.0}, rtt_ms=10.0, condition_id="c", volume_bytes=1_000_000),
+    )
+    judged = judge(tmp_path, {"c": [{"sql": "SELECT unnest(mean_of(list(rate))) FROM measured"}]}, tables)
+    assert judged.select("value", "runs_count").row(0) == (9e6, 1)
+
+
+def test_nothing_of_the_evaluation_fails_on_an_empty_archive(tmp_path: Path) -> None:
+    judged = judge(tmp_path, None, {})
+    assert set(judged["verdict"]) == {"not enough data"}
+    assert judged["value"].is_null().all()
+
+
+def test_an_evaluation_without_claims_gives_an_empty_table(tmp_path: Path) -> None:
+    assert judge(tmp_path, {}).is_empty()
+
+
+def value_of(judged: pl.DataFrame, claim: str) -> list[float | None]:
+    return judged.filter(claim=claim)["value"].to_list()
+
+
+def test_the_default_of_a_parameter_against_its_best_other_value(tmp_path: Path) -> None:
+    # loss_thresh: 5 (the default) gives 40, 1 gives 20, 3 gives 32 Mbit/s: 40/32. pacing_gain has no one default.
+    points = {"5": 40.0, "1": 20.0, "3": 32.0}
+    tables = gather(
+        *(
+            run(
+                10 * i + n,
+                {"bbr2": rate},
+                rtt_ms=80.0,
+                condition_id=value,
+                parameter_name="loss_thresh",
+                parameter_value=value,
+            )
+            for i, (value, rate) in enumerate(points.items())
+            for n in (1, 2, 3)
+        ),
+        run(99, {"bbr2": 99.0}, rtt_ms=80.0, condition_id="g", parameter_name="pacing_gain", parameter_value="5"),
+    )
+    judged = judge(tmp_path, None, tables)
+    assert value_of(judged, "default_parameters_best") == pytest.approx([1.25])
+    assert judged.filter(claim="default_parameters_best")["verdict"].to_list() == ["holds"]
+
+
+def test_versions_of_bbr_are_told_apart(tmp_path: Path) -> None:
+    # 40G sender, ESnet path: BBRv2's runs retransmit 1, 2, 3 of 1000 and leave CUBIC 10 of 50; BBRv1's 4, 5, 6 and 1.
+    def pair(n: int, version: str, cubic: float) -> dict[str, Any]:
+        facts = {"job": "40g_both_p16", "host": "sacr.es.net", "rtt_ms": 61.0, "bottleneck_bps": 5e7}
+        return run(n, {version: 40.0, "cubic": cubic}, condition_id=version, **facts)
+
+    tables = gather(*(pair(n, "bbr2", 10.0) for n in (1, 2, 3)), *(pair(n, "bbr", 1.0) for n in (4, 5, 6)))
+    judged = judge(tmp_path, None, tables)
+    assert value_of(judged, "bbr2_retransmits") == pytest.approx([0.002, 0.2])
+    assert value_of(judged, "bbr1_retransmits") == pytest.approx([0.005, 0.02])
+
+
+def test_bbrs_share_of_the_last_quarter_less_that_of_the_first(tmp_path: Path) -> None:
+    # 8 s: BBR has 1 of 2 bytes in the first two seconds and 3 of 4 in the last two.
+    runs = [
+        run(
+            n,
+            {"bbr": 3.0, "cubic": 1.0},
+            rtt_ms=40.0,
+            condition_id="a",
+            host="h.example.org",
+            duration_s=8.0,
+            loss_pct=0.1,
+        )
+        for n in (1, 2, 3)
+    ]
+    tables = gather(*runs)
+    sizes = {"bbr": (1, 1, 9, 9, 9, 9, 3, 3), "cubic": (1,) * 8}
+    tables["intervals"] = [
+        {
+            "run_id": f"r{n}",
+            "flow_id": f"r{n}/{cc}",
+            "stream_number": stream,
+            "interval_number": second,
+            "start_s": float(second),
+            "interval_bytes": size,
+        }
+        for n in (1, 2, 3)
+        for stream, cc in enumerate(sizes)
+        for second, size in enumerate(sizes[cc])
+    ]
+    assert value_of(judge(tmp_path, None, tables), "share_grows_on_lossy_paths") == pytest.approx([0.25])
+
+
+def test_a_size_of_buffer_alone_has_no_effect(tmp_path: Path) -> None:
+    # BBR alone: means 40 with 25 kB, 50 with 500 kB: 0.8. CUBIC with one buffer only.
+    tables = gather(
+        *(run(n, {"bbr": 40.0}, rtt_ms=40.0, condition_id="a", buffer_bytes=25_000) for n in (1, 2, 3)),
+        *(run(n, {"bbr": 50.0}, rtt_ms=40.0, condition_id="b", buffer_bytes=500_000) for n in (4, 5, 6)),
+        *(run(n, {"cubic": 50.0}, rtt_ms=40.0, condition_id="c", buffer_bytes=500_000) for n in (7, 8, 9)),
+    )
+    assert value_of(judge(tmp_path, None, tables), "buffers_alone") == [pytest.approx(0.8), None]
+
+
+def test_an_explanation_stands_beside_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fails = [{"sql": "SELECT 0 AS value, 9 AS n", "at_least": 1}]
+    judged = judge(tmp_path, {"known": fails, "open": fails}, explanations={"claims": {"known": "It is short."}})
+    assert judged["about_archive"].to_list() == ["It is short.", None]
+    assert list_unexplained(judged) == [("open", "does not hold")]
+    assert capsys.readouterr().out == "claim open: does not hold, and nothing explains it\n"
+
+
+def test_an_explanation_of_another_archive_is_not_shown(tmp_path: Path) -> None:
+    fails = [{"sql": "SELECT 0 AS value, 9 AS n", "at_least": 1}]
+    explanations = {"archive_sha256": "cd" * 32, "claims": {"c": "It is short."}}
+    assert judge(tmp_path, {"c": fails}, explanations=explanations)["about_archive"].to_list() == [None]
+
+
+def test_an_explanation_of_no_claim_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match=r"explanations\.yaml: the evaluation makes no claim other"):
+        judge(tmp_path, {"c": [{"sql": "SELECT 1 AS value, 9 AS n"}]}, explanations={"claims": {"other": "So."}})
+
+
+def test_every_claim_that_the_sample_archive_explains_is_made() -> None:
+    explained = yaml.safe_load((ROOT / "archive/explanations.yaml").read_text())["claims"]
+    assert set(explained) <= set(load_evaluation(EVALUATION)["claims"])
+
+
+def test_a_claim_names_figures_and_tables_that_there_are(tmp_path: Path) -> None:
+    declared = yaml.safe_load(EVALUATION.read_text())
+    declared["claims"]["buffers_alone"]["shown_in"] = ["figure_7", "figure_99"]
+    path = tmp_path / "e.yaml"
+    path.write_text(yaml.safe_dump(declared))
+    with pytest.raises(EvaluationError, match=r"claims\.buffers_alone\.shown_in: no figure or table figure_99"):
+        load_evaluation(path)
+
+
+def test_the_same_archive_gives_the_same_bytes(tmp_path: Path) -> None:
+    written = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        judge(tmp_path / name, {"c": [{"sql": BBR_OVER_CUBIC}]})
+        written.append((tmp_path / name / "claims.parquet").read_bytes())
+    assert written[0] == written[1]

@@ -1,0 +1,198 @@
+from typing import Any
+
+import polars as pl
+from report_inputs import NASTY
+
+from ccreport.report.claims import describe_claims, find_exhibits, render_claims
+from ccreport.report.reproduction import count_pairs, describe_reproduction, judge_pair, render_reproduction, show_plain
+from ccreport.tables import conform
+
+TITLES = {"table_2_testbed": "Table II"}
+ALGORITHMS = ["BBR", "CUBIC"]
+
+
+def make_pair(cell: str, state: str = "compared", factor: float | None = 1.5, **facts: Any) -> list[dict[str, Any]]:
+    """Return the two rows of a pair; its ratio is 2 there and that over a factor here."""
+    common: dict[str, Any] = {
+        "comparison": "paper",
+        "table_name": "table_2_testbed",
+        "cell": cell,
+        "cell_state": state,
+        "expected_basis": "throughput",
+        "expected_line_rate_bps": 1e10,
+        "pair_expected_ratio": 2.0,
+    }
+    if state != "missing":
+        common |= {"rate_basis": "goodput", "runs_count": 5, "rate_mean_bps": 4e7, "line_rate_bps": 5e7}
+        common |= {"share_ratio": 0.8, "share_low_ratio": 0.79, "share_high_ratio": 0.81, "is_inside": False}
+        if factor:
+            common |= {"pair_ratio": 2 / factor, "pair_factor_ratio": factor, "is_reproduced": factor <= 2}
+            common |= {"is_same_value": False}
+    rates = {"BBR": 8e9, "CUBIC": 4e9}
+    return [
+        common | {"algorithm": name, "expected_bps": rate, "expected_share_ratio": rate / 1e10} | facts
+        for name, rate in rates.items()
+    ]
+
+
+def make_compared(*pairs: list[dict[str, Any]]) -> pl.DataFrame:
+    rows = [row | {"cell_number": number} for number, row in enumerate((row for pair in pairs for row in pair), 1)]
+    return conform(pl.DataFrame(rows, infer_schema_length=None), "reproduction")
+
+
+def test_pairs_are_counted_once_and_suspect_ones_apart() -> None:
+    compared = make_compared(
+        make_pair("a"),
+        make_pair("b", is_same_value=True),
+        make_pair("c", factor=3.0),
+        make_pair("d", state="missing"),
+        make_pair("e", state="suspect"),
+        make_pair("f", comparison="archive"),
+    )
+    paper = compared.filter(comparison="paper")
+    assert count_pairs(paper) == {"compared": 3, "reproduced": 2, "same_value": 1, "missing": 1, "suspect": 1}
+    expected = {"compared": "3", "reproduced": "2", "same_value": "1", "missing": "1"}
+    assert describe_reproduction(compared) == expected
+
+
+def test_the_worst_pairs_come_first_and_are_five() -> None:
+    factors = (1.5, 3.0, 9.0, 4.0, 5.0, 6.0, 7.0)
+    shown = render_reproduction(make_compared(*(make_pair(f"f{f:g}", factor=f) for f in factors)), TITLES, ALGORITHMS)
+    worst = shown[shown.index("furthest off") : shown.index("### ")]
+    assert [worst.index(f"<td>f{factor}</td>") for factor in (9, 7, 6, 5, 4)] == sorted(
+        worst.index(f"<td>f{factor}</td>") for factor in (9, 7, 6, 5, 4)
+    )
+    assert "<td>f3</td>" not in worst
+
+
+def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
+    shown = render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS, "It is *small*.")
+    assert "**1 of 1** pairs of cells are reproduced" in shown
+    assert "8&#46;00<br><small>80.0 %</small>" in shown
+    assert "40&#46;00<br><small>80.0 % (79.0–81.0)</small>" in shown
+    assert "2 and 1&#46;33<br><strong>reproduced</strong>" in shown
+    assert "10 Gbit/s there and 50 Mbit/s here".replace("/", "&#47;") in shown
+    assert "(tables.qmd#table-table-2-testbed)" in shown
+    assert "It is &#42;small&#42;&#46;" in shown
+
+
+def test_missing_suspect_and_single_cells_say_so() -> None:
+    rows = make_compared(make_pair("a", state="missing"), make_pair("b", state="suspect"), make_pair("c", factor=None))
+    verdicts = [judge_pair(row) for row in rows.filter(algorithm="BBR").iter_rows(named=True)]
+    assert verdicts == ["missing", "suspect", "no pair"]
+    shown = render_reproduction(rows, TITLES, ALGORITHMS)
+    assert all(f"<strong>{verdict}</strong>" in shown for verdict in verdicts)
+
+
+def test_without_anything_to_compare_the_page_says_so() -> None:
+    empty = make_compared()
+    assert "names no published values" in render_reproduction(empty, TITLES, ALGORITHMS)
+    assert describe_reproduction(empty)["compared"] == "0"
+
+
+def test_names_from_the_archive_do_nothing_on_the_page() -> None:
+    shown = render_reproduction(make_compared(*map(make_pair, NASTY)), TITLES, ALGORITHMS)
+    assert "<script>" not in shown
+    assert "{{<" not in shown
+
+
+def test_numbers_have_three_digits_and_no_power_of_ten() -> None:
+    values = (0.0000512, 0.0, 20.75, 184.81, 12345.0, 1.0)
+    assert [show_plain(value) for value in values] == ["0.0000512", "0", "20.8", "185", "12300", "1"]
+
+
+EVALUATION = {
+    "tables": {"stability": {"title": "Stability of *rates*"}},
+    "figures": {"figure_2": {"title": "Figure 2", "kind": "x"}, "zoom": {"title": "Zoom", "kind": "time_sequence"}},
+}
+
+
+def make_claim(
+    claim: str, *verdicts: str, explanation: str | None = None, uncertain: bool = False
+) -> list[dict[str, Any]]:
+    verdict = next((v for v in ("does not hold", "not enough data") if v in verdicts), "holds")
+    return [
+        {
+            "claim": claim,
+            "claim_verdict": verdict,
+            "about_archive": explanation,
+            "check_number": number,
+            "check": f"check {number}",
+            "at_least": 2.0,
+            "value": None if own == "not enough data" else 2.94,
+            "low": 1.9,
+            "high": 4.0,
+            "runs_count": 5,
+            "minimum_runs_count": 3,
+            "verdict": own,
+            "is_uncertain": uncertain,
+        }
+        for number, own in enumerate(verdicts, 1)
+    ]
+
+
+def render(*claims: list[dict[str, Any]], shown_in: tuple[str, ...] = ()) -> tuple[str, pl.DataFrame]:
+    rows = [row | {"claim_number": number} for number, rows in enumerate(claims, 1) for row in rows]
+    judged = conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
+    declared = {
+        rows[0]["claim"]: {
+            "text": "CUBIC's rates *vary*.",
+            "source": "Section V",
+            "shown_in": list(shown_in),
+            "checks": [{"name": row["check"], "sql": "SELECT '<b>' AS value"} for row in rows],
+        }
+        for rows in claims
+    }
+    return render_claims(judged, declared, find_exhibits(EVALUATION)), judged
+
+
+def test_claims_are_counted_by_verdict() -> None:
+    _, judged = render(
+        make_claim("a", "holds", "holds"), make_claim("b", "holds", "does not hold"), make_claim("c", "not enough data")
+    )
+    assert describe_claims(judged) == {"total": "3", "hold": "1", "fail": "1", "unknown": "1"}
+
+
+def test_a_claim_links_to_what_shows_it() -> None:
+    shown, _ = render(make_claim("a", "holds"), shown_in=("figure_2", "stability", "zoom"))
+    assert "[Figure 2](figures.qmd#figure-figure-2)" in shown
+    assert "[Stability of &#42;rates&#42;](tables.qmd#table-stability)" in shown
+    assert "[Zoom](captures.qmd#figure-zoom)" in shown
+
+
+def test_a_claim_that_nothing_explains_stands_out() -> None:
+    open_claim, _ = render(make_claim("a", "does not hold"))
+    explained, _ = render(make_claim("a", "does not hold", explanation="It is short."))
+    held, _ = render(make_claim("a", "holds"))
+    assert "## Not explained" in open_claim
+    assert "**About this archive:** It is short&#46;" in explained
+    assert "Not explained" not in explained + held
+
+
+def test_a_claim_shows_value_interval_and_bounds() -> None:
+    shown, _ = render(make_claim("bbr1_rate", "holds", uncertain=True))
+    assert "## BBR1 rate: holds {#claim-bbr1-rate}" in shown
+    assert "from 2</td>" in shown
+    assert "2&#46;94</td>" in shown
+    assert "1&#46;9–4</td>" in shown
+    assert "(uncertain)" in shown
+    assert "a bound is inside the interval" in shown
+
+
+def test_a_verdict_is_uncertain_only_where_it_rests_on_an_uncertain_check() -> None:
+    rows = make_claim("a", "does not hold", "holds", "does not hold")
+    rows[1]["is_uncertain"] = rows[2]["is_uncertain"] = True
+    shown, _ = render(rows)
+    overview = shown[: shown.index("## ")]
+    assert "uncertain" not in overview
+
+
+def test_texts_of_claims_and_queries_show_literally() -> None:
+    shown, _ = render(make_claim("a", "holds", explanation='"><script>{{< x >}}'))
+    assert "<b>" not in shown
+    assert "<script>" not in shown
+    assert "{{<" not in shown
+
+
+def test_without_claims_the_page_says_so() -> None:
+    assert render_claims(conform(pl.DataFrame(), "claims"), {}, {}) == "The evaluation makes no claims.\n"
