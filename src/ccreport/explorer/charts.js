@@ -1,0 +1,221 @@
+// The charts of the picked runs: panels over one time axis, zoomed together by the strip above them.
+"use strict";
+(() => {
+  const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
+  // A state lasts between two samples, so its line bridges bins without one; a rate that nobody observed is a gap.
+  const MEASURES = [
+    { key: "rate", title: "Throughput", unit: "Mbit/s", combine: "sum" },
+    { key: "retransmits", title: "Retransmits", unit: "segments", combine: "sum" },
+    { key: "cwnd", title: "Congestion window", unit: "segments", combine: "mean", isState: true },
+    { key: "rtt", title: "RTT", unit: "ms", combine: "mean", isState: true },
+  ];
+  // A run's own dash where several are shown; one run alone keeps the dashes of its algorithms.
+  const RUN_DASHES = [[1, 0], [6, 3], [2, 2], [10, 3, 2, 3], [14, 4], [1, 3]];
+  const LETTERS = "ABCDEF";
+  const PANEL_PX = 92;
+  const STRIP_PX = 30;
+  const AXIS_PX = 46;
+  // Beyond this many points a canvas without tooltips is drawn, which is faster, in place of SVG, which prints better.
+  const SVG_POINTS = 20000;
+  explorer.runLetters = LETTERS;
+  explorer.runDashes = RUN_DASHES;
+
+  const roundTime = time => Math.round(time * 1000) / 1000;
+
+  // A measure's lines: {key, cc, run, name, points: [[time, value]]}.
+  explorer.collectLines = (runs, measure, by) => {
+    const lines = [];
+    runs.forEach(({ flows, bin_s: bin }, run) => {
+      const observed = flows.filter(flow => flow[measure.key]);
+      const points = flow => flow[measure.key][1].map((value, i) => [roundTime(flow[measure.key][0] + i * bin), value]);
+      if (by === "flow") {
+        observed.forEach(flow => lines.push({ run, cc: flow.cc, name: flow.name, points: points(flow) }));
+        return;
+      }
+      for (const cc of new Set(observed.map(flow => flow.cc))) {
+        const own = observed.filter(flow => flow.cc === cc);
+        lines.push({ run, cc, name: null, points: combine(own.map(points), measure.combine) });
+      }
+    });
+    return lines;
+  };
+
+  const combine = (flows, how) => {
+    const bins = new Map();
+    for (const [time, value] of flows.flat()) {
+      const bin = bins.get(time) ?? { sum: 0, count: 0 };
+      if (value !== null) (bin.sum += value), (bin.count += 1);
+      bins.set(time, bin);
+    }
+    const value = ({ sum, count }) => (count === 0 ? null : how === "sum" ? sum : sum / count);
+    return [...bins].sort((a, b) => a[0] - b[0]).map(([time, bin]) => [time, value(bin)]);
+  };
+
+  // Rows for Vega: t time, v value, k line, c algorithm, r run, n what a reader sees of it.
+  const flatten = (lines, list, isMany, divisor) =>
+    lines.flatMap(({ run, cc, name, points }, i) => {
+      const algorithm = list.algorithms.get(cc)?.name ?? cc;
+      const label = [isMany ? LETTERS[run] : null, algorithm, name].filter(Boolean).join(" · ");
+      const shared = { k: `${run}/${cc}/${name ? i : ""}`, c: cc, r: LETTERS[run], n: label };
+      return points.map(([t, v]) => ({ t, v: v === null ? null : v / divisor, ...shared }));
+    });
+
+  // `unit` of one value, `basis` the words behind the panel's title.
+  const nameUnit = ({ key, unit, combine: how }, runs, by, isLarge) => {
+    const bins = new Set(runs.map(run => run.bin_s));
+    const perBin = `segments per ${bins.size > 1 ? "bin" : `${[...bins][0]} s`}`;
+    const named = isLarge ? "Gbit/s" : key === "retransmits" ? perBin : unit;
+    return { unit: named, basis: by === "flow" ? named : `${named}, ${how} of flows` };
+  };
+
+  // Return the specification of all panels, the measures shown and what was left out.
+  explorer.describeChart = (list, runs, { by, span, width, isDark }) => {
+    const isMany = runs.length > 1;
+    const datasets = {};
+    const shown = [];
+    const missing = [];
+    for (const measure of MEASURES) {
+      const lines = explorer.collectLines(runs, measure, by);
+      const most = Math.max(0, ...lines.flatMap(({ points }) => points.map(([, value]) => value ?? 0)));
+      const isLarge = measure.key === "rate" && most >= 10000;
+      const all = flatten(lines, list, isMany, isLarge ? 1000 : 1);
+      const rows = measure.isState ? all.filter(row => row.v !== null) : all;
+      if (!rows.some(row => row.v !== null)) missing.push(measure.title);
+      else shown.push({ ...measure, ...nameUnit(measure, runs, by, isLarge), lines: lines.length });
+      datasets[measure.key] = rows;
+    }
+    const end = Math.max(0, ...shown.flatMap(({ key }) => datasets[key].map(row => row.t)));
+    const points = shown.reduce((sum, { key }) => sum + datasets[key].length, 0);
+    const isLight = points <= SVG_POINTS;
+    const look = { scales: makeScales(list, datasets, isMany, isDark), by, end, width, isLight };
+    const within = span && span[0] < end ? span : null;
+    const panels = shown.map((measure, i) => makePanel(measure, look, i === shown.length - 1));
+    if (panels.length) panels.unshift(makeStrip(shown[0], look, within));
+    const spec = {
+      $schema: "https://vega.github.io/schema/vega-lite/v6.json",
+      datasets,
+      params: [
+        { name: "lit", value: "" },
+        { name: "from", expr: "isValid(strip.t) ? strip.t[0] : 0" },
+        { name: "until", expr: `isValid(strip.t) ? strip.t[1] : ${end}` },
+      ],
+      vconcat: panels,
+      spacing: 10,
+      config: makeConfig(list.paper, isDark),
+    };
+    return { spec, shown, missing, end, isDark, span: within, renderer: isLight ? "svg" : "canvas" };
+  };
+
+  const makeScales = (list, datasets, isMany, isDark) => {
+    const seen = new Set(Object.values(datasets).flatMap(rows => rows.map(row => row.c)));
+    const ccs = [...new Set([...list.algorithms.keys(), ...seen])].filter(cc => seen.has(cc));
+    const style = cc => list.algorithms.get(cc) ?? { light: "#767676", dark: "#8f8f8f", dash: [5, 3] };
+    const colours = ccs.map(cc => (isDark ? style(cc).dark : style(cc).light));
+    const strokeDash = isMany
+      ? { field: "r", type: "nominal", scale: { domain: [...LETTERS], range: RUN_DASHES }, legend: null }
+      : { field: "c", type: "nominal", scale: { domain: ccs, range: ccs.map(cc => style(cc).dash) }, legend: null };
+    const color = { field: "c", type: "nominal", scale: { domain: ccs, range: colours }, legend: null };
+    return { color, strokeDash };
+  };
+
+  const ticksOf = width => Math.max(4, Math.round(width / 70));
+
+  const makePanel = ({ key, title, unit, basis }, { scales, by, width, isLight }, isLast) => {
+    const x = {
+      field: "t",
+      type: "quantitative",
+      scale: { domain: [{ expr: "from" }, { expr: "until" }], nice: false, zero: false },
+      axis: {
+        title: isLast ? "Time (s)" : null,
+        labels: isLast,
+        tickCount: ticksOf(width),
+        grid: false,
+        labelFlush: true,
+      },
+    };
+    const y = { field: "v", type: "quantitative", scale: { zero: true, nice: 4 }, axis: { title: null, tickCount: 4 } };
+    const lit = { condition: { test: "lit == '' || lit == datum.k", value: by === "flow" ? 0.85 : 1 }, value: 0.12 };
+    const line = {
+      mark: { type: "line", clip: true, strokeWidth: by === "flow" ? 1.2 : 2, strokeJoin: "round" },
+      encoding: { x, y, ...scales, detail: { field: "k" }, opacity: lit },
+    };
+    const tooltip = [
+      { field: "n", title: "line" },
+      { field: "t", title: "time (s)", format: ".2~f" },
+      { field: "v", title: unit, format: ",.4~r" },
+    ];
+    const catcher = {
+      mark: { type: "point", clip: true, size: 120, opacity: 0, filled: true },
+      transform: [{ filter: "isValid(datum.v)" }],
+      encoding: { x, y, detail: { field: "k" }, tooltip },
+    };
+    const layer = isLight ? [line, catcher] : [line];
+    return { name: key, data: { name: key }, width, height: PANEL_PX, title: { text: `${title} (${basis})` }, layer };
+  };
+
+  const makeStrip = ({ key, title }, { scales, end, width }, span) => {
+    const mark = { fill: "#808080", fillOpacity: 0.25, stroke: "#808080" };
+    const select = { type: "interval", encodings: ["x"], mark };
+    const axis = { tickCount: ticksOf(width), title: null, grid: false, labelFlush: true };
+    const words = `${title} of the whole run – drag to zoom all panels`;
+    return {
+      name: "overview",
+      title: { text: words, fontWeight: "normal", fontSize: 11 },
+      data: { name: key },
+      width,
+      height: STRIP_PX,
+      params: [{ name: "strip", select, ...(span ? { value: { x: span } } : {}) }],
+      mark: { type: "line", strokeWidth: 1, opacity: 0.8 },
+      encoding: {
+        x: { field: "t", type: "quantitative", scale: { domain: [0, end], nice: false }, axis },
+        y: { field: "v", type: "quantitative", axis: { labels: false, ticks: false, grid: false, title: null } },
+        ...scales,
+        detail: { field: "k" },
+      },
+    };
+  };
+
+  const makeConfig = (paper, isDark) => {
+    const { ink, faint, grid, domain } = isDark ? paper.dark : paper.light;
+    const axis = { labelColor: faint, titleColor: faint, gridColor: grid, domainColor: domain, tickColor: domain };
+    return {
+      background: null,
+      font: paper.font,
+      aria: false,
+      padding: { left: 2, right: 10, top: 2, bottom: 2 },
+      view: { stroke: null },
+      axis: { ...axis, labelFontSize: 11, titleFontSize: 12, titleFontWeight: "normal", titlePadding: 4 },
+      axisY: { minExtent: AXIS_PX, maxExtent: AXIS_PX },
+      title: {
+        anchor: "start", frame: "bounds", orient: "top", fontSize: 12, fontWeight: 600, color: ink, offset: 5,
+      },
+    };
+  };
+
+  // The width of the plot area in a container.
+  explorer.plotWidth = container => Math.max(160, Math.floor(container.clientWidth) - AXIS_PX - 18);
+
+  // Draw into a container; call `zoomed` with [from, until] or null when a reader drags. Return the Vega view.
+  explorer.drawChart = async (container, chart, zoomed) => {
+    const options = {
+      mode: "vega-lite",
+      renderer: chart.renderer,
+      // Expressions are interpreted: no eval, so that the strictest content security policy holds.
+      ast: true,
+      actions: false,
+      defaultStyle: false,
+      tooltip: { theme: chart.isDark ? "dark" : "light" },
+    };
+    const { view } = await window.vegaEmbed(container, chart.spec, options);
+    // The container's label says what is drawn; hundreds of marks would drown it.
+    container.querySelector("svg, canvas").setAttribute("aria-hidden", "true");
+    const light = (_, item) => {
+      const key = item?.datum?.k ?? "";
+      if (view.signal("lit") !== key) view.signal("lit", key).runAsync();
+    };
+    view.addEventListener("pointermove", light);
+    view.addEventListener("pointerleave", () => light(null, null));
+    view.addSignalListener("strip", (_, value) => zoomed(value?.t ? value.t.map(roundTime) : null));
+    return view;
+  };
+})();

@@ -1,0 +1,328 @@
+// The explorer: what is picked and filtered, kept in the page's URL, and the data of runs, loaded when they are picked.
+"use strict";
+(() => {
+  const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
+  const folder = new URL(".", document.currentScript.src).href;
+  const { make } = explorer;
+  const SELECTS = ["session", "job", "host", "mode", "cc", "flows", "state"];
+  const FILTERS = ["find", ...SELECTS, "rtt_min", "rtt_max", "loss_min", "loss_max"];
+  const MOST_RUNS = explorer.runLetters.length;
+  const byId = id => document.getElementById(`x-${id}`);
+
+  let list;
+  let table;
+  let rows = [];
+  let state;
+  let drawing = 0;
+  const loaded = new Map();
+
+  // Scripts: each calls one of the functions below with its data.
+  const scripts = new Map();
+  const loadScript = name => {
+    if (!scripts.has(name)) {
+      const script = make("script", { src: folder + name.split("/").map(encodeURIComponent).join("/") });
+      scripts.set(
+        name,
+        new Promise((resolve, reject) => {
+          script.addEventListener("load", resolve);
+          script.addEventListener("error", () => (scripts.delete(name), reject(new Error(name))));
+        }),
+      );
+      document.head.append(script);
+    }
+    return scripts.get(name);
+  };
+  explorer.loadRun = (id, series) => loaded.set(id, series);
+
+  explorer.loadList = packed => {
+    list = explorer.unpackList(packed);
+    table = new explorer.Table(list, byId("table"), { sort, turn, pick, toggle });
+    for (const name of SELECTS) {
+      const options = explorer.listChoices(list, name).map(([value, label]) => make("option", { value }, label));
+      byId(name).append(...options);
+    }
+    listen();
+    restore();
+    document.getElementById("explorer").hidden = false;
+  };
+
+  // State and URL: #find=…&sort=-throughput_bps&page=2&run=…&run=…&by=flow&t=2-6
+  const readUrl = () => {
+    const given = new URLSearchParams(location.hash.slice(1));
+    const filters = Object.fromEntries(FILTERS.map(name => [name, given.get(name) ?? ""]));
+    const span = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(given.get("t") ?? "");
+    const isSpan = span !== null && Number(span[1]) < Number(span[2]);
+    const ids = [...new Set(given.getAll("run"))];
+    return {
+      filters,
+      sort: list.columns.has((given.get("sort") ?? "").replace(/^-/, "")) ? given.get("sort") : "",
+      page: Math.max(0, (Number.parseInt(given.get("page"), 10) || 1) - 1),
+      picked: ids.filter(id => list.rows.has(id)).map(id => list.rows.get(id)).slice(0, MOST_RUNS),
+      unknown: ids.filter(id => !list.rows.has(id)),
+      by: given.get("by") === "flow" ? "flow" : "algorithm",
+      span: isSpan ? [Number(span[1]), Number(span[2])] : null,
+    };
+  };
+
+  const writeUrl = isStep => {
+    const kept = new URLSearchParams();
+    for (const row of state.picked) kept.append("run", list.id(row));
+    if (state.by === "flow") kept.set("by", "flow");
+    if (state.span) kept.set("t", state.span.join("-"));
+    for (const name of FILTERS) if (state.filters[name]) kept.set(name, state.filters[name]);
+    if (state.sort) kept.set("sort", state.sort);
+    if (state.page) kept.set("page", state.page + 1);
+    const hash = `#${kept}`;
+    if (hash === (location.hash || "#")) return;
+    history[isStep ? "pushState" : "replaceState"](null, "", hash === "#" ? location.pathname + location.search : hash);
+  };
+
+  const restore = () => {
+    state = readUrl();
+    for (const name of FILTERS) byId(name).value = state.filters[name];
+    // A select that does not offer what the URL asks for would filter by what nobody sees.
+    for (const name of FILTERS) state.filters[name] = byId(name).value;
+    for (const input of document.getElementsByName("x-by")) input.checked = input.value === state.by;
+    say(state.unknown.length ? `Not in this archive: ${state.unknown.join(", ")}` : "");
+    update();
+    paint();
+  };
+
+  // The table.
+  const update = () => {
+    rows = explorer.filterRows(list, state.filters, state.sort);
+    showPage();
+  };
+
+  const showPage = () => {
+    const pages = table.pages(rows);
+    state.page = Math.min(state.page, pages - 1);
+    table.show(rows, state.sort, state.page, state.picked);
+    byId("count").textContent = `${rows.length} of ${list.count} runs`;
+    byId("page").textContent = `Page ${state.page + 1} of ${pages}`;
+    byId("previous").disabled = state.page === 0;
+    byId("next").disabled = state.page === pages - 1;
+    byId("none").hidden = rows.length > 0;
+    byId("reset").disabled = !FILTERS.some(name => state.filters[name]);
+  };
+
+  const filter = () => {
+    for (const name of FILTERS) state.filters[name] = byId(name).value.trim();
+    state.page = 0;
+    update();
+    byId("scroll").scrollTop = 0;
+    writeUrl(false);
+  };
+
+  const sort = key => {
+    // Measures are asked for from the largest down, names from A on.
+    const first = list.columns.get(key).isText ? key : `-${key}`;
+    const second = first === key ? `-${key}` : key;
+    state.sort = state.sort === first ? second : state.sort === second ? "" : first;
+    state.page = 0;
+    update();
+    writeUrl(false);
+  };
+
+  const turn = step => {
+    const page = Math.max(0, Math.min(table.pages(rows) - 1, state.page + step));
+    if (page === state.page) return;
+    const isInside = byId("table").contains(document.activeElement);
+    state.page = page;
+    showPage();
+    byId("scroll").scrollTop = 0;
+    if (isInside) table.focus(0);
+    writeUrl(false);
+  };
+
+  // Picking.
+  const pick = row => setPicked([row]);
+  const toggle = row => {
+    if (state.picked.includes(row)) setPicked(state.picked.filter(other => other !== row));
+    else if (state.picked.length < MOST_RUNS) setPicked([...state.picked, row]);
+    else {
+      table.mark(state.picked);
+      say(`At most ${MOST_RUNS} runs are shown at once.`);
+    }
+  };
+  const setPicked = picked => {
+    say("");
+    state.picked = picked;
+    if (picked.length === 0) state.span = null;
+    table.mark(picked);
+    writeUrl(true);
+    draw();
+  };
+
+  // Charts.
+  const draw = async () => {
+    const current = ++drawing;
+    const ids = state.picked.map(list.id);
+    showPicked();
+    byId("chart").ariaBusy = String(ids.length > 0);
+    if (ids.length === 0) return byId("chart").replaceChildren();
+    try {
+      await Promise.all([loadScript("vega.js"), ...state.picked.map(row => loadScript(`runs/${list.script(row)}.js`))]);
+    } catch (error) {
+      byId("chart").ariaBusy = "false";
+      return say(`Could not be loaded: explorer/${error.message}`);
+    }
+    if (current !== drawing) return;
+    const runs = ids.map(id => loaded.get(id) ?? { bin_s: 0.5, flows: [] });
+    const isDark = hasLightInk();
+    const view = { by: state.by, span: state.span, width: explorer.plotWidth(byId("chart")), isDark };
+    const chart = explorer.describeChart(list, runs, view);
+    state.span = chart.span;
+    showSpan();
+    byId("chart").setAttribute("aria-label", describe(chart));
+    byId("chart").dataset.lines = chart.shown.map(({ key, lines }) => `${key}:${lines}`).join(" ");
+    const missing = chart.missing.join(", ").toLowerCase().replace("rtt", "RTT");
+    byId("missing").textContent = missing ? `Not recorded: ${missing}.` : "";
+    for (const name of ["from", "until"]) byId(name).max = chart.end;
+    byId("chart").ariaBusy = "false";
+    if (chart.shown.length === 0) return byId("chart").replaceChildren();
+    await explorer.drawChart(byId("chart"), chart, span => {
+      state.span = span;
+      showSpan();
+      writeUrl(false);
+    });
+    if (current === drawing) byId("chart").dataset.drawn = ids.join(" ");
+  };
+
+  const describe = ({ shown }) =>
+    `${shown.map(({ title, unit }) => `${title} (${unit})`).join(", ")} over time, per ${state.by}, of ${state.picked
+      .map((row, i) => `${explorer.runLetters[i]}: ${list.columns.get("job").show(row)}`)
+      .join("; ")}`;
+
+  const paint = () => {
+    document.getElementById("explorer").classList.toggle("x-dark", hasLightInk());
+    draw();
+  };
+
+  const hasLightInk = () => {
+    const [red, green, blue] = getComputedStyle(document.getElementById("explorer")).color.match(/[\d.]+/g).map(Number);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 128;
+  };
+
+  const showPicked = () => {
+    const isEmpty = state.picked.length === 0;
+    byId("hint").hidden = !isEmpty;
+    byId("tools").hidden = isEmpty;
+    for (const name of ["see", "link", "clear"]) byId(name).hidden = isEmpty;
+    if (isEmpty) byId("chart").setAttribute("aria-label", "No run picked");
+    byId("see").textContent = `See ${state.picked.length} picked`;
+    byId("missing").textContent = "";
+    byId("picked").replaceChildren(...state.picked.map(makeCard));
+    byId("legend").replaceChildren(...makeLegend());
+    showSpan();
+  };
+
+  const makeCard = (row, i) => {
+    const show = key => list.columns.get(key).show(row);
+    const label = `Remove run ${explorer.runLetters[i]}`;
+    const remove = make("button", { type: "button", class: "x-remove", "aria-label": label }, "×");
+    remove.addEventListener("click", () => setPicked(state.picked.filter(other => other !== row)));
+    const name = [show("job"), show("host"), `iteration ${show("iteration")}`].join(" · ");
+    const facts = [
+      `RTT ${show("rtt_ms")} ms`,
+      `loss ${show("loss_pct")} %`,
+      `${show("throughput_bps")} Mbit/s`,
+      `${show("retransmits_count")} retransmits (${show("retransmit_ratio")} %)`,
+      ...(show("state") === "counted" ? [] : [show("state")]),
+      show("session"),
+    ].join(" · ");
+    const isMany = state.picked.length > 1;
+    return make(
+      "li",
+      {},
+      isMany ? make("b", {}, explorer.runLetters[i]) : null,
+      isMany ? makeSample(explorer.runDashes[i]) : null,
+      make("span", { class: "x-name", title: list.id(row) }, name, make("small", { title: facts }, facts)),
+      remove,
+    );
+  };
+
+  const makeSample = (dash, algorithm = null) => {
+    const [svg, line] = ["svg", "line"].map(tag => document.createElementNS("http://www.w3.org/2000/svg", tag));
+    const set = (element, attributes) =>
+      Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+    set(svg, { width: 28, height: 8, "aria-hidden": "true", class: "x-sample" });
+    set(line, { x1: 0, x2: 28, y1: 4, y2: 4, "stroke-dasharray": dash.join(" ") });
+    if (algorithm) {
+      svg.style.setProperty("--light", algorithm.light);
+      svg.style.setProperty("--dark", algorithm.dark);
+    }
+    svg.append(line);
+    return svg;
+  };
+
+  const makeLegend = () => {
+    const seen = new Set(state.picked.flatMap(row => explorer.listAlgorithms(list, row)));
+    const isMany = state.picked.length > 1;
+    return [...list.algorithms.values()]
+      .filter(({ cc }) => seen.has(cc))
+      .map(algorithm => make("li", {}, makeSample(isMany ? [1, 0] : algorithm.dash, algorithm), algorithm.name));
+  };
+
+  const showSpan = () => {
+    [byId("from").value, byId("until").value] = state.span ?? ["", ""];
+    byId("whole").disabled = state.span === null;
+  };
+
+  const zoom = () => {
+    const end = Number(byId("until").max);
+    const [from, until] = [Number(byId("from").value || 0), Number(byId("until").value || end)];
+    state.span = from < until && (from > 0 || until < end) ? [from, until] : null;
+    writeUrl(false);
+    draw();
+  };
+
+  const say = text => {
+    byId("message").textContent = text;
+  };
+
+  const copyLink = async () => {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      say("Link copied.");
+    } catch {
+      say("Copy the link from the address bar.");
+    }
+  };
+
+  const listen = () => {
+    byId("filters").addEventListener("input", filter);
+    byId("filters").addEventListener("submit", event => event.preventDefault());
+    byId("reset").addEventListener("click", () => {
+      for (const name of FILTERS) byId(name).value = "";
+      filter();
+    });
+    byId("previous").addEventListener("click", () => turn(-1));
+    byId("next").addEventListener("click", () => turn(1));
+    byId("clear").addEventListener("click", () => setPicked([]));
+    byId("link").addEventListener("click", copyLink);
+    byId("see").addEventListener("click", () => byId("view").scrollIntoView());
+    for (const name of ["from", "until"]) byId(name).addEventListener("change", zoom);
+    byId("whole").addEventListener("click", () => {
+      [byId("from").value, byId("until").value] = ["", ""];
+      zoom();
+    });
+    for (const input of document.getElementsByName("x-by")) {
+      input.addEventListener("change", () => {
+        state.by = input.value;
+        writeUrl(false);
+        draw();
+      });
+    }
+    addEventListener("hashchange", restore);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+    const themes = { attributes: true, attributeFilter: ["data-theme", "class"] };
+    new MutationObserver(paint).observe(document.documentElement, themes);
+    let width = 0;
+    new ResizeObserver(() => {
+      const isNew = width !== 0 && width !== byId("view").clientWidth;
+      width = byId("view").clientWidth;
+      if (isNew && state.picked.length) draw();
+    }).observe(byId("view"));
+  };
+})();

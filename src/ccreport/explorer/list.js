@@ -1,0 +1,99 @@
+// The list of all runs: decoded once, then filtered and sorted by row numbers.
+"use strict";
+(() => {
+  const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
+
+  // `packed` is what explorer/run_list.py describes.
+  explorer.unpackList = packed => {
+    const textOf = part => row => (part.index[row] < 0 ? null : part.texts[part.index[row]]);
+    const [head, middle] = [textOf(packed.heads), textOf(packed.middles)];
+    const columns = new Map(packed.columns.map(column => [column.key, prepareColumn(column, textOf)]));
+    columns.set("state", prepareColumn({ key: "state", label: "State", unit: "", ...packed.states }, textOf));
+    const list = {
+      count: packed.count,
+      columns,
+      algorithms: new Map(packed.algorithms.map(algorithm => [algorithm.cc, algorithm])),
+      paper: packed.paper,
+      id: row => head(row) + middle(row) + packed.tails[row],
+      script: row => (Object.hasOwn(packed.scripts, row) ? packed.scripts[row] : list.id(row)),
+    };
+    const all = Array.from({ length: list.count }, (_, row) => row);
+    list.rows = new Map(all.map(row => [list.id(row), row]));
+    list.sort = memoize(sort => sortRows(all, columns.get(sort.replace(/^-/, "")), sort.startsWith("-")));
+    list.haystack = memoize(row =>
+      [list.id(row), ...["session", "job", "host", "sender_host", "cc_list"].map(key => columns.get(key).show(row))]
+        .join("\n")
+        .toLowerCase(),
+    );
+    return list;
+  };
+
+  const memoize = compute => {
+    const known = new Map();
+    return key => {
+      if (!known.has(key)) known.set(key, compute(key));
+      return known.get(key);
+    };
+  };
+
+  const prepareColumn = (column, textOf) => {
+    const isText = "texts" in column;
+    const value = isText ? textOf(column) : row => column.values[row];
+    const show = isText
+      ? row => value(row) ?? "–"
+      : row => (value(row) === null ? "–" : explorer.showNumber(value(row), column.decimals));
+    const max = isText ? 0 : column.values.reduce((most, number) => Math.max(most, number ?? 0), 0);
+    return { ...column, isText, value, show, max, rank: isText ? column.index : column.values };
+  };
+
+  // 4 significant digits where no number of decimals is given, with commas between thousands, as the charts have them.
+  explorer.showNumber = (value, decimals = null) => {
+    const text = decimals === null ? String(Number(value.toPrecision(4))) : value.toFixed(decimals);
+    return text.replace(/^(-?\d{4,})/, whole => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+  };
+
+  // Unknown values come last in either direction; equal ones keep the order of the archive.
+  const sortRows = (all, column, isDescending) => {
+    if (!column) return all;
+    const isUnknown = column.isText ? row => column.rank[row] < 0 : row => column.rank[row] === null;
+    const known = all.filter(row => !isUnknown(row));
+    const sign = isDescending ? -1 : 1;
+    known.sort((a, b) => sign * (column.rank[a] - column.rank[b]) || a - b);
+    return known.concat(all.filter(isUnknown));
+  };
+
+  const EXACT = { session: "session", job: "job", host: "host", mode: "mode", flows: "flows_count", state: "state" };
+  const RANGES = { rtt: "rtt_ms", loss: "loss_pct" };
+
+  // Filters by name: exact values as text, `cc` one of a run's algorithms, ranges `<name>_min` and `<name>_max`.
+  explorer.filterRows = (list, filters, sort) => {
+    const tests = [];
+    for (const [name, key] of Object.entries(EXACT)) {
+      if (!filters[name]) continue;
+      const column = list.columns.get(key);
+      tests.push(row => String(column.value(row)) === filters[name]);
+    }
+    for (const [name, key] of Object.entries(RANGES)) {
+      const [low, high] = [filters[`${name}_min`], filters[`${name}_max`]].map(text => (text ? Number(text) : NaN));
+      const { values } = list.columns.get(key);
+      if (!Number.isNaN(low)) tests.push(row => values[row] !== null && values[row] >= low);
+      if (!Number.isNaN(high)) tests.push(row => values[row] !== null && values[row] <= high);
+    }
+    if (filters.cc) tests.push(row => explorer.listAlgorithms(list, row).includes(filters.cc));
+    for (const word of (filters.find ?? "").toLowerCase().split(/\s+/).filter(Boolean)) {
+      tests.push(row => list.haystack(row).includes(word));
+    }
+    return list.sort(sort).filter(row => tests.every(test => test(row)));
+  };
+
+  explorer.listAlgorithms = (list, row) => (list.columns.get("cc_list").value(row) ?? "").split(",").filter(Boolean);
+
+  // What a select offers: each distinct value of a column.
+  explorer.listChoices = (list, name) => {
+    if (name === "cc") return [...list.algorithms.values()].map(({ cc, name: label }) => [cc, label]);
+    const column = list.columns.get(EXACT[name]);
+    if (column.isText) return column.texts.map(text => [text, text]);
+    const numbers = [...new Set(column.values)].filter(number => number !== null).sort((a, b) => a - b);
+    return numbers.map(number => [String(number), String(number)]);
+  };
+})();

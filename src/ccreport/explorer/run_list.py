@@ -1,0 +1,123 @@
+"""The list of all runs, by columns: what the explorer's table shows, filters and sorts.
+
+10,000 runs have to fit into a first view of 1.5 MB, so a text is written once and named by its number, a run's id is
+put together from parts that runs share, and numbers are rounded to what the table shows.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from ccreport.explorer.palette import describe_algorithms, describe_paper
+from ccreport.explorer.script import name_script, round_number
+from ccreport.tables import load_schema
+
+
+@dataclass(frozen=True)
+class ListColumn:
+    """A column of the list: key, label and unit on the page, what the table's unit is divided by, decimals shown.
+
+    Text has no decimals; None of a number means 4 significant digits.
+    """
+
+    key: str
+    label: str
+    unit: str = ""
+    divisor: float = 1.0
+    is_text: bool = False
+    decimals: int | None = None
+
+
+COLUMNS: Final = (
+    ListColumn("job", "Job", is_text=True),
+    ListColumn("iteration", "It.", decimals=0),
+    ListColumn("mode", "Mode", is_text=True),
+    ListColumn("flows_count", "Flows", decimals=0),
+    ListColumn("rtt_ms", "RTT", "ms"),
+    ListColumn("loss_pct", "Loss", "%"),
+    ListColumn("throughput_bps", "Throughput", "Mbit/s", 1e6),
+    ListColumn("retransmits_count", "Retransm.", "segments", decimals=0),
+    ListColumn("retransmit_ratio", "Retr. ratio", "%", 0.01),
+    ListColumn("jain_ratio", "Jain", "index", decimals=3),
+    ListColumn("goodput_bps", "Goodput", "Mbit/s", 1e6),
+    ListColumn("rtt_min_ms", "Min RTT", "ms"),
+    ListColumn("cpu_sender_mean_pct", "Sender CPU", "%"),
+    ListColumn("cpu_receiver_mean_pct", "Receiver CPU", "%"),
+    ListColumn("host", "Host", is_text=True),
+    ListColumn("session", "Session", is_text=True),
+    ListColumn("sender_host", "Sender", is_text=True),
+    ListColumn("cc_list", "Algorithms", is_text=True),
+)
+# What runs are, the usual first: whether published tables count them, and why not.
+STATES: Final = ("counted", "not counted", "interrupted")
+# Of whole numbers (counts) all digits stand: a count is what it is.
+COUNT_DIGITS: Final = 15
+
+
+def read_runs(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """Return all runs, also those that do not count, in the order of experiments and then runs."""
+    columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", "is_interrupted", "is_counted", *_keys())))
+    runs: pl.DataFrame = connection.sql(
+        f"SELECT {columns} FROM runs ORDER BY experiment_id, run_id"  # noqa: S608 (names of this module)
+    ).pl()
+    return runs
+
+
+def _keys() -> Iterable[str]:
+    return (column.key for column in COLUMNS)
+
+
+def describe_list(runs: pl.DataFrame) -> dict[str, Any]:
+    """Return what `explorer/runs.js` holds: the columns with their values, algorithms, and how runs are named.
+
+    A text column is `{texts, index}`, the state and the parts of the ids too. `scripts` has the name of a run's file
+    where that is not its id. A run's id is head + middle + tail.
+    """
+    ids = runs["run_id"].to_list()
+    heads, middles, tails = zip(*map(_split_id, ids, runs["experiment_id"]), strict=True) if ids else ((), (), ())
+    names = {number: name_script(run_id) for number, run_id in enumerate(ids)}
+    algorithms = {cc for listed in runs["cc_list"].drop_nulls() for cc in listed.split(",") if cc}
+    return {
+        "count": len(ids),
+        "heads": _number_texts(heads),
+        "middles": _number_texts(middles),
+        "tails": list(tails),
+        "scripts": {str(number): name for number, name in names.items() if name != ids[number]},
+        "states": _number_texts([_state_of(*flags) for flags in runs.select("is_interrupted", "is_counted").rows()]),
+        "columns": [_describe_column(column, runs) for column in COLUMNS],
+        "algorithms": describe_algorithms(algorithms),
+        "paper": describe_paper(),
+    }
+
+
+def _split_id(run_id: str, experiment_id: str) -> tuple[str, str, str]:
+    """Split an id into experiment, what repeats in others (host, iteration, RTT), and the digest that ends it."""
+    head = experiment_id if run_id.startswith(experiment_id) else ""
+    middle, dash, tail = run_id[len(head) :].rpartition("-")
+    return head, middle + dash, tail
+
+
+def _state_of(is_interrupted: bool, is_counted: bool) -> str:
+    return STATES[2] if is_interrupted else STATES[0] if is_counted else STATES[1]
+
+
+def _describe_column(column: ListColumn, runs: pl.DataFrame) -> dict[str, Any]:
+    known = {"key": column.key, "label": column.label, "unit": column.unit}
+    description = next((c.description for c in load_schema("runs").columns if c.name == column.key), "")
+    known["description"] = description
+    values = runs[column.key].to_list()
+    if column.is_text:
+        return known | _number_texts(values)
+    digits = COUNT_DIGITS if column.decimals == 0 else 4
+    numbers = [None if value is None else round_number(value / column.divisor, digits) for value in values]
+    return known | {"decimals": column.decimals, "values": numbers}
+
+
+def _number_texts(texts: Sequence[str | None]) -> dict[str, Any]:
+    """Return the distinct texts, sorted, and for each of the texts given its number among them, -1 for none."""
+    distinct = sorted({text for text in texts if text is not None})
+    numbers = {text: number for number, text in enumerate(distinct)}
+    return {"texts": distinct, "index": [-1 if text is None else numbers[text] for text in texts]}

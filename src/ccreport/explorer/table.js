@@ -1,0 +1,129 @@
+// The table of runs: one page of rows at a time, a grid for the keyboard.
+"use strict";
+(() => {
+  const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
+  const PAGE_ROWS = 50;
+  const HIDDEN = new Set(["cc_list"]);
+
+  // All text of the archive enters the page here, as text.
+  explorer.make = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+    }
+    element.append(...children.filter(child => child !== null));
+    return element;
+  };
+  const { make } = explorer;
+
+  // `actions`: sort(key), turn(page), pick(row), toggle(row).
+  explorer.Table = class {
+    constructor(list, table, actions) {
+      this.list = list;
+      this.table = table;
+      this.actions = actions;
+      this.columns = [...list.columns.values()].filter(column => !HIDDEN.has(column.key));
+      this.focused = 0;
+      this.head = this.columns.map(column => this.makeHeader(column));
+      const corner = make("th", { class: "x-pick", scope: "col" }, make("span", { class: "x-hidden" }, "Picked"));
+      this.body = make("tbody");
+      table.replaceChildren(make("thead", {}, make("tr", {}, corner, ...this.head)), this.body);
+      this.body.addEventListener("click", event => this.click(event));
+      this.body.addEventListener("keydown", event => this.press(event));
+      this.body.addEventListener("focusin", event => this.follow(event.target.closest("tr")));
+    }
+
+    makeHeader(column) {
+      const unit = column.unit ? make("span", { class: "x-unit" }, column.unit) : null;
+      const button = make("button", { type: "button", title: column.description }, `${column.label} `, unit);
+      button.addEventListener("click", () => this.actions.sort(column.key));
+      return make("th", { scope: "col", class: column.isText ? null : "x-number" }, button);
+    }
+
+    pages(rows) {
+      return Math.max(1, Math.ceil(rows.length / PAGE_ROWS));
+    }
+
+    show(rows, sort, page, picked) {
+      this.columns.forEach((column, i) => {
+        const direction = { [column.key]: "ascending", [`-${column.key}`]: "descending" }[sort];
+        if (direction) this.head[i].setAttribute("aria-sort", direction);
+        else this.head[i].removeAttribute("aria-sort");
+      });
+      this.first = page * PAGE_ROWS;
+      this.total = rows.length;
+      this.shown = rows.slice(this.first, this.first + PAGE_ROWS);
+      this.focused = Math.min(this.focused, Math.max(0, this.shown.length - 1));
+      this.table.setAttribute("aria-rowcount", rows.length + 1);
+      this.body.replaceChildren(...this.shown.map((row, i) => this.makeRow(row, i)));
+      this.mark(picked);
+    }
+
+    makeRow(row, i) {
+      const name = ["job", "host", "iteration"].map(key => this.list.columns.get(key).show(row)).join(", ");
+      const box = make("input", { type: "checkbox", tabindex: "-1", "aria-label": `Pick ${name}` });
+      const cells = this.columns.map(column => this.makeCell(column, row));
+      const attributes = { tabindex: i === this.focused ? "0" : "-1", "aria-rowindex": this.first + i + 2 };
+      return make("tr", attributes, make("td", { class: "x-pick" }, box), ...cells);
+    }
+
+    makeCell(column, row) {
+      const cell = make("td", column.isText ? { class: "x-text", title: column.value(row) } : { class: "x-number" });
+      if (column.key === "mode") cell.append(...this.makeDots(row));
+      cell.append(column.show(row));
+      if (column.key === "throughput_bps" && column.value(row) !== null && column.max > 0) {
+        cell.classList.add("x-bar");
+        cell.style.setProperty("--share", column.value(row) / column.max);
+      }
+      return cell;
+    }
+
+    makeDots(row) {
+      return explorer.listAlgorithms(this.list, row).map(cc => {
+        const dot = make("span", { class: "x-dot", "aria-hidden": "true" });
+        dot.style.setProperty("--light", this.list.algorithms.get(cc).light);
+        dot.style.setProperty("--dark", this.list.algorithms.get(cc).dark);
+        return dot;
+      });
+    }
+
+    mark(picked) {
+      [...this.body.rows].forEach((element, i) => {
+        const letter = picked.indexOf(this.shown[i]);
+        element.setAttribute("aria-selected", letter >= 0);
+        element.querySelector("input").checked = letter >= 0;
+      });
+    }
+
+    click(event) {
+      const element = event.target.closest("tr");
+      const row = this.shown[element.sectionRowIndex];
+      const isMore = event.target.closest(".x-pick") || event.ctrlKey || event.metaKey || event.shiftKey;
+      if (event.target.closest(".x-pick") && event.target.tagName !== "INPUT") event.preventDefault();
+      if (isMore) this.actions.toggle(row);
+      else this.actions.pick(row);
+    }
+
+    press(event) {
+      const last = this.shown.length - 1;
+      const to = { ArrowDown: this.focused + 1, ArrowUp: this.focused - 1, Home: 0, End: last }[event.key];
+      const turn = { PageDown: 1, PageUp: -1 }[event.key];
+      if (to !== undefined) this.focus(Math.max(0, Math.min(last, to)));
+      else if (turn) this.actions.turn(turn);
+      else if (event.key === "Enter") this.actions.pick(this.shown[this.focused]);
+      else if (event.key === " ") this.actions.toggle(this.shown[this.focused]);
+      else return;
+      event.preventDefault();
+    }
+
+    focus(i) {
+      this.body.rows[i]?.focus();
+    }
+
+    follow(element) {
+      if (this.body.rows[this.focused]) this.body.rows[this.focused].tabIndex = -1;
+      element.tabIndex = 0;
+      this.focused = element.sectionRowIndex;
+    }
+  };
+})();

@@ -1,0 +1,129 @@
+"""A small site with the explorer's page, over an archive of which every value is known."""
+
+import shutil
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import yaml
+from support import EPOCH, ROOT, save_table
+
+from ccreport.explorer.export import export_runs
+from ccreport.report.embedded import render_embedded
+
+HOSTILE = '"><script>alert(1)</script> & é'
+HOSTILE_ID = f"e3/../{HOSTILE}"
+FIRST, SECOND = "e1.h1-1-10ms-aa", "e1.h1-2-80ms-bb"
+# The runs of e2, which were never observed over time: run i has i Mbit/s.
+PLAIN_COUNT = 60
+SECONDS = 2.0
+BIN_S = 0.5
+
+
+def write_database(folder: Path) -> Path:
+    """Write tables and the database over them; return the database.
+
+    e1 has two runs of 2 s, each of a CUBIC flow of 4 Mbit/s and a BBR flow of 20 Mbit/s; e2 60 runs without intervals
+    or samples; e3 one interrupted run, all of whose names are hostile, with a flow that `ss` never saw.
+    """
+    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in ("runs", "flows", "intervals", "samples")}
+    for run_id, rtt, loss in ((FIRST, 10.0, 0.0), (SECOND, 80.0, 0.1)):
+        settings = {"rtt_ms": rtt, "loss_pct": loss, "iteration": int(run_id[6])}
+        tables["runs"].append(make_run(run_id, "e1", "both", "bbr,cubic", 24.0, flows_count=2, **settings))
+        add_flow(tables, run_id, 1, "cubic", 4.0)
+        add_flow(tables, run_id, 2, "bbr", 20.0)
+    for i in range(1, PLAIN_COUNT + 1):
+        tables["runs"].append(make_run(f"e2.h1-{i}-20ms-cc", "e2", "cubic", "cubic", float(i), iteration=i, host="h2"))
+    names = {"job": HOSTILE, "host": HOSTILE, "session": HOSTILE, "sender_host": HOSTILE}
+    hostile = make_run(HOSTILE_ID, "e3", "unknown", HOSTILE.replace(",", ""), None, iteration=None, **names)
+    tables["runs"].append(hostile | {"is_interrupted": True, "is_counted": False, "rtt_ms": None})
+    add_flow(tables, HOSTILE_ID, 1, HOSTILE, 1.0, is_sampled=False)
+    database = folder / "archive.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        for name, rows in tables.items():
+            path = save_table(name, rows, folder / f"{name}.parquet")
+            connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
+    return database
+
+
+def make_run(run_id: str, experiment: str, mode: str, ccs: str, mbit: float | None, **more: Any) -> dict[str, Any]:
+    """Return a row of `runs` of so many Mbit/s."""
+    rate = None if mbit is None else mbit * 1e6
+    return {
+        "run_id": run_id,
+        "experiment_id": experiment,
+        "session": "2026-11-20:22:10",
+        "job": f"job_{experiment}",
+        "condition_id": "c",
+        "host": "h1",
+        "mode": mode,
+        "cc_list": ccs,
+        "flows_count": 1,
+        "clients_count": 1,
+        "rtt_ms": 20.0,
+        "loss_pct": 0.0,
+        "throughput_bps": rate,
+        "goodput_bps": rate,
+        "has_capture": False,
+        "is_interrupted": False,
+        "is_counted": True,
+    } | more
+
+
+def add_flow(
+    tables: dict[str, list[dict[str, Any]]], run_id: str, number: int, cc: str, mbit: float, *, is_sampled: bool = True
+) -> None:
+    """Add a flow of constant rate: per half second 1 retransmit by `ss`, 3 by iperf3; windows of 10, 20, 30, 40."""
+    flow = {"run_id": run_id, "flow_id": f"{run_id}/{number}"}
+    tables["flows"].append(
+        flow | {"client_number": 1, "stream_number": number, "cc": cc, "local_port": 4000 + number, "mss_bytes": 1448}
+    )
+    for i in range(int(SECONDS / BIN_S)):
+        tables["intervals"].append(
+            flow
+            | {"client_number": 1, "stream_number": number, "interval_number": i, "raw_file_id": "f"}
+            | {"start_s": i * BIN_S, "end_s": (i + 1) * BIN_S, "interval_bps": mbit * 1e6, "interval_bytes": 1}
+            | {"retransmits_iperf3_count": 3, "cwnd_bytes": 14480, "rtt_ms": 33.0}
+        )
+        if is_sampled:
+            tables["samples"].append(
+                flow
+                | {"connection_number": 0, "raw_file_id": "s", "time_utc": EPOCH + timedelta(seconds=i * BIN_S)}
+                | {"retransmits_ss_count": i + 1, "cwnd_segments_count": 10 * (i + 1), "rtt_ms": 12.5, "cc": cc}
+            )
+
+
+def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None] = export_runs) -> Path:
+    """Export the database's runs and render the explorer's page beside them; return the folder of the site."""
+    project = folder / "project"
+    project.mkdir(parents=True)
+    site = yaml.safe_load((ROOT / "reports/_quarto.yml").read_text(encoding="utf-8"))
+    site["project"]["resources"] = ["explorer/*.*", "explorer/runs/*"]
+    site["website"]["navbar"] = {"left": [{"text": "Explorer", "href": "explorer.qmd"}]}
+    (project / "_quarto.yml").write_text(yaml.safe_dump(site), encoding="utf-8")
+    (project / "_variables.yml").write_text("{}\n", encoding="utf-8")
+    for page in ("explorer.qmd", "styles.css"):
+        shutil.copy(ROOT / "reports" / page, project)
+    export(database, project / "explorer")
+    render_embedded(project, folder / "site")
+    return folder / "site"
+
+
+def read_script(path: Path) -> str:
+    """Return a script's arguments, as the JSON array they make."""
+    text = path.read_text(encoding="utf-8")
+    return f"[{text[text.index('(') + 1 : text.rindex(');')]}]"
+
+
+def empty_database(folder: Path) -> Path:
+    """Return a database of an archive without any run."""
+    database = folder / "empty.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        for name in ("runs", "flows", "intervals", "samples"):
+            path = save_table(name, [], folder / f"{name}_empty.parquet")
+            assert pl.read_parquet(path).is_empty()
+            connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
+    return database

@@ -1,0 +1,164 @@
+"""What the explorer's page loads: the list of all runs and the series of each."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from explorer_site import FIRST, HOSTILE, HOSTILE_ID, PLAIN_COUNT, empty_database, read_script, write_database
+
+from ccreport.explorer.export import bundle_vega, export_runs, iterate_batches
+from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
+from ccreport.explorer.script import name_script, round_number, write_call
+from ccreport.figures.theme import STYLES
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("explorer")
+    export_runs(write_database(folder), folder / "explorer")
+    return folder / "explorer"
+
+
+def read_run(export: Path, run_id: str) -> dict:
+    written_id, series = json.loads(read_script(export / "runs" / f"{name_script(run_id)}.js"))
+    assert written_id == run_id
+    return series
+
+
+def read_list(export: Path) -> dict:
+    (packed,) = json.loads(read_script(export / "runs.js"))
+    return packed
+
+
+def unpack(part: dict) -> list[str | None]:
+    return [None if number < 0 else part["texts"][number] for number in part["index"]]
+
+
+def test_a_run_has_the_series_of_each_flow(export: Path) -> None:
+    # Intervals of 0.5 s from 0 to 2 s: rates in the middle of 4 bins. Samples at 0, 0.5, 1 and 1.5 s whose counter
+    # reads 1, 2, 3, 4: one more each time, and the first contributes its count.
+    cubic, bbr = read_run(export, FIRST)["flows"]
+    assert read_run(export, FIRST)["bin_s"] == 0.5
+    assert (cubic["cc"], cubic["name"]) == ("cubic", "flow 1 (port 4001)")
+    assert cubic["rate"] == [0.25, [4, 4, 4, 4]]
+    assert bbr["rate"] == [0.25, [20, 20, 20, 20]]
+    assert cubic["retransmits"] == [0.0, [1, 1, 1, 1]]
+    assert cubic["cwnd"] == [0.0, [10, 20, 30, 40]]
+    assert cubic["rtt"] == [0.0, [12.5] * 4]
+
+
+def test_a_flow_that_ss_never_saw_is_described_by_iperf3(export: Path) -> None:
+    (flow,) = read_run(export, HOSTILE_ID)["flows"]
+    # 3 in each interval; 14480 B are 10 segments of 1448 B; windows and RTTs are those at an interval's end.
+    assert flow["retransmits"] == [0.25, [3, 3, 3, 3]]
+    assert flow["cwnd"] == [0.5, [10, 10, 10, 10]]
+    assert flow["rtt"] == [0.5, [33, 33, 33, 33]]
+
+
+def test_a_run_that_was_not_observed_has_a_script_without_flows(export: Path) -> None:
+    assert read_run(export, "e2.h1-1-20ms-cc")["flows"] == []
+
+
+def test_every_run_is_listed_and_can_be_named_from_its_parts(export: Path) -> None:
+    packed = read_list(export)
+    ids = [
+        a + b + c for a, b, c in zip(unpack(packed["heads"]), unpack(packed["middles"]), packed["tails"], strict=True)
+    ]
+    assert packed["count"] == len(ids) == PLAIN_COUNT + 3
+    assert ids[0] == FIRST
+    assert ids[-1] == HOSTILE_ID
+    names = {packed["scripts"].get(str(number), run_id) for number, run_id in enumerate(ids)}
+    assert names == {path.stem for path in (export / "runs").iterdir()}
+
+
+def test_runs_that_do_not_count_are_listed_and_flagged(export: Path) -> None:
+    states = unpack(read_list(export)["states"])
+    assert (states[0], states[-1]) == ("counted", "interrupted")
+
+
+def test_measures_are_in_the_units_they_are_labelled_with(export: Path) -> None:
+    columns = {column["key"]: column for column in read_list(export)["columns"]}
+    assert columns["throughput_bps"]["unit"] == "Mbit/s"
+    assert columns["throughput_bps"]["values"][0] == 24
+    assert columns["throughput_bps"]["values"][-1] is None
+    assert columns["rtt_ms"]["values"][:3] == [10, 80, 20]
+    assert unpack(columns["job"])[-1] == HOSTILE
+    assert all(column["description"] for column in columns.values())
+
+
+def test_an_id_that_is_no_file_name_gets_a_digest_for_a_name() -> None:
+    assert name_script("2026-11-20.h1-1-10.0ms-aa") == "2026-11-20.h1-1-10.0ms-aa"
+    for odd in ("", ".", "..", ".hidden", "a/b", "a b", "é", "x" * 201):
+        name = name_script(odd)
+        assert len(name) == 33
+        assert name[1:].isalnum()
+    assert name_script("a/b") != name_script("a b")
+
+
+@pytest.mark.parametrize(
+    ("value", "rounded"),
+    [
+        (49530675.9, 49530000),
+        (0.000123446, 0.0001234),
+        (3.0, 3),
+        (0.0, 0),
+        (None, None),
+        (float("nan"), None),
+        (float("inf"), None),
+    ],
+)
+def test_numbers_keep_four_significant_digits(value: float | None, rounded: float | None) -> None:
+    assert round_number(value) == rounded
+
+
+def test_a_script_is_one_call_in_ascii(tmp_path: Path) -> None:
+    write_call(tmp_path / "x.js", "loadRun", "é\u2028</script>", {"a": None})
+    assert (tmp_path / "x.js").read_bytes() == b'ccreportExplorer.loadRun("\\u00e9\\u2028</script>",{"a":null});\n'
+
+
+def test_colours_are_those_of_the_figures_and_stand_out_on_dark_paper() -> None:
+    cubic, other = describe_algorithms(["zzz", "cubic"])
+    assert (cubic["name"], cubic["light"], cubic["dash"]) == ("CUBIC", STYLES["cubic"].colour, [1, 0])
+    assert other["name"] == "zzz"
+    for style in STYLES.values():
+        assert find_contrast(lighten(style.colour), DARK_PAPER) >= 4.5
+
+
+def test_contrast_is_that_of_wcag() -> None:
+    # White has luminance 1, black 0: (1 + 0.05) / (0 + 0.05) = 21. #767676 on white is WCAG's known 4.54.
+    assert find_contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert find_contrast("#ffffff", "#767676") == pytest.approx(4.54, abs=0.01)
+    assert lighten("#ffffff") == "#ffffff"
+
+
+def test_batches_are_whole_experiments_of_bounded_size() -> None:
+    runs = pl.DataFrame({"run_id": list("abcde"), "experiment_id": list("xxyyz"), "flows_count": [3, 3, 2, 2, 9]})
+    assert list(iterate_batches(runs, 10)) == [["a", "b", "c", "d"], ["e"]]
+    assert list(iterate_batches(runs, 1)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(iterate_batches(runs.clear(), 1)) == []
+
+
+def test_two_exports_are_the_same_bytes_whatever_lay_there_before(export: Path, tmp_path: Path) -> None:
+    (tmp_path / "explorer/runs").mkdir(parents=True)
+    (tmp_path / "explorer/runs/gone.js").write_text("old")
+    export_runs(write_database(tmp_path), tmp_path / "explorer")
+    contents = [
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in (export, tmp_path / "explorer")
+    ]
+    assert contents[0] == contents[1]
+
+
+def test_an_archive_without_runs_has_an_empty_list(tmp_path: Path) -> None:
+    export_runs(empty_database(tmp_path), tmp_path / "explorer")
+    assert read_list(tmp_path / "explorer")["count"] == 0
+    assert list((tmp_path / "explorer/runs").iterdir()) == []
+
+
+def test_the_drawing_library_is_a_classic_script_that_leaves_the_page_its_names() -> None:
+    bundle = bundle_vega()
+    assert bundle.startswith("(() => {\n")
+    assert bundle.endswith("})();\n")
+    assert "window.vegaEmbed=" in bundle
+    assert "\nexport " not in bundle

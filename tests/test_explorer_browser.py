@@ -1,0 +1,354 @@
+"""The explorer in a browser, from disk and from a web server that forbids what its page does not need."""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from explorer_site import FIRST, HOSTILE, HOSTILE_ID, PLAIN_COUNT, SECOND, empty_database, write_database, write_site
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from ccreport.explorer.palette import lighten
+from ccreport.figures.theme import STYLES
+
+CHROMIUM = shutil.which("chromium")
+ALL = PLAIN_COUNT + 3
+# No inline script, no eval, no other host. Vega gives its elements styles.
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    return write_site(write_database(folder), folder)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+class Handler(SimpleHTTPRequestHandler):
+    def end_headers(self) -> None:
+        self.send_header("Content-Security-Policy", POLICY)
+        super().end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def server(site: Path) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(site))) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def open_page(browser: Browser, site: Path) -> Iterator[Open]:
+    """Open the page with a hash; afterwards fail on any complaint of the browser and any request to another host."""
+    complaints: list[str] = []
+    requests: list[str] = []
+    contexts = []
+
+    def open_(hash_: str = "", base: str = "", width: int = 1400, scheme: str = "light", of: Path = site) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(f"{base or of.as_uri()}/explorer.html{hash_}")
+        expect(page.locator("#explorer")).to_be_visible()
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert {urlsplit(url).hostname for url in requests} <= {None, "", "127.0.0.1"}
+
+
+def rows_of(page: Page) -> Locator:
+    return page.locator("#x-table tbody tr")
+
+
+def column(page: Page, label: str) -> list[str]:
+    headers = [text.split()[0] if text else "" for text in page.locator("#x-table thead th").all_inner_texts()]
+    return rows_of(page).locator(f"td:nth-child({headers.index(label) + 1})").all_inner_texts()
+
+
+def drawn(page: Page) -> str | None:
+    expect(page.locator("#x-chart svg")).to_be_visible()
+    return page.locator("#x-chart").get_attribute("data-lines")
+
+
+def lines_of(page: Page, panel: str) -> Locator:
+    return page.locator(f"#x-chart .{panel}_group .mark-line path:not([d=''])")
+
+
+def time_labels(page: Page) -> list[str]:
+    return page.locator("#x-chart .rtt_group .role-axis-label text").all_text_contents()
+
+
+@pytest.mark.parametrize("origin", ["file", "server"])
+def test_a_run_is_picked_and_drawn_from_disk_and_from_a_server(open_page: Open, server: str, origin: str) -> None:
+    page = open_page(base=server if origin == "server" else "")
+    expect(page.locator("#x-count")).to_have_text(f"{ALL} of {ALL} runs")
+    expect(page.locator("#x-hint")).to_be_visible()
+    rows_of(page).first.click()
+    assert drawn(page) == "rate:2 retransmits:2 cwnd:2 rtt:2"
+    for panel in ("rate", "retransmits", "cwnd", "rtt"):
+        expect(lines_of(page, panel)).to_have_count(2)
+    expect(page.locator("#x-legend")).to_have_text("CUBICBBR")
+    assert f"run={quote(FIRST)}" in page.url
+
+
+@pytest.mark.parametrize(
+    ("control", "value", "count"),
+    [
+        ("job", "job_e1", 2),
+        ("host", "h2", PLAIN_COUNT),
+        ("session", "2026-11-20:22:10", ALL - 1),
+        ("mode", "both", 2),
+        # The two runs of `both` and the 60 of CUBIC alone.
+        ("cc", "cubic", PLAIN_COUNT + 2),
+        ("cc", "bbr", 2),
+        ("flows", "2", 2),
+        ("state", "interrupted", 1),
+    ],
+)
+def test_a_select_keeps_the_runs_it_names(open_page: Open, control: str, value: str, count: int) -> None:
+    page = open_page()
+    page.select_option(f"#x-{control}", value)
+    expect(page.locator("#x-count")).to_have_text(f"{count} of {ALL} runs")
+    page.click("#x-reset")
+    expect(page.locator("#x-count")).to_have_text(f"{ALL} of {ALL} runs")
+
+
+def test_ranges_and_words_narrow_together(open_page: Open) -> None:
+    page = open_page()
+    # RTTs: one of 10, one of 80, sixty of 20, one unknown, which no range takes in.
+    page.fill("#x-rtt_min", "20")
+    expect(page.locator("#x-count")).to_have_text(f"{PLAIN_COUNT + 1} of {ALL} runs")
+    page.fill("#x-rtt_max", "20")
+    expect(page.locator("#x-count")).to_have_text(f"{PLAIN_COUNT} of {ALL} runs")
+    # h1-7-: the seventh iteration alone.
+    page.fill("#x-find", "E2 h1-7-")
+    expect(rows_of(page)).to_have_count(1)
+    page.fill("#x-loss_min", "0.05")
+    expect(rows_of(page)).to_have_count(0)
+    expect(page.locator("#x-none")).to_be_visible()
+
+
+def test_a_measure_is_sorted_from_the_largest_and_unknown_ones_come_last(open_page: Open) -> None:
+    page = open_page()
+    header = page.locator("#x-table th", has_text="Throughput")
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "descending")
+    assert column(page, "Throughput")[:3] == ["60", "59", "58"]
+    page.click("#x-next")
+    assert column(page, "Throughput")[-2:] == ["1", "–"]
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    assert column(page, "Throughput")[:3] == ["1", "2", "3"]
+    header.get_by_role("button").click()
+    assert header.get_attribute("aria-sort") is None
+
+
+def test_two_runs_are_compared_per_flow(open_page: Open) -> None:
+    page = open_page()
+    for i in (0, 1):
+        rows_of(page).nth(i).locator("input").click()
+    page.locator("[name=x-by][value=flow]").check()
+    # 2 runs of 2 flows.
+    expect(page.locator("#x-chart")).to_have_attribute("data-lines", "rate:4 retransmits:4 cwnd:4 rtt:4")
+    expect(lines_of(page, "rate")).to_have_count(4)
+    assert [text[0] for text in page.locator("#x-picked li").all_inner_texts()] == ["A", "B"]
+    assert rows_of(page).evaluate_all("rows => rows.filter(row => row.ariaSelected === 'true').length") == 2
+    page.get_by_label("Remove run A").click()
+    expect(page.locator("#x-picked li")).to_have_count(1)
+
+
+def test_dragging_over_the_strip_zooms_every_panel(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}")
+    drawn(page)
+    assert time_labels(page)[0] == "0.0"
+    plot = page.locator("#x-chart .overview_group .background").first.bounding_box()
+    assert plot is not None
+    # The last rate, in the middle of its bin, is of 1.75 s: the middle of the strip is 0.875 s.
+    middle = plot["y"] + plot["height"] / 2
+    page.mouse.move(plot["x"] + plot["width"] / 2, middle)
+    page.mouse.down()
+    page.mouse.move(plot["x"] + plot["width"] - 1, middle, steps=4)
+    page.mouse.up()
+    expect(page.locator("#x-from")).to_have_value("0.875")
+    expect(page.locator("#x-whole")).to_be_enabled()
+    assert "t=0.875-1.7" in page.url
+    assert float(time_labels(page)[0]) >= 0.875
+    page.click("#x-whole")
+    expect(page.locator("#x-from")).to_have_value("")
+    assert "t=" not in page.url
+
+
+def test_the_time_shown_can_be_typed(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}")
+    drawn(page)
+    page.fill("#x-from", "0.5")
+    page.fill("#x-until", "1")
+    page.press("#x-until", "Enter")
+    page.wait_for_function("document.querySelector('#x-chart .rtt_group .role-axis-label text').textContent >= '0.5'")
+    assert "t=0.5-1" in page.url
+
+
+def test_a_link_restores_what_was_shown(open_page: Open) -> None:
+    page = open_page(f"#run={SECOND}&run={FIRST}&by=flow&t=0.5-1.5&mode=both&sort=-rtt_ms&rtt_min=5")
+    assert drawn(page) == "rate:4 retransmits:4 cwnd:4 rtt:4"
+    assert column(page, "RTT") == ["80", "10"]
+    expect(page.locator("#x-mode")).to_have_value("both")
+    expect(page.locator("#x-rtt_min")).to_have_value("5")
+    expect(page.locator("#x-from")).to_have_value("0.5")
+    expect(page.locator("[name=x-by][value=flow]")).to_be_checked()
+    assert "iteration 2" in page.locator("#x-picked li").first.inner_text()
+
+
+def test_back_leads_to_the_run_before(open_page: Open) -> None:
+    page = open_page()
+    for i in (0, 1):
+        rows_of(page).nth(i).click()
+        expect(page.locator("#x-picked")).to_contain_text(f"iteration {i + 1}")
+    page.go_back()
+    expect(page.locator("#x-picked")).to_contain_text("iteration 1")
+    page.go_back()
+    expect(page.locator("#x-picked li")).to_have_count(0)
+    expect(page.locator("#x-chart svg")).to_have_count(0)
+
+
+def test_a_link_to_what_is_not_there_says_so(open_page: Open) -> None:
+    page = open_page("#run=elsewhere&sort=nonsense&page=99&session=other&t=9-1")
+    expect(page.locator("#x-message")).to_have_text("Not in this archive: elsewhere")
+    # What no control can show does not filter; the page is the last there is.
+    expect(page.locator("#x-count")).to_have_text(f"{ALL} of {ALL} runs")
+    expect(page.locator("#x-page")).to_have_text("Page 2 of 2")
+
+
+def test_names_of_the_archive_are_text_everywhere(open_page: Open) -> None:
+    page = open_page(f"#run={quote(HOSTILE_ID, safe='')}&by=flow")
+    assert drawn(page) == "rate:1 retransmits:1 cwnd:1 rtt:1"
+    assert HOSTILE in page.locator("#x-picked").inner_text()
+    assert page.locator("#x-job option").nth(1).text_content() == HOSTILE
+    page.fill("#x-find", "<SCRIPT>")
+    expect(rows_of(page)).to_have_count(1)
+    page.locator("#x-chart .rate_group .mark-symbol path").first.hover(force=True)
+    expect(page.locator("#vg-tooltip-element")).to_contain_text(HOSTILE)
+    assert page.locator("script:not([src])").count() == 0
+
+
+def test_a_run_that_was_not_observed_says_what_is_missing(open_page: Open) -> None:
+    page = open_page("#run=e2.h1-1-20ms-cc")
+    expect(page.locator("#x-missing")).to_have_text("Not recorded: throughput, retransmits, congestion window, RTT.")
+    expect(page.locator("#x-chart svg")).to_have_count(0)
+
+
+def test_the_table_is_usable_with_the_keyboard_alone(open_page: Open) -> None:
+    page = open_page()
+    rows_of(page).first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#x-picked")).to_contain_text("iteration 2")
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
+    expect(page.locator("#x-picked li")).to_have_count(2)
+    page.keyboard.press("PageDown")
+    expect(page.locator("#x-page")).to_have_text("Page 2 of 2")
+    assert page.evaluate("document.activeElement.sectionRowIndex") == 0
+    assert rows_of(page).evaluate_all("rows => rows.filter(row => row.tabIndex === 0).length") == 1
+
+
+def test_at_most_six_runs_are_picked(open_page: Open) -> None:
+    page = open_page()
+    for i in range(7):
+        rows_of(page).nth(i).locator("input").click()
+    expect(page.locator("#x-picked li")).to_have_count(6)
+    expect(page.locator("#x-message")).to_have_text("At most 6 runs are shown at once.")
+    expect(rows_of(page).nth(6).locator("input")).not_to_be_checked()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 390])
+def test_no_serious_violation_and_no_sideways_scroll(open_page: Open, width: int, scheme: str) -> None:
+    page = open_page(f"#run={FIRST}&run={SECOND}&sort=job", width=width, scheme=scheme)
+    drawn(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")] == []
+
+
+def test_flows_of_an_algorithm_are_added_up_or_averaged_bin_by_bin(open_page: Open) -> None:
+    flows = [
+        {"cc": "cubic", "name": "flow 1", "rate": [0.25, [1, None, 3]], "rtt": [0, [10, 20]]},
+        {"cc": "cubic", "name": "flow 2", "rate": [0.75, [5, 7]], "rtt": [0.5, [40]]},
+    ]
+    collect = """([key, combine, by, flows]) =>
+        ccreportExplorer.collectLines([{ bin_s: 0.5, flows }], { key, combine }, by).map(line => line.points)"""
+    page = open_page()
+    # 0.25 s: 1. 0.75 s: nothing and 5. 1.25 s: 3 + 7.
+    assert page.evaluate(collect, ["rate", "sum", "algorithm", flows]) == [[[0.25, 1], [0.75, 5], [1.25, 10]]]
+    # 0.5 s: (20 + 40) / 2.
+    assert page.evaluate(collect, ["rtt", "mean", "algorithm", flows]) == [[[0, 10], [0.5, 30]]]
+    assert page.evaluate(collect, ["rate", "sum", "flow", flows])[0] == [[0.25, 1], [0.75, None], [1.25, 3]]
+
+
+def test_a_change_of_theme_redraws_in_its_colours(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}")
+    drawn(page)
+    cubic = lines_of(page, "rate").first
+    expect(cubic).to_have_attribute("stroke", STYLES["cubic"].colour)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    expect(cubic).to_have_attribute("stroke", lighten(STYLES["cubic"].colour))
+
+
+def test_a_script_that_is_missing_is_named(browser: Browser, site: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(site, tmp_path / "site")
+    (copy / "explorer/runs" / f"{FIRST}.js").unlink()
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{copy.as_uri()}/explorer.html#run={FIRST}")
+    expect(page.locator("#x-message")).to_have_text(f"Could not be loaded: explorer/runs/{FIRST}.js")
+    context.close()
+
+
+def test_a_time_after_the_end_shows_the_whole_run(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}&t=50-60")
+    drawn(page)
+    expect(page.locator("#x-from")).to_have_value("")
+    assert time_labels(page)[0] == "0.0"
+
+
+def test_an_archive_without_runs_shows_an_empty_table(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(of=write_site(empty_database(tmp_path), tmp_path))
+    expect(page.locator("#x-count")).to_have_text("0 of 0 runs")
+
+
+def test_without_scripts_the_page_says_where_the_numbers_are(browser: Browser, site: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site.as_uri()}/explorer.html")
+    assert "needs scripts" in (page.locator("noscript").text_content() or "")
+    expect(page.locator("#explorer")).to_be_hidden()
+    context.close()
