@@ -1,0 +1,298 @@
+-- A page of the report as a part of the PDF, for pandoc's Typst writer: what Quarto adds to pandoc's Markdown, raw HTML
+-- tables as tables that Typst sets (paper_tables.lua), and links between pages as links inside one document.
+--
+-- Text reaches Typst through pandoc's writer or `quote` below and in no other way. Labels get their page's name in
+-- front, as two pages may use the same one.
+
+package.path = pandoc.path.directory(PANDOC_SCRIPT_FILE) .. '/?.lua;' .. package.path
+local tables = require 'paper_tables'
+local raw, typst = tables.raw, tables.typst
+
+local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}
+local KINDS = {fig = 'image', tbl = 'table'}
+-- A4 less margins of 20 mm (paper.typ), in pt; a drawing's px are 0.75 pt.
+local TEXT_WIDTH, PX = 481, 0.75
+-- Of drawings that are wider than high, two with their captions fit on a page.
+local LOW_HEIGHT, HEIGHT, LOW_RATIO = 258, 600, 0.75
+local page, pages = '', {}
+
+local function quote(text)
+  return '"' .. text:gsub('[\\"]', '\\%0'):gsub('%c', ' ') .. '"'
+end
+
+local function label_of(identifier, of_page)
+  return (of_page or page) .. '--' .. identifier:gsub('[^%w-]', '-')
+end
+
+local function label(identifier)
+  return identifier == '' and '' or ' #label(' .. quote(label_of(identifier)) .. ')'
+end
+
+-- The fonts that Typst brings along have no letters beyond; as an escape they can still be read.
+local function show_letters(text)
+  if not text:find('[\xE2-\xFF]') then
+    return text
+  end
+  local shown = {}
+  for _, code in utf8.codes(text) do
+    local is_known = code < 0x2E80 or (code >= 0xFB00 and code <= 0xFB06)
+    table.insert(shown, is_known and utf8.char(code) or string.format(code > 0xFFFF and '\\U%08x' or '\\u%04x', code))
+  end
+  return table.concat(shown)
+end
+
+-- A name without spaces may break after punctuation, a hash after every 16 digits.
+local function allow_breaks(text)
+  if #text <= 20 or text:find(' ') then
+    return text
+  end
+  text = text:gsub('([_/.:=,])', '%1\u{200b}')
+  return (text:gsub(('%x'):rep(16), '%0\u{200b}'))
+end
+
+-- What pandoc's writer leaves as it is: marks that begin a list or a heading where a line begins, and three dots.
+local function escape_marks(element)
+  local text = element.text
+  if text:match('^[=+/-]+$') or text:match('^%d+%.$') then
+    return pandoc.RawInline('typst', (text:gsub('%p', '\\%0')))
+  elseif text:find('...', 1, true) then
+    return pandoc.RawInline('typst', (typst {pandoc.Plain {element}}:gsub('%.%.%.', '\\.\\.\\.')))
+  end
+  return element
+end
+
+local function str(element)
+  element.text = allow_breaks(show_letters(element.text))
+  return escape_marks(element)
+end
+
+local function code(element)
+  return pandoc.Code(allow_breaks(show_letters(element.text)))
+end
+
+local function code_block(element)
+  return pandoc.CodeBlock(show_letters(element.text))
+end
+
+local function is_shown(element)
+  local format = element.attributes['when-format']
+  if element.classes:includes('content-visible') then
+    return format == 'typst'
+  end
+  return not (element.classes:includes('content-hidden') and format == 'typst')
+end
+
+local function span(element)
+  if not is_shown(element) then
+    return {}
+  elseif element.classes:includes('small') then
+    return {pandoc.RawInline('typst', '#small['), element, pandoc.RawInline('typst', ']')}
+  elseif element.classes:includes('tile-question') then
+    return pandoc.Emph(element.content)
+  elseif element.classes:includes('tile-answer') then
+    return pandoc.Strong(element.content)
+  end
+  element.identifier = ''
+  return element
+end
+
+local function is_site_file(target)
+  return target:match('^tables/') or target:match('^figures/') or target:match('^[%w_-]+%.pdf$')
+end
+
+local function link(element)
+  if element.target:match('^https?://') or element.target:match('^mailto:') then
+    return pandoc.Link(element.content, element.target)
+  end
+  local name, identifier = element.target:match('^([%w_-]*)%.?%a*#?(.*)$')
+  name = name == '' and page or name
+  if is_site_file(element.target) or not pages[name] then
+    return element.content
+  end
+  local target = identifier == '' and name or label_of(identifier, name)
+  local inlines = pandoc.Inlines {pandoc.RawInline('typst', '#to(' .. quote(target) .. ')[')}
+  inlines:extend(element.content)
+  inlines:insert(pandoc.RawInline('typst', ']'))
+  return inlines
+end
+
+-- What offers the files of the website has no use on paper.
+local function paragraph(element)
+  local is_offer = false
+  element:walk {Link = function(one) is_offer = is_offer or is_site_file(one.target) end}
+  return is_offer and {} or nil
+end
+
+local function reference(cite)
+  local parts = {}
+  for _, citation in ipairs(cite.citations) do
+    table.insert(parts, '#ref(label(' .. quote(label_of(citation.id)) .. '))')
+  end
+  return pandoc.RawInline('typst', table.concat(parts, ', '))
+end
+
+local function html(element)
+  if element.format ~= 'html' then
+    return {}
+  end
+  -- pandoc knows no `small`.
+  local text = element.text:gsub('<small[^>]*>', '<span class="small">'):gsub('</small>', '</span>')
+  return pandoc.read(text, 'html').blocks:walk {
+    Div = function(div) return div.content end,
+    Header = function(header) return pandoc.Para {pandoc.Strong(header.content)} end,
+  }
+end
+
+local function is_float(identifier)
+  return KINDS[identifier:match('^(%a+)%-') or ''] ~= nil
+end
+
+local function first_tab(div)
+  local blocks, level = pandoc.Blocks {}, nil
+  for _, block in ipairs(div.content) do
+    if block.t == 'Header' and (level == nil or block.level == level) then
+      if level then
+        break
+      end
+      level = block.level
+    else
+      blocks:insert(block)
+    end
+  end
+  return blocks
+end
+
+local function callout(div, kind)
+  local title = pandoc.Inlines(CALLOUTS[kind])
+  if div.attributes.title then
+    title = pandoc.utils.blocks_to_inlines(pandoc.read(div.attributes.title, 'markdown').blocks)
+  elseif div.content[1] and div.content[1].t == 'Header' then
+    title = div.content:remove(1).content
+  end
+  local blocks = pandoc.Blocks {raw('#callout(' .. quote(kind) .. ', [' .. typst {pandoc.Plain(title)} .. '])[')}
+  -- No page can be turned within a callout.
+  blocks:extend(div.content:walk {Table = tables.upright_table})
+  blocks:insert(raw(']'))
+  return blocks
+end
+
+local function visible(div)
+  return not is_shown(div) and {} or nil
+end
+
+local function panel(div)
+  if div.classes:includes('panel-tabset') then
+    return first_tab(div)
+  end
+  for kind in pairs(CALLOUTS) do
+    if div.classes:includes('callout-' .. kind) then
+      return callout(div, kind)
+    end
+  end
+  if not is_float(div.identifier) then
+    local anchor = div.identifier ~= '' and {raw('#metadata(none)' .. label(div.identifier))} or {}
+    return pandoc.Blocks(anchor) .. div.content
+  end
+end
+
+local function header(element)
+  element.identifier = label_of(element.identifier)
+  return element
+end
+
+local function float(identifier, content, caption)
+  local kind = identifier:match('^(%a+)%-')
+  local is_wide = false
+  content = pandoc.Blocks(content):walk {
+    Div = function(div)
+      is_wide = is_wide or div.classes:includes('wide')
+      return div.content
+    end,
+  }
+  local figure = table.concat({
+    '#figure(kind: ' .. KINDS[kind] .. ', caption: [',
+    typst {pandoc.Plain(caption)},
+    '])[',
+    typst(content),
+    ']' .. label(identifier),
+  }, '\n')
+  return raw(is_wide and '#sideways[\n' .. figure .. '\n]' or figure), false
+end
+
+-- The heading of a table that lies sideways goes with it to its page.
+local function take_headings(blocks)
+  local taken = pandoc.Blocks {}
+  for _, block in ipairs(blocks) do
+    if block.t == 'RawBlock' and block.text:match('^#sideways%[') then
+      local before = pandoc.Blocks {}
+      while #taken > 0 and taken[#taken].t == 'Header' do
+        before:insert(1, taken:remove())
+      end
+      block = raw((block.text:gsub('^#sideways%[', function() return '#sideways[\n' .. typst(before) end)))
+    end
+    taken:insert(block)
+  end
+  return taken
+end
+
+local function float_div(div)
+  if is_float(div.identifier) then
+    local last = div.content[#div.content]
+    if #div.content < 2 or last.t ~= 'Para' then
+      error('no caption: ' .. div.identifier, 0)
+    end
+    div.content:remove()
+    return float(div.identifier, div.content, last.content)
+  elseif div.classes:includes('wide') then
+    return raw('#sideways[\n' .. div.content[1].text .. '\n]'), false
+  end
+end
+
+local function float_figure(figure)
+  if is_float(figure.identifier) then
+    return float(figure.identifier, figure.content, pandoc.utils.blocks_to_inlines(figure.caption.long))
+  end
+end
+
+-- A formula is read aloud as its TeX.
+local function formula(element)
+  local shown = typst {pandoc.Plain {element}}
+  return pandoc.RawInline('typst', '#[#set math.equation(alt: ' .. quote(element.text) .. ');' .. shown .. ']')
+end
+
+local function image(element)
+  local alt = element.attributes['fig-alt']
+  if not alt then
+    error('no fig-alt: ' .. element.src, 0)
+  end
+  local width, height = tonumber(element.attributes.width), tonumber(element.attributes.height)
+  local size = '100%'
+  if width and height then
+    local limit = height < LOW_RATIO * width and LOW_HEIGHT or HEIGHT
+    size = math.min(width * PX, TEXT_WIDTH, limit * width / height)
+    size = string.format('%.1fpt', size)
+  end
+  local arguments = quote('/' .. element.src) .. ', width: ' .. size .. ', alt: ' .. quote(show_letters(alt))
+  return pandoc.RawInline('typst', '#image(' .. arguments .. ')')
+end
+
+function Pandoc(doc)
+  page = pandoc.utils.stringify(doc.meta.page)
+  for name in pandoc.utils.stringify(doc.meta.pages):gmatch('%S+') do
+    pages[name] = true
+  end
+  local blocks = doc.blocks:walk {RawBlock = html}
+  blocks = blocks:walk {RawInline = function() return {} end, Span = span, Div = visible}
+  blocks = blocks:walk {Para = paragraph, Plain = paragraph}
+  blocks = blocks:walk {Str = str, Code = code, CodeBlock = code_block, Header = header}
+  blocks = blocks:walk {Link = link, Cite = reference, Image = image, Math = formula}
+  blocks = blocks:walk {Div = panel}
+  blocks = blocks:walk {Table = tables.data_table, DefinitionList = tables.definitions}
+  blocks = blocks:walk {traverse = 'topdown', Div = float_div, Figure = float_figure}
+  blocks = take_headings(blocks)
+  if page ~= 'paper' then
+    local title = doc.meta.title:walk {Str = str}
+    blocks:insert(1, pandoc.Header(1, title, {id = page}))
+  end
+  return pandoc.Pandoc(blocks, doc.meta)
+end

@@ -1,0 +1,122 @@
+"""The report as one PDF: the pages that `paper.md` names, through pandoc's Typst writer and Typst.
+
+The pages are those of the website, with the same includes and variables; `paper.lua` turns each into Typst, `paper.typ`
+is the look. Typst uses only the fonts it brings along and no clock, so that the same fragments give the same bytes.
+"""
+
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import pypandoc
+import typst
+
+from ccreport.report.embedded import ASSETS, read_header, read_page, read_yaml, run_pandoc
+from ccreport.report.links import PageError
+
+# Its header names the pages in their order, its text is the title page.
+TITLE_PAGE: Final = "paper.md"
+PANDOC_OPTIONS: Final = (
+    "--from=markdown",
+    "--to=typst",
+    "--wrap=none",
+    "--fail-if-warnings",
+    f"--lua-filter={ASSETS / 'paper.lua'}",
+)
+# A tagged PDF whose tags, alternative texts and letters are complete (ISO 14289-1).
+ACCESSIBLE: Final = "ua-1"
+MAIN: Final = "paper_main.typ"
+FONT: Final = "Libertinus Serif"
+# Drawings are laid out in Liberation Sans; so much larger, this font is as large to the eye and still narrower.
+FONT_SCALE: Final = 1.12
+# font-family="Liberation Sans, Arial" · font-size="11px"
+FONT_FAMILY: Final = re.compile(r'font-family="[^"]*"')
+FONT_SIZE: Final = re.compile(r'font-size="([\d.]+)px"')
+
+
+def render_paper(sources: Path, fragments: Path, figures: Path, output: Path) -> None:
+    """Render the report as the PDF `output`, from the pages in `sources`, their fragments and the figures.
+
+    `figures` has a folder with `figure.svg` for each figure that was drawn. Raise PageError for a page that is not
+    there and for one that cannot be rendered.
+    """
+    work = output.absolute().with_name(output.name + ".work")
+    shutil.rmtree(work, ignore_errors=True)
+    shutil.copytree(fragments, work / "fragments")
+    for page in (*sorted(sources.glob("*.qmd")), sources / TITLE_PAGE):
+        shutil.copyfile(page, work / page.name)
+    for drawing in sorted(figures.glob("*/figure.svg")):
+        (work / "figures" / drawing.parent.name).mkdir(parents=True)
+        text = _set_type(drawing.read_text(encoding="utf-8"))
+        (work / "figures" / drawing.parent.name / drawing.name).write_text(text, encoding="utf-8")
+    shutil.copyfile(ASSETS / "paper.typ", work / "paper.typ")
+    _write_parts(work)
+    output.write_bytes(_compile(work))
+    shutil.rmtree(work)
+
+
+def _set_type(svg: str) -> str:
+    """Return a drawing with its text in a font that Typst brings along, as the drawing's own may not be installed."""
+    larger = FONT_SIZE.sub(lambda size: f'font-size="{float(size[1]) * FONT_SCALE:.2f}px"', svg)
+    return FONT_FAMILY.sub(f'font-family="{FONT}"', larger)
+
+
+def _write_parts(work: Path) -> None:
+    """Write each page as a Typst file, and the file that includes them all."""
+    variables = read_yaml(work / "fragments" / "_variables.yml")
+    variables.setdefault("software", {})["renderer"] = (
+        f"Typst {version('typst')} and pandoc {pypandoc.get_pandoc_version()}"
+    )
+    pages = _list_pages(work)
+    stems = [page.removesuffix(".qmd") for page in pages]
+
+    def write_part(page: str) -> None:
+        stem = Path(page).stem
+        options = [*PANDOC_OPTIONS, f"--metadata=page:{stem}", f"--metadata=pages:{' '.join(stems)}"]
+        text = run_pandoc(read_page(work, page, variables), options)
+        (work / f"{stem}_page.typ").write_text(f'#import "paper.typ": *\n{text}', encoding="utf-8")
+
+    # The work is pandoc's, a process of its own for each page.
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(write_part, (TITLE_PAGE, *pages)))
+    includes = "\n".join(f'#include "{stem}_page.typ"' for stem in stems)
+    (work / MAIN).write_text(
+        f'#import "paper.typ": *\n#let title = [{_title(variables)}]\n#show: paper.with(title: title)\n'
+        f'#title-page(title, include "{Path(TITLE_PAGE).stem}_page.typ")\n#contents()\n{includes}\n',
+        encoding="utf-8",
+    )
+
+
+def _list_pages(work: Path) -> list[str]:
+    pages: list[str] = read_header(work / TITLE_PAGE).get("pages") or []
+    for page in pages:
+        if not (work / page).is_file():
+            raise PageError(f"{TITLE_PAGE}: no such page: {page}")
+    if not pages:
+        raise PageError(f"{TITLE_PAGE}: `pages` names none")
+    return pages
+
+
+def _title(variables: Mapping[str, Any]) -> str:
+    """Return the evaluation's title, which is Markdown already, as Typst."""
+    title: str = pypandoc.convert_text(variables["evaluation"]["title"], "typst", "markdown", ["--wrap=none"])
+    return title.strip()
+
+
+def _compile(work: Path) -> bytes:
+    """Return the PDF; one with a letter that no font has is tagged as well, but does not claim to be accessible."""
+
+    main = work / MAIN
+    try:
+        return typst.compile(main, root=work, ignore_system_fonts=True, pdf_standards=ACCESSIBLE)
+    except typst.TypstError as error:
+        print(f"the PDF is not PDF/UA-1: {error}", file=sys.stderr)
+    try:
+        return typst.compile(main, root=work, ignore_system_fonts=True)
+    except typst.TypstError as error:
+        raise PageError(f"Typst: {error}") from error

@@ -1,0 +1,239 @@
+"""The PDF: every page of its list in order, tables and figures numbered, hostile text as text, the same bytes."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from report_inputs import NASTY
+
+from ccreport.report.escape import escape_text, show_text
+from ccreport.report.links import PageError
+from ccreport.report.markup import render_callout, render_float, render_table, render_tabs, text, verbatim
+from ccreport.report.paper import render_paper
+
+SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="150"><rect width="9" height="9"/>'
+    '<text x="9" y="50" font-family="Liberation Sans, Arial" font-size="11px">Throughput</text></svg>'
+)
+FIGURE = '![A caption](figures/one/figure.svg){#fig-one fig-alt="Rises to 5 &quot;Gbit/s&quot;" width=300 height=150}'
+# In Typst's own notation.
+TYPST = (
+    '#eval("1 + 1") #panic("run")',
+    "$ sum $ and @reference and <label>",
+    "*bold* _emphasis_ `code` \\u{41}",
+    "= heading",
+    "- item",
+    "+ item",
+    "/ term: meaning",
+    "// comment /* comment */",
+    "[content] ] ) }",
+    '"] #read("/etc/passwd")',
+    "https://example.org/#x~y -- --- ...",
+)
+
+
+def make_project(folder: Path, pages: dict[str, str]) -> dict[str, Path]:
+    """Write a report of these pages, the first of which is listed first, and return the arguments of `render_paper`."""
+    for name in ("reports", "fragments", "figures/one"):
+        (folder / name).mkdir(parents=True)
+    listed = "".join(f"  - {name}.qmd\n" for name in pages)
+    (folder / "reports/paper.md").write_text(f"---\npages:\n{listed}---\n\nOf {{{{< var evaluation.title >}}}}.\n")
+    for name, content in pages.items():
+        (folder / f"reports/{name}.qmd").write_text(f"---\ntitle: {name.title()}\n---\n\n{content}\n")
+    (folder / "fragments/_variables.yml").write_text("evaluation: {title: BBR &#38; CUBIC}\n")
+    (folder / "figures/one/figure.svg").write_text(SVG)
+    output = folder / "report.pdf"
+    return {
+        "sources": folder / "reports",
+        "fragments": folder / "fragments",
+        "figures": folder / "figures",
+        "output": output,
+    }
+
+
+def render(folder: Path, **pages: str) -> bytes:
+    arguments = make_project(folder, pages)
+    render_paper(**arguments)
+    return arguments["output"].read_bytes()
+
+
+def read(folder: Path, *options: str) -> str:
+    """Return the words of the PDF, one space between any two, as a PDF reader finds them."""
+    if not shutil.which("pdftotext"):
+        pytest.skip("pdftotext (poppler-utils) is not installed")
+    command = ["pdftotext", *options, str(folder / "report.pdf"), "-"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return " ".join(found.replace("\u200b", "").replace("\xa0", " ").split())
+
+
+def squeeze(words: str) -> str:
+    return re.sub(r"\s", "", words)
+
+
+def test_pages_come_in_the_order_of_the_list_and_numbers_run_on(tmp_path: Path) -> None:
+    table = render_table(["Runs", "Rate"], [[text("one"), text("4.2")]], title="t", numbers={1})
+    render(
+        tmp_path,
+        zebra=f"See @tbl-first and @fig-one.\n\n{FIGURE}\n\n{render_float('tbl-first', table, 'The first.')}",
+        apple=render_float("tbl-first", table, "The second."),
+    )
+    words = read(tmp_path)
+    assert "BBR & CUBIC" in words
+    assert "See Table 1 and Figure 1." in words
+    # A label counts within its page, a number in the whole document.
+    positions = [words.index(part) for part in ("1 Zebra", "Figure 1: A caption", "Table 1: The first.")]
+    positions += [words.rindex(part) for part in ("2 Apple", "Table 2: The second.")]
+    assert positions == sorted(positions)
+    assert "Runs Rate one 4.2" in words
+
+
+def test_a_link_to_a_page_leads_within_the_document_and_elsewhere_is_text(tmp_path: Path) -> None:
+    links = (
+        "[there](second.qmd#part), [html](second.html), [explorer](explorer.qmd#run=1), [out](https://example.org/x)"
+    )
+    pdf = render(tmp_path, first=links, second="## Part {#part}\n\nText.\n")
+    assert "there, html, explorer, out" in read(tmp_path)
+    assert pdf.count(b"/URI(") == 1
+    assert b"explorer.qmd" not in pdf
+
+
+def test_offers_of_files_are_left_out(tmp_path: Path) -> None:
+    hidden = '::: {.content-visible when-format="html"}\n\nOn screen.\n\n:::\n\n'
+    shown = '[Never]{.content-hidden when-format="typst"} [printed]{.content-visible when-format="typst"}'
+    render(tmp_path, page=f"[This table as CSV](tables/x.csv), all of it.\n\n{hidden}Kept {shown}.\n")
+    words = read(tmp_path)
+    assert "CSV" not in words
+    assert "On screen" not in words
+    assert "Kept printed." in squeeze(words).replace("Keptprinted", "Kept printed")
+
+
+def test_of_tabs_the_first_is_printed_and_callouts_are_open(tmp_path: Path) -> None:
+    tabs = render_tabs([("Table", "What it shows.\n"), ("Query", "SELECT secret")])
+    callout = render_callout("warning", "Careful", "Its text.", is_collapsed=True)
+    render(tmp_path, page=f"{tabs}\n{callout}")
+    words = read(tmp_path)
+    assert "What it shows." in words
+    assert "SELECT" not in words
+    assert "Careful Its text." in words
+
+
+def test_a_long_table_repeats_its_header(tmp_path: Path) -> None:
+    rows = [[text(f"run{i}"), text(str(i))] for i in range(120)]
+    render(tmp_path, page=render_float("tbl-long", render_table(["Name", "Count"], rows, title="t"), "Long."))
+    words = read(tmp_path, "-layout")
+    # 120 rows of about 13 pt on pages of at most 737 pt: two or three of them.
+    assert words.count("Name Count") in (2, 3)
+    assert all(f"run{i} {i}" in words for i in range(120))
+
+
+def test_a_table_with_spanners_groups_and_notes_keeps_every_cell(tmp_path: Path) -> None:
+    table = (
+        "```{=html}\n<table><thead><tr><th rowspan='2'>Loss</th><th colspan='2'>BBR</th></tr>"
+        "<tr><th class='gt_right'>M</th><th>CV</th></tr></thead><tbody>"
+        "<tr><th class='gt_group_heading' colspan='3'>16 flows</th></tr>"
+        "<tr><td>0.1</td><td class='gt_right'><strong>9.5</strong><br><small>9.1–9.9</small></td>"
+        "<td>–</td></tr></tbody>"
+        "<tfoot><tr><td colspan='3'>Rates in Gbit/s.</td></tr></tfoot></table>\n```\n"
+    )
+    render(tmp_path, page=render_float("tbl-x", table, "Rates."))
+    words = read(tmp_path, "-layout")
+    for part in ("BBR", "Loss", "M", "CV", "16 flows", "0.1", "9.5", "9.1–9.9", "–", "Rates in Gbit/s."):
+        assert part in words, part
+
+
+def test_a_table_that_is_too_wide_keeps_its_text_on_the_page(tmp_path: Path) -> None:
+    header = [f"column {i}" for i in range(18)] + ["explanation"]
+    sentence = "A sentence that is much too long to stand in a narrow column beside eighteen others of numbers."
+    row = [text(f"12345678.{i:02}") for i in range(18)] + [text(sentence)]
+    render(tmp_path, page=f"## Before\n\n{render_float('tbl-w', render_table(header, [row] * 2, title='t'), 'Wide.')}")
+    words = read(tmp_path)
+    assert words.count(sentence) == 2
+    assert words.count("12345678.17") == 2
+    boxes = read(tmp_path, "-bbox")
+    # A4 upright but for the table's own page.
+    assert [page[:3] for page in re.findall(r'<page width="([\d.]+)', boxes)] == ["595", "595", "595", "841"]
+    for page in boxes.split("<page ")[1:]:
+        width, *ends = (float(x) for x in re.findall(r'(?:width|xMax)="([\d.]+)"', page))
+        # The margin is 20 mm.
+        assert max(ends) < width - 56
+
+
+def test_a_wide_table_may_stand_anywhere(tmp_path: Path) -> None:
+    header = [f"column {i}" for i in range(24)]
+    table = render_table(header, [[text(f"12345678.{i:02}") for i in range(24)]], title="t")
+    inside = f"::: {{.box}}\n\n:::: {{#place}}\n\n{table}\n\n::::\n\n:::\n\n[Up](#place).\n"
+    tabs = render_tabs([("Table", render_float("tbl-x", table, "In a tab.")), ("Other", "No.\n")])
+    render(tmp_path, page=f"{inside}\n{tabs}\n{render_callout('note', 'Box', table)}")
+    assert read(tmp_path).count("12345678.23") == 3
+
+
+@pytest.mark.parametrize("name", [*TYPST, *NASTY])
+def test_text_of_the_archive_is_printed_and_does_nothing(name: str, tmp_path: Path) -> None:
+    escaped = escape_text(name)
+    table = render_table(["Name"], [[text(name)], [verbatim(name)]], title="t")
+    figure = f'![{escaped}](figures/one/figure.svg){{#fig-one fig-alt="{escaped}"}}'
+    render(tmp_path, page=f"{render_float('tbl-x', table, escaped)}\n{figure}\n\n{escaped}\n\n- {escaped}\n")
+    # Letters that no font has are printed as their escapes; quotes must not become round ones.
+    expected = "".join(char if ord(char) < 0x2E80 else f"\\u{ord(char):04x}" for char in show_text(name))
+    # Two cells, two captions, a paragraph and an item.
+    assert squeeze(read(tmp_path)).count(squeeze(expected)) == 6
+
+
+def test_the_pdf_is_accessible(tmp_path: Path) -> None:
+    pdf = render(tmp_path, page=f"## Part\n\n$$ x_i $$\n\n{FIGURE}\n\n- item\n\nTerm\n:   Meaning\n")
+    # Metadata are not compressed: the identifier of ISO 14289-1, the language, the title.
+    assert b"<pdfuaid:part>1</pdfuaid:part>" in pdf
+    assert b"/Lang(en" in pdf
+    assert b"BBR &amp; CUBIC" in pdf
+
+
+def test_a_letter_that_no_font_has_does_not_stop_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pdf = render(tmp_path, page="A letter of Syriac: \u0710.\n")
+    assert pdf.startswith(b"%PDF-")
+    assert "not PDF/UA-1" in capsys.readouterr().err
+
+
+def test_the_same_sources_give_the_same_bytes_anywhere(tmp_path: Path) -> None:
+    pages = {"page": f"## Part\n\n@fig-one shows it.\n\n{FIGURE}\n"}
+    first, second = (render(tmp_path / place, **pages) for place in ("here", "a/much/longer place"))
+    assert first == second
+    assert str(tmp_path).encode() not in first
+    for clock in (b"CreationDate", b"ModDate", b"CreateDate"):
+        assert clock not in first
+
+
+def test_fonts_of_the_machine_are_not_used(tmp_path: Path) -> None:
+    pdf = render(tmp_path, page=FIGURE)
+    assert "Throughput" in read(tmp_path)
+    assert b"LiberationSans" not in pdf
+    assert b"LibertinusSerif" in pdf
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("@fig-none is not there.", "fig-none"),
+        ("{{< include fragments/none.md >}}", r"page\.qmd:5: no such file to include"),
+        ("{{< var none.such >}}", r"page\.qmd:5: no such variable: none\.such"),
+        ("![x](figures/one/figure.svg){#fig-x}", "no fig-alt"),
+        ("::: {#tbl-x}\n\nonly a caption\n\n:::", "no caption"),
+    ],
+)
+def test_a_page_that_cannot_be_rendered_is_named(page: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(PageError, match=message):
+        render(tmp_path, page=page)
+    assert not (tmp_path / "report.pdf").exists()
+
+
+def test_a_listed_page_that_is_not_there_is_named(tmp_path: Path) -> None:
+    arguments = make_project(tmp_path, {"page": "Text."})
+    (tmp_path / "reports/page.qmd").unlink()
+    with pytest.raises(PageError, match=r"paper\.md: no such page: page\.qmd"):
+        render_paper(**arguments)
+
+
+def test_a_list_of_no_pages_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PageError, match=r"paper\.md: `pages` names none"):
+        render(tmp_path)
