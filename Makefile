@@ -21,7 +21,7 @@ ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config "archive= $$($(QUOTED)) "}
 unexport ARCHIVE PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help report tables ingest database test lint bench lock setup quarto clean
+.PHONY: help report tables ingest database test browser lint bench lock setup quarto clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -34,7 +34,10 @@ report tables ingest database: .venv/.complete
 	@$(IN_VENV) snakemake --cores "$(CORES)" $@ $(ARCHIVE_CONFIG)
 
 test: .venv/.complete ## run the tests: ARGS="-k name" and the like go to pytest
-	@$(IN_VENV) pytest $(ARGS)
+	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile $(ARGS)
+
+browser: report ## look at the built report in Chromium: faults, links, contrast; pictures in results/screenshots
+	@$(IN_VENV) CCREPORT_SITE=results/report CCREPORT_SCREENSHOTS=results/screenshots pytest tests/test_browser.py $(ARGS)
 
 lint: .venv/.complete ## check style, workflow and types, as continuous integration does
 	$(IN_VENV) ruff check

@@ -1,7 +1,8 @@
 """
 Report: everything the pages show as fragments, and the pages rendered with them.
 
-Inputs:  <results>/tables/, <results>/summaries/, <results>/figures/, reports/
+Inputs:  <results>/tables/, <results>/summaries/, <results>/figures/, <results>/cells/, <results>/explorer/,
+         <results>/report.pdf, reports/
 Outputs: <results>/fragments/
          <results>/report/, a folder of HTML pages
 """
@@ -18,6 +19,9 @@ rule render_fragments:
         experiments="<results>/experiments.txt",
         archive="<results>/archive.json",
         evaluation=config["evaluation"],
+        reproduction="<results>/reproduction.parquet",
+        claims="<results>/claims.parquet",
+        explanations=config["explanations"] or [],
         code=list_sources("render_fragments", *list_tables()),
         # The methods page lists the assumptions of all modules, the tables page shows the queries.
         shown=list_package_files("*.py", "*.sql"),
@@ -42,20 +46,34 @@ rule render_fragments:
             --evaluation {input.evaluation:q} \
             --summaries {params.summaries:q} \
             --figures {params.figures:q} \
+            --reproduction {input.reproduction:q} \
+            --claims {input.claims:q} \
+            --explanations {input.explanations:q} \
             --fragments {output.fragments:q} \
             &>{log:q}
         """
 
 
 rule render_report:
-    """Render the pages with Quarto, or with the embedded renderer."""
+    """Render the pages with Quarto, or with the embedded renderer, and make them searchable."""
     input:
-        collect("<results>/summaries/{table}.csv", table=PUBLISHED_TABLES),
+        collect(
+            "<results>/summaries/{table}.{kind}",
+            table=PUBLISHED_TABLES,
+            kind=["csv", "tex"],
+        ),
         collect("<results>/figures/{figure}", figure=FIGURES),
         fragments="<results>/fragments",
+        cells="<results>/cells",
+        explorer="<results>/explorer",
+        files=[
+            "<results>/report.pdf",
+            "<results>/reproduction.csv",
+            "<results>/claims.csv",
+        ],
         pages=collect("reports/{page}", page=REPORT_SOURCES),
         code=list_sources("render_report"),
-        templates=list_package_files("*.lua", "*.html", "*.css"),
+        templates=list_package_files("*.lua", "*.html", "*.css", "report/*.js"),
     output:
         index="<results>/report/index.html",
     log:
@@ -76,6 +94,9 @@ rule render_report:
             --fragments {input.fragments:q} \
             --tables {params.summaries:q} \
             --figures {params.figures:q} \
+            --cells {input.cells:q} \
+            --explorer {input.explorer:q} \
+            --files {input.files:q} \
             --output {params.output:q} \
             &>{log:q}
         """

@@ -49,6 +49,8 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
         write_table(flows.filter(own), "flows", tables / "flows" / f"{experiment}.parquet")
         for empty in ("harness_results", "captures", "capture_logs"):
             write_table(pl.DataFrame(), empty, tables / empty / f"{experiment}.parquet")
+    for compared in ("reproduction", "claims"):
+        write_table(pl.DataFrame(), compared, folder / f"{compared}.parquet")
     _write_texts(folder, files_count=len(files))
     return {
         "experiments": folder / "experiments.txt",
@@ -58,6 +60,9 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
         "evaluation": folder / "evaluation.yaml",
         "summaries": folder / "summaries",
         "figures": folder / "figures",
+        "reproduction": folder / "reproduction.parquet",
+        "claims": folder / "claims.parquet",
+        "explanations": [],
     }
 
 
@@ -136,6 +141,7 @@ def _write_texts(folder: Path, files_count: int) -> None:
     for name in ("table_2_testbed", "table_of_ours"):
         (summaries / f"{name}.html").write_text("<table><tr><td>4.2</td></tr></table>\n", encoding="utf-8")
         (summaries / f"{name}.csv").write_text("mean\n4.2\n", encoding="utf-8")
+        (summaries / f"{name}.tex").write_text("4.2\n", encoding="utf-8")
     drawn, absent = folder / "figures" / "plot_one", folder / "figures" / "plot_none"
     drawn.mkdir(parents=True)
     absent.mkdir()
@@ -144,3 +150,25 @@ def _write_texts(folder: Path, files_count: int) -> None:
     (drawn / "caption.txt").write_text('to "host" <b> {{< x >}} at 40 ms\n', encoding="utf-8")
     (drawn / "alt.txt").write_text('Lines of "cubic" & bbr, {#x}\n', encoding="utf-8")
     (absent / "missing.txt").write_text("no run at 40 ms", encoding="utf-8")
+
+
+def write_site_inputs(folder: Path) -> dict[str, Any]:
+    """Write what `render_report` takes beside pages and fragments, and return these of its arguments."""
+    cells, explorer = folder / "cells", folder / "explorer"
+    files = [folder / name for name in ("report.pdf", "reproduction.csv", "claims.csv")]
+    cells.mkdir()
+    (cells / "cells_table_of_ours.qmd").write_text(
+        "---\ntitle: Cells of a table\n---\n\n## First {#cell-1}\n\nIts runs.\n", encoding="utf-8"
+    )
+    (explorer / "runs").mkdir(parents=True)
+    for name in ("explorer.css", "list.js", "table.js", "charts.js", "explorer.js", "runs.js", "runs/run0.js"):
+        (explorer / name).write_text("", encoding="utf-8")
+    for file in files:
+        file.write_bytes(b"%PDF-1.7\n" if file.suffix == ".pdf" else b"table\n")
+    return {
+        "tables": folder / "summaries",
+        "figures": folder / "figures",
+        "cells": cells,
+        "explorer": explorer,
+        "files": files,
+    }

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from report_inputs import NASTY, write_inputs
+from report_inputs import NASTY, write_inputs, write_site_inputs
 
 from ccreport.report.embedded import ASSETS, render_embedded
 from ccreport.report.escape import escape_text, show_text
@@ -19,7 +19,21 @@ from ccreport.report.markup import render_callout, render_float, render_table, r
 from ccreport.report.render import render_report
 
 SOURCES = Path(__file__).parents[1] / "reports"
-PAGES = ("captures", "dictionary", "figures", "index", "methods", "provenance", "tables")
+PAGES = (
+    "index",
+    "tables",
+    "figures",
+    "reproduction",
+    "claims",
+    "explorer",
+    "captures",
+    "ledger",
+    "methods",
+    "dictionary",
+    "provenance",
+)
+# Pages that the navbar does not list: the field in the header leads to one, numbers in tables to the other.
+OTHERS = ("cells_table_of_ours", "search")
 FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 # Keys and kinds of values of _quarto.yml, from Quarto's own schemas (quarto-cli: src/resources/schema).
 QUARTO_KEYS = {
@@ -32,6 +46,7 @@ QUARTO_KEYS = {
     "website.title": str,
     "website.search": bool,
     "website.navbar.left": list,
+    "website.navbar.right": list,
     "website.page-footer": str,
     "format.html.theme": str,
     "format.html.css": str,
@@ -95,7 +110,7 @@ def make_project(folder: Path, body: str, **files: str) -> Path:
     (project / "figures").mkdir(parents=True)
     shutil.copyfile(SOURCES / "styles.css", project / "styles.css")
     site = yaml.safe_load((SOURCES / "_quarto.yml").read_text(encoding="utf-8"))
-    site["website"]["navbar"]["left"] = [{"text": "Summary", "href": "index.qmd"}]
+    site["website"]["navbar"] = {"left": [{"text": "Summary", "href": "index.qmd"}]}
     site["project"]["resources"] = ["figures/*"]
     (project / "_quarto.yml").write_text(yaml.safe_dump(site), encoding="utf-8")
     (project / "_variables.yml").write_text("name: plain\ndeep:\n  inner:\n    number: '3&#46;5'\n", encoding="utf-8")
@@ -119,11 +134,15 @@ def render_fault(folder: Path, body: str, **files: str) -> str:
 
 def make_fragments(folder: Path) -> Path:
     render_fragments(**write_inputs(folder), fragments=folder / "fragments")
+    write_site_inputs(folder)
     return folder / "fragments"
 
 
 def render_whole(renderer: str, fragments: Path, output: Path) -> None:
-    render_report(renderer, SOURCES, fragments, fragments.parent / "summaries", fragments.parent / "figures", output)
+    folder = fragments.parent
+    inputs = {name: folder / name for name in ("figures", "cells", "explorer")}
+    files = [folder / name for name in ("report.pdf", "reproduction.csv", "claims.csv")]
+    render_report(renderer, SOURCES, fragments, folder / "summaries", files=files, output=output, **inputs)
 
 
 @pytest.fixture(scope="module")
@@ -137,23 +156,36 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
 
 
 def test_every_page_is_made(report: dict[str, Page]):
-    assert sorted(report) == sorted(PAGES)
+    assert sorted(report) == sorted((*PAGES, *OTHERS))
     for name, page in report.items():
         assert len(page.find("h1")) == 1
         assert page.find("html", lang="en")
         assert page.find("a", class_="skip", href="#content")
-        assert [link["href"] for link in page.find("a", aria_current="page")] == [f"{name}.html"]
+        assert [link["href"] for link in page.find("a", aria_current="page")] == (
+            [f"{name}.html"] if name in PAGES else []
+        )
+        assert bool(page.find("form", action="search.html", aria_label="This report")) == (name != "search")
+        assert page.find("a", href="report.pdf")
+
+
+def test_pages_hold_no_script_style_or_handler_of_their_own(report: dict[str, Page]):
+    for page in report.values():
+        assert all(script["src"] for script in page.find("script"))
+        assert not page.find("style")
+        assert not [name for _, given in page.tags for name in given if name.startswith("on")]
+        policy = page.find("meta", http_equiv="Content-Security-Policy")[0]["content"] or ""
+        assert "script-src 'self';" in policy
 
 
 def test_names_of_an_archive_show_literally_and_do_nothing(report: dict[str, Page]):
-    listed = report["index"].cells
+    listed = report["ledger"].cells
     for name in NASTY:
         assert show_text(name) in listed
         assert show_text(f"cut off: {name}") in listed
-    # The one script is the template's own.
-    assert all(len(page.find("script")) == 1 for page in report.values())
-    assert not report["index"].find("b")
-    assert "root:x:" not in report["index"].text
+    # The one script is the template's own; the search and the explorer load more.
+    assert {name for name, page in report.items() if len(page.find("script")) > 1} == {"search", "explorer"}
+    assert not report["ledger"].find("b")
+    assert "root:x:" not in report["ledger"].text
 
 
 def test_titles_and_captions_show_literally(report: dict[str, Page]):
@@ -177,8 +209,25 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path):
         files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
         sites.append({str(path.relative_to(tmp_path / name)): path.read_bytes() for path in files})
     assert sites[0] == sites[1]
-    others = [name for name in sites[0] if not name.endswith((".html", ".css"))]
-    assert others == ["figures/plot_one/figure.svg", "tables/table_2_testbed.csv", "tables/table_of_ours.csv"]
+    others = [name for name in sites[0] if name.startswith(("figures/", "tables/")) or name.endswith((".js", ".pdf"))]
+    assert others == [
+        "explorer/charts.js",
+        "explorer/explorer.js",
+        "explorer/list.js",
+        "explorer/runs/run0.js",
+        "explorer/runs.js",
+        "explorer/table.js",
+        "figures/plot_one/figure.svg",
+        "lunr.js",
+        "report.pdf",
+        "search.js",
+        "search_documents.js",
+        "site.js",
+        "tables/table_2_testbed.csv",
+        "tables/table_2_testbed.tex",
+        "tables/table_of_ours.csv",
+        "tables/table_of_ours.tex",
+    ]
     assert not list(tmp_path.glob("*.work"))
 
 
@@ -325,6 +374,30 @@ def test_a_div_that_is_left_open(tmp_path: Path):
     assert render_fault(tmp_path, "one\n\n::: {.callout-note}\n\ntwo").startswith("index.qmd:7: ")
 
 
+def test_a_figure_scrolls_in_a_box_and_waits_where_its_size_is_known(tmp_path: Path):
+    page = render(
+        tmp_path,
+        '![One.](figures/one.svg){#fig-a fig-alt="x" width=9 height=9}\n\n![Two.](figures/one.svg){#fig-b fig-alt="x"}',
+    )
+    assert [image.get("loading") for image in page.find("img")] == ["lazy", None]
+    boxes = page.find("div", class_="figure-scroll", role="region", tabindex="0")
+    assert [box["aria-label"] for box in boxes] == ["Figure 1", "Figure 2"]
+
+
+def test_a_page_says_whether_it_has_contents(tmp_path: Path):
+    project = make_project(tmp_path, "## One\n")
+    page = project / "index.qmd"
+    source = page.read_text(encoding="utf-8")
+    page.write_text(source.replace("title:", "toc: false\ntitle:"), encoding="utf-8")
+    render_embedded(project, tmp_path / "site")
+    assert 'id="TOC"' not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_link_to_a_state_of_the_explorer_is_no_link_to_a_label(tmp_path: Path):
+    page = render(tmp_path, "[x](index.qmd#run=a&by=flow)")
+    assert page.find("a", href="index.html#run=a&by=flow")
+
+
 @pytest.mark.parametrize("target", ["gone.html", "index.qmd#gone", "#gone", "figures/gone.svg"])
 def test_a_link_that_leads_nowhere(tmp_path: Path, target: str):
     assert "this link leads nowhere" in render_fault(tmp_path, f"[x]({target})")
@@ -427,7 +500,10 @@ def test_real_quarto_renders_the_same_pages(tmp_path: Path, fragments: Path):
     for style in (tmp_path / "report").rglob("*.css"):
         assert not re.search(r"(?:@import|url\()[\s\"'(url]*(?:https?:)?//", style.read_text(encoding="utf-8"))
     index = Page((tmp_path / "report" / "index.html").read_text(encoding="utf-8"))
-    assert {show_text(name) for name in NASTY} <= set(index.cells)
+    ledger = Page((tmp_path / "report" / "ledger.html").read_text(encoding="utf-8"))
+    assert {show_text(name) for name in NASTY} <= set(ledger.cells)
+    assert (tmp_path / "report" / "explorer" / "runs" / "run0.js").exists()
+    assert '"ledger.html", "rejects"' in (tmp_path / "report" / "search_documents.js").read_text(encoding="utf-8")
     assert "Table\xa01: Sessions of the archive" in index.text
 
 
@@ -445,9 +521,8 @@ def test_only_known_keys_of_quarto_are_used():
     assert site["format.html.html-math-method"] == "mathml"
     assert site["format.html.html-table-processing"] == "none"
     assert site["engine"] == "markdown"
-    assert [entry["href"] for entry in site["website.navbar.left"]] == [
-        f"{name}.qmd" for name in ("index", "tables", "figures", "captures", "methods", "dictionary", "provenance")
-    ]
+    assert [entry["href"] for entry in site["website.navbar.left"]] == [f"{name}.qmd" for name in PAGES]
+    assert [entry["href"] for entry in site["website.navbar.right"]] == ["report.pdf", "search.qmd"]
 
 
 def test_pages_hold_no_executable_cell_and_have_a_title():
@@ -463,10 +538,9 @@ def test_pages_hold_no_executable_cell_and_have_a_title():
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_colours_have_contrast(scheme: str):
     # WCAG 2.2 AA: 4.5 for text.
-    blocks = re.findall(r":root \{(.*?)\}", (ASSETS / "page.css").read_text(encoding="utf-8"), flags=re.DOTALL)
-    colours = dict(re.findall(r"--([\w-]+): (#\w{6})", blocks[0]))
-    if scheme == "dark":
-        colours |= dict(re.findall(r"--([\w-]+): (#\w{6})", blocks[1]))
+    style = (ASSETS / "page.css").read_text(encoding="utf-8")
+    pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", style)
+    colours = {name: light if scheme == "light" else dark for name, light, dark in pairs}
 
     def luminance(colour: str) -> float:
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]

@@ -27,9 +27,15 @@ COMMANDS: Final = {
     "measure_ledger": "ccreport.measure.ledger",
     "list_views": "ccreport.database",
     "summarise_table": "ccreport.summarise",
+    "compare_tables": "ccreport.reproduction.compare",
+    "judge_claims": "ccreport.claims",
+    "trace_cells": "ccreport.report.cells",
+    "explain": "ccreport.explain",
     "plot_figures": "ccreport.figures.write",
     "plot_figure": "ccreport.figures.write",
+    "export_runs": "ccreport.explorer.export",
     "render_fragments": "ccreport.report.fragments",
+    "render_paper": "ccreport.report.paper",
     "render_report": "ccreport.report.render",
 }
 
@@ -41,15 +47,21 @@ def find_command(name: str) -> Callable[..., None]:
 
 
 def add_options(parser: argparse.ArgumentParser, command: Callable[..., None]) -> None:
-    """Give a parser one option for each parameter of a function; a bool becomes a switch, a list takes many values."""
+    """Give a parser one option for each parameter of a function; a bool becomes a switch, a list takes many values.
+
+    A parameter that is positional only becomes an argument; one that has a default may be left out.
+    """
     for name, parameter in inspect.signature(command).parameters.items():
         option, kind = f"--{name.replace('_', '-')}", parameter.annotation
-        if kind is bool:
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            parser.add_argument(name, type=kind)
+        elif kind is bool:
             parser.add_argument(option, action=argparse.BooleanOptionalAction, default=False)
         elif kind in (list[Path], list[str]):
             parser.add_argument(option, type=kind.__args__[0], nargs="*", required=True)
         else:
-            parser.add_argument(option, type=kind, required=True)
+            required = parameter.default is parameter.empty
+            parser.add_argument(option, type=kind, required=required, default=None if required else parameter.default)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,7 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "root" in options:
         options["root"] = find_root(options["root"])
     try:
-        command(**options)
+        parameters = inspect.signature(command).parameters.items()
+        positional = [options.pop(name) for name, one in parameters if one.kind is one.POSITIONAL_ONLY]
+        command(*positional, **options)
     except InputError as error:
         print(f"ccreport: {error}", file=sys.stderr)
         return 1

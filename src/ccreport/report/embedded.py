@@ -8,10 +8,12 @@ variables here, cross-references, captions, callouts and tabsets in `filter.lua`
 
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -20,8 +22,13 @@ import pypandoc
 import yaml
 
 from ccreport.report.links import PageError, check_links
+from ccreport.report.search import write_search
 
 ASSETS: Final = Path(__file__).parent
+SEARCH_PAGE: Final = "search.qmd"
+PAPER: Final = "report.pdf"
+# ---\ntitle: Ledger\n---\n
+HEADER: Final = re.compile(r"---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 # {{< include fragments/ledger.md >}}
 INCLUDE: Final = re.compile(r"\s*\{\{< include (\S+) >\}\}\s*")
 # {{< var archive.sha256 >}}
@@ -46,13 +53,16 @@ PANDOC_OPTIONS: Final = (
 
 
 @dataclass(frozen=True)
-class _Line:
+class Line:
+    """A line of a page, and the file and line that it came from."""
+
     text: str
     file: str
     number: int
 
     @property
     def place(self) -> str:
+        """Return the place as messages have it, `file:number`."""
         return f"{self.file}:{self.number}"
 
 
@@ -61,23 +71,32 @@ def render_embedded(project: Path, output: Path) -> None:
 
     Raise PageError for a missing include, an unknown variable or shortcode, and a reference that leads nowhere.
     """
-    site = _read_yaml(project / "_quarto.yml")
-    variables = _read_yaml(project / "_variables.yml")
+    site = read_yaml(project / "_quarto.yml")
+    variables = read_yaml(project / "_variables.yml")
     output.mkdir(parents=True)
-    for page in sorted(project.glob("*.qmd")):
-        lines = [_substitute(line, variables) for line in _expand(project, page.name, ())]
-        text = _run_pandoc(lines, _template_variables(site, page))
+
+    def render_page(page: Path) -> None:
+        lines = read_page(project, page.name, variables)
+        text = run_pandoc(lines, _make_options(_template_variables(site, page)))
         (output / f"{page.stem}.html").write_text(text, encoding="utf-8")
-    shutil.copyfile(ASSETS / "page.css", output / "page.css")
+
+    # The work is pandoc's, a process of its own for each page.
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        list(threads.map(render_page, sorted(project.glob("*.qmd"))))
+    for asset in ("page.css", "site.js"):
+        shutil.copyfile(ASSETS / asset, output / asset)
     for pattern in (*site["project"].get("resources", []), *_styles(site)):
         for resource in sorted(project.glob(pattern)):
-            target = output / resource.relative_to(project)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(resource, target)
+            if resource.is_file():
+                target = output / resource.relative_to(project)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(resource, target)
+    write_search(output)
     check_links(output)
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Return the mapping of a YAML file of our own; raise PageError where there is none."""
     try:
         loaded: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
@@ -85,10 +104,15 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return loaded
 
 
-def _expand(project: Path, name: str, stack: tuple[str, ...]) -> Iterator[_Line]:
+def read_page(project: Path, name: str, variables: Mapping[str, Any]) -> list[Line]:
+    """Return the lines of a page with its includes and variables in place; raise PageError for what is not there."""
+    return [_substitute(line, variables) for line in _expand(project, name, ())]
+
+
+def _expand(project: Path, name: str, stack: tuple[str, ...]) -> Iterator[Line]:
     """Yield the lines of a page with its includes in place; as in Quarto, paths count from the page in includes too."""
     for number, text in enumerate((project / name).read_text(encoding="utf-8").split("\n"), start=1):
-        line = _Line(text, name, number)
+        line = Line(text, name, number)
         include = INCLUDE.fullmatch(text)
         if include is None:
             yield line
@@ -97,10 +121,10 @@ def _expand(project: Path, name: str, stack: tuple[str, ...]) -> Iterator[_Line]
             fault = "this includes itself:" if include[1] in stack else "no such file to include:"
             raise PageError(f"{line.place}: {fault} {include[1]}")
         yield from _expand(project, include[1], (*stack, include[1]))
-        yield _Line("", name, number)
+        yield Line("", name, number)
 
 
-def _substitute(line: _Line, variables: Mapping[str, Any]) -> _Line:
+def _substitute(line: Line, variables: Mapping[str, Any]) -> Line:
     def replace(match: re.Match[str]) -> str:
         value: Any = variables
         for key in match[1].split("."):
@@ -112,18 +136,22 @@ def _substitute(line: _Line, variables: Mapping[str, Any]) -> _Line:
     text = VARIABLE.sub(replace, line.text)
     if unknown := SHORTCODE.search(text):
         raise PageError(f"{line.place}: no such shortcode: {unknown[0]}")
-    return _Line(text, line.file, line.number)
+    return Line(text, line.file, line.number)
 
 
 def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
     options = site["format"]["html"]
+    header = read_header(page)
+    bar = site["website"]["navbar"]
     entries = [
         {
             "text": html.escape(entry["text"]),
             "href": entry["href"].replace(".qmd", ".html"),
             "current": entry["href"] == page.name,
         }
-        for entry in site["website"]["navbar"]["left"]
+        # The field in the header leads to the search page.
+        for entry in (*bar["left"], *bar.get("right", []))
+        if entry["href"] != SEARCH_PAGE
     ]
     return {
         "lang": site["lang"],
@@ -131,19 +159,34 @@ def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
         "page-footer": html.escape(site["website"].get("page-footer", "")),
         "navbar": entries,
         "css": _styles(site),
-        "toc": options["toc"],
+        "toc": header.get("toc", options["toc"]),
         "toc-title": html.escape(options["toc-title"]),
+        "is-full": header.get("format", {}).get("html", {}).get("page-layout") == "full",
+        "has-search": page.name != SEARCH_PAGE and page.with_name(SEARCH_PAGE).exists(),
+        "has-paper": page.with_name(PAPER).exists(),
     }
+
+
+def read_header(page: Path) -> dict[str, Any]:
+    """Return the YAML header of a page, empty where it has none."""
+    header = HEADER.match(page.read_text(encoding="utf-8"))
+    loaded: dict[str, Any] | None = yaml.safe_load(header[1]) if header else None
+    return loaded or {}
 
 
 def _styles(site: Mapping[str, Any]) -> list[str]:
     return [site["format"]["html"]["css"]]
 
 
-def _run_pandoc(lines: list[_Line], variables: Mapping[str, Any]) -> str:
-    command = [pypandoc.get_pandoc_path(), *PANDOC_OPTIONS]
-    command += [f"--variable-json={name}:{json.dumps(value)}" for name, value in variables.items()]
-    command += ["--toc", "--toc-depth=2"] if variables["toc"] else []
+def _make_options(variables: Mapping[str, Any]) -> list[str]:
+    options = [*PANDOC_OPTIONS]
+    options += [f"--variable-json={name}:{json.dumps(value)}" for name, value in variables.items()]
+    return options + (["--toc", "--toc-depth=2"] if variables["toc"] else [])
+
+
+def run_pandoc(lines: list[Line], options: Sequence[str]) -> str:
+    """Return what pandoc makes of a page; raise PageError, with file and line where they are known, where it fails."""
+    command = [pypandoc.get_pandoc_path(), *options]
     text = "\n".join(line.text for line in lines)
     finished = subprocess.run(command, input=text.encode(), capture_output=True, check=False)  # noqa: S603 (no shell)
     if finished.returncode:
@@ -151,7 +194,7 @@ def _run_pandoc(lines: list[_Line], variables: Mapping[str, Any]) -> str:
     return finished.stdout.decode()
 
 
-def _explain(lines: list[_Line], message: str) -> str:
+def _explain(lines: list[Line], message: str) -> str:
     """Return pandoc's message with the file and line it speaks of in front, where that can be told."""
     fault = FAULT.search(message)
     places = [lines[0].place]

@@ -1,7 +1,7 @@
 """Published tables and figures on their pages, in the order in which the evaluation declares them.
 
-A table is a finished `<name>.html` with its `<name>.csv`; a figure is a folder `<name>/` with `figure.svg`,
-`caption.txt` and `alt.txt`, or, where the archive has no data for it, with `missing.txt` that says why.
+A table is a finished `<name>.html` with its `<name>.csv` and `<name>.tex`; a figure is a folder `<name>/` with
+`figure.svg`, `caption.txt` and `alt.txt`, or, where the archive has no data for it, with `missing.txt` that says why.
 """
 
 import re
@@ -24,14 +24,16 @@ from ccreport.report.markup import (
 from ccreport.tables import list_tables, load_schema
 
 DOWNLOADS: Final[Mapping[str, str]] = {
+    "figure.csv": "CSV",
     "figure.svg": "SVG",
     "figure.png": "PNG",
     "figure.vl.json": "Vega-Lite",
-    "figure.csv": "CSV",
 }
+# <svg class="marks" width="801" height="521" viewBox="0 0 801 521">
+SVG_SIZE: Final = re.compile(r'^<svg[^>]* width="(\d+)"[^>]* height="(\d+)"')
 # Published tables that stand on the page of captures.
 CAPTURE_TABLES: Final = ("witnesses",)
-# [PNG](figures/loss_1_1_flow/figure.png) · [This table as CSV](tables/cpu.csv)
+# [PNG](figures/loss_1_1_flow/figure.png) · [CSV](tables/cpu.csv)
 LINK: Final = re.compile(r"\]\((tables|figures)/([\w./-]+)\)")
 
 
@@ -53,12 +55,14 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]]) -> list[Exhibit]:
 
 
 def render_table_fragment(table: Exhibit, tables: Path, queries: Path, fragments: Path) -> None:
-    """Write `table_<name>.md`: the finished table with label and caption, a link to its CSV file, and its query."""
+    """Write `table_<name>.md`: the finished table with label and caption, its CSV and LaTeX files, and its query."""
     finished = (tables / f"{table.name}.html").read_text(encoding="utf-8").strip()
     region = f'<div class="table-scroll" role="region" aria-label="{escape_text(table.title)}" tabindex="0">'
     content = fence_html(f"{region}\n{finished}\n</div>")
     shown = render_float(make_label("tbl", table.name), content, _caption_table(table))
-    tabs = [("Table", f"{shown}\n[This table as CSV](tables/{table.name}.csv), with all digits.\n")]
+    path = f"tables/{table.name}"
+    links = f"This table as [CSV]({path}.csv), with all digits, and as [LaTeX]({path}.tex), with booktabs."
+    tabs = [("Table", f"{shown}\n{links}\n")]
     query = queries / f"{table.name}.sql"
     if query.exists():
         tabs.append(("Query", render_quotation(query.read_text(encoding="utf-8"), f"Query of {table.title}")))
@@ -86,10 +90,17 @@ def render_figure_fragment(figure: Exhibit, figures: Path, fragments: Path) -> N
         for name in ("caption.txt", "alt.txt")
     )
     path = f"figures/{figure.name}"
-    image = f'![{caption}]({path}/figure.svg){{#{make_label("fig", figure.name)} fig-alt="{alt}"}}'
+    size = _read_size(folder / "figure.svg")
+    image = f'![{caption}]({path}/figure.svg){{#{make_label("fig", figure.name)} fig-alt="{alt}"{size}}}'
     files = [file for file in DOWNLOADS if (folder / file).exists()]
     links = ", ".join(f"[{DOWNLOADS[file]}]({path}/{file})" for file in files)
     write_fragment(fragments, f"figure_{figure.name}.md", image, f"This figure as {links}.")
+
+
+def _read_size(svg: Path) -> str:
+    """Return the size of a drawing as attributes, so that a page keeps its place free; none where it gives none."""
+    size = SVG_SIZE.search(svg.read_text(encoding="utf-8"))
+    return f" width={size[1]} height={size[2]}" if size else ""
 
 
 def render_list(kind: str, exhibits: list[Exhibit], fragments: Path, name: str | None = None) -> None:

@@ -88,6 +88,12 @@ local function float(label, content, caption)
   local full = pandoc.Inlines {prefix, pandoc.Space()}
   full:extend(caption)
   local figcaption = {html('<figcaption>'), pandoc.Plain(full), html('</figcaption>')}
+  if kind == 'fig' then
+    -- On a phone a figure scrolls: shrunk, its text could not be read.
+    local name = NAMES[kind] .. ' ' .. numbers[label]
+    content:insert(1, html('<div class="figure-scroll" role="region" aria-label="' .. name .. '" tabindex="0">'))
+    content:insert(html('</div>'))
+  end
   local blocks = pandoc.Blocks {html('<figure class="float ' .. kind .. '" id="' .. label .. '">')}
   blocks:extend(kind == 'tbl' and figcaption or content)
   blocks:extend(kind == 'tbl' and content or figcaption)
@@ -161,6 +167,10 @@ local function image(element)
   element.caption = {}
   element.attributes.alt = element.attributes['fig-alt']
   element.attributes['fig-alt'] = nil
+  -- Only with its size given does a figure that comes late leave the rest of the page where it is.
+  if element.attributes.width and element.attributes.height then
+    element.attributes.loading = 'lazy'
+  end
   return element
 end
 

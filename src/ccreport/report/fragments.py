@@ -9,8 +9,10 @@ from typing import Any, Final
 import yaml
 
 import ccreport
+from ccreport.claims import load_explanations
 from ccreport.evaluation import load_evaluation
 from ccreport.report.captures import render_captures
+from ccreport.report.claims import describe_claims, find_exhibits, render_claims
 from ccreport.report.dictionary import render_dictionary
 from ccreport.report.escape import escape_text
 from ccreport.report.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
@@ -18,6 +20,7 @@ from ccreport.report.facts import count_states, describe_archive, render_session
 from ccreport.report.ledger import render_ledger, render_rejects
 from ccreport.report.markup import write_fragment
 from ccreport.report.provenance import render_assumptions, render_provenance
+from ccreport.report.reproduction import describe_reproduction, render_reproduction
 from ccreport.tables import read_table, table_files
 
 PACKAGE: Final = Path(ccreport.__file__).parent
@@ -31,13 +34,17 @@ def render_fragments(
     evaluation: Path,
     summaries: Path,
     figures: Path,
+    reproduction: Path,
+    claims: Path,
+    explanations: list[Path],
     fragments: Path,
 ) -> None:
     """Write all fragments into one folder, which is replaced.
 
     `experiments` lists the experiments, `tables` is the folder of their tables and of the archive's; `archive` is the
     inventory's JSON object about the archive as a whole; `config` the configuration as YAML or JSON text; `summaries`
-    and `figures` are folders as `exhibits` says.
+    and `figures` are folders as `exhibits` says; `reproduction` and `claims` are tables; `explanations` is none or one
+    file about this archive.
     """
     raw_files, rejects = (read_table(table, [tables / table / "archive.parquet"]) for table in ("raw_files", "rejects"))
     runs, flows, results, captures, logs = (
@@ -46,9 +53,13 @@ def render_fragments(
     )
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     declared = load_evaluation(evaluation)
+    compared, judged = (read_table(*one) for one in (("reproduction", [reproduction]), ("claims", [claims])))
+    explained = load_explanations(explanations, declared["claims"], archive)
     variables = {
         "archive": describe_archive(raw_files, runs, flows, results),
         "evaluation": {"title": escape_text(declared["title"])},
+        "reproduction": describe_reproduction(compared),
+        "claims": describe_claims(judged),
         "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()},
         "software": {"version": escape_text(ccreport.__version__)},
     }
@@ -61,6 +72,11 @@ def render_fragments(
     write_fragment(fragments, "dictionary.md", render_dictionary())
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
+    titles = {name: facts["title"] for name, facts in declared["tables"].items()}
+    note = explained["reproduction"]["note"]
+    page = render_reproduction(compared, titles, list(declared["algorithms"]), note)
+    write_fragment(fragments, "reproduction.md", page)
+    write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     _render_exhibits(declared, summaries, figures, fragments, has_captures=not captures.is_empty())
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.report.links import PageError
+from ccreport.report.search import write_search
 
 # Before 1.4 Quarto ran shortcodes that only came about when text was decoded (see escape.py).
 OLDEST: Final = (1, 4)
@@ -52,6 +53,7 @@ def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path) -> No
     """
     _run([quarto.program, "render", "."], project, home)
     (project / "_site").rename(output)
+    write_search(output)
 
 
 def _make_environment(home: Path) -> dict[str, str]:

@@ -13,6 +13,7 @@ from ccreport.report.embedded import render_embedded
 from ccreport.report.exhibits import copy_exhibits
 from ccreport.report.links import PageError
 from ccreport.report.quarto import Quarto, find_quarto, render_quarto
+from ccreport.report.search import add_search
 
 RENDERERS: Final = ("auto", "quarto", "embedded")
 NO_QUARTO: Final = (
@@ -21,11 +22,23 @@ NO_QUARTO: Final = (
 )
 
 
-def render_report(renderer: str, sources: Path, fragments: Path, tables: Path, figures: Path, output: Path) -> None:
+def render_report(
+    renderer: str,
+    sources: Path,
+    fragments: Path,
+    tables: Path,
+    figures: Path,
+    cells: Path,
+    explorer: Path,
+    files: list[Path],
+    output: Path,
+) -> None:
     """Render the pages in `sources` with their fragments into `output`, a folder that is replaced.
 
     `renderer` is `auto` (Quarto where it is installed, else the embedded one), `quarto` or `embedded`; `tables` and
-    `figures` are folders as `exhibits` says. Raise PageError where a page cannot be rendered.
+    `figures` are folders as `exhibits` says. `cells` has a page `cells_<table>.qmd` for each table whose cells are
+    traced, `explorer` is the folder that the explorer's page loads from, and `files` are those that pages link to by
+    their bare names: the report as one PDF, the comparisons as CSV. Raise PageError where a page cannot be rendered.
     """
     # Quarto runs in a folder of its own, where a relative path would lead elsewhere.
     work = output.absolute().with_name(output.name + ".work")
@@ -35,6 +48,12 @@ def render_report(renderer: str, sources: Path, fragments: Path, tables: Path, f
     quarto = _choose_quarto(renderer, home)
     _assemble_project(sources, fragments, project, _name_renderer(quarto))
     copy_exhibits(fragments, tables, figures, project)
+    for page in sorted(cells.glob("cells_*.qmd")):
+        shutil.copyfile(page, project / page.name)
+    shutil.copytree(explorer, project / "explorer")
+    for file in files:
+        shutil.copyfile(file, project / file.name)
+    add_search(project)
     if quarto is None:
         render_embedded(project, site)
     else:

@@ -1,0 +1,64 @@
+// The search page: finds the words of its field in `searchDocuments`, rows of page, label, page title, section, text.
+"use strict";
+(() => {
+  const MOST = 50;
+  const AROUND = 100;
+  lunr.tokenizer.separator = /[\s\-/,;:()=]+/;
+
+  let index = null;
+  const open = () =>
+    lunr(builder => {
+      builder.ref("row");
+      builder.field("section", { boost: 8 });
+      builder.field("title", { boost: 4 });
+      builder.field("text");
+      searchDocuments.forEach(([, , title, section, text], row) => builder.add({ row, title, section, text }));
+    });
+
+  const find = words => {
+    const tokens = lunr.tokenizer(words).map(String).filter(token => /\w/.test(token));
+    if (!tokens.length) return [];
+    index = index || open();
+    // All of the words first, then sections with some of them or with longer words.
+    const all = index.query(query => query.term(tokens, { presence: lunr.Query.presence.REQUIRED }));
+    const some = index.query(query => query.term(tokens, { wildcard: lunr.Query.wildcard.TRAILING, usePipeline: false }));
+    return [...new Set([...all, ...some].map(hit => Number(hit.ref)))];
+  };
+
+  const make = (tag, properties, ...children) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  };
+
+  // The text around the first of the words, each of them marked.
+  const cut = (text, words) => {
+    const escaped = words.split(/\s+/).filter(Boolean).map(word => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
+    const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${escaped.join("|")})`, "giu");
+    const at = Math.max(0, text.search(pattern));
+    const from = at > AROUND ? text.indexOf(" ", at - AROUND) + 1 : 0;
+    const part = text.slice(from, at + 2 * AROUND);
+    const pieces = part.split(pattern).map((piece, i) => (i % 2 ? make("mark", { textContent: piece }) : piece));
+    return [from ? "… " : "", ...pieces, at + 2 * AROUND < text.length ? " …" : ""];
+  };
+
+  const field = document.getElementById("search-words");
+  const show = () => {
+    const words = field.value.trim();
+    const rows = find(words);
+    const items = rows.slice(0, MOST).map(row => {
+      const [page, label, title, section, text] = searchDocuments[row];
+      const link = make("a", { href: label ? `${page}#${encodeURIComponent(label)}` : page, textContent: section || title });
+      const where = make("span", { className: "search-page", textContent: section ? title : "" });
+      return make("li", {}, link, " ", where, make("p", {}, ...cut(text, words)));
+    });
+    document.getElementById("search-results").replaceChildren(...items);
+    const count = rows.length > MOST ? `The first ${MOST} of ${rows.length} sections` : `${rows.length} sections`;
+    document.getElementById("search-count").textContent = words ? `${count.replace(/^1 sections/, "1 section")} found.` : "";
+  };
+
+  field.value = new URLSearchParams(location.search).get("q") ?? "";
+  field.addEventListener("input", show);
+  field.focus();
+  show();
+})();

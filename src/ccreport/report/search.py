@@ -1,0 +1,140 @@
+"""Search in the finished site, of either renderer: `lunr.js`, `search.js`, and what there is to find as a script.
+
+A search index that is fetched does not work for pages opened from disk, so the documents are a script too, which sets
+`searchDocuments`: rows of page, label, title of the page, title of the section, text. lunr 2.3.9 is the copy that
+mkdocs ships for the same purpose (MIT, its header stays in it); the index is made in the browser, on the search page.
+"""
+
+import importlib.util
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Final
+
+from ccreport.report.links import PageError
+
+ASSETS: Final = Path(__file__).parent
+DOCUMENTS: Final = "search_documents.js"
+# Where mkdocs keeps it, in its package.
+LUNR: Final = Path("contrib", "search", "templates", "search", "lunr.js")
+# What is no text of a section: formulas are spelt out in TeX a second time.
+SILENT: Final = {"script", "style", "noscript", "annotation", "button", "option", "form"}
+# Parts of a line; any other tag parts words.
+INLINE: Final = {"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "sub", "sup", "wbr"}
+HEADINGS: Final = {"h1", "h2", "h3", "h4", "h5", "h6"}
+# 3f1a… of 32 digits or more: names of contents, which nobody looks for by a part.
+DIGEST: Final = re.compile(r"\b[0-9a-f]{32,}\b")
+# Pages made of one long list of runs for each cell, which the explorer finds.
+UNSEARCHED: Final = ("cells_", "search")
+# More characters of one section take the browser longer to index than they help.
+LONGEST: Final = 12_000
+
+Document = tuple[str, str, str, str, str]
+
+
+class _Sections(HTMLParser):
+    """The text of a page's main part, by the innermost section with a label that it stands in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title: list[str] = []
+        # Label, heading, text; the first is the page itself.
+        self.sections: list[tuple[str, list[str], list[str]]] = [("", [], [])]
+        self.open: list[int] = []
+        self.silent = 0
+        self.is_in_tab_title = False
+        self.is_in_main = False
+        self.is_in_heading = False
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = dict(attributes)
+        if tag == "main":
+            self.is_in_main = True
+        elif tag in SILENT:
+            self.silent += 1
+        elif tag in HEADINGS:
+            self.is_in_heading = True
+        elif tag == "section":
+            self.open.append(self._start(given))
+        elif tag == "div" and given.get("class") == "tab-title":
+            # It stands on the tab's button already.
+            self.is_in_tab_title = True
+        self._part(tag)
+
+    def _start(self, given: dict[str, str | None]) -> int:
+        current = self.open[-1] if self.open else 0
+        # Panels of tabs have labels that are no one's to link to.
+        if not given.get("id") or given.get("role"):
+            return current
+        self.sections.append((given["id"] or "", [], []))
+        return len(self.sections) - 1
+
+    def handle_endtag(self, tag: str) -> None:
+        self._part(tag)
+        if tag == "main":
+            self.is_in_main = False
+        elif tag in SILENT:
+            self.silent -= 1
+        elif tag in HEADINGS:
+            self.is_in_heading = False
+        elif tag == "section" and self.open:
+            self.open.pop()
+        elif tag == "div":
+            self.is_in_tab_title = False
+
+    def handle_data(self, data: str) -> None:
+        self._add(data)
+
+    def _part(self, tag: str) -> None:
+        if tag not in INLINE:
+            self._add(" ")
+
+    def _add(self, text: str) -> None:
+        if not self.is_in_main or self.silent or self.is_in_tab_title:
+            return
+        _, heading, body = self.sections[self.open[-1] if self.open else 0]
+        if not self.is_in_heading:
+            body.append(text)
+        elif self.open:
+            heading.append(text)
+        else:
+            self.title.append(text)
+
+
+def list_documents(site: Path) -> list[Document]:
+    """Return what there is to find in the HTML pages of a folder: page, label, page title, section title, text."""
+    documents = []
+    for page in sorted(site.glob("*.html")):
+        if page.stem.startswith(UNSEARCHED):
+            continue
+        parser = _Sections()
+        parser.feed(page.read_text(encoding="utf-8"))
+        title = _join(parser.title)
+        for label, heading, body in parser.sections:
+            text = _join([DIGEST.sub("", "".join(body))])[:LONGEST]
+            if text or heading:
+                documents.append((page.name, label, title, _join(heading), text))
+    return documents
+
+
+def write_search(site: Path) -> None:
+    """Write the documents of a finished site into it."""
+    rows = ",\n".join(json.dumps(document) for document in list_documents(site))
+    (site / DOCUMENTS).write_text(f"const searchDocuments = [\n{rows}\n];\n", encoding="ascii")
+
+
+def add_search(project: Path) -> None:
+    """Put the search page's scripts into a project folder; the documents are none until the pages are finished."""
+    found = importlib.util.find_spec("mkdocs")
+    lunr = Path(found.origin).parent / LUNR if found and found.origin else LUNR
+    if not lunr.is_file():
+        raise PageError("there is no lunr.js to search with; install mkdocs as in requirements.lock")
+    shutil.copyfile(lunr, project / "lunr.js")
+    shutil.copyfile(ASSETS / "search.js", project / "search.js")
+    (project / DOCUMENTS).write_text("const searchDocuments = [];\n", encoding="ascii")
+
+
+def _join(parts: list[str]) -> str:
+    return " ".join("".join(parts).split())

@@ -1,0 +1,267 @@
+"""The site in a real browser, from disk and from a server: that of a small made-up archive, or a built one.
+
+The variable CCREPORT_SITE names the folder of the built one, CCREPORT_SCREENSHOTS one to keep pictures of all pages in.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser import needs_chromium, open_chromium, serve
+from playwright.sync_api import Browser, Page
+from report_inputs import write_inputs, write_site_inputs
+from support import ROOT
+
+from ccreport.report.fragments import render_fragments
+from ccreport.report.render import render_report
+
+pytestmark = needs_chromium
+DESK = {"width": 1400, "height": 900}
+PHONE = {"width": 390, "height": 844}
+PAGE_BYTES = 3_000_000
+FIRST_VIEW_BYTES = 1_500_000
+# Bytes of a page and of all that it loads by itself.
+LOADED_BYTES = "performance.getEntries().reduce((sum, entry) => sum + (entry.encodedBodySize ?? 0), 0)"
+LINKS = "[...document.links].map(link => link.href)"
+LABELS = "[...document.querySelectorAll('[id]')].map(element => element.id)"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if given := os.environ.get("CCREPORT_SITE"):
+        return Path(given).resolve(strict=True)
+    folder = tmp_path_factory.mktemp("site")
+    render_fragments(**write_inputs(folder), fragments=folder / "fragments")
+    made = write_site_inputs(folder)
+    render_report("embedded", ROOT / "reports", folder / "fragments", output=folder / "report", **made)
+    return folder / "report"
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> list[str]:
+    return sorted(page.name for page in site.glob("*.html"))
+
+
+@pytest.fixture(scope="module", params=["disk", "server"])
+def address(request: pytest.FixtureRequest, site: Path) -> Iterator[str]:
+    if request.param == "disk":
+        yield site.as_uri()
+        return
+    with serve(site) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport=DESK)
+    yield context.new_page()
+    context.close()
+
+
+# Loading
+
+
+def test_pages_load_without_a_fault_and_fetch_nothing_from_elsewhere(address: str, pages: list[str], page: Page):
+    faults: list[tuple[str, str]] = []
+    asked: list[str] = []
+    page.on("console", lambda message: faults.append((page.url, f"{message.type}: {message.text}")))
+    page.on("pageerror", lambda error: faults.append((page.url, str(error))))
+    page.on("requestfailed", lambda request: faults.append((page.url, f"failed: {request.url}")))
+    page.on("response", lambda answer: faults.append((page.url, answer.url)) if answer.status >= 400 else None)
+    page.on("request", lambda request: asked.append(request.url))
+    for name in pages:
+        page.goto(f"{address}/{name}")
+        # What a script does later, such as loading more, may fail too.
+        page.wait_for_load_state("networkidle")
+    assert faults == []
+    assert [url for url in asked if not url.startswith((f"{address}/", "data:", "blob:"))] == []
+
+
+def test_pages_are_small(site: Path, pages: list[str], page: Page):
+    with serve(site) as served:
+        loaded = {}
+        for name in pages:
+            page.goto(f"{served}/{name}")
+            loaded[name] = page.evaluate(LOADED_BYTES)
+    # Of the figures only those near the top are loaded before a reader scrolls.
+    assert {name: size for name, size in loaded.items() if size > PAGE_BYTES} == {}
+    assert loaded["explorer.html"] <= FIRST_VIEW_BYTES
+    assert max((site / name).stat().st_size for name in pages) <= PAGE_BYTES
+
+
+def test_every_link_of_the_site_leads_somewhere(address: str, pages: list[str], page: Page):
+    links: set[tuple[str, str]] = set()
+    labels: dict[str, set[str]] = {}
+    for name in pages:
+        page.goto(f"{address}/{name}")
+        labels[name] = set(page.evaluate(LABELS))
+        links |= {(name, link) for link in page.evaluate(LINKS) if link.startswith(f"{address}/")}
+    broken = []
+    for name, link in sorted(links):
+        url = urlsplit(link)
+        target = unquote(url.path.removeprefix(urlsplit(address).path).lstrip("/"))
+        # A label with = is the state of the explorer.
+        if target in labels and url.fragment and "=" not in url.fragment:
+            broken += [] if unquote(url.fragment) in labels[target] else [(name, link)]
+    # Not all at once: a folder that is served answers each, and a file is there or not.
+    for link in sorted({link.partition("#")[0].partition("?")[0] for _, link in links}):
+        if link.startswith("file:"):
+            broken += [] if Path(unquote(urlsplit(link).path)).is_file() else [("", link)]
+        else:
+            broken += [] if page.request.head(link).ok else [("", link)]
+    assert broken == []
+
+
+# Using
+
+
+def test_tabs_by_mouse_and_by_keyboard(address: str, page: Page):
+    page.goto(f"{address}/tables.html")
+    tabset = page.locator(".tabset").first
+    tabs, panels = tabset.get_by_role("tab"), tabset.locator("[role=tabpanel]")
+    assert tabs.count() >= 2
+
+    def state() -> list[tuple[str | None, bool]]:
+        return [(tabs.nth(i).get_attribute("aria-selected"), panels.nth(i).is_visible()) for i in range(2)]
+
+    assert state() == [("true", True), ("false", False)]
+    tabs.nth(1).click()
+    assert state() == [("false", False), ("true", True)]
+    page.keyboard.press("Home")
+    assert state() == [("true", True), ("false", False)]
+    page.keyboard.press("ArrowRight")
+    assert state() == [("false", False), ("true", True)]
+    assert tabs.nth(1).evaluate("tab => tab === document.activeElement")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowRight")
+    assert state() == [("true", True), ("false", False)]
+
+
+def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, page: Page):
+    page.goto(f"{address}/index.html")
+    field = page.get_by_role("searchbox", name="Search this report")
+    field.fill("retransmit ratio")
+    field.press("Enter")
+    page.wait_for_url("**/search.html?q=retransmit*ratio")
+    assert "found" in page.locator("#search-count").inner_text()
+    # It is a section of the methods.
+    found = page.locator("#search-results a", has_text="Retransmits").first
+    assert page.locator("#search-results mark").first.inner_text().lower() in ("retransmit", "ratio")
+    found.click()
+    page.wait_for_url("**#*")
+    label = urlsplit(page.url).fragment
+    assert page.locator(f"[id='{unquote(label)}']").is_visible()
+
+
+def test_search_for_what_is_not_there_and_for_what_looks_like_markup(address: str, page: Page):
+    page.goto(f"{address}/search.html?q=zzqqx")
+    assert page.locator("#search-count").inner_text() == "0 sections found."
+    for words in ("<img src=x onerror=alert(1)>", "table:~+-*^", "[", "*", "   "):
+        page.locator("#search-words").fill(words)
+        assert page.locator("#search-results img").count() == 0
+    assert page.locator("#search-count").inner_text() == ""
+
+
+def test_the_theme_is_the_systems_until_it_is_chosen_and_stays_chosen(address: str, page: Page):
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    page.emulate_media(color_scheme="light")
+    page.goto(f"{address}/index.html")
+    light = page.evaluate(ground)
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate(ground)
+    assert light == "rgb(255, 255, 255)" != dark
+    button = page.get_by_role("button", name="Dark")
+    assert button.get_attribute("aria-pressed") == "true"
+    button.click()
+    assert page.evaluate(ground) == light
+    page.goto(f"{address}/methods.html")
+    assert page.evaluate(ground) == light
+    assert page.get_by_role("button", name="Dark").get_attribute("aria-pressed") == "false"
+
+
+def test_the_first_tab_stop_skips_to_the_content(address: str, page: Page):
+    page.goto(f"{address}/tables.html")
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to content")
+    assert skip.evaluate("link => link === document.activeElement")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "content"
+
+
+def test_without_scripts_everything_is_there(site: Path, browser: Browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((site / "tables.html").as_uri())
+    panels = page.locator("[role=tabpanel]")
+    assert all(panels.nth(i).is_visible() for i in range(panels.count()))
+    assert not page.locator("#theme").is_visible()
+    context.close()
+
+
+def test_print_shows_all_tabs_and_no_navigation(site: Path, page: Page):
+    page.goto((site / "tables.html").as_uri())
+    page.emulate_media(media="print")
+    panels = page.locator("[role=tabpanel]")
+    assert all(panels.nth(i).is_visible() for i in range(panels.count()))
+    assert not page.get_by_role("navigation").first.is_visible()
+    assert not page.locator("[role=tablist]").first.is_visible()
+
+
+# Looking
+
+
+def test_no_page_scrolls_sideways_on_a_phone(site: Path, pages: list[str], page: Page):
+    page.set_viewport_size(PHONE)
+    wide = {}
+    for name in pages:
+        page.goto((site / name).as_uri())
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > PHONE["width"]:
+            wide[name] = width
+    assert wide == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_violation(site: Path, pages: list[str], page: Page, scheme: str):
+    page.emulate_media(color_scheme=scheme)
+    violations = []
+    for name in pages:
+        page.goto((site / name).as_uri())
+        found = Axe().run(page, options={"resultTypes": ["violations"]})
+        violations += [
+            (name, violation["id"], violation["nodes"][0]["html"][:200], len(violation["nodes"]))
+            for violation in found.response["violations"]
+            if violation["impact"] in ("serious", "critical")
+        ]
+    assert violations == []
+
+
+@pytest.mark.parametrize(
+    ("name", "viewport", "scheme"), [("desk", DESK, "light"), ("desk-dark", DESK, "dark"), ("phone", PHONE, "light")]
+)
+def test_every_page_has_its_picture_taken(
+    site: Path, pages: list[str], page: Page, tmp_path: Path, name: str, viewport: dict[str, int], scheme: str
+):
+    folder = Path(os.environ.get("CCREPORT_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    page.set_viewport_size(viewport)
+    page.emulate_media(color_scheme=scheme)
+    for shown in pages:
+        page.goto((site / shown).as_uri())
+        page.evaluate("for (const image of document.images) image.loading = 'eager'")
+        page.wait_for_function("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
+        # Of what is longer than this nobody looks at the end in a picture.
+        height = min(page.evaluate("document.documentElement.scrollHeight"), 12_000)
+        clip = {"x": 0, "y": 0, "width": viewport["width"], "height": height}
+        picture = folder / f"{Path(shown).stem}-{name}.png"
+        page.screenshot(path=picture, full_page=True, clip=clip)
+        assert picture.stat().st_size > 0

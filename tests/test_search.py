@@ -1,0 +1,70 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from ccreport.report.links import PageError
+from ccreport.report.search import add_search, list_documents, write_search
+
+PAGE = """<!DOCTYPE html><html><head><title>Not me</title></head><body><nav>Not this</nav>
+<main><h1>The <em>page</em></h1><p>Be<em>fore</em>, <code>rtt_ms</code>.</p>
+<section id="one" class="level2"><h2>One &amp; all</h2><p>First<br>line</p>
+<table><tr><td>4.2</td><td>bbr</td></tr></table>
+<section id="inner"><h3>Inner</h3><p>Deep.</p></section><p>After.</p>
+<section role="tabpanel" id="tabset-1-1"><div class="tab-title">Tab</div><p>In a tab.</p></section></section>
+<math><mi>x</mi><annotation>\\frac{x}{y}</annotation></math><script>not()</script><button>Not</button>
+</main><footer>Not that</footer></body></html>"""
+
+
+def write_page(folder: Path, source: str, name: str = "a.html") -> Path:
+    (folder / name).write_text(source, encoding="utf-8")
+    return folder
+
+
+def test_each_section_has_its_own_text_and_the_page_what_stands_outside(tmp_path: Path):
+    assert list_documents(write_page(tmp_path, PAGE)) == [
+        ("a.html", "", "The page", "", "Before, rtt_ms. x"),
+        ("a.html", "one", "The page", "One & all", "First line 4.2 bbr After. In a tab."),
+        ("a.html", "inner", "The page", "Inner", "Deep."),
+    ]
+
+
+def test_pages_of_cells_and_the_search_page_are_not_searched(tmp_path: Path):
+    for name in ("cells_table_2.html", "search.html"):
+        write_page(tmp_path, PAGE, name)
+    assert list_documents(tmp_path) == []
+
+
+def test_digests_are_left_out_and_a_long_section_is_cut(tmp_path: Path):
+    write_page(tmp_path, f"<main><h1>T</h1><p>sha256 {'0a' * 32} of it</p></main>")
+    assert list_documents(tmp_path) == [("a.html", "", "T", "", "sha256 of it")]
+    write_page(tmp_path, f"<main><h1>T</h1><p>{'word ' * 10_000}</p></main>")
+    assert len(list_documents(tmp_path)[0][4]) == 12_000
+
+
+def test_a_page_without_main_or_with_nothing_in_it_has_no_documents(tmp_path: Path):
+    write_page(tmp_path, "<p>text</p>")
+    write_page(tmp_path, "<main></main></section>", "b.html")
+    assert list_documents(tmp_path) == []
+
+
+def test_documents_are_a_script_that_holds_any_text(tmp_path: Path):
+    write_search(write_page(tmp_path, '<main><h1>&lt;/script&gt; é\u2028</h1><p>"quoted" \\ text</p></main>'))
+    script = (tmp_path / "search_documents.js").read_bytes().decode("ascii")
+    assert script.startswith("const searchDocuments = [\n")
+    rows = json.loads(script.removeprefix("const searchDocuments = ").rstrip().removesuffix(";"))
+    assert rows == [["a.html", "", "</script> é", "", '"quoted" \\ text']]
+
+
+def test_a_project_gets_the_library_with_its_licence(tmp_path: Path):
+    add_search(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lunr.js", "search.js", "search_documents.js"]
+    head = (tmp_path / "lunr.js").read_text(encoding="utf-8")[:500]
+    assert "lunr - http://lunrjs.com" in head
+    assert "@license MIT" in head
+
+
+def test_without_the_library_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(PageError, match="install mkdocs"):
+        add_search(tmp_path)
