@@ -37,7 +37,7 @@ test: .venv/.complete ## run the tests: ARGS="-k name" and the like go to pytest
 	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 browser: report ## look at the built report in Chromium: faults, links, contrast; pictures in results/screenshots
-	@$(IN_VENV) CCREPORT_SITE=results/report CCREPORT_SCREENSHOTS=results/screenshots pytest tests/test_browser.py $(ARGS)
+	@$(IN_VENV) CCREPORT_SITE=results/report CCREPORT_SCREENSHOTS=results/screenshots pytest --numprocesses 2 tests/test_browser.py $(ARGS)
 
 lint: .venv/.complete ## check style, workflow and types, as continuous integration does
 	$(IN_VENV) ruff check

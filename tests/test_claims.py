@@ -231,6 +231,7 @@ def test_bbrs_share_of_the_last_quarter_less_that_of_the_first(tmp_path: Path) -
             rtt_ms=40.0,
             condition_id="a",
             host="h.example.org",
+            nic_bps=1e10,
             duration_s=8.0,
             loss_pct=0.1,
         )

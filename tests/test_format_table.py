@@ -122,7 +122,13 @@ def test_a_table_of_cells_without_any() -> None:
 
 
 def test_a_row_list_has_intervals_below_their_means() -> None:
-    names = {"path_class": "testbed", "test_group": "no loss", "sharing": "both", "flows_count": 16}
+    names = {
+        "sender_speed": "10g",
+        "path_class": "testbed",
+        "test_group": "no loss",
+        "sharing": "both",
+        "flows_count": 16,
+    }
     row = names | {
         "rtt_bucket": "RTT < 30 ms",
         "algorithm": "BBR",
@@ -139,7 +145,7 @@ def test_a_row_list_has_intervals_below_their_means() -> None:
     other = row | {"algorithm": "CUBIC", "retransmit_low_ratio": 0.006, "retransmit_high_ratio": 0.007}
     schema = load_schema("retransmits")
     grid = lay_out_rows(pl.DataFrame([row, other], schema=schema.polars), schema, "T", [])
-    assert grid.stubs == ["Path class", "Test group", "Sharing", "Flows", "RTT bucket", "Algorithm"]
+    assert grid.stubs == ["Sender speed", "Path class", "Test group", "Sharing", "Flows", "RTT bucket", "Algorithm"]
     headings = ["Runs", "Retransmits", "Segments", "Retransmit (%)", "Retransmit mean (%)", "Retransmit ratio CV"]
     assert grid.headings == ["Retransmit source", *headings]
     # In per cent the half width of the mean is 0.06. Fewer retransmits are better.

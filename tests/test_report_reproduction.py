@@ -70,7 +70,7 @@ def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
     assert "**1 of 1** pairs of cells are reproduced" in shown
     assert "8&#46;00<br><small>80.0 %</small>" in shown
     assert "40&#46;00<br><small>80.0 % (79.0–81.0)</small>" in shown
-    assert "2 and 1&#46;33<br><strong>reproduced</strong>" in shown
+    assert "2&#46;00 and 1&#46;33<br><strong>reproduced</strong>" in shown
     assert "10 Gbit/s there and 50 Mbit/s here".replace("/", "&#47;") in shown
     assert "(tables.qmd#table-table-2-testbed)" in shown
     assert "It is &#42;small&#42;&#46;" in shown
@@ -98,7 +98,7 @@ def test_names_from_the_archive_do_nothing_on_the_page() -> None:
 
 def test_numbers_have_three_digits_and_no_power_of_ten() -> None:
     values = (0.0000512, 0.0, 20.75, 184.81, 12345.0, 1.0)
-    assert [show_plain(value) for value in values] == ["0.0000512", "0", "20.8", "185", "12300", "1"]
+    assert [show_plain(value) for value in values] == ["0.0000512", "0", "20.8", "185", "12300", "1.00"]
 
 
 EVALUATION = {
@@ -174,7 +174,7 @@ def test_a_claim_shows_value_interval_and_bounds() -> None:
     assert "## BBR1 rate: holds {#claim-bbr1-rate}" in shown
     assert "from 2</td>" in shown
     assert "2&#46;94</td>" in shown
-    assert "1&#46;9–4</td>" in shown
+    assert "1&#46;90–4&#46;00</td>" in shown
     assert "(uncertain)" in shown
     assert "a bound is inside the interval" in shown
 

@@ -122,7 +122,7 @@ def _list_check(row: Mapping[str, Any]) -> list[Html]:
     interval = None if low is None or high is None else f"{show_plain(low)}–{show_plain(high)}"
     return [
         text(row["check"]),
-        show_figures(row["paper_value"]),
+        text(None if row["paper_value"] is None else f"{row['paper_value']:g}"),
         text(_name_bounds(row["at_least"], row["at_most"])),
         show_figures(row["value"]),
         text(interval),
@@ -133,4 +133,4 @@ def _list_check(row: Mapping[str, Any]) -> list[Html]:
 
 def _name_bounds(at_least: float | None, at_most: float | None) -> str:
     bounds = (("from ", at_least), ("to ", at_most))
-    return " ".join(f"{word}{show_plain(bound)}" for word, bound in bounds if bound is not None) or "always"
+    return " ".join(f"{word}{bound:g}" for word, bound in bounds if bound is not None) or "always"
