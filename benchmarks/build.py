@@ -62,7 +62,7 @@ def measure(cores: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
             cases["nothing to do"].append(build(archive, folder, cores))
             for name in DRAWN:
                 shutil.rmtree(folder / "results" / name)
-            (folder / "results/report.pdf").unlink()
+            (folder / "results" / EVALUATION / "report.pdf").unlink()
             cases["figures and pages"].append(build(archive, folder, cores))
             evaluation.write_text(evaluation.read_text().replace("The testbed, as", f"The testbed ({number}), as"))
             cases["one figure changed"].append(build(archive, folder, cores))

@@ -18,7 +18,6 @@ from ccreport.__main__ import COMMANDS
 from ccreport.archive import fingerprint
 from ccreport.database import EXPERIMENT_TABLES
 from ccreport.errors import InputError
-from ccreport.evaluation import load_evaluation
 from ccreport.imports import list_imports
 from ccreport.ingest.tcpdump import PIECES as PACKET_TABLES
 from ccreport.measure.ledger import INGESTED_TABLES, READERS
@@ -34,14 +33,6 @@ if not ARCHIVE.exists():
     )
 RAW_FOLDER = ARCHIVE if ARCHIVE.is_dir() else RESULTS / "archive"
 
-try:
-    EVALUATION = load_evaluation(Path(config["evaluation"]))
-except (InputError, OSError) as error:
-    raise WorkflowError(f"evaluation: {error}")
-PUBLISHED_TABLES = list(EVALUATION["tables"])
-# Tables of cells, which have values to compare; the others show what queries found.
-CELL_TABLES = [name for name, facts in EVALUATION["tables"].items() if "rows" in facts]
-FIGURES = list(EVALUATION["figures"])
 REPORT_SOURCES = sorted(
     path.name for path in Path("reports").iterdir() if path.is_file()
 )
@@ -70,35 +61,6 @@ def list_package_files(*patterns):
     """List the files of the package that match a pattern, for what is shown or rendered as a whole."""
     package = Path(os.path.relpath(SOURCES)) / "ccreport"
     return sorted(str(path) for pattern in patterns for path in package.rglob(pattern))
-
-
-def list_expected():
-    """List the files of published values that the evaluation names, by their paths from here."""
-    folder = Path(config["evaluation"]).parent
-    return [folder / facts["expected"] for facts in EVALUATION["reproduction"].values()]
-
-
-def list_other_tables():
-    """List the tables of cells of the build that the config compares with."""
-    if config["compare_with"] is None:
-        return []
-    folder = Path(config["compare_with"])
-    summaries = folder / "summaries" if (folder / "summaries").is_dir() else folder
-    tables = [summaries / f"{table}.parquet" for table in CELL_TABLES]
-    found = [table for table in tables if table.is_file()]
-    if not found:
-        raise WorkflowError(f"compare_with: {folder} has no results of another build")
-    return found
-
-
-def declare(*parts):
-    """Return parts of the evaluation as text: a rule with it reruns when these change, and not with all the file."""
-    return json.dumps({part: EVALUATION[part] for part in parts}, sort_keys=True)
-
-
-def declare_table(wildcards):
-    """Return what the evaluation declares of a published table, as text."""
-    return json.dumps(EVALUATION["tables"][wildcards.table], sort_keys=True)
 
 
 def list_packet_runs(wildcards):

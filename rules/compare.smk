@@ -1,37 +1,38 @@
 """
 Compare: the published tables beside the paper's or another archive's, and the paper's claims.
 
-Inputs:  <results>/archive.duckdb, <results>/summaries/, the evaluation and the values that it names
-Outputs: <results>/reproduction.{parquet,csv}
-         <results>/claims.{parquet,csv}
+Inputs:  <results>/{evaluation}/archive.duckdb, <results>/{evaluation}/summaries/, the evaluation and the values that it names
+Outputs: <results>/{evaluation}/reproduction.{parquet,csv}
+         <results>/{evaluation}/claims.{parquet,csv}
 """
 
 
 rule compare_tables:
     """Put every published cell beside this archive's."""
     input:
-        collect("<results>/summaries/{table}.parquet", table=CELL_TABLES),
-        collect("{expected}", expected=list_expected()),
-        other=list_other_tables(),
-        evaluation=ancient(config["evaluation"]),
-        database="<results>/archive.duckdb",
-        code=list_sources("compare_tables", "reproduction", *CELL_TABLES),
+        list_summaries("parquet"),
+        list_expected,
+        list_schemas,
+        other=list_other_tables,
+        evaluation=ancient(find_evaluation),
+        database="<results>/{evaluation}/archive.duckdb",
+        code=list_sources("compare_tables", "reproduction"),
     output:
-        parquet="<results>/reproduction.parquet",
-        csv="<results>/reproduction.csv",
+        parquet="<results>/{evaluation}/reproduction.parquet",
+        csv="<results>/{evaluation}/reproduction.csv",
     log:
-        "<logs>/compare_tables.txt",
+        "<logs>/{evaluation}/compare_tables.txt",
     conda:
         "../environment.yml"
     params:
         declared=declare("algorithms", "reproduction", "tables"),
-        summaries=RESULTS / "summaries",
+        results=find_results,
     shell:
         """
         python -m ccreport compare_tables \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --summaries {params.summaries:q} \
+            --summaries {params.results:q}/summaries \
             --compare-with {input.other:q} \
             --parquet {output.parquet:q} \
             --csv {output.csv:q} \
@@ -42,30 +43,30 @@ rule compare_tables:
 rule judge_claims:
     """Check what the paper says; the log names claims that nothing explains."""
     input:
-        collect("<results>/summaries/{table}.parquet", table=PUBLISHED_TABLES),
+        list_summaries("parquet"),
         archive="<results>/archive.json",
-        explanations=config["explanations"] or [],
-        evaluation=ancient(config["evaluation"]),
-        database="<results>/archive.duckdb",
+        explanations=find_explanations,
+        evaluation=ancient(find_evaluation),
+        database="<results>/{evaluation}/archive.duckdb",
         code=list_sources("judge_claims", "claims"),
         schema="schemas/explanations.schema.yaml",
         sql="src/ccreport/sql/claims.sql",
     output:
-        parquet="<results>/claims.parquet",
-        csv="<results>/claims.csv",
+        parquet="<results>/{evaluation}/claims.parquet",
+        csv="<results>/{evaluation}/claims.csv",
     log:
-        "<logs>/judge_claims.txt",
+        "<logs>/{evaluation}/judge_claims.txt",
     conda:
         "../environment.yml"
     params:
         declared=declare("claims"),
-        summaries=RESULTS / "summaries",
+        results=find_results,
     shell:
         """
         python -m ccreport judge_claims \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --summaries {params.summaries:q} \
+            --summaries {params.results:q}/summaries \
             --archive {input.archive:q} \
             --explanations {input.explanations:q} \
             --parquet {output.parquet:q} \

@@ -1,7 +1,7 @@
 """
 Explorer: all runs as scripts that its page loads, a run's own when it is picked.
 
-Inputs:  <results>/archive.duckdb
+Inputs:  the database of the report's evaluation
 Outputs: <results>/explorer/, with runs.js, runs/<run>.js, vega.js, and the page's own scripts and style sheet
 """
 
@@ -9,7 +9,7 @@ Outputs: <results>/explorer/, with runs.js, runs/<run>.js, vega.js, and the page
 rule export_runs:
     """Write the list of all runs, the series of each, and what draws them."""
     input:
-        database="<results>/archive.duckdb",
+        database=RESULTS / MAIN / "archive.duckdb",
         code=list_sources("export_runs"),
         assets=list_package_files("explorer/*.js", "explorer/*.css"),
     output:

@@ -1,36 +1,35 @@
 """
 Figures: all that the evaluation declares, drawn from the database.
 
-Inputs:  the evaluation, <results>/archive.duckdb
-Outputs: <results>/figures/<figure>/, with figure.{svg,png,vl.json,csv}, caption.txt and alt.txt, or with missing.txt
+Inputs:  the evaluation, <results>/{evaluation}/archive.duckdb
+Outputs: <results>/{evaluation}/figures/<figure>/, with figure.{svg,png,vl.json,csv}, caption.txt and alt.txt, or with missing.txt
 """
 
 
 rule plot_figures:
     """Draw all figures, in one job, since starting the drawing engine takes longer than drawing."""
     input:
-        evaluation=ancient(config["evaluation"]),
-        database="<results>/archive.duckdb",
+        evaluation=ancient(find_evaluation),
+        database="<results>/{evaluation}/archive.duckdb",
         code=list_sources("plot_figures"),
     output:
-        folders=directory(collect("<results>/figures/{figure}", figure=FIGURES)),
+        figures=directory("<results>/{evaluation}/figures"),
     log:
-        "<logs>/plot_figures.txt",
+        "<logs>/{evaluation}/plot_figures.txt",
     conda:
         "../environment.yml"
     threads: 2
     params:
         declared=declare("figures"),
-        figures=FIGURES,
-        cache=RESULTS / "drawn",
-        output=RESULTS / "figures",
+        figures=list_figures,
+        results=find_results,
     shell:
         """
         python -m ccreport plot_figures \
             --figures {params.figures:q} \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --cache {params.cache:q} \
-            --output {params.output:q} \
+            --cache {params.results:q}/drawn \
+            --output {output.figures:q} \
             &>{log:q}
         """

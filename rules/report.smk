@@ -1,41 +1,66 @@
 """
 Report: everything the pages show as fragments, and the pages rendered with them.
 
-Inputs:  <results>/tables/, <results>/summaries/, <results>/figures/, <results>/cells/, <results>/explorer/,
-         <results>/report.pdf, reports/
-Outputs: <results>/fragments/
-         <results>/report/, a folder of HTML pages
+Inputs:  <results>/tables/, <results>/explorer/, reports/, and of each evaluation its summaries, figures, cells,
+         comparisons and PDF
+Outputs: <results>/sections.txt, the evaluations that are sections of the report
+         <results>/{evaluation}/fragments/
+         <results>/{evaluation}/section/, the pages of a section
+         <results>/report/, the pages of the report, with its sections
+         <results>/{evaluation}/report/, the pages of a report without sections
 """
+
+
+checkpoint find_sections:
+    """Find the evaluations for which the archive has data."""
+    input:
+        evaluations=ancient([EVALUATION_FILES[name] for name in SECTIONS]),
+        databases=collect(RESULTS / "{name}/archive.duckdb", name=SECTIONS),
+        code=list_sources("find_sections"),
+    output:
+        sections="<results>/sections.txt",
+    log:
+        "<logs>/find_sections.txt",
+    conda:
+        "../environment.yml"
+    shell:
+        """
+        python -m ccreport find_sections \
+            --evaluations {input.evaluations:q} \
+            --databases {input.databases:q} \
+            --sections {output.sections:q} \
+            &>{log:q}
+        """
 
 
 rule render_fragments:
     """Write all that the pages include: facts, ledger, tables, figures, comparisons, dictionary, provenance."""
     input:
         list_experiment_tables,
-        collect("<results>/summaries/{table}.html", table=PUBLISHED_TABLES),
-        collect("<results>/figures/{figure}", figure=FIGURES),
+        list_summaries("html"),
+        list_schemas,
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
         experiments="<results>/experiments.txt",
         archive="<results>/archive.json",
-        evaluation=config["evaluation"],
-        reproduction="<results>/reproduction.parquet",
-        claims="<results>/claims.parquet",
-        explanations=config["explanations"] or [],
+        evaluation=find_evaluation,
+        figures="<results>/{evaluation}/figures",
+        reproduction="<results>/{evaluation}/reproduction.parquet",
+        claims="<results>/{evaluation}/claims.parquet",
+        explanations=find_explanations,
         schema="schemas/explanations.schema.yaml",
         code=list_sources("render_fragments", *list_tables()),
         # The methods page lists the assumptions of all modules, the tables page shows the queries.
         shown=list_package_files("*.py", "*.sql"),
     output:
-        fragments=directory("<results>/fragments"),
+        fragments=directory("<results>/{evaluation}/fragments"),
     log:
-        "<logs>/render_fragments.txt",
+        "<logs>/{evaluation}/render_fragments.txt",
     conda:
         "../environment.yml"
     params:
         tables=RESULTS / "tables",
-        summaries=RESULTS / "summaries",
-        figures=RESULTS / "figures",
+        results=find_results,
         config=CONFIG_TEXT,
     shell:
         """
@@ -45,8 +70,8 @@ rule render_fragments:
             --archive {input.archive:q} \
             --config {params.config:q} \
             --evaluation {input.evaluation:q} \
-            --summaries {params.summaries:q} \
-            --figures {params.figures:q} \
+            --summaries {params.results:q}/summaries \
+            --figures {input.figures:q} \
             --reproduction {input.reproduction:q} \
             --claims {input.claims:q} \
             --explanations {input.explanations:q} \
@@ -58,35 +83,28 @@ rule render_fragments:
 rule render_report:
     """Render the pages with Quarto, or with the embedded renderer, and make them searchable."""
     input:
-        collect(
-            "<results>/summaries/{table}.{kind}",
-            table=PUBLISHED_TABLES,
-            kind=["csv", "tex"],
-        ),
-        collect("<results>/figures/{figure}", figure=FIGURES),
-        fragments="<results>/fragments",
-        cells="<results>/cells",
-        explorer="<results>/explorer",
-        files=[
-            "<results>/report.pdf",
-            "<results>/reproduction.csv",
-            "<results>/claims.csv",
-        ],
+        list_site_files,
+        figures=find_in_site("figures"),
+        fragments=find_in_site("fragments"),
+        cells=find_in_site("cells"),
+        explorer=find_explorer,
+        files=find_in_site("report.pdf", "reproduction.csv", "claims.csv"),
+        sections=list_sections,
         pages=collect("reports/{page}", page=REPORT_SOURCES),
         code=list_sources("render_report"),
         templates=list_package_files("*.lua", "*.html", "*.css", "report/*.js"),
     output:
-        index="<results>/report/index.html",
+        index="<results>/{site}/index.html",
     log:
-        "<logs>/render_report.txt",
+        "<logs>/{site}/render_report.txt",
     conda:
         "../environment.yml"
     params:
         renderer=config["report"]["renderer"],
         sources=Path("reports"),
-        summaries=RESULTS / "summaries",
-        figures=RESULTS / "figures",
-        output=RESULTS / "report",
+        summaries=find_in_site("summaries"),
+        sections=find_section_folders,
+        output=find_site,
     shell:
         """
         python -m ccreport render_report \
@@ -94,10 +112,11 @@ rule render_report:
             --sources {params.sources:q} \
             --fragments {input.fragments:q} \
             --tables {params.summaries:q} \
-            --figures {params.figures:q} \
+            --figures {input.figures:q} \
             --cells {input.cells:q} \
             --explorer {input.explorer:q} \
             --files {input.files:q} \
+            --sections {params.sections:q} \
             --output {params.output:q} \
             &>{log:q}
         """

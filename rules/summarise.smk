@@ -2,9 +2,9 @@
 Summarise: one DuckDB file over all tables, and the published tables as its queries say.
 
 Inputs:  <results>/tables/, the evaluation, src/ccreport/sql/<table>.sql
-Outputs: <results>/archive.duckdb
-         <results>/summaries/<table>.{parquet,csv,html,tex}
-         <results>/cells/cells_<table>.qmd
+Outputs: <results>/{evaluation}/archive.duckdb
+         <results>/{evaluation}/summaries/<table>.{parquet,csv,html,tex}
+         <results>/{evaluation}/cells/cells_<table>.qmd
 """
 
 
@@ -15,16 +15,14 @@ rule list_views:
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
         experiments="<results>/experiments.txt",
-        evaluation=ancient(config["evaluation"]),
-        sql=collect(
-            "src/ccreport/sql/{table}.sql",
-            table=["macros", "measured_runs", *PUBLISHED_TABLES],
-        ),
+        evaluation=ancient(find_evaluation),
+        queries=list_queries,
+        sql=collect("src/ccreport/sql/{name}.sql", name=["macros", "measured_runs"]),
         code=list_sources("list_views"),
     output:
-        database="<results>/archive.duckdb",
+        database="<results>/{evaluation}/archive.duckdb",
     log:
-        "<logs>/list_views.txt",
+        "<logs>/{evaluation}/list_views.txt",
     conda:
         "../environment.yml"
     params:
@@ -44,17 +42,17 @@ rule list_views:
 rule summarise_table:
     """Run the query of one published table."""
     input:
-        evaluation=ancient(config["evaluation"]),
-        database="<results>/archive.duckdb",
+        evaluation=ancient(find_evaluation),
+        database="<results>/{evaluation}/archive.duckdb",
         code=list_sources("summarise_table"),
         schema="schemas/tables/{table}.yaml",
     output:
-        parquet="<results>/summaries/{table}.parquet",
-        csv="<results>/summaries/{table}.csv",
-        html="<results>/summaries/{table}.html",
-        latex="<results>/summaries/{table}.tex",
+        parquet="<results>/{evaluation}/summaries/{table}.parquet",
+        csv="<results>/{evaluation}/summaries/{table}.csv",
+        html="<results>/{evaluation}/summaries/{table}.html",
+        latex="<results>/{evaluation}/summaries/{table}.tex",
     log:
-        "<logs>/summarise_table/{table}.txt",
+        "<logs>/{evaluation}/summarise_table/{table}.txt",
     conda:
         "../environment.yml"
     params:
@@ -76,26 +74,27 @@ rule summarise_table:
 rule trace_cells:
     """Write for each published table the page that says what its cells are made of."""
     input:
-        collect("<results>/summaries/{table}.parquet", table=PUBLISHED_TABLES),
-        evaluation=ancient(config["evaluation"]),
-        database="<results>/archive.duckdb",
-        sql=collect("src/ccreport/sql/{table}.sql", table=PUBLISHED_TABLES),
-        code=list_sources("trace_cells", *PUBLISHED_TABLES),
+        list_summaries("parquet"),
+        list_schemas,
+        evaluation=ancient(find_evaluation),
+        database="<results>/{evaluation}/archive.duckdb",
+        queries=list_queries,
+        code=list_sources("trace_cells"),
     output:
-        cells=directory("<results>/cells"),
+        cells=directory("<results>/{evaluation}/cells"),
     log:
-        "<logs>/trace_cells.txt",
+        "<logs>/{evaluation}/trace_cells.txt",
     conda:
         "../environment.yml"
     params:
         declared=declare("algorithms", "tables"),
-        summaries=RESULTS / "summaries",
+        results=find_results,
     shell:
         """
         python -m ccreport trace_cells \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --summaries {params.summaries:q} \
+            --summaries {params.results:q}/summaries \
             --output {output.cells:q} \
             &>{log:q}
         """

@@ -169,6 +169,7 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
         "tables": folder / "summaries",
         "figures": folder / "figures",
         "cells": cells,
-        "explorer": explorer,
+        "explorer": [explorer],
         "files": files,
+        "sections": [],
     }

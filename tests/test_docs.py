@@ -63,7 +63,7 @@ def test_a_rule_that_reads_the_evaluation_reruns_when_its_part_changes() -> None
     # `ancient` keeps an edit of one figure from redoing all tables; the declared part takes its place.
     for name, text in RULES.items():
         for body in re.split(r"^rule ", text, flags=re.MULTILINE):
-            assert ('ancient(config["evaluation"])' in body) == bool(re.search(r"declared=declare", body)), name
+            assert ("ancient(find_evaluation)" in body) == bool(re.search(r"declared=declare", body)), name
 
 
 def test_every_interpolated_path_of_a_rule_is_quoted() -> None:
@@ -107,6 +107,7 @@ def test_layers_import_only_downward() -> None:
             "claims",
             "explain",
             "explorer",
+            "find_sections",
         },
         {"report"},
     ]

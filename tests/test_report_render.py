@@ -140,9 +140,26 @@ def make_fragments(folder: Path) -> Path:
 
 def render_whole(renderer: str, fragments: Path, output: Path) -> None:
     folder = fragments.parent
-    inputs = {name: folder / name for name in ("figures", "cells", "explorer")}
+    render_site(renderer, fragments, output, explorer=[folder / "explorer"])
+
+
+def render_site(
+    renderer: str, fragments: Path, output: Path, explorer: list[Path], sections: list[Path] | None = None
+) -> None:
+    folder = fragments.parent
+    inputs = {name: folder / name for name in ("figures", "cells")}
     files = [folder / name for name in ("report.pdf", "reproduction.csv", "claims.csv")]
-    render_report(renderer, SOURCES, fragments, folder / "summaries", files=files, output=output, **inputs)
+    render_report(
+        renderer,
+        SOURCES,
+        fragments,
+        folder / "summaries",
+        explorer=explorer,
+        files=files,
+        sections=sections or [],
+        output=output,
+        **inputs,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -555,3 +572,33 @@ def test_colours_have_contrast(scheme: str):
     for ink in ("ink", "faint", "link", "note", "tip", "warning", "important", "caution"):
         for ground in ("paper", "panel"):
             assert contrast(ink, ground) >= 4.5, (ink, ground)
+
+
+# Sections
+
+
+def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer(tmp_path: Path):
+    fragments = make_fragments(tmp_path)
+    section = tmp_path / "other" / "section"
+    section.parent.mkdir()
+    render_site("embedded", fragments, section, explorer=[])
+    render_site("embedded", fragments, tmp_path / "report", explorer=[tmp_path / "explorer"], sections=[section])
+    site = tmp_path / "report"
+    pages = {path.name for path in site.glob("*.html")}
+    assert {path.name for path in (site / "other").glob("*.html")} == pages - {"explorer.html"}
+    index = Page((site / "index.html").read_text(encoding="utf-8"))
+    links = {link["href"] for link in index.find("a")}
+    assert {"other/index.html", "index.html#other-evaluations"} <= links
+    own = Page((site / "other" / "index.html").read_text(encoding="utf-8"))
+    links = {link["href"] for link in own.find("a")}
+    assert {"../index.html", "../explorer.html"} <= links
+    assert "explorer.html" not in links
+    assert not (site / "other" / "explorer").exists()
+    for page in (site / "other").glob("*.html"):
+        for link in Page(page.read_text(encoding="utf-8")).find("a"):
+            path = link["href"].partition("#")[0].partition("?")[0]
+            assert "://" in path or (page.parent / path).exists(), (page.name, link["href"])
+
+
+def test_a_report_without_sections_has_no_list_of_them(report: dict[str, Page]):
+    assert "other-evaluations" not in {tag.get("id") for tag in report["index"].find("section")}

@@ -46,6 +46,11 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return find_root(folder / "cut")
 
 
+def find_own(results: Path) -> Path:
+    """Return the folder of the evaluation's own results."""
+    return results / "esnet-dtn"
+
+
 def read_results(results: Path, table: str) -> pl.DataFrame:
     return pl.read_parquet(sorted((results / "tables" / table).glob("*.parquet")))
 
@@ -58,7 +63,7 @@ def as_text(frame: pl.DataFrame, key: tuple[str, ...]) -> str:
 
 @pytest.mark.parametrize("name", [*TABLES, *SUMMARIES])
 def test_tables_equal_the_golden_ones(cut: Build, name: str, request: pytest.FixtureRequest) -> None:
-    published = cut.results / "summaries" / f"{name}.parquet"
+    published = find_own(cut.results) / "summaries" / f"{name}.parquet"
     table = pl.read_parquet(published) if name in SUMMARIES else read_results(cut.results, name)
     text = as_text(table, load_schema(name).key)
     golden = GOLDEN / f"{name}.csv"
@@ -162,7 +167,7 @@ def test_the_report_has_every_page_and_no_request_elsewhere(cut: Build) -> None:
 
 def list_products(results: Path) -> set[Path]:
     """Return what a build publishes, by its name below the results: tables, their files, figures, site and PDF."""
-    patterns = ("tables/**/*", "summaries/*", "figures/*/*", "explorer/**/*", "report/**/*", "report.pdf")
+    patterns = ("tables/**/*", "*/summaries/*", "*/figures/*/*", "explorer/**/*", "report/**/*", "*/report.pdf")
     return {path.relative_to(results) for pattern in patterns for path in results.glob(pattern) if path.is_file()} - {
         path.relative_to(results) for path in results.rglob(".snakemake_timestamp")
     }
@@ -203,8 +208,8 @@ def test_only_what_depends_on_a_change_is_redone(cut: Build, raw: Path, tmp_path
     from_folder = build("tables", archive, tmp_path)
     assert from_folder.returncode == 0, from_folder.output
     # A folder and the tarball of it are the same archive.
-    for path in sorted(from_folder.results.glob("summaries/*.csv")):
-        assert path.read_bytes() == (cut.results / "summaries" / path.name).read_bytes(), path.name
+    for path in sorted(find_own(from_folder.results).glob("summaries/*.csv")):
+        assert path.read_bytes() == (find_own(cut.results) / "summaries" / path.name).read_bytes(), path.name
     once = {"ingest_experiment": 1, "measure_runs": 1}
 
     job = archive / "2026-11-20:22:11/cubic_p1_loss0.1"
@@ -224,7 +229,7 @@ def test_only_what_depends_on_a_change_is_redone(cut: Build, raw: Path, tmp_path
     assert removed.returncode == 0, removed.output
     assert not set(removed.jobs) & set(once)
     assert removed.jobs["summarise_table"] == len(SUMMARIES)
-    assert "cubic_p1_loss0.1" not in set(pl.read_parquet(removed.results / "summaries/jobs.parquet")["job"])
+    assert "cubic_p1_loss0.1" not in set(pl.read_parquet(find_own(removed.results) / "summaries/jobs.parquet")["job"])
 
     value = build("tables", archive, tmp_path, include_interrupted=True)
     assert value.jobs["measure_runs"] == 8

@@ -33,6 +33,7 @@ def build(target: str, archive: Path, folder: Path, *options: str, **config: obj
     values = {
         "archive": str(archive),
         "report": {"renderer": "embedded"},
+        "sections": [],
         "pathvars": {"results": str(results), "logs": str(folder / "logs")},
         **config,
     }

@@ -21,6 +21,7 @@ from ccreport.report.ledger import render_ledger, render_rejects
 from ccreport.report.markup import render_callout, write_fragment
 from ccreport.report.provenance import render_assumptions, render_provenance
 from ccreport.report.reproduction import describe_reproduction, render_reproduction
+from ccreport.report.tiles import render_tiles
 from ccreport.tables import read_table, table_files
 
 PACKAGE: Final = Path(ccreport.__file__).parent
@@ -57,7 +58,7 @@ def render_fragments(
     explained = load_explanations(explanations, declared["claims"], archive)
     variables = {
         "archive": describe_archive(raw_files, runs, flows, results),
-        "evaluation": {"title": escape_text(declared["title"])},
+        "evaluation": {"title": escape_text(declared["title"]), "exhibits": _count_exhibits(declared)},
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged),
         "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()},
@@ -66,6 +67,11 @@ def render_fragments(
     shutil.rmtree(fragments, ignore_errors=True)
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
+    write_fragment(fragments, "tiles.md", render_tiles(variables, declared))
+    for page, note in declared["notes"].items():
+        write_fragment(fragments, f"notes_{page}.md", escape_text(note))
+    # A report with sections lists them there.
+    write_fragment(fragments, "other_evaluations.md", "")
     write_fragment(fragments, "about_archive.md", _render_note(explained["reproduction"]["note"]))
     write_fragment(fragments, "sessions.md", render_sessions(runs, flows))
     write_fragment(fragments, "ledger.md", render_ledger(raw_files, rejects, facts["files_count"]))
@@ -86,6 +92,10 @@ def _render_about(declared: Mapping[str, Any]) -> str:
     sentences = [f"{declared['subtitle'].rstrip('.')}." if declared["subtitle"] else ""]
     sentences += [f"The publication: {declared['source'].rstrip('.')}." if declared["source"] else ""]
     return "\n\n".join(escape_text(sentence) for sentence in sentences if sentence)
+
+
+def _count_exhibits(declared: Mapping[str, Any]) -> str:
+    return f"{len(declared['tables'])} tables, {len(declared['figures'])} figures"
 
 
 def _render_note(note: str) -> str:

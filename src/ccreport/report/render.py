@@ -14,6 +14,7 @@ from ccreport.report.exhibits import copy_exhibits
 from ccreport.report.links import PageError
 from ccreport.report.quarto import Quarto, find_quarto, render_quarto
 from ccreport.report.search import add_search
+from ccreport.report.sections import add_sections, lead_back, leave_shared_page, write_facts
 
 RENDERERS: Final = ("auto", "quarto", "embedded")
 NO_QUARTO: Final = (
@@ -29,16 +30,18 @@ def render_report(
     tables: Path,
     figures: Path,
     cells: Path,
-    explorer: Path,
+    explorer: list[Path],
     files: list[Path],
+    sections: list[Path],
     output: Path,
 ) -> None:
     """Render the pages in `sources` with their fragments into `output`, a folder that is replaced.
 
     `renderer` is `auto` (Quarto where it is installed, else the embedded one), `quarto` or `embedded`; `tables` and
     `figures` are folders as `exhibits` says. `cells` has a page `cells_<table>.qmd` for each table whose cells are
-    traced, `explorer` is the folder that the explorer's page loads from, and `files` are those that pages link to by
-    their bare names: the report as one PDF, the comparisons as CSV. Raise PageError where a page cannot be rendered.
+    traced, `explorer` is the folder that the explorer's page loads from, none for a section, and `files` are those that
+    pages link to by their bare names: the report as one PDF, the comparisons as CSV. `sections` are folders of sites
+    that were rendered as sections before. Raise PageError where a page cannot be rendered.
     """
     # Quarto runs in a folder of its own, where a relative path would lead elsewhere.
     work = output.absolute().with_name(output.name + ".work")
@@ -46,18 +49,28 @@ def render_report(
     project, home, site = (work / name for name in ("project", "home", "site"))
     home.mkdir(parents=True)
     quarto = _choose_quarto(renderer, home)
-    _assemble_project(sources, fragments, project, _name_renderer(quarto))
+    variables, settings = _assemble_project(sources, fragments, project, _name_renderer(quarto))
     copy_exhibits(fragments, tables, figures, project)
     for page in sorted(cells.glob("cells_*.qmd")):
         shutil.copyfile(page, project / page.name)
-    shutil.copytree(explorer, project / "explorer", ignore=shutil.ignore_patterns(".*"))
     for file in files:
         shutil.copyfile(file, project / file.name)
     add_search(project)
+    for folder in explorer:
+        shutil.copytree(folder, project / "explorer", ignore=shutil.ignore_patterns(".*"))
+    if explorer:
+        add_sections(project, sections, settings)
+    else:
+        lead_back(settings)
+    _write_yaml(settings, project / "_quarto.yml")
+    if not explorer:
+        leave_shared_page(project)
     if quarto is None:
         render_embedded(project, site)
     else:
         render_quarto(quarto, project, home, site)
+    if not explorer:
+        write_facts(site, variables)
     shutil.rmtree(output, ignore_errors=True)
     site.rename(output)
     shutil.rmtree(work)
@@ -81,8 +94,13 @@ def _name_renderer(quarto: Quarto | None) -> str:
     return f"Quarto {quarto.version}"
 
 
-def _assemble_project(sources: Path, fragments: Path, project: Path, renderer: str) -> None:
-    """Copy pages and fragments into one folder; what is known only now goes into its variables and its title."""
+def _assemble_project(
+    sources: Path, fragments: Path, project: Path, renderer: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Copy pages and fragments into one folder, and return the variables and the settings, which are still to write.
+
+    What is known only now is in both: the renderer, and the evaluation's title.
+    """
     shutil.copytree(fragments, project / "fragments", ignore=shutil.ignore_patterns("_variables.yml"))
     for pattern in ("*.qmd", "*.css"):
         for source in sorted(sources.glob(pattern)):
@@ -92,7 +110,7 @@ def _assemble_project(sources: Path, fragments: Path, project: Path, renderer: s
     _write_yaml(variables, project / "_variables.yml")
     site = yaml.safe_load((sources / "_quarto.yml").read_text(encoding="utf-8"))
     site["website"]["title"] = html.unescape(variables["evaluation"]["title"])
-    _write_yaml(site, project / "_quarto.yml")
+    return variables, site
 
 
 def _write_yaml(value: Any, path: Path) -> None:

@@ -1,0 +1,123 @@
+"""
+Evaluations: what each declares, and which results it has.
+"""
+
+import re
+
+from ccreport.evaluation import load_evaluation, resolve_evaluation
+
+# The evaluations by name: the report's own first, then those that have a section of it where the archive has data.
+try:
+    EVALUATION_FILES = {
+        path.stem: path if path.is_absolute() else Path(os.path.relpath(path))
+        for path in map(resolve_evaluation, [config["evaluation"], *config["sections"]])
+    }
+    EVALUATIONS = {
+        name: load_evaluation(path) for name, path in EVALUATION_FILES.items()
+    }
+except (InputError, OSError) as error:
+    raise WorkflowError(f"evaluation: {error}")
+MAIN, *SECTIONS = EVALUATIONS
+# An evaluation's results lie in a folder of its name, beside these.
+SHARED_FOLDERS = "archive explorer manifests rejects report screenshots tables".split()
+if taken := [name for name in EVALUATIONS if name in SHARED_FOLDERS]:
+    raise WorkflowError(
+        f"evaluation: {taken[0]}.yaml needs another name, as results/{taken[0]} is taken"
+    )
+
+
+wildcard_constraints:
+    evaluation="|".join(re.escape(name) for name in EVALUATIONS),
+
+
+def find_evaluation(wildcards):
+    """Return the file of an evaluation."""
+    return EVALUATION_FILES[wildcards.evaluation]
+
+
+def find_results(wildcards):
+    """Return the folder of an evaluation's results, for commands that take folders."""
+    return RESULTS / wildcards.evaluation
+
+
+def find_explanations(wildcards):
+    """List the file that explains verdicts on the archive, where there is one: it is about the report's evaluation."""
+    is_explained = config["explanations"] and wildcards.evaluation == MAIN
+    return [config["explanations"]] if is_explained else []
+
+
+def list_published(wildcards):
+    """List an evaluation's tables."""
+    return list(EVALUATIONS[wildcards.evaluation]["tables"])
+
+
+def list_summaries(*kinds):
+    """Return what lists the files of these kinds of all published tables of an evaluation."""
+
+    def list_files(wildcards):
+        folder = RESULTS / wildcards.evaluation / "summaries"
+        return [
+            folder / f"{table}.{kind}"
+            for table in list_published(wildcards)
+            for kind in kinds
+        ]
+
+    return list_files
+
+
+def list_figures(wildcards):
+    """List an evaluation's figures."""
+    return list(EVALUATIONS[wildcards.evaluation]["figures"])
+
+
+def list_compared(wildcards):
+    """List an evaluation's tables of cells, which have values to compare; the others show what queries found."""
+    tables = EVALUATIONS[wildcards.evaluation]["tables"]
+    return [name for name, facts in tables.items() if "rows" in facts]
+
+
+def list_schemas(wildcards):
+    """List the schemas of an evaluation's tables."""
+    return collect("schemas/tables/{table}.yaml", table=list_published(wildcards))
+
+
+def list_queries(wildcards):
+    """List the queries of an evaluation's tables."""
+    return collect("src/ccreport/sql/{table}.sql", table=list_published(wildcards))
+
+
+def list_expected(wildcards):
+    """List the files of published values that an evaluation names, by their paths from here."""
+    folder = EVALUATION_FILES[wildcards.evaluation].parent
+    reproduction = EVALUATIONS[wildcards.evaluation]["reproduction"]
+    return [folder / facts["expected"] for facts in reproduction.values()]
+
+
+def list_other_tables(wildcards):
+    """List the tables of cells of the build that the config compares with."""
+    if config["compare_with"] is None:
+        return []
+    folder = Path(config["compare_with"])
+    places = [folder / wildcards.evaluation / "summaries", folder / "summaries", folder]
+    tables = list_compared(wildcards)
+    found = [place / f"{table}.parquet" for place in places for table in tables]
+    found = [table for table in found if table.is_file()]
+    if not found and wildcards.evaluation == MAIN:
+        raise WorkflowError(f"compare_with: {folder} has no results of another build")
+    return found
+
+
+def declare(*parts):
+    """Return what gives parts of an evaluation as text: a rule with it reruns when these change, not with all the file."""
+
+    def describe(wildcards):
+        evaluation = EVALUATIONS[wildcards.evaluation]
+        return json.dumps({part: evaluation[part] for part in parts}, sort_keys=True)
+
+    return describe
+
+
+def declare_table(wildcards):
+    """Return what an evaluation declares of a published table, as text."""
+    facts = EVALUATIONS[wildcards.evaluation]["tables"][wildcards.table]
+    return json.dumps(facts, sort_keys=True)

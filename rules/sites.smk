@@ -1,0 +1,55 @@
+"""
+Sites: the report, a report of one evaluation alone, and the sections that are part of the report; which evaluation
+each shows, and what it is made of.
+"""
+
+
+wildcard_constraints:
+    site="report|({})/(report|section)".format("|".join(map(re.escape, EVALUATIONS))),
+
+
+def name_evaluation(wildcards):
+    """Return the evaluation of a site: its folder's, or the report's own."""
+    return MAIN if wildcards.site == "report" else wildcards.site.split("/")[0]
+
+
+def find_site(wildcards):
+    """Return the folder of a site."""
+    return RESULTS / wildcards.site
+
+
+def find_in_site(*names):
+    """Return what lists results, by their names, of the evaluation that a site shows."""
+
+    def find(wildcards):
+        return [RESULTS / name_evaluation(wildcards) / name for name in names]
+
+    return find
+
+
+def list_site_files(wildcards):
+    """List the files of published tables that a site offers."""
+    name = name_evaluation(wildcards)
+    return collect(
+        RESULTS / name / "summaries/{table}.{kind}",
+        table=EVALUATIONS[name]["tables"],
+        kind=["csv", "tex"],
+    )
+
+
+def find_explorer(wildcards):
+    """Return the explorer's folder; a section takes the report's."""
+    return [] if Path(wildcards.site).name == "section" else [RESULTS / "explorer"]
+
+
+def list_sections(wildcards):
+    """List the first pages of the sections: of the evaluations, beside the report's own, that the archive has data for."""
+    if wildcards.site != "report" or not SECTIONS:
+        return []
+    with checkpoints.find_sections.get().output.sections.open() as stream:
+        return [RESULTS / name / "section/index.html" for name in stream.read().split()]
+
+
+def find_section_folders(wildcards, input):
+    """Return the folders of the sections."""
+    return [Path(index).parent for index in input.sections]

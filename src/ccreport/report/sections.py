@@ -1,0 +1,65 @@
+"""Sections: evaluations beside the report's own, each a website of its own in a folder of the report's.
+
+A section has every page but the explorer, which is the report's for all. The report lists its sections on its first
+page.
+"""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+# The page that a section takes from the report that it is part of.
+SHARED_PAGE: Final = "explorer"
+# ](explorer.qmd) · "explorer.html#run=…"
+SHARED_LINK: Final = re.compile(rf"\b{SHARED_PAGE}\.(?:qmd|html)\b")
+LISTED: Final = "fragments/other_evaluations.md"
+LIST_TITLE: Final = "Other evaluations"
+LIST_LABEL: Final = "other-evaluations"
+FACTS: Final = "section.yml"
+
+
+def leave_shared_page(project: Path) -> None:
+    """Make a website project that of a section: what leads to the explorer leads to the report's, one folder up."""
+    (project / f"{SHARED_PAGE}.qmd").unlink()
+    for page in sorted((*project.glob("*.qmd"), *project.glob("fragments/*.md"), project / "_quarto.yml")):
+        text = page.read_text(encoding="utf-8")
+        if SHARED_LINK.search(text):
+            page.write_text(SHARED_LINK.sub(f"../{SHARED_PAGE}.html", text), encoding="utf-8")
+
+
+def lead_back(site: dict[str, Any]) -> None:
+    """Add to a section's settings an entry that leads to the report."""
+    site["website"]["navbar"]["left"].insert(0, {"text": "Report", "href": "../index.html"})
+
+
+def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> None:
+    """Copy the sites of sections into a project, each by the name of the evaluation, and list them on the first page.
+
+    Each is the folder `section` in that of an evaluation's results, with a `section.yml` as `write_facts` writes it.
+    """
+    entries = []
+    for section in sections:
+        facts = yaml.safe_load((section / FACTS).read_text(encoding="utf-8"))
+        name = section.parent.name
+        shutil.copytree(section, project / name, ignore=shutil.ignore_patterns(FACTS, ".*"))
+        site["project"]["resources"].append(f"{name}/**/*")
+        entries.append(f"- [{facts['title']}]({name}/index.html): {facts['summary']}\n")
+    if entries:
+        heading = f"## {LIST_TITLE} of the same archive {{#{LIST_LABEL}}}\n\n"
+        (project / LISTED).write_text(heading + "".join(entries), encoding="utf-8")
+        site["website"]["navbar"]["left"].append({"text": LIST_TITLE, "href": f"index.qmd#{LIST_LABEL}"})
+
+
+def write_facts(output: Path, variables: dict[str, Any]) -> None:
+    """Write what the report says of a section into the folder of its site; `variables` are its pages', escaped."""
+    claims = variables["claims"]
+    judged = (
+        f"{claims['hold']} of {claims['total']} claims hold, {claims['fail']} do not, for {claims['unknown']} there is "
+        "not enough data"
+    )
+    summary = judged if claims["total"] != "0" else variables["evaluation"]["exhibits"]
+    facts = {"title": variables["evaluation"]["title"], "summary": f"{summary}."}
+    (output / FACTS).write_text(yaml.safe_dump(facts, allow_unicode=True), encoding="utf-8")
