@@ -45,7 +45,7 @@ rule judge_claims:
     input:
         list_summaries("parquet"),
         archive="<results>/archive.json",
-        explanations=find_explanations,
+        explanations=config["explanations"] or [],
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
         code=list_sources("judge_claims", "claims"),

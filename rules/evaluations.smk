@@ -40,12 +40,6 @@ def find_results(wildcards):
     return RESULTS / wildcards.evaluation
 
 
-def find_explanations(wildcards):
-    """List the file that explains verdicts on the archive, where there is one: it is about the report's evaluation."""
-    is_explained = config["explanations"] and wildcards.evaluation == MAIN
-    return [config["explanations"]] if is_explained else []
-
-
 def list_published(wildcards):
     """List an evaluation's tables."""
     return list(EVALUATIONS[wildcards.evaluation]["tables"])

@@ -47,7 +47,7 @@ rule render_fragments:
         figures="<results>/{evaluation}/figures",
         reproduction="<results>/{evaluation}/reproduction.parquet",
         claims="<results>/{evaluation}/claims.parquet",
-        explanations=find_explanations,
+        explanations=config["explanations"] or [],
         schema="schemas/explanations.schema.yaml",
         code=list_sources("render_fragments", *list_tables()),
         # The methods page lists the assumptions of all modules, the tables page shows the queries.

@@ -65,6 +65,10 @@ def judge(
     return judged
 
 
+def explain(**claims: str) -> dict[str, Any]:
+    return {"evaluations": {"evaluation": {"claims": claims}}}
+
+
 def judge_rows(*checks: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what becomes of checks whose queries need no archive."""
     with duckdb.connect() as connection:
@@ -267,7 +271,7 @@ def test_a_size_of_buffer_alone_has_no_effect(tmp_path: Path) -> None:
 
 def test_an_explanation_stands_beside_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fails = [{"sql": "SELECT 0 AS value, 9 AS n", "at_least": 1}]
-    judged = judge(tmp_path, {"known": fails, "open": fails}, explanations={"claims": {"known": "It is short."}})
+    judged = judge(tmp_path, {"known": fails, "open": fails}, explanations=explain(known="It is short."))
     assert judged["about_archive"].to_list() == ["It is short.", None]
     assert list_unexplained(judged) == [("open", "does not hold")]
     assert capsys.readouterr().out == "claim open: does not hold, and nothing explains it\n"
@@ -275,18 +279,26 @@ def test_an_explanation_stands_beside_the_verdict(tmp_path: Path, capsys: pytest
 
 def test_an_explanation_of_another_archive_is_not_shown(tmp_path: Path) -> None:
     fails = [{"sql": "SELECT 0 AS value, 9 AS n", "at_least": 1}]
-    explanations = {"archive_sha256": "cd" * 32, "claims": {"c": "It is short."}}
+    explanations = {"archive_sha256": "cd" * 32} | explain(c="It is short.")
+    assert judge(tmp_path, {"c": fails}, explanations=explanations)["about_archive"].to_list() == [None]
+
+
+def test_an_explanation_for_another_evaluation_is_not_shown(tmp_path: Path) -> None:
+    fails = [{"sql": "SELECT 0 AS value, 9 AS n", "at_least": 1}]
+    explanations = {"evaluations": {"another": {"claims": {"other": "It is short."}}}}
     assert judge(tmp_path, {"c": fails}, explanations=explanations)["about_archive"].to_list() == [None]
 
 
 def test_an_explanation_of_no_claim_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match=r"explanations\.yaml: the evaluation makes no claim other"):
-        judge(tmp_path, {"c": [{"sql": "SELECT 1 AS value, 9 AS n"}]}, explanations={"claims": {"other": "So."}})
+    with pytest.raises(EvaluationError, match=r"explanations\.yaml: evaluation makes no claim other"):
+        judge(tmp_path, {"c": [{"sql": "SELECT 1 AS value, 9 AS n"}]}, explanations=explain(other="So."))
 
 
 def test_every_claim_that_the_sample_archive_explains_is_made() -> None:
-    explained = yaml.safe_load((ROOT / "archive/explanations.yaml").read_text())["claims"]
-    assert set(explained) <= set(load_evaluation(EVALUATION)["claims"])
+    explained = yaml.safe_load((ROOT / "archive/explanations.yaml").read_text())["evaluations"]
+    for evaluation, facts in explained.items():
+        declared = load_evaluation(ROOT / "evaluations" / f"{evaluation}.yaml")
+        assert set(facts["claims"]) <= set(declared["claims"])
 
 
 def test_a_claim_names_figures_and_tables_that_there_are(tmp_path: Path) -> None:

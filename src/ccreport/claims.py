@@ -35,7 +35,7 @@ def judge_claims(
     Raise QueryError where a query fails or returns anything but its one row.
     """
     declared = load_evaluation(evaluation)
-    explained = load_explanations(explanations, declared["claims"], archive)["claims"]
+    explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)["claims"]
     with connect(database) as connection:
         _prepare(connection, summaries, declared["tables"])
         rows = [
@@ -50,12 +50,14 @@ def judge_claims(
         print(f"claim {claim}: {verdict}, and nothing explains it")
 
 
-def load_explanations(paths: Sequence[Path], claims: Mapping[str, Any], archive: Path) -> dict[str, Any]:
-    """Return what is said of an archive: `claims` (sentence by name) and `reproduction` (`note`).
+def load_explanations(
+    paths: Sequence[Path], evaluation: str, claims: Mapping[str, Any], archive: Path
+) -> dict[str, Any]:
+    """Return what is said of an archive in an evaluation: `claims` (sentence by name) and `reproduction` (`note`).
 
-    Both are empty without a file, and where it is about an archive of another hash than `archive` has, the inventory's
-    JSON object. Raise EvaluationError where the file breaks its schema, or is about it and explains a claim that is not
-    made.
+    Both are empty without a file, where it says nothing of the evaluation, and where it is about an archive of another
+    hash than `archive` has, the inventory's JSON object. Raise EvaluationError where the file breaks its schema, or is
+    about both and explains a claim that is not made.
     """
     nothing: dict[str, Any] = {"claims": {}, "reproduction": {"note": ""}}
     if not paths:
@@ -64,9 +66,10 @@ def load_explanations(paths: Sequence[Path], claims: Mapping[str, Any], archive:
     explanations = load_declared(path, "explanations")
     if explanations["archive_sha256"] != json.loads(archive.read_text(encoding="utf-8"))["sha256"]:
         return nothing
-    if unknown := sorted(set(explanations["claims"]) - set(claims)):
-        raise EvaluationError(f"{path.name}: the evaluation makes no claim {', '.join(unknown)}")
-    return explanations
+    own: dict[str, Any] = explanations["evaluations"].get(evaluation, nothing)
+    if unknown := sorted(set(own["claims"]) - set(claims)):
+        raise EvaluationError(f"{path.name}: {evaluation} makes no claim {', '.join(unknown)}")
+    return own
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path, tables: Mapping[str, Any]) -> None:

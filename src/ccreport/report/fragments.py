@@ -55,7 +55,7 @@ def render_fragments(
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     declared = load_evaluation(evaluation)
     compared, judged = (read_table(*one) for one in (("reproduction", [reproduction]), ("claims", [claims])))
-    explained = load_explanations(explanations, declared["claims"], archive)
+    explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
     variables = {
         "archive": describe_archive(raw_files, runs, flows, results),
         "evaluation": {"title": escape_text(declared["title"]), "exhibits": _count_exhibits(declared)},
