@@ -34,6 +34,9 @@ if not ARCHIVE.exists():
     )
 RAW_FOLDER = ARCHIVE if ARCHIVE.is_dir() else RESULTS / "archive"
 
+# A bare name stands for the file of that name among those that come with the pipeline.
+if "/" not in config["evaluation"] and not config["evaluation"].endswith(".yaml"):
+    config["evaluation"] = f"evaluations/{config['evaluation']}.yaml"
 try:
     EVALUATION = load_evaluation(Path(config["evaluation"]))
 except (InputError, OSError) as error:

@@ -35,6 +35,12 @@ EXPERIMENT_TABLES: Final = (
     "packet_flows",
     "packet_intervals",
     "packets",
+    "connections",
+    "web_requests",
+    "machine_counters",
+    "rpc_tests",
+    "rpc_samples",
+    "rpc_histograms",
     "reconciliation",
     "flows",
     "runs",
@@ -43,6 +49,9 @@ ARCHIVE_TABLES: Final = ("raw_files", "rejects")
 
 # Columns that every labelled view has before the evaluation's own labels.
 FIXED_LABELS: Final = "CASE mode WHEN 'both' THEN 'both' ELSE 'alone' END AS sharing"
+
+# The label by which claims take steady runs only; without it all runs are.
+PURPOSE: Final = "purpose"
 
 
 class QueryError(InputError):
@@ -71,6 +80,8 @@ def list_views(experiments: Path, tables: Path, evaluation: Path, database: Path
         for table in ARCHIVE_TABLES:
             _create_view(connection, table, read_files(table_files(tables, table, ["archive"])))
         _create_algorithms(connection, declared["algorithms"])
+        # Unlike the other macros these name the views above, which must be there before.
+        connection.execute((SQL / "fairness.sql").read_text(encoding="utf-8"))
         measured = (SQL / "measured_runs.sql").read_text(encoding="utf-8")
         _create_view(
             connection, "labelled_runs", label_runs("SELECT *, NULL::VARCHAR AS result_path FROM runs", declared)
@@ -78,16 +89,49 @@ def list_views(experiments: Path, tables: Path, evaluation: Path, database: Path
         _create_view(
             connection, "algorithm_runs", f"FROM ({label_runs(measured, declared)}) JOIN algorithms USING (cc)"
         )
+        for view, query in label_edge(declared["edge"]).items():
+            _create_view(connection, view, query)
+        _create_view(connection, "edge_values", (SQL / "edge_values.sql").read_text(encoding="utf-8"))
         for table, facts in declared["tables"].items():
             _create_view(connection, f"{table}_runs", select_runs(facts))
-            _create_view(connection, table, (SQL / f"{table}.sql").read_text(encoding="utf-8"))
+            query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
+            _create_view(connection, table, query, kind="TABLE" if facts["is_stored"] else "VIEW")
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> None:
+def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str, *, kind: str = "VIEW") -> None:
     try:
-        connection.execute(f"CREATE VIEW {quote_name(name)} AS {query}")
+        connection.execute(f"CREATE {kind} {quote_name(name)} AS {query}")
     except duckdb.Error as error:
         raise QueryError(f"view {name}: {error}") from error
+
+
+def label_edge(edge: Mapping[str, Any]) -> dict[str, str]:
+    """Return the queries of the views in which an evaluation groups and keeps the rows of an edge network, by name.
+
+    `labelled_connections` has each connection once, with `is_kept` and `is_outlier`; `labelled_requests` has `is_kept`;
+    these and `labelled_counters` have `series` and `series_rank`.
+    """
+    outlier = f"coalesce(retransmit_ratio > {edge['outlier_retransmit_ratio']}, FALSE) AS is_outlier"
+    kept = "coalesce(({condition}), FALSE) AS is_kept"
+    added = {
+        "labelled_connections": ("connections", "is_last", f"{kept.format(condition=edge['connections'])}, {outlier}"),
+        "labelled_requests": ("web_requests", "TRUE", kept.format(condition=edge["requests"])),
+        "labelled_counters": ("machine_counters", "TRUE", "TRUE AS is_kept"),
+    }
+    # Series other than the algorithms sort by their names.
+    rank = "algorithm_rank" if edge["group"] == "algorithm" else "0"
+    return {
+        view: f"""
+            WITH named AS (
+                SELECT {table}.*, algorithm, algorithm_rank
+                FROM {table} JOIN algorithms ON algorithms.cc = coalesce({table}.cc, 'unknown')
+                WHERE {where}
+            )
+            SELECT *, coalesce(({edge["group"]})::VARCHAR, 'unknown') AS series, {rank} AS series_rank, {columns}
+            FROM named
+        """
+        for view, (table, where, columns) in added.items()
+    }
 
 
 def quote_name(name: str) -> str:
@@ -111,7 +155,9 @@ def _create_algorithms(connection: duckdb.DuckDBPyConnection, groups: Mapping[st
     """Create the table `algorithms`: cc, algorithm (the name in tables), algorithm_rank."""
     # Flows whose algorithm nothing tells stand in the tables as unknown, not nowhere.
     held = connection.execute(
-        "SELECT DISTINCT coalesce(cc, 'unknown') FROM (SELECT cc FROM flows UNION ALL SELECT cc FROM harness_results)"
+        """SELECT DISTINCT coalesce(cc, 'unknown') FROM (SELECT cc FROM flows UNION ALL SELECT cc FROM harness_results
+        UNION ALL SELECT DISTINCT cc FROM connections UNION ALL SELECT DISTINCT cc FROM web_requests
+        UNION ALL SELECT DISTINCT cc FROM machine_counters)"""
     )
     names = name_algorithms(sorted(cc for (cc,) in held.fetchall()), groups)
     connection.execute("CREATE TABLE algorithms (cc VARCHAR, algorithm VARCHAR, algorithm_rank INTEGER)")
@@ -137,6 +183,8 @@ def label_runs(runs: str, evaluation: Mapping[str, Any]) -> str:
     """Return the query that adds RTT bucket, sharing and the evaluation's labels, each with its rank, to a query."""
     bucket, bucket_rank = _bucket_cases(evaluation["rtt_bucket_edges_ms"])
     query = f"SELECT *, {bucket} AS rtt_bucket, {bucket_rank} AS rtt_bucket_rank, {FIXED_LABELS} FROM ({runs})"
+    if PURPOSE not in evaluation["labels"]:
+        query = f"SELECT *, 'steady' AS {PURPOSE} FROM ({query})"
     for label, facts in evaluation["labels"].items():
         value, rank = _label_cases(facts)
         name, name_of_rank = quote_name(label), quote_name(f"{label}_rank")

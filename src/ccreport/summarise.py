@@ -1,5 +1,6 @@
 """Published tables: each the result of one query over the database, as Parquet, CSV, HTML and LaTeX."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +13,12 @@ from ccreport.format_cells import lay_out_cells, lay_out_rows
 from ccreport.format_html import format_html
 from ccreport.format_latex import format_latex
 from ccreport.format_table import Grid
+from ccreport.measure.comparisons import add_rank_tests
 from ccreport.tables import TableError, TableWriter, conform, load_schema
 
 RATE_NAMES: Final = {"goodput": "receiver's rate (goodput)", "throughput": "sender's rate (throughput)"}
+# What completes the result of a query with statistics that SQL lacks.
+STATISTICS: Final[Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {"comparisons": add_rank_tests}
 
 
 def summarise_table(
@@ -30,7 +34,7 @@ def summarise_table(
             summary = connection.sql(f"FROM {quote_name(table)}").pl()
         except duckdb.Error as error:
             raise QueryError(f"{table}: {error}") from error
-    summary = conform(summary, table)
+    summary = conform(STATISTICS[table](summary) if table in STATISTICS else summary, table)
     if summary.select(load_schema(table).key).is_duplicated().any():
         raise TableError(f"{table}: rows repeat the key")
     with TableWriter(table, parquet) as writer:

@@ -1,0 +1,78 @@
+"""What figures of an edge network read: aggregates, never single connections; their words and the styles of series."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import duckdb
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.rows import MissingFigure
+from ccreport.figures.selection import FigureDeclaration, FigureError
+from ccreport.raw import display_name
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a quantity is named; `format` is a D3 format for the labels of a log axis."""
+
+    name: str
+    unit: str
+    format: str = "~g"
+
+    @property
+    def title(self) -> str:
+        """Return the title of an axis."""
+        return f"{self.name} ({self.unit})"
+
+
+QUANTITIES: Final = {
+    "retransmit_pct": Quantity("Retransmitted segments", "% of data segments"),
+    "rtt_ms": Quantity("Round-trip time", "ms"),
+    "rtt_min_ms": Quantity("Smallest round-trip time", "ms"),
+    "delivery_rate_bps": Quantity("Delivery rate", "bit/s", "~s"),
+    "bbr_bw_bps": Quantity("Bandwidth as BBR estimates it", "bit/s", "~s"),
+    "unacked_count": Quantity("Unacknowledged segments", "segments"),
+    "rwnd_limited_pct": Quantity("Time limited by the receive window", "% of busy time"),
+    "request_goodput_bps": Quantity("Goodput of an answer", "bit/s", "~s"),
+}
+
+
+def read_aggregates(
+    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, table: str, order: str
+) -> pl.DataFrame:
+    """Return the rows of an aggregate that the declaration's condition selects.
+
+    Raise FigureError where the evaluation lacks the table or the database refuses the condition, MissingFigure where
+    no row matches.
+    """
+    query = f"FROM {table} WHERE (\n{declaration.where}\n) ORDER BY {order}"
+    try:
+        rows: pl.DataFrame = connection.sql(query).pl()
+    except duckdb.CatalogException as error:
+        raise FigureError(f"figure {declaration.name!r} needs the table {table} in the evaluation: {error}") from error
+    except duckdb.Error as error:
+        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+    if rows.is_empty():
+        raise MissingFigure(f"No connection or request matches: {' '.join(declaration.where.split())}")
+    return rows
+
+
+def style_series(series: Sequence[str]) -> dict[str, str]:
+    """Return for each series, in the order in which figures name them, the algorithm whose colour and dash it has.
+
+    A series that is called as an algorithm has that one's, others those that are left, in order.
+    """
+    named = {style.name: cc for cc, style in theme.STYLES.items()} | {cc: cc for cc in theme.STYLES}
+    own = {one: named[one] for one in series if one in named}
+    taken = {theme.STYLES[cc].colour for cc in own.values()}
+    free = iter(cc for cc, style in theme.STYLES.items() if style.colour not in taken and cc != "bbr1")
+    chosen = {one: own[one] if one in own else next(free, "") for one in sorted(series)}
+    known = theme.order_algorithms(set(chosen.values()))
+    return dict(sorted(chosen.items(), key=lambda item: (known.index(item[1]), item[0])))
+
+
+def name_series(series: str) -> str:
+    """Return a series' name as figures show it: it may come from a path of the archive."""
+    return display_name(series)
