@@ -1,4 +1,5 @@
-"""Time of a whole build of the sample archive: cold, with nothing to do, and with one run added.
+"""Time of a whole build of the sample archive: cold, with nothing to do, with its figures and pages only, with one
+figure changed, and with one run added.
 
 The archive is unpacked to a folder first, so that a run can be added, and the kernels are compiled as set-up does;
 neither is counted. Prints one line per case: seconds, and CPU seconds over all processes.
@@ -23,6 +24,9 @@ from ccreport.unpack import unpack_archive
 
 ROOT = Path(__file__).resolve().parents[1]
 JOB = "2026-11-20:22:11/cubic_p16_loss0.1"
+EVALUATION = "esnet-dtn"
+# What is made of tables: figures, pages, the PDF.
+DRAWN = ("figures", "drawn", "explorer", "cells", "fragments", "report")
 ADDED = ("src-cmd:10.201.1.2:{}:10.0ms", "ss:10.201.1.2:{}:10.0ms", "pre-netem:10.201.1.2:{}:10.0ms")
 
 
@@ -30,7 +34,7 @@ def build(archive: Path, folder: Path, cores: int) -> tuple[float, float]:
     """Build the report and return seconds and CPU seconds."""
     paths = f'pathvars={{"results": "{folder}/results", "logs": "{folder}/logs"}}'
     command = [sys.executable, "-m", "snakemake", "report", "--cores", str(cores), "--nolock", "--quiet", "all"]
-    command += ["--config", f"archive={archive}", paths]
+    command += ["--config", f"archive={archive}", f"evaluation={folder}/{EVALUATION}.yaml", paths]
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
@@ -42,16 +46,26 @@ def build(archive: Path, folder: Path, cores: int) -> tuple[float, float]:
 
 def measure(cores: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
     """Return seconds and CPU seconds of each case, one pair per repetition."""
-    cases: dict[str, list[tuple[float, float]]] = {"cold": [], "nothing to do": [], "one run added": []}
+    names = ("cold", "nothing to do", "figures and pages", "one figure changed", "one run added")
+    cases: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         unpack_archive(ROOT / "archive/sample.tar.zst", folder / "archive")
         archive = find_root(folder / "archive")
         compile_kernels(folder / "kernels.txt")
+        evaluation = folder / f"{EVALUATION}.yaml"
+        shutil.copy(ROOT / "evaluations" / evaluation.name, evaluation)
+        shutil.copytree(ROOT / "evaluations" / EVALUATION, folder / EVALUATION)
         for number in range(repeats):
             shutil.rmtree(folder / "results", ignore_errors=True)
             cases["cold"].append(build(archive, folder, cores))
             cases["nothing to do"].append(build(archive, folder, cores))
+            for name in DRAWN:
+                shutil.rmtree(folder / "results" / name)
+            (folder / "results/report.pdf").unlink()
+            cases["figures and pages"].append(build(archive, folder, cores))
+            evaluation.write_text(evaluation.read_text().replace("The testbed, as", f"The testbed ({number}), as"))
+            cases["one figure changed"].append(build(archive, folder, cores))
             for name in ADDED:
                 shutil.copy(archive / JOB / name.format(1), archive / JOB / name.format(90 + number))
             cases["one run added"].append(build(archive, folder, cores))
@@ -67,7 +81,7 @@ def main() -> None:
     print(f"sample archive, {options.cores} cores, median of {options.repeats}")
     for case, pairs in measure(options.cores, options.repeats).items():
         seconds, cpu = (statistics.median(values) for values in zip(*pairs, strict=True))
-        print(f"{case:14} {seconds:7.1f} s {cpu:7.1f} CPU s")
+        print(f"{case:18} {seconds:7.1f} s {cpu:7.1f} CPU s")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ Outputs: <results>/fragments/
 
 
 rule render_fragments:
-    """Write all that the pages include: facts, ledger, tables, figures, data dictionary, provenance."""
+    """Write all that the pages include: facts, ledger, tables, figures, comparisons, dictionary, provenance."""
     input:
         list_experiment_tables,
         collect("<results>/summaries/{table}.html", table=PUBLISHED_TABLES),
@@ -22,6 +22,7 @@ rule render_fragments:
         reproduction="<results>/reproduction.parquet",
         claims="<results>/claims.parquet",
         explanations=config["explanations"] or [],
+        schema="schemas/explanations.schema.yaml",
         code=list_sources("render_fragments", *list_tables()),
         # The methods page lists the assumptions of all modules, the tables page shows the queries.
         shown=list_package_files("*.py", "*.sql"),

@@ -118,7 +118,7 @@ def test_separate_runs_are_overlaid(database: Path, tmp_path: Path) -> None:
     ]
     texts = texts_of((output / "figure.svg").read_text(encoding="utf-8"))
     assert "CUBIC and BBR, 2 flows, non-overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms" in texts
-    assert "CUBIC: iteration 1, the only iteration; BBR: iteration 2, chosen in the evaluation file" in texts
+    assert "CUBIC: iteration 1, the only iteration with data; BBR: iteration 2, chosen in the evaluation file" in texts
     assert "the other iteration" in texts
     # 2 × 22 × 1.1 = 48.4 Mbit/s
     assert "BBR: mean throughput 48.4 Mbit/s, retransmits 0 %" in texts

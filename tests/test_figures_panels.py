@@ -63,7 +63,7 @@ def test_panels_have_letters_and_runs_of_their_own(pair: Path) -> None:
         "(b) Together",
         "CUBIC and BBR, 2 flows, non-overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
         "CUBIC and BBR, 4 flows, overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
-        "CUBIC: iteration 1, the only iteration; BBR: iteration 2, chosen in the evaluation file",
+        "CUBIC: iteration 1, the only iteration with data; BBR: iteration 2, chosen in the evaluation file",
         "iteration 2, representative of 3 iterations (medoid)",
     ):
         assert text in texts

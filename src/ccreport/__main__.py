@@ -7,6 +7,7 @@ A subcommand's options are the parameters of the function behind it, so that the
 import argparse
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -88,9 +89,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parameters = inspect.signature(command).parameters.items()
         positional = [options.pop(name) for name, one in parameters if one.kind is one.POSITIONAL_ONLY]
         command(*positional, **options)
+        sys.stdout.flush()
     except InputError as error:
         print(f"ccreport: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, as `head` does; nothing more is to be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

@@ -54,17 +54,19 @@ def load_explanations(paths: Sequence[Path], claims: Mapping[str, Any], archive:
     """Return what is said of an archive: `claims` (sentence by name) and `reproduction` (`note`).
 
     Both are empty without a file, and where it is about an archive of another hash than `archive` has, the inventory's
-    JSON object. Raise EvaluationError where the file breaks its schema or explains a claim that is not made.
+    JSON object. Raise EvaluationError where the file breaks its schema, or is about it and explains a claim that is not
+    made.
     """
     nothing: dict[str, Any] = {"claims": {}, "reproduction": {"note": ""}}
     if not paths:
         return nothing
     (path,) = paths
     explanations = load_declared(path, "explanations")
+    if explanations["archive_sha256"] != json.loads(archive.read_text(encoding="utf-8"))["sha256"]:
+        return nothing
     if unknown := sorted(set(explanations["claims"]) - set(claims)):
         raise EvaluationError(f"{path.name}: the evaluation makes no claim {', '.join(unknown)}")
-    is_of_it = explanations["archive_sha256"] == json.loads(archive.read_text(encoding="utf-8"))["sha256"]
-    return explanations if is_of_it else nothing
+    return explanations
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path, tables: Mapping[str, Any]) -> None:

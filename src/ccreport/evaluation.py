@@ -26,6 +26,8 @@ def load_evaluation(path: Path) -> dict[str, Any]:
             raise EvaluationError(f"{path.name}, claims.{claim}.shown_in: no figure or table {', '.join(unknown)}")
     if unknown := sorted(set(evaluation["reproduction"]) - set(evaluation["tables"])):
         raise EvaluationError(f"{path.name}, reproduction: no table {', '.join(unknown)}")
+    if listed := [table for table in evaluation["reproduction"] if "rows" not in evaluation["tables"][table]]:
+        raise EvaluationError(f"{path.name}, reproduction: {', '.join(listed)} is no table of cells (it has no `rows`)")
     return evaluation
 
 

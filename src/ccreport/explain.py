@@ -1,8 +1,7 @@
 """What a number of a published table is made of: its runs, their raw files, and the number computed from them alone.
 
 Tables share one mechanism. The columns of a table's key that the view behind it has as well select the runs of a row;
-the
-numbers of that view that its query names are what a run adds to the row's.
+the numbers of that view that its query names are what a run adds to the row's.
 """
 
 import re

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 from great_tables import GT
+from great_tables import html as markup
 
 from ccreport.cells import cell_href
 from ccreport.format_table import Cell, Grid, html_id
@@ -25,24 +26,29 @@ def format_html(grid: Grid) -> str:
         | {column: [f"{row}:{n}" for row in range(len(grid.cells))] for n, column in enumerate(columns)},
         schema=dict.fromkeys([*names, *columns], pl.String),
     )
-    labels: dict[str, Any] = dict(zip([*names, *columns], [*grid.stubs, *grid.headings], strict=True))
+    labels: dict[str, str] = dict(zip([*names, *columns], [*grid.stubs, *grid.headings], strict=True))
     if outer:
         del labels[outer]
-    # What it formats itself it escapes: labels, names of groups, notes.
-    formatted = GT(frame, groupname_col=outer, id=html_id(grid.table)).cols_label(**labels)
+    # What it formats itself it escapes, names of groups and notes; in labels it would read {{…}} as units.
+    formatted = GT(frame, groupname_col=outer, id=html_id(grid.table))
+    formatted = formatted.cols_label(**{name: _label(text) for name, text in labels.items()})
     shown = _show_cells(grid)
     formatted = formatted.fmt(html.escape, [name for name in names if name != outer]).fmt(shown.__getitem__, columns)
     for level, spanners in enumerate(reversed(grid.spanners)):
         start = 0
         for text, width in spanners:
             spanned = columns[start : start + width]
-            formatted = formatted.tab_spanner(text, spanned, level=level, id=f"{level}-{start}")
+            formatted = formatted.tab_spanner(_label(text), spanned, level=level, id=f"{level}-{start}")
             start += width
     numbers = [column for column, is_number in zip(columns, grid.is_number, strict=True) if is_number]
     for note in (*grid.notes, *([grid.legend] if grid.legend else [])):
         formatted = formatted.tab_source_note(note)
     text = formatted.cols_align("left", [*names, *columns]).cols_align("right", numbers).as_raw_html()
     return STYLE.sub("", text).replace(CLASS, 'class="gt_table published"')
+
+
+def _label(text: str) -> Any:
+    return markup(html.escape(text).replace("{", "&#123;"))
 
 
 def _show_cells(grid: Grid) -> dict[str, str]:

@@ -19,7 +19,9 @@ SPECIAL: Final = {
     "<": "$<$",
     ">": "$>$",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    # The fonts that pdflatex takes by default have no straight quotes; a pair of these would become another.
+    '"': "''",
+    "`": "{`}",
     "≥": r"$\geq$",
     "≤": r"$\leq$",
     "×": r"$\times$",
@@ -44,6 +46,8 @@ NUMBER: Final = re.compile(r"Table [IVXLC]+: ")
 # Rows of a page, and columns that fit its width in normal, small, footnote and script size.
 PAGE_ROWS: Final = 45
 SIZES: Final = ((8, ""), (11, r"\small"), (14, r"\footnotesize"))
+# More columns than these stand sideways.
+UPRIGHT_COLUMNS: Final = 11
 
 
 def format_latex(grid: Grid) -> str:
@@ -53,12 +57,15 @@ def format_latex(grid: Grid) -> str:
     caption = rf"\caption{{{escape_latex(title[:1].upper() + title[1:])}}}"
     label = rf"\label{{tab:{html_id(grid.table)}}}"
     alignment = "l" * len(grid.stubs) + "".join("r" if is_number else "l" for is_number in grid.is_number)
+    is_sideways = len(alignment) > UPRIGHT_COLUMNS
+    sideways = ([r"\begin{landscape}"], [r"\end{landscape}"]) if is_sideways else ([], [])
     size = next((size for limit, size in SIZES if len(alignment) <= limit), r"\scriptsize")
     head, body = [r"\toprule", *_head(grid), r"\midrule"], _body(grid)
     notes = [rf"\par\smallskip{{\footnotesize {' '.join(map(escape_latex, grid.notes))}\par}}"] if grid.notes else []
     if is_long:
         lines = [
-            r"% \usepackage{booktabs,longtable}",
+            rf"% \usepackage{{booktabs,longtable{',pdflscape' if is_sideways else ''}}}",
+            *sideways[0],
             rf"\begingroup{size}",
             rf"\begin{{longtable}}{{@{{}}{alignment}@{{}}}}",
             rf"{caption}{label}\\",
@@ -69,12 +76,14 @@ def format_latex(grid: Grid) -> str:
             r"\end{longtable}",
             *notes,
             r"\endgroup",
+            *sideways[1],
         ]
     else:
         tabular = [rf"\begin{{tabular}}{{@{{}}{alignment}@{{}}}}", *head, *body, r"\bottomrule", r"\end{tabular}"]
         sized = [size] if size else []
         lines = [
-            r"% \usepackage{booktabs}",
+            rf"% \usepackage{{booktabs{',pdflscape' if is_sideways else ''}}}",
+            *sideways[0],
             r"\begin{table}",
             r"\centering",
             *sized,
@@ -83,6 +92,7 @@ def format_latex(grid: Grid) -> str:
             *tabular,
             *notes,
             r"\end{table}",
+            *sideways[1],
         ]
     return "\n".join(lines) + "\n"
 
@@ -99,8 +109,8 @@ def _escape(char: str) -> str:
         return SPECIAL[char]
     if char.isascii() and char.isprintable():
         return char
-    # The letters of Latin-1 are in every font that pdflatex takes by default.
-    return char if "À" <= char <= "ÿ" else f"U+{ord(char):04X}"
+    # The letters of Latin-1, but for the Icelandic ones, are in every font that pdflatex takes by default.
+    return char if "À" <= char <= "ÿ" and char not in "ÐðÞþ" else f"U+{ord(char):04X}"
 
 
 def _join(texts: Iterable[str]) -> str:

@@ -133,7 +133,7 @@
         labelFlush: true,
       },
     };
-    const y = { field: "v", type: "quantitative", scale: { zero: true, nice: 4 }, axis: { title: null, tickCount: 4 } };
+    const y = { field: "v", type: "quantitative", scale: { zero: true, nice: 4, domainMin: 0 }, axis: { title: null, tickCount: 4 } };
     const lit = { condition: { test: "lit == '' || lit == datum.k", value: by === "flow" ? 0.85 : 1 }, value: 0.12 };
     const line = {
       mark: { type: "line", clip: true, strokeWidth: by === "flow" ? 1.2 : 2, strokeJoin: "round" },

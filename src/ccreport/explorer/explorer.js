@@ -107,7 +107,7 @@
   };
 
   const filter = () => {
-    for (const name of FILTERS) state.filters[name] = byId(name).value.trim();
+    for (const name of FILTERS) state.filters[name] = SELECTS.includes(name) ? byId(name).value : byId(name).value.trim();
     state.page = 0;
     update();
     byId("scroll").scrollTop = 0;

@@ -111,7 +111,7 @@ def name_runs(drawn: Sequence[DrawnRun]) -> list[str]:
         if one.is_declared:
             sentences.append(f"Drawn is {run}{iteration}, which the evaluation file names, of {one.runs_count}")
         elif one.runs_count == 1:
-            sentences.append(f"Drawn is {run}{iteration}, the only one of its condition")
+            sentences.append(f"Drawn is {run}{iteration}, the only one of its condition that has the data")
         else:
             sentences.append(f"Drawn is {run}{iteration}, the representative one of {one.runs_count} iterations")
     if any(one.runs_count > 1 and not one.is_declared for one in drawn):

@@ -27,6 +27,7 @@ from ccreport.figures.wording import (
     format_rate,
     wrap_title,
 )
+from ccreport.measure.fairness import jain_index
 from ccreport.raw import display_name
 
 HEIGHT_PX: Final = 280
@@ -92,11 +93,10 @@ def measure_spread(runs: pl.DataFrame, flows: pl.DataFrame, rate: Rate) -> Sprea
         .agg(
             flows_count=pl.len(),
             mean_bps=pl.col("rate_bps").mean(),
-            jain_ratio=pl.col("rate_bps").sum() ** 2 / (pl.len() * (pl.col("rate_bps") ** 2).sum()),
+            jain_ratio=jain_index(pl.col("rate_bps")),
         )
         .filter(pl.col("flows_count") > 1)
         .with_columns(
-            pl.col("jain_ratio").fill_nan(None),
             place=pl.int_range(pl.len()).over("cc"),
             name=pl.col("iteration").cast(pl.String).fill_null("?"),
         )

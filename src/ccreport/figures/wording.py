@@ -118,7 +118,7 @@ def name_run(drawn: DrawnRun, *, overlapped: bool) -> str:
     if drawn.is_declared:
         rule = "chosen in the evaluation file"
     elif drawn.runs_count == 1:
-        rule = "the only iteration"
+        rule = "the only iteration with data"
     else:
         rule = f"representative of {drawn.runs_count} iterations (medoid)"
     # The caption has the identifier, which would not fit here.

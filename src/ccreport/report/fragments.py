@@ -18,7 +18,7 @@ from ccreport.report.escape import escape_text
 from ccreport.report.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
 from ccreport.report.facts import count_states, describe_archive, render_sessions
 from ccreport.report.ledger import render_ledger, render_rejects
-from ccreport.report.markup import write_fragment
+from ccreport.report.markup import render_callout, write_fragment
 from ccreport.report.provenance import render_assumptions, render_provenance
 from ccreport.report.reproduction import describe_reproduction, render_reproduction
 from ccreport.tables import read_table, table_files
@@ -66,6 +66,7 @@ def render_fragments(
     shutil.rmtree(fragments, ignore_errors=True)
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
+    write_fragment(fragments, "about_archive.md", _render_note(explained["reproduction"]["note"]))
     write_fragment(fragments, "sessions.md", render_sessions(runs, flows))
     write_fragment(fragments, "ledger.md", render_ledger(raw_files, rejects, facts["files_count"]))
     write_fragment(fragments, "rejects.md", render_rejects(rejects))
@@ -85,6 +86,10 @@ def _render_about(declared: Mapping[str, Any]) -> str:
     sentences = [f"{declared['subtitle'].rstrip('.')}." if declared["subtitle"] else ""]
     sentences += [f"The publication: {declared['source'].rstrip('.')}." if declared["source"] else ""]
     return "\n\n".join(escape_text(sentence) for sentence in sentences if sentence)
+
+
+def _render_note(note: str) -> str:
+    return render_callout("note", "About this archive", escape_text(note)) if note else ""
 
 
 def _render_exhibits(

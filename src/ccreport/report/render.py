@@ -50,7 +50,7 @@ def render_report(
     copy_exhibits(fragments, tables, figures, project)
     for page in sorted(cells.glob("cells_*.qmd")):
         shutil.copyfile(page, project / page.name)
-    shutil.copytree(explorer, project / "explorer")
+    shutil.copytree(explorer, project / "explorer", ignore=shutil.ignore_patterns(".*"))
     for file in files:
         shutil.copyfile(file, project / file.name)
     add_search(project)

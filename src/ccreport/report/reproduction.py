@@ -1,5 +1,6 @@
 """Reproduction page: how many published cells this archive reproduces, and each of them beside its own."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -94,7 +95,8 @@ def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
 
 
 def _render_worst(own: pl.DataFrame, titles: Mapping[str, str], algorithms: list[str]) -> str:
-    pairs = own.filter((pl.col("algorithm") == algorithms[0]) & (pl.col("cell_state") == COMPARED))
+    is_compared = (pl.col("cell_state") == COMPARED).all().over("table_name", "cell")
+    pairs = own.filter((pl.col("algorithm") == algorithms[0]) & is_compared)
     worst = pairs.filter(pl.col("pair_factor_ratio") > PAIR_FACTOR).sort(
         "pair_factor_ratio", descending=True, maintain_order=True
     )
@@ -217,7 +219,8 @@ def _stack(
 
 def show_plain(value: float) -> str:
     """Return a number with three significant digits, never as a power of ten."""
-    return f"{float(f'{value:.3g}'):.10f}".rstrip("0").rstrip(".")
+    digits = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.3g}"))))) if value else 0
+    return f"{float(f'{value:.3g}'):.{digits}f}"
 
 
 def show_figures(value: float | None) -> Html:

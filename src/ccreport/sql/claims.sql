@@ -36,7 +36,9 @@ SELECT
     resamples.size,
     resamples.times,
     coalesce(bottleneck_bps, nic_bps) AS line_rate_bps,
-    CASE WHEN count(goodput_bps) OVER () > 0 THEN goodput_bps ELSE throughput_bps END AS rate_bps,
+    -- The receiver's rate, or the sender's where no run of such paths has one: as the published tables choose.
+    CASE WHEN count(goodput_bps) OVER (PARTITION BY path_class = 'testbed') > 0 THEN goodput_bps ELSE throughput_bps END
+        AS rate_bps,
     {'run': run_id, 'x': rate_bps, 'y': 1.0::DOUBLE, 'size': size, 'times': times} AS rate,
     {'run': run_id, 'x': rate_bps / nullif(line_rate_bps, 0), 'y': 1.0::DOUBLE, 'size': size, 'times': times} AS share,
     {'run': run_id, 'x': retransmits_count::DOUBLE, 'y': segments_count, 'size': size, 'times': times} AS retransmits

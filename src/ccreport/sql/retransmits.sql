@@ -1,11 +1,11 @@
--- Retransmits: by loss, sharing, flows, RTT bucket and algorithm, the ratio of the group (sum of retransmitted segments
--- over sum of data segments), and mean and coefficient of variation of the runs' own ratios.
+-- Retransmits: by path class, sender, loss, sharing, flows, RTT bucket and algorithm, the ratio of the group (sum of
+-- retransmitted segments over sum of data segments), and mean and coefficient of variation of the runs' own ratios.
 -- The view retransmits_runs holds the runs that the evaluation selects, one row per run and algorithm; cell_… are the
 -- macros of macros.sql.
 WITH conditions AS (
     SELECT
-        path_class, path_class_rank, test_group, test_group_rank, sharing, flows_count, rtt_bucket, rtt_bucket_rank,
-        algorithm, algorithm_rank, condition_id,
+        sender_speed, sender_speed_rank, path_class, path_class_rank, test_group, test_group_rank, sharing, flows_count,
+        rtt_bucket, rtt_bucket_rank, algorithm, algorithm_rank, condition_id,
         min(loss_pct) AS loss_pct,
         sum(retransmits_count) AS retransmits_count,
         sum(segments_count ORDER BY run_id) AS segments_count,
@@ -18,8 +18,8 @@ WITH conditions AS (
 ),
 cells AS (
     SELECT
-        path_class, path_class_rank, test_group, test_group_rank, sharing, flows_count, rtt_bucket, rtt_bucket_rank,
-        algorithm, algorithm_rank,
+        sender_speed, sender_speed_rank, path_class, path_class_rank, test_group, test_group_rank, sharing, flows_count,
+        rtt_bucket, rtt_bucket_rank, algorithm, algorithm_rank,
         min(loss_pct) AS loss_pct,
         sum(retransmits_count) AS retransmits_count,
         sum(segments_count ORDER BY condition_id) AS segments_count,
@@ -29,6 +29,7 @@ cells AS (
     GROUP BY ALL
 )
 SELECT
+    sender_speed,
     path_class,
     test_group,
     sharing,
@@ -46,5 +47,5 @@ SELECT
     bounds[2] AS retransmit_high_ratio
 FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds)
 ORDER BY
-    path_class_rank, path_class, test_group_rank, min(loss_pct) OVER (PARTITION BY test_group), test_group, sharing,
-    flows_count, rtt_bucket_rank, algorithm_rank, algorithm
+    path_class_rank, path_class, sender_speed_rank, sender_speed, test_group_rank,
+    min(loss_pct) OVER (PARTITION BY test_group), test_group, sharing, flows_count, rtt_bucket_rank, algorithm_rank, algorithm
