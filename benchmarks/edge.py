@@ -4,17 +4,19 @@
 
 The connections lie in Parquet files as the ingest writes them; what is timed is what a build does once: making the
 database with all aggregates in it (target: 60 s and 4 GB on 2 cores). Every value is drawn from a log-uniform
-distribution by a hash of its row, so the medians are known, and checked before a time is printed. Then an access log is
-read into `web_requests` on one core beside plain Python (target: 50 MB/s).
+distribution by a hash of its row, so the medians are known, and checked before a time is printed. Then dumps of
+`ss -neit`, snapshots of `nstat` and, beside plain Python, an access log are read on one core (target: 50 MB/s).
 """
 
 import argparse
+import gzip
 import os
 import re
 import resource
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 os.environ["POLARS_MAX_THREADS"] = "1"
@@ -24,7 +26,9 @@ import polars as pl
 
 from ccreport import database
 from ccreport.evaluation import load_evaluation
+from ccreport.ingest.edge import ingest_edge
 from ccreport.ingest.nginx import ingest_nginx
+from ccreport.ingest.nstat import ingest_nstat
 from ccreport.raw import Manifest, RawFile
 from ccreport.tables import list_tables, load_schema, write_table
 
@@ -40,6 +44,8 @@ SPREAD = {
     "bbr_bw_bps": (1e5, 1e9),
     "unacked_count": (1, 1000),
 }
+LAYOUT = "(?P<machine>[^/]+)/(?P<label>[^/]+)/[^/:]+(?::(?P<time>.+))?"
+FIXTURE = ROOT / "tests" / "fixtures" / "edge" / "archive"
 LOG_LINE = '203.0.113.{} - - [20/Nov/2026:22:10:{:02d} +0000] "GET /file/{} HTTP/1.1" 200 {} "-" "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36" {:.3f}\n'  # noqa: E501
 LOG_FORMAT = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
@@ -145,8 +151,7 @@ def time_log(folder: Path, lines: int = 1_000_000) -> None:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     start = time.process_time()
     out = folder / "requests.parquet"
-    layout = "(?P<machine>[^/]+)/(?P<label>[^/]+)/.*"
-    ingest_nginx(manifest, folder / "log", out, folder / "rejects.parquet", layout, LOG_FORMAT)
+    ingest_nginx(manifest, folder / "log", out, folder / "rejects.parquet", LAYOUT, LOG_FORMAT)
     own = time.process_time() - start
     start = time.process_time()
     plain = 0
@@ -163,6 +168,41 @@ def time_log(folder: Path, lines: int = 1_000_000) -> None:
     )
 
 
+def time_recorded(
+    folder: Path, kind: str, ingest: Callable[..., None], table: str, size_bytes: int = 100_000_000
+) -> None:
+    """Print the speed at which recorded files of one kind are read on one core, each repeated to a larger one."""
+    root, files = folder / kind, []
+    sources = [path for path in sorted(FIXTURE.rglob("*.gz")) if path.name.startswith(kind)]
+    texts = [gzip.decompress(path.read_bytes()) for path in sources]
+    times = size_bytes // sum(map(len, texts))
+    for number, text in enumerate(texts):
+        name = f"machine/cubic/{kind}:{1795212605 + number}"
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # The same again would be one connection, or one snapshot: other clients, other times.
+        parts = (
+            b"# %d.000000\n" % (1795212605 + 1000 * number + i) + text
+            if kind == "nstat"
+            else text.replace(b" 10.9.", b" 10.%d." % (10 + i))
+            for i in range(times)
+        )
+        path.write_bytes(b"".join(parts))
+        files.append(RawFile(str(number), name, kind, "text", 1, "", "ingest", ingest.__name__))
+    manifest = folder / f"{kind}.json"
+    Manifest("x", None, None, (), tuple(files)).write(manifest)
+    out = folder / f"{kind}.parquet"
+    # Loading modules and compiled kernels is no part of reading.
+    ingest(manifest, FIXTURE / "nothing", out, folder / "rejects.parquet", LAYOUT)
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    start = time.process_time()
+    ingest(manifest, root, out, folder / "rejects.parquet", LAYOUT)
+    seconds = time.process_time() - start
+    size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) / 1e6
+    rows = pl.scan_parquet(out).select(pl.len()).collect().item()
+    print(f"{kind}, {size:.0f} MB: {size / seconds:.0f} MB/s of CPU, {rows:,} rows of {table} to Parquet")
+
+
 def main() -> None:
     """Time both."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -172,6 +212,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         time_aggregates(options.rows, options.threads, Path(folder))
         time_log(Path(folder))
+        time_recorded(Path(folder), "ss-neit", ingest_edge, "connections")
+        time_recorded(Path(folder), "nstat", ingest_nstat, "machine_counters")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """One server and many clients in two namespaces, with a network of several distances between them; see record_edge.sh.
 
-The server sends a file of some 30 kB to 3 MB to each client and logs it as nginx would; while the connections are
-still open, `ss -neit` and `nstat` are asked. Client addresses 10.9.<path>.<n> choose a path: delay, loss and rate.
+The server sends a file of 100 kB to 6 MB to each client and logs it as nginx would; every few seconds `ss -neit` and
+`nstat` are asked, which see connections at work, idle ones and those that just opened. Client addresses 10.9.<path>.<n>
+choose a path: delay, loss and rate. Every fourth client of a path has a small receive buffer.
 """
 
 import ctypes
@@ -24,11 +25,15 @@ from pathlib import Path
 PATHS = [(0.002, 0.0, 200e6), (0.01, 0.001, 50e6), (0.03, 0.01, 20e6), (0.075, 0.002, 50e6)]
 SERVER, PORT = "10.8.0.1", 443
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
-AT_ONCE = 25
+AT_ONCE = 40
 ASK = 16
+DUMP_EVERY_S = 4
+# How long a client that has its file stays connected, at most.
+IDLE_S = 6
+SMALL_BUFFER_BYTES = 32768
 # A client that lost its way is not waited for.
-TIME_LIMIT_S = 20
-RANDOM = random.Random(1)
+TIME_LIMIT_S = 60
+RANDOM = random.Random(1)  # noqa: S311
 
 
 def open_tun(name: str) -> int:
@@ -40,11 +45,11 @@ def open_tun(name: str) -> int:
 
 def run(*command: str) -> str:
     """Run a command and return what it printed."""
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603
 
 
 def relay(server: int, clients: int) -> None:
-    """Carry packets between both devices for ever, each after its path's delay; data may be lost or wait for the rate."""
+    """Carry packets between both devices for ever, each after its path's delay; data may be lost or wait."""
     waiting: list[tuple[float, int, int, bytes]] = []
     free = [0.0] * len(PATHS)
     number = 0
@@ -78,7 +83,7 @@ def relay(server: int, clients: int) -> None:
             heapq.heappop(waiting)
 
 
-def serve(cc: str, log: Path, stop: threading.Event) -> None:
+def serve(cc: str, log: Path) -> None:
     """Answer each connection with as many bytes as it asks for, and log it once the client has all."""
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -92,6 +97,7 @@ def serve(cc: str, log: Path, stop: threading.Event) -> None:
             size = int(connection.recv(ASK, socket.MSG_WAITALL))
             start = time.monotonic()
             connection.sendall(bytes(size))
+            # The client says that it has all, and later leaves.
             connection.recv(1)
             seconds = time.monotonic() - start
             when = datetime.now(UTC).strftime("%d/%b/%Y:%H:%M:%S +0000")
@@ -99,26 +105,30 @@ def serve(cc: str, log: Path, stop: threading.Event) -> None:
             with lock:
                 stream.write(line)
                 stream.flush()
-            stop.wait()
+            connection.recv(1)
+            connection.close()
 
         while True:
             connection, (address, _) = listener.accept()
             threading.Thread(target=answer, args=(connection, address), daemon=True).start()
 
 
-def fetch(
-    path: int, number: int, size: int, gate: threading.Semaphore, stop: threading.Event, finished: list[int]
-) -> None:
-    """Fetch a file as one client, and keep the connection open until all are done."""
+def fetch(path: int, number: int, size: int, idle_s: float, gate: threading.Semaphore, finished: list[int]) -> None:
+    """Fetch a file as one client, and stay connected for a while."""
     with gate:
-        connection = socket.create_connection((SERVER, PORT), source_address=(f"10.9.{path}.{number}", 0))
+        connection = socket.socket()
+        if number % 4 == 0:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER_BYTES)
+        connection.bind((f"10.9.{path}.{number}", 0))
+        connection.connect((SERVER, PORT))
         connection.sendall(str(size).zfill(ASK).encode())
         left = size
         while left:
             left -= len(connection.recv(min(left, 65536)))
         connection.sendall(b"!")
+    time.sleep(idle_s)
+    connection.close()
     finished.append(number)
-    stop.wait()
 
 
 def leave_namespace() -> None:
@@ -139,12 +149,15 @@ def be_clients(server_tun: int, cc: str, count: int, done: int, stop: int) -> No
     run("ip", "route", "add", "local", "10.9.0.0/16", "dev", "lo")
     network = os.fork()
     if not network:
+        # Else the pipe would stay open when its other end closes.
+        os.close(done)
         relay(server_tun, tun)
-    gate, held = threading.Semaphore(AT_ONCE), threading.Event()
+    gate = threading.Semaphore(AT_ONCE)
     finished = []
     for i in range(count):
-        size = int(10 ** RANDOM.uniform(4.5, 6.5))
-        arguments = (i % len(PATHS), 1 + i // len(PATHS), size, gate, held, finished)
+        size = int(10 ** RANDOM.uniform(5, 6.8))
+        idle_s = RANDOM.uniform(0, IDLE_S)
+        arguments = (i % len(PATHS), 1 + i // len(PATHS), size, idle_s, gate, finished)
         threading.Thread(target=fetch, args=arguments, daemon=True).start()
     last = time.monotonic() + TIME_LIMIT_S
     while len(finished) < count and time.monotonic() < last:
@@ -170,7 +183,6 @@ def main() -> None:
     run("ip", "address", "add", f"{SERVER}/24", "dev", "server")
     run("ip", "link", "set", "server", "up")
     run("ip", "route", "add", "10.9.0.0/16", "dev", "server")
-    stop = threading.Event()
     is_done, done = os.pipe()
     is_stopped, stopped = os.pipe()
     child = os.fork()
@@ -181,12 +193,14 @@ def main() -> None:
         be_clients(tun, cc, count, done, is_stopped)
     os.close(done)
     os.close(tun)
-    threading.Thread(target=serve, args=(cc, folder / "access.log", stop), daemon=True).start()
-    while not select.select([is_done], [], [], 8)[0]:
+    threading.Thread(target=serve, args=(cc, folder / "access.log"), daemon=True).start()
+    while not select.select([is_done], [], [], DUMP_EVERY_S)[0]:
         snapshot(folder)
     snapshot(folder)
     os.close(stopped)
     os.waitpid(child, 0)
+    # Threads that still wait for a client hold nothing.
+    os._exit(0)
 
 
 if __name__ == "__main__":

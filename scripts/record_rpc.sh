@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Record the RPC results in tests/fixtures/{netperf,flent}: netperf and flent between two network namespaces of one
-# machine, over a link of 200 Mbit/s, with CUBIC and BBR. Needs root, iproute2 and Debian's sources in deb822 form.
+# Record the RPC results in tests/fixtures/{netperf,flent} and rpc_load.tar.xz: netperf and flent between two network
+# namespaces of one machine, over a link of 200 Mbit/s, with CUBIC and BBR. rpc_load.tar.xz is a whole archive, RPCs of
+# 10 kB and 1 MB at loads of 1 to 8 pairs of connections. Needs root, iproute2 and Debian's sources in deb822 form.
 #
 #     sudo scripts/record_rpc.sh [FOLDER]
 #
@@ -93,9 +94,37 @@ record_flent() {
     rm --recursive "$work"
 }
 
+record_load() {
+    # Pairs of connections, one with large and one with small RPCs each, all at the same time.
+    local work selected=THROUGHPUT,THROUGHPUT_UNITS,PROTOCOL,DIRECTION,ELAPSED_TIME,REQUEST_SIZE,RESPONSE_SIZE,BURST_SIZE
+    selected+=,MIN_LATENCY,MEAN_LATENCY,P50_LATENCY,P90_LATENCY,P99_LATENCY,MAX_LATENCY,STDDEV_LATENCY,TRANSPORT_MSS
+    selected+=,LOCAL_TRANSPORT_RETRANS,REMOTE_TRANSPORT_RETRANS,LOCAL_CONG_CONTROL,REMOTE_CONG_CONTROL,DEST_ADDR
+    work=$(mktemp --directory)
+    for repetition in 1 2 3; do
+        for load in 1 2 4 8; do
+            for cc in cubic bbr; do
+                local into="$work/cc=$cc/load=$load/rep=$repetition" running=()
+                mkdir --parents "$into"
+                for client in $(seq "$load"); do
+                    for size in 10000 1000000; do
+                        ip netns exec rpc_client netperf -H "$server" -l 3 -j -t TCP_RR -- \
+                            -r "$size,1" -K "$cc" -k "$selected" >"$into/$size-$client.txt" 2>&1 &
+                        running+=("$!")
+                    done
+                done
+                wait "${running[@]}"
+            done
+        done
+    done
+    tar --create --xz --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 --directory "$work" \
+        --file "$folder/rpc_load.tar.xz" cc=bbr cc=cubic
+    rm --recursive "$work"
+}
+
 trap clean_up EXIT
 mkdir --parents "$folder/netperf" "$folder/flent"
 install_tools
 make_link
 record_netperf
 record_flent
+record_load

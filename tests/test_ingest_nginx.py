@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support import list_one, write_archive
+from support import list_archive, list_one, write_archive
 
 from ccreport.ingest.nginx import LogFormatError, compile_format, ingest_nginx
 from ccreport.tables import read_table
@@ -27,8 +27,6 @@ def ingest(content: str | bytes, folder: Path, log_format: str = COMBINED, name:
 
 
 def list_all(root: Path, work: Path) -> Path:
-    from support import list_archive
-
     for experiment, manifest in list_archive(root, work).items():
         if any(file.path.startswith("tokyo-1/") for file in manifest.files):
             return work / "manifests" / f"{experiment}.json"

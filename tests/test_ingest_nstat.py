@@ -3,23 +3,32 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support import list_one, write_archive
+from support import list_archive, write_archive
 
 from ccreport.ingest.edge_paths import EdgePathError, compile_layout, parse_time, read_place
 from ccreport.ingest.nstat import ingest_nstat
 from ccreport.tables import read_table
 
 LAYOUT = r"(?:(?:.*/)?(?P<machine>[^/]+)/)?(?P<label>[^/]+)/[^/:]+(?::(?P<time>.+))?"
-NSTAT = "#kernel\nIpInReceives                    340808             0.0\nTcpRetransSegs                  11                 0.0\n"
+NSTAT = (
+    "#kernel\n"
+    "IpInReceives                    340808             0.0\n"
+    "TcpRetransSegs                  11                 0.0\n"
+)
 PROC = "Tcp: RtoAlgorithm MaxConn RetransSegs\nTcp: 1 -1 11\nTcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 7\n"
 
 
 def ingest(content: str | bytes, folder: Path, name: str = "nstat:1795212605") -> tuple[pl.DataFrame, pl.DataFrame]:
-    root = write_archive(folder / "raw", {f"cubic/{name}": content, "cubic/zzz": "x"})
-    manifest = list_one(root, folder / "work")
+    root = write_archive(folder / "raw", {f"tokyo-1/cubic/{name}": content, "tokyo-2/cubic/zzz": "x"})
+    manifest = find_manifest(root, folder / "work")
     out, rejects = folder / "counters.parquet", folder / "rejects.parquet"
     ingest_nstat(manifest, root, out, rejects, LAYOUT)
     return read_table("machine_counters", [out]), read_table("rejects", [rejects])
+
+
+def find_manifest(root: Path, work: Path) -> Path:
+    (experiment,) = (name for name, held in list_archive(root, work).items() if held.files_for("ingest_nstat"))
+    return work / "manifests" / f"{experiment}.json"
 
 
 def values(counters: pl.DataFrame) -> dict[str, int]:

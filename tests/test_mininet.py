@@ -10,6 +10,7 @@ from support import ROOT
 from test_comparisons import EVALUATION, summarise
 from test_convergence import JOINED, make_shares
 
+from ccreport.claims import judge_claims
 from ccreport.database import connect
 from ccreport.evaluation import load_evaluation
 from ccreport.figures.event_marks import Stage, read_stages
@@ -56,7 +57,7 @@ def test_flows_are_grouped_by_rtt_inside_a_run(tmp_path: Path) -> None:
     jain = figure.data.filter(pl.col("drawn_as") == "jain")["jain_mean_ratio"].to_list()
     assert jain == pytest.approx([1.0, 1936 / 3232])
     drawn = figure.chart.to_json()
-    assert "BBR, RTT 10 ms" in drawn and "BBR, RTT 50 ms" in drawn and "2 BDP" in drawn
+    assert all(text in drawn for text in ("BBR, RTT 10 ms", "BBR, RTT 50 ms", "2 BDP"))
     assert "0.60 with 125,000 B" in figure.alternative
 
 
@@ -84,6 +85,27 @@ def test_rtts_that_hardly_differ_are_one_group() -> None:
         }
     )
     assert group_flows(flows).rows() == [("r", "bbr", None, 3.0)]
+
+
+def test_runs_beside_other_algorithms_have_a_panel_of_their_own(tmp_path: Path) -> None:
+    runs = [
+        make_run(
+            n, {cc: 8.0, "cubic": 2.0}, job="buffer", buffer_bytes=size, cc_list=f"{cc},cubic", jain_ratio=jain,
+            bottleneck_bps=20e6,
+        )
+        for n, (cc, size, jain) in enumerate(
+            [("bbr", 1000, 0.5), ("bbr", 2000, 0.6), ("bbr2", 1000, 0.9), ("bbr2", 2000, 1.0)]
+        )
+    ]  # fmt: skip
+    figure = build(tmp_path, "buffer_fairness", gather(*runs))
+    jain = figure.data.filter(pl.col("drawn_as") == "jain").select("cc_list", "buffer_bytes", "jain_mean_ratio")
+    assert jain.rows() == [
+        ("bbr,cubic", 1000, 0.5),
+        ("bbr,cubic", 2000, 0.6),
+        ("bbr2,cubic", 1000, 0.9),
+        ("bbr2,cubic", 2000, 1.0),
+    ]
+    assert "CUBIC and BBRv2 was 0.90 with 1,000 B" in figure.alternative
 
 
 def test_one_buffer_size_is_no_comparison(tmp_path: Path) -> None:
@@ -165,7 +187,7 @@ def test_completion_times_have_mean_interval_and_percentiles(tmp_path: Path) -> 
         make_transfers(1, {"bbr": [1.0, 2.0], "cubic": [7.0]}, buffer_bytes=25_000, bottleneck_bps=20e6),
         make_transfers(2, {"bbr": [3.0, 6.0], "cubic": [9.0]}, buffer_bytes=25_000, bottleneck_bps=20e6),
     ]
-    bbr, cubic = summarise(tmp_path, gather(*runs), "completion")
+    bbr, cubic, together = summarise(tmp_path, gather(*runs), "completion")
     # 1, 2, 3, 6: mean 3, median 2.5; the 90th percentile lies 0.7 of the way from 3 to 6, as 0.9 · 3 = 2.7.
     assert (bbr["algorithm"], bbr["runs_count"], bbr["measured_count"], bbr["left_out_count"]) == ("BBR", 2, 4, 0)
     assert (bbr["completion_mean_s"], bbr["completion_p50_s"]) == (3.0, 2.5)
@@ -178,6 +200,25 @@ def test_completion_times_have_mean_interval_and_percentiles(tmp_path: Path) -> 
         *(8.0, "sender"),
         0.5,
     )
+    # 1, 2, 3, 6, 7, 9: mean 28/6, median 4.5.
+    assert (together["algorithm"], together["measured_count"], together["completion_p50_s"]) == ("all", 6, 4.5)
+    assert together["completion_mean_s"] == pytest.approx(28 / 6)
+
+
+def test_completion_times_beside_another_algorithm_stand_apart(tmp_path: Path) -> None:
+    runs = [
+        make_transfers(1, {"bbr": [1.0], "cubic": [3.0]}, cc_list="bbr,cubic"),
+        make_transfers(2, {"bbr2": [2.0], "cubic": [5.0]}, cc_list="bbr2,cubic"),
+    ]
+    rows = summarise(tmp_path, gather(*runs), "completion")
+    assert [(row["cc_list"], row["algorithm"], row["completion_mean_s"]) for row in rows] == [
+        ("bbr,cubic", "CUBIC", 3.0),
+        ("bbr,cubic", "bbr", 1.0),
+        ("bbr,cubic", "all", 2.0),
+        ("bbr2,cubic", "BBR", 2.0),
+        ("bbr2,cubic", "CUBIC", 5.0),
+        ("bbr2,cubic", "all", 3.5),
+    ]
 
 
 def test_a_captured_run_leaves_out_what_its_capture_does_not_tell(tmp_path: Path) -> None:
@@ -207,8 +248,10 @@ def test_completion_is_drawn_as_the_table_has_it(tmp_path: Path) -> None:
         "buffer_bytes", "cc", "measured_count", "completion_mean_s", "completion_median_s"
     )
     assert rows.rows() == [
+        (1000, "all", 4, 3.25, 3.0),
         (1000, "bbr", 2, 1.5, 1.5),
         (1000, "cubic", 2, 5.0, 5.0),
+        (4000, "all", 4, 3.0, 2.5),
         (4000, "bbr", 2, 2.0, 2.0),
         (4000, "cubic", 2, 4.0, 4.0),
     ]
@@ -270,5 +313,48 @@ def test_the_example_of_the_docs_has_20_lines_and_works(tmp_path: Path) -> None:
         (500.0, 2000),
         (30.0, 1000),
     }
+    # Over 500 ms with 1000 B: Reno 1 and 2, CUBIC 10 and 11 Mbit/s; both differences are -9.
+    (row,) = table.filter(measure="goodput_bps", buffer_bytes=1000, rtt_ms=500.0).rows(named=True)
+    assert (row["first_algorithm"], row["second_algorithm"], row["runs_count"]) == ("Reno", "CUBIC", 2)
+    assert (row["first_median"], row["second_median"], row["shift"]) == pytest.approx((1.5e6, 10.5e6, -9e6))
+    # Two pairs with one sign: 2 of 4 ways; all other rows of the table are of one run, and no test.
+    assert (row["p_ratio"], row["tests_count"], row["p_holm_ratio"]) == (0.5, 1, 0.5)
     plot_figure("rates", evaluation, database, tmp_path / "rates")
     assert (tmp_path / "rates/figure.svg").is_file()
+    drawn = pl.read_csv(tmp_path / "rates/figure.csv")
+    means = drawn.filter(pl.col("buffer_bytes") == 1000).sort("cc")["rate_mean_bps"].to_list()
+    assert means == pytest.approx([10.5e6, 1.5e6])
+
+
+def test_tables_that_the_docs_say_need_no_label_need_none(tmp_path: Path) -> None:
+    text = (ROOT / "reports/evaluations.qmd").read_text()
+    (listed,) = re.findall(r"`test_group`; (.*?)\s+need none", text, re.DOTALL)
+    tables = re.findall(r"`(\w+)`", listed)
+    assert len(tables) >= 5
+    declared = yaml.safe_load(read_example())
+    declared |= {"labels": {}, "figures": {}, "tables": {name: {"title": name} for name in tables}}
+    evaluation = tmp_path / "own.yaml"
+    evaluation.write_text(yaml.safe_dump(declared))
+    runs = [make_run(n, {"reno": 1.0, "cubic": 2.0}) for n in range(2)]
+    database = build_database(tmp_path, gather(*runs), evaluation)
+    with connect(database) as connection:
+        for name in tables:
+            connection.sql(f'FROM "{name}"').fetchall()
+
+
+def test_claims_of_an_evaluation_without_labels_count_all_runs(tmp_path: Path) -> None:
+    declared = yaml.safe_load(read_example())
+    sql = "SELECT avg(rate_bps) AS value, NULL AS low, NULL AS high, count(*) AS n FROM measured WHERE cc = 'reno'"
+    check = {"name": "mean", "at_least": 1e6, "sql": sql}
+    declared |= {"labels": {}, "figures": {}, "tables": {"jobs": {"title": "Jobs"}}}
+    declared["claims"] = {"some": {"text": "t", "source": "s", "checks": [check]}}
+    evaluation = tmp_path / "own.yaml"
+    evaluation.write_text(yaml.safe_dump(declared))
+    runs = [make_run(n, {"reno": 1.0 + n, "cubic": 2.0}) for n in range(3)]
+    database = build_database(tmp_path, gather(*runs), evaluation)
+    (tmp_path / "archive.json").write_text('{"sha256": "0"}')
+    judge_claims(
+        evaluation, database, tmp_path, tmp_path / "archive.json", [], tmp_path / "c.parquet", tmp_path / "c.csv"
+    )
+    (row,) = read_table("claims", [tmp_path / "c.parquet"]).rows(named=True)
+    assert (row["value"], row["runs_count"], row["verdict"]) == (2e6, 3, "holds")

@@ -147,10 +147,14 @@ def find_folder(path: PurePosixPath) -> Folder:
 
 
 def find_root(folder: Path) -> Path:
-    """Return the folder whose entries are the archive: a single folder inside a folder is only a wrapping."""
+    """Return the folder whose entries are the archive: a single folder inside a folder is only a wrapping.
+
+    Sessions, and folders that say something of their files (`load=8`), are none.
+    """
     while True:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        if len(entries) != 1 or not entries[0].is_dir(follow_symlinks=False) or SESSION.fullmatch(entries[0].name):
+        is_wrapped = len(entries) == 1 and entries[0].is_dir(follow_symlinks=False)
+        if not is_wrapped or SESSION.fullmatch(entries[0].name) or "=" in entries[0].name:
             return folder
         folder = Path(entries[0].path)
 

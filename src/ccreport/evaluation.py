@@ -1,7 +1,7 @@
 """Evaluations: what a report shows, as `evaluations/*.yaml` declares it."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jsonschema
 import yaml
@@ -9,9 +9,33 @@ import yaml
 from ccreport.errors import InputError
 from ccreport.tables import SCHEMAS
 
+# Beside `schemas`, as the files that come with the pipeline are.
+EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
+SUFFIX: Final = ".yaml"
+
 
 class EvaluationError(InputError):
-    """An evaluation file breaks its schema."""
+    """An evaluation file breaks its schema, or is not there."""
+
+
+def resolve_evaluation(name: str, folder: Path = EVALUATIONS) -> Path:
+    """Return the file of an evaluation: one that comes with the pipeline by its bare name, any other by its path.
+
+    A bare name has neither a slash nor the suffix .yaml, and stands for the file of that name in `folder`. Raise
+    EvaluationError, with the names there are, where there is no such file.
+    """
+    is_path = "/" in name or name.endswith(SUFFIX)
+    path = Path(name) if is_path else folder / f"{name}{SUFFIX}"
+    if path.is_file():
+        return path
+    shipped = ", ".join(list_evaluations(folder)) or "none"
+    problem = f"{name} does not exist" if is_path else f"no evaluation is called {name!r}"
+    raise EvaluationError(f"{problem}; those that come with the pipeline are: {shipped}")
+
+
+def list_evaluations(folder: Path = EVALUATIONS) -> list[str]:
+    """Return the names of the evaluations of a folder, sorted."""
+    return sorted(path.stem for path in folder.glob(f"*{SUFFIX}") if path.is_file())
 
 
 def load_evaluation(path: Path) -> dict[str, Any]:

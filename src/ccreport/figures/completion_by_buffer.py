@@ -20,9 +20,9 @@ from ccreport.figures.panels import Multiples, Series, draw_multiples
 from ccreport.figures.rate_axes import KINDS, MULTIPLES
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.sharing import ALL
 from ccreport.figures.throughput_over_time import choose_ticks
 from ccreport.figures.wording import format_significant, join_names
-from ccreport.format_table import format_size
 
 PANELS_AT_MOST: Final = 6
 DASHES: Final = {"mean": (1, 0), "median": (6, 3), "p95": (1, 3)}
@@ -39,15 +39,16 @@ def build_completion_by_buffer(declaration: FigureDeclaration, connection: duckd
     if len(panels) > PANELS_AT_MOST:
         raise MissingFigure(f"The runs that match make {len(panels)} panels: narrow `where` for this archive.")
     keys = [*panel_keys, "buffer_bytes", "cc"]
-    statistics = summarise_completions(connection, flows, keys)
     ccs = theme.order_algorithms(flows["cc"].unique())
+    together = flows.filter(pl.col("mode") == "both").with_columns(cc=pl.lit(ALL))
+    statistics = summarise_completions(connection, pl.concat([flows, together]), keys)
     titles = [describe_panel(panel_keys, values) for values in panels]
     top = statistics.select(pl.max_horizontal("mean", "high", *QUANTILES).max()).item()
     chart = draw_multiples(
         Multiples(
             title=[" ".join(declaration.title.split()), _describe_path(flows, ccs)],
             panels=titles,
-            series=[_style(cc, statistic) for cc in ccs for statistic in NAMES],
+            series=[_style(cc, statistic) for cc, statistic in _list_lines(ccs, has_all=together.height > 0)],
             position=position,
             rate_title="Flow completion time (s)",
             rate_ticks=choose_ticks(top or 1.0),
@@ -65,7 +66,14 @@ def build_completion_by_buffer(declaration: FigureDeclaration, connection: duckd
     return Figure(chart, data, write_sentences(sentences), _describe(statistics, panel_keys, panels, ccs))
 
 
+def _list_lines(ccs: list[str], *, has_all: bool) -> list[tuple[str, str]]:
+    """Return algorithm and statistic of each line; of all flows together the mean alone, as lines would be too many."""
+    return [*((cc, statistic) for cc in ccs for statistic in NAMES), *([(ALL, "mean")] if has_all else [])]
+
+
 def _style(cc: str, statistic: str) -> Series:
+    if cc == ALL:
+        return Series("all mean", "all flows, mean", theme.INK, DASHES["mean"], "diamond")
     style = theme.style_of(cc)
     name = f"{style.name} {NAMES[statistic]}"
     return Series(name, name, style.colour, DASHES[statistic], style.marker)
@@ -78,7 +86,7 @@ def _tag(
     rows = []
     for row in statistics.iter_rows(named=True):
         panel = panels.index(tuple(row[key] for key in panel_keys))
-        for statistic in NAMES:
+        for statistic in ["mean"] if row["cc"] == ALL else NAMES:
             ends = (row["low"], row["high"]) if statistic == "mean" else (None, None)
             series = _style(row["cc"], statistic).key
             rows.append((panel, series, places[row["buffer_bytes"]], row[statistic], *ends))
@@ -88,17 +96,17 @@ def _tag(
 
 def _describe_path(flows: pl.DataFrame, ccs: list[str]) -> str:
     same = [
-        f"{format_size(flows[key][0])} in all" if key == "volume_bytes" else describe_value(key, flows[key][0])
+        describe_value(key, flows[key][0])
         for key in SETTINGS
-        if flows[key].n_unique() == 1 and flows[key][0] is not None
+        if key != "cc_list" and flows[key].n_unique() == 1 and flows[key][0] is not None
     ]
     return ", ".join([join_names([theme.style_of(cc).name for cc in ccs]), *same])
 
 
 def _count_flows(statistics: pl.DataFrame) -> str:
-    counts = statistics["measured_count"].sort().to_list()
+    counts = statistics.filter(pl.col("cc") != ALL)["measured_count"].sort().to_list()
     least, most = counts[0], counts[-1]
-    return f"{most} flows to a point" if least == most else f"{least} to {most} flows to a point"
+    return f"{most if least == most else f'{least} to {most}'} flows of an algorithm to a point"
 
 
 def _describe(statistics: pl.DataFrame, panel_keys: list[str], panels: list[tuple[Any, ...]], ccs: list[str]) -> str:
@@ -109,11 +117,12 @@ def _describe(statistics: pl.DataFrame, panel_keys: list[str], panels: list[tupl
             pl.lit(value=True), *(pl.col(k).eq_missing(pl.lit(v)) for k, v in zip(panel_keys, values, strict=True))
         )
         texts = []
-        for cc in ccs:
+        for cc in [*ccs, *([ALL] if ALL in own["cc"] else [])]:
             line = own.filter(pl.col("cc") == cc).sort("buffer_bytes")
             if line.height:
                 first, last = (format_significant(line["mean"][at], 3) for at in (0, -1))
-                texts.append(f"{theme.style_of(cc).name} {first} s with the smallest buffer, {last} s with the largest")
+                named = "all flows" if cc == ALL else theme.style_of(cc).name
+                texts.append(f"{named} {first} s with the smallest buffer, {last} s with the largest")
         named = describe_panel(panel_keys, values)
         sentences.append(f"{named}: {join_names(texts)}" if named else f"Means: {join_names(texts)}")
     return write_sentences(sentences)

@@ -13,10 +13,10 @@ from ccreport.figures.series import UNKNOWN_CC
 
 COLUMNS: Final = """
     run_id, condition_id, mode, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
-    volume_bytes
+    volume_bytes, cc_list
 """
 # The settings that conditions differ in, beside the buffer, in the order in which panels name them.
-SETTINGS: Final = ("volume_bytes", "rtt_ms", "flows_count", "loss_pct")
+SETTINGS: Final = ("cc_list", "volume_bytes", "rtt_ms", "flows_count", "loss_pct")
 SOURCES: Final = {
     "capture": "from the first SYN to the last acknowledgement of a capture",
     "sender": "of the sender, who is done when its last bytes wait in its socket: too short",

@@ -11,7 +11,14 @@ import polars as pl
 from ccreport.figures import theme
 from ccreport.figures.annotations import write
 from ccreport.figures.condition_wording import write_sentences
-from ccreport.figures.edge_rows import QUANTITIES, name_series, read_aggregates, style_series
+from ccreport.figures.edge_rows import (
+    QUANTITIES,
+    check_grouping,
+    name_series,
+    query_aggregates,
+    read_aggregates,
+    style_series,
+)
 from ccreport.figures.figure import Figure
 from ccreport.figures.panels import PANEL_GAP_PX, TITLE_LIMIT_PX, TITLE_RISE_PX
 from ccreport.figures.selection import FigureDeclaration, FigureError
@@ -23,6 +30,11 @@ BINS_PER_DECADE: Final = 10
 ZERO_GAP: Final = 1
 ORDER: Final = "series, x_bin_number, y_bin_number NULLS FIRST"
 PANELS_AT_MOST: Final = 3
+LEFT_OUT: Final = """
+    FROM edge_connections WHERE (grouped_by, series) IN (SELECT (grouped_by, series) FROM edge_heat_maps WHERE (
+{where}
+))
+"""
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,7 @@ def build_heat_map(declaration: FigureDeclaration, connection: duckdb.DuckDBPyCo
     Raise MissingFigure where no bin matches, FigureError where they are of several pairs or more than three series.
     """
     bins = read_aggregates(declaration, connection, "edge_heat_maps", ORDER)
+    check_grouping(declaration, bins)
     pairs = bins.select("x_quantity", "y_quantity").unique().sort("x_quantity", "y_quantity").rows()
     if len(pairs) > 1:
         raise FigureError(f"figure {declaration.name!r}: its `where` selects several pairs of quantities: {pairs}")
@@ -51,10 +64,15 @@ def build_heat_map(declaration: FigureDeclaration, connection: duckdb.DuckDBPyCo
     axes = _measure_axes(bins)
     return Figure(
         _draw(bins, axes, styles, declaration.title),
-        bins.drop("x_quantity", "y_quantity"),
-        _write_caption(bins, axes, styles),
+        bins.drop("x_quantity", "y_quantity", "grouped_by"),
+        _write_caption(bins, axes, styles, _count_left_out(declaration, connection)),
         _write_alternative(bins, axes, styles),
     )
+
+
+def _count_left_out(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    rows = query_aggregates(declaration, connection, LEFT_OUT.format(where=declaration.where))
+    return dict(rows.select("series", "filtered_out_count").rows())
 
 
 def _measure_axes(bins: pl.DataFrame) -> Axes:
@@ -70,8 +88,8 @@ def _measure_axes(bins: pl.DataFrame) -> Axes:
 
 def _draw(bins: pl.DataFrame, axes: Axes, styles: dict[str, str], title: str) -> alt.HConcatChart:
     width = (theme.PLOT_WIDTH_PX - COLOUR_BAR_PX - (len(styles) - 1) * PANEL_GAP_PX) // len(styles)
-    shares = bins["binned_ratio"] * 100
-    ends = (float(shares.min() or 1e-9), float(shares.max() or 1.0))
+    share = 100 * pl.col("binned_ratio")
+    ends = bins.select(low=share.min(), high=share.max()).row(0)
     panels = [
         _draw_panel(bins.filter(pl.col("series") == series), series, axes, width, ends, is_first=not number)
         for number, series in enumerate(styles)
@@ -136,16 +154,16 @@ def _count(bins: pl.DataFrame) -> str:
     return f"n = {bins['binned_count'].sum():,}"
 
 
-def _name(quantity: str) -> str:
-    name = QUANTITIES[quantity].name
-    return f"{name[0].lower()}{name[1:]}"
+def _name_pair(axes: Axes, joined: str) -> str:
+    return joined.join(QUANTITIES[name].lower_name for name in (axes.x_quantity, axes.y_quantity))
 
 
-def _write_caption(bins: pl.DataFrame, axes: Axes, styles: dict[str, str]) -> str:
+def _write_caption(bins: pl.DataFrame, axes: Axes, styles: dict[str, str], left_out: dict[str, int]) -> str:
     counts = [f"{name_series(one)} {_count(bins.filter(pl.col('series') == one))}" for one in styles]
     return write_sentences(
         [
-            f"Connections by {_name(axes.x_quantity)} and {_name(axes.y_quantity)}: {', '.join(counts)}",
+            f"Connections by {_name_pair(axes, ' and ')}: {', '.join(counts)}",
+            f"{sum(left_out[one] for one in styles):,} others that moved too little data are left out",
             "Ten bins per decade on both axes; the colour is a bin's share of the series' connections, on a log scale",
             *(["The lowest row holds values of 0"] if axes.zero is not None else []),
         ]
@@ -164,4 +182,9 @@ def _write_alternative(bins: pl.DataFrame, axes: Axes, styles: dict[str, str]) -
         )
         x = f"{10 ** ((x_bin + 0.5) / BINS_PER_DECADE):.3g} {QUANTITIES[axes.x_quantity].unit}"
         told.append(f"{name_series(series)}: {_count(own)}, most of them near {x} and {y}")
-    return write_sentences([f"Heat maps of {_name(axes.x_quantity)} against {_name(axes.y_quantity)}", *told])
+    return write_sentences(
+        [
+            f"Heat maps of {QUANTITIES[axes.x_quantity].lower_name} against {QUANTITIES[axes.y_quantity].lower_name}",
+            *told,
+        ]
+    )

@@ -26,6 +26,21 @@ class Quantity:
         """Return the title of an axis."""
         return f"{self.name} ({self.unit})"
 
+    @property
+    def lower_name(self) -> str:
+        """Return the name within a sentence."""
+        return f"{self.name[0].lower()}{self.name[1:]}"
+
+    @property
+    def is_log(self) -> bool:
+        """Return whether its values spread over decades."""
+        return self is not QUANTITIES["rwnd_limited_pct"]
+
+    @property
+    def noun(self) -> str:
+        """Return what it is a quantity of."""
+        return "answers" if self is QUANTITIES["request_goodput_bps"] else "connections"
+
 
 QUANTITIES: Final = {
     "retransmit_pct": Quantity("Retransmitted segments", "% of data segments"),
@@ -33,8 +48,8 @@ QUANTITIES: Final = {
     "rtt_min_ms": Quantity("Smallest round-trip time", "ms"),
     "delivery_rate_bps": Quantity("Delivery rate", "bit/s", "~s"),
     "bbr_bw_bps": Quantity("Bandwidth as BBR estimates it", "bit/s", "~s"),
-    "unacked_count": Quantity("Unacknowledged segments", "segments"),
-    "rwnd_limited_pct": Quantity("Time limited by the receive window", "% of busy time"),
+    "unacked_count": Quantity("Data in flight", "unacknowledged segments"),
+    "rwnd_limited_pct": Quantity("Time limited by the receive window", "% of busy time", "d"),
     "request_goodput_bps": Quantity("Goodput of an answer", "bit/s", "~s"),
 }
 
@@ -47,11 +62,31 @@ def read_aggregates(
     Raise FigureError where the evaluation lacks the table or the database refuses the condition, MissingFigure where
     no row matches.
     """
-    query = f"FROM {table} WHERE (\n{declaration.where}\n) ORDER BY {order}"
+    return query_aggregates(declaration, connection, f"FROM {table} WHERE (\n{declaration.where}\n) ORDER BY {order}")
+
+
+def find_quantity(declaration: FigureDeclaration, rows: pl.DataFrame) -> Quantity:
+    """Return the one quantity that rows are of; raise FigureError where they are of several, or grouped in two ways."""
+    quantities = rows["quantity"].unique().sort().to_list()
+    if len(quantities) > 1:
+        raise FigureError(f"figure {declaration.name!r}: its `where` selects several quantities: {quantities}")
+    check_grouping(declaration, rows)
+    return QUANTITIES[quantities[0]]
+
+
+def check_grouping(declaration: FigureDeclaration, rows: pl.DataFrame) -> None:
+    """Raise FigureError where rows are of several groupings: their series would count each connection twice."""
+    groupings = rows["grouped_by"].unique().sort().to_list()
+    if len(groupings) > 1:
+        raise FigureError(f"figure {declaration.name!r}: its `where` selects several groupings: {groupings}")
+
+
+def query_aggregates(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
+    """Return the rows of a query over aggregates; raise as `read_aggregates`."""
     try:
         rows: pl.DataFrame = connection.sql(query).pl()
     except duckdb.CatalogException as error:
-        raise FigureError(f"figure {declaration.name!r} needs the table {table} in the evaluation: {error}") from error
+        raise FigureError(f"figure {declaration.name!r} needs a table that the evaluation lacks: {error}") from error
     except duckdb.Error as error:
         raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
     if rows.is_empty():

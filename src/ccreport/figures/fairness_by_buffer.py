@@ -1,7 +1,8 @@
 """Fairness against buffer size: Jain's index of a run's flows, and the throughput of what they are grouped by.
 
 Groups are the algorithms of runs in which several sent at once; of one algorithm, flows with about the same smallest
-RTT. Each group's rate is the sum over its flows.
+RTT. Each group's rate is the sum over its flows. Runs of other algorithms, or of others beside them, have a panel of
+their own: an index over both would be that of neither.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ import polars as pl
 from ccreport.figures import theme
 from ccreport.figures.annotations import draw_notes
 from ccreport.figures.capture_marks import KeyEntry, size_panel, stack
-from ccreport.figures.condition_wording import describe_conditions, write_sentences
+from ccreport.figures.condition_wording import describe_conditions, describe_value, write_sentences
 from ccreport.figures.conditions import read_matching, require_two, summarise_cells
 from ccreport.figures.figure import Figure
 from ccreport.figures.positions import Position, draw_ticks
@@ -27,8 +28,10 @@ from ccreport.figures.wording import RATE_UNITS, choose_rate_unit, format_signif
 
 RUN_COLUMNS: Final = """
     run_id, condition_id, mode, sharing, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
-    parameter_name, parameter_value, jain_ratio
+    parameter_name, parameter_value, jain_ratio, coalesce(cc_list, 'unknown') AS cc_list
 """
+PANELS_AT_MOST: Final = 4
+LOW_HEIGHT_PX: Final = 230
 # A flow whose smallest RTT is larger than the one before it by this factor begins another group.
 RTT_STEP: Final = 1.5
 # Lines of one algorithm, by their place among its groups.
@@ -46,6 +49,15 @@ class Group:
     dash: tuple[int, int]
 
 
+@dataclass(frozen=True)
+class Placed:
+    """What is drawn: means of the groups' rates and of the indices, with the place `x` of their buffer."""
+
+    cells: pl.DataFrame
+    indices: pl.DataFrame
+    position: Position
+
+
 def build_fairness_by_buffer(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
     """Return the figure of all runs that match; raise MissingFigure where fewer than two buffer sizes compare."""
     matching = read_matching(declaration, connection, "labelled_runs", RUN_COLUMNS, "run_id")
@@ -56,28 +68,28 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, connection: duckdb.
     places, position = KINDS["rate_by_buffer"].place(runs)
     runs = runs.filter(pl.col("buffer_bytes").is_in(list(places)))
     flows = _read_flows(connection, runs)
+    mixes = runs["cc_list"].unique().sort().to_list()
+    if len(mixes) > PANELS_AT_MOST:
+        raise MissingFigure(f"The runs that match make {len(mixes)} panels: narrow `where` for this archive.")
     rates = group_flows(flows).join(runs, on="run_id")
-    keys = ["buffer_bytes", "cc", "rtt_group"]
+    keys = ["cc_list", "buffer_bytes", "cc", "rtt_group"]
     cells = summarise_cells(connection, rates, keys, "rate_bps")
-    indices = summarise_cells(connection, runs, ["buffer_bytes"], "jain_ratio")
+    indices = summarise_cells(connection, runs, ["cc_list", "buffer_bytes"], "jain_ratio")
     at = pl.col("buffer_bytes").replace_strict(places, return_dtype=pl.Float64)
     groups = _style_groups(cells)
     unit = choose_rate_unit(cells.select(pl.max_horizontal("mean", "high").max()).item() or 0.0)
     title = [" ".join(declaration.title.split()), *wrap_title(describe_conditions(_name_algorithms(runs, flows)))]
     key = [KeyEntry(one.name, "line", theme.style_of(one.cc).colour, one.dash) for one in groups.values()]
     key.append(KeyEntry(f"{JAIN} (right axis)", "line", theme.INK, width=2.6))
-    chart = stack(
-        title[:1],
-        title[1:],
-        key,
-        [[_draw(cells.with_columns(x=at), indices.with_columns(x=at), groups, unit, position)]],
-    )
+    placed = Placed(cells.with_columns(x=at), indices.with_columns(x=at), position)
+    chart = stack(title[:1], title[1:], key, [[_draw_mix(mix, mixes, placed, groups, unit)] for mix in mixes])
     sentences = [
         describe_conditions(_name_algorithms(runs, flows)),
         "Coloured: throughput of each group, summed over its flows",
         "Black: Jain's index (RFC 5166) of the mean rates of all flows of a run, mean over the runs",
         "Bars: bootstrap 95 % intervals of the means",
         f"{_count(indices)} to a point",
+        *(["Panels: runs of other algorithms, all with the same scales"] if len(mixes) > 1 else []),
         MULTIPLES,
     ]
     return Figure(chart, _collect_data(cells, indices), write_sentences(sentences), _describe(indices))
@@ -127,15 +139,14 @@ def _name_algorithms(runs: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
     return runs.join(flows.select("run_id", "cc").unique(), on="run_id").sort("run_id", "cc")
 
 
-def _draw(
-    cells: pl.DataFrame,
-    indices: pl.DataFrame,
-    groups: dict[tuple[str, float | None], Group],
-    unit: str,
-    position: Position,
+def _draw_mix(
+    mix: str, mixes: list[str], placed: Placed, groups: dict[tuple[str, float | None], Group], unit: str
 ) -> alt.LayerChart:
+    """Return the panel of the runs of some algorithms, with a title where there are several panels."""
+    own = pl.col("cc_list") == mix
+    cells, position = placed.cells.filter(own), placed.position
     columns = ["mean", "low", "high"]
-    top = cells.select(pl.max_horizontal("mean", "high").max()).item() / RATE_UNITS[unit]
+    top = placed.cells.select(pl.max_horizontal("mean", "high").max()).item() / RATE_UNITS[unit]
     ticks = choose_ticks(top or 1.0)
     rate_axis = alt.Axis(title=f"Throughput of a group ({unit})", values=list(ticks))
     rate = alt.Y("mean:Q", scale=alt.Scale(domain=[0, ticks[-1]], nice=False), axis=rate_axis)
@@ -154,13 +165,15 @@ def _draw(
     ]
     jain_axis = alt.Axis(title="Jain's index", values=[0, 0.25, 0.5, 0.75, 1], format=".2f", orient="right", grid=False)
     jain = alt.Y("mean:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=jain_axis)
-    black = _draw_line(indices.with_columns(pl.col(columns).round(5)), theme.INK, (1, 0), jain, position, 2.6)
-    ends = draw_ticks(position, theme.PLOT_WIDTH_PX, theme.PLOT_HEIGHT_PX)
+    black = _draw_line(
+        placed.indices.filter(own).with_columns(pl.col(columns).round(5)), theme.INK, (1, 0), jain, position, 2.6
+    )
+    height_px = theme.PLOT_HEIGHT_PX if len(mixes) == 1 else LOW_HEIGHT_PX
+    ends = draw_ticks(position, theme.PLOT_WIDTH_PX, height_px)
     left, right = alt.layer(*lines), alt.layer(*black)
     plot = alt.layer(left, right).resolve_scale(y="independent")
-    return size_panel(
-        [plot, *ends, *draw_notes([], theme.PLOT_HEIGHT_PX)], theme.PLOT_WIDTH_PX, theme.PLOT_HEIGHT_PX, None
-    )
+    title = describe_value("cc_list", mix) if len(mixes) > 1 else None
+    return size_panel([plot, *ends, *draw_notes([], height_px)], theme.PLOT_WIDTH_PX, height_px, title)
 
 
 def _draw_line(
@@ -193,12 +206,10 @@ def _collect_data(cells: pl.DataFrame, indices: pl.DataFrame) -> pl.DataFrame:
 
 
 def _describe(indices: pl.DataFrame) -> str:
-    texts = [
-        f"{format_significant(mean, 2)} with {size:,} B" for size, mean in indices.select("buffer_bytes", "mean").rows()
-    ]
-    return write_sentences(
-        [
-            "Line chart of throughput and fairness against buffer size",
-            f"Jain's index was {join_names(texts)}",
+    sentences = ["Line chart of throughput and fairness against buffer size"]
+    for (mix,), own in indices.group_by("cc_list", maintain_order=True):
+        texts = [
+            f"{format_significant(mean, 2)} with {size:,} B" for size, mean in own.select("buffer_bytes", "mean").rows()
         ]
-    )
+        sentences.append(f"Jain's index of {describe_value('cc_list', mix)} was {join_names(texts)}")
+    return write_sentences(sentences)

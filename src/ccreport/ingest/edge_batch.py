@@ -52,9 +52,7 @@ class EdgeBatch(SampleBatch):
         texts = _to_texts(table.texts[numbers], table.flows[numbers, layout.TEXT_LENGTH])
         connections = _split_addresses(texts).with_columns(
             raw_file_id=pl.lit(file.raw_file_id),
-            machine=pl.lit(self.place.machine, pl.String),
-            label=pl.lit(self.place.label, pl.String),
-            cc_of_path=pl.lit(self.place.cc, pl.String),
+            **{"cc_of_path" if name == "cc" else name: value for name, value in self.place.columns.items()},
         )
         is_none = pl.any_horizontal(pl.col(name).is_null() for name in ENDS)
         left_out = connections.select(is_none).to_series()

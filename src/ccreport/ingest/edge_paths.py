@@ -7,7 +7,8 @@ An edge archive holds what servers printed of themselves, one file per machine a
     <machine>/<label>/nstat:<time>        nstat -a; also `snmp` and `netstat`, the files below /proc/net
 
 The label is what the machine was set to, as a rule its congestion control algorithm. Other layouts are declared as a
-regular expression over the whole path (without `.gz` and the like) with the groups `machine`, `label`, `cc` and `time`.
+regular expression over the whole path (without `.gz` and the like) with the groups `machine`, `label`, `cc`, `time`,
+`kernel` (its version) and `population` (whose connections these are).
 """
 
 import re
@@ -15,11 +16,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import polars as pl
+
 from ccreport.archive import strip_copy_endings
 from ccreport.errors import InputError
 from ccreport.raw import display_name
 
-GROUPS: Final = frozenset({"machine", "label", "cc", "time"})
+GROUPS: Final = frozenset({"machine", "label", "cc", "kernel", "population", "time"})
 # 1795211351 · 1795211351.663251
 UNIX_TIME: Final = re.compile(r"\d{9,10}(\.\d{1,6})?")
 # 2026-11-20T22:10:05Z · 20261120T221005 · 2026-11-20:22:10 · 2026-11-20_22_10_05
@@ -40,6 +43,20 @@ class EdgePlace:
     label: str | None
     cc: str | None
     time_utc: datetime | None
+    kernel: str | None = None
+    population: str | None = None
+
+    @property
+    def columns(self) -> dict[str, pl.Expr]:
+        """Return what every row of the file has of it, by column."""
+        values = {
+            "machine": self.machine,
+            "label": self.label,
+            "cc": self.cc,
+            "kernel": self.kernel,
+            "population": self.population,
+        }
+        return {name: pl.lit(value, pl.String) for name, value in values.items()}
 
 
 def compile_layout(layout: str) -> re.Pattern[str]:
@@ -57,8 +74,16 @@ def read_place(path: str, layout: re.Pattern[str]) -> EdgePlace:
     """Return what a path below the archive says; all is null where the layout does not fit."""
     match = layout.fullmatch(strip_copy_endings(path)[0])
     found = match.groupdict() if match else {}
-    machine, label, cc = (display_name(found[key]) if found.get(key) else None for key in ("machine", "label", "cc"))
-    return EdgePlace(machine, label or cc, cc or label, parse_time(found.get("time") or ""))
+    named = {key: display_name(text) for key, text in found.items() if text}
+    label, cc = named.get("label"), named.get("cc")
+    return EdgePlace(
+        named.get("machine"),
+        label or cc,
+        cc or label,
+        parse_time(found.get("time") or ""),
+        named.get("kernel"),
+        named.get("population"),
+    )
 
 
 def parse_time(text: str) -> datetime | None:

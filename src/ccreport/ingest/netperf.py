@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ccreport.ingest.netperf_fields import UNIT_BITS, complete_row, read_fields
-from ccreport.ingest.netperf_forms import BANNER, INTERIM_KEYS, Interim, find_interim, read_forms
+from ccreport.ingest.netperf_forms import INTERIM_KEYS, Interim, find_banners, find_interim, read_forms
 from ccreport.ingest.netperf_histogram import parse_histogram, summarise_histogram
 from ccreport.ingest.rpc_rows import RpcRows, shown
 from ccreport.raw import RawFileError
@@ -59,7 +59,7 @@ def read_netperf(content: bytes) -> RpcRows:
 
 
 def _split(text: str) -> Iterator[Section]:
-    banners = list(BANNER.finditer(text))
+    banners = list(find_banners(text))
     starts = [banner.start() for banner in banners] + [len(text)]
     line = 1
     if text[: starts[0]].strip():
@@ -71,8 +71,8 @@ def _split(text: str) -> Iterator[Section]:
 
 
 def _read_section(section: Section, rows: RpcRows) -> None:
-    text = WARNING.sub("", section.text)
-    histogram = HISTOGRAM.search(text)
+    text = WARNING.sub("", section.text) if "!!!" in section.text else section.text
+    histogram = HISTOGRAM.search(text) if "Histogram of " in text else None
     if histogram is not None:
         text = text[: histogram.start()] + text[histogram.end() :]
     for number, (part, interim) in enumerate(_split_at_interim(text)):
@@ -87,7 +87,7 @@ def _read_section(section: Section, rows: RpcRows) -> None:
 
 def _split_at_interim(text: str) -> Iterator[tuple[str, Interim]]:
     """Yield each test's result without its interim results, and these; a new list of them begins a new test."""
-    starts = [match.start() for match in INTERIM_KEYS.finditer(text)]
+    starts = [match.start() for match in INTERIM_KEYS.finditer(text)] if "NETPERF_INTERIM_RESULT[0]" in text else []
     if not starts or text[: starts[0]].strip():
         starts = [0, *starts]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):

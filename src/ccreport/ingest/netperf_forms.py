@@ -2,8 +2,9 @@
 
 import csv
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Final
 
 from ccreport.ingest.json_values import quote
@@ -30,6 +31,8 @@ HUMAN_INTERIM: Final = re.compile(
 # 119149.60,Trans/s,0.300,1795248505.777
 CSV_INTERIM: Final = re.compile(rf"^{NUMBER},(\S{{1,20}}),{NUMBER},{NUMBER}\n", re.MULTILINE)
 KEYVAL: Final = re.compile(r"^([A-Z][A-Z0-9_]{1,40})=(.*)$", re.MULTILINE)
+# Nothing but selectors and values, each on a line.
+ONLY_KEYVAL: Final = re.compile(r"\n*(?:[A-Z][A-Z0-9_]{1,40}+=.*(?:\n+|\Z))++")
 CLASSIC: Final = re.compile(r"(?:Recv +Send +Send|Local */Remote|Socket +Message +Elapsed)\b")
 CLASSIC_UNIT: Final = re.compile(r"(10\^[369]bits|[KMG]Bytes|Bytes|bits|per)[ /]sec\b")
 MSS: Final = re.compile(r"^Maximum\nSegment\nSize \(bytes\)\n +(\d{1,9})$", re.MULTILINE)
@@ -38,6 +41,8 @@ NUMBERS: Final = re.compile(r"[ \d.-]+")
 BULK: Final = ("", "", "LOCAL_SEND_SIZE", "ELAPSED_TIME", "THROUGHPUT", "LOCAL_CPU_UTIL", "REMOTE_CPU_UTIL", "", "")
 TRANSACTIONS: Final = ("", "", "REQUEST_SIZE", "RESPONSE_SIZE", *BULK[3:])
 DATAGRAMS: Final = ("", "LOCAL_SEND_SIZE", "ELAPSED_TIME", "", "", "", "LOCAL_CPU_UTIL", "")
+
+BEGINNINGS: Final = {selector: f"\n{selector}=" for selector in SELECTOR_OF_LABEL.values()}
 
 Test = tuple[str, dict[str, str]]
 Note = Callable[[str, str], None]
@@ -53,11 +58,21 @@ class Interim:
     unit: str | None = None
 
 
+def find_banners(text: str) -> Iterator[re.Match[str]]:
+    """Yield the banners of a text in order."""
+    at = -1
+    while (at := text.find(" TEST", at + 1)) >= 0:
+        banner = BANNER.match(text, text.rfind("\n", 0, at) + 1)
+        if banner is not None and banner.end() > at:
+            yield banner
+            at = banner.end()
+
+
 def find_interim(text: str) -> tuple[str, Interim]:
     """Return a test's output without its interim results, and these."""
-    for pattern in (KEYVAL_INTERIM, HUMAN_INTERIM, CSV_INTERIM):
-        first = pattern.search(text)
-        if first is None:
+    # A word that each form must have is found faster than the form.
+    for word, pattern in ((" over ", HUMAN_INTERIM), ("NETPERF_", KEYVAL_INTERIM), ("/s,", CSV_INTERIM)):
+        if word not in text or pattern.search(text) is None:
             continue
         values, units, intervals, ends = zip(*pattern.findall(text), strict=True)
         interim = Interim([*map(float, values)], [*map(float, intervals)], [*map(float, ends)], units[0])
@@ -80,6 +95,9 @@ def read_forms(text: str, known: Mapping[str, Any], note: Note) -> list[Test]:
 
 
 def _read_keyval(text: str, note: Note) -> list[dict[str, str]]:
+    first = text.lstrip("\n").partition("=")[0]
+    if f"\n{first}=" not in text.lstrip("\n") and ONLY_KEYVAL.fullmatch(text):
+        return [_pick_selectors(f"\n{text}\n")]
     pairs = KEYVAL.findall(text)
     others = text.count("\n") + (not text.endswith("\n")) - len(pairs)
     if others and (line := next((x for x in text.split("\n") if x.strip() and not KEYVAL.match(x)), None)) is not None:
@@ -92,9 +110,23 @@ def _read_keyval(text: str, note: Note) -> list[dict[str, str]]:
     return [dict(pairs[start:end]) for start, end in zip(starts, [*starts[1:], len(pairs)], strict=True)]
 
 
+def _pick_selectors(text: str) -> dict[str, str]:
+    """Return the selectors that have a column; of 200 that netperf can print these are a few."""
+    fields = {}
+    for selector, begin in BEGINNINGS.items():
+        start = text.find(begin)
+        if start >= 0:
+            value = start + len(begin)
+            fields[selector] = text[value : text.index("\n", value)]
+    return fields
+
+
 def _read_csv(labels: list[str], lines: list[str], note: Note) -> list[dict[str, str]]:
     wanted = [(SELECTOR_OF_LABEL[label], number) for number, label in enumerate(labels) if label in SELECTOR_OF_LABEL]
     tests = []
+    selectors = [selector for selector, _ in wanted]
+    # Of one place it would give no tuple.
+    take = itemgetter(*(number for _, number in wanted), -1)
     for line in lines:
         if not line.strip():
             continue
@@ -103,7 +135,7 @@ def _read_csv(labels: list[str], lines: list[str], note: Note) -> list[dict[str,
         except csv.Error:
             cells = []
         if len(cells) == len(labels):
-            tests.append({selector: cells[number].strip() for selector, number in wanted})
+            tests.append(dict(zip(selectors, map(str.strip, take(cells)), strict=False)))
         else:
             note("malformed_record", f"{len(cells)} values under {len(labels)} labels: {quote(line)}")
     return tests

@@ -7,7 +7,6 @@ as `\\x22` or, in JSON, `\\"`, so a variable ends where the literal behind it be
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -99,9 +98,7 @@ def _read_file(
             _note_bad_lines(text, is_read, lines, problems)
             found = requests.filter(is_read).with_columns(
                 raw_file_id=pl.lit(file.raw_file_id),
-                machine=pl.lit(place.machine, pl.String),
-                label=pl.lit(place.label, pl.String),
-                cc=pl.lit(place.cc, pl.String),
+                **place.columns,
             )
             if found.height:
                 writer.write(found)
@@ -173,9 +170,8 @@ def _read_lines(text: str, pattern: re.Pattern[str]) -> pl.DataFrame:
 
 def _read_times(fields: pl.DataFrame) -> pl.Series:
     """Return the first time that a line tells; a text of a time is read once, since many lines share one."""
-    epoch = pl.lit(datetime(1970, 1, 1, tzinfo=UTC)).cast(pl.Datetime("us", "UTC"))
     micros = (fields["msec"].cast(pl.Decimal(20, 6), strict=False) * 1_000_000).cast(pl.Int64, strict=False)
-    parts = [pl.select(epoch + pl.duration(microseconds=micros)).to_series()]
+    parts = [micros.cast(pl.Datetime("us", "UTC"))]
     for name, style in (("time_iso8601", "%Y-%m-%dT%H:%M:%S%:z"), ("time_local", "%d/%b/%Y:%H:%M:%S %z")):
         texts = fields[name].unique().drop_nulls()
         times = texts.str.to_datetime(style, time_unit="us", time_zone="UTC", strict=False)

@@ -8,11 +8,10 @@ tells the time. Written down in iproute2's `misc/nstat.c` and the kernel's `net/
 
 import json
 import re
-from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from ccreport.ingest.edge_paths import EdgePlace, compile_layout, parse_time, read_place
@@ -20,14 +19,15 @@ from ccreport.ingest.ss_problems import Problems
 from ccreport.raw import RawFile, RawFileError, Rejects, read_manifest, read_whole
 from ccreport.tables import TableWriter, load_schema
 
-STAMP: Final = re.compile(r"^# (\d{9,10}(?:\.\d{1,6})?)[^\S\n]*$", re.MULTILINE)
 # TcpRetransSegs                  11                 0.0
+STAMP: Final = r"^# \d{9,10}(?:\.\d{1,6})?\s*$"
 COUNTER: Final = r"^(?P<counter>[A-Za-z]\w{2,63})[ \t]+(?P<value>-?\d{1,20})(?:[ \t]+[\d.]+)?[ \t\r]*$"
 # Tcp: RtoAlgorithm RtoMin …
 GROUP: Final = re.compile(r"^(?P<group>\w+): (?P<fields>.*)$")
 NAME: Final = re.compile(r"[A-Za-z]\w*")
 BAD_LINE: Final = ("malformed_record", "`{}` is no line that nstat or /proc/net prints; it is left out")
-SNAPSHOT: Final = {"counter": pl.String(), "counter_value_count": pl.Int64()}
+COUNTER_NAME: Final = r"^[A-Za-z]\w{2,63}$"
+ROWS: Final = {"counter": pl.String(), "counter_value_count": pl.Int64(), "place": pl.UInt32()}
 
 
 def ingest_nstat(manifest: Path, root: Path, machine_counters: Path, rejects: Path, edge_paths: str) -> None:
@@ -51,21 +51,14 @@ def _read_file(file: RawFile, path: Path, place: EdgePlace, rejected: Rejects) -
     if not text.strip():
         raise RawFileError("empty", "the file is empty; nstat was not started, or its output not kept")
     problems = Problems()
-    snapshots = [
-        read_snapshot(part, problems).with_columns(
-            snapshot_number=pl.lit(number, pl.Int64), time_utc=pl.lit(time_utc or place.time_utc, _type_of("time_utc"))
-        )
-        for number, (time_utc, part) in enumerate(split_snapshots(text))
-    ]
-    counters = pl.concat(snapshots)
+    counters = read_snapshots(text, problems)
     if counters.is_empty():
         raise RawFileError("no_measurement", "no counters in it; record with nstat -az or copy /proc/net/snmp")
     problems.write(file, rejected)
     return counters.with_columns(
+        pl.col("time_utc").fill_null(pl.lit(place.time_utc, _type_of("time_utc"))),
         raw_file_id=pl.lit(file.raw_file_id),
-        machine=pl.lit(place.machine, pl.String),
-        label=pl.lit(place.label, pl.String),
-        cc=pl.lit(place.cc, pl.String),
+        **place.columns,
     )
 
 
@@ -73,69 +66,123 @@ def _type_of(column: str) -> pl.DataType:
     return load_schema("machine_counters").polars[column]
 
 
-def split_snapshots(text: str) -> list[tuple[datetime | None, str]]:
-    """Return time and text of each snapshot; what stands above the first stamp is one without a time, unless empty."""
-    stamps = list(STAMP.finditer(text))
-    starts = [stamp.end() for stamp in stamps]
-    ends = [stamp.start() for stamp in stamps[1:]] + [len(text)]
-    head = text[: stamps[0].start()] if stamps else text
-    parts = [(parse_time(stamp[1]), text[a:b]) for stamp, a, b in zip(stamps, starts, ends, strict=False)]
-    return [(None, head), *parts] if head.strip() else parts
+def read_snapshots(text: str, problems: Problems) -> pl.DataFrame:
+    """Return counter, counter_value_count, snapshot_number and time_utc of all snapshots; the first of a name counts.
 
-
-def read_snapshot(text: str, problems: Problems) -> pl.DataFrame:
-    """Return counter and value of one snapshot in either form; the first of a name counts."""
-    rows = _read_json(text, problems) if text.lstrip().startswith("{") else _read_lines(text, problems)
-    # A value that no counter can have, as after a cut or in a made-up file, is no number of this table.
-    return rows.drop_nulls().unique("counter", keep="first", maintain_order=True)
-
-
-def _read_json(text: str, problems: Problems) -> pl.DataFrame:
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        problems.add(("truncated_json", "`{}` is no whole JSON; it is left out"), text.strip().encode())
-        return pl.DataFrame(schema=SNAPSHOT)
-    counters = document.get("kernel") if isinstance(document, dict) else None
-    rows = [
-        {"counter": name, "counter_value_count": value}
-        for name, value in (counters if isinstance(counters, dict) else {}).items()
-        if type(value) is int and -(2**63) <= value < 2**63 and NAME.fullmatch(name)
-    ]
-    return pl.DataFrame(rows, schema=SNAPSHOT)
-
-
-def _read_lines(text: str, problems: Problems) -> pl.DataFrame:
+    Snapshots lie below stamps, which tell their times. What stands above the first stamp is one without, unless empty.
+    """
     lines = pl.Series("line", [text]).str.split("\n").explode().to_frame()
-    lines = lines.filter(~pl.col("line").str.contains(r"^\s*(?:#.*)?$"))
-    is_group = lines["line"].str.contains(r"^\w+: ")
-    groups = _read_groups(lines.filter(is_group)["line"].to_list(), problems)
+    # In two steps: the expression is slow, and few lines are comments.
+    is_comment = lines["line"].str.starts_with("#")
+    is_stamp = pl.Series(np.zeros(lines.height, np.bool_))
+    comments = is_comment.arg_true()
+    is_stamp[comments] = lines["line"].gather(comments).str.contains(STAMP)
+    stamps = lines["line"].filter(is_stamp).str.slice(2).str.strip_chars().to_list()
+    times = pl.Series([None, *map(parse_time, stamps)], dtype=_type_of("time_utc"))
+    first = is_stamp.arg_max() or 0 if stamps else lines.height
+    has_head = (lines["line"].head(first).str.strip_chars() != "").any()
+    placed = lines.with_columns(place=is_stamp.cum_sum()).filter(~is_comment)
+    rows = _read_json(placed, problems) if "{" in text else _read_lines(placed, problems)
+    # A value that no counter can have, as after a cut or in a made-up file, is no number of this table.
+    kept = rows.drop_nulls().unique(["place", "counter"], keep="first", maintain_order=True)
+    return kept.select(
+        "counter",
+        "counter_value_count",
+        snapshot_number=pl.col("place").cast(pl.Int64) - (0 if has_head else 1),
+        time_utc=times.gather(kept["place"]),
+    )
+
+
+def _read_json(lines: pl.DataFrame, problems: Problems) -> pl.DataFrame:
+    names: list[str] = []
+    values: list[int] = []
+    places: list[int] = []
+    for place, text in lines.group_by("place", maintain_order=True).agg(pl.col("line").str.join("\n")).iter_rows():
+        if not text.strip():
+            continue
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            problems.add(("truncated_json", "`{}` is no whole JSON; it is left out"), text.strip().encode())
+            continue
+        counters = document.get("kernel") if isinstance(document, dict) else None
+        for name, value in (counters if isinstance(counters, dict) else {}).items():
+            if type(value) is int and -(2**63) <= value < 2**63 and NAME.fullmatch(name):
+                names.append(name)
+                values.append(value)
+                places.append(place)
+    return _to_rows(names, values, places)
+
+
+def _to_rows(names: list[str], values: list[int] | list[str], places: list[int]) -> pl.DataFrame:
+    # Icmp6 and the like need no unsigned 64 bits; what does not fit is null.
+    numbers = pl.Series(values, dtype=None if values else pl.String).cast(pl.Int64, strict=False)
+    columns = {"counter": names, "counter_value_count": numbers, "place": places}
+    return pl.DataFrame(columns, schema=ROWS)
+
+
+def _read_lines(lines: pl.DataFrame, problems: Problems) -> pl.DataFrame:
+    """Return the counters of nstat's lines and of the groups of /proc/net, by the places of their snapshots."""
+    lines = lines.filter(pl.col("line").str.strip_chars() != "")
+    is_group = lines["line"].str.contains(": ", literal=True)
     found = lines.filter(~is_group)
-    fields = found["line"].str.extract_groups(COUNTER).struct.unnest()
-    counters = fields.select("counter", counter_value_count=pl.col("value").cast(pl.Int64, strict=False))
-    for line in found["line"].filter(counters["counter_value_count"].is_null()):
-        problems.add(BAD_LINE, line.encode())
-    return pl.concat([groups, counters])
+    # Cut at blanks rather than matched, which takes 20 times as long; what this cannot read is matched.
+    parts = found["line"].str.splitn(" ", 2).struct.unnest()
+    rest = parts["field_1"].str.strip_chars(" ").str.splitn(" ", 2).struct.unnest()
+    values = rest["field_0"].cast(pl.Int64, strict=False)
+    rates = rest["field_1"].str.strip_chars(" ")
+    names = parts["field_0"].unique()
+    is_name = parts["field_0"].is_in(names.filter(names.str.contains(COUNTER_NAME)).implode())
+    is_read = is_name & values.is_not_null() & (rates.is_null() | rates.cast(pl.Float64, strict=False).is_not_null())
+    counters = pl.DataFrame({"counter": parts["field_0"], "counter_value_count": values, "place": found["place"]})
+    if not is_read.all():
+        matched = found.filter(~is_read)
+        fields = matched["line"].str.extract_groups(COUNTER).struct.unnest()
+        others = fields.select("counter", counter_value_count=pl.col("value").cast(pl.Int64, strict=False))
+        for line in matched["line"].filter(others["counter_value_count"].is_null()):
+            problems.add(BAD_LINE, line.encode())
+        counters = pl.concat([counters.filter(is_read), others.with_columns(matched["place"])])
+    if not is_group.any():
+        return counters.select(list(ROWS)).cast({"place": pl.UInt32})
+    grouped = lines.filter(is_group)
+    groups = _read_groups(grouped["line"].to_list(), grouped["place"].to_list(), problems)
+    return pl.concat([groups, counters.select(list(ROWS)).cast({"place": pl.UInt32})]).sort(
+        "place", maintain_order=True
+    )
 
 
-def _read_groups(lines: list[str], problems: Problems) -> pl.DataFrame:
+def _read_groups(lines: list[str], places: list[int], problems: Problems) -> pl.DataFrame:
     """Return the counters of pairs of lines, names and values of one group."""
     names: list[str] = []
     values: list[str] = []
-    used = set()
-    split = [(match["group"], match["fields"].split()) if (match := GROUP.match(line)) else ("", []) for line in lines]
-    for number, ((group, head), (group_below, below)) in enumerate(pairwise(split)):
-        is_pair = group == group_below and head and NAME.fullmatch(head[0]) and not NAME.fullmatch((below or ["x"])[0])
-        if is_pair and number not in used:
-            pairs = [pair for pair in zip(head, below, strict=False) if NAME.fullmatch(pair[0])]
-            names += [f"{group}{name}" for name, _ in pairs]
-            values += [value for _, value in pairs]
-            used |= {number, number + 1}
-            if len(head) != len(below):
-                problems.add(BAD_LINE, lines[number + 1].encode())
-    for number in range(len(lines)):
-        if number not in used:
-            problems.add(BAD_LINE, lines[number].encode())
-    # Icmp6 and the like need no unsigned 64 bits; what does not fit is null.
-    numbers = pl.Series(values, dtype=pl.String).cast(pl.Int64, strict=False)
-    return pl.DataFrame({"counter": names, "counter_value_count": numbers}, schema=SNAPSHOT)
+    counted: list[int] = []
+    number = 0
+    # Every snapshot has the same lines of names.
+    heads: dict[str, list[str]] = {}
+    while number < len(lines):
+        head = lines[number]
+        below = lines[number + 1].rstrip() if number + 1 < len(lines) and places[number + 1] == places[number] else ""
+        if head not in heads:
+            heads[head] = _read_head(head)
+        fields = heads[head]
+        group, _, numbers = below.partition(": ")
+        texts = numbers.split()
+        if not fields or group != head.partition(": ")[0] or not texts or NAME.fullmatch(texts[0]):
+            problems.add(BAD_LINE, head.encode())
+            number += 1
+            continue
+        pairs_count = min(len(fields), len(texts))
+        names += fields[:pairs_count]
+        values += texts[:pairs_count]
+        counted += [places[number]] * pairs_count
+        if len(fields) != len(texts):
+            problems.add(BAD_LINE, below.encode())
+        number += 2
+    return _to_rows(names, values, counted)
+
+
+def _read_head(line: str) -> list[str]:
+    """Return the names of a line of names as nstat writes them; none where it is a line of something else."""
+    match = GROUP.match(line)
+    fields = match["fields"].split() if match else []
+    return [f"{match['group']}{name}" for name in fields] if match and all(map(NAME.fullmatch, fields)) else []

@@ -4,12 +4,15 @@
 time, `rpc_histograms` netperf's histograms of transaction times.
 """
 
+import gc
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 
 from ccreport.ingest.flent import read_flent
 from ccreport.ingest.netperf import read_netperf
+from ccreport.ingest.rpc_labels import label_tests
 from ccreport.ingest.rpc_rows import RpcRows
 from ccreport.raw import RawFile, RawFileError, Rejects, read_manifest, read_whole
 from ccreport.tables import load_schema, write_table
@@ -19,20 +22,37 @@ def ingest_rpc(
     manifest: Path, root: Path, rpc_tests: Path, rpc_samples: Path, rpc_histograms: Path, rejects: Path
 ) -> None:
     """Write the three tables of one experiment, and what could not be used of its netperf and flent files."""
-    frames: dict[str, list[pl.DataFrame]] = {"rpc_tests": [], "rpc_samples": [], "rpc_histograms": []}
+    # Parsed documents have no cycles; looking for them among millions of values takes a third of the time.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        _ingest(
+            manifest,
+            root,
+            {"rpc_tests": rpc_tests, "rpc_samples": rpc_samples, "rpc_histograms": rpc_histograms},
+            rejects,
+        )
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _ingest(manifest: Path, root: Path, paths: Mapping[str, Path], rejects: Path) -> None:
+    frames: dict[str, list[pl.DataFrame]] = {table: [_empty(table)] for table in paths}
     rejected = Rejects()
     for file in read_manifest(manifest).files_for("ingest_rpc"):
         try:
             content = read_whole(root / file.path)
             rows = read_flent(content) if file.kind == "flent" else read_netperf(content)
             rows.report(file, rejected)
+            label_tests(rows.tests, file)
         except RawFileError as error:
             rejected.add_error(file, error)
             continue
         for table, frame in _make_frames(rows, file).items():
             frames[table].append(frame)
-    for table, path in (("rpc_tests", rpc_tests), ("rpc_samples", rpc_samples), ("rpc_histograms", rpc_histograms)):
-        write_table(pl.concat([_empty(table), *frames[table]]), table, path)
+    for table, path in paths.items():
+        write_table(pl.concat(frames[table]), table, path)
     rejected.write(rejects)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ccreport.ingest.json_values import quote
+from ccreport.ingest.json_values import QUOTE_CHARACTERS, quote
 from ccreport.raw import RawFile, RawFileError, Rejects
 
 SAMPLE_COLUMNS: Final = (
@@ -12,7 +12,7 @@ SAMPLE_COLUMNS: Final = (
     "value_number",
     "sampled_s",
     "interval_s",
-    "value",
+    "sampled_value",
     "value_unit",
     "is_resampled",
 )
@@ -48,7 +48,7 @@ class RpcRows:
         columns["value_number"].extend(range(count))
         columns["sampled_s"].extend(times)
         columns["interval_s"].extend(intervals)
-        columns["value"].extend(values)
+        columns["sampled_value"].extend(values)
         columns["value_unit"].extend([unit] * count)
         columns["is_resampled"].extend([is_resampled] * count)
 
@@ -65,4 +65,8 @@ class RpcRows:
 
 def shown(text: str) -> str:
     """Return a text of a file as it may stand in a table: one printable line of limited length."""
+    line = " ".join(text[: 2 * QUOTE_CHARACTERS].split())
+    # Nearly all texts are plain; looking at each of their characters is slow.
+    if line.isascii() and line.isprintable():
+        return line if len(line) <= QUOTE_CHARACTERS else line[: QUOTE_CHARACTERS - 1] + "…"
     return quote(text)

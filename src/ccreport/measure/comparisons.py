@@ -11,14 +11,17 @@ from ccreport.measure.rank_tests import compare_pairs, compare_samples, correct_
 
 # Below it, after the correction, two algorithms are called different.
 LEVEL: Final = 0.05
+# Flows of a single run, however many, tell how that run was.
+LEAST_RUNS: Final = 2
 SAMPLES: Final = ("first_values", "second_values")
 
 
 def add_rank_tests(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the query with test, p_ratio, p_holm_ratio and is_different in place of the samples.
+    """Return the rows of the query with test, p_ratio, tests_count, p_holm_ratio, is_different in place of the samples.
 
-    The family of tests that Holm's correction is for are all of the table. All four are null for a sample of less than
-    two: nothing is called different, or the same, on n = 1.
+    The family of tests that Holm's correction is for, and tests_count counts, are all of the table. Test and p values
+    are null for a sample of less than two, and is_different is so for less than two runs too: nothing is called
+    different, or the same, on n = 1.
     """
     p_values = [_test(row) for row in pairs.iter_rows(named=True)]
     columns: dict[str, Any] = {"p_ratio": p_values, "p_holm_ratio": correct_holm(p_values)}
@@ -29,7 +32,8 @@ def add_rank_tests(pairs: pl.DataFrame) -> pl.DataFrame:
         .hstack(tested)
         .with_columns(
             test=pl.when(pl.col("p_ratio").is_not_null()).then(test),
-            is_different=pl.col("p_holm_ratio") < LEVEL,
+            tests_count=pl.col("p_ratio").count(),
+            is_different=pl.when(pl.col("runs_count") >= LEAST_RUNS).then(pl.col("p_holm_ratio") < LEVEL),
         )
     )
 

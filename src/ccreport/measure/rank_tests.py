@@ -2,8 +2,8 @@
 
 Mann and Whitney's test of two independent samples, Wilcoxon's signed-rank test of pairs, both two-sided: exact where
 samples are small (and without ties, for the first), else by the normal approximation with the correction for ties, and
-the first also with that for continuity. The same choices as `scipy.stats.mannwhitneyu` and
-`scipy.stats.wilcoxon` make by default.
+the first also with that for continuity. These are the defaults of `scipy.stats.mannwhitneyu` and of
+`scipy.stats.wilcoxon`, but for ties among more than 13 pairs, where p values stay exact here.
 """
 
 import math

@@ -1,4 +1,5 @@
--- Flow completion times by volume, loss, buffer size and algorithm: mean, its interval, and percentiles over the flows.
+-- Flow completion times by volume, loss, buffer size and algorithm: mean, its interval, and percentiles over the flows;
+-- where several algorithms sent at once, also of the flows of all of them.
 -- Where a capture tells the completion of some flows of a run, the sender's seconds of its other flows are left out and
 -- counted: the sender is done when its last bytes wait in its socket, so its times are too short.
 -- The view completion_runs holds the runs that the evaluation selects, one row per run and algorithm; cell_… are the
@@ -11,7 +12,7 @@ WITH timed AS (
     SEMI JOIN completion_runs USING (run_id)
     WHERE completion_s IS NOT NULL
 ),
-measured AS (
+of_algorithms AS (
     SELECT
         runs.*, timed.flow_id, completion_s, received_share_ratio,
         CASE WHEN is_captured THEN 'capture' ELSE 'sender' END AS source,
@@ -19,10 +20,16 @@ measured AS (
     FROM completion_runs AS runs
     JOIN timed ON timed.run_id = runs.run_id AND coalesce(timed.cc, 'unknown') = runs.cc
 ),
+measured AS (
+    FROM of_algorithms
+    UNION ALL
+    SELECT * REPLACE ('all' AS algorithm, 1000 AS algorithm_rank) FROM of_algorithms WHERE sharing = 'both'
+),
 conditions AS (
     SELECT
-        volume_bytes, loss_pct, rtt_ms, buffer_bytes, bottleneck_bps, flows_count, algorithm, algorithm_rank, source,
+        volume_bytes, loss_pct, rtt_ms, buffer_bytes, bottleneck_bps, flows_count, cc_list, algorithm, source,
         condition_id,
+        max(algorithm_rank) AS algorithm_rank,
         count(*) FILTER (is_left_out) AS left_out_count,
         list_avg(list(received_share_ratio ORDER BY run_id, flow_id) FILTER (NOT is_left_out)) AS received_share_ratio,
         list(completion_s ORDER BY run_id, flow_id) FILTER (NOT is_left_out) AS times,
@@ -32,7 +39,8 @@ conditions AS (
 ),
 cells AS (
     SELECT
-        volume_bytes, loss_pct, rtt_ms, buffer_bytes, bottleneck_bps, flows_count, algorithm, algorithm_rank, source,
+        volume_bytes, loss_pct, rtt_ms, buffer_bytes, bottleneck_bps, flows_count, cc_list, algorithm, source,
+        max(algorithm_rank) AS algorithm_rank,
         sum(left_out_count)::BIGINT AS left_out_count,
         sum(runs_count)::BIGINT AS runs_count,
         list_avg(list(received_share_ratio ORDER BY condition_id)) AS received_share_ratio,
@@ -48,6 +56,7 @@ SELECT
     buffer_bytes,
     8e3 * buffer_bytes / nullif(bottleneck_bps * rtt_ms, 0) AS buffer_bdp_ratio,
     flows_count,
+    cc_list,
     algorithm,
     source AS completion_source,
     runs_count,
@@ -63,4 +72,5 @@ SELECT
     received_share_ratio AS received_share_mean_ratio
 FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds)
 ORDER BY
-    volume_bytes, loss_pct, rtt_ms, buffer_bytes, bottleneck_bps, flows_count, algorithm_rank, algorithm, source
+    volume_bytes, loss_pct, rtt_ms, buffer_bytes, bottleneck_bps, flows_count, cc_list, algorithm_rank,
+    algorithm, source

@@ -1,6 +1,7 @@
 -- Edge network: the connections of each series, how many moved enough data to be kept, those above the bound beyond which
 -- a retransmit ratio counts as an outlier, and use of ECN. Ratios of retransmits are sums over sums.
 SELECT
+    grouped_by,
     series,
     count(DISTINCT machine) AS machines_count,
     count(DISTINCT raw_file_id) AS dumps_count,
@@ -17,6 +18,6 @@ SELECT
     count(*) FILTER (has_ecn) / nullif(count(has_ecn), 0) AS ecn_ratio,
     count(*) FILTER (has_ecn AND has_ecnseen) / nullif(count(*) FILTER (has_ecn AND has_ecnseen IS NOT NULL), 0)
         AS ecnseen_ratio
-FROM labelled_connections
-GROUP BY series, series_rank
-ORDER BY series_rank, series
+FROM grouped_connections
+GROUP BY grouped_by, series, series_rank
+ORDER BY grouped_by, series_rank, series

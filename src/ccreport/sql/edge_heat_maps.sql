@@ -2,7 +2,7 @@
 -- 0 have no place on a log axis and are a bin of their own, without a number. Bandwidth is BBR's own estimate.
 WITH kept AS (
     SELECT
-        series, series_rank,
+        grouped_by, series, series_rank,
         CASE WHEN rtt_ms > 0 THEN floor(10 * log10(rtt_ms)) END::INTEGER AS rtt_bin,
         CASE WHEN rtt_min_ms > 0 THEN floor(10 * log10(rtt_min_ms)) END::INTEGER AS rtt_min_bin,
         CASE WHEN retransmit_ratio > 0 THEN floor(10 * log10(100 * retransmit_ratio)) END::INTEGER AS retransmit_bin,
@@ -10,28 +10,29 @@ WITH kept AS (
         CASE WHEN bbr_bw_bps > 0 THEN floor(10 * log10(bbr_bw_bps)) END::INTEGER AS bbr_bw_bin,
         retransmit_ratio IS NOT NULL AS has_retransmits,
         unacked_count IS NOT NULL AS has_unacked
-    FROM labelled_connections
+    FROM grouped_connections
     WHERE is_kept
 ),
 binned AS (
     SELECT
-        'rtt_ms' AS x_quantity, 'retransmit_pct' AS y_quantity, series, series_rank,
+        'rtt_ms' AS x_quantity, 'retransmit_pct' AS y_quantity, grouped_by, series, series_rank,
         rtt_bin AS x_bin_number, retransmit_bin AS y_bin_number, count(*) AS binned_count
     FROM kept WHERE rtt_bin IS NOT NULL AND has_retransmits GROUP BY ALL
     UNION ALL
-    SELECT 'rtt_ms', 'unacked_count', series, series_rank, rtt_bin, unacked_bin, count(*)
+    SELECT 'rtt_ms', 'unacked_count', grouped_by, series, series_rank, rtt_bin, unacked_bin, count(*)
     FROM kept WHERE rtt_bin IS NOT NULL AND has_unacked GROUP BY ALL
     UNION ALL
-    SELECT 'rtt_min_ms', 'bbr_bw_bps', series, series_rank, rtt_min_bin, bbr_bw_bin, count(*)
+    SELECT 'rtt_min_ms', 'bbr_bw_bps', grouped_by, series, series_rank, rtt_min_bin, bbr_bw_bin, count(*)
     FROM kept WHERE rtt_min_bin IS NOT NULL AND bbr_bw_bin IS NOT NULL GROUP BY ALL
 )
 SELECT
     x_quantity,
     y_quantity,
+    grouped_by,
     series,
     x_bin_number,
     y_bin_number,
     binned_count,
-    binned_count / sum(binned_count) OVER (PARTITION BY x_quantity, y_quantity, series) AS binned_ratio
+    binned_count / sum(binned_count) OVER (PARTITION BY x_quantity, y_quantity, grouped_by, series) AS binned_ratio
 FROM binned
-ORDER BY x_quantity, y_quantity, series_rank, series, x_bin_number, y_bin_number NULLS FIRST
+ORDER BY x_quantity, y_quantity, grouped_by, series_rank, series, x_bin_number, y_bin_number NULLS FIRST

@@ -2,25 +2,26 @@
 -- those that no dump shows. A counter that fell means that the machine was started anew: no interval spans that.
 WITH snapshots AS (
     SELECT
-        series, series_rank, machine, time_utc,
+        grouped_by, series, series_rank, machine, time_utc,
         max(counter_value_count) FILTER (counter = 'TcpOutSegs') AS sent,
         max(counter_value_count) FILTER (counter = 'TcpRetransSegs') AS retransmitted
-    FROM labelled_counters
+    FROM grouped_counters
     WHERE time_utc IS NOT NULL AND counter IN ('TcpOutSegs', 'TcpRetransSegs')
     GROUP BY ALL
 ),
 intervals AS (
     SELECT
-        series, series_rank, machine,
+        grouped_by, series, series_rank, machine,
         lag(time_utc) OVER machine_times AS interval_start_utc,
         time_utc AS interval_end_utc,
         sent - lag(sent) OVER machine_times AS segments_out_count,
         retransmitted - lag(retransmitted) OVER machine_times AS retransmits_machine_count
     FROM snapshots
     WHERE sent IS NOT NULL AND retransmitted IS NOT NULL
-    WINDOW machine_times AS (PARTITION BY series, machine ORDER BY time_utc)
+    WINDOW machine_times AS (PARTITION BY grouped_by, series, machine ORDER BY time_utc)
 )
 SELECT
+    grouped_by,
     series,
     machine,
     interval_start_utc,
@@ -31,4 +32,4 @@ SELECT
     retransmits_machine_count / nullif(segments_out_count + retransmits_machine_count, 0) AS retransmit_ratio
 FROM intervals
 WHERE interval_start_utc IS NOT NULL AND segments_out_count >= 0 AND retransmits_machine_count >= 0
-ORDER BY series_rank, series, machine, interval_start_utc
+ORDER BY grouped_by, series_rank, series, machine, interval_start_utc

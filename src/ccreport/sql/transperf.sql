@@ -1,7 +1,7 @@
 -- The scores of transperf for each run, each 100 at best: throughput is goodput over the bottleneck's rate, RTT the
 -- smallest over the median, non-loss one less the retransmit ratio, lifetime fairness Jain's index of the flows' rates
--- over their whole lives, convergence fairness the mean of its values per second once shares had settled; convergence
--- time is that after the last join. Bytes of all flows over the time from the first start to the last end.
+-- over their whole lives. Convergence is that after the last join: its time, and as convergence fairness the mean of Jain's
+-- index per second from then on. Bytes of all flows over the time from the first start to the last end.
 -- The view transperf_runs holds the runs that the evaluation selects, one row per run and algorithm; fairness_seconds is
 -- a macro of fairness.sql.
 WITH chosen AS (SELECT DISTINCT run_id FROM transperf_runs),
@@ -22,20 +22,20 @@ queues AS (
     SEMI JOIN chosen USING (run_id)
     GROUP BY run_id
 ),
+last_joins AS (
+    SELECT run_id, max(event_number) AS event_number
+    FROM fairness_events('transperf_runs')
+    WHERE event = 'join'
+    GROUP BY run_id
+),
 settled AS (
     SELECT
         run_id,
         list_avg(list(jain_ratio ORDER BY second) FILTER (is_settled)) AS jain_settled_ratio,
         count(*) FILTER (is_settled) AS settled_count,
-        max(event_number) FILTER (event = 'join') AS last_number
+        min(second) FILTER (is_settled) - min(at_s) AS convergence_s
     FROM fairness_seconds('transperf_runs')
-    GROUP BY run_id
-),
-lasts AS (
-    SELECT run_id, min(second) FILTER (is_settled) - min(at_s) AS convergence_s
-    FROM fairness_seconds('transperf_runs')
-    JOIN settled USING (run_id)
-    WHERE event_number = last_number
+    JOIN last_joins USING (run_id, event_number)
     GROUP BY run_id
 )
 SELECT
@@ -51,12 +51,11 @@ SELECT
     100 * runs.jain_ratio AS lifetime_fairness_score_pct,
     100 * settled.jain_settled_ratio AS convergence_fairness_score_pct,
     coalesce(settled.settled_count, 0) AS settled_count,
-    lasts.convergence_s,
+    settled.convergence_s,
     run_id
 FROM chosen
 JOIN runs USING (run_id)
 JOIN spans USING (run_id)
 LEFT JOIN queues USING (run_id)
 LEFT JOIN settled USING (run_id)
-LEFT JOIN lasts USING (run_id)
 ORDER BY session, job, host, iteration, run_id
