@@ -16,7 +16,7 @@ os.environ.update(POLARS_MAX_THREADS="1")
 
 from ccreport.__main__ import COMMANDS
 from ccreport.archive import fingerprint
-from ccreport.database import EXPERIMENT_TABLES
+from ccreport.database import EXPERIMENT_TABLES, SHARED_QUERIES
 from ccreport.errors import InputError
 from ccreport.imports import list_imports
 from ccreport.ingest.tcpdump import PIECES as PACKET_TABLES

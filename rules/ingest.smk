@@ -48,6 +48,12 @@ rule ingest_experiment:
         packet_flows="<results>/tables/packet_flows/{experiment}.parquet",
         packet_intervals="<results>/tables/packet_intervals/{experiment}.parquet",
         packets="<results>/tables/packets/{experiment}.parquet",
+        connections="<results>/tables/connections/{experiment}.parquet",
+        web_requests="<results>/tables/web_requests/{experiment}.parquet",
+        machine_counters="<results>/tables/machine_counters/{experiment}.parquet",
+        rpc_tests="<results>/tables/rpc_tests/{experiment}.parquet",
+        rpc_samples="<results>/tables/rpc_samples/{experiment}.parquet",
+        rpc_histograms="<results>/tables/rpc_histograms/{experiment}.parquet",
         rejects=collect(
             "<results>/rejects/{reader}/{{experiment}}.parquet", reader=READERS
         ),
@@ -58,6 +64,8 @@ rule ingest_experiment:
     params:
         root=RAW_FOLDER,
         packet_runs=list_packet_runs,
+        edge_paths=config["edge"]["paths"],
+        access_log_format=config["edge"]["access_log_format"],
     shell:
         """
         python -m ccreport ingest_experiment \
@@ -77,7 +85,15 @@ rule ingest_experiment:
             --packet-flows {output.packet_flows:q} \
             --packet-intervals {output.packet_intervals:q} \
             --packets {output.packets:q} \
+            --connections {output.connections:q} \
+            --web-requests {output.web_requests:q} \
+            --machine-counters {output.machine_counters:q} \
+            --rpc-tests {output.rpc_tests:q} \
+            --rpc-samples {output.rpc_samples:q} \
+            --rpc-histograms {output.rpc_histograms:q} \
             --rejects {output.rejects:q} \
             --packet-runs {params.packet_runs:q} \
+            --edge-paths {params.edge_paths:q} \
+            --access-log-format {params.access_log_format:q} \
             &>{log:q}
         """

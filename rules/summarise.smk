@@ -17,7 +17,7 @@ rule list_views:
         experiments="<results>/experiments.txt",
         evaluation=ancient(find_evaluation),
         queries=list_queries,
-        sql=collect("src/ccreport/sql/{name}.sql", name=["macros", "measured_runs"]),
+        sql=collect("src/ccreport/sql/{name}.sql", name=SHARED_QUERIES),
         code=list_sources("list_views"),
     output:
         database="<results>/{evaluation}/archive.duckdb",
@@ -26,7 +26,9 @@ rule list_views:
     conda:
         "../environment.yml"
     params:
-        declared=declare("algorithms", "labels", "rtt_bucket_edges_ms", "tables"),
+        declared=declare(
+            "algorithms", "edge", "labels", "rtt_bucket_edges_ms", "tables"
+        ),
         tables=RESULTS / "tables",
     shell:
         """

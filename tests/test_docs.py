@@ -106,6 +106,7 @@ def test_layers_import_only_downward() -> None:
             "reproduction",
             "claims",
             "explain",
+            "explain_edge",
             "explorer",
             "find_sections",
         },

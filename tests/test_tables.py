@@ -27,6 +27,7 @@ UNITS = {
     "_pct": {"%"},
     "_ratio": {"1"},
     "_cv": {"1"},
+    "_tps": {"transactions/s"},
 }
 ROW = {"run_id": "r", "raw_file_id": "f", "side": "sender", "sample_number": 0, "cpu": "all", "cpu_idle_pct": 40.0}
 

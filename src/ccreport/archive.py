@@ -20,7 +20,7 @@ from ccreport.raw import display_name
 SESSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}[:_T. -]\d{2}[:_.-]?\d{2}")
 # src-cmd:10.201.1.2:1:10.0ms · src-cmd-2:cern-pt1.example.net:4:87.0ms · mpstat-sender:2001:db8::2:1.json
 ITEM: Final = re.compile(
-    r"(?P<item>src-cmd|dst-cmd|xtraffic|ss|tcpdump-log|tcpdump|mpstat-sender|mpstat-receiver|pre-netem"
+    r"(?P<item>src-cmd|dst-cmd|xtraffic|ss|netperf|flent|tcpdump-log|tcpdump|mpstat-sender|mpstat-receiver|pre-netem"
     r"|pre-src-cmd|pre-dst-cmd|post-src-cmd|post-dst-cmd|tcptrace)(?:-(?P<client>\d+))?:(?P<rest>.+)",
     re.DOTALL,
 )
@@ -147,10 +147,14 @@ def find_folder(path: PurePosixPath) -> Folder:
 
 
 def find_root(folder: Path) -> Path:
-    """Return the folder whose entries are the archive: a single folder inside a folder is only a wrapping."""
+    """Return the folder whose entries are the archive: a single folder inside a folder is only a wrapping.
+
+    Sessions, and folders that say something of their files (`load=8`), are none.
+    """
     while True:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        if len(entries) != 1 or not entries[0].is_dir(follow_symlinks=False) or SESSION.fullmatch(entries[0].name):
+        is_wrapped = len(entries) == 1 and entries[0].is_dir(follow_symlinks=False)
+        if not is_wrapped or SESSION.fullmatch(entries[0].name) or "=" in entries[0].name:
             return folder
         folder = Path(entries[0].path)
 

@@ -4,6 +4,7 @@ Views over Parquet files, so the database holds no data of its own:
 
 - every table under its name (`FROM runs`);
 - `labelled_runs`: runs with the evaluation's labels; `algorithm_runs`: the same for each algorithm of each run;
+- `labelled_rpc`: tests of RPCs with the facts and labels of their runs;
 - `<table>_runs`: what a published table is made of; `<table>`: the table, as its query in `src/ccreport/sql` says.
 """
 
@@ -35,14 +36,28 @@ EXPERIMENT_TABLES: Final = (
     "packet_flows",
     "packet_intervals",
     "packets",
+    "connections",
+    "web_requests",
+    "machine_counters",
+    "rpc_tests",
+    "rpc_samples",
+    "rpc_histograms",
     "reconciliation",
     "flows",
     "runs",
 )
 ARCHIVE_TABLES: Final = ("raw_files", "rejects")
+# Queries and macros that every evaluation's database has.
+SHARED_QUERIES: Final = ("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values")
+# Published tables that are made of RPC tests, of which no run has a rate.
+RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})
 
 # Columns that every labelled view has before the evaluation's own labels.
 FIXED_LABELS: Final = "CASE mode WHEN 'both' THEN 'both' ELSE 'alone' END AS sharing"
+
+# Labels by which claims take steady runs only, and choose the rate of a class of paths, with what they are for all runs
+# where an evaluation has no such label.
+DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown"}
 
 
 class QueryError(InputError):
@@ -71,6 +86,8 @@ def list_views(experiments: Path, tables: Path, evaluation: Path, database: Path
         for table in ARCHIVE_TABLES:
             _create_view(connection, table, read_files(table_files(tables, table, ["archive"])))
         _create_algorithms(connection, declared["algorithms"])
+        # Unlike the other macros these name the views above, which must be there before.
+        connection.execute((SQL / "fairness.sql").read_text(encoding="utf-8"))
         measured = (SQL / "measured_runs.sql").read_text(encoding="utf-8")
         _create_view(
             connection, "labelled_runs", label_runs("SELECT *, NULL::VARCHAR AS result_path FROM runs", declared)
@@ -78,16 +95,64 @@ def list_views(experiments: Path, tables: Path, evaluation: Path, database: Path
         _create_view(
             connection, "algorithm_runs", f"FROM ({label_runs(measured, declared)}) JOIN algorithms USING (cc)"
         )
+        for view, query in label_edge(declared["edge"]).items():
+            _create_view(connection, view, query)
+        _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
+        _create_view(connection, "edge_values", (SQL / "edge_values.sql").read_text(encoding="utf-8"))
         for table, facts in declared["tables"].items():
-            _create_view(connection, f"{table}_runs", select_runs(facts))
-            _create_view(connection, table, (SQL / f"{table}.sql").read_text(encoding="utf-8"))
+            of_table = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
+            _create_view(connection, f"{table}_runs", of_table)
+            query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
+            _create_view(connection, table, query, kind="TABLE" if facts["is_stored"] else "VIEW")
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> None:
+def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str, *, kind: str = "VIEW") -> None:
     try:
-        connection.execute(f"CREATE VIEW {quote_name(name)} AS {query}")
+        connection.execute(f"CREATE {kind} {quote_name(name)} AS {query}")
     except duckdb.Error as error:
         raise QueryError(f"view {name}: {error}") from error
+
+
+def label_edge(edge: Mapping[str, Any]) -> dict[str, str]:
+    """Return the queries of the views in which an evaluation groups and keeps the rows of an edge network, by name.
+
+    `labelled_connections` has each connection once, with `is_kept` and `is_outlier`; `labelled_requests` has `is_kept`.
+    `grouped_connections`, `grouped_requests` and `grouped_counters` have each row once for each way to group it, with
+    `grouped_by`, `series` and `series_rank`.
+    """
+    outlier = f"coalesce(retransmit_ratio > {edge['outlier_retransmit_ratio']}, FALSE) AS is_outlier"
+    kept = "coalesce(({condition}), FALSE) AS is_kept"
+    added = {
+        "labelled_connections": ("connections", "is_last", f"{kept.format(condition=edge['connections'])}, {outlier}"),
+        "labelled_requests": ("web_requests", "TRUE", kept.format(condition=edge["requests"])),
+        "labelled_counters": ("machine_counters", "TRUE", "TRUE AS is_kept"),
+    }
+    labelled = {
+        view: f"""
+            SELECT {table}.*, algorithm, algorithm_rank, {columns}
+            FROM {table} JOIN algorithms ON algorithms.cc = coalesce({table}.cc, 'unknown')
+            WHERE {where}
+        """
+        for view, (table, where, columns) in added.items()
+    }
+    grouped = {
+        view.replace("labelled", "grouped"): "\nUNION ALL\n".join(
+            _group_edge(view, name, series) for name, series in edge["groups"].items()
+        )
+        for view in labelled
+    }
+    return labelled | grouped
+
+
+def _group_edge(view: str, name: str, series: str) -> str:
+    # Series other than the algorithms sort by their names.
+    rank = "algorithm_rank" if series == "algorithm" else "0"
+    return f"""
+        FROM (
+            SELECT *, {quote_text(name)} AS grouped_by, ({series})::VARCHAR AS series, {rank} AS series_rank FROM {view}
+        )
+        WHERE series IS NOT NULL
+    """
 
 
 def quote_name(name: str) -> str:
@@ -111,7 +176,9 @@ def _create_algorithms(connection: duckdb.DuckDBPyConnection, groups: Mapping[st
     """Create the table `algorithms`: cc, algorithm (the name in tables), algorithm_rank."""
     # Flows whose algorithm nothing tells stand in the tables as unknown, not nowhere.
     held = connection.execute(
-        "SELECT DISTINCT coalesce(cc, 'unknown') FROM (SELECT cc FROM flows UNION ALL SELECT cc FROM harness_results)"
+        """SELECT DISTINCT coalesce(cc, 'unknown') FROM (SELECT cc FROM flows UNION ALL SELECT cc FROM harness_results
+        UNION ALL SELECT DISTINCT cc FROM connections UNION ALL SELECT DISTINCT cc FROM web_requests
+        UNION ALL SELECT DISTINCT cc FROM machine_counters UNION ALL SELECT DISTINCT cc FROM rpc_tests)"""
     )
     names = name_algorithms(sorted(cc for (cc,) in held.fetchall()), groups)
     connection.execute("CREATE TABLE algorithms (cc VARCHAR, algorithm VARCHAR, algorithm_rank INTEGER)")
@@ -137,6 +204,8 @@ def label_runs(runs: str, evaluation: Mapping[str, Any]) -> str:
     """Return the query that adds RTT bucket, sharing and the evaluation's labels, each with its rank, to a query."""
     bucket, bucket_rank = _bucket_cases(evaluation["rtt_bucket_edges_ms"])
     query = f"SELECT *, {bucket} AS rtt_bucket, {bucket_rank} AS rtt_bucket_rank, {FIXED_LABELS} FROM ({runs})"
+    for label in sorted(DEFAULT_LABELS.keys() - evaluation["labels"].keys()):
+        query = f"SELECT *, {quote_text(DEFAULT_LABELS[label])} AS {quote_name(label)} FROM ({query})"
     for label, facts in evaluation["labels"].items():
         value, rank = _label_cases(facts)
         name, name_of_rank = quote_name(label), quote_name(f"{label}_rank")
@@ -166,6 +235,11 @@ def _bucket_cases(edges: list[float]) -> tuple[str, str]:
         f"CASE WHEN rtt_ms IS NULL THEN 'RTT unknown' {values} ELSE {last} END",
         f"CASE WHEN rtt_ms IS NULL THEN 1000 {ranks} ELSE {len(edges)} END",
     )
+
+
+def select_rpc(table: Mapping[str, Any]) -> str:
+    """Return the query that selects the RPC tests that a published table is made of."""
+    return f"FROM labelled_rpc WHERE (\n{table['where']}\n)"
 
 
 def select_runs(table: Mapping[str, Any]) -> str:

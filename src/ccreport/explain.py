@@ -15,6 +15,7 @@ import polars as pl
 
 from ccreport.database import SQL, connect, quote_name
 from ccreport.errors import InputError
+from ccreport.explain_edge import GROUPED, load_edge_source, restrict_edge
 from ccreport.format_table import MISSING, format_size
 from ccreport.raw import display_name
 from ccreport.tables import load_schema
@@ -22,7 +23,7 @@ from ccreport.tables import load_schema
 # Views that queries read instead of `<table>_runs`.
 VIEWS: Final = {"witnesses": "reconciliation"}
 # Columns of keys over which a table compares its rows: a number rests on the runs of all of them.
-COMPARED: Final = {"stability": ("algorithm",)}
+COMPARED: Final = {"modes": ("algorithm",), "stability": ("algorithm",)}
 # Which run it was, in the order of the archive's folders.
 IDENTITY: Final = ("session", "job", "host", "iteration", "rtt_ms")
 COMMENT: Final = re.compile(r"--.*")
@@ -47,6 +48,8 @@ class Trace:
     @property
     def shown(self) -> tuple[str, ...]:
         """Return the columns by which runs of one row may differ: identity, what is compared, values."""
+        if self.table in GROUPED:
+            return ("host", *self.values)
         return tuple(dict.fromkeys([*IDENTITY, *COMPARED.get(self.table, ()), *self.values]))
 
     def select(self, frame: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
@@ -72,13 +75,20 @@ class Trace:
 
 def load_trace(connection: duckdb.DuckDBPyConnection, table: str) -> Trace:
     """Return the runs and files behind a published table."""
-    source = connection.sql(f"FROM {quote_name(_find_view(table))}").pl()
+    is_edge = table in GROUPED
+    source = (
+        load_edge_source(connection, table) if is_edge else connection.sql(f"FROM {quote_name(_find_view(table))}").pl()
+    )
     words = set(re.findall(r"\w+", COMMENT.sub("", read_query(table))))
     selecting = tuple(name for name in load_schema(table).key if name in source.columns)
-    values = tuple(
-        name
-        for name, kind in source.schema.items()
-        if name in words and kind.is_numeric() and name not in selecting and not name.endswith("_rank")
+    values = (
+        ("rows_count", "kept_count")
+        if is_edge
+        else tuple(
+            name
+            for name, kind in source.schema.items()
+            if name in words and kind.is_numeric() and name not in selecting and not name.endswith("_rank")
+        )
     )
     facts = ("experiment_id", *IDENTITY, "result_path")
     runs = source
@@ -110,6 +120,9 @@ def read_query(table: str) -> str:
 
 def recompute_row(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return one row of a table as its query gives it over the runs of that row alone."""
+    if trace.table in GROUPED:
+        with restrict_edge(connection, trace.table, row):
+            return _pick_row(connection.sql(read_query(trace.table)).pl(), trace.table, row)
     view = _find_view(trace.table)
     # What is registered is a temporary view, which comes before the database's own of the same name.
     connection.register(view, trace.select(trace.source, row))
@@ -117,7 +130,11 @@ def recompute_row(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapp
         rows = connection.sql(read_query(trace.table)).pl()
     finally:
         connection.unregister(view)
-    key = load_schema(trace.table).key
+    return _pick_row(rows, trace.table, row)
+
+
+def _pick_row(rows: pl.DataFrame, table: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    key = load_schema(table).key
     computed: dict[str, Any] = rows.filter(*(pl.col(k).eq_missing(pl.lit(row[k])) for k in key)).row(0, named=True)
     return computed
 
@@ -141,7 +158,9 @@ def explain(table: str, /, row: str = "", column: str = "", database: Path = Pat
 
 def find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     """Return the published table of a name or of the beginning of one; raise InputError where none or several fit."""
-    views = {view for (view,) in connection.execute("SELECT view_name FROM duckdb_views()").fetchall()}
+    # Queries over very many rows are stored as tables.
+    query = "SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()"
+    views = {view for (view,) in connection.execute(query).fetchall()}
     tables = sorted(view for view in views if f"{view}_runs" in views and (SQL / f"{view}.sql").exists())
     fitting = [table for table in tables if table == name] or [table for table in tables if table.startswith(name)]
     if len(fitting) != 1:

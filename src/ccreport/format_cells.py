@@ -25,6 +25,8 @@ SPELLED: Final = {
 # rate_low_bps and rate_high_bps are the interval of rate_mean_bps.
 LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
 PAIRED: Final = "algorithm"
+# What stands there for the flows of all algorithms together, which is better than none of them.
+TOGETHER: Final = "all"
 
 
 def lay_out_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], notes: list[str]) -> Grid:
@@ -88,15 +90,18 @@ def _make_pair(row: dict[str, Any], divisor: float, number: int) -> tuple[Cell, 
 def _format_name(name: str, value: Any) -> str:
     if value is None:
         return MISSING
+    if name.endswith("_bps"):
+        divisor, unit = rate_unit(pl.Series([value], dtype=pl.Float64))
+        return f"{value / divisor:g} {unit}"
     return format_size(value) if name.endswith("_bytes") else str(value)
 
 
 def _find_better_rows(summary: pl.DataFrame, paired_by: list[str], stem: str, unit: str) -> pl.Series:
     """Return for each row whether its interval lies beyond those of all rows with the same values in `paired_by`."""
     numbers = summary.with_row_index("number")
-    is_less_better = stem.startswith("retransmit")
+    is_less_better = stem.startswith(("retransmit", "completion"))
     found = set()
-    for _, pair in numbers.group_by(paired_by, maintain_order=True):
+    for _, pair in numbers.filter(pl.col(PAIRED) != TOGETHER).group_by(paired_by, maintain_order=True):
         intervals = pair.select(f"{stem}_low_{unit}", f"{stem}_high_{unit}").rows()
         place = find_better(intervals, is_less_better=is_less_better)
         if place is not None:
@@ -107,9 +112,11 @@ def _find_better_rows(summary: pl.DataFrame, paired_by: list[str], stem: str, un
 def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: list[str]) -> Grid:
     """Return a table row by row, rates in a unit that reads well and headings from the columns' names.
 
-    The key columns that come first name a row; an interval stands with the mean it belongs to.
+    The key columns that come first name a row, those that no row has a value in are not shown; an interval stands with
+    the mean it belongs to.
     """
-    given = [column for column in schema.columns if column.name in summary.columns]
+    empty = {name for name in schema.key if summary.height and summary[name].null_count() == summary.height}
+    given = [column for column in schema.columns if column.name in summary.columns and column.name not in empty]
     stubs = [column.name for column in given]
     stubs = stubs[: next((n for n, name in enumerate(stubs) if name not in schema.key), len(stubs))]
     intervals = _find_intervals([column.name for column in given])
@@ -132,7 +139,7 @@ def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: 
     return Grid(
         table=schema.name,
         title=title,
-        stubs=[_write_words(name.removesuffix("_count").removesuffix("_bytes")) for name in stubs],
+        stubs=[_write_words(re.sub("_(count|bytes|bps)$", "", name)) for name in stubs],
         names=[[_format_name(n, v) for n, v in zip(stubs, row, strict=True)] for row in summary.select(stubs).rows()],
         spanners=[],
         headings=headings,

@@ -1,5 +1,6 @@
 """The kinds of raw files: how name and content decide them, and which reader reads or which rule ignores each."""
 
+import re
 from typing import Final
 
 from ccreport.archive import DERIVED_ENDINGS, HOST_META_ENDING, ItemName
@@ -14,6 +15,11 @@ READERS: Final = {
     "results": "ingest_metadata",
     "tcpdump": "ingest_captures",
     "tcpdump-log": "ingest_captures",
+    "netperf": "ingest_rpc",
+    "flent": "ingest_rpc",
+    "ss-neit": "ingest_edge",
+    "access-log": "ingest_nginx",
+    "nstat": "ingest_nstat",
 }
 IGNORE_RULES: Final = {
     "statexec": "statexec_not_read",
@@ -46,11 +52,20 @@ CONTENT_KINDS: Final = {
     "pcap": "tcpdump",
     "pcapng": "tcpdump",
     "results": "results",
+    "netperf": "netperf",
+    "flent": "flent",
+    "nstat": "nstat",
+}
+# What servers of an edge network print of themselves: ss-neit:1795211351 · access.log.1 · nstat:1795211351 · snmp
+EDGE_NAMES: Final = {
+    "ss-neit": re.compile(r"ss-neit\b.*", re.DOTALL),
+    "access-log": re.compile(r"(?:.*[._-])?access[._]log\b.*", re.DOTALL),
+    "nstat": re.compile(r"(?:nstat|snmp|netstat)(?:[:._-].*)?", re.DOTALL),
 }
 # Kinds whose content has the form of another kind's: there the name decides.
-SAME_CONTENT: Final = {"dst-cmd": "src-cmd", "xtraffic": "src-cmd", "side-file": "src-cmd"}
+SAME_CONTENT: Final = {"dst-cmd": "src-cmd", "xtraffic": "src-cmd", "side-file": "src-cmd", "ss-neit": "ss"}
 # A file that holds one run's data, so that two of them cannot claim one run.
-RUN_KINDS: Final = frozenset({"src-cmd", "ss", "mpstat", "pre-netem", "tcpdump"})
+RUN_KINDS: Final = frozenset({"src-cmd", "ss", "mpstat", "pre-netem", "tcpdump", "netperf", "flent"})
 
 
 def kind_of_name(name: str, item: ItemName | None) -> str:
@@ -61,6 +76,8 @@ def kind_of_name(name: str, item: ItemName | None) -> str:
         return "host-meta"
     if name.endswith(".prom"):
         return "statexec"
+    if kind := next((kind for kind, pattern in EDGE_NAMES.items() if pattern.fullmatch(name)), None):
+        return kind
     if name == "pacing.out":
         return "side-file"
     if item is not None:

@@ -1,5 +1,6 @@
 """Published tables: each the result of one query over the database, as Parquet, CSV, HTML and LaTeX."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +13,18 @@ from ccreport.format_cells import lay_out_cells, lay_out_rows
 from ccreport.format_html import format_html
 from ccreport.format_latex import format_latex
 from ccreport.format_table import Grid
+from ccreport.measure.comparisons import add_rank_tests
+from ccreport.measure.edge_comparisons import add_binned_tests
+from ccreport.measure.modes import add_modes
 from ccreport.tables import TableError, TableWriter, conform, load_schema
 
 RATE_NAMES: Final = {"goodput": "receiver's rate (goodput)", "throughput": "sender's rate (throughput)"}
+# What completes the result of a query with statistics that SQL lacks.
+STATISTICS: Final[Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
+    "comparisons": add_rank_tests,
+    "edge_comparisons": add_binned_tests,
+    "modes": add_modes,
+}
 
 
 def summarise_table(
@@ -30,7 +40,7 @@ def summarise_table(
             summary = connection.sql(f"FROM {quote_name(table)}").pl()
         except duckdb.Error as error:
             raise QueryError(f"{table}: {error}") from error
-    summary = conform(summary, table)
+    summary = conform(STATISTICS[table](summary) if table in STATISTICS else summary, table)
     if summary.select(load_schema(table).key).is_duplicated().any():
         raise TableError(f"{table}: rows repeat the key")
     with TableWriter(table, parquet) as writer:
@@ -44,8 +54,8 @@ def summarise_table(
 def lay_out_table(summary: pl.DataFrame, table: str, declared: dict[str, Any]) -> Grid:
     """Return a published table as it is shown: cells by row and column where the evaluation names these, else rows."""
     notes = [declared["note"]] if declared["note"] else []
-    if "rate_basis" in summary.columns and summary.height:
-        basis = summary["rate_basis"][0]
+    if "rate_basis" in summary.columns and summary["rate_basis"].count():
+        basis = summary["rate_basis"].drop_nulls()[0]
         notes.append(f"Rate: {RATE_NAMES[basis]}.")
         if basis != declared["rate"]:
             notes.append(f"No selected run has a {declared['rate']}.")

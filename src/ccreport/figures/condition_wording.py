@@ -25,12 +25,22 @@ NAMED_AT_MOST: Final = 3
 INTERVAL: Final = "bootstrap 95 % interval, which draws the runs of each condition again"
 
 
+def format_volume(size: int) -> str:
+    """Return bytes as volumes are given to a tool, which counts in powers of 1024: 10 MiB, else 25 kB."""
+    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size and size % factor == 0:
+            return f"{size // factor} {unit}"
+    return format_size(size)
+
+
 def _format_bps(rate_bps: float) -> str:
     unit = choose_rate_unit(rate_bps)
     return f"{rate_bps / RATE_UNITS[unit]:g} {unit}"
 
 
 FORMATS: Final[dict[str, Callable[[Any], str]]] = {
+    "cc_list": lambda ccs: join_names([theme.style_of(cc).name for cc in theme.order_algorithms(ccs.split(","))]),
+    "volume_bytes": lambda size: f"{format_volume(size)} in all",
     "sharing": {"alone": "non-overlapped", "both": "overlapped"}.__getitem__,
     "flows_count": lambda count: f"{count} flow{'' if count == 1 else 's'}",
     "bottleneck_bps": lambda rate: f"bottleneck {_format_bps(rate)}",

@@ -5,9 +5,13 @@ One process reads every format: starting Python with polars and pyarrow costs mo
 
 from pathlib import Path
 
+from ccreport.ingest.edge import ingest_edge
 from ccreport.ingest.iperf3 import ingest_iperf3
 from ccreport.ingest.metadata import ingest_metadata
 from ccreport.ingest.mpstat import ingest_mpstat
+from ccreport.ingest.nginx import ingest_nginx
+from ccreport.ingest.nstat import ingest_nstat
+from ccreport.ingest.rpc import ingest_rpc
 from ccreport.ingest.ss import ingest_ss
 from ccreport.ingest.tcpdump import ingest_captures
 
@@ -29,14 +33,24 @@ def ingest_experiment(
     packet_flows: Path,
     packet_intervals: Path,
     packets: Path,
+    connections: Path,
+    web_requests: Path,
+    machine_counters: Path,
+    rpc_tests: Path,
+    rpc_samples: Path,
+    rpc_histograms: Path,
     rejects: list[Path],
     packet_runs: list[str],
+    edge_paths: str,
+    access_log_format: str,
 ) -> None:
-    """Write the tables of an experiment, and the rejects of iperf3, ss, mpstat, metadata and captures in this order.
+    """Write the tables of an experiment, and the rejects of iperf3, ss, mpstat, metadata, captures, edge
+    dumps, access logs, counters and RPC tests in this order.
 
-    `packet_runs` names the runs of whose captures every packet is kept.
+    `packet_runs` names the runs of whose captures every packet is kept. `edge_paths` and
+    `access_log_format` are those of the configuration.
     """
-    of_iperf3, of_ss, of_mpstat, of_metadata, of_captures = rejects
+    of_iperf3, of_ss, of_mpstat, of_metadata, of_captures, of_edge, of_nginx, of_nstat, of_rpc = rejects
     ingest_iperf3(manifest, root, tests, streams, intervals, of_iperf3)
     ingest_ss(manifest, root, samples, of_ss)
     ingest_mpstat(manifest, root, cpu_samples, of_mpstat)
@@ -44,3 +58,7 @@ def ingest_experiment(
     ingest_captures(
         manifest, root, captures, capture_logs, packet_flows, packet_intervals, packets, of_captures, packet_runs
     )
+    ingest_edge(manifest, root, connections, of_edge, edge_paths)
+    ingest_nginx(manifest, root, web_requests, of_nginx, edge_paths, access_log_format)
+    ingest_nstat(manifest, root, machine_counters, of_nstat, edge_paths)
+    ingest_rpc(manifest, root, rpc_tests, rpc_samples, rpc_histograms, of_rpc)

@@ -1,5 +1,6 @@
 """Rows of `samples` on their way from the cells that the compiled reader of ss fills to a frame."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -18,7 +19,7 @@ from ccreport.ingest.ss_flows import FlowTable
 from ccreport.ingest.ss_layout import Bytes, Ints
 from ccreport.ingest.ss_words import copy_spans
 from ccreport.raw import RawFile
-from ccreport.tables import ARROW_TYPES, Column, load_schema
+from ccreport.tables import ARROW_TYPES, Column, TableSchema, load_schema
 
 # About 20 MB of text in one row group; no power of two, or the lines of the cells share sets of the processor's cache.
 CAPACITY: Final = 2**15 + 72
@@ -141,19 +142,24 @@ class SampleBatch:
     def to_frame(self) -> pl.DataFrame:
         """Return the sealed rows as a frame of the table `samples`; they share memory with the cells."""
         schema = load_schema("samples")
-        masks = self.cells[layout.HAS : layout.HAS + 2, : self.rows].view(np.uint64)
-        arrays = {"extra": self.extras.to_column(self.rows)}
-        for column in schema.columns:
-            slot = FIXED_SLOTS.get(column.name, SLOTS.get(column.name))
-            if slot is not None:
-                is_valid = (masks[slot >> 6] >> np.uint64(slot & 63) & np.uint64(1)).astype(np.bool_)
-                arrays[column.name] = self._to_array(column, slot, is_valid)
+        arrays = {"extra": self.extras.to_column(self.rows)} | self._arrays(schema)
         words = [self._words("tcp_state", layout.STATE_HEAD), self._words("cc", layout.CC_HEAD)]
         flows = pl.DataFrame(self._flows, {name: _type_of(name) for name in Flow._fields}, orient="row")
         of_rows = flows[self.cells[layout.FLOW, : self.rows]]
         frame = pl.DataFrame(pa.table(arrays)).hstack(words).hstack(of_rows).select(list(schema.polars))
         is_kept = self.cells[layout.IS_LEFT_OUT, : self.rows] == 0
         return frame if is_kept.all() else frame.filter(is_kept)
+
+    def _arrays(self, schema: TableSchema, leave_out: Collection[str] = ()) -> dict[str, pa.Array]:
+        """Return the columns of a table that have a line of cells, as arrays by name."""
+        masks = self.cells[layout.HAS : layout.HAS + 2, : self.rows].view(np.uint64)
+        arrays = {}
+        for column in schema.columns:
+            slot = FIXED_SLOTS.get(column.name, SLOTS.get(column.name))
+            if slot is not None and column.name not in leave_out:
+                is_valid = (masks[slot >> 6] >> np.uint64(slot & 63) & np.uint64(1)).astype(np.bool_)
+                arrays[column.name] = self._to_array(column, slot, is_valid)
+        return arrays
 
     def _to_array(self, column: Column, slot: int, is_valid: npt.NDArray[np.bool_]) -> pa.Array:
         cells = self.cells[slot, : self.rows]

@@ -64,7 +64,7 @@ OPTIONS: Final = "options"
 TOKENS: Final = (
     # Behind the addresses, with -o, -e and -p.
     *(_kept(name, is_info=False) for name in ("timer", "users", "uid", "ino", "sk", "cgroup", "v6only", "fwmark")),
-    *(_kept(name, is_info=False) for name in ("<->", "-->", "<--")),
+    *(_kept(name, is_info=False) for name in ("<->", "-->", "<--", "---")),
     Token("skmem", shape=GLUED_GROUP, ss=None, ends_cc=False),
     _memory("skmem.r", "skmem_rmem_bytes"),
     _memory("skmem.rb", "skmem_rcvbuf_bytes"),

@@ -46,6 +46,9 @@ class SsFile:
         """Read the whole file; raise RawFileError if nothing of it can be used."""
         if self._file.run_id is None:
             raise RawFileError("no_metadata", "the file's name tells no run; rename it as the harness would")
+        self._read_text(path, rejected)
+
+    def _read_text(self, path: Path, rejected: Rejects) -> None:
         failure = None
         try:
             for block, end, is_last in cut_blocks(iterate_blocks(path)):

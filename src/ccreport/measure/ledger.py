@@ -27,8 +27,22 @@ INGESTED_TABLES: Final = (
     "harness_results",
     "captures",
     "capture_logs",
+    "connections",
+    "web_requests",
+    "machine_counters",
+    "rpc_tests",
 )
-READERS: Final = ("ingest_iperf3", "ingest_ss", "ingest_mpstat", "ingest_metadata", "ingest_captures")
+READERS: Final = (
+    "ingest_iperf3",
+    "ingest_ss",
+    "ingest_mpstat",
+    "ingest_metadata",
+    "ingest_captures",
+    "ingest_edge",
+    "ingest_nginx",
+    "ingest_nstat",
+    "ingest_rpc",
+)
 
 
 class LedgerError(InputError):

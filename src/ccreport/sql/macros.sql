@@ -25,3 +25,38 @@ CREATE MACRO cell_resampled_means(strata) AS
 CREATE MACRO cell_interval(strata) AS
     CASE WHEN list_max(list_transform(strata, lambda s: len(s))) > 1
     THEN list_aggregate(cell_resampled_means(strata), 'quantile_cont', [0.025, 0.975]) END;
+
+-- Retransmits of each algorithm under each condition of a bottleneck: the runs of a view, which is given by name and has
+-- one row per run and algorithm. The ratio is that of the group (sum over sum); mean and interval are of the runs' own.
+CREATE MACRO retransmit_cells(selected) AS TABLE
+WITH conditions AS (
+    SELECT
+        bottleneck_bps, rtt_ms, loss_pct, buffer_bytes, limit_packets_count, flows_count, sharing, algorithm,
+        algorithm_rank, condition_id,
+        sum(retransmits_count) AS retransmits_count,
+        sum(segments_count ORDER BY run_id) AS segments_count,
+        list(retransmit_ratio ORDER BY run_id) AS ratios
+    FROM query_table(selected)
+    WHERE retransmit_ratio IS NOT NULL
+    GROUP BY ALL
+),
+cells AS (
+    SELECT
+        bottleneck_bps, rtt_ms, loss_pct, buffer_bytes, limit_packets_count, flows_count, sharing, algorithm,
+        algorithm_rank,
+        sum(retransmits_count) AS retransmits_count,
+        sum(segments_count ORDER BY condition_id) AS segments_count,
+        list(ratios ORDER BY condition_id) AS strata
+    FROM conditions
+    GROUP BY ALL
+)
+SELECT
+    cells.* EXCLUDE (retransmits_count, strata),
+    8e3 * buffer_bytes / nullif(bottleneck_bps * rtt_ms, 0) AS buffer_bdp_ratio,
+    cell_count(strata) AS runs_count,
+    retransmits_count / cell_count(strata) AS retransmits_mean_count,
+    retransmits_count / nullif(segments_count, 0) AS retransmit_ratio,
+    cell_mean(strata) AS retransmit_mean_ratio,
+    bounds[1] AS retransmit_low_ratio,
+    bounds[2] AS retransmit_high_ratio
+FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds);

@@ -1,0 +1,128 @@
+"""Flow completion time against buffer size: mean with interval, median and 95th percentile, a panel for each loss."""
+
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.completions import (
+    QUANTILES,
+    SETTINGS,
+    describe_sources,
+    read_completions,
+    summarise_completions,
+)
+from ccreport.figures.condition_wording import describe_panel, describe_value, write_sentences
+from ccreport.figures.conditions import list_varying, require_two
+from ccreport.figures.figure import Figure
+from ccreport.figures.panels import Multiples, Series, draw_multiples
+from ccreport.figures.rate_axes import KINDS, MULTIPLES
+from ccreport.figures.rows import MissingFigure
+from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.sharing import ALL
+from ccreport.figures.throughput_over_time import choose_ticks
+from ccreport.figures.wording import format_significant, join_names
+
+PANELS_AT_MOST: Final = 6
+DASHES: Final = {"mean": (1, 0), "median": (6, 3), "p95": (1, 3)}
+NAMES: Final = {"mean": "mean", "median": "median", "p95": "95th percentile"}
+
+
+def build_completion_by_buffer(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+    """Return the figure of all runs that match; raise MissingFigure where fewer than two buffer sizes compare."""
+    flows = require_two(read_completions(declaration, connection), "buffer_bytes", "buffer size")
+    places, position = KINDS["rate_by_buffer"].place(flows)
+    flows = flows.filter(pl.col("buffer_bytes").is_in(list(places)))
+    panel_keys = list_varying(flows, list(SETTINGS))
+    panels = flows.select(panel_keys).unique().sort(panel_keys, nulls_last=True).rows() if panel_keys else [()]
+    if len(panels) > PANELS_AT_MOST:
+        raise MissingFigure(f"The runs that match make {len(panels)} panels: narrow `where` for this archive.")
+    keys = [*panel_keys, "buffer_bytes", "cc"]
+    ccs = theme.order_algorithms(flows["cc"].unique())
+    together = flows.filter(pl.col("mode") == "both").with_columns(cc=pl.lit(ALL))
+    statistics = summarise_completions(connection, pl.concat([flows, together]), keys)
+    titles = [describe_panel(panel_keys, values) for values in panels]
+    top = statistics.select(pl.max_horizontal("mean", "high", *QUANTILES).max()).item()
+    chart = draw_multiples(
+        Multiples(
+            title=[" ".join(declaration.title.split()), _describe_path(flows, ccs)],
+            panels=titles,
+            series=[_style(cc, statistic) for cc, statistic in _list_lines(ccs, has_all=together.height > 0)],
+            position=position,
+            rate_title="Flow completion time (s)",
+            rate_ticks=choose_ticks(top or 1.0),
+            unit_bps=1.0,
+            cells=_tag(statistics, panel_keys, panels, places),
+        )
+    )
+    sentences = [
+        describe_sources(flows),
+        "Solid: mean with its bootstrap 95 % interval, dashed: median, dotted: 95th percentile of the flows",
+        _count_flows(statistics),
+        MULTIPLES,
+    ]
+    data = statistics.rename({name: f"completion_{name}_s" for name in ("mean", "low", "high", *QUANTILES)})
+    return Figure(chart, data, write_sentences(sentences), _describe(statistics, panel_keys, panels, ccs))
+
+
+def _list_lines(ccs: list[str], *, has_all: bool) -> list[tuple[str, str]]:
+    """Return algorithm and statistic of each line; of all flows together the mean alone, as lines would be too many."""
+    return [*((cc, statistic) for cc in ccs for statistic in NAMES), *([(ALL, "mean")] if has_all else [])]
+
+
+def _style(cc: str, statistic: str) -> Series:
+    if cc == ALL:
+        return Series("all mean", "all flows, mean", theme.INK, DASHES["mean"], "diamond")
+    style = theme.style_of(cc)
+    name = f"{style.name} {NAMES[statistic]}"
+    return Series(name, name, style.colour, DASHES[statistic], style.marker)
+
+
+def _tag(
+    statistics: pl.DataFrame, panel_keys: list[str], panels: list[tuple[Any, ...]], places: dict[Any, float]
+) -> pl.DataFrame:
+    """Return panel, series, x, mean, low and high: medians and percentiles are means without an interval here."""
+    rows = []
+    for row in statistics.iter_rows(named=True):
+        panel = panels.index(tuple(row[key] for key in panel_keys))
+        for statistic in ["mean"] if row["cc"] == ALL else NAMES:
+            ends = (row["low"], row["high"]) if statistic == "mean" else (None, None)
+            series = _style(row["cc"], statistic).key
+            rows.append((panel, series, places[row["buffer_bytes"]], row[statistic], *ends))
+    names = {"panel": pl.Int64, "series": pl.String, "x": pl.Float64}
+    return pl.DataFrame(rows, schema=names | dict.fromkeys(("mean", "low", "high"), pl.Float64), orient="row")
+
+
+def _describe_path(flows: pl.DataFrame, ccs: list[str]) -> str:
+    same = [
+        describe_value(key, flows[key][0])
+        for key in SETTINGS
+        if key != "cc_list" and flows[key].n_unique() == 1 and flows[key][0] is not None
+    ]
+    return ", ".join([join_names([theme.style_of(cc).name for cc in ccs]), *same])
+
+
+def _count_flows(statistics: pl.DataFrame) -> str:
+    counts = statistics.filter(pl.col("cc") != ALL)["measured_count"].sort().to_list()
+    least, most = counts[0], counts[-1]
+    return f"{most if least == most else f'{least} to {most}'} flows of an algorithm to a point"
+
+
+def _describe(statistics: pl.DataFrame, panel_keys: list[str], panels: list[tuple[Any, ...]], ccs: list[str]) -> str:
+    """Return the means with the smallest and the largest buffer, by panel and algorithm."""
+    sentences = ["Line charts of flow completion time against buffer size"]
+    for values in panels:
+        own = statistics.filter(
+            pl.lit(value=True), *(pl.col(k).eq_missing(pl.lit(v)) for k, v in zip(panel_keys, values, strict=True))
+        )
+        texts = []
+        for cc in [*ccs, *([ALL] if ALL in own["cc"] else [])]:
+            line = own.filter(pl.col("cc") == cc).sort("buffer_bytes")
+            if line.height:
+                first, last = (format_significant(line["mean"][at], 3) for at in (0, -1))
+                named = "all flows" if cc == ALL else theme.style_of(cc).name
+                texts.append(f"{named} {first} s with the smallest buffer, {last} s with the largest")
+        named = describe_panel(panel_keys, values)
+        sentences.append(f"{named}: {join_names(texts)}" if named else f"Means: {join_names(texts)}")
+    return write_sentences(sentences)

@@ -1,0 +1,113 @@
+"""What figures of an edge network read: aggregates, never single connections; their words and the styles of series."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import duckdb
+import polars as pl
+
+from ccreport.figures import theme
+from ccreport.figures.rows import MissingFigure
+from ccreport.figures.selection import FigureDeclaration, FigureError
+from ccreport.raw import display_name
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a quantity is named; `format` is a D3 format for the labels of a log axis."""
+
+    name: str
+    unit: str
+    format: str = "~g"
+
+    @property
+    def title(self) -> str:
+        """Return the title of an axis."""
+        return f"{self.name} ({self.unit})"
+
+    @property
+    def lower_name(self) -> str:
+        """Return the name within a sentence."""
+        return f"{self.name[0].lower()}{self.name[1:]}"
+
+    @property
+    def is_log(self) -> bool:
+        """Return whether its values spread over decades."""
+        return self is not QUANTITIES["rwnd_limited_pct"]
+
+    @property
+    def noun(self) -> str:
+        """Return what it is a quantity of."""
+        return "answers" if self is QUANTITIES["request_goodput_bps"] else "connections"
+
+
+QUANTITIES: Final = {
+    "retransmit_pct": Quantity("Retransmitted segments", "% of data segments"),
+    "rtt_ms": Quantity("Round-trip time", "ms"),
+    "rtt_min_ms": Quantity("Smallest round-trip time", "ms"),
+    "delivery_rate_bps": Quantity("Delivery rate", "bit/s", "~s"),
+    "bbr_bw_bps": Quantity("Bandwidth as BBR estimates it", "bit/s", "~s"),
+    "unacked_count": Quantity("Data in flight", "unacknowledged segments"),
+    "rwnd_limited_pct": Quantity("Time limited by the receive window", "% of busy time", "d"),
+    "request_goodput_bps": Quantity("Goodput of an answer", "bit/s", "~s"),
+}
+
+
+def read_aggregates(
+    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, table: str, order: str
+) -> pl.DataFrame:
+    """Return the rows of an aggregate that the declaration's condition selects.
+
+    Raise FigureError where the evaluation lacks the table or the database refuses the condition, MissingFigure where
+    no row matches.
+    """
+    return query_aggregates(declaration, connection, f"FROM {table} WHERE (\n{declaration.where}\n) ORDER BY {order}")
+
+
+def find_quantity(declaration: FigureDeclaration, rows: pl.DataFrame) -> Quantity:
+    """Return the one quantity that rows are of; raise FigureError where they are of several, or grouped in two ways."""
+    quantities = rows["quantity"].unique().sort().to_list()
+    if len(quantities) > 1:
+        raise FigureError(f"figure {declaration.name!r}: its `where` selects several quantities: {quantities}")
+    check_grouping(declaration, rows)
+    return QUANTITIES[quantities[0]]
+
+
+def check_grouping(declaration: FigureDeclaration, rows: pl.DataFrame) -> None:
+    """Raise FigureError where rows are of several groupings: their series would count each connection twice."""
+    groupings = rows["grouped_by"].unique().sort().to_list()
+    if len(groupings) > 1:
+        raise FigureError(f"figure {declaration.name!r}: its `where` selects several groupings: {groupings}")
+
+
+def query_aggregates(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
+    """Return the rows of a query over aggregates; raise as `read_aggregates`."""
+    try:
+        rows: pl.DataFrame = connection.sql(query).pl()
+    except duckdb.CatalogException as error:
+        raise FigureError(f"figure {declaration.name!r} needs a table that the evaluation lacks: {error}") from error
+    except duckdb.Error as error:
+        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+    if rows.is_empty():
+        raise MissingFigure(f"No connection or request matches: {' '.join(declaration.where.split())}")
+    return rows
+
+
+def style_series(series: Sequence[str]) -> dict[str, str]:
+    """Return for each series, in the order in which figures name them, the algorithm whose colour and dash it has.
+
+    A series that is called as an algorithm has that one's, others those that are left, in order.
+    """
+    named = {style.name: cc for cc, style in theme.STYLES.items()} | {cc: cc for cc in theme.STYLES}
+    own = {one: named[one] for one in series if one in named}
+    taken = {theme.STYLES[cc].colour for cc in own.values()}
+    free = iter(cc for cc, style in theme.STYLES.items() if style.colour not in taken and cc != "bbr1")
+    chosen = {one: own[one] if one in own else next(free, "") for one in sorted(series)}
+    known = theme.order_algorithms(set(chosen.values()))
+    return dict(sorted(chosen.items(), key=lambda item: (known.index(item[1]), item[0])))
+
+
+def name_series(series: str) -> str:
+    """Return a series' name as figures show it: it may come from a path of the archive."""
+    return display_name(series)

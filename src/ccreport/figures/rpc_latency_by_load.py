@@ -1,0 +1,42 @@
+"""Latency of RPCs against load: mean and 99th percentile of each algorithm, a row of panels for each size and path."""
+
+from typing import Final
+
+import duckdb
+
+from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.edge_rows import style_series
+from ccreport.figures.figure import Figure
+from ccreport.figures.rpc_panels import LoadPanel, draw_rows
+from ccreport.figures.rpc_rows import KINDS_OF_RPC, list_panels, read_rpc, select_panel
+from ccreport.figures.rpc_wording import describe_lines, describe_rows, list_common
+from ccreport.figures.selection import FigureDeclaration
+
+ROWS_AT_MOST: Final = 6
+TOLD: Final = {"rpc_latency_mean_ms": ("mean latency", 1.0, "ms"), "latency_p99_mean_ms": ("99 % latency", 1.0, "ms")}
+
+
+def build_rpc_latency_by_load(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+    """Return the figure of all RPC tests that match, means over repetitions as in the table `rpc_latency`.
+
+    Raise MissingFigure where they have one load or make too many panels.
+    """
+    rows = read_rpc(declaration, connection, "rpc_latency")
+    keys, values, names = list_panels(rows, KINDS_OF_RPC, ROWS_AT_MOST)
+    styles = style_series(rows["algorithm"].unique().to_list())
+    panels = []
+    for one, name in zip(values, names, strict=True):
+        own = select_panel(rows, keys, one)
+        mean = LoadPanel(
+            own, ("rpc_latency_mean_ms", "rpc_latency_low_ms", "rpc_latency_high_ms"), "Mean latency (ms)", name
+        )
+        tail = LoadPanel(own, ("latency_p99_mean_ms", "latency_p99_low_ms", "latency_p99_high_ms"), "99 % latency (ms)")
+        panels.append([panel for panel in (mean, tail) if panel.is_known])
+    chart = draw_rows([" ".join(declaration.title.split())], list_common(rows, keys), styles, panels)
+    sentences = [
+        *describe_rows(rows, "Means of mean latency and of the 99th percentile"),
+        "A repetition's percentile is the mean of those of its connections",
+        "Each panel has its own scale",
+    ]
+    alternative = ["Line charts of RPC latency against load", *describe_lines(rows, keys, values, list(styles), TOLD)]
+    return Figure(chart, rows, write_sentences(sentences), write_sentences(alternative))

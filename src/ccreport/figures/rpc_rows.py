@@ -1,0 +1,90 @@
+"""What figures of RPCs read: the published queries over the tests that a figure selects, and how panels are named."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from ccreport.database import SQL
+from ccreport.figures.condition_wording import describe_value
+from ccreport.figures.conditions import list_varying
+from ccreport.figures.rows import MissingFigure
+from ccreport.figures.selection import FigureDeclaration, FigureError
+from ccreport.format_table import format_size
+from ccreport.raw import display_name
+
+# What can differ between the rows of a figure beside load and algorithm, in the order in which panels name it.
+SETTINGS: Final = ("host", "rtt_nominal_ms", "bottleneck_bps", "buffer_bytes", "loss_pct")
+KINDS_OF_RPC: Final = ("rpc_test", "request_bytes", "response_bytes", "burst_count")
+NAMES_OF_TESTS: Final = {"TCP_RR": "TCP", "UDP_RR": "UDP", "TCP_CRR": "TCP with a connection each", "ping": "ping"}
+
+
+def read_rpc(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, table: str) -> pl.DataFrame:
+    """Return the rows that a published table of RPCs (`rpc_latency`, `rpc_load`) has of the tests that match.
+
+    Raise MissingFigure where there are none or all have one load, FigureError where the database refuses the condition.
+    """
+    query = f"FROM labelled_rpc WHERE (\n{declaration.where}\n)"
+    try:
+        tests = connection.sql(query).pl()
+    except duckdb.Error as error:
+        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+    if tests.is_empty():
+        raise MissingFigure(f"No RPC test matches: {' '.join(declaration.where.split())}")
+    view = f"{table}_runs"
+    # What is registered comes before a view of the database that has the same name.
+    connection.register(view, tests)
+    try:
+        rows: pl.DataFrame = connection.sql((SQL / f"{table}.sql").read_text(encoding="utf-8")).pl()
+    finally:
+        connection.unregister(view)
+    if rows["load_count"].drop_nulls().n_unique() < 2:
+        raise MissingFigure(f"The {tests.height} RPC tests that match have one load: there is nothing to compare.")
+    return rows.filter(pl.col("load_count").is_not_null())
+
+
+def list_panels(
+    rows: pl.DataFrame, kinds: Sequence[str], at_most: int
+) -> tuple[list[str], list[tuple[Any, ...]], list[str]]:
+    """Return the columns that tell panels apart, their values panel by panel, and the panels' names.
+
+    Raise MissingFigure where there are more panels than can be read.
+    """
+    keys = [*(["request_bytes", "response_bytes"] if kinds else []), *list_varying(rows, [*kinds, *SETTINGS])]
+    keys = list(dict.fromkeys(keys))
+    values = rows.select(keys).unique().sort(keys, nulls_last=True).rows() if keys else [()]
+    if len(values) > at_most:
+        raise MissingFigure(f"The RPC tests that match make {len(values)} panels: narrow `where` for this archive.")
+    return keys, values, [name_panel(dict(zip(keys, one, strict=True))) for one in values]
+
+
+def name_panel(values: dict[str, Any]) -> str:
+    """Return what tells a panel from the others."""
+    parts = []
+    if "rpc_test" in values:
+        parts.append(NAMES_OF_TESTS.get(values["rpc_test"], display_name(values["rpc_test"])))
+    if "request_bytes" in values:
+        parts.append(name_sizes(values["request_bytes"], values["response_bytes"]))
+    if values.get("burst_count") is not None:
+        parts.append(f"{values['burst_count'] + 1} at a time")
+    for column in SETTINGS:
+        if column == "host" and column in values:
+            parts.append("server unknown" if values[column] is None else f"server {display_name(values[column])}")
+        elif column in values:
+            # Settings are worded as those of runs, whose RTT may be measured.
+            parts.append(describe_value("rtt_ms" if column == "rtt_nominal_ms" else column, values[column]))
+    return ", ".join(part for part in parts if part)
+
+
+def name_sizes(request: int | None, response: int | None) -> str:
+    """Return the sizes of an RPC as its panel names them."""
+    if request is None or response is None:
+        return "sizes unknown"
+    return f"{format_size(request)} requests, {format_size(response)} responses"
+
+
+def select_panel(rows: pl.DataFrame, keys: Sequence[str], values: Sequence[Any]) -> pl.DataFrame:
+    """Return the rows of one panel."""
+    same = (pl.col(key).eq_missing(pl.lit(value)) for key, value in zip(keys, values, strict=True))
+    return rows.filter(pl.lit(value=True), *same)

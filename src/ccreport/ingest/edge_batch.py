@@ -1,0 +1,110 @@
+"""Rows of `connections` on their way from the cells of the compiled reader of ss to a frame.
+
+As `SampleBatch`, but without anything that is done in Python for each flow: a dump has as many flows as rows.
+"""
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from ccreport.ingest import ss_layout as layout
+from ccreport.ingest.edge_paths import EdgePlace
+from ccreport.ingest.ss_batch import NAMED_PORTS, SampleBatch
+from ccreport.ingest.ss_flows import FlowTable
+from ccreport.ingest.ss_layout import Bytes, Ints
+from ccreport.raw import RawFile
+from ccreport.tables import load_schema
+
+# `10.0.0.1:43802 10.0.0.2:5201 `, as `FlowTable` keeps it.
+ADDRESSES: Final = r"^([0-9A-Fa-f.:]+):([0-9a-z-]+) ([0-9A-Fa-f.:]+):([0-9a-z-]+) $"
+ENDS: Final = ("local_address", "local_port", "remote_address", "remote_port")
+NO_TIME: Final = 0
+# A token of `ss -e`: the cookie by which the kernel knows a socket as long as it lives.
+SOCKET_COOKIE: Final = "sk"
+
+
+class EdgeBatch(SampleBatch):
+    """Cells and notes for `parse_block`, and the connections that they are of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._connections: list[pl.DataFrame] = []
+        self._connections_count = 0
+        self.place = EdgePlace(None, None, None, None)
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        super().clear()
+        self._connections = []
+        self._connections_count = 0
+
+    def seal(self, file: RawFile, state: Ints, table: FlowTable) -> list[str]:
+        """Finish the rows added since the last call, all of this file, which lies at `place`.
+
+        Return the addresses that are none; their rows are left out.
+        """
+        rows = slice(self.rows, int(state[layout.ROWS]))
+        self._fill_zeros(rows, sum(int(word) % 2**64 << 64 * place for place, word in enumerate(state[layout.SEEN :])))
+        numbers, places = np.unique(self.cells[layout.FLOW, rows], return_inverse=True)
+        self.cells[layout.FLOW, rows] = places + self._connections_count
+        texts = _to_texts(table.texts[numbers], table.flows[numbers, layout.TEXT_LENGTH])
+        connections = _split_addresses(texts).with_columns(
+            raw_file_id=pl.lit(file.raw_file_id),
+            **{"cc_of_path" if name == "cc" else name: value for name, value in self.place.columns.items()},
+        )
+        is_none = pl.any_horizontal(pl.col(name).is_null() for name in ENDS)
+        left_out = connections.select(is_none).to_series()
+        self.cells[layout.IS_LEFT_OUT, rows] |= left_out.to_numpy().astype(np.int64)[places]
+        self._connections.append(connections)
+        self._connections_count += len(numbers)
+        self.rows = rows.stop
+        return texts.filter(left_out).to_list()
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the sealed rows as a frame of the table `connections`, all of them the last of their connection."""
+        schema = load_schema("connections")
+        times = pl.Series("time_utc", self.cells[layout.TIME, : self.rows]).replace(NO_TIME, None)
+        words = [self._words("tcp_state", layout.STATE_HEAD), self._words("cc", layout.CC_HEAD)]
+        frame = pl.DataFrame(pa.table(self._arrays(schema, leave_out=("time_utc",))))
+        frame = frame.with_columns(times.cast(schema.polars["time_utc"]), self._socket_ids(), *words)
+        if self._connections:
+            frame = frame.hstack(pl.concat(self._connections)[self.cells[layout.FLOW, : self.rows]])
+            frame = frame.with_columns(pl.col("cc").fill_null(pl.col("cc_of_path")))
+        frame = frame.with_columns(
+            is_last=pl.lit(value=True),
+            retransmit_ratio=_share("retransmits_ss_count", "data_segments_out_count"),
+            rwnd_limited_ratio=_share("rwnd_limited_ms", "busy_ms").clip(upper_bound=1.0),
+        )
+        is_kept = pl.Series(self.cells[layout.IS_LEFT_OUT, : self.rows] == 0)
+        return frame.filter(is_kept).select(list(schema.polars)) if self._connections else pl.DataFrame()
+
+    def _socket_ids(self) -> pl.Series:
+        """Return the cookies of the sockets, null where `ss` was called without `-e`."""
+        ids = np.full(self.rows, None, object)
+        for rows, keys, values in zip(self.extras.rows, self.extras.keys, self.extras.values, strict=True):
+            is_cookie = pl.Series(keys) == SOCKET_COOKIE
+            ids[rows[is_cookie.to_numpy()]] = pl.Series(values).filter(is_cookie).to_numpy()
+        return pl.Series("socket_id", ids, pl.String)
+
+
+def _share(part: str, whole: str) -> pl.Expr:
+    return pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole))
+
+
+def _to_texts(rows: Bytes, lengths: Ints) -> pl.Series:
+    """Return the first bytes of each row as a text; a byte that is no ASCII becomes a question mark."""
+    kept = rows[np.arange(rows.shape[1]) < lengths[:, None]]
+    kept = np.where(kept < 128, kept, ord("?")).astype(np.uint8)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    array = pa.StringArray.from_buffers(len(lengths), pa.py_buffer(offsets), pa.py_buffer(kept))
+    return pl.Series("addresses", array, pl.String)
+
+
+def _split_addresses(texts: pl.Series) -> pl.DataFrame:
+    """Return local and remote address and port of each text, null where it is no connection."""
+    fields = texts.str.extract_groups(ADDRESSES).struct.rename_fields(list(ENDS)).struct.unnest()
+    names = {name: str(port) for name, port in NAMED_PORTS.items()}
+    ports = [pl.col(end).replace(names).cast(pl.Int64, strict=False) for end in ("local_port", "remote_port")]
+    return fields.with_columns(ports)

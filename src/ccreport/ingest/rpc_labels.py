@@ -1,0 +1,90 @@
+"""What names and titles say of an RPC test: algorithm, load, and which repetition it belongs to.
+
+netperf knows neither how many others run beside it nor, in its old output forms, the algorithm. Both may stand in the
+file itself, in what its user called the test (netperf `-B`, flent `--title`), else in the path:
+
+    rpc/bbr/load=8/rep=2/client-3.txt    a part that is an algorithm's name, `load=8`, `rep=2`
+    10kB_cc=bbr2_load-8_rep-2.csv        the same as words of one name; `=`, `-`, `_` or nothing before the number
+
+Tests below one `rep` (also `run`, `iteration`) are one repetition; without such a part each run is one.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ccreport.flow_identity import short_hash
+from ccreport.raw import RawFile
+
+# ASSUME: a word of a path that is the kernel's name of one of these is the algorithm of the tests below it.
+ALGORITHMS: Final = frozenset(
+    {
+        "bbr",
+        "bbr1",
+        "bbr2",
+        "bbr3",
+        "bic",
+        "cdg",
+        "cubic",
+        "dctcp",
+        "highspeed",
+        "htcp",
+        "hybla",
+        "illinois",
+        "lp",
+        "nv",
+        "prague",
+        "reno",
+        "scalable",
+        "vegas",
+        "veno",
+        "westwood",
+        "yeah",
+    }
+)
+WORD: Final = re.compile(r"[A-Za-z0-9]+")
+NAMED_CC: Final = re.compile(r"(?<![A-Za-z0-9])cc=([A-Za-z0-9_]{1,15}?)(?=_load|_rep|_run|[^A-Za-z0-9_]|$)")
+LOAD: Final = re.compile(r"(?<![A-Za-z0-9])load[=_-]?(\d{1,6})(?![A-Za-z0-9])", re.IGNORECASE)
+REPETITION: Final = re.compile(r"(?<![A-Za-z0-9])(?:rep|run|iteration)[=_-]?\d{1,6}(?![A-Za-z0-9])", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a text says; None where it says nothing, or different things."""
+
+    cc: str | None
+    load_count: int | None
+
+
+NOTHING: Final = Labels(None, None)
+
+
+def read_labels(text: str) -> Labels:
+    """Return the labels of a path or a title; one algorithm beside another is none, and so are two loads."""
+    named = set(NAMED_CC.findall(text)) or {word for word in WORD.findall(text.lower()) if word in ALGORITHMS}
+    loads = {int(number) for number in LOAD.findall(text)} - {0}
+    return Labels(
+        named.pop() if len(named) == 1 else None,
+        loads.pop() if len(loads) == 1 else None,
+    )
+
+
+def name_repetition(file: RawFile) -> str:
+    """Return what all tests of one repetition share: a hash of the path down to its last `rep`, else the run's id."""
+    found = list(REPETITION.finditer(file.path))
+    return short_hash(file.path[: found[-1].end()]) if found else str(file.run_id)
+
+
+def label_tests(tests: list[dict[str, Any]], file: RawFile) -> None:
+    """Add rpc_cc_source, load_count, load_source and repetition_id to a file's tests, and cc where the test has none.
+
+    What the result says goes before the title that its user gave it, and that before the path.
+    """
+    of_path, repetition = read_labels(file.path), name_repetition(file)
+    for test in tests:
+        of_title = read_labels(test["test_label"]) if test.get("test_label") else NOTHING
+        for column, source in (("cc", "rpc_cc_source"), ("load_count", "load_source")):
+            known = test.get(column) or getattr(of_title, column)
+            test[column] = known or getattr(of_path, column)
+            test[source] = "file" if known else "path" if test[column] else None
+        test["repetition_id"] = repetition

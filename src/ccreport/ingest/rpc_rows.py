@@ -1,0 +1,72 @@
+"""What the readers of RPC results collect of one file: rows of three tables, and what was wrong."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ccreport.ingest.json_values import QUOTE_CHARACTERS, quote
+from ccreport.raw import RawFile, RawFileError, Rejects
+
+SAMPLE_COLUMNS: Final = (
+    "test_number",
+    "value_number",
+    "sampled_s",
+    "interval_s",
+    "sampled_value",
+    "value_unit",
+    "is_resampled",
+)
+
+
+@dataclass
+class RpcRows:
+    """Rows of `rpc_tests` and `rpc_histograms`, columns of `rpc_samples`, and the first problem of each reason."""
+
+    tests: list[dict[str, Any]] = field(default_factory=list)
+    histograms: list[dict[str, Any]] = field(default_factory=list)
+    samples: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in SAMPLE_COLUMNS})
+    problems: dict[str, tuple[int, str, int | None]] = field(default_factory=dict)
+
+    def note(self, reason: str, message: str, line: int | None = None) -> None:
+        """Note a problem; of several with one reason the first is told and the others are counted."""
+        count, first, first_line = self.problems.get(reason, (0, message, line))
+        self.problems[reason] = (count + 1, first, first_line)
+
+    def add_samples(
+        self,
+        times: Iterable[float | None],
+        intervals: Iterable[float | None],
+        values: list[float],
+        unit: str | None,
+        *,
+        is_resampled: bool = False,
+    ) -> None:
+        """Add the values of the test that is read at the moment, times and intervals in s."""
+        count = len(values)
+        columns = self.samples
+        columns["test_number"].extend([len(self.tests)] * count)
+        columns["value_number"].extend(range(count))
+        columns["sampled_s"].extend(times)
+        columns["interval_s"].extend(intervals)
+        columns["sampled_value"].extend(values)
+        columns["value_unit"].extend([unit] * count)
+        columns["is_resampled"].extend([is_resampled] * count)
+
+    def report(self, file: RawFile, rejected: Rejects) -> None:
+        """Pass the problems on as rejects of parts; raise the first as RawFileError where no test was found."""
+        for reason, (count, message, line) in self.problems.items():
+            text = message if count == 1 else f"{message} (and {count - 1} more like it)"
+            if not self.tests:
+                raise RawFileError(reason, text, line=line)
+            rejected.add(file, reason, text, is_whole_file=False, line=line)
+        if not self.tests:
+            raise RawFileError("no_measurement", "no result in it; run the test again")
+
+
+def shown(text: str) -> str:
+    """Return a text of a file as it may stand in a table: one printable line of limited length."""
+    line = " ".join(text[: 2 * QUOTE_CHARACTERS].split())
+    # Nearly all texts are plain; looking at each of their characters is slow.
+    if line.isascii() and line.isprintable():
+        return line if len(line) <= QUOTE_CHARACTERS else line[: QUOTE_CHARACTERS - 1] + "…"
+    return quote(text)

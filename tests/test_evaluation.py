@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+from ccreport.evaluation import EvaluationError, list_evaluations, load_evaluation, resolve_evaluation
+
+SHIPPED = list_evaluations()
+
+
+def test_the_shipped_evaluations_are_the_files_of_their_folder() -> None:
+    assert {"esnet-dtn", "mininet-bbr2"} <= set(SHIPPED)
+    assert sorted(path.stem for path in (ROOT / "evaluations").glob("*.yaml")) == SHIPPED
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_bare_name_is_a_shipped_evaluation_that_keeps_its_schema(name: str) -> None:
+    path = resolve_evaluation(name)
+    assert path.samefile(ROOT / f"evaluations/{name}.yaml")
+    assert load_evaluation(path)["title"]
+
+
+def test_a_path_is_itself_wherever_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own.yaml").write_text("", encoding="utf-8")
+    (tmp_path / "named").write_text("", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert resolve_evaluation(str(tmp_path / "own.yaml")) == tmp_path / "own.yaml"
+    assert resolve_evaluation("own.yaml") == Path("own.yaml")
+    assert resolve_evaluation("./named") == Path("named")
+
+
+def test_an_unknown_name_lists_those_there_are(tmp_path: Path) -> None:
+    for name in ("b.yaml", "a.yaml", "notes.txt"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    (tmp_path / "c.yaml").mkdir()
+    with pytest.raises(EvaluationError, match=r"^no evaluation is called 'gomez'; .* are: a, b$"):
+        resolve_evaluation("gomez", tmp_path)
+    with pytest.raises(EvaluationError, match=r"^x/y\.yaml does not exist; .* are: a, b$"):
+        resolve_evaluation("x/y.yaml", tmp_path)
+    # A suffix makes it a path, so that no name leads out of the folder or to another file.
+    with pytest.raises(EvaluationError, match="does not exist"):
+        resolve_evaluation("../a.yaml", tmp_path / "c.yaml")
+
+
+def test_a_folder_without_evaluations_has_none(tmp_path: Path) -> None:
+    with pytest.raises(EvaluationError, match=r"are: none$"):
+        resolve_evaluation("", tmp_path)

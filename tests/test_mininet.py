@@ -1,0 +1,360 @@
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from condition_runs import Rows, build_database, gather, make_run
+from support import ROOT
+from test_comparisons import EVALUATION, summarise
+from test_convergence import JOINED, make_shares
+
+from ccreport.claims import judge_claims
+from ccreport.database import connect
+from ccreport.evaluation import load_evaluation
+from ccreport.figures.event_marks import Stage, read_stages
+from ccreport.figures.fairness_by_buffer import group_flows
+from ccreport.figures.figure import Figure
+from ccreport.figures.kinds import BUILDERS
+from ccreport.figures.rows import MissingFigure
+from ccreport.figures.selection import read_declaration
+from ccreport.figures.write import plot_figure
+from ccreport.summarise import summarise_table
+from ccreport.tables import read_table
+
+
+def build(folder: Path, figure: str, tables: Rows) -> Figure:
+    declaration = read_declaration(EVALUATION, figure)
+    with connect(build_database(folder, tables, EVALUATION)) as connection:
+        return BUILDERS[declaration.kind](declaration, connection)
+
+
+def make_transfers(number: int, times: dict[str, list[float]], source: str = "sender", **facts: Any) -> Rows:
+    tables = make_run(number, {cc: [1.0] * len(of_cc) for cc, of_cc in times.items()}, **{"volume_bytes": 8000} | facts)
+    ordered = [one for of_cc in times.values() for one in of_cc]
+    for flow, completion_s in zip(tables["flows"], ordered, strict=True):
+        flow |= {"completion_s": completion_s, "completion_source": source, "received_share_ratio": 0.5}
+    return tables
+
+
+def make_rtt_run(number: int, buffer_bytes: int, short: float, long: float) -> Rows:
+    """Return a run of BBR with two flows over 10 ms and two over 50 ms, each at its rate in Mbit/s."""
+    tables = make_run(number, {"bbr": [short, short, long, long]}, buffer_bytes=buffer_bytes, bottleneck_bps=50e6)
+    for flow, rtt_min_ms in zip(tables["flows"], (10.0, 10.2, 50.0, 50.3), strict=True):
+        flow["rtt_min_ms"] = rtt_min_ms
+    tables["runs"][0]["jain_ratio"] = (2 * short + 2 * long) ** 2 / (4 * 2 * (short**2 + long**2))
+    return tables
+
+
+def test_flows_are_grouped_by_rtt_inside_a_run(tmp_path: Path) -> None:
+    # The BDP is 50 Mbit/s · 10 ms / 8 = 62.5 kB.
+    runs = [make_rtt_run(1, 31_250, 10.0, 10.0), make_rtt_run(2, 125_000, 2.0, 20.0)]
+    figure = build(tmp_path, "rtt_fairness", gather(*runs))
+    rates = figure.data.filter(pl.col("drawn_as") == "rate").select("buffer_bytes", "rtt_group_ms", "rate_mean_bps")
+    assert rates.rows() == [(31_250, 10.0, 20e6), (31_250, 50.0, 20e6), (125_000, 10.0, 4e6), (125_000, 50.0, 40e6)]
+    # (2 + 2 + 20 + 20)²/(4 (4 + 4 + 400 + 400)) = 1936/3232.
+    jain = figure.data.filter(pl.col("drawn_as") == "jain")["jain_mean_ratio"].to_list()
+    assert jain == pytest.approx([1.0, 1936 / 3232])
+    drawn = figure.chart.to_json()
+    assert all(text in drawn for text in ("BBR, RTT 10 ms", "BBR, RTT 50 ms", "2 BDP"))
+    assert "0.60 with 125,000 B" in figure.alternative
+
+
+def test_algorithms_are_the_groups_of_a_run_of_several() -> None:
+    flows = pl.DataFrame(
+        {
+            "run_id": ["r"] * 4,
+            "flow_id": list("abcd"),
+            "cc": ["bbr", "cubic", "bbr", "cubic"],
+            "rtt_min_ms": [10.0, 10.0, 50.0, None],
+            "rate_bps": [1.0, 2.0, 4.0, 8.0],
+        }
+    )
+    assert group_flows(flows).rows() == [("r", "bbr", None, 5.0), ("r", "cubic", None, 10.0)]
+
+
+def test_rtts_that_hardly_differ_are_one_group() -> None:
+    flows = pl.DataFrame(
+        {
+            "run_id": ["r"] * 2,
+            "flow_id": ["a", "b"],
+            "cc": ["bbr"] * 2,
+            "rtt_min_ms": [10.0, 14.9],
+            "rate_bps": [1.0, 2.0],
+        }
+    )
+    assert group_flows(flows).rows() == [("r", "bbr", None, 3.0)]
+
+
+def test_runs_beside_other_algorithms_have_a_panel_of_their_own(tmp_path: Path) -> None:
+    runs = [
+        make_run(
+            n, {cc: 8.0, "cubic": 2.0}, job="buffer", buffer_bytes=size, cc_list=f"{cc},cubic", jain_ratio=jain,
+            bottleneck_bps=20e6,
+        )
+        for n, (cc, size, jain) in enumerate(
+            [("bbr", 1000, 0.5), ("bbr", 2000, 0.6), ("bbr2", 1000, 0.9), ("bbr2", 2000, 1.0)]
+        )
+    ]  # fmt: skip
+    figure = build(tmp_path, "buffer_fairness", gather(*runs))
+    jain = figure.data.filter(pl.col("drawn_as") == "jain").select("cc_list", "buffer_bytes", "jain_mean_ratio")
+    assert jain.rows() == [
+        ("bbr,cubic", 1000, 0.5),
+        ("bbr,cubic", 2000, 0.6),
+        ("bbr2,cubic", 1000, 0.9),
+        ("bbr2,cubic", 2000, 1.0),
+    ]
+    assert "CUBIC and BBRv2 was 0.90 with 1,000 B" in figure.alternative
+
+
+def test_one_buffer_size_is_no_comparison(tmp_path: Path) -> None:
+    with pytest.raises(MissingFigure, match="same buffer size"):
+        build(tmp_path, "rtt_fairness", make_rtt_run(1, 31_250, 10.0, 2.0))
+
+
+def with_intervals(tables: Rows) -> Rows:
+    """Return the tables with the intervals of every flow at 1 Mbit/s: what is drawn comes from the samples."""
+    tables["intervals"] = [
+        {
+            "run_id": flow["run_id"],
+            "flow_id": flow["flow_id"],
+            "client_number": flow["client_number"],
+            "stream_number": 1,
+            "is_reverse": False,
+            "raw_file_id": "f",
+            "interval_number": second,
+            "start_s": float(second),
+            "end_s": second + 1.0,
+            "is_omitted": False,
+            "interval_bps": 1e6,
+        }
+        for flow in tables["flows"]
+        for second in range(int(flow["receiver_s"]))
+    ]
+    return tables
+
+
+def test_joins_are_marked_and_fairness_begins_with_the_first(tmp_path: Path) -> None:
+    figure = build(tmp_path, "joins_bbr", with_intervals(make_shares(JOINED)))
+    joins = figure.data.filter(pl.col("drawn_as") == "join").select("cc", "time_s", "flows_count").rows()
+    assert joins == [("bbr", 4.0, 1)]
+    jain = figure.data.filter(pl.col("drawn_as") == "jain").select("time_s", "jain_ratio").rows()
+    assert [time_s for time_s, _ in jain] == [4.5, 5.5, 6.5, 7.5, 8.5, 9.5]
+    assert jain[0][1] == pytest.approx(100 / 136, abs=1e-5)
+    assert "+1 BBR" in figure.chart.to_json()
+
+
+def test_flows_that_start_together_are_no_join(tmp_path: Path) -> None:
+    flows = [("cubic", 0.0, [5.0, 5.0, 5.0]), ("bbr", 0.5, [5.0, 5.0, 5.0])]
+    with pytest.raises(MissingFigure, match="start together"):
+        build(tmp_path, "joins_bbr", with_intervals(make_shares(flows)))
+
+
+RUN = {"rtt_ms": 20.0, "bottleneck_bps": 50e6}
+
+
+def test_stages_last_until_the_path_is_as_before() -> None:
+    text = '[{"at_s": 25, "rate": "100mbit"}, {"at_s": 10, "rtt_ms": 60}, {"at_s": 20, "rtt_ms": 20}]'
+    assert read_stages(text, RUN, 40.0) == [Stage(10.0, 20.0, "RTT 60 ms"), Stage(25.0, 40.0, "100 Mbit/s")]
+
+
+def test_changes_add_up() -> None:
+    text = '[{"at_s": 1, "rtt_ms": 60}, {"at_s": 2, "rate": "25Mbit"}, {"at_s": 99, "rtt_ms": 20}]'
+    assert read_stages(text, RUN, 4.0) == [Stage(1.0, 2.0, "RTT 60 ms"), Stage(2.0, 4.0, "RTT 60 ms, 25.0 Mbit/s")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "no json", "{}", "7", "null", "[7, null]", '[{"at_s": "1"}]', '[{"at_s": -1, "rtt_ms": 60}]',
+     '[{"at_s": 1, "rate": "fast"}]', '[{"at_s": 1, "rtt_ms": "60"}]', '[{"at_s": 1, "rtt_ms": 20}]'],
+)  # fmt: skip
+def test_what_is_no_change_of_the_path_is_no_stage(text: str | None) -> None:
+    assert read_stages(text, RUN, 40.0) == []
+
+
+def test_stages_are_shaded_over_rates_and_rtts(tmp_path: Path) -> None:
+    flows = [("cubic", 0.0, [5.0] * 6), ("bbr", 0.0, [5.0] * 6)]
+    tables = make_shares(flows, stages_json='[{"at_s": 2, "rtt_ms": 60}, {"at_s": 4, "rtt_ms": 10}]')
+    figure = build(tmp_path, "stages", with_intervals(tables))
+    stages = figure.data.filter(pl.col("drawn_as") == "stage").select("time_s", "until_s", "stage").rows()
+    assert stages == [(2.0, 4.0, "RTT 60 ms")]
+    assert figure.data.filter(pl.col("drawn_as") == "rtt")["rtt_ms"].unique().to_list() == [20.0]
+
+
+def test_completion_times_have_mean_interval_and_percentiles(tmp_path: Path) -> None:
+    runs = [
+        make_transfers(1, {"bbr": [1.0, 2.0], "cubic": [7.0]}, buffer_bytes=25_000, bottleneck_bps=20e6),
+        make_transfers(2, {"bbr": [3.0, 6.0], "cubic": [9.0]}, buffer_bytes=25_000, bottleneck_bps=20e6),
+    ]
+    bbr, cubic, together = summarise(tmp_path, gather(*runs), "completion")
+    # 1, 2, 3, 6: mean 3, median 2.5; the 90th percentile lies 0.7 of the way from 3 to 6, as 0.9 · 3 = 2.7.
+    assert (bbr["algorithm"], bbr["runs_count"], bbr["measured_count"], bbr["left_out_count"]) == ("BBR", 2, 4, 0)
+    assert (bbr["completion_mean_s"], bbr["completion_p50_s"]) == (3.0, 2.5)
+    assert bbr["completion_p90_s"] == pytest.approx(5.1)
+    assert bbr["completion_p99_s"] == pytest.approx(5.91)
+    assert 1.0 <= bbr["completion_low_s"] < 3.0 < bbr["completion_high_s"] <= 6.0
+    # 25 kB of 20 Mbit/s · 10 ms.
+    assert bbr["buffer_bdp_ratio"] == pytest.approx(1.0)
+    assert (cubic["completion_mean_s"], cubic["completion_source"], cubic["received_share_mean_ratio"]) == (
+        *(8.0, "sender"),
+        0.5,
+    )
+    # 1, 2, 3, 6, 7, 9: mean 28/6, median 4.5.
+    assert (together["algorithm"], together["measured_count"], together["completion_p50_s"]) == ("all", 6, 4.5)
+    assert together["completion_mean_s"] == pytest.approx(28 / 6)
+
+
+def test_completion_times_beside_another_algorithm_stand_apart(tmp_path: Path) -> None:
+    runs = [
+        make_transfers(1, {"bbr": [1.0], "cubic": [3.0]}, cc_list="bbr,cubic"),
+        make_transfers(2, {"bbr2": [2.0], "cubic": [5.0]}, cc_list="bbr2,cubic"),
+    ]
+    rows = summarise(tmp_path, gather(*runs), "completion")
+    assert [(row["cc_list"], row["algorithm"], row["completion_mean_s"]) for row in rows] == [
+        ("bbr,cubic", "CUBIC", 3.0),
+        ("bbr,cubic", "bbr", 1.0),
+        ("bbr,cubic", "all", 2.0),
+        ("bbr2,cubic", "BBR", 2.0),
+        ("bbr2,cubic", "CUBIC", 5.0),
+        ("bbr2,cubic", "all", 3.5),
+    ]
+
+
+def test_a_captured_run_leaves_out_what_its_capture_does_not_tell(tmp_path: Path) -> None:
+    tables = make_transfers(1, {"cubic": [4.0, 6.0, 1.0]}, "capture")
+    tables["flows"][2]["completion_source"] = "sender"
+    (row,) = summarise(tmp_path, tables, "completion")
+    assert (row["completion_source"], row["measured_count"], row["left_out_count"]) == ("capture", 2, 1)
+    assert row["completion_mean_s"] == 5.0
+
+
+def test_one_transfer_has_no_interval(tmp_path: Path) -> None:
+    (row,) = summarise(tmp_path, make_transfers(1, {"cubic": [4.0]}), "completion")
+    assert (row["completion_mean_s"], row["completion_low_s"], row["completion_high_s"]) == (4.0, None, None)
+
+
+TRANSFERS = gather(
+    make_transfers(1, {"bbr": [1.0, 2.0], "cubic": [4.0, 6.0]}, buffer_bytes=1000),
+    make_transfers(2, {"bbr": [2.0, 2.0], "cubic": [3.0, 5.0]}, buffer_bytes=4000),
+)
+for made in TRANSFERS["runs"]:
+    made["has_capture"] = False
+
+
+def test_completion_is_drawn_as_the_table_has_it(tmp_path: Path) -> None:
+    figure = build(tmp_path, "completion_long", TRANSFERS)
+    rows = figure.data.sort("buffer_bytes", "cc").select(
+        "buffer_bytes", "cc", "measured_count", "completion_mean_s", "completion_median_s"
+    )
+    assert rows.rows() == [
+        (1000, "all", 4, 3.25, 3.0),
+        (1000, "bbr", 2, 1.5, 1.5),
+        (1000, "cubic", 2, 5.0, 5.0),
+        (4000, "all", 4, 3.0, 2.5),
+        (4000, "bbr", 2, 2.0, 2.0),
+        (4000, "cubic", 2, 4.0, 4.0),
+    ]
+    assert "too short" in figure.caption
+
+
+def test_the_distribution_counts_the_flows_done_by_a_time(tmp_path: Path) -> None:
+    figure = build(tmp_path, "completion_long_cdf", TRANSFERS)
+    steps = figure.data.filter(pl.col("buffer_bytes") == 4000).select("cc", "completion_s", "share", "flows_count")
+    # Both flows of BBR are done at 2 s, which is one step to all of them.
+    assert steps.rows() == [("bbr", 2.0, 1.0, 2), ("cubic", 3.0, 0.5, 2), ("cubic", 5.0, 1.0, 2)]
+    assert "n 2" in figure.chart.to_json()
+
+
+def test_every_figure_of_an_archive_without_such_runs_says_why(tmp_path: Path) -> None:
+    database = build_database(tmp_path, make_run(1, {"bbr": 1.0}), EVALUATION)
+    for figure in load_evaluation(EVALUATION)["figures"]:
+        plot_figure(figure, EVALUATION, database, tmp_path / figure)
+        assert (tmp_path / figure / "missing.txt").read_text().strip()
+
+
+def test_names_from_an_archive_are_text_in_a_figure(tmp_path: Path) -> None:
+    nasty = '<script>alert(1)</script>"; DROP TABLE runs; --'
+    tables = gather(make_rtt_run(1, 31_250, 10.0, 10.0), make_rtt_run(2, 125_000, 2.0, 20.0))
+    for run in tables["runs"]:
+        run["host"] = nasty
+    for flow in tables["flows"]:
+        flow["cc"] = nasty
+    database = build_database(tmp_path, tables, EVALUATION)
+    plot_figure("rtt_fairness", EVALUATION, database, tmp_path / "f")
+    assert "<script>" not in (tmp_path / "f/figure.svg").read_text()
+
+
+def read_example() -> str:
+    (example,) = re.findall(
+        r"^```yaml\n(.*?)^```", (ROOT / "reports/evaluations.qmd").read_text(), re.DOTALL | re.MULTILINE
+    )
+    return example
+
+
+def test_the_example_of_the_docs_has_20_lines_and_works(tmp_path: Path) -> None:
+    example = read_example()
+    assert len(example.splitlines()) <= 20
+    evaluation = tmp_path / "own.yaml"
+    evaluation.write_text(example)
+    assert load_evaluation(evaluation)["title"] == yaml.safe_load(example)["title"]
+    # Per run Reno 1 + n and CUBIC 10 + n Mbit/s over 500 ms; the runs over 30 ms are another orbit, over 5 ms none.
+    runs = [
+        make_run(n, {"reno": 1.0 + n, "cubic": 10.0 + n}, rtt_ms=rtt_ms, buffer_bytes=size)
+        for n, (rtt_ms, size) in enumerate([(500.0, 1000), (500.0, 1000), (500.0, 2000), (30.0, 1000), (5.0, 1000)])
+    ]
+    database = build_database(tmp_path, gather(*runs), evaluation)
+    summarise_table(
+        "comparisons", evaluation, database, *(tmp_path / f"c.{kind}" for kind in ("parquet", "csv", "html", "tex"))
+    )
+    table = read_table("comparisons", [tmp_path / "c.parquet"])
+    assert {(row["rtt_ms"], row["buffer_bytes"]) for row in table.rows(named=True)} == {
+        (500.0, 1000),
+        (500.0, 2000),
+        (30.0, 1000),
+    }
+    # Over 500 ms with 1000 B: Reno 1 and 2, CUBIC 10 and 11 Mbit/s; both differences are -9.
+    (row,) = table.filter(measure="goodput_bps", buffer_bytes=1000, rtt_ms=500.0).rows(named=True)
+    assert (row["first_algorithm"], row["second_algorithm"], row["runs_count"]) == ("Reno", "CUBIC", 2)
+    assert (row["first_median"], row["second_median"], row["shift"]) == pytest.approx((1.5e6, 10.5e6, -9e6))
+    # Two pairs with one sign: 2 of 4 ways; all other rows of the table are of one run, and no test.
+    assert (row["p_ratio"], row["tests_count"], row["p_holm_ratio"]) == (0.5, 1, 0.5)
+    plot_figure("rates", evaluation, database, tmp_path / "rates")
+    assert (tmp_path / "rates/figure.svg").is_file()
+    drawn = pl.read_csv(tmp_path / "rates/figure.csv")
+    means = drawn.filter(pl.col("buffer_bytes") == 1000).sort("cc")["rate_mean_bps"].to_list()
+    assert means == pytest.approx([10.5e6, 1.5e6])
+
+
+def test_tables_that_the_docs_say_need_no_label_need_none(tmp_path: Path) -> None:
+    text = (ROOT / "reports/evaluations.qmd").read_text()
+    (listed,) = re.findall(r"`test_group`; (.*?)\s+need none", text, re.DOTALL)
+    tables = re.findall(r"`(\w+)`", listed)
+    assert len(tables) >= 5
+    declared = yaml.safe_load(read_example())
+    declared |= {"labels": {}, "figures": {}, "tables": {name: {"title": name} for name in tables}}
+    evaluation = tmp_path / "own.yaml"
+    evaluation.write_text(yaml.safe_dump(declared))
+    runs = [make_run(n, {"reno": 1.0, "cubic": 2.0}) for n in range(2)]
+    database = build_database(tmp_path, gather(*runs), evaluation)
+    with connect(database) as connection:
+        for name in tables:
+            connection.sql(f'FROM "{name}"').fetchall()
+
+
+def test_claims_of_an_evaluation_without_labels_count_all_runs(tmp_path: Path) -> None:
+    declared = yaml.safe_load(read_example())
+    sql = "SELECT avg(rate_bps) AS value, NULL AS low, NULL AS high, count(*) AS n FROM measured WHERE cc = 'reno'"
+    check = {"name": "mean", "at_least": 1e6, "sql": sql}
+    declared |= {"labels": {}, "figures": {}, "tables": {"jobs": {"title": "Jobs"}}}
+    declared["claims"] = {"some": {"text": "t", "source": "s", "checks": [check]}}
+    evaluation = tmp_path / "own.yaml"
+    evaluation.write_text(yaml.safe_dump(declared))
+    runs = [make_run(n, {"reno": 1.0 + n, "cubic": 2.0}) for n in range(3)]
+    database = build_database(tmp_path, gather(*runs), evaluation)
+    (tmp_path / "archive.json").write_text('{"sha256": "0"}')
+    judge_claims(
+        evaluation, database, tmp_path, tmp_path / "archive.json", [], tmp_path / "c.parquet", tmp_path / "c.csv"
+    )
+    (row,) = read_table("claims", [tmp_path / "c.parquet"]).rows(named=True)
+    assert (row["value"], row["runs_count"], row["verdict"]) == (2e6, 3, "holds")
