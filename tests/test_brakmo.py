@@ -133,10 +133,10 @@ def test_results_by_sender_have_no_number_where_no_tool_told(tmp_path: Path) -> 
     assert [row["client_rate_mean_bps"] for row in rows] == pytest.approx([6e6, 4e6, 8e6])
     assert (rows[2]["client_rate_min_bps"], rows[2]["client_rate_max_bps"]) == (4e6, 6e6)
     # Of 40 samples with 10 and 20 samples with 20 segments.
-    assert [row["cwnd_mean_segments_count"] for row in rows] == pytest.approx([10.0, 20.0, 800 / 60])
-    assert [row["rtt_ping_ms"] for row in rows] == [20.5, 20.5, 20.5]
+    assert [row["client_cwnd_mean_segments_count"] for row in rows] == pytest.approx([10.0, 20.0, 800 / 60])
+    assert [row["client_rtt_ping_ms"] for row in rows] == [20.5, 20.5, 20.5]
     assert [row["retransmit_ratio"] for row in rows] == pytest.approx([0.01, 0.1, 0.055])
-    assert {row["latency_p99_ms"] for row in rows} == {None}
+    assert {row["client_latency_p99_ms"] for row in rows} == {None}
     assert "–" in (tmp_path / "servers.html").read_text(encoding="utf-8")
 
 
@@ -154,11 +154,11 @@ def test_latencies_of_rpcs_stand_beside_the_bulk_flows(tmp_path: Path) -> None:
     tables["raw_files"][0] |= {"state": "ingested"}
     rows = [row for row in summarise(tmp_path, tables, "servers") if row["request_bytes"] == 1000]
     assert len(rows) == 1
-    shown = {name: rows[0][f"latency_{name}_ms"] for name in ("min", "mean", "max", "p50", "p999")}
+    shown = {name: rows[0][f"client_latency_{name}_ms"] for name in ("min", "mean", "max", "p50", "p999")}
     assert shown == {"min": 10.0, "mean": 30.0, "max": 100.0, "p50": None, "p999": 90.0}
     # 500 transactions of 1000 B in a second.
-    assert (rows[0]["tests_count"], rows[0]["client_rate_mean_bps"]) == (2, 4e6)
-    assert rows[0]["cwnd_mean_segments_count"] is None
+    assert (rows[0]["pooled_count"], rows[0]["client_rate_mean_bps"]) == (2, 4e6)
+    assert rows[0]["client_cwnd_mean_segments_count"] is None
 
 
 def test_runs_of_a_condition_that_fall_into_modes_are_counted(tmp_path: Path) -> None:

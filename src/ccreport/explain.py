@@ -139,7 +139,9 @@ def _pick_row(rows: pl.DataFrame, table: str, row: Mapping[str, Any]) -> dict[st
     return computed
 
 
-def explain(table: str, /, row: str = "", column: str = "", database: Path = Path("results/archive.duckdb")) -> None:
+def explain(
+    table: str, /, row: str = "", column: str = "", database: Path = Path("results/esnet-dtn/archive.duckdb")
+) -> None:
     """Print the runs, raw files and SQL behind one number of a published table, computed anew from its runs alone.
 
     `table` may be the beginning of a name; `row` and `column` name the cell, as `test_group=no loss,flows_count=16`,

@@ -14,11 +14,11 @@ from ccreport.figures.completion_by_buffer import build_completion_by_buffer
 from ccreport.figures.completion_cdf import build_completion_cdf
 from ccreport.figures.cpu_over_time import build_cpu_over_time
 from ccreport.figures.cwnd_over_time import build_cwnd_over_time
-from ccreport.figures.fairness_by_buffer import build_fairness_by_buffer
 from ccreport.figures.edge_distributions import build_distribution_pdf
 from ccreport.figures.edge_heat_maps import build_heat_map
 from ccreport.figures.edge_over_time import build_distribution_over_time, build_machine_retransmits
 from ccreport.figures.edge_percentiles import build_distribution_percentiles
+from ccreport.figures.fairness_by_buffer import build_fairness_by_buffer
 from ccreport.figures.fairness_over_time import build_fairness_over_time
 from ccreport.figures.figure import Figure
 from ccreport.figures.flow_rates_over_time import build_flow_rates_over_time

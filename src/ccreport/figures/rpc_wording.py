@@ -23,7 +23,7 @@ LATENCIES: Final = {
 
 def list_common(rows: pl.DataFrame, keys: Sequence[str]) -> list[str]:
     """Return the subtitle: what the panels have in common; empty where there is nothing to say."""
-    same = {
+    same: dict[str, Any] = {
         column: rows[column][0]
         for column in (*KINDS_OF_RPC, *SETTINGS)
         if column in rows.columns
@@ -49,7 +49,9 @@ def describe_rows(rows: pl.DataFrame, what: str) -> list[str]:
     else:
         sentences.append("Nothing was repeated, so no mean has an interval")
     bases = [LOADS[basis] for basis in rows["load_basis"].unique().sort()]
-    sources = rows["latency_basis"].drop_nulls().unique().sort() if "latency_basis" in rows.columns else []
+    sources: list[str] = (
+        rows["latency_basis"].drop_nulls().unique().sort().to_list() if "latency_basis" in rows.columns else []
+    )
     return [*sentences, "; ".join(bases), *(LATENCIES[source] for source in sources if source in LATENCIES)]
 
 

@@ -4,9 +4,10 @@ The query computes z of the rank test from histograms, since there are too many 
 """
 
 import polars as pl
+from scipy import stats
 
 from ccreport.measure.comparisons import LEVEL
-from ccreport.measure.rank_tests import correct_holm, upper_tail
+from ccreport.measure.rank_tests import correct_holm
 
 
 def add_binned_tests(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -14,7 +15,7 @@ def add_binned_tests(pairs: pl.DataFrame) -> pl.DataFrame:
 
     The family of tests that Holm's correction is for are all of the table.
     """
-    p_values = [None if z is None else min(1.0, 2 * upper_tail(z)) for z in pairs["z"]]
+    p_values = [None if z is None else min(1.0, 2 * float(stats.norm.sf(z))) for z in pairs["z"]]
     return (
         pairs.drop("z")
         .with_columns(

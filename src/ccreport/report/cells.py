@@ -32,6 +32,7 @@ from ccreport.tables import load_schema, read_table
 # The site's pages may have 3 MB; around this text comes what every page has.
 LARGEST_BYTES: Final = 2_500_000
 EXPLORER: Final = "explorer.html"
+OWN_EVALUATION: Final = "esnet-dtn"
 
 
 def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path) -> None:
@@ -42,12 +43,15 @@ def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path)
     with connect(database) as connection:
         for table, declared in load_evaluation(evaluation)["tables"].items():
             summary = read_table(table, [summaries / f"{table}.parquet"])
-            content = render_page(load_trace(connection, table), summary, declared)
+            content = render_page(load_trace(connection, table), summary, declared | {"evaluation": evaluation.stem})
             (output / f"{page_of_cells(table)}.qmd").write_text(content, encoding="utf-8")
 
 
 def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], largest: int = LARGEST_BYTES) -> str:
-    """Return the page of one table; `summary` are its rows, whose numbers from 1 name the sections."""
+    """Return the page of one table; `summary` are its rows, whose numbers from 1 name the sections.
+
+    `declared` is what the evaluation declares of the table, and under `evaluation` the evaluation's name.
+    """
     page = _render(trace, summary, declared, has_files=True)
     return page if len(page.encode()) <= largest else _render(trace, summary, declared, has_files=False)
 
@@ -139,4 +143,7 @@ def write_command(table: str, row: Mapping[str, Any], declared: Mapping[str, Any
     rows = tuple(name for name in key if name not in columns)
     options = [("--row", rows), ("--column", columns)]
     words = [word for option, names in options if names for word in (option, name_row(table, row, names))]
+    # The command itself takes the report's own evaluation where no other database is named.
+    if declared.get("evaluation", OWN_EVALUATION) != OWN_EVALUATION:
+        words += ["--database", f"results/{declared['evaluation']}/archive.duckdb"]
     return shlex.join(["python", "-m", "ccreport", "explain", table, *words])
