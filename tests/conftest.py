@@ -7,6 +7,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--refresh-golden", action="store_true", help="write the golden files anew from this build")
 
 
+# Begun last, the files that take longest would keep one process waiting for the other.
+LONGEST = ("test_workflow", "test_workflow_changes", "test_capture_fuzz", "test_browser")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+
+
 def pytest_unconfigure() -> None:
     # A callback that Hypothesis leaves there keeps DuckDB's objects alive to the end, which prints pages of warnings.
     gc.callbacks.clear()

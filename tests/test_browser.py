@@ -25,6 +25,8 @@ PAGE_BYTES = 3_000_000
 FIRST_VIEW_BYTES = 1_500_000
 # Bytes of a page and of all that it loads by itself.
 LOADED_BYTES = "performance.getEntries().reduce((sum, entry) => sum + (entry.encodedBodySize ?? 0), 0)"
+# The pages of a section that are of its own.
+OF_SECTIONS = ("index", "tables", "figures", "claims")
 LINKS = "[...document.links].map(link => link.href)"
 LABELS = "[...document.querySelectorAll('[id]')].map(element => element.id)"
 
@@ -42,7 +44,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> list[str]:
-    return sorted(page.name for page in site.glob("*.html"))
+    """Return all pages, those of sections with their folder."""
+    return sorted(str(page.relative_to(site)) for page in site.rglob("*.html"))
+
+
+@pytest.fixture(scope="module")
+def looked_at(site: Path, pages: list[str]) -> list[str]:
+    """Return the pages that differ in kind: of those that are made alike, one or few."""
+    cells = sorted((name for name in pages if "cells_" in name), key=lambda name: (site / name).stat().st_size)
+    of_sections = [name for name in pages if "/" in name and Path(name).stem not in OF_SECTIONS]
+    # Pages of cells have ten thousands of elements: the smallest speaks for them.
+    return [name for name in pages if name not in cells[1:] and name not in of_sections]
 
 
 @pytest.fixture(scope="module", params=["disk", "server"])
@@ -231,12 +243,10 @@ def test_no_page_scrolls_sideways_on_a_phone(site: Path, pages: list[str], page:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_violation(site: Path, pages: list[str], page: Page, scheme: str):
+def test_axe_finds_no_serious_violation(site: Path, looked_at: list[str], page: Page, scheme: str):
     page.emulate_media(color_scheme=scheme)
     violations = []
-    # Pages of cells are made alike and have ten thousands of elements: the smallest speaks for them.
-    cells = sorted((name for name in pages if name.startswith("cells_")), key=lambda name: (site / name).stat().st_size)
-    for name in (name for name in pages if name not in cells[1:]):
+    for name in looked_at:
         page.goto((site / name).as_uri())
         found = Axe().run(page, options={"resultTypes": ["violations"]})
         violations += [
@@ -250,20 +260,20 @@ def test_axe_finds_no_serious_violation(site: Path, pages: list[str], page: Page
 @pytest.mark.parametrize(
     ("name", "viewport", "scheme"), [("desk", DESK, "light"), ("desk-dark", DESK, "dark"), ("phone", PHONE, "light")]
 )
-def test_every_page_has_its_picture_taken(
-    site: Path, pages: list[str], page: Page, tmp_path: Path, name: str, viewport: dict[str, int], scheme: str
+def test_every_kind_of_page_has_its_picture_taken(
+    site: Path, looked_at: list[str], page: Page, tmp_path: Path, name: str, viewport: dict[str, int], scheme: str
 ):
     folder = Path(os.environ.get("CCREPORT_SCREENSHOTS") or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
     page.set_viewport_size(viewport)
     page.emulate_media(color_scheme=scheme)
-    for shown in pages:
+    for shown in looked_at:
         page.goto((site / shown).as_uri())
         page.evaluate("for (const image of document.images) image.loading = 'eager'")
         page.wait_for_function("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
         # Of what is longer than this nobody looks at the end in a picture.
         height = min(page.evaluate("document.documentElement.scrollHeight"), 12_000)
         clip = {"x": 0, "y": 0, "width": viewport["width"], "height": height}
-        picture = folder / f"{Path(shown).stem}-{name}.png"
+        picture = folder / f"{shown.removesuffix('.html').replace('/', '-')}-{name}.png"
         page.screenshot(path=picture, full_page=True, clip=clip)
         assert picture.stat().st_size > 0

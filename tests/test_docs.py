@@ -103,6 +103,7 @@ def test_layers_import_only_downward() -> None:
         {"database", "cells"},
         {
             "format_table",
+            "format_names",
             "format_cells",
             "format_html",
             "format_latex",

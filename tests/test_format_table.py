@@ -9,6 +9,7 @@ from ccreport.errors import InputError
 from ccreport.format_cells import lay_out_cells, lay_out_rows
 from ccreport.format_html import format_html
 from ccreport.format_latex import escape_latex, format_latex
+from ccreport.format_names import describe_shared, format_name, write_heading
 from ccreport.format_table import Cell, Grid, count_decimals, find_better, format_measured
 from ccreport.tables import load_schema
 
@@ -145,7 +146,10 @@ def test_a_row_list_has_intervals_below_their_means() -> None:
     other = row | {"algorithm": "CUBIC", "retransmit_low_ratio": 0.006, "retransmit_high_ratio": 0.007}
     schema = load_schema("retransmits")
     grid = lay_out_rows(pl.DataFrame([row, other], schema=schema.polars), schema, "T", [])
-    assert grid.stubs == ["Sender speed", "Path class", "Test group", "Sharing", "Flows", "RTT bucket", "Algorithm"]
+    assert grid.stubs == ["Algorithm"]
+    # What names both rows alike is said once, below them.
+    shared = "In all rows: sender speed 10g, path class testbed, test group no loss, sharing both, flows 16, RTT bucket"
+    assert f"{shared} RTT < 30 ms." in grid.notes
     headings = ["Runs", "Retransmits", "Segments", "Retransmit (%)", "Retransmit mean (%)", "Retransmit ratio CV"]
     assert grid.headings == ["Retransmit source", *headings]
     # In per cent the half width of the mean is 0.06. Fewer retransmits are better.
@@ -275,3 +279,27 @@ def test_the_number_in_a_link_is_the_place_in_the_summary() -> None:
     grid = lay_out_cells(CELLS.reverse(), "table_2_testbed", DECLARED, [])
     shown = {one.number: one.text for row in grid.cells for one in row[::2] if one.number}
     assert shown == {1: "21.0", 2: "20.0", 3: "10.0", 4: "30.0", 5: "40.0"}
+
+
+def test_headings_are_words_with_units() -> None:
+    names = ("loss_pct", "rtt_nominal_ms", "rtt_mean_ms", "buffer_bytes", "buffer_bdp_ratio", "cc_list", "flows_count")
+    assert [write_heading(name) for name in names] == [
+        *("Loss (%)", "RTT (ms)", "RTT mean (ms)", "Buffer", "Buffer (BDP)", "Algorithms", "Flows")
+    ]
+    assert write_heading("latency_p99_ms") == "Latency 99 % (ms)"
+    assert write_heading("algorithm") == "Algorithm"
+
+
+def test_values_that_name_rows_bring_their_units() -> None:
+    given = {"bottleneck_bps": 50e6, "buffer_bytes": 62_500, "loss_pct": 0.0, "rtt_ms": 20.0, "host": None}
+    assert [format_name(name, value) for name, value in given.items()] == ["50 Mbit/s", "62.5 kB", "0", "20", "–"]
+    assert describe_shared(given) == "In all rows: bottleneck 50 Mbit/s, buffer 62.5 kB, loss 0 %, RTT 20 ms, host –."
+    assert describe_shared({}) == ""
+
+
+def test_a_number_that_heads_several_rows_says_what_it_is() -> None:
+    schema = load_schema("rpc_latency")
+    row = dict.fromkeys(schema.polars) | {"repetitions_count": 2}
+    rows = [row | {"rtt_nominal_ms": rtt, "load_count": load} for rtt, load in ((20.0, 1), (20.0, 2), (40.0, 1))]
+    grid = lay_out_rows(pl.DataFrame(rows, schema=schema.polars), schema, "T", [])
+    assert [names[0] for names in grid.names] == ["RTT 20 ms", "RTT 20 ms", "RTT 40 ms"]

@@ -32,8 +32,8 @@ PAGES = (
     "dictionary",
     "provenance",
 )
-# Pages that the navbar does not list: the field in the header leads to one, numbers in tables to the other.
-OTHERS = ("cells_table_of_ours", "search")
+# Pages that the navbar does not list: the first page leads to one, the field in the header and numbers in tables to the others.
+OTHERS = ("cells_table_of_ours", "evaluations", "search")
 FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 # Keys and kinds of values of _quarto.yml, from Quarto's own schemas (quarto-cli: src/resources/schema).
 QUARTO_KEYS = {

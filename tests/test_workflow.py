@@ -1,6 +1,5 @@
 """The whole workflow on a fixed cut of the sample archive: 17 runs of 9 experiments."""
 
-import html
 import itertools
 import json
 import re
@@ -9,34 +8,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support import JOB, ROOT, iperf3_json, write_archive
+from support import ROOT
 
 from ccreport.archive import find_root
 from ccreport.tables import load_schema
 from ccreport.unpack import unpack_archive
-from workflow import Build, build
+from workflow import CUT, GOLDEN, SUMMARIES, TABLES, Build, as_text, build, find_own, read_results
 
-GOLDEN = Path(__file__).parent / "golden"
-CUT = GOLDEN / "cut.tar.zst"
-TABLES = ("runs", "flows", "experiments", "hosts", "tests")
-SUMMARIES = (
-    "table_1_buffer_size",
-    "table_2_testbed",
-    "table_3_paths",
-    "stability",
-    "retransmits",
-    "coefficients",
-    "cpu",
-    "jobs",
-    "witnesses",
-)
-
-
-@pytest.fixture(scope="module")
-def cut(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    done = build("report", CUT, tmp_path_factory.mktemp("cut"))
-    assert done.returncode == 0, done.output
-    return done
+# The cut has flows that join one after another, and nothing of an edge network.
+SECTIONS = ["mininet-bbr2", "edge-bbr2"]
 
 
 @pytest.fixture(scope="module")
@@ -46,19 +26,11 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return find_root(folder / "cut")
 
 
-def find_own(results: Path) -> Path:
-    """Return the folder of the evaluation's own results."""
-    return results / "esnet-dtn"
-
-
-def read_results(results: Path, table: str) -> pl.DataFrame:
-    return pl.read_parquet(sorted((results / "tables" / table).glob("*.parquet")))
-
-
-def as_text(frame: pl.DataFrame, key: tuple[str, ...]) -> str:
-    """Return a table as CSV, sorted, with nine significant digits: what differs is then a difference of meaning."""
-    rounded = frame.sort(key).with_columns(pl.col(pl.Float64).round_sig_figs(9))
-    return rounded.write_csv()
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    done = build("report", CUT, tmp_path_factory.mktemp("cut"), sections=SECTIONS)
+    assert done.returncode == 0, done.output
+    return done
 
 
 @pytest.mark.parametrize("name", [*TABLES, *SUMMARIES])
@@ -152,7 +124,7 @@ def test_clients_that_join_later_have_their_offsets(cut: Build) -> None:
 
 
 def test_a_second_build_does_nothing(cut: Build) -> None:
-    again = build("report", CUT, cut.results.parent)
+    again = build("report", CUT, cut.results.parent, sections=SECTIONS)
     assert "Nothing to be done" in again.output
 
 
@@ -163,6 +135,15 @@ def test_the_report_has_every_page_and_no_request_elsewhere(cut: Build) -> None:
     for page in pages:
         text = (cut.results / "report" / page).read_text()
         assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//(?!doi\.org|github\.com)""", text), page
+
+
+def test_an_evaluation_is_a_section_where_the_archive_has_data_for_it(cut: Build) -> None:
+    report = cut.results / "report"
+    assert {path.parent.name for path in report.glob("*/index.html")} == {"mininet-bbr2"}
+    assert "mininet-bbr2/index.html" in (report / "index.html").read_text()
+    assert "edge-bbr2" not in (report / "index.html").read_text()
+    events = pl.read_parquet(cut.results / "mininet-bbr2/summaries/convergence.parquet")
+    assert set(events["job"]) >= {"staggered_cubic_then_bbr"}
 
 
 def list_products(results: Path) -> set[Path]:
@@ -178,7 +159,7 @@ def test_two_builds_give_the_same_bytes(cut: Build, tmp_path: Path) -> None:
     copy = tmp_path / "another place" / CUT.name
     copy.parent.mkdir()
     shutil.copyfile(CUT, copy)
-    second = build("report", copy, tmp_path)
+    second = build("report", copy, tmp_path, sections=SECTIONS)
     assert second.returncode == 0, second.output
     names = list_products(cut.results)
     assert {name.suffix for name in names} >= {".parquet", ".csv", ".tex", ".svg", ".png", ".html", ".js", ".pdf"}
@@ -197,121 +178,3 @@ def test_no_product_names_a_place_of_the_machine(cut: Build) -> None:
         if any(place in (cut.results / name).read_bytes() for place in places)
     }
     assert naming == set()
-
-
-def copy_archive(raw: Path, folder: Path) -> Path:
-    return Path(shutil.copytree(raw, folder / "archive"))
-
-
-def test_only_what_depends_on_a_change_is_redone(cut: Build, raw: Path, tmp_path: Path) -> None:
-    archive = copy_archive(raw, tmp_path)
-    from_folder = build("tables", archive, tmp_path)
-    assert from_folder.returncode == 0, from_folder.output
-    # A folder and the tarball of it are the same archive.
-    for path in sorted(find_own(from_folder.results).glob("summaries/*.csv")):
-        assert path.read_bytes() == (find_own(cut.results) / "summaries" / path.name).read_bytes(), path.name
-    once = {"ingest_experiment": 1, "measure_runs": 1}
-
-    job = archive / "2026-11-20:22:11/cubic_p1_loss0.1"
-    for name in ("src-cmd", "ss", "pre-netem"):
-        shutil.copy(job / f"{name}:10.201.1.2:1:10.0ms", job / f"{name}:10.201.1.2:3:10.0ms")
-    added = build("tables", archive, tmp_path)
-    assert added.returncode == 0, added.output
-    assert {rule: added.jobs[rule] for rule in once} == once
-    assert read_results(added.results, "runs").height == 18
-
-    (job / "ss:10.201.1.2:3:10.0ms").unlink()
-    changed = build("tables", archive, tmp_path)
-    assert {rule: changed.jobs[rule] for rule in once} == once
-
-    shutil.rmtree(job)
-    removed = build("tables", archive, tmp_path)
-    assert removed.returncode == 0, removed.output
-    assert not set(removed.jobs) & set(once)
-    assert removed.jobs["summarise_table"] == len(SUMMARIES)
-    assert "cubic_p1_loss0.1" not in set(pl.read_parquet(find_own(removed.results) / "summaries/jobs.parquet")["job"])
-
-    value = build("tables", archive, tmp_path, include_interrupted=True)
-    assert value.jobs["measure_runs"] == 8
-    assert not set(value.jobs) & {"ingest_experiment", "list_raw_files"}
-
-
-BROKEN: dict[str, str | bytes] = {
-    f"{JOB}/jobmeta.json": "{}",
-    f"{JOB}/src-cmd:h:1": iperf3_json(),
-    f"{JOB}/src-cmd:h:2": iperf3_json()[:900],
-    f"{JOB}/src-cmd:h:3": '{"start": {"connected": []}, "intervals": [], "end": {}, "error": "refused <b>"}',
-    f"{JOB}/ss:h:1": "# 1795215547.905306\n",
-    f"{JOB}/src-cmd:h:4": "",
-    f"{JOB}/src-cmd:h:5.gz": b"\x1f\x8b\x08\x00\x00",
-    f"{JOB}/copy/src-cmd:h:1": iperf3_json(),
-    "2026-11-20:22:10/no metadata/src-cmd:h:1": iperf3_json(),
-}
-
-
-def test_a_broken_archive_still_builds_and_says_what_was_broken(tmp_path: Path) -> None:
-    done = build("report", write_archive(tmp_path / "raw", BROKEN), tmp_path)
-    assert done.returncode == 0, done.output
-    rejects = read_results(done.results, "rejects")
-    found = {(row["path"], row["reason"]) for row in rejects.filter("is_whole_file").iter_rows(named=True)}
-    assert found == {
-        (f"{JOB}/src-cmd:h:2", "truncated_json"),
-        (f"{JOB}/src-cmd:h:3", "error_only"),
-        (f"{JOB}/src-cmd:h:4", "empty"),
-        (f"{JOB}/src-cmd:h:5.gz", "truncated_compression"),
-        (f"{JOB}/ss:h:1", "no_measurement"),
-        (f"{JOB}/copy/src-cmd:h:1", "duplicate_run"),
-    }
-    assert rejects.filter(~pl.col("is_whole_file"))["reason"].to_list() == ["no_metadata"]
-    assert all(len(message) > 20 for message in rejects["message"])
-    assert read_results(done.results, "runs").filter("is_counted").height == 2
-    page = (done.results / "report/ledger.html").read_text()
-    assert "refused <b>" not in page
-    assert "refused <b>" in html.unescape(page)
-
-
-def test_strict_turns_rejects_into_a_failure_that_names_the_files(tmp_path: Path) -> None:
-    done = build("report", write_archive(tmp_path / "raw", BROKEN), tmp_path, strict=True)
-    assert done.returncode != 0
-    for name in ("src-cmd:h:2: truncated_json", "src-cmd:h:4: empty", "copy/src-cmd:h:1: duplicate_run"):
-        assert name in done.output
-
-
-def test_names_from_the_archive_run_nothing_and_reach_no_page_unescaped(tmp_path: Path) -> None:
-    host = 'h"><script>alert(1)'
-    jobs = [
-        "$(touch pwned)",
-        "`touch pwned`; touch pwned",
-        "{{< include /etc/passwd >}}",
-        "a\nb",
-        "{wild}*[x]?",
-        "'\"'",
-    ]
-    files: dict[str, str | bytes] = {
-        f"2026-11-20:22:10/{job.replace('/', '_')}/src-cmd:{host}:1": iperf3_json() for job in jobs
-    }
-    files[f"{JOB}/jobmeta.json"] = json.dumps({"hostname": host, "name": "</td><script>alert(2)</script>"})
-    files[f"{JOB}/src-cmd:{host}:1"] = iperf3_json(error=None, title="<script>alert(3)</script>")
-    done = build("report", write_archive(tmp_path / "raw", files), tmp_path)
-    assert done.returncode == 0, done.output
-    assert not list(tmp_path.rglob("pwned"))
-    assert not (ROOT / "pwned").exists()
-    assert read_results(done.results, "runs").filter("is_counted").height == len(jobs) + 1
-    for page in (done.results / "report").glob("*.html"):
-        assert "<script>alert" not in page.read_text(), page
-
-
-def test_an_archive_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
-    done = build("report", tmp_path / "nowhere", tmp_path)
-    assert done.returncode != 0
-    assert "does not exist; set `archive` in config.yaml" in done.output
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [({"strict": "perhaps"}, "perhaps"), ({"stricter": True}, "stricter"), ({"report": {"renderer": "x"}}, "renderer")],
-)
-def test_a_wrong_configuration_is_refused(config: dict[str, object], message: str, tmp_path: Path) -> None:
-    done = build("report", CUT, tmp_path, "--dry-run", **config)
-    assert done.returncode != 0
-    assert message in done.output

@@ -10,7 +10,24 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 from support import ROOT
+
+GOLDEN = Path(__file__).parent / "golden"
+CUT = GOLDEN / "cut.tar.zst"
+TABLES = ("runs", "flows", "experiments", "hosts", "tests")
+SUMMARIES = (
+    "table_1_buffer_size",
+    "table_2_testbed",
+    "table_3_paths",
+    "stability",
+    "retransmits",
+    "coefficients",
+    "comparisons",
+    "cpu",
+    "jobs",
+    "witnesses",
+)
 
 
 @dataclass(frozen=True)
@@ -43,3 +60,18 @@ def build(target: str, archive: Path, folder: Path, *options: str, **config: obj
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     return Build(results, done.returncode, f"$ {shlex.join(command)}\n{done.stdout}{done.stderr}")
+
+
+def find_own(results: Path) -> Path:
+    """Return the folder of the evaluation's own results."""
+    return results / "esnet-dtn"
+
+
+def read_results(results: Path, table: str) -> pl.DataFrame:
+    return pl.read_parquet(sorted((results / "tables" / table).glob("*.parquet")))
+
+
+def as_text(frame: pl.DataFrame, key: tuple[str, ...]) -> str:
+    """Return a table as CSV, sorted, with nine significant digits: what differs is then a difference of meaning."""
+    rounded = frame.sort(key).with_columns(pl.col(pl.Float64).round_sig_figs(9))
+    return rounded.write_csv()

@@ -6,22 +6,12 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.errors import InputError
+from ccreport.format_names import describe_shared, format_name, name_value, write_heading, write_words
 from ccreport.format_table import MISSING, Cell, Grid, find_better, format_measured, format_size, rate_unit
 from ccreport.tables import Column, TableSchema
 
 LEGEND: Final = "below M its bootstrap 95 % interval, below CV the mean CV within conditions and n, the number of runs"
 BETTER: Final = "Bold: ahead of what it is paired with, and the two intervals do not overlap."
-SUFFIX_NAMES: Final = {"bps": "", "pct": " (%)", "ms": " (ms)", "bytes": " (B)", "s": " (s)"}
-SPELLED: Final = {
-    "rtt": "RTT",
-    "rtts": "RTTs",
-    "cpu": "CPU",
-    "mss": "MSS",
-    "cv": "CV",
-    "sd": "SD",
-    "iperf3": "iperf3",
-    "id": "ID",
-}
 # rate_low_bps and rate_high_bps are the interval of rate_mean_bps.
 LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
 PAIRED: Final = "algorithm"
@@ -49,7 +39,7 @@ def lay_out_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], n
         table=table,
         title=declared["title"],
         stubs=[declared["headings"].get(name, name) for name in rows],
-        names=[[_format_name(name, value) for name, value in zip(rows, key, strict=True)] for key in keys],
+        names=[[format_name(name, value) for name, value in zip(rows, key, strict=True)] for key in keys],
         spanners=[_span(groups, level) for level in range(len(columns))],
         headings=["M", "CV"] * len(groups),
         is_number=[True, True] * len(groups),
@@ -72,7 +62,7 @@ def _span(groups: list[tuple[Any, ...]], level: int) -> list[tuple[str, int]]:
     spans: dict[tuple[Any, ...], int] = {}
     for group in groups:
         spans[group[: level + 1]] = spans.get(group[: level + 1], 0) + 2
-    return [(_format_name("", key[-1]), width) for key, width in spans.items()]
+    return [(format_name("", key[-1]), width) for key, width in spans.items()]
 
 
 def _make_pair(row: dict[str, Any], divisor: float, number: int) -> tuple[Cell, Cell]:
@@ -85,15 +75,6 @@ def _make_pair(row: dict[str, Any], divisor: float, number: int) -> tuple[Cell, 
         Cell(mean, interval=interval or MISSING, number=number, is_better=row["is_better"]),
         Cell(cv, detail=f"{within}, n {row['runs_count']}", number=number),
     )
-
-
-def _format_name(name: str, value: Any) -> str:
-    if value is None:
-        return MISSING
-    if name.endswith("_bps"):
-        divisor, unit = rate_unit(pl.Series([value], dtype=pl.Float64))
-        return f"{value / divisor:g} {unit}"
-    return format_size(value) if name.endswith("_bytes") else str(value)
 
 
 def _find_better_rows(summary: pl.DataFrame, paired_by: list[str], stem: str, unit: str) -> pl.Series:
@@ -112,16 +93,17 @@ def _find_better_rows(summary: pl.DataFrame, paired_by: list[str], stem: str, un
 def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: list[str]) -> Grid:
     """Return a table row by row, rates in a unit that reads well and headings from the columns' names.
 
-    The key columns that come first name a row, those that no row has a value in are not shown; an interval stands with
-    the mean it belongs to.
+    The key columns that come first name a row. Those in which all rows have the same value, or none, are not shown: a
+    note says the value. An interval stands with the mean it belongs to.
     """
-    empty = {name for name in schema.key if summary.height and summary[name].null_count() == summary.height}
-    given = [column for column in schema.columns if column.name in summary.columns and column.name not in empty]
+    shared = _find_shared(summary, schema)
+    given = [column for column in schema.columns if column.name in summary.columns and column.name not in shared]
     stubs = [column.name for column in given]
     stubs = stubs[: next((n for n, name in enumerate(stubs) if name not in schema.key), len(stubs))]
     intervals = _find_intervals([column.name for column in given])
     hidden = {name for ends in intervals.values() for name in ends} | set(stubs)
     shown = [column for column in given if column.name not in hidden]
+    known = {name: value for name, value in shared.items() if value is not None}
     laid_out: list[list[Cell]] = []
     headings = []
     has_better = False
@@ -139,15 +121,31 @@ def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: 
     return Grid(
         table=schema.name,
         title=title,
-        stubs=[_write_words(re.sub("_(count|bytes|bps)$", "", name)) for name in stubs],
-        names=[[_format_name(n, v) for n, v in zip(stubs, row, strict=True)] for row in summary.select(stubs).rows()],
+        stubs=[write_heading(name) for name in stubs],
+        names=_name_rows(summary.select(stubs)),
         spanners=[],
         headings=headings,
         is_number=[column.type in ("int", "float") for column in shown],
         cells=[list(cells) for cells in zip(*laid_out, strict=True)],
-        notes=[*notes, *([BETTER] if has_better else [])],
+        notes=[note for note in (*notes, describe_shared(known), BETTER if has_better else "") if note],
         legend="Below a mean its bootstrap 95 % interval." if intervals else "",
     )
+
+
+def _name_rows(keys: pl.DataFrame) -> list[list[str]]:
+    names = [[format_name(column, value) for column, value in row.items()] for row in keys.iter_rows(named=True)]
+    first = keys.columns[0]
+    # As a heading above several rows, a bare number would say nothing.
+    if len(keys.columns) > 1 and keys.schema[first].is_numeric() and keys[first].is_duplicated().any():
+        return [[name_value(first, value), *others] for value, (_, *others) in zip(keys[first], names, strict=True)]
+    return names
+
+
+def _find_shared(summary: pl.DataFrame, schema: TableSchema) -> dict[str, Any]:
+    """Return the key columns in which all of several rows have one value, with that."""
+    if summary.height < 2:
+        return {}
+    return {name: summary[name][0] for name in schema.key if summary[name].n_unique() == 1}
 
 
 def _find_intervals(names: list[str]) -> dict[str, tuple[str, str]]:
@@ -171,7 +169,8 @@ def _lay_out_column(
         texts = summary[column.name].cast(pl.String).to_list()
         return [Cell(MISSING if text is None else text) for text in texts], heading
     if factor is None:
-        texts = [MISSING if value is None else f"{value:.0f}" for value in values]
+        is_size = column.name.endswith("_bytes")
+        texts = [MISSING if v is None else format_size(v) if is_size else f"{v:.0f}" for v in values]
         return [Cell(text, number=number) for number, text in enumerate(texts, start=1)], heading
     bounds = [summary[name].to_list() for name in ends] if ends else [[None] * len(values)] * 2
     cells = []
@@ -185,20 +184,11 @@ def _lay_out_column(
 def _choose_unit(column: Column, values: pl.Series) -> tuple[float | None, str]:
     """Return by what the numbers of a column are multiplied, none for whole numbers, and the column's heading."""
     stem, _, suffix = column.name.rpartition("_")
-    words = _write_words(stem)
-    if column.type not in ("int", "float"):
-        return None, _write_words(column.name)
+    heading = write_heading(column.name)
     if suffix == "bps":
         divisor, unit = rate_unit(values.cast(pl.Float64))
-        return 1 / divisor, f"{words} ({unit})"
-    if column.type == "int" or suffix == "count":
-        return None, words if suffix == "count" else _write_words(column.name)
-    if suffix == "ratio" and stem.startswith("retransmit"):
-        return 100.0, f"{words} (%)"
-    return 1.0, f"{words}{SUFFIX_NAMES[suffix]}" if suffix in SUFFIX_NAMES else _write_words(column.name)
-
-
-def _write_words(name: str) -> str:
-    """Return a column's name as a heading."""
-    words = [SPELLED.get(word, word) for word in name.split("_")]
-    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
+        return 1 / divisor, f"{heading} ({unit})"
+    if column.type != "float" or suffix == "count":
+        return None, heading
+    is_share = suffix == "ratio" and stem.startswith("retransmit")
+    return (100.0, f"{write_words(stem)} (%)") if is_share else (1.0, heading)

@@ -1,0 +1,103 @@
+"""Headings of published tables, made of columns' names, and names of their rows."""
+
+import re
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.format_table import MISSING, format_size, rate_unit
+
+# What a column's name ends in, and what its heading has for it; sizes and rates bring units of their own.
+UNITS: Final = {
+    "bdp_ratio": " (BDP)",
+    "score_pct": " score",
+    "count": "",
+    "bytes": "",
+    "bps": "",
+    "pct": " (%)",
+    "ms": " (ms)",
+    "s": " (s)",
+    "segments": " (segments)",
+    "packets": " (packets)",
+    "tps": " (1/s)",
+    "ratio": "",
+}
+# Names that say more to a program than to a reader.
+HEADINGS: Final = {
+    "cc_list": "Algorithms",
+    "flow_algorithm": "Algorithm",
+    "client_algorithm": "Algorithm",
+    "rtt_nominal_ms": "RTT (ms)",
+    "nic_bps": "Sender's line",
+    "limit_packets_count": "Queue limit (packets)",
+    "buffer_bdp_ratio": "Buffer (BDP)",
+    "jain_ratio": "Jain's index",
+    "jain_mean_ratio": "Jain's index, mean",
+    "cliffs_delta_ratio": "Cliff's delta",
+    "p_ratio": "p",
+    "p_holm_ratio": "p after Holm",
+    "beside": "Sent at once",
+    "is_different": "Different?",
+    "is_paired": "In pairs?",
+}
+SPELLED: Final = {
+    "bdp": "BDP",
+    "cpu": "CPU",
+    "cv": "CV",
+    "cwnd": "cwnd",
+    "ecn": "ECN",
+    "id": "ID",
+    "jain": "Jain's index",
+    "mss": "MSS",
+    "nic": "NIC",
+    "p50": "50 %",
+    "p90": "90 %",
+    "p95": "95 %",
+    "p99": "99 %",
+    "p999": "99.9 %",
+    "rpc": "RPC",
+    "rtt": "RTT",
+    "rtts": "RTTs",
+    "sd": "SD",
+    "udp": "UDP",
+}
+UNIT: Final = re.compile(rf"(?P<stem>\w+?)_(?P<unit>{'|'.join(UNITS)})")
+
+
+def write_heading(column: str) -> str:
+    """Return a column's name as a heading, with its unit unless the values bring theirs."""
+    if column in HEADINGS:
+        return HEADINGS[column]
+    parts = UNIT.fullmatch(column)
+    return f"{write_words(parts['stem'])}{UNITS[parts['unit']]}" if parts else write_words(column)
+
+
+def write_words(name: str) -> str:
+    """Return a column's name, or a part of it, as words."""
+    words = [SPELLED.get(word, word) for word in name.split("_")]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
+
+
+def format_name(column: str, value: Any) -> str:
+    """Return a value that names rows or columns: rates and sizes with their units, a dash for none."""
+    if value is None:
+        return MISSING
+    if column.endswith("_bps"):
+        divisor, unit = rate_unit(pl.Series([value], dtype=pl.Float64))
+        return f"{value / divisor:g} {unit}"
+    if column.endswith("_bytes"):
+        return format_size(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def name_value(column: str, value: Any) -> str:
+    """Return a value with the words and the unit of its column: RTT 20 ms."""
+    words, _, unit = write_heading(column).partition(" (")
+    return f"{words} {format_name(column, value)}{f' {unit[:-1]}' if unit and value is not None else ''}"
+
+
+def describe_shared(names: dict[str, Any]) -> str:
+    """Return the sentence on what all rows of a table have in common, by column; empty where that is nothing."""
+    parts = [name_value(column, value) for column, value in names.items()]
+    small = [part if part[1:2].isupper() else part[0].lower() + part[1:] for part in parts]
+    return f"In all rows: {', '.join(small)}." if small else ""

@@ -1,0 +1,141 @@
+"""The whole workflow when something changes, is broken or is hostile."""
+
+import html
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support import JOB, ROOT, iperf3_json, write_archive
+
+from ccreport.archive import find_root
+from ccreport.tables import load_schema
+from ccreport.unpack import unpack_archive
+from workflow import CUT, GOLDEN, SUMMARIES, as_text, build, find_own, read_results
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("raw")
+    unpack_archive(CUT, folder / "cut")
+    return find_root(folder / "cut")
+
+
+def copy_archive(raw: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(raw, folder / "archive"))
+
+
+def test_only_what_depends_on_a_change_is_redone(raw: Path, tmp_path: Path) -> None:
+    archive = copy_archive(raw, tmp_path)
+    from_folder = build("tables", archive, tmp_path)
+    assert from_folder.returncode == 0, from_folder.output
+    # A folder and the tarball of it are the same archive.
+    for name in SUMMARIES:
+        table = pl.read_parquet(find_own(from_folder.results) / f"summaries/{name}.parquet")
+        assert as_text(table, load_schema(name).key) == (GOLDEN / f"{name}.csv").read_text(), name
+    once = {"ingest_experiment": 1, "measure_runs": 1}
+
+    job = archive / "2026-11-20:22:11/cubic_p1_loss0.1"
+    for name in ("src-cmd", "ss", "pre-netem"):
+        shutil.copy(job / f"{name}:10.201.1.2:1:10.0ms", job / f"{name}:10.201.1.2:3:10.0ms")
+    added = build("tables", archive, tmp_path)
+    assert added.returncode == 0, added.output
+    assert {rule: added.jobs[rule] for rule in once} == once
+    assert read_results(added.results, "runs").height == 18
+
+    (job / "ss:10.201.1.2:3:10.0ms").unlink()
+    changed = build("tables", archive, tmp_path)
+    assert {rule: changed.jobs[rule] for rule in once} == once
+
+    shutil.rmtree(job)
+    removed = build("tables", archive, tmp_path)
+    assert removed.returncode == 0, removed.output
+    assert not set(removed.jobs) & set(once)
+    assert removed.jobs["summarise_table"] == len(SUMMARIES)
+    assert "cubic_p1_loss0.1" not in set(pl.read_parquet(find_own(removed.results) / "summaries/jobs.parquet")["job"])
+
+    value = build("tables", archive, tmp_path, include_interrupted=True)
+    assert value.jobs["measure_runs"] == 8
+    assert not set(value.jobs) & {"ingest_experiment", "list_raw_files"}
+
+
+BROKEN: dict[str, str | bytes] = {
+    f"{JOB}/jobmeta.json": "{}",
+    f"{JOB}/src-cmd:h:1": iperf3_json(),
+    f"{JOB}/src-cmd:h:2": iperf3_json()[:900],
+    f"{JOB}/src-cmd:h:3": '{"start": {"connected": []}, "intervals": [], "end": {}, "error": "refused <b>"}',
+    f"{JOB}/ss:h:1": "# 1795215547.905306\n",
+    f"{JOB}/src-cmd:h:4": "",
+    f"{JOB}/src-cmd:h:5.gz": b"\x1f\x8b\x08\x00\x00",
+    f"{JOB}/copy/src-cmd:h:1": iperf3_json(),
+    "2026-11-20:22:10/no metadata/src-cmd:h:1": iperf3_json(),
+}
+
+
+def test_a_broken_archive_still_builds_and_says_what_was_broken(tmp_path: Path) -> None:
+    done = build("report", write_archive(tmp_path / "raw", BROKEN), tmp_path)
+    assert done.returncode == 0, done.output
+    rejects = read_results(done.results, "rejects")
+    found = {(row["path"], row["reason"]) for row in rejects.filter("is_whole_file").iter_rows(named=True)}
+    assert found == {
+        (f"{JOB}/src-cmd:h:2", "truncated_json"),
+        (f"{JOB}/src-cmd:h:3", "error_only"),
+        (f"{JOB}/src-cmd:h:4", "empty"),
+        (f"{JOB}/src-cmd:h:5.gz", "truncated_compression"),
+        (f"{JOB}/ss:h:1", "no_measurement"),
+        (f"{JOB}/copy/src-cmd:h:1", "duplicate_run"),
+    }
+    assert rejects.filter(~pl.col("is_whole_file"))["reason"].to_list() == ["no_metadata"]
+    assert all(len(message) > 20 for message in rejects["message"])
+    assert read_results(done.results, "runs").filter("is_counted").height == 2
+    page = (done.results / "report/ledger.html").read_text()
+    assert "refused <b>" not in page
+    assert "refused <b>" in html.unescape(page)
+
+
+def test_strict_turns_rejects_into_a_failure_that_names_the_files(tmp_path: Path) -> None:
+    done = build("report", write_archive(tmp_path / "raw", BROKEN), tmp_path, strict=True)
+    assert done.returncode != 0
+    for name in ("src-cmd:h:2: truncated_json", "src-cmd:h:4: empty", "copy/src-cmd:h:1: duplicate_run"):
+        assert name in done.output
+
+
+def test_names_from_the_archive_run_nothing_and_reach_no_page_unescaped(tmp_path: Path) -> None:
+    host = 'h"><script>alert(1)'
+    jobs = [
+        "$(touch pwned)",
+        "`touch pwned`; touch pwned",
+        "{{< include /etc/passwd >}}",
+        "a\nb",
+        "{wild}*[x]?",
+        "'\"'",
+    ]
+    files: dict[str, str | bytes] = {
+        f"2026-11-20:22:10/{job.replace('/', '_')}/src-cmd:{host}:1": iperf3_json() for job in jobs
+    }
+    files[f"{JOB}/jobmeta.json"] = json.dumps({"hostname": host, "name": "</td><script>alert(2)</script>"})
+    files[f"{JOB}/src-cmd:{host}:1"] = iperf3_json(error=None, title="<script>alert(3)</script>")
+    done = build("report", write_archive(tmp_path / "raw", files), tmp_path)
+    assert done.returncode == 0, done.output
+    assert not list(tmp_path.rglob("pwned"))
+    assert not (ROOT / "pwned").exists()
+    assert read_results(done.results, "runs").filter("is_counted").height == len(jobs) + 1
+    for page in (done.results / "report").glob("*.html"):
+        assert "<script>alert" not in page.read_text(), page
+
+
+def test_an_archive_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
+    done = build("report", tmp_path / "nowhere", tmp_path)
+    assert done.returncode != 0
+    assert "does not exist; set `archive` in config.yaml" in done.output
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [({"strict": "perhaps"}, "perhaps"), ({"stricter": True}, "stricter"), ({"report": {"renderer": "x"}}, "renderer")],
+)
+def test_a_wrong_configuration_is_refused(config: dict[str, object], message: str, tmp_path: Path) -> None:
+    done = build("report", CUT, tmp_path, "--dry-run", **config)
+    assert done.returncode != 0
+    assert message in done.output
