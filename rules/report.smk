@@ -11,21 +11,21 @@ Outputs: <results>/sections.txt, the evaluations that are sections of the report
 """
 
 
-checkpoint find_sections:
+checkpoint list_sections:
     """Find the evaluations for which the archive has data."""
     input:
         evaluations=ancient([EVALUATION_FILES[name] for name in SECTIONS]),
         databases=collect(RESULTS / "{name}/archive.duckdb", name=SECTIONS),
-        code=list_sources("find_sections"),
+        code=list_sources("list_sections"),
     output:
         sections="<results>/sections.txt",
     log:
-        "<logs>/find_sections.txt",
+        "<logs>/list_sections.txt",
     conda:
         "../environment.yml"
     shell:
         """
-        python -m ccreport find_sections \
+        python -m ccreport list_sections \
             --evaluations {input.evaluations:q} \
             --databases {input.databases:q} \
             --sections {output.sections:q} \
@@ -89,7 +89,7 @@ rule render_report:
         cells=find_in_site("cells"),
         explorer=find_explorer,
         files=find_in_site("report.pdf", "reproduction.csv", "claims.csv"),
-        sections=list_sections,
+        sections=list_section_pages,
         pages=collect("reports/{page}", page=REPORT_SOURCES),
         code=list_sources("render_report"),
         templates=list_package_files("*.lua", "*.html", "*.css", "report/*.js"),

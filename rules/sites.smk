@@ -42,11 +42,11 @@ def find_explorer(wildcards):
     return [] if Path(wildcards.site).name == "section" else [RESULTS / "explorer"]
 
 
-def list_sections(wildcards):
+def list_section_pages(wildcards):
     """List the first pages of the sections: of the evaluations, beside the report's own, that the archive has data for."""
     if wildcards.site != "report" or not SECTIONS:
         return []
-    with checkpoints.find_sections.get().output.sections.open() as stream:
+    with checkpoints.list_sections.get().output.sections.open() as stream:
         return [RESULTS / name / "section/index.html" for name in stream.read().split()]
 
 

@@ -114,7 +114,7 @@ def test_layers_import_only_downward() -> None:
             "explain",
             "explain_edge",
             "explorer",
-            "find_sections",
+            "list_sections",
         },
         {"report"},
     ]

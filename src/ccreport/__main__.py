@@ -39,7 +39,7 @@ COMMANDS: Final = {
     "plot_figures": "ccreport.figures.write",
     "plot_figure": "ccreport.figures.write",
     "export_runs": "ccreport.explorer.export",
-    "find_sections": "ccreport.find_sections",
+    "list_sections": "ccreport.list_sections",
     "render_fragments": "ccreport.report.fragments",
     "render_paper": "ccreport.report.paper",
     "render_report": "ccreport.report.render",

@@ -50,7 +50,7 @@ def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> N
     if entries:
         heading = f"## {LIST_TITLE} of the same archive {{#{LIST_LABEL}}}\n\n"
         (project / LISTED).write_text(heading + "".join(entries), encoding="utf-8")
-        site["website"]["navbar"]["left"].append({"text": LIST_TITLE, "href": f"index.qmd#{LIST_LABEL}"})
+        site["website"]["navbar"]["left"].append({"text": LIST_TITLE, "href": f"index.html#{LIST_LABEL}"})
 
 
 def write_facts(output: Path, variables: dict[str, Any]) -> None:

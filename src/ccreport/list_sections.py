@@ -6,7 +6,7 @@ from ccreport.database import connect, quote_name
 from ccreport.evaluation import load_evaluation
 
 
-def find_sections(evaluations: list[Path], databases: list[Path], sections: Path) -> None:
+def list_sections(evaluations: list[Path], databases: list[Path], sections: Path) -> None:
     """Write the names of the evaluations with data into the file `sections`, one a line, in their order.
 
     `databases` are those of `list_views`, one for each evaluation. An evaluation has data if any of its tables has a
