@@ -4,10 +4,9 @@ The query computes z of the rank test from histograms, since there are too many 
 """
 
 import polars as pl
-from scipy import stats
 
 from ccreport.measure.comparisons import LEVEL
-from ccreport.measure.rank_tests import correct_holm
+from ccreport.measure.rank_tests import correct_holm, load_stats
 
 
 def add_binned_tests(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -15,7 +14,8 @@ def add_binned_tests(pairs: pl.DataFrame) -> pl.DataFrame:
 
     The family of tests that Holm's correction is for are all of the table.
     """
-    p_values = [None if z is None else min(1.0, 2 * float(stats.norm.sf(z))) for z in pairs["z"]]
+    upper_tail = load_stats().norm.sf
+    p_values = [None if z is None else min(1.0, 2 * float(upper_tail(z))) for z in pairs["z"]]
     return (
         pairs.drop("z")
         .with_columns(

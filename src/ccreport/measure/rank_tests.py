@@ -1,9 +1,15 @@
 """Rank tests of two samples, by scipy, and the correction of many p values."""
 
+import importlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from scipy import stats
+
+
+def load_stats() -> Any:
+    """Return `scipy.stats`, which takes most of a second to import: few of the tables need it."""
+    return importlib.import_module("scipy.stats")
 
 
 def compare_samples(first: Sequence[float], second: Sequence[float]) -> float | None:
@@ -12,7 +18,7 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> float | 
         return None
     if len({*first, *second}) == 1:
         return 1.0
-    return float(stats.mannwhitneyu(first, second).pvalue)
+    return float(load_stats().mannwhitneyu(first, second).pvalue)
 
 
 def compare_pairs(first: Sequence[float], second: Sequence[float]) -> float | None:
@@ -24,7 +30,7 @@ def compare_pairs(first: Sequence[float], second: Sequence[float]) -> float | No
         return None
     differences = np.subtract(first, second)
     differences = differences[differences != 0]
-    return float(stats.wilcoxon(differences).pvalue) if differences.size else 1.0
+    return float(load_stats().wilcoxon(differences).pvalue) if differences.size else 1.0
 
 
 def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
