@@ -115,6 +115,7 @@ def test_layers_import_only_downward() -> None:
             "explain_edge",
             "explorer",
             "list_sections",
+            "published",
         },
         {"report"},
     ]

@@ -2,6 +2,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 import yaml
@@ -10,7 +11,8 @@ from test_summarise import EVALUATION, build_database, gather, run
 from ccreport.__main__ import main
 from ccreport.database import connect
 from ccreport.errors import InputError
-from ccreport.explain import explain, find_row, find_table, load_trace, name_row, recompute_row
+from ccreport.explain import explain, find_row, load_trace, name_row, recompute_row
+from ccreport.published import find_database, find_table
 
 FACTS = {"session": "s", "job": "j", "cpu_sender_mean_pct": 20.0}
 
@@ -169,3 +171,15 @@ def test_a_row_of_a_result_file_rests_on_that_file(tmp_path: Path) -> None:
         trace = load_trace(connection, "table_3_paths")
         row = connection.sql("FROM table_3_paths").pl().row(0, named=True)
         assert trace.find_files(trace.select(trace.runs, row)) == [("run abc-0", [("old.dat", "o" * 64)])]
+
+
+def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path) -> None:
+    for evaluation, tables in {"a": ("jobs", "cpu"), "b": ("jobs", "completion")}.items():
+        (tmp_path / evaluation).mkdir()
+        with duckdb.connect(tmp_path / evaluation / "archive.duckdb") as connection:
+            for table in tables:
+                connection.execute(f"CREATE VIEW {table} AS SELECT 1; CREATE VIEW {table}_runs AS SELECT 1")
+    assert find_database(tmp_path, "compl") == tmp_path / "b" / "archive.duckdb"
+    assert find_database(tmp_path / "a" / "archive.duckdb", "jobs") == tmp_path / "a" / "archive.duckdb"
+    with pytest.raises(InputError, match=r"several evaluations have a table 'jobs'.*a/archive\.duckdb, .*b/archive"):
+        find_database(tmp_path, "jobs")

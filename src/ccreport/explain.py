@@ -17,6 +17,7 @@ from ccreport.database import SQL, connect, quote_name
 from ccreport.errors import InputError
 from ccreport.explain_edge import GROUPED, load_edge_source, restrict_edge
 from ccreport.format_table import MISSING, format_size
+from ccreport.published import find_database, find_table
 from ccreport.raw import display_name
 from ccreport.tables import load_schema
 
@@ -139,36 +140,20 @@ def _pick_row(rows: pl.DataFrame, table: str, row: Mapping[str, Any]) -> dict[st
     return computed
 
 
-def explain(
-    table: str, /, row: str = "", column: str = "", database: Path = Path("results/esnet-dtn/archive.duckdb")
-) -> None:
+def explain(table: str, /, row: str = "", column: str = "", database: Path = Path("results")) -> None:
     """Print the runs, raw files and SQL behind one number of a published table, computed anew from its runs alone.
 
     `table` may be the beginning of a name; `row` and `column` name the cell, as `test_group=no loss,flows_count=16`,
-    each key with its value as the CSV file has it. It does not matter which of the two a key stands in.
+    each key with its value as the CSV file has it. It does not matter which of the two a key stands in. `database` is
+    an evaluation's, or a folder of results in which one evaluation only has such a table.
     """
-    if not database.is_file():
-        raise InputError(f"no database {database}; build one, or name it with --database")
-    with connect(database) as connection:
+    with connect(find_database(database, table)) as connection:
         name = find_table(connection, table)
         summary = connection.sql(f"FROM {quote_name(name)}").pl()
         number = find_row(summary, name, ",".join(part for part in (row, column) if part))
         chosen = summary.row(number - 1, named=True)
         trace = load_trace(connection, name)
         print(_show(trace, number, recompute_row(connection, trace, chosen)))
-
-
-def find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """Return the published table of a name or of the beginning of one; raise InputError where none or several fit."""
-    # Queries over very many rows are stored as tables.
-    query = "SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()"
-    views = {view for (view,) in connection.execute(query).fetchall()}
-    tables = sorted(view for view in views if f"{view}_runs" in views and (SQL / f"{view}.sql").exists())
-    fitting = [table for table in tables if table == name] or [table for table in tables if table.startswith(name)]
-    if len(fitting) != 1:
-        fault = "several tables begin with" if fitting else "no published table"
-        raise InputError(f"{fault} {name!r}; there are {', '.join(tables)}")
-    return str(fitting[0])
 
 
 def find_row(summary: pl.DataFrame, table: str, wanted: str) -> int:

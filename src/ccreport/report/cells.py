@@ -32,7 +32,6 @@ from ccreport.tables import load_schema, read_table
 # The site's pages may have 3 MB; around this text comes what every page has.
 LARGEST_BYTES: Final = 2_500_000
 EXPLORER: Final = "explorer.html"
-OWN_EVALUATION: Final = "esnet-dtn"
 
 
 def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path) -> None:
@@ -143,7 +142,7 @@ def write_command(table: str, row: Mapping[str, Any], declared: Mapping[str, Any
     rows = tuple(name for name in key if name not in columns)
     options = [("--row", rows), ("--column", columns)]
     words = [word for option, names in options if names for word in (option, name_row(table, row, names))]
-    # The command itself takes the report's own evaluation where no other database is named.
-    if declared.get("evaluation", OWN_EVALUATION) != OWN_EVALUATION:
+    # Evaluations may have tables of the same name.
+    if "evaluation" in declared:
         words += ["--database", f"results/{declared['evaluation']}/archive.duckdb"]
     return shlex.join(["python", "-m", "ccreport", "explain", table, *words])
