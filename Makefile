@@ -34,7 +34,7 @@ report tables ingest database: .venv/.complete
 	@$(IN_VENV) snakemake --cores "$(CORES)" $@ $(ARCHIVE_CONFIG)
 
 test: .venv/.complete ## run the tests: ARGS="-k name" and the like go to pytest
-	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile $(ARGS)
+	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 browser: report ## look at the built report in Chromium: faults, links, contrast; pictures in results/screenshots
 	@$(IN_VENV) CCREPORT_SITE=results/report CCREPORT_SCREENSHOTS=results/screenshots pytest --numprocesses 2 tests/test_browser.py $(ARGS)
