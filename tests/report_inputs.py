@@ -25,6 +25,7 @@ NASTY = (
     "\\backslash\\ 日本語 é",
 )
 REASON = "truncated_json"
+EMPTY = ("rpc_tests", "connections", "web_requests", "machine_counters")
 
 
 def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
     for experiment, own in (("e1", first), ("e2", ~first)):
         write_table(runs.filter(own), "runs", tables / "runs" / f"{experiment}.parquet")
         write_table(flows.filter(own), "flows", tables / "flows" / f"{experiment}.parquet")
-        for empty in ("harness_results", "captures", "capture_logs"):
+        for empty in (*EMPTY, "harness_results", "captures", "capture_logs"):
             write_table(pl.DataFrame(), empty, tables / empty / f"{experiment}.parquet")
     for compared in ("reproduction", "claims"):
         write_table(pl.DataFrame(), compared, folder / f"{compared}.parquet")

@@ -1,5 +1,6 @@
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -7,15 +8,22 @@ import polars as pl
 import pytest
 import yaml
 from report_inputs import NASTY, write_inputs
+from support import make_table
 
 from ccreport.report.dictionary import render_dictionary
 from ccreport.report.escape import escape_text, fence_html, make_label, show_text
-from ccreport.report.facts import count_states, describe_archive, render_sessions
+from ccreport.report.facts import count_states, describe_archive, render_measured, render_sessions
 from ccreport.report.fragments import render_fragments
 from ccreport.report.ledger import LISTED_REJECTS, render_ledger, render_rejects
 from ccreport.report.markup import markdown, number, prose, render_tabs, text
+from ccreport.report.others import count_others, render_others
 from ccreport.report.provenance import render_assumptions, render_provenance
-from ccreport.tables import list_tables, load_schema, read_table
+from ccreport.tables import list_tables, load_schema, read_table, write_table
+
+TIMES = pl.List(pl.Datetime("us", "UTC"))
+NO_OTHERS = pl.DataFrame(
+    schema={"noun": pl.String, "things": pl.Int64, "algorithms": pl.List(pl.String), "times": TIMES}
+)
 
 
 @pytest.fixture
@@ -77,7 +85,7 @@ def test_a_single_tab_is_no_tabset():
 
 def test_archive_facts(inputs: dict[str, Any]):
     frames = read_inputs(inputs)
-    facts = describe_archive(frames["raw_files"], frames["runs"], frames["flows"], frames["harness_results"])
+    facts = describe_archive(frames["raw_files"], frames["runs"], frames["flows"], frames["harness_results"], NO_OTHERS)
     # 4 runs x 3 files + 12 rejects, of 1500 bytes each; runs at 10, 20, 40 and 80.5 ms, each to a host of its own.
     assert facts["files"] == "24 files"
     assert facts["size"] == "36 kB"
@@ -95,11 +103,13 @@ def test_archive_facts(inputs: dict[str, Any]):
 
 def test_an_archive_without_runs_has_facts_too(inputs: dict[str, Any]):
     frames = read_inputs(inputs)
-    facts = describe_archive(*(frames[table].clear() for table in ("raw_files", "runs", "flows", "harness_results")))
+    facts = describe_archive(
+        *(frames[table].clear() for table in ("raw_files", "runs", "flows", "harness_results")), NO_OTHERS
+    )
     assert facts["runs"] == "no runs"
     assert facts["size"] == "0 B"
     assert facts["rtt"] == facts["dates"] == facts["algorithms"] == "unknown"
-    assert "tbl-sessions" in render_sessions(frames["runs"].clear(), frames["flows"].clear())
+    assert render_sessions(frames["runs"].clear(), frames["flows"].clear()) == ""
 
 
 def test_sessions_count_their_own_runs_and_flows(inputs: dict[str, Any]):
@@ -223,3 +233,33 @@ def test_the_same_input_gives_the_same_bytes_and_no_old_fragment_stays(tmp_path:
     first = render()
     (tmp_path / "fragments" / "table_gone.md").write_text("old", encoding="utf-8")
     assert render() == first
+
+
+# What there is beside runs
+
+
+def test_connections_answers_and_snapshots_are_counted(tmp_path: Path):
+    day, later = (datetime(2026, 11, 20, hour, tzinfo=UTC) for hour in (1, 2))
+    shown = {"raw_file_id": "f", "machine": "m1", "cc": "bbr", "time_utc": day, "connection_number": 0}
+    # Two dumps show one connection, which the later one counts; another connection is of another machine.
+    connections = [
+        shown | {"is_last": False},
+        shown | {"is_last": True, "time_utc": later},
+        shown | {"is_last": True, "machine": "m2", "connection_number": 1},
+    ]
+    # Two counters of one snapshot.
+    counters = [
+        {"raw_file_id": "f", "snapshot_number": 0, "counter": name, "machine": "m1", "time_utc": day} for name in "ab"
+    ]
+    given = {"connections": connections, "machine_counters": counters, "web_requests": [], "rpc_tests": []}
+    for table, rows in given.items():
+        write_table(make_table(table, rows), table, tmp_path / table / "e.parquet")
+    others = count_others(tmp_path, ["e"])
+    assert others.select("noun", "things", "machines").rows() == [("connection", 2, 2), ("snapshot", 1, 1)]
+    tables = ("raw_files", "runs", "flows", "harness_results")
+    facts = describe_archive(*(pl.DataFrame(schema=load_schema(table).polars) for table in tables), others)
+    assert (facts["most"], facts["algorithms"]) == ("2 connections", "bbr")
+    assert facts["measured"] == "2 connections&#44; 1 snapshot"
+    assert facts["dates"] == "2026&#45;11&#45;20"
+    assert "no files (0 B): 2 connections" in render_measured(facts, has_runs=False)
+    assert 'number">2</td><td class="number">2</td>' in render_others(others)

@@ -105,7 +105,8 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str) -> Trace:
         selecting,
         values,
         source,
-        runs.select(shown).unique().sort(order, nulls_last=True),
+        # A run may have a row for each of its algorithms.
+        runs.select(shown).unique().sort(list(dict.fromkeys([*order, *shown])), nulls_last=True),
         files.select("path", "sha256", "run_id", "experiment_id"),
     )
 

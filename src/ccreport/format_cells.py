@@ -6,7 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.errors import InputError
-from ccreport.format_names import describe_shared, format_name, name_value, write_heading, write_words
+from ccreport.format_names import describe_shared, format_name, name_quantities, name_value, write_heading, write_words
 from ccreport.format_table import MISSING, Cell, Grid, find_better, format_measured, format_size, rate_unit
 from ccreport.tables import Column, TableSchema
 
@@ -96,6 +96,7 @@ def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: 
     The key columns that come first name a row. Those in which all rows have the same value, or none, are not shown: a
     note says the value. An interval stands with the mean it belongs to.
     """
+    summary = name_quantities(summary) if "quantity" in summary.columns else summary
     shared = _find_shared(summary, schema)
     given = [column for column in schema.columns if column.name in summary.columns and column.name not in shared]
     stubs = [column.name for column in given]
@@ -153,10 +154,14 @@ def _find_intervals(names: list[str]) -> dict[str, tuple[str, str]]:
     found = {}
     for name in names:
         low = LOW.fullmatch(name)
-        if low:
+        if name.endswith("_mean_low"):
+            mean, high = name.removesuffix("_low"), f"{name.removesuffix('_low')}_high"
+        elif low:
             mean, high = (f"{low['stem']}_{part}_{low['unit']}" for part in ("mean", "high"))
-            if mean in names and high in names:
-                found[mean] = (name, high)
+        else:
+            continue
+        if mean in names and high in names:
+            found[mean] = (name, high)
     return found
 
 

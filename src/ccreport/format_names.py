@@ -39,7 +39,15 @@ HEADINGS: Final = {
     "beside": "Sent at once",
     "is_different": "Different?",
     "is_paired": "In pairs?",
+    "retransmit_pct": "Retransmitted (%)",
+    "delivery_rate_bps": "Delivery rate",
+    "bbr_bw_bps": "Bandwidth as BBR estimates it",
+    "unacked_count": "Data in flight (segments)",
+    "rwnd_limited_pct": "Limited by the receive window (%)",
+    "request_goodput_bps": "Goodput of an answer",
 }
+# Columns whose unit is that of the quantity in their row.
+OF_QUANTITY: Final = re.compile(r"value_\w+|bin_\w+_value|(?:first|second)_p50")
 SPELLED: Final = {
     "bdp": "BDP",
     "cpu": "CPU",
@@ -57,6 +65,7 @@ SPELLED: Final = {
     "p999": "99.9 %",
     "rpc": "RPC",
     "rtt": "RTT",
+    "rpcs": "RPCs",
     "rtts": "RTTs",
     "sd": "SD",
     "udp": "UDP",
@@ -88,6 +97,17 @@ def format_name(column: str, value: Any) -> str:
     if column.endswith("_bytes"):
         return format_size(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def name_quantities(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with what `quantity` says in words with units, and rates among values in Mbit/s."""
+    is_rate = pl.col("quantity").str.ends_with("_bps")
+    values = [name for name in rows.columns if OF_QUANTITY.fullmatch(name) and rows.schema[name].is_float()]
+    words = {name: write_heading(name) + (" (Mbit/s)" if name.endswith("_bps") else "") for name in rows["quantity"]}
+    return rows.with_columns(
+        *(pl.when(is_rate).then(pl.col(name) / 1e6).otherwise(name).alias(name) for name in values),
+        pl.col("quantity").replace(words),
+    )
 
 
 def name_value(column: str, value: Any) -> str:

@@ -89,7 +89,9 @@ def format_measured(value: float | None, low: float | None = None, high: float |
 
 
 def format_size(value: float) -> str:
-    """Return bytes as the labels of buffers are written: 25 kB, 12 MB."""
+    """Return bytes as the labels of buffers are written: 25 kB, 12 MB, and whole multiples of 2^20 as 10 MiB."""
+    if value and value % 2**20 == 0:
+        return f"{value / 2**20:g} MiB"
     for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if value >= factor:
             return f"{value / factor:g} {unit}"

@@ -41,7 +41,8 @@ def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path)
         page.unlink()
     with connect(database) as connection:
         for table, declared in load_evaluation(evaluation)["tables"].items():
-            summary = read_table(table, [summaries / f"{table}.parquet"])
+            whole = read_table(table, [summaries / f"{table}.parquet"])
+            summary = whole.head(declared.get("rows_at_most", whole.height))
             content = render_page(load_trace(connection, table), summary, declared | {"evaluation": evaluation.stem})
             (output / f"{page_of_cells(table)}.qmd").write_text(content, encoding="utf-8")
 

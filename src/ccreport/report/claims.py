@@ -6,6 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
+from ccreport.format_names import SPELLED
 from ccreport.report.escape import escape_text, make_label
 from ccreport.report.exhibits import Exhibit, list_exhibits
 from ccreport.report.markup import Html, number, render_callout, render_quotation, render_table, text
@@ -44,7 +45,8 @@ def render_claims(
     """
     if judged.is_empty():
         return "The evaluation makes no claims.\n"
-    unexplained = {claim for claim, _ in list_unexplained(judged)}
+    # Where there is not enough data, the verdict says why.
+    unexplained = {claim for claim, verdict in list_unexplained(judged) if verdict == FAILS}
     rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in declared}
     parts = [_render_overview(rows_of, declared)]
     for claim, facts in declared.items():
@@ -107,7 +109,7 @@ def _render_claim(
 
 
 def _title(claim: str) -> str:
-    words = [word.upper() if word.startswith(ALGORITHMS) else word for word in claim.split("_")]
+    words = [word.upper() if word.startswith(ALGORITHMS) else SPELLED.get(word, word) for word in claim.split("_")]
     return escape_text(" ".join([words[0][:1].upper() + words[0][1:], *words[1:]]))
 
 

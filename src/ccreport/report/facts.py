@@ -1,6 +1,6 @@
 """Archive facts: what was measured, as variables (`{{< var archive.runs >}}`) and as a table of sessions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import polars as pl
@@ -14,10 +14,17 @@ SESSION_HEADER: Final = ("Session", "Jobs", "Runs", "Flows", "Hosts", "RTT, ms",
 
 
 def describe_archive(
-    raw_files: pl.DataFrame, runs: pl.DataFrame, flows: pl.DataFrame, results: pl.DataFrame
+    raw_files: pl.DataFrame, runs: pl.DataFrame, flows: pl.DataFrame, results: pl.DataFrame, others: pl.DataFrame
 ) -> dict[str, str]:
-    """Return counts (with their nouns) and ranges of the archive by name, as escaped text."""
+    """Return counts (with their nouns) and ranges of the archive by name, as escaped text.
+
+    `others` is what `count_others` found. `measured` lists what there is, the first of it alone is `most`.
+    """
+    counted = [_count(things, noun) for things, noun in others.select("things", "noun").iter_rows()]
+    measured = [_count(runs.height, "run"), *counted] if runs.height or not counted else counted
     facts = {
+        "most": measured[0],
+        "measured": ", ".join(measured),
         "sessions": _count(raw_files["session"].drop_nulls().n_unique(), "session"),
         "jobs": _count(raw_files.select("session", "job").drop_nulls().n_unique(), "job"),
         "files": _count(raw_files.height, "file"),
@@ -26,12 +33,25 @@ def describe_archive(
         "interrupted": _count(runs.filter("is_interrupted").height, "interrupted run"),
         "flows": _count(flows.height, "flow"),
         "results": _count(results.height, "result row"),
-        "algorithms": _show_names(flows["cc"]),
+        "algorithms": show_names(pl.concat([flows["cc"], others["algorithms"].explode()])),
         "hosts": _count(runs["host"].drop_nulls().n_unique(), "host"),
         "rtt": _show_range(runs["rtt_ms"], "ms"),
-        "dates": _show_dates(runs["start_utc"]),
+        "dates": show_dates(pl.concat([runs["start_utc"], others["times"].explode().cast(runs["start_utc"].dtype)])),
     }
     return {name: escape_text(fact) for name, fact in facts.items()}
+
+
+def render_measured(facts: Mapping[str, str], *, has_runs: bool) -> str:
+    """Return the paragraph on what was measured; `facts` are those of `describe_archive`."""
+    held = f"The archive holds {facts['files']} ({facts['size']})"
+    algorithms = f"Congestion control algorithms: {facts['algorithms']}."
+    if not has_runs:
+        return f"{held}: {facts['measured']}. {algorithms}\n"
+    runs = f"They record {facts['runs']}, {facts['interrupted']} among them, with {facts['flows']}."
+    where = f"These were measured {facts['dates']} (UTC), to {facts['hosts']}, at round-trip times of {facts['rtt']}."
+    results = f"Result files of the test harness, each row of which sums up a run, add {facts['results']}."
+    sentences = [f"{held} of {facts['sessions']} with {facts['jobs']}.", runs, where, algorithms, results]
+    return " ".join(sentences) + "\n"
 
 
 def count_states(raw_files: pl.DataFrame) -> dict[str, int]:
@@ -41,7 +61,9 @@ def count_states(raw_files: pl.DataFrame) -> dict[str, int]:
 
 
 def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame) -> str:
-    """Return one row for each session: jobs, runs, flows, hosts, RTTs, algorithms, first test."""
+    """Return one row for each session: jobs, runs, flows, hosts, RTTs, algorithms, first test; nothing without runs."""
+    if runs.is_empty():
+        return ""
     keys = pl.col("session").fill_null("no session")
     joined = flows.join(runs.select("run_id", session=keys), on="run_id")
     flows_of = dict(joined["session"].value_counts().iter_rows())
@@ -54,7 +76,7 @@ def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame) -> str:
             flows_of.get(session, 0),
             own["host"].drop_nulls().n_unique(),
         )
-        rtts, names = _show_range(own["rtt_ms"]), _show_names(algorithms)
+        rtts, names = _show_range(own["rtt_ms"]), show_names(algorithms)
         row = [verbatim(str(session)), *map(number, counts), text(rtts), text(names), _show_start(own["start_utc"])]
         rows.append(row)
     table = render_table(SESSION_HEADER, rows, title="Sessions", numbers=range(1, 5))
@@ -70,7 +92,8 @@ def _show_start(times: pl.Series) -> Html:
     return text(f"{known[0]:%Y-%m-%d %H:%M}" if known else None)
 
 
-def _show_dates(times: pl.Series) -> str:
+def show_dates(times: pl.Series) -> str:
+    """Return the first and the last day of times, `unknown` where there is none."""
     days = [f"{time:%Y-%m-%d}" for time in times.drop_nulls().sort().to_list()]
     if not days:
         return UNKNOWN
@@ -85,7 +108,8 @@ def _show_range(values: pl.Series, unit: str = "") -> str:
     return f"{span} {unit}".strip()
 
 
-def _show_names(names: pl.Series) -> str:
+def show_names(names: pl.Series) -> str:
+    """Return the distinct names in order, `unknown` where there is none."""
     return ", ".join(_shorten(names.drop_nulls().unique().sort())) or UNKNOWN
 
 

@@ -16,9 +16,10 @@ from ccreport.report.claims import describe_claims, find_exhibits, render_claims
 from ccreport.report.dictionary import render_dictionary
 from ccreport.report.escape import escape_text
 from ccreport.report.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
-from ccreport.report.facts import count_states, describe_archive, render_sessions
+from ccreport.report.facts import count_states, describe_archive, render_measured, render_sessions
 from ccreport.report.ledger import render_ledger, render_rejects
 from ccreport.report.markup import render_callout, write_fragment
+from ccreport.report.others import count_others, render_others
 from ccreport.report.provenance import render_assumptions, render_provenance
 from ccreport.report.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.tiles import render_tiles
@@ -52,12 +53,13 @@ def render_fragments(
         read_table(table, table_files(tables, table, experiments.read_text(encoding="ascii").split()))
         for table in ("runs", "flows", "harness_results", "captures", "capture_logs")
     )
+    others = count_others(tables, experiments.read_text(encoding="ascii").split())
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     declared = load_evaluation(evaluation)
     compared, judged = (read_table(*one) for one in (("reproduction", [reproduction]), ("claims", [claims])))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
     variables = {
-        "archive": describe_archive(raw_files, runs, flows, results),
+        "archive": describe_archive(raw_files, runs, flows, results, others),
         "evaluation": {"title": escape_text(declared["title"]), "exhibits": _count_exhibits(declared)},
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged),
@@ -73,7 +75,9 @@ def render_fragments(
     # A report with sections lists them there.
     write_fragment(fragments, "other_evaluations.md", "")
     write_fragment(fragments, "about_archive.md", _render_note(explained["reproduction"]["note"]))
+    write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
     write_fragment(fragments, "sessions.md", render_sessions(runs, flows))
+    write_fragment(fragments, "others.md", render_others(others))
     write_fragment(fragments, "ledger.md", render_ledger(raw_files, rejects, facts["files_count"]))
     write_fragment(fragments, "rejects.md", render_rejects(rejects))
     write_fragment(fragments, "dictionary.md", render_dictionary())

@@ -1,8 +1,11 @@
 """The first page's tiles: what a reader wants to know in ten seconds, as questions, answers and links."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
+from ccreport.report.facts import UNKNOWN
+
+NO_RUNS: Final = "no runs"
 Variables = Mapping[str, Mapping[str, str]]
 
 
@@ -16,8 +19,10 @@ def render_tiles(variables: Variables, declared: Mapping[str, Any]) -> str:
 
 def _list_tiles(variables: Variables, declared: Mapping[str, Any]) -> Iterator[str]:
     archive, compared, claims, ledger = (variables[name] for name in ("archive", "reproduction", "claims", "ledger"))
-    measured = f"{archive['algorithms']}; RTT {archive['rtt']}; [{archive['dates']}]{{.tile-date}}"
-    yield _render("What was measured?", archive["runs"], measured, "explorer.qmd")
+    rtt = "" if archive["rtt"] == UNKNOWN else f"RTT {archive['rtt']}; "
+    measured = f"{archive['algorithms']}; {rtt}[{archive['dates']}]{{.tile-date}}"
+    page = "index.qmd#measured" if archive["runs"] == NO_RUNS else "explorer.qmd"
+    yield _render("What was measured?", archive["most"], measured, page)
     if declared["reproduction"]:
         detail = (
             f"pairs of cells are reproduced, {compared['same_value']} have the same value; pairs without runs here: "
