@@ -237,7 +237,7 @@ def make_sampled() -> Rows:
 
 
 def test_flows_over_time_have_their_sum_and_marks_of_retransmissions(tmp_path: Path) -> None:
-    figure = build(tmp_path, "two_flows_mixed", make_sampled())
+    figure = build(tmp_path, "two_flows_cubic_first", make_sampled())
     total = figure.data.filter(pl.col("drawn_as") == "sum")
     assert dict(total.select("time_s", "rate_bps").rows()) == {
         0.5: 8e6, 1.5: 8e6, 2.5: 12e6, 3.5: 12e6, 4.5: 12e6, 5.5: 12e6,
@@ -256,7 +256,7 @@ def test_flows_without_samples_have_no_figure(tmp_path: Path) -> None:
     tables = make_sampled()
     tables["samples"] = []
     with pytest.raises(MissingFigure, match="no samples of ss"):
-        build(tmp_path, "two_flows_mixed", tables)
+        build(tmp_path, "two_flows_cubic_first", tables)
 
 
 def test_a_counter_that_falls_is_no_retransmission() -> None:

@@ -112,6 +112,13 @@ def test_the_scores_of_transperf(tmp_path: Path) -> None:
     assert (row["convergence_s"], row["settled_count"]) == (3.0, 3)
 
 
+def test_a_flow_that_no_receiver_reported_leaves_the_run_without_a_score_of_throughput(tmp_path: Path) -> None:
+    tables = make_shares(JOINED, bottleneck_bps=20e6)
+    tables["flows"][0]["receiver_bytes"] = None
+    (row,) = summarise(tmp_path, tables, "transperf")
+    assert row["throughput_score_pct"] is None
+
+
 def test_scores_that_nothing_tells_are_absent(tmp_path: Path) -> None:
     tables = make_shares([("cubic", 0.0, [9.0, 9.0]), ("bbr", 0.0, [1.0, 1.0])])
     (row,) = summarise(tmp_path, tables, "transperf")

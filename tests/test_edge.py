@@ -260,7 +260,9 @@ def test_an_archive_without_edge_data_has_empty_tables_and_says_so_for_figures(t
             assert connection.sql(f"FROM edge_{table}").pl().is_empty()
         for figure in load_evaluation(EVALUATION)["figures"]:
             declaration = read_declaration(EVALUATION, figure)
-            with pytest.raises(MissingFigure):
+            with pytest.raises(
+                MissingFigure, match=r"The archive has no (connections|answers|counters) .*The condition: "
+            ):
                 BUILDERS[declaration.kind](declaration, connection)
 
 
@@ -326,6 +328,27 @@ def test_heat_maps_state_their_axes_and_counts(tmp_path: Path) -> None:
     assert "Smallest round-trip time (ms)" in drawn
     assert "Bandwidth as BBR estimates it (bit/s)" in drawn
     assert "BBRv1 n = 40, BBRv2 n = 40" in figure.caption
+    assert "has no data of" not in figure.caption
+
+
+def test_a_figure_says_which_of_its_algorithms_the_archive_lacks(tmp_path: Path) -> None:
+    values = [{"rtt_ms": rtt, "unacked_count": 5} for rtt in draw_log_uniform(1, 100, 40)]
+    tables: Rows = {"connections": connections("bbr", values)}
+    for figure in ("figure_6", "figure_15"):
+        folder = tmp_path / figure
+        folder.mkdir()
+        assert "The archive has no data of BBRv2." in build(folder, figure, tables).caption
+
+
+def test_a_long_table_shows_its_first_rows_and_the_csv_file_has_all(tmp_path: Path) -> None:
+    values = [{"rtt_ms": rtt} for rtt in draw_log_uniform(0.001, 10_000_000, 1000)]
+    # Ten bins in each of ten decades.
+    assert summarise(tmp_path, {"connections": connections("bbr", values)}, "edge_histograms").height == 100
+    assert len((tmp_path / "edge_histograms.csv").read_text(encoding="utf-8").splitlines()) == 101
+    html = (tmp_path / "edge_histograms.html").read_text(encoding="utf-8")
+    assert "The first 60 of 100 rows; the CSV file has all of them." in html
+    assert 'href="cells_edge_histograms.html#cell-60"' in html
+    assert 'href="cells_edge_histograms.html#cell-61"' not in html
 
 
 def test_a_number_is_traced_to_its_files_and_computed_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,7 +140,10 @@ def test_names_from_the_archive_come_out_literally(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"where": "job = 'none'"}, "No run matches: job = 'none'\n"),
+        (
+            {"where": "job = 'none'", "needs": "runs of none"},
+            "The archive has no runs of none. The condition: job = 'none'\n",
+        ),
         ({"where": "job = 'bbr'"}, "None of the 2 runs that match ran several algorithms at once with intervals"),
         ({"overlapped": False, "where": "mode = 'both'"}, "None of the 3 runs that match ran one algorithm alone"),
         ({"run": "gone"}, "Run gone is none of the 6 runs that match and fit the figure.\n"),

@@ -67,7 +67,9 @@ def test_every_kind_is_known_to_the_evaluation_and_has_a_builder() -> None:
 def test_without_a_run_the_message_repeats_the_condition(kind: str, tmp_path: Path) -> None:
     output = plot(tmp_path, gather(make_run(1, {"bbr": 1.0})), kind=kind, where="job = 'none'")
     assert [path.name for path in output.iterdir()] == ["missing.txt"]
-    assert read(output, "missing.txt") == "No run matches: job = 'none'\n"
+    assert read(output, "missing.txt") == (
+        "The archive has no run that this figure would show. The condition: job = 'none'\n"
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,6 +10,7 @@ from support import FIXTURES, JOB, list_archive, write_archive
 
 from ccreport.content import recognise_format
 from ccreport.ingest.netperf import read_netperf
+from ccreport.ingest.netperf_forms import find_banners
 from ccreport.ingest.netperf_histogram import parse_histogram, summarise_histogram
 from ccreport.raw import RawFileError
 
@@ -63,6 +64,35 @@ def test_csv_and_human_output_say_the_same_as_keyval(tmp_path: Path) -> None:
     }
     same = ("test_name", "transport", "cc_remote", "request_bytes", "server_host", "mss_bytes", "burst_count")
     assert [rows["human"][name] for name in same] == [rows["csv"][name] for name in same]
+
+
+def test_human_output_has_four_lines_of_labels_even_where_the_last_are_blank(tmp_path: Path) -> None:
+    # netperf pads each line of labels with blanks to the width of its columns, and puts an empty line between blocks.
+    text = "OMNI Send|Recv TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.0.2 () port 0 AF_INET\n"
+    text += "Throughput Throughput \n           Units      \n" + 2 * (22 * " " + "\n") + "941.38     Trans/s    \n\n"
+    text += "Minimum      Mean         \nLatency      Latency      \nMicroseconds Microseconds \n" + 26 * " " + "\n"
+    text += "85           122.96       \n"
+    tables = ingest({"a": text}, tmp_path)
+    assert tables.test["transaction_rate_tps"] == 941.38
+    assert (tables.test["latency_min_ms"], tables.test["latency_mean_ms"]) == (0.085, pytest.approx(0.12296))
+    assert tables.reasons == []
+
+
+@pytest.mark.parametrize(
+    ("banner", "server"), [("TCP STREAM TEST to 10.0.0.2 : histogram", "10.0.0.2"), ("TCP STREAM TEST", None)]
+)
+def test_a_banner_need_not_name_both_hosts(banner: str, server: str | None, tmp_path: Path) -> None:
+    text = f"{banner}\nTHROUGHPUT=5\nTHROUGHPUT_UNITS=10^6bits/s\n"
+    test = ingest({"a": text}, tmp_path).test
+    assert (test["test_name"], test["client_host"], test["server_host"]) == ("TCP_STREAM", None, server)
+    assert test["payload_rate_bps"] == 5e6
+
+
+def test_a_line_that_repeats_the_word_of_a_banner_is_read_in_one_pass() -> None:
+    # Looking for the start of the line at each of 400,000 words would take minutes.
+    text = "MIGRATED TCP STREAM TEST from a TEST " * 200_000
+    assert list(find_banners(text)) == []
+    assert [found["name"] for found in find_banners(f"{text}\nTCP STREAM TEST to b\n")] == ["TCP STREAM"]
 
 
 def test_the_algorithm_of_a_test_is_that_of_the_side_that_sends_more(tmp_path: Path) -> None:
@@ -154,6 +184,51 @@ def test_several_tests_in_one_file(tmp_path: Path) -> None:
     assert ingest({"a": csv}, tmp_path / "3").tests["test_number"].to_list() == [0, 1]
 
 
+def test_long_csv_says_the_same_as_its_lines(tmp_path: Path) -> None:
+    labels = "Throughput,Throughput Units,Result Tag,Command Line\n"
+    lines = [f'{number}.5,Trans/s, rep {number},"netperf -r 1,1 -t TCP_RR"\n' for number in range(400)]
+    long = ingest({"a": RR + labels + "".join(lines)}, tmp_path / "long")
+    # A text in quotes with quotes in it is not plain, so all lines are read singly.
+    odd = ingest({"a": RR + labels + "".join(lines) + '1,Trans/s,,"say "x", y"\n'}, tmp_path / "odd")
+    names = [name for name in long.tests.columns if name not in ("run_id", "raw_file_id", "repetition_id")]
+    assert odd.tests[:400].select(names).equals(long.tests.select(names))
+    assert long.tests["test_label"][399] == "rep 399"
+    assert long.tests["transaction_rate_tps"][399] == 399.5
+    assert long.reasons == odd.reasons[:0]
+
+
+def test_long_csv_with_a_line_too_short(tmp_path: Path) -> None:
+    text = "Throughput,Throughput Units\n" + "1,Trans/s\n" * 300 + "1\n" + "x,Trans/s\n"
+    tables = ingest({"a": text}, tmp_path)
+    assert tables.tests.height == 301
+    assert tables.rejects["message"].to_list() == [
+        "1 values under 2 labels: 1 (and 2 more like it)"  # x is no number, and its rate is lost
+    ]
+
+
+def test_many_interim_results_are_read_as_few(tmp_path: Path) -> None:
+    step = "NETPERF_INTERIM_RESULT[{0}]={0}.50\nNETPERF_UNITS[{0}]=10^6bits/s\n"
+    step += "NETPERF_INTERVAL[{0}]=0.250\nNETPERF_ENDING[{0}]=17.250\n"
+    result = "THROUGHPUT=1\nTHROUGHPUT_UNITS=10^6bits/s\n"
+    steps = [step.format(number) for number in range(100)]
+    many = ingest({"a": "".join(steps) + result}, tmp_path / "many")
+    # Without the four lines' fixed order they are searched for one by one.
+    odd = ingest({"a": "".join(steps) + "X=1\n" + step.format(100) + result}, tmp_path / "odd")
+    assert many.samples["sampled_value"].to_list() == [(number + 0.5) * 1e6 for number in range(100)]
+    assert odd.samples["sampled_value"][:100].equals(many.samples["sampled_value"])
+    assert odd.samples.height == 101
+    assert many.reasons == []
+
+
+def test_a_malformed_value_is_told_of_its_file_and_line(tmp_path: Path) -> None:
+    good = "THROUGHPUT=1\nTHROUGHPUT_UNITS=Trans/s\n"
+    tables = ingest({"netperf:h:1": good, "netperf:h:2": RR + good + RR + good + "MIN_LATENCY=x\n"}, tmp_path)
+    (reject,) = tables.rejects.iter_rows(named=True)
+    assert reject["path"].endswith("netperf:h:2")
+    # Three lines of the first test with its banner.
+    assert (reject["line_number"], reject["message"]) == (4, "MIN_LATENCY is no value of netperf: x")
+
+
 HISTOGRAM = """Histogram of request/response times
 UNIT_USEC     :    0:    0:    0:    0:    0:    0:    0:    0:    0:    0
 TEN_USEC      :    0:    0:    0:    0:    0:    0:    0:    0:    0:    0
@@ -224,6 +299,7 @@ def test_a_broken_histogram_is_left_out(broken: str, tmp_path: Path) -> None:
         (RR + "Throughput,Throughput Units\n", "no_measurement"),
         (RR + "Throughput,Throughput Units\n1\n", "malformed_record"),
         ("garbage", "no_measurement"),
+        ("  Size\nx\nx\nx\n1\n", "no_measurement"),  # lines of labels in which no column begins
     ],
 )
 def test_what_holds_no_result_is_rejected(content: str, reason: str, tmp_path: Path) -> None:

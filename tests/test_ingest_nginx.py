@@ -48,6 +48,34 @@ def test_a_line_becomes_bytes_time_and_goodput(tmp_path: Path) -> None:
     assert rejects.is_empty()
 
 
+@pytest.mark.parametrize("number", ["9223372036854775807", "9007199254740993", "18446744073709551616"])
+def test_a_number_of_bytes_beyond_any_request_leaves_the_line_out(number: str, tmp_path: Path) -> None:
+    requests, rejects = ingest(f"{LINE}\n{LINE.replace('1250000', number)}\n", tmp_path)
+    assert requests["answer_bytes"].to_list() == [1250000]
+    assert rejects["reason"].to_list() == ["malformed_record"]
+
+
+@pytest.mark.parametrize("time", ["1e-320", "1e-290", "0.0000009"])
+def test_a_time_too_short_to_be_one_has_no_goodput(time: str, tmp_path: Path) -> None:
+    # 1,250,000 B * 8 / 1e-320 s is beyond the largest number, and so are a few of 1e-290 s together.
+    requests, _ = ingest(LINE.replace("0.500", time), tmp_path)
+    assert requests["request_goodput_bps"].to_list() == [None]
+
+
+@pytest.mark.parametrize("times", ["0.100", "-", "0.100, 0.200", "0.100, - : 0.300", "a,b, c"])
+def test_upstream_variables_are_lists_where_several_servers_were_asked(times: str, tmp_path: Path) -> None:
+    log_format = "$msec $upstream_response_time $status $body_bytes_sent $request_time"
+    requests, rejects = ingest(f"1795211405.123 {times} 200 1250000 0.500\n", tmp_path, log_format)
+    assert requests.select("status", "request_goodput_bps").rows() == [(200, 2e7)]
+    assert rejects.is_empty()
+
+
+@pytest.mark.parametrize("text", ["7,0.500", "7, 8,0.500"])
+def test_a_list_of_an_upstream_variable_ends_at_the_comma_of_the_format(text: str, tmp_path: Path) -> None:
+    requests, _ = ingest(f"1250000,{text}\n", tmp_path, "$bytes_sent,$upstream_status,$request_time")
+    assert requests["request_s"].to_list() == [0.5]
+
+
 def test_a_request_logged_as_zero_seconds_has_no_goodput(tmp_path: Path) -> None:
     requests, _ = ingest(LINE.replace("0.500", "0.000"), tmp_path)
     assert requests.select("request_s", "request_goodput_bps").row(0) == (0.0, None)

@@ -57,6 +57,15 @@ def test_nstats_json_and_proc_net_give_the_same_names(tmp_path: Path) -> None:
     assert rejects.is_empty()
 
 
+def test_stamps_alone_do_not_make_a_copy_of_snmp_an_ss_log(tmp_path: Path) -> None:
+    text = (
+        "# 1795212605.5\nTcp: OutSegs RetransSegs\nTcp: 100 5\n# 1795212606.5\nTcp: OutSegs RetransSegs\nTcp: 110 7\n"
+    )
+    counters, rejects = ingest(text, tmp_path, "snmp")
+    assert counters["counter_value_count"].to_list() == [100, 5, 110, 7]
+    assert rejects.is_empty()
+
+
 def test_snapshots_below_stamps_have_times_of_their_own(tmp_path: Path) -> None:
     text = f"# 1795212605.5\n{NSTAT}# 1795212615\n{NSTAT.replace('11 ', '19 ')}"
     counters, _ = ingest(text, tmp_path, "nstat")

@@ -142,6 +142,7 @@ def test_stamps_that_are_none(tmp_path: Path) -> None:
         ("send -5Mbps", "send_bps"),
         ("send 5M", "send_bps"),
         ("send 1e300Gbps", "send_bps"),
+        ("rto:1e308", "rto_ms"),
         ("busy:48s", "busy_ms"),
         ("busy:4 rwnd_limited:4ms(5", "rwnd_limited_pct"),
         ("retrans:1/", "retransmits_ss_count"),

@@ -326,6 +326,31 @@ def test_the_example_of_the_docs_has_20_lines_and_works(tmp_path: Path) -> None:
     assert means == pytest.approx([10.5e6, 1.5e6])
 
 
+def test_the_docs_list_every_kind_of_figure() -> None:
+    text = (ROOT / "reports/evaluations.qmd").read_text().partition("## Kinds of figures")[2].partition("\n## ")[0]
+    schema = yaml.safe_load((ROOT / "schemas/evaluation.schema.yaml").read_text())
+    kinds = schema["properties"]["figures"]["additionalProperties"]["properties"]["kind"]["enum"]
+    assert set(re.findall(r"`([a-z_]+)`", text)) >= set(kinds)
+
+
+def test_the_claim_of_the_docs_is_judged(tmp_path: Path) -> None:
+    (sql,) = re.findall(r"^```sql\n(.*?)^```", (ROOT / "reports/evaluations.qmd").read_text(), re.DOTALL | re.MULTILINE)
+    declared = yaml.safe_load(read_example())
+    declared |= {"figures": {}, "tables": {"jobs": {"title": "Jobs"}}}
+    declared["claims"] = {"some": {"text": "t", "source": "s", "checks": [{"name": "q", "at_most": 1, "sql": sql}]}}
+    evaluation = tmp_path / "own.yaml"
+    evaluation.write_text(yaml.safe_dump(declared))
+    # Reno 2 and CUBIC 8 Mbit/s in each of three runs.
+    runs = [make_run(n, {"reno": 2.0, "cubic": 8.0}, rtt_ms=500.0) for n in range(3)]
+    database = build_database(tmp_path, gather(*runs), evaluation)
+    (tmp_path / "archive.json").write_text('{"sha256": "0"}')
+    judge_claims(
+        evaluation, database, tmp_path, tmp_path / "archive.json", [], tmp_path / "c.parquet", tmp_path / "c.csv"
+    )
+    (judged,) = read_table("claims", [tmp_path / "c.parquet"]).rows(named=True)
+    assert (judged["value"], judged["runs_count"], judged["verdict"]) == (0.25, 3, "holds")
+
+
 def test_tables_that_the_docs_say_need_no_label_need_none(tmp_path: Path) -> None:
     text = (ROOT / "reports/evaluations.qmd").read_text()
     (listed,) = re.findall(r"`test_group`; (.*?)\s+need none", text, re.DOTALL)

@@ -1,11 +1,14 @@
 import io
 import tarfile
+from collections.abc import Callable
 from contextlib import redirect_stdout
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from rpc_inputs import build_rpc_database, ingest, rpc
-from support import FIXTURES, JOB
+from rpc_inputs import Database, build_rpc_database, ingest, rpc
+from support import FIXTURES, JOB, save_table
 
 from ccreport.database import connect
 from ccreport.explain import explain
@@ -13,6 +16,7 @@ from ccreport.figures.figure import Figure
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.rpc_latency_by_load import build_rpc_latency_by_load
 from ccreport.figures.rpc_retransmits_by_load import build_rpc_retransmits_by_load
+from ccreport.figures.rpc_rtt_over_time import build_rpc_rtt_over_time
 from ccreport.figures.selection import FigureError, read_declaration
 from ccreport.ingest.rpc_labels import read_labels
 
@@ -166,13 +170,15 @@ def test_a_number_is_traced_to_its_files(tmp_path: Path) -> None:
 FIGURES = {
     "latency": {"kind": "rpc_latency_by_load", "title": "Latency", "where": "TRUE"},
     "load": {"kind": "rpc_retransmits_by_load", "title": "Retransmits", "where": "TRUE"},
+    "rtts": {"kind": "rpc_rtt_over_time", "title": "RTTs", "where": "TRUE"},
 }
 
 
 def build_figure(name: str, files: dict[str, str | bytes], folder: Path, **changes: str) -> Figure:
     figures = {name: FIGURES[name] | changes}
     database = build_rpc_database(files, folder, figures=figures)
-    builder = {"latency": build_rpc_latency_by_load, "load": build_rpc_retransmits_by_load}[name]
+    builders = {"latency": build_rpc_latency_by_load, "load": build_rpc_retransmits_by_load}
+    builder = builders.get(name, build_rpc_rtt_over_time)
     with connect(database.path) as connection:
         return builder(read_declaration(database.evaluation, name), connection)
 
@@ -207,7 +213,8 @@ def test_retransmits_are_drawn_for_both_sizes_together(tmp_path: Path) -> None:
     # 2 · 5 segments of 1000 · (10 + 1000).
     assert figure.data["retransmit_rpc_mean_ratio"].to_list() == pytest.approx([10 / 1_010_000] * 4)
     assert "Retransmitted segments (%)" in figure.chart.to_json()
-    assert "RTT of the connections" not in figure.chart.to_json()  # nothing sampled them
+    assert "RTT of the connections" not in figure.chart.to_json()
+    assert "Nothing sampled the connections, so their RTT is not known" in figure.caption
 
 
 def test_one_load_is_nothing_to_compare(tmp_path: Path) -> None:
@@ -216,7 +223,7 @@ def test_one_load_is_nothing_to_compare(tmp_path: Path) -> None:
 
 
 def test_without_tests_there_is_no_figure(tmp_path: Path) -> None:
-    with pytest.raises(MissingFigure, match="No RPC test matches"):
+    with pytest.raises(MissingFigure, match="no test of RPCs"):
         build_figure("load", {"a.txt": "nothing"}, tmp_path)
 
 
@@ -253,3 +260,84 @@ def test_recorded_rpcs_at_several_loads(tmp_path: Path) -> None:
     )
     assert 40 < alone["rpc_latency_mean_ms"] < 80
     assert 300 < eight["rpc_latency_mean_ms"] < 640
+
+
+def add_rows(database: Database, table: str, make: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> None:
+    """Put rows of a table beside the RPC tests: `make` gives those of one test's run."""
+    with connect(database.path) as connection:
+        tests = connection.sql("SELECT experiment_id, run_id, cc, load_count FROM labelled_rpc ORDER BY ALL").pl()
+    for (experiment,), own in tests.group_by("experiment_id", maintain_order=True):
+        rows = [row for test in own.iter_rows(named=True) for row in make(test)]
+        save_table(table, rows, database.path.parent / f"tables/{table}/{experiment}.parquet")
+
+
+def draw(database: Database, name: str, builder: Callable[..., Figure]) -> Figure:
+    with connect(database.path) as connection:
+        return builder(read_declaration(database.evaluation, name), connection)
+
+
+RTT_FACTORS = {"cubic": 20.0, "bbr": 5.0}
+
+
+def make_flow(test: dict[str, Any]) -> list[dict[str, Any]]:
+    rtt = {"cc": test["cc"], "rtt_p50_ms": RTT_FACTORS[test["cc"]] * test["load_count"]}
+    return [{"run_id": test["run_id"], "flow_id": "a"} | rtt]
+
+
+def test_retransmits_and_round_trip_times_stand_side_by_side(tmp_path: Path) -> None:
+    files = {name: text for name, text in make_loads().items() if "/10000.txt" in name}
+    database = build_rpc_database(files, tmp_path, figures={"load": FIGURES["load"]})
+    add_rows(database, "flows", make_flow)
+    figure = draw(database, "load", build_rpc_retransmits_by_load)
+    assert figure.data.sort("algorithm", "load_count")["rpc_rtt_mean_ms"].to_list() == [5.0, 20.0, 20.0, 80.0]
+    assert "Retransmitted segments (%)" in figure.chart.to_json()
+    assert "RTT of the connections (ms)" in figure.chart.to_json()
+    assert (
+        "RTT: CUBIC 20.0 ms at load 1 and 80.0 ms at 4 and BBR 5.00 ms at load 1 and 20.0 ms at 4" in figure.alternative
+    )
+
+
+def make_samples(test: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return samples of ss by second: 20 or 5 ms times the load, from second 3 twice that; and a control connection."""
+    times = [(0.0, 1.0), (1.5, 1.0), (3.5, 2.0)]
+    rtt = RTT_FACTORS[test["cc"]] * test["load_count"]
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    made = [
+        {"run_id": test["run_id"], "cc": test["cc"], "local_port": 40000, "remote_port": 40001, "rtt_ms": rtt * factor}
+        | {"time_utc": start + timedelta(seconds=at_s), "connection_number": 0}
+        for at_s, factor in times
+    ]
+    return [*made, made[0] | {"remote_port": 12865, "rtt_ms": 9000.0, "connection_number": 1}]
+
+
+def test_round_trip_times_over_time_are_those_of_the_highest_load(tmp_path: Path) -> None:
+    files = {name: text for name, text in make_loads().items() if "/10000.txt" in name}
+    database = build_rpc_database(files, tmp_path, figures={"rtts": FIGURES["rtts"]})
+    add_rows(database, "samples", make_samples)
+    figure = draw(database, "rtts", build_rpc_rtt_over_time)
+    # At load 4, of two repetitions each.
+    assert figure.data.select("algorithm", "second", "rtt_p50_ms", "samples_count").rows() == [
+        ("BBR", 0, 20.0, 2),
+        ("BBR", 1, 20.0, 2),
+        ("BBR", 3, 40.0, 2),
+        ("CUBIC", 0, 80.0, 2),
+        ("CUBIC", 1, 80.0, 2),
+        ("CUBIC", 3, 160.0, 2),
+    ]
+    assert "From ss: n = 12 samples of 2 repetitions" in figure.caption
+    assert "lower loads are left out" in figure.caption
+    assert "BBR 20.0 ms in the first second and 40.0 ms in the last" in figure.alternative
+
+
+def test_round_trip_times_over_time_of_a_real_flent_file(tmp_path: Path) -> None:
+    content = (FIXTURES / "flent/tcp_1up.flent.gz").read_bytes()
+    values = ingest({"a.flent.gz": content}, tmp_path / "i").values("TCP upload::tcp_rtt")
+    figure = build_figure("rtts", {"a.flent.gz": content}, tmp_path)
+    assert figure.data["algorithm"].unique().to_list() == ["BBR"]
+    assert figure.data["samples_count"].sum() == values.height
+    assert "From flent's samples of its sockets" in figure.caption
+
+
+def test_without_samples_of_connections_there_is_no_figure_over_time(tmp_path: Path) -> None:
+    with pytest.raises(MissingFigure, match="Neither ss nor flent"):
+        build_figure("rtts", {"a/load=1.txt": rpc("bbr", 1, 1.0), "b/x": "y"}, tmp_path)

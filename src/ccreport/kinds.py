@@ -63,7 +63,13 @@ EDGE_NAMES: Final = {
     "nstat": re.compile(r"(?:nstat|snmp|netstat)(?:[:._-].*)?", re.DOTALL),
 }
 # Kinds whose content has the form of another kind's: there the name decides.
-SAME_CONTENT: Final = {"dst-cmd": "src-cmd", "xtraffic": "src-cmd", "side-file": "src-cmd", "ss-neit": "ss"}
+SAME_CONTENT: Final = {
+    "dst-cmd": "src-cmd",
+    "xtraffic": "src-cmd",
+    "side-file": "src-cmd",
+    "ss-neit": "ss",
+    "nstat": "ss",
+}
 # A file that holds one run's data, so that two of them cannot claim one run.
 RUN_KINDS: Final = frozenset({"src-cmd", "ss", "mpstat", "pre-netem", "tcpdump", "netperf", "flent"})
 

@@ -32,7 +32,7 @@ def summarise_table(
 ) -> None:
     """Write one published table; its query is the view of that name. Raise QueryError where the query fails.
 
-    All four files have the rows in the order of the query.
+    All four files have the rows in the order of the query; HTML and LaTeX may have only the first (`rows_at_most`).
     """
     declared = load_evaluation(evaluation)["tables"][table]
     with connect(database) as connection:
@@ -61,4 +61,7 @@ def lay_out_table(summary: pl.DataFrame, table: str, declared: dict[str, Any]) -
             notes.append(f"No selected run has a {declared['rate']}.")
     if "rows" in declared:
         return lay_out_cells(summary, table, declared, notes)
-    return lay_out_rows(summary.drop("rate_basis", strict=False), load_schema(table), declared["title"], notes)
+    shown = summary.drop("rate_basis", strict=False).head(declared.get("rows_at_most", summary.height))
+    if shown.height < summary.height:
+        notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")
+    return lay_out_rows(shown, load_schema(table), declared["title"], notes)

@@ -48,7 +48,8 @@ def draw_legend_entry(cc: str, entry: str, row: int, rows: int, *, has_points: b
             size=50, strokeWidth=1.5, opacity=0.9, color=style.colour, shape=style.marker
         )
         layers.append(marker.encode(x=alt.value(LEGEND_MARKER_PX), y=alt.value(y_px)))
-    return [*layers, write([entry], (LEGEND_TEXT_PX, y_px), align="left")]
+    text_px = LEGEND_TEXT_PX if has_points else LEGEND_MARKER_PX - 2
+    return [*layers, write([entry], (text_px, y_px), align="left")]
 
 
 def draw_band_entry(entry: str, rows: int, opacity: float, *, is_line: bool) -> list[alt.Chart]:

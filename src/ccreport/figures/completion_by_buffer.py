@@ -9,6 +9,7 @@ from ccreport.figures import theme
 from ccreport.figures.completions import (
     QUANTILES,
     SETTINGS,
+    describe_left_out,
     describe_sources,
     read_completions,
     summarise_completions,
@@ -60,6 +61,7 @@ def build_completion_by_buffer(declaration: FigureDeclaration, connection: duckd
         describe_sources(flows),
         "Solid: mean with its bootstrap 95 % interval, dashed: median, dotted: 95th percentile of the flows",
         _count_flows(statistics),
+        *describe_left_out(connection, flows),
         MULTIPLES,
     ]
     data = statistics.rename({name: f"completion_{name}_s" for name in ("mean", "low", "high", *QUANTILES)})

@@ -8,7 +8,7 @@ import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import PAIR_WIDTH_PX, arrange, size_panel, stack, style_entry, time_axis
-from ccreport.figures.completions import SETTINGS, describe_sources, read_completions
+from ccreport.figures.completions import SETTINGS, describe_left_out, describe_sources, read_completions
 from ccreport.figures.condition_wording import describe_panel, write_sentences
 from ccreport.figures.conditions import list_varying
 from ccreport.figures.figure import Figure
@@ -49,6 +49,7 @@ def build_completion_cdf(declaration: FigureDeclaration, connection: duckdb.Duck
     sentences = [
         "Each step is a flow: the share of the flows of its algorithm that were complete by that time",
         describe_sources(flows),
+        *describe_left_out(connection, flows),
         *(["All panels have the same scales"] if len(panels) > 1 else []),
     ]
     return Figure(chart, steps, write_sentences(sentences), _describe(steps, keys, panels, ccs))

@@ -44,6 +44,14 @@ def read_completions(declaration: FigureDeclaration, connection: duckdb.DuckDBPy
     return runs.join(flows, on="run_id").with_columns(pl.col("cc").fill_null(UNKNOWN_CC)).sort("run_id", "flow_id")
 
 
+def describe_left_out(connection: duckdb.DuckDBPyConnection, flows: pl.DataFrame) -> list[str]:
+    """Return the sentence that counts the flows of the same runs whose completion is not known, if there are any."""
+    query = "SELECT count(*) FROM flows WHERE run_id IN (SELECT unnest(?))"
+    ((total,),) = connection.execute(query, [flows["run_id"].unique().to_list()]).fetchall()
+    left_out = total - flows.height
+    return [f"{left_out:,} of {total:,} flows, whose completion is not known, are left out"] if left_out else []
+
+
 def summarise_completions(
     connection: duckdb.DuckDBPyConnection, flows: pl.DataFrame, keys: Sequence[str]
 ) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.figures.rows import MissingFigure
+from ccreport.figures.rows import MissingFigure, describe_absence
 from ccreport.figures.selection import FigureDeclaration, FigureError, Rate
 
 ALGORITHM_RUN_COLUMNS: Final = """
@@ -55,7 +55,7 @@ def read_matching(
     except duckdb.Error as error:
         raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
     if matching.is_empty():
-        raise MissingFigure(f"No run matches: {' '.join(declaration.where.split())}")
+        raise MissingFigure(describe_absence(declaration, "run"))
     counted = matching.filter("is_counted").drop("is_counted")
     if counted.is_empty():
         count = matching["run_id"].n_unique()

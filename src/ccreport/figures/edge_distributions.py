@@ -12,11 +12,12 @@ import polars as pl
 from ccreport.figures import theme
 from ccreport.figures.annotations import draw_legend_entry
 from ccreport.figures.condition_wording import write_sentences
-from ccreport.figures.edge_rows import Quantity, find_quantity, name_series, read_aggregates, style_series
+from ccreport.figures.edge_rows import Quantity, find_quantity, name_absent, name_series, read_aggregates, style_series
 from ccreport.figures.figure import Figure
 from ccreport.figures.panels import TITLE_LIMIT_PX
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.throughput_over_time import choose_ticks
 from ccreport.figures.wording import format_significant
 
 ORDER: Final = "quantity, series, bin_number NULLS FIRST"
@@ -31,13 +32,14 @@ def build_distribution_pdf(declaration: FigureDeclaration, connection: duckdb.Du
     """
     bins = read_aggregates(declaration, connection, "edge_histograms", ORDER)
     quantity = find_quantity(declaration, bins)
-    facts, few = keep_large(read_aggregates(declaration, connection, "edge_distributions", "series"))
+    known = read_aggregates(declaration, connection, "edge_distributions", "series")
+    facts, few = keep_large(known)
     styles = style_series(facts["series"].to_list())
     lines = trace_lines(bins.filter(pl.col("series").is_in(list(styles))))
     return Figure(
         _draw(lines, facts, quantity, styles, declaration.title),
         bins.select("series", "bin_low_value", "bin_high_value", "values_count", "values_ratio", "density"),
-        _write_caption(facts, few, quantity),
+        _write_caption(facts, few, quantity, name_absent(declaration, known["series"])),
         write_percentiles(facts, quantity, styles, f"Probability densities of {quantity.lower_name}"),
     )
 
@@ -82,12 +84,18 @@ def _draw(
     x_axis = alt.Axis(title=quantity.title, format=quantity.format, grid=True, tickCount=8)
     y_title = f"Share of {quantity.noun} per {'decade' if quantity.is_log else 'percentage point'}"
     x = alt.X("middle:Q", scale=scale, axis=x_axis)
-    y = alt.Y("density:Q", scale=alt.Scale(zero=True), axis=alt.Axis(title=y_title))
+    top: float = lines["density"].max() or 1.0  # type: ignore[assignment]
+    ticks = choose_ticks(top)
+    y = alt.Y("density:Q", scale=alt.Scale(domain=[0, ticks[-1]]), axis=alt.Axis(title=y_title, values=list(ticks)))
     layers: list[alt.Chart] = []
     for row, (series, cc) in enumerate(styles.items()):
         style = theme.style_of(cc)
         own = alt.Chart(lines.filter(pl.col("series") == series).select("middle", "density"))
-        layers.append(own.mark_line(color=style.colour, strokeDash=list(style.dash), strokeWidth=2).encode(x=x, y=y))
+        layers.append(
+            own.mark_line(color=style.colour, strokeDash=list(style.dash), strokeWidth=2, strokeJoin="round").encode(
+                x=x, y=y
+            )
+        )
         entry = write_entry(facts.row(by_predicate=pl.col("series") == series, named=True), quantity)
         layers += draw_legend_entry(cc, entry, row, len(styles), has_points=False)
     heading = alt.TitleParams([" ".join(title.split())], offset=12, limit=TITLE_LIMIT_PX)
@@ -119,17 +127,18 @@ def write_counts(facts: pl.DataFrame, few: pl.DataFrame, quantity: Quantity) -> 
     left_out = ", ".join(map(name_series, few["series"]))
     return [
         f"{quantity.noun.capitalize()}: n = {n:,}; {out:,} that moved too little data are left out",
-        *([f"Of {unknown:,} others the quantity is not known"] if unknown else []),
+        *([f"Of {unknown:,} other{'' if unknown == 1 else 's'} the quantity is not known"] if unknown else []),
         *([f"Not drawn, with fewer than {VALUES_AT_LEAST} values: {left_out}"] if few.height else []),
     ]
 
 
-def _write_caption(facts: pl.DataFrame, few: pl.DataFrame, quantity: Quantity) -> str:
+def _write_caption(facts: pl.DataFrame, few: pl.DataFrame, quantity: Quantity, absent: list[str]) -> str:
     width = "ten bins per decade of a log axis" if quantity.is_log else "bins of 2 percentage points"
     zeros = "Values of 0 have no place on the axis; the area under a line is the share of all others"
     return write_sentences(
         [
             f"Distribution of {quantity.lower_name} over {quantity.noun}: {width}",
+            *absent,
             *write_counts(facts, few, quantity),
             *([zeros] if quantity.is_log and facts["zeros_count"].sum() else []),
         ]

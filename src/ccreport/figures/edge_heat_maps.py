@@ -14,6 +14,7 @@ from ccreport.figures.condition_wording import write_sentences
 from ccreport.figures.edge_rows import (
     QUANTITIES,
     check_grouping,
+    name_absent,
     name_series,
     query_aggregates,
     read_aggregates,
@@ -65,7 +66,7 @@ def build_heat_map(declaration: FigureDeclaration, connection: duckdb.DuckDBPyCo
     return Figure(
         _draw(bins, axes, styles, declaration.title),
         bins.drop("x_quantity", "y_quantity", "grouped_by"),
-        _write_caption(bins, axes, styles, _count_left_out(declaration, connection)),
+        _write_caption(bins, axes, styles, _count_left_out(declaration, connection), name_absent(declaration, styles)),
         _write_alternative(bins, axes, styles),
     )
 
@@ -158,11 +159,14 @@ def _name_pair(axes: Axes, joined: str) -> str:
     return joined.join(QUANTITIES[name].lower_name for name in (axes.x_quantity, axes.y_quantity))
 
 
-def _write_caption(bins: pl.DataFrame, axes: Axes, styles: dict[str, str], left_out: dict[str, int]) -> str:
+def _write_caption(
+    bins: pl.DataFrame, axes: Axes, styles: dict[str, str], left_out: dict[str, int], absent: list[str]
+) -> str:
     counts = [f"{name_series(one)} {_count(bins.filter(pl.col('series') == one))}" for one in styles]
     return write_sentences(
         [
             f"Connections by {_name_pair(axes, ' and ')}: {', '.join(counts)}",
+            *absent,
             f"{sum(left_out[one] for one in styles):,} others that moved too little data are left out",
             "Ten bins per decade on both axes; the colour is a bin's share of the series' connections, on a log scale",
             *(["The lowest row holds values of 0"] if axes.zero is not None else []),
@@ -181,7 +185,7 @@ def _write_alternative(bins: pl.DataFrame, axes: Axes, styles: dict[str, str]) -
             else f"{10 ** ((y_bin + 0.5) / BINS_PER_DECADE):.3g} {QUANTITIES[axes.y_quantity].unit}"
         )
         x = f"{10 ** ((x_bin + 0.5) / BINS_PER_DECADE):.3g} {QUANTITIES[axes.x_quantity].unit}"
-        told.append(f"{name_series(series)}: {_count(own)}, most of them near {x} and {y}")
+        told.append(f"{name_series(series)}: {_count(own)}, the fullest bin near {x} and {y}")
     return write_sentences(
         [
             f"Heat maps of {QUANTITIES[axes.x_quantity].lower_name} against {QUANTITIES[axes.y_quantity].lower_name}",

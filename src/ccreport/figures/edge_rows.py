@@ -1,6 +1,7 @@
 """What figures of an edge network read: aggregates, never single connections; their words and the styles of series."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,9 +9,13 @@ import duckdb
 import polars as pl
 
 from ccreport.figures import theme
-from ccreport.figures.rows import MissingFigure
+from ccreport.figures.rows import MissingFigure, describe_absence
 from ccreport.figures.selection import FigureDeclaration, FigureError
+from ccreport.figures.wording import join_names
 from ccreport.raw import display_name
+
+SERIES: Final = re.compile(r"\bseries\s+IN\s*\(([^)]*)\)", re.IGNORECASE)
+TEXT: Final = re.compile(r"'([^']*)'")
 
 
 @dataclass(frozen=True)
@@ -90,8 +95,15 @@ def query_aggregates(declaration: FigureDeclaration, connection: duckdb.DuckDBPy
     except duckdb.Error as error:
         raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
     if rows.is_empty():
-        raise MissingFigure(f"No connection or request matches: {' '.join(declaration.where.split())}")
+        raise MissingFigure(describe_absence(declaration, "connection or answer"))
     return rows
+
+
+def name_absent(declaration: FigureDeclaration, known: Iterable[str]) -> list[str]:
+    """Return a sentence on the series that a condition names (`series IN (…)`) and the archive lacks, if any."""
+    asked = [name for names in SERIES.findall(declaration.where) for name in TEXT.findall(names)]
+    absent = [name_series(name) for name in asked if name not in set(known)]
+    return [f"The archive has no data of {join_names(absent)}"] if absent else []
 
 
 def style_series(series: Sequence[str]) -> dict[str, str]:

@@ -31,6 +31,7 @@ from ccreport.figures.rate_axes import KINDS as RATE_KINDS
 from ccreport.figures.rate_figures import build_rate_figure
 from ccreport.figures.rpc_latency_by_load import build_rpc_latency_by_load
 from ccreport.figures.rpc_retransmits_by_load import build_rpc_retransmits_by_load
+from ccreport.figures.rpc_rtt_over_time import build_rpc_rtt_over_time
 from ccreport.figures.selection import CAPTURE_KINDS, FigureDeclaration
 from ccreport.figures.share_over_time import build_share_over_time
 from ccreport.figures.stages_over_time import build_stages_over_time
@@ -67,4 +68,5 @@ BUILDERS: Final[dict[str, Builder]] = {
     "completion_cdf": build_completion_cdf,
     "rpc_latency_by_load": build_rpc_latency_by_load,
     "rpc_retransmits_by_load": build_rpc_retransmits_by_load,
+    "rpc_rtt_over_time": build_rpc_rtt_over_time,
 }

@@ -49,6 +49,12 @@ class NoRunMatchesError(MissingFigure):
     """No run matches the condition, which the message repeats."""
 
 
+def describe_absence(declaration: FigureDeclaration, what: str) -> str:
+    """Return why a figure is missing that nothing in the archive matches: in words, then its condition."""
+    needs = " ".join(declaration.needs.split()) or f"{what} that this figure would show"
+    return f"The archive has no {needs}. The condition: {' '.join(declaration.where.split())}"
+
+
 def read_matching_runs(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Return the rows of `labelled_runs` that match and count.
 
@@ -62,7 +68,7 @@ def read_matching_runs(declaration: FigureDeclaration, connection: duckdb.DuckDB
     except duckdb.Error as error:
         raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
     if matching.is_empty():
-        raise NoRunMatchesError(f"No run matches: {' '.join(declaration.where.split())}")
+        raise NoRunMatchesError(describe_absence(declaration, "run"))
     counted = matching.filter("is_counted")
     if counted.is_empty():
         raise MissingFigure(f"None of the {matching.height} runs that match counts (interrupted, or without a rate).")

@@ -14,6 +14,8 @@ from ccreport.figures.panels import Series, draw_legend
 from ccreport.figures.throughput_over_time import choose_ticks
 
 PANEL_HEIGHT_PX: Final = 190
+# Room for the axis title of the second panel beside labels up to `1,200`.
+ROW_GAP_PX: Final = PANEL_GAP_PX + 14
 # Parts of the width of the axis: between algorithms at one load, and free at its ends.
 DODGE: Final = 0.012
 MARGIN: Final = 0.06
@@ -53,9 +55,7 @@ def draw_rows(
     ]
     width_px = PAIR_WIDTH_PX if max(map(len, rows)) > 1 else theme.PLOT_WIDTH_PX
     lines = [
-        alt.hconcat(
-            *(draw_panel(panel, loads, styles, width_px) for panel in row), spacing=PANEL_GAP_PX, bounds="flush"
-        )
+        alt.hconcat(*(draw_panel(panel, loads, styles, width_px) for panel in row), spacing=ROW_GAP_PX, bounds="flush")
         for row in rows
     ]
     params = alt.TitleParams(list(title), subtitle=list(subtitle), offset=12, limit=TITLE_LIMIT_PX, anchor="start")

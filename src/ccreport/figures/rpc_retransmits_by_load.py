@@ -43,8 +43,12 @@ def build_rpc_retransmits_by_load(declaration: FigureDeclaration, connection: du
     chart = draw_rows([" ".join(declaration.title.split())], list_common(rows, keys), styles, shown)
     sentences = [
         *describe_rows(rows, "Means"),
-        "Retransmits are those of the side that sends more, of RPCs of all sizes together",
-        *([] if rows[RTT[0]].is_null().all() else ["RTTs are medians of ss, or means of flent's samples"]),
+        "No result tells retransmits and MSS"
+        if rows[RATIO[0]].is_null().all()
+        else "Retransmits are those of the side that sends more, of RPCs of all sizes together",
+        "Nothing sampled the connections, so their RTT is not known"
+        if rows[RTT[0]].is_null().all()
+        else "RTTs are medians of ss, or means of flent's samples",
         "Each panel has its own scale",
     ]
     alternative = [

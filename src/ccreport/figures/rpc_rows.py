@@ -9,7 +9,7 @@ import polars as pl
 from ccreport.database import SQL
 from ccreport.figures.condition_wording import describe_value
 from ccreport.figures.conditions import list_varying
-from ccreport.figures.rows import MissingFigure
+from ccreport.figures.rows import MissingFigure, describe_absence
 from ccreport.figures.selection import FigureDeclaration, FigureError
 from ccreport.format_table import format_size
 from ccreport.raw import display_name
@@ -25,13 +25,7 @@ def read_rpc(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnecti
 
     Raise MissingFigure where there are none or all have one load, FigureError where the database refuses the condition.
     """
-    query = f"FROM labelled_rpc WHERE (\n{declaration.where}\n)"
-    try:
-        tests = connection.sql(query).pl()
-    except duckdb.Error as error:
-        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
-    if tests.is_empty():
-        raise MissingFigure(f"No RPC test matches: {' '.join(declaration.where.split())}")
+    tests = read_tests(declaration, connection)
     view = f"{table}_runs"
     # What is registered comes before a view of the database that has the same name.
     connection.register(view, tests)
@@ -42,6 +36,18 @@ def read_rpc(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnecti
     if rows["load_count"].drop_nulls().n_unique() < 2:
         raise MissingFigure(f"The {tests.height} RPC tests that match have one load: there is nothing to compare.")
     return rows.filter(pl.col("load_count").is_not_null())
+
+
+def read_tests(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """Return the rows of `labelled_rpc` that match; raise as `read_rpc`, whatever their loads."""
+    query = f"FROM labelled_rpc WHERE (\n{declaration.where}\n)"
+    try:
+        tests: pl.DataFrame = connection.sql(query).pl()
+    except duckdb.Error as error:
+        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+    if tests.is_empty():
+        raise MissingFigure(describe_absence(declaration, "test of RPCs"))
+    return tests
 
 
 def list_panels(

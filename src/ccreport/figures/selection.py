@@ -29,9 +29,10 @@ class FigureError(InputError):
 class FigureDeclaration:
     """One figure as the evaluation file declares it.
 
-    `where` is an SQL condition over `labelled_runs`, `run` the run to draw in place of the representative one, `rate`
-    what the means of the legend are (null: goodput where all receivers reported). `panels` are declared with
-    conditions of their own, over the runs that match that of the figure. In what `list_panels` returns it is `among`.
+    `where` is an SQL condition over `labelled_runs`, `needs` the same in words (may be empty), `run` the run to draw in
+    place of the representative one, `rate` what the means of the legend are (null: goodput where all receivers
+    reported). `panels` are declared with conditions of their own, over the runs that match that of the figure. In what
+    `list_panels` returns it is `among`.
     """
 
     name: str
@@ -39,6 +40,7 @@ class FigureDeclaration:
     title: str
     overlapped: bool
     where: str
+    needs: str = ""
     run: str | None = None
     rate: Rate | None = None
     panels: Sequence[Mapping[str, Any]] = ()

@@ -13,18 +13,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ccreport.ingest.netperf_fields import UNIT_BITS, complete_row, read_fields
-from ccreport.ingest.netperf_forms import INTERIM_KEYS, Interim, find_banners, find_interim, read_forms
+import polars as pl
+
+from ccreport.ingest.netperf_fields import UNIT_BITS, direction_of_name
+from ccreport.ingest.netperf_forms import FIRST_INTERIM, INTERIM_WORDS, find_banners, find_interim, read_forms
 from ccreport.ingest.netperf_histogram import parse_histogram, summarise_histogram
-from ccreport.ingest.rpc_rows import RpcRows, shown
+from ccreport.ingest.netperf_many import Interim
+from ccreport.ingest.rpc_rows import Block, RpcRows, shown
 from ccreport.raw import RawFileError
 
 HISTOGRAM: Final = re.compile(r"^Histogram of .*\n((?:(?:[A-Z]+_[A-Z]+ *:|>100_SECS|HIST_TOTAL).*\n?)*)", re.MULTILINE)
+WARNING_WORD: Final = "!"
+HISTOGRAM_WORD: Final = "Histogram of "
 WARNING: Final = re.compile(r"^!!!.*\n?", re.MULTILINE)
 ERROR: Final = re.compile(
     r"^(?:establish[_ ]control|netperf|[a-z]+_[a-z_]+|shutdown_control|catcher)\b.*", re.MULTILINE
 )
-TEST_NAME: Final = re.compile(r"\s-t\s*([A-Za-z_]{2,20})\b")
 NAMES: Final = {
     "STREAM": "STREAM",
     "MAERTS": "MAERTS",
@@ -47,14 +51,22 @@ class Section:
 
 
 def read_netperf(content: bytes) -> RpcRows:
-    """Return the tests of one file. Raise RawFileError (`empty`, `not_text`) where it is no text at all."""
-    if not content.strip():
+    """Return the tests of one file, as make_tests takes them.
+
+    Raise RawFileError (`empty`, `not_text`) where it is no text at all.
+    """
+    if not content or content.isspace():
         raise RawFileError("empty", "the file is empty: netperf did not run or was killed before its first output")
     if b"\0" in content:
         raise RawFileError("not_text", "this is no text; copy netperf's output again from its source")
     rows = RpcRows()
-    for section in _split(content.decode("utf-8", "backslashreplace").replace("\r\n", "\n")):
-        _read_section(section, rows)
+    text = content.decode("utf-8", "backslashreplace")
+    # Whether there is a certain character is found much faster than where two are.
+    text = text.replace("\r\n", "\n") if "\r" in text else text
+    # Looking for each word in each section takes nearly as long as reading it.
+    words = frozenset(word for word in (WARNING_WORD, HISTOGRAM_WORD, *INTERIM_WORDS) if word in text)
+    for section in _split(text):
+        _read_section(section, words, rows)
     return rows
 
 
@@ -64,20 +76,27 @@ def _split(text: str) -> Iterator[Section]:
     line = 1
     if text[: starts[0]].strip():
         yield Section(None, text[: starts[0]], line)
-    line += text.count("\n", 0, starts[0])
+    begin = 0
     for banner, end in zip(banners, starts[1:], strict=True):
+        line += text.count("\n", begin, banner.start())
+        begin = banner.start()
         yield Section(banner, text[banner.end() : end].lstrip("\n"), line)
-        line += text.count("\n", banner.start(), end)
 
 
-def _read_section(section: Section, rows: RpcRows) -> None:
-    text = WARNING.sub("", section.text) if "!!!" in section.text else section.text
-    histogram = HISTOGRAM.search(text) if "Histogram of " in text else None
+def _read_section(section: Section, words: frozenset[str], rows: RpcRows) -> None:
+    text = WARNING.sub("", section.text) if WARNING_WORD in words else section.text
+    histogram = HISTOGRAM.search(text) if HISTOGRAM_WORD in words else None
     if histogram is not None:
         text = text[: histogram.start()] + text[histogram.end() :]
-    for number, (part, interim) in enumerate(_split_at_interim(text)):
+    parts = [(text, Interim())] if words.isdisjoint(INTERIM_WORDS) else _split_at_interim(text)
+    for number, (part, interim) in enumerate(parts):
         known = _read_banner(section.banner)
         tests = read_forms(part, known, lambda reason, message: rows.note(reason, message, section.line))
+        if isinstance(tests, pl.DataFrame):
+            if not interim.values and histogram is None and not RESULT_SELECTORS.isdisjoint(tests.columns):
+                rows.blocks.append(Block(rows.count, tests, known | {"output_form": "csv", "line": section.line}))
+                continue
+            tests = [("csv", fields) for fields in tests.iter_rows(named=True)]
         if not tests:
             _note_absence(section, part, interim, known, rows)
         for test_number, (form, fields) in enumerate(tests):
@@ -87,7 +106,7 @@ def _read_section(section: Section, rows: RpcRows) -> None:
 
 def _split_at_interim(text: str) -> Iterator[tuple[str, Interim]]:
     """Yield each test's result without its interim results, and these; a new list of them begins a new test."""
-    starts = [match.start() for match in INTERIM_KEYS.finditer(text)] if "NETPERF_INTERIM_RESULT[0]" in text else []
+    starts = [match.start() for match in FIRST_INTERIM.finditer(text)]
     if not starts or text[: starts[0]].strip():
         starts = [0, *starts]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
@@ -97,7 +116,9 @@ def _split_at_interim(text: str) -> Iterator[tuple[str, Interim]]:
 def _read_banner(banner: re.Match[str] | None) -> dict[str, Any]:
     if banner is None:
         return {}
-    row: dict[str, Any] = {"client_host": _host(banner["client"]), "server_host": _host(banner["server"])}
+    # Versions before 2.4 name the server alone: `TCP STREAM TEST to 10.0.0.2 : histogram`.
+    server = banner["server"] or (banner["other"] or "").partition(" ")[0]
+    row: dict[str, Any] = {"client_host": _host(banner["client"] or ""), "server_host": _host(server)}
     words = banner["name"].replace("MIGRATED ", "").split()
     if words[0].upper() == "OMNI":
         row["test_name"] = "OMNI"
@@ -106,7 +127,7 @@ def _read_banner(banner: re.Match[str] | None) -> dict[str, Any]:
         )
     elif (kind := NAMES.get(words[-1].upper())) is not None:
         row |= {"test_name": f"{words[0].upper()}_{kind}", "transport": words[0].upper().removesuffix("IPV6")}
-        row["payload_direction"] = _direction_of_name(kind)
+        row["payload_direction"] = direction_of_name(kind)
     if (burst := re.search(r"first burst (\d{1,9})\b", banner[0])) is not None:
         row["burst_count"] = int(burst[1])
     return row
@@ -116,41 +137,23 @@ def _host(text: str) -> str | None:
     return None if text in ("0.0.0.0", "::", "") else shown(text)  # noqa: S104 (a value, not a binding)
 
 
-def _direction_of_name(name: str) -> str:
-    kind = name.rpartition("_")[2].upper()
-    return {"STREAM": "send", "SENDFILE": "send", "MAERTS": "receive"}.get(kind, "transactions")
-
-
 def _add_test(
     form: str,
-    fields: dict[str, str],
+    row: dict[str, Any],
     known: dict[str, Any],
     interim: Interim,
     histogram: re.Match[str] | None,
     section: Section,
     rows: RpcRows,
 ) -> None:
-    def report(selector: str, text: str) -> None:
-        rows.note("malformed_record", f"{selector or 'a size'} is no value of netperf: {shown(text)}", section.line)
-
-    row = {"rpc_tool": "netperf", "output_form": form} | known | read_fields(fields, report)
-    if row.get("test_name") is None and (named := TEST_NAME.search(row.get("command") or "")) is not None:
-        row["test_name"] = named[1].upper()
-        if row["test_name"] != "OMNI":
-            row["payload_direction"] = _direction_of_name(row["test_name"])
-    if "THROUGHPUT_UNITS" not in fields and interim.unit is not None:
-        fields = fields | {"THROUGHPUT_UNITS": interim.unit}
-    complete_row(row, fields, report)
-    if not RESULT_SELECTORS & fields.keys():
+    if RESULT_SELECTORS.isdisjoint(row):
         rows.note(
             "no_measurement", "a test reports neither rate nor latency; select THROUGHPUT or -k all", section.line
         )
         return
-    if "THROUGHPUT" in fields and row.get("payload_rate_bps") is row.get("transaction_rate_tps") is None:
-        rows.note("malformed_record", "THROUGHPUT has no known unit; select THROUGHPUT_UNITS too", section.line)
-    for column in ("test_label", "command", "cc", "cc_local", "cc_remote", "transport", "client_host", "server_host"):
-        if row.get(column) is not None:
-            row[column] = shown(row[column])
+    row.update(known, output_form=form, line=section.line)
+    if interim.unit is not None:
+        row.setdefault("THROUGHPUT_UNITS", interim.unit)
     if histogram is not None:
         _add_histogram(histogram[1], row, section, rows)
     _add_interim(interim, row, rows)
@@ -165,13 +168,8 @@ def _add_histogram(text: str, row: dict[str, Any], section: Section, rows: RpcRo
         return
     for bucket in buckets:
         edges = {"latency_from_ms": bucket.from_ms, "latency_to_ms": bucket.to_ms, "transactions_count": bucket.count}
-        rows.histograms.append({"test_number": len(rows.tests), "bucket_number": bucket.number} | edges)
-    estimated = summarise_histogram(buckets)
-    if row.get("latency_source") == "tool":
-        estimated.pop("latency_source", None)
-    row |= {
-        column: value for column, value in estimated.items() if row.get(column) is None or column == "latency_source"
-    }
+        rows.histograms.append({"test_number": rows.count, "bucket_number": bucket.number} | edges)
+    row |= summarise_histogram(buckets)
 
 
 def _add_interim(interim: Interim, row: dict[str, Any], rows: RpcRows) -> None:
@@ -189,7 +187,7 @@ def _note_absence(section: Section, part: str, interim: Interim, known: dict[str
     """Note why a section has no result; interim results alone are kept as a test without one."""
     error = ERROR.search(part)
     if interim.values:
-        row = {"rpc_tool": "netperf", "output_form": "keyval"} | known
+        row = {"output_form": "keyval", "line": section.line, **known}
         _add_interim(interim, row, rows)
         rows.tests.append(row)
         rows.note("interrupted", STOPPED, section.line)

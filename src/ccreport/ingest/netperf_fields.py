@@ -5,8 +5,7 @@ column holds is not kept. What netperf could not know it writes as -1, a mask of
 `Deprecated`.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 SELECTOR_OF_LABEL: Final = {
     "Protocol": "PROTOCOL",
@@ -66,11 +65,6 @@ FLOATS: Final = {
     "LOCAL_CPU_UTIL": "cpu_local_pct",
     "REMOTE_CPU_UTIL": "cpu_server_pct",
 }
-NUMBERS: Final[dict[str, tuple[str, Callable[[float], float]]]] = {
-    **{selector: (column, int) for selector, column in COUNTS.items()},
-    **{selector: (column, float) for selector, column in FLOATS.items()},
-    **{selector: (column, lambda value: value / 1000) for selector, column in MICROSECONDS.items()},
-}
 TEXTS: Final = {
     "PROTOCOL": "transport",
     "LOCAL_CONG_CONTROL": "cc_local",
@@ -99,7 +93,10 @@ LARGEST: Final = 2.0**53
 
 
 def read_number(text: str) -> float | None:
-    """Return a number that netperf printed, None where it says that it has none; raise ValueError for other text."""
+    """Return a number that polars does not take for one, None where netperf says that it has none.
+
+    Raise ValueError for other text.
+    """
     try:
         value = float(text)
     except ValueError:
@@ -109,37 +106,7 @@ def read_number(text: str) -> float | None:
     # What Python takes for a number beside netperf's: 1_000, and the digits of other scripts.
     if "_" in text or not text.isascii():
         raise ValueError(text)
-    return value if 0 <= value < LARGEST else None
-
-
-def read_fields(fields: Mapping[str, str], report: Callable[[str, str], None]) -> dict[str, Any]:
-    """Return the columns that selectors fill as they stand; a value that is no number is null and `report`ed."""
-    row: dict[str, Any] = dict.fromkeys(FLOATS.values())
-    for selector, column in TEXTS.items():
-        if (text := fields.get(selector)) is not None and text not in NO_TEXT:
-            row[column] = text
-    for selector, (column, convert) in NUMBERS.items():
-        text = fields.get(selector)
-        if not text:
-            continue
-        try:
-            value = read_number(text)
-        except ValueError:
-            report(selector, text)
-            continue
-        if value is not None:
-            row[column] = convert(value)
-    return row
-
-
-def _number(selector: str, text: str, report: Callable[[str, str], None]) -> float | None:
-    if not text:
-        return None
-    try:
-        return read_number(text)
-    except ValueError:
-        report(selector, text)
-        return None
+    return value
 
 
 def read_direction(text: str) -> str | None:
@@ -150,57 +117,7 @@ def read_direction(text: str) -> str | None:
     return "send" if "Send" in parts else "receive" if "Recv" in parts or "Receive" in parts else None
 
 
-def complete_row(row: dict[str, Any], fields: Mapping[str, str], report: Callable[[str, str], None]) -> None:
-    """Add the columns that depend on several selectors: direction, rates, mean latency, congestion control, send size.
-
-    ASSUME: a THROUGHPUT without THROUGHPUT_UNITS has netperf's default unit: Trans/s of transactions, else 10^6bits/s.
-    """
-    if "DIRECTION" in fields:
-        row["payload_direction"] = read_direction(fields["DIRECTION"]) or row.get("payload_direction")
-    direction = row.get("payload_direction")
-    _add_rates(row, fields, report)
-    if direction is not None:
-        side = "REMOTE" if direction == "receive" else "LOCAL"
-        if direction != "transactions" and (size := _number("", fields.get(f"{side}_SEND_SIZE", ""), report)):
-            row["send_bytes"] = int(size)
-        row["cc"] = _name_cc(row, direction)
-    if any(row.get(column) is not None for column in MICROSECONDS.values()):
-        row["latency_source"] = "tool"
-    elif (mean := _mean_of_rate(row, fields, report)) is not None:
-        row |= {"latency_mean_ms": mean, "latency_source": "rate"}
-
-
-def _add_rates(row: dict[str, Any], fields: Mapping[str, str], report: Callable[[str, str], None]) -> None:
-    row["transaction_rate_tps"] = _number("TRANSACTION_RATE", fields.get("TRANSACTION_RATE", ""), report)
-    rate = _number("THROUGHPUT", fields.get("THROUGHPUT", ""), report)
-    if rate is None:
-        return
-    default = {"transactions": "Trans/s", None: ""}.get(row.get("payload_direction"), "10^6bits/s")
-    unit = fields.get("THROUGHPUT_UNITS", default)
-    if unit in TRANSACTION_UNITS:
-        row["transaction_rate_tps"] = row["transaction_rate_tps"] or rate
-    elif unit in UNIT_BITS:
-        row["payload_rate_bps"] = rate * UNIT_BITS[unit]
-    else:
-        report("THROUGHPUT_UNITS", unit)
-
-
-def _name_cc(row: Mapping[str, Any], direction: str) -> str | None:
-    """Return the algorithm of the side that sends more: the one that a test of this direction is about."""
-    is_remote = direction == "receive" or (
-        direction == "transactions" and (row.get("response_bytes") or 0) > (row.get("request_bytes") or 0)
-    )
-    name: str | None = row.get("cc_remote" if is_remote else "cc_local")
-    return name
-
-
-def _mean_of_rate(
-    row: Mapping[str, Any], fields: Mapping[str, str], report: Callable[[str, str], None]
-) -> float | None:
-    latency = _number("RT_LATENCY", fields.get("RT_LATENCY", ""), report)
-    if latency is not None:
-        return latency / 1000
-    rate = row.get("transaction_rate_tps")
-    if row.get("payload_direction") != "transactions" or not rate:
-        return None
-    return 1000.0 * (1 + (row.get("burst_count") or 0)) / float(rate)
+def direction_of_name(name: str) -> str:
+    """Return the direction of a test by its name, as in `TCP_STREAM`, or the last part of one."""
+    kind = name.rpartition("_")[2].upper()
+    return {"STREAM": "send", "SENDFILE": "send", "MAERTS": "receive"}.get(kind, "transactions")

@@ -3,12 +3,14 @@
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final
 
+import polars as pl
+
 from ccreport.ingest.json_values import quote
 from ccreport.ingest.netperf_fields import SELECTOR_OF_LABEL
+from ccreport.ingest.netperf_many import Interim, split_csv, split_interim
 
 # MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.77.0.1 () port 0 AF_INET : demo
 BANNER: Final = re.compile(
@@ -16,7 +18,9 @@ BANNER: Final = re.compile(
     r" to (?P<server>\S{0,255}) .*| to (?P<other>.*))?$",
     re.MULTILINE,
 )
-INTERIM_KEYS: Final = re.compile(r"^NETPERF_INTERIM_RESULT\[0\]=", re.MULTILINE)
+INTERIM_WORDS: Final = ("Interim result: ", "NETPERF_INTERIM_RESULT[", "/s,")
+# Looking behind comes last: a search begins with what is fixed.
+FIRST_INTERIM: Final = re.compile(r"NETPERF_INTERIM_RESULT\[0\]=(?<![^\n]NETPERF_INTERIM_RESULT\[0\]=)")
 NUMBER: Final = r"(\d{1,18}\.\d{1,9})"
 # Four lines for one interim result.
 KEYVAL_INTERIM: Final = re.compile(
@@ -30,6 +34,7 @@ HUMAN_INTERIM: Final = re.compile(
 )
 # 119149.60,Trans/s,0.300,1795248505.777
 CSV_INTERIM: Final = re.compile(rf"^{NUMBER},(\S{{1,20}}),{NUMBER},{NUMBER}\n", re.MULTILINE)
+CSV_ENDING: Final = re.compile(rf"/s,{NUMBER},{NUMBER}\n")
 KEYVAL: Final = re.compile(r"^([A-Z][A-Z0-9_]{1,40})=(.*)$", re.MULTILINE)
 # Nothing but selectors and values, each on a line.
 ONLY_KEYVAL: Final = re.compile(r"\n*(?:[A-Z][A-Z0-9_]{1,40}+=.*(?:\n+|\Z))++")
@@ -42,37 +47,34 @@ BULK: Final = ("", "", "LOCAL_SEND_SIZE", "ELAPSED_TIME", "THROUGHPUT", "LOCAL_C
 TRANSACTIONS: Final = ("", "", "REQUEST_SIZE", "RESPONSE_SIZE", *BULK[3:])
 DATAGRAMS: Final = ("", "LOCAL_SEND_SIZE", "ELAPSED_TIME", "", "", "", "LOCAL_CPU_UTIL", "")
 
+HUMAN_LINES: Final = 5
 BEGINNINGS: Final = {selector: f"\n{selector}=" for selector in SELECTOR_OF_LABEL.values()}
 
 Test = tuple[str, dict[str, str]]
 Note = Callable[[str, str], None]
 
 
-@dataclass
-class Interim:
-    """Interim results of one test in `unit`; intervals and ends in s, the latter since 1970."""
-
-    values: list[float] = field(default_factory=list)
-    intervals: list[float] = field(default_factory=list)
-    ends: list[float] = field(default_factory=list)
-    unit: str | None = None
-
-
 def find_banners(text: str) -> Iterator[re.Match[str]]:
-    """Yield the banners of a text in order."""
-    at = -1
-    while (at := text.find(" TEST", at + 1)) >= 0:
-        banner = BANNER.match(text, text.rfind("\n", 0, at) + 1)
-        if banner is not None and banner.end() > at:
+    """Yield the banners of a text in order, at most one of each line."""
+    line = 0
+    while (at := text.find(" TEST", line)) >= 0:
+        banner = BANNER.match(text, text.rfind("\n", line, at) + 1 or line)
+        if banner is not None:
             yield banner
-            at = banner.end()
+        line = text.find("\n", at) + 1
+        if not line:
+            return
 
 
 def find_interim(text: str) -> tuple[str, Interim]:
     """Return a test's output without its interim results, and these."""
     # A word that each form must have is found faster than the form.
-    for word, pattern in ((" over ", HUMAN_INTERIM), ("NETPERF_", KEYVAL_INTERIM), ("/s,", CSV_INTERIM)):
-        if word not in text or pattern.search(text) is None:
+    for word, pattern in zip(INTERIM_WORDS, (HUMAN_INTERIM, KEYVAL_INTERIM, CSV_INTERIM), strict=True):
+        if word not in text or (pattern is CSV_INTERIM and CSV_ENDING.search(text) is None):
+            continue
+        if pattern is KEYVAL_INTERIM and (found := split_interim(text)) is not None:
+            return found
+        if pattern.search(text) is None:
             continue
         values, units, intervals, ends = zip(*pattern.findall(text), strict=True)
         interim = Interim([*map(float, values)], [*map(float, intervals)], [*map(float, ends)], units[0])
@@ -80,18 +82,21 @@ def find_interim(text: str) -> tuple[str, Interim]:
     return text, Interim()
 
 
-def read_forms(text: str, known: Mapping[str, Any], note: Note) -> list[Test]:
-    """Return form and selectors of each test that a text without banner and interim results holds."""
-    lines = text.strip("\n").split("\n")
-    first = lines[0]
+def read_forms(text: str, known: Mapping[str, Any], note: Note) -> list[Test] | pl.DataFrame:
+    """Return form and selectors of each test that a text without banner and interim results holds.
+
+    Of CSV with many lines it is a frame with a column of texts for each selector.
+    """
+    first = text.lstrip("\n").partition("\n")[0]
     if KEYVAL.match(first):
         return [("keyval", fields) for fields in _read_keyval(text, note)]
     if CLASSIC.match(first):
         return [("classic", fields) for fields in _read_classic(text, known, note)]
     labels = [label.strip() for label in first.split(",")]
     if not SELECTOR_OF_LABEL.keys().isdisjoint(labels):
-        return [("csv", fields) for fields in _read_csv(labels, lines[1:], note)]
-    return [("human", fields) for fields in _read_human(lines)]
+        found = _read_csv(labels, text.strip("\n").partition("\n")[2], note)
+        return found if isinstance(found, pl.DataFrame) else [("csv", fields) for fields in found]
+    return [("human", fields) for fields in _read_human(text.strip("\n").split("\n"))]
 
 
 def _read_keyval(text: str, note: Note) -> list[dict[str, str]]:
@@ -113,21 +118,28 @@ def _read_keyval(text: str, note: Note) -> list[dict[str, str]]:
 def _pick_selectors(text: str) -> dict[str, str]:
     """Return the selectors that have a column; of 200 that netperf can print these are a few."""
     fields = {}
+    end = 0
     for selector, begin in BEGINNINGS.items():
-        start = text.find(begin)
+        # netperf prints all selectors in this order, and others as it was asked for them.
+        start = text.find(begin, end)
+        if start < 0:
+            start = text.find(begin, 0, end + len(begin))
         if start >= 0:
             value = start + len(begin)
-            fields[selector] = text[value : text.index("\n", value)]
+            end = text.index("\n", value)
+            fields[selector] = text[value:end]
     return fields
 
 
-def _read_csv(labels: list[str], lines: list[str], note: Note) -> list[dict[str, str]]:
+def _read_csv(labels: list[str], text: str, note: Note) -> list[dict[str, str]] | pl.DataFrame:
     wanted = [(SELECTOR_OF_LABEL[label], number) for number, label in enumerate(labels) if label in SELECTOR_OF_LABEL]
     tests = []
     selectors = [selector for selector, _ in wanted]
     # Of one place it would give no tuple.
     take = itemgetter(*(number for _, number in wanted), -1)
-    for line in lines:
+    if (texts := split_csv(text, len(labels), dict(wanted))) is not None:
+        return texts
+    for line in text.split("\n"):
         if not line.strip():
             continue
         try:
@@ -142,17 +154,16 @@ def _read_csv(labels: list[str], lines: list[str], note: Note) -> list[dict[str,
 
 
 def _read_human(lines: list[str]) -> list[dict[str, str]]:
-    """Read blocks of up to four lines of labels above one of values; a column begins where all lines have a gap."""
+    """Read blocks of four lines of labels, of which the last may be blank, above one of values."""
     fields: dict[str, str] = {}
-    block: list[str] = []
-    for line in [*lines, ""]:
-        if line.strip():
-            block.append(line.rstrip())
-            continue
-        # The labels' last lines may be empty, so a block ends only with its line of values.
-        if len(block) > 1:
-            fields |= _read_block(block)
-        block = []
+    number = 0
+    while number < len(lines):
+        if lines[number].strip():
+            block = [line.rstrip() for line in lines[number : number + HUMAN_LINES]]
+            fields |= _read_block(block) if len(block) == HUMAN_LINES else {}
+            number += HUMAN_LINES
+        else:
+            number += 1
     return [fields] if fields else []
 
 
@@ -165,7 +176,8 @@ def _read_block(block: list[str]) -> dict[str, str]:
         if padded[0][place] != " " and all(line[place - 1] == " " for line in padded)
     ]
     found = {}
-    for start, end in zip(starts, [*starts[1:], width + 1], strict=True):
+    # Where no column begins there is an end too many.
+    for start, end in zip(starts, [*starts[1:], width + 1], strict=False):
         *labels, value = (line[start:end].strip() for line in padded)
         selector = SELECTOR_OF_LABEL.get(" ".join(" ".join(labels).split()))
         if selector is not None:

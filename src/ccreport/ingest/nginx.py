@@ -21,6 +21,10 @@ from ccreport.tables import TableWriter
 BLOCK_BYTES: Final = 16 * 2**20
 # ASSUME: a line is no longer than this; nginx limits a request's header to 32 kB by default.
 LINE_LIMIT_BYTES: Final = 2**20
+# No request is that long; more is no number of bytes, and 8 times as much no 64-bit number.
+MOST_BYTES: Final = 2**53
+# nginx logs whole milliseconds; a shorter time is 0 or broken, and its quotients have no finite sum.
+LEAST_TIME_S: Final = 1e-6
 VARIABLE: Final = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<bare>\w+))", re.ASCII)
 # What the table is made of; other variables are skipped.
 TIMES: Final = ("msec", "time_iso8601", "time_local")
@@ -64,7 +68,7 @@ def compile_format(log_format: str) -> re.Pattern[str]:
         name = match["braced"] or match["bare"]
         pieces.append(re.escape(log_format[position : match.start()]))
         following = matches[number + 1].start() if number + 1 < len(matches) else len(log_format)
-        content = _content_before(log_format[match.end() : following], is_last=number + 1 == len(matches))
+        content = _content_before(log_format[match.end() : following], name, is_last=number + 1 == len(matches))
         pieces.append(f"(?P<{name}>{content})" if name in READ and name not in seen else f"(?:{content})")
         seen.add(name)
         position = match.end()
@@ -74,14 +78,22 @@ def compile_format(log_format: str) -> re.Pattern[str]:
     return re.compile(f"^{''.join(pieces)}\\r?$", re.MULTILINE)
 
 
-def _content_before(literal: str, *, is_last: bool) -> str:
-    """Return the expression for a variable that this literal follows: all but its first character."""
+def _content_before(literal: str, name: str, *, is_last: bool) -> str:
+    """Return the expression for a variable that this literal follows: all but its first character.
+
+    Of a request that several servers were asked for, `$upstream_…` has a value of each: `0.100, 0.200 : 0.300`.
+    """
     if not literal:
         if not is_last:
             raise LogFormatError("edge.access_log_format has two variables side by side; put a character between them")
         return ".*"
     first = literal[0]
-    return r'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+' if first == '"' else rf"[^{re.escape(first)}\n]*+"
+    if first == '"':
+        return r'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
+    if name.startswith("upstream_") and not literal.startswith((", ", " : ")):
+        item = rf"(?:[^{re.escape(first)},\n]|,(?! ))*+" if first != "," else r"[^,\n]*+"
+        return f"{item}(?:(?:, | : ){item})*+"
+    return rf"[^{re.escape(first)}\n]*+"
 
 
 def _read_file(
@@ -161,11 +173,11 @@ def _read_lines(text: str, pattern: re.Pattern[str]) -> pl.DataFrame:
     requests = fields.select(
         logged_utc=_read_times(fields),
         status=pl.when(status.is_between(0, 999)).then(status),
-        answer_bytes=pl.when(size >= 0).then(size),
+        answer_bytes=pl.when(size.is_between(0, MOST_BYTES)).then(size),
         request_s=pl.when(seconds.is_finite() & (seconds >= 0)).then(seconds),
     )
-    goodput = pl.col("answer_bytes") * 8 / pl.col("request_s")
-    return requests.with_columns(request_goodput_bps=pl.when(pl.col("request_s") > 0).then(goodput))
+    goodput = pl.col("answer_bytes") * 8.0 / pl.col("request_s")
+    return requests.with_columns(request_goodput_bps=pl.when(pl.col("request_s") >= LEAST_TIME_S).then(goodput))
 
 
 def _read_times(fields: pl.DataFrame) -> pl.Series:

@@ -10,8 +10,11 @@ Tests below one `rep` (also `run`, `iteration`) are one repetition; without such
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+import polars as pl
 
 from ccreport.flow_identity import short_hash
 from ccreport.raw import RawFile
@@ -75,16 +78,24 @@ def name_repetition(file: RawFile) -> str:
     return short_hash(file.path[: found[-1].end()]) if found else str(file.run_id)
 
 
-def label_tests(tests: list[dict[str, Any]], file: RawFile) -> None:
-    """Add rpc_cc_source, load_count, load_source and repetition_id to a file's tests, and cc where the test has none.
+def label_tests(tests: pl.DataFrame, files: Sequence[RawFile]) -> pl.DataFrame:
+    """Add rpc_cc_source, load_count, load_source and repetition_id to tests, and cc where a test has none.
 
-    What the result says goes before the title that its user gave it, and that before the path.
+    `files` has the file of each test. What the result says goes before the title that its user gave it, and that before
+    the path.
     """
-    of_path, repetition = read_labels(file.path), name_repetition(file)
-    for test in tests:
-        of_title = read_labels(test["test_label"]) if test.get("test_label") else NOTHING
-        for column, source in (("cc", "rpc_cc_source"), ("load_count", "load_source")):
-            known = test.get(column) or getattr(of_title, column)
-            test[column] = known or getattr(of_path, column)
-            test[source] = "file" if known else "path" if test[column] else None
-        test["repetition_id"] = repetition
+    different = {file.raw_file_id: file for file in files}
+    of_paths = {name: read_labels(file.path) for name, file in different.items()}
+    of_titles = {title: read_labels(title) for title in tests["test_label"].unique() if title}
+    repetitions = {name: name_repetition(file) for name, file in different.items()}
+    columns = [pl.Series("repetition_id", [repetitions[file.raw_file_id] for file in files], pl.String)]
+    for column, source in (("cc", "rpc_cc_source"), ("load_count", "load_source")):
+        kind = tests.schema[column]
+        of_title = {title: getattr(labels, column) for title, labels in of_titles.items()}
+        named = [tests[column], tests["test_label"].replace_strict(of_title, default=None, return_dtype=kind)]
+        by_path = pl.Series([getattr(of_paths[file.raw_file_id], column) for file in files], dtype=kind)
+        nothing = "" if kind == pl.String else 0
+        known = pl.coalesce(pl.when(named[0] != nothing).then(named[0]), named[1])
+        found_in = pl.when(known.is_not_null()).then(pl.lit("file")).when(by_path.is_not_null()).then(pl.lit("path"))
+        columns += tests.select(pl.coalesce(known, by_path).alias(column), found_in.alias(source)).get_columns()
+    return tests.with_columns(columns)

@@ -19,6 +19,9 @@ from ccreport.ingest.ss_words import (
     strip_blanks,
 )
 
+# More than the kernel's 64 bits hold, and so little that sums and squares of any number of values are finite.
+LARGEST_VALUE = 1e21
+
 
 @inlined
 def _find_token(tokens: Ints, parent: int, head: int, tail: int, length: int) -> int:
@@ -61,7 +64,7 @@ def _read_number(text: Bytes, pos: int, end: int, unit: int, is_float: int, slot
         after += 2
     if is_float:
         value = scale(mantissa, power)
-        if not value < np.inf:
+        if not value <= LARGEST_VALUE:
             return layout.ABSENT
         put(cells, slot, row, int(np.float64(value).view(np.int64)))
     elif power == 0:

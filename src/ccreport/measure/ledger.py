@@ -61,7 +61,10 @@ def measure_ledger(
     ids = experiments.read_text(encoding="ascii").split()
     listed = [read_manifest(manifests / f"{experiment}.json") for experiment in ids]
     parts = [read_table("rejects", table_files(rejected, reader, ids)) for reader in READERS]
-    all_rejects = pl.concat([*parts, _rejects_of_inventory(listed)])
+    # Each reader counts for itself, and two may have something to say of one file.
+    all_rejects = pl.concat([*parts, _rejects_of_inventory(listed)]).with_columns(
+        part_number=pl.int_range(pl.len(), dtype=pl.Int64).over("raw_file_id")
+    )
     ledger = pl.DataFrame(
         [_ledger_row(manifest, file) for manifest in listed for file in manifest.files], infer_schema_length=None
     )

@@ -6,7 +6,8 @@ WITH snapshots AS (
         max(counter_value_count) FILTER (counter = 'TcpOutSegs') AS sent,
         max(counter_value_count) FILTER (counter = 'TcpRetransSegs') AS retransmitted
     FROM grouped_counters
-    WHERE time_utc IS NOT NULL AND counter IN ('TcpOutSegs', 'TcpRetransSegs')
+    -- What is below 0 is no number of segments.
+    WHERE time_utc IS NOT NULL AND counter IN ('TcpOutSegs', 'TcpRetransSegs') AND counter_value_count >= 0
     GROUP BY ALL
 ),
 intervals AS (
@@ -29,7 +30,7 @@ SELECT
     segments_out_count,
     retransmits_machine_count,
     -- TcpOutSegs leaves retransmitted segments out (RFC 4022, tcpOutSegs).
-    retransmits_machine_count / nullif(segments_out_count + retransmits_machine_count, 0) AS retransmit_ratio
+    retransmits_machine_count / nullif(segments_out_count::DOUBLE + retransmits_machine_count, 0) AS retransmit_ratio
 FROM intervals
 WHERE interval_start_utc IS NOT NULL AND segments_out_count >= 0 AND retransmits_machine_count >= 0
 ORDER BY grouped_by, series_rank, series, machine, interval_start_utc

@@ -8,8 +8,10 @@ WITH chosen AS (SELECT DISTINCT run_id FROM transperf_runs),
 spans AS (
     SELECT
         run_id,
-        8 * sum(receiver_bytes) / nullif(max(coalesce(start_offset_s, 0) + receiver_s), 0) AS goodput_bps,
-        count(receiver_bytes) = count(*) AS is_known,
+        -- Without one receiver's report the bytes of the others are no rate of the run.
+        CASE WHEN count(receiver_bytes) = count(*)
+            THEN 8 * sum(receiver_bytes) / nullif(max(coalesce(start_offset_s, 0) + receiver_s), 0)
+        END AS goodput_bps,
         min(rtt_min_ms) AS rtt_min_ms
     FROM flows
     SEMI JOIN chosen USING (run_id)

@@ -1,0 +1,41 @@
+"""What the committed archives are said to be: the files that say so are about these very archives."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support import FIXTURES
+
+from ccreport.claims import load_explanations
+from ccreport.evaluation import load_evaluation, resolve_evaluation
+from ccreport.inventory import list_raw_files
+
+
+@pytest.mark.parametrize(
+    ("archive", "explanations", "evaluation", "words"),
+    [
+        ("edge/archive", "edge.yaml", "edge-bbr2", "not of real users"),
+        ("rpc_load.tar.xz", "rpc_load.yaml", "brakmo-bbr", "results of netperf"),
+    ],
+)
+def test_pages_of_a_committed_archive_say_what_its_data_is(
+    archive: str, explanations: str, evaluation: str, words: str, tmp_path: Path
+) -> None:
+    facts = tmp_path / "facts.json"
+    folders = (tmp_path / "unpacked", tmp_path / "manifests", tmp_path / "experiments.txt")
+    list_raw_files(FIXTURES / archive, *folders, facts)
+    claims = load_evaluation(resolve_evaluation(evaluation))["claims"]
+    told = load_explanations([FIXTURES / explanations], evaluation, claims, facts)
+    assert words in told["reproduction"]["note"]
+    assert json.loads(facts.read_text(encoding="utf-8"))["files_count"] > 0
+
+
+@pytest.mark.parametrize("evaluation", ["esnet-dtn", "mininet-bbr2", "brakmo-bbr", "edge-bbr2"])
+def test_every_evaluation_says_what_its_pages_show_and_how_bounds_were_read(evaluation: str) -> None:
+    declared = load_evaluation(resolve_evaluation(evaluation))
+    assert "wording" in declared["notes"]["claims"] or "words" in declared["notes"]["claims"]
+    if evaluation != "esnet-dtn":
+        assert declared["notes"]["tables"]
+        assert declared["notes"]["figures"]
+        # A page without a figure says in words what it would be made of.
+        assert all(figure["needs"] for figure in declared["figures"].values())
