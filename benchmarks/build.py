@@ -25,8 +25,8 @@ from ccreport.unpack import unpack_archive
 ROOT = Path(__file__).resolve().parents[1]
 JOB = "2026-11-20:22:11/cubic_p16_loss0.1"
 EVALUATION = "esnet-dtn"
-# What is made of tables: figures, pages, the PDF.
-DRAWN = ("figures", "drawn", "explorer", "cells", "fragments", "report")
+# What is made of tables, for each evaluation: figures, pages, PDFs.
+DRAWN = ("report", "explorer", "*/figures", "*/drawn", "*/cells", "*/fragments", "*/section", "*/report.pdf")
 ADDED = ("src-cmd:10.201.1.2:{}:10.0ms", "ss:10.201.1.2:{}:10.0ms", "pre-netem:10.201.1.2:{}:10.0ms")
 
 
@@ -60,9 +60,9 @@ def measure(cores: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
             shutil.rmtree(folder / "results", ignore_errors=True)
             cases["cold"].append(build(archive, folder, cores))
             cases["nothing to do"].append(build(archive, folder, cores))
-            for name in DRAWN:
-                shutil.rmtree(folder / "results" / name)
-            (folder / "results" / EVALUATION / "report.pdf").unlink()
+            for pattern in DRAWN:
+                for drawn in (folder / "results").glob(pattern):
+                    shutil.rmtree(drawn) if drawn.is_dir() else drawn.unlink()
             cases["figures and pages"].append(build(archive, folder, cores))
             evaluation.write_text(evaluation.read_text().replace("The testbed, as", f"The testbed ({number}), as"))
             cases["one figure changed"].append(build(archive, folder, cores))
