@@ -23,7 +23,7 @@ from ccreport.figures.capture_series import (
     place_steps,
 )
 from ccreport.figures.rows import COLUMNS
-from ccreport.figures.write import plot_figure
+from ccreport.figures.write import number_anew, plot_figure
 
 DRAWN_FILES = {"figure.svg", "figure.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt"}
 KINDS = ("time_sequence", "loss_episodes", "rtt_in_flight", "rtt_distribution")
@@ -363,3 +363,16 @@ def test_the_schema_knows_the_kinds_and_no_others(tmp_path: Path) -> None:
         else:
             with pytest.raises(InputError, match="packets_per_port"):
                 load_evaluation(path)
+
+
+def test_a_drawing_does_not_tell_what_was_drawn_before(database: Path, tmp_path: Path) -> None:
+    drawn = [read(plot(tmp_path, database, "time_sequence"), "figure.svg") for _ in range(2)]
+    assert "clip" in drawn[0]
+    assert drawn[0] == drawn[1]
+
+
+def test_clips_are_numbered_in_their_order_and_text_is_left_alone() -> None:
+    drawing = '<clipPath id="clip7"/><g clip-path="url(#clip9)"/><g clip-path="url(#clip7)"/><text>host clip7</text>'
+    assert number_anew(drawing) == drawing.replace('id="clip7"', 'id="clip0"').replace(
+        "url(#clip9)", "url(#clip1)"
+    ).replace("url(#clip7)", "url(#clip0)")

@@ -1,5 +1,6 @@
 """Plot a declared figure: read its runs from the database, draw, and write the files that a report includes."""
 
+import re
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,6 +21,8 @@ PNG_SCALE: Final = 2
 # A process takes a second to start, a figure about one to draw.
 PROCESSES: Final = 2
 WORTH_PROCESSES: Final = 4
+# id="clip3" · url(#gradient_0)
+NUMBERED: Final = re.compile(r'(?P<before> id="|url\(#)(?P<name>clip|gradient_)(?P<number>\d+)(?=["\)])')
 # "v6.4.1" → "6.4"
 VEGA_LITE_VERSION: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
@@ -76,10 +79,24 @@ def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> None:
 
 def _write_files(figure: Figure, output: Path) -> None:
     specification = figure.chart.to_json(indent=1)
-    svg: str = vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE_VERSION)
+    svg = number_anew(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE_VERSION))
     (output / "figure.vl.json").write_text(specification + "\n", encoding="utf-8")
     (output / "figure.svg").write_text(svg + "\n", encoding="utf-8")
     (output / "figure.png").write_bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
     figure.data.write_csv(output / "figure.csv")
     (output / "caption.txt").write_text(figure.caption + "\n", encoding="utf-8")
     (output / "alt.txt").write_text(figure.alternative + "\n", encoding="utf-8")
+
+
+def number_anew(svg: str) -> str:
+    """Return a drawing whose clips and gradients are numbered from 0 in the order in which they come.
+
+    The engine goes on counting from drawing to drawing, so that their numbers tell what the process drew before.
+    """
+    numbers: dict[str, int] = {}
+
+    def replace(match: re.Match[str]) -> str:
+        number = numbers.setdefault(f"{match['name']}{match['number']}", len(numbers))
+        return f"{match['before']}{match['name']}{number}"
+
+    return NUMBERED.sub(replace, svg)
