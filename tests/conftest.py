@@ -1,6 +1,11 @@
 import gc
+from pathlib import Path
 
 import pytest
+
+from ccreport.archive import find_root
+from ccreport.unpack import unpack_archive
+from workflow import CUT
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -19,3 +24,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_unconfigure() -> None:
     # A callback that Hypothesis leaves there keeps DuckDB's objects alive to the end, which prints pages of warnings.
     gc.callbacks.clear()
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the cut of the sample archive as a folder."""
+    folder = tmp_path_factory.mktemp("raw")
+    unpack_archive(CUT, folder / "cut")
+    return find_root(folder / "cut")

@@ -19,7 +19,7 @@ from ccreport.figures.selection import (
     summarise_algorithms,
 )
 from ccreport.figures.throughput_over_time import choose_ticks, round_up_step
-from ccreport.figures.throughput_series import FigureTables, build_series
+from ccreport.figures.throughput_series import FigureTables, bin_rows, choose_bins, place_rows
 from ccreport.figures.wording import (
     DrawnAlgorithm,
     DrawnRun,
@@ -393,7 +393,8 @@ def test_samples_after_the_end_are_drawn_where_they_say_something() -> None:
         }
     ).with_columns(retransmits_iperf3_count=pl.lit(1))
     tables = FigureTables(make_matching({"condition_id": "c"}), make_flows({}), intervals, samples, make_qdiscs())
-    series = build_series(tables, ["r"])
+    placed = place_rows(tables, ["r"])
+    series = bin_rows(placed, choose_bins([placed]))
     assert series.points.select("time_s", "retransmits_count").rows() == [(0.0, 0), (0.5, 1), (1.0, 1), (2.5, 5)]
     assert series.time_end_s == 2.5
     assert series.band.is_empty()

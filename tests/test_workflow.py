@@ -10,20 +10,11 @@ import polars as pl
 import pytest
 from support import ROOT
 
-from ccreport.archive import find_root
 from ccreport.tables import load_schema
-from ccreport.unpack import unpack_archive
 from workflow import CUT, GOLDEN, SUMMARIES, TABLES, Build, as_text, build, find_own, read_results
 
 # The cut has flows that join one after another, and nothing of an edge network.
 SECTIONS = ["mininet-bbr2", "edge-bbr2"]
-
-
-@pytest.fixture(scope="module")
-def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("raw")
-    unpack_archive(CUT, folder / "cut")
-    return find_root(folder / "cut")
 
 
 @pytest.fixture(scope="module")

@@ -9,17 +9,8 @@ import polars as pl
 import pytest
 from support import JOB, ROOT, iperf3_json, write_archive
 
-from ccreport.archive import find_root
 from ccreport.tables import load_schema
-from ccreport.unpack import unpack_archive
 from workflow import CUT, GOLDEN, SUMMARIES, as_text, build, find_own, read_results
-
-
-@pytest.fixture(scope="module")
-def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("raw")
-    unpack_archive(CUT, folder / "cut")
-    return find_root(folder / "cut")
 
 
 def copy_archive(raw: Path, folder: Path) -> Path:

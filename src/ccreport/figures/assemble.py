@@ -14,7 +14,7 @@ from ccreport.figures.captions import (
     write_panels_alternative,
     write_panels_caption,
 )
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.selection import (
     FigureDeclaration,
     Rate,
@@ -162,6 +162,5 @@ def _write_texts(letter: str, facts: FigureFacts) -> Texts:
 
 def _collect_data(series: Series) -> pl.DataFrame:
     parts = {"line": series.lines, "point": series.points, "band": series.band}
-    tagged = [frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all()) for drawn_as, frame in parts.items()]
     columns = ["run_id", "cc", "time_s", "rate_bps", "rate_min_bps", "rate_max_bps", "retransmits_count", "source"]
-    return pl.concat(tagged, how="diagonal_relaxed").select("drawn_as", *columns)
+    return stack_parts(parts).select("drawn_as", *columns)

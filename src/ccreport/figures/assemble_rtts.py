@@ -14,7 +14,7 @@ from ccreport.figures.capture_series import (
     place_steps,
 )
 from ccreport.figures.capture_wording import CaptureFacts, count, join_sentences, write_capture_caption, write_title
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.rows import MissingFigure, read_rows
 from ccreport.figures.rtt_figures import (
     draw_rtt_distribution,
@@ -59,10 +59,7 @@ def assemble_rtt_in_flight(facts: CaptureFacts, connection: duckdb.DuckDBPyConne
         *(_describe_levels(lines.filter(cc=cc), flights.filter(cc=cc), cc) for cc in facts.algorithms),
     ]
     parts = {"rtt": lines, "in_flight": flights}
-    data = pl.concat(
-        [frame.select(pl.lit(name).alias("drawn_as"), pl.all()) for name, frame in parts.items()],
-        how="diagonal_relaxed",
-    )
+    data = stack_parts(parts)
     return Figure(chart, data, write_capture_caption(facts, [upper, lower, RTT]), join_sentences(alternative))
 
 

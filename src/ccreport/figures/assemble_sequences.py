@@ -18,7 +18,7 @@ from ccreport.figures.capture_wording import (
     write_capture_caption,
     write_title,
 )
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.loss_episodes import draw_loss_episodes
 from ccreport.figures.rows import MissingFigure, read_rows
 from ccreport.figures.time_sequence import MARKS_IN_PANEL, draw_time_sequence
@@ -50,8 +50,7 @@ def assemble_time_sequence(facts: CaptureFacts, connection: duckdb.DuckDBPyConne
         "line": bins,
         "mark": marks.filter(pl.sum_horizontal("retransmits_capture_count", "sack_blocks_count") > 0),
     }
-    tagged = [frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all()) for drawn_as, frame in parts.items()]
-    data = pl.concat(tagged).with_columns(pl.col("start_s", "end_s").round(3)).drop("number")
+    data = stack_parts(parts).with_columns(pl.col("start_s", "end_s").round(3)).drop("number")
     return Figure(chart, data, caption, alternative)
 
 

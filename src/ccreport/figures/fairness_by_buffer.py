@@ -17,7 +17,7 @@ from ccreport.figures.annotations import draw_notes
 from ccreport.figures.capture_marks import KeyEntry, size_panel, stack
 from ccreport.figures.condition_wording import describe_conditions, describe_value, write_sentences
 from ccreport.figures.conditions import read_matching, require_two, summarise_cells
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.positions import Position, draw_ticks
 from ccreport.figures.rate_axes import KINDS, MULTIPLES
 from ccreport.figures.rows import MissingFigure
@@ -201,8 +201,7 @@ def _collect_data(cells: pl.DataFrame, indices: pl.DataFrame) -> pl.DataFrame:
     named = {name: f"rate_{name}_bps" for name in ("mean", "low", "high")}
     of_jain = {name: f"jain_{name}_ratio" for name in ("mean", "low", "high")}
     parts = {"rate": cells.rename(named), "jain": indices.rename(of_jain)}
-    tagged = [frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all()) for drawn_as, frame in parts.items()]
-    return pl.concat(tagged, how="diagonal_relaxed").rename({"rtt_group": "rtt_group_ms"})
+    return stack_parts(parts).rename({"rtt_group": "rtt_group_ms"})
 
 
 def _describe(indices: pl.DataFrame) -> str:

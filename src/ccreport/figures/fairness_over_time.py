@@ -9,7 +9,7 @@ import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import KeyEntry, style_entry
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.flow_rates_over_time import SOURCES
 from ccreport.figures.rows import MissingFigure, read_rows
 from ccreport.figures.run_charts import (
@@ -110,12 +110,9 @@ def _draw(drawn: pl.DataFrame, band: pl.DataFrame, plot: Plot) -> list[alt.Chart
 
 def _collect_data(drawn: pl.DataFrame, band: pl.DataFrame) -> pl.DataFrame:
     named = band.rename({"low": "jain_min_ratio", "high": "jain_max_ratio"})
-    tagged = [
-        frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all())
-        for drawn_as, frame in {"line": drawn, "band": named}.items()
-    ]
+    parts = {"line": drawn, "band": named}
     columns = ("drawn_as", "run_id", "cc", "time_s", "flows_count", "jain_ratio", "jain_min_ratio", "jain_max_ratio")
-    return pl.concat(tagged, how="diagonal_relaxed").select(columns)
+    return stack_parts(parts).select(columns)
 
 
 def _describe(drawn: pl.DataFrame, ccs: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import KeyEntry, style_entry
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.run_charts import (
     FAINT_FLOWS,
     Plot,
@@ -95,9 +95,8 @@ def _draw(rates: pl.DataFrame, means: pl.DataFrame, unit: str, end_s: float) -> 
 
 def _collect_data(rates: pl.DataFrame, means: pl.DataFrame) -> pl.DataFrame:
     parts = {"flow": rates, "mean": means}
-    tagged = [frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all()) for drawn_as, frame in parts.items()]
     columns = ("drawn_as", "run_id", "flow_id", "cc", "time_s", "rate_bps", "flows_count")
-    return pl.concat(tagged, how="diagonal_relaxed").select(columns)
+    return stack_parts(parts).select(columns)
 
 
 def _describe(rates: pl.DataFrame, ccs: list[str], unit: str) -> list[str]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import RETRANSMIT_COLOUR, KeyEntry
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.flow_rates_over_time import SOURCES
 from ccreport.figures.flow_styles import FlowStyle, draw_flows, list_flow_key, style_flows
 from ccreport.figures.rows import MissingFigure
@@ -182,7 +182,6 @@ def _draw_measure(
 
 def _collect_data(rates: pl.DataFrame, totals: pl.DataFrame, lines: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:
     parts = {"rate": rates, "sum": totals, "sample": lines, "retransmission": marks}
-    tagged = [frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all()) for drawn_as, frame in parts.items()]
     columns = (
         "drawn_as",
         "run_id",
@@ -193,7 +192,7 @@ def _collect_data(rates: pl.DataFrame, totals: pl.DataFrame, lines: pl.DataFrame
         *MEASURES,
         "retransmits_count",
     )
-    return pl.concat(tagged, how="diagonal_relaxed").select(columns)
+    return stack_parts(parts).select(columns)
 
 
 def _describe(

@@ -9,7 +9,7 @@ import polars as pl
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import KeyEntry, style_entry
 from ccreport.figures.event_marks import draw_joins, find_joins
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.flow_rates_over_time import SOURCES
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.run_charts import (
@@ -112,9 +112,8 @@ def _collect_data(rates: pl.DataFrame, indices: pl.DataFrame, joins: pl.DataFram
         "flows_count",
     )
     parts = {"flow": rates, "jain": indices, "join": marks}
-    tagged = [frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all()) for drawn_as, frame in parts.items()]
     columns = ("drawn_as", "run_id", "flow_id", "cc", "time_s", "rate_bps", "flows_count", "jain_ratio")
-    return pl.concat(tagged, how="diagonal_relaxed").select(columns)
+    return stack_parts(parts).select(columns)
 
 
 def _describe(rates: pl.DataFrame, indices: pl.DataFrame, joins: pl.DataFrame) -> list[str]:

@@ -12,7 +12,7 @@ from ccreport.figures.assemble import PanelRuns
 from ccreport.figures.capture_marks import KeyEntry, style_entry
 from ccreport.figures.cpu_over_time import find_starts
 from ccreport.figures.cpu_series import place_cpu_samples
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.limits import classify, find_busiest, measure_growth, sum_limits
 from ccreport.figures.rows import MissingFigure, read_rows
 from ccreport.figures.run_charts import (
@@ -180,9 +180,8 @@ def _list_key(ccs: Sequence[str], strips: pl.DataFrame) -> list[KeyEntry]:
 
 def _collect_data(rates: pl.DataFrame, strips: pl.DataFrame) -> pl.DataFrame:
     parts = {"line": rates, "strip": strips.drop("low", "high")}
-    tagged = [frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all()) for drawn_as, frame in parts.items()]
     columns = ("drawn_as", "run_id", "cc", "time_s", "rate_bps", "start_s", "end_s", "category", "share")
-    return pl.concat(tagged, how="diagonal_relaxed").select(columns)
+    return stack_parts(parts).select(columns)
 
 
 def _describe(strips: pl.DataFrame, ccs: Sequence[str]) -> list[str]:

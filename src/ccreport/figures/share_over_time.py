@@ -5,7 +5,7 @@ import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import style_entry
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.run_charts import (
     Plot,
@@ -74,12 +74,9 @@ def build_share_over_time(declaration: FigureDeclaration, connection: duckdb.Duc
 
 def _collect_data(drawn: pl.DataFrame, band: pl.DataFrame) -> pl.DataFrame:
     named = band.rename({"low": "share_min", "high": "share_max"})
-    tagged = [
-        frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all())
-        for drawn_as, frame in {"line": drawn, "band": named}.items()
-    ]
+    parts = {"line": drawn, "band": named}
     columns = ("drawn_as", "run_id", "cc", "time_s", "rate_bps", "share", "share_min", "share_max")
-    return pl.concat(tagged, how="diagonal_relaxed").select(columns)
+    return stack_parts(parts).select(columns)
 
 
 def _describe(drawn: pl.DataFrame, ccs: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ import polars as pl
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import style_entry
 from ccreport.figures.event_marks import Stage, draw_stages, read_stages
-from ccreport.figures.figure import Figure
+from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.flow_rates_over_time import SOURCES
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.run_charts import (
@@ -104,9 +104,8 @@ def _collect_data(rates: pl.DataFrame, rtts: pl.DataFrame, stages: list[Stage], 
         [{"run_id": run_id, "time_s": one.start_s, "until_s": one.end_s, "stage": one.name} for one in stages]
     )
     parts = {"rate": rates, "rtt": rtts.with_columns(pl.col("time_s").round(3)), "stage": shaded}
-    tagged = [frame.select(pl.lit(drawn_as).alias("drawn_as"), pl.all()) for drawn_as, frame in parts.items()]
     columns = ("drawn_as", "run_id", "flow_id", "cc", "time_s", "rate_bps", "rtt_ms", "until_s", "stage")
-    return pl.concat(tagged, how="diagonal_relaxed").select(columns)
+    return stack_parts(parts).select(columns)
 
 
 def _describe(rates: pl.DataFrame, stages: list[Stage], ccs: list[str], unit: str) -> list[str]:

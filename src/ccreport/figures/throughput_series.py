@@ -61,12 +61,6 @@ class Series:
     time_end_s: float
 
 
-def build_series(tables: FigureTables, run_ids: Sequence[str]) -> Series:
-    """Return lines and points of the runs named, and the band of all others."""
-    placed = place_rows(tables, run_ids)
-    return bin_rows(placed, choose_bins([placed]))
-
-
 def place_rows(tables: FigureTables, run_ids: Sequence[str]) -> Placed:
     """Return intervals and growth of retransmits on the time axis; the runs named are drawn."""
     return Placed(
