@@ -6,7 +6,10 @@ import pytest
 from support import at, make_table, save_table
 
 from ccreport.flow_identity import flow_id_of_connection, flow_id_of_stream, normalise_address
+from ccreport.measure.clients import CLIENT_SCHEMA
 from ccreport.measure.flows import join_flows
+
+NO_CLIENTS = pl.DataFrame(schema=CLIENT_SCHEMA)
 
 UNCAPTURED = make_table("packet_flows", [])
 HOST = {"local_address": "10.0.0.1", "remote_address": "10.0.0.2"}
@@ -37,7 +40,9 @@ def join(
         tests = [{"run_id": "r", "protocol": "TCP", "mss_bytes": 1448}]
     path = save_table("samples", samples, tmp_path / "samples.parquet")
     packet_flows = make_table("packet_flows", captured or [])
-    flows = join_flows(make_table("tests", tests), make_table("streams", streams), path, packet_flows, cc_command)
+    flows = join_flows(
+        make_table("tests", tests), make_table("streams", streams), path, packet_flows, cc_command, NO_CLIENTS
+    )
     return {row["local_port"]: row for row in flows.sort("local_port").iter_rows(named=True)}
 
 
@@ -160,7 +165,9 @@ def test_streams_without_ports_find_their_samples_by_rank_of_bytes(tmp_path: Pat
     ]
     path = save_table("samples", samples, tmp_path / "samples.parquet")
     tests = make_table("tests", [{"run_id": "r", "tool": "pscheduler"}])
-    flows = join_flows(tests, make_table("streams", [unnamed(4, 4900), unnamed(6, 850)]), path, UNCAPTURED, "bbr")
+    flows = join_flows(
+        tests, make_table("streams", [unnamed(4, 4900), unnamed(6, 850)]), path, UNCAPTURED, "bbr", NO_CLIENTS
+    )
     by_stream = {row["stream_number"]: row for row in flows.iter_rows(named=True)}
     assert (by_stream[4]["cc"], by_stream[4]["cc_source"], by_stream[4]["segments_count"]) == ("bbr", "rank", 800)
     assert (by_stream[6]["cc"], by_stream[6]["cc_source"], by_stream[6]["segments_count"]) == ("cubic", "rank", 150)
@@ -170,7 +177,7 @@ def test_streams_and_samples_that_differ_in_number_share_only_a_common_algorithm
     samples = [sample(port, 0.5, cc="bbr", data_segments_out_count=200) for port in (11, 12, 13)]
     path = save_table("samples", samples, tmp_path / "samples.parquet")
     tests = make_table("tests", [{"run_id": "r", "tool": "pscheduler"}])
-    flows = join_flows(tests, make_table("streams", [unnamed(4, 4900)]), path, UNCAPTURED, None)
+    flows = join_flows(tests, make_table("streams", [unnamed(4, 4900)]), path, UNCAPTURED, None, NO_CLIENTS)
     assert flows.select("cc", "cc_source", "segments_count").rows() == [("bbr", "ss", None)]
 
 

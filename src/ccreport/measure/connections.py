@@ -18,7 +18,8 @@ CONNECTION: Final = ("run_id", "flow_id", "connection_number")
 def summarise_connections(samples: Path) -> pl.DataFrame:
     """Return one row per connection of a `samples` table that was the last to use its 4-tuple.
 
-    Columns as in `flows`, with `first_utc` and `last_utc` (sample times) and `sent_bytes`.
+    Columns as in `flows`, with `first_utc` and `last_utc` (sample times) and `sent_bytes` (without
+    retransmissions).
     """
     connections = (
         pl.scan_parquet(samples, glob=False)
@@ -27,7 +28,11 @@ def summarise_connections(samples: Path) -> pl.DataFrame:
             pl.col("local_address", "local_port", "remote_address", "remote_port").first(),
             pl.col("cc").drop_nulls().last(),
             pl.col("retransmits_ss_count", "data_segments_out_count", "dsack_dups_count").max(),
-            pl.coalesce(pl.col("sent_bytes").max(), pl.col("acked_bytes").max()).alias("sent_bytes"),
+            # bytes_sent counts what is sent again, which no tool does.
+            pl.coalesce(
+                pl.col("sent_bytes").max() - pl.col("retransmitted_bytes").max().fill_null(0),
+                pl.col("acked_bytes").max(),
+            ).alias("sent_bytes"),
             pl.col("mss_bytes").drop_nulls().last(),
             pl.col("rtt_min_ms").min(),
             pl.col("rtt_ms").median().alias("rtt_p50_ms"),
