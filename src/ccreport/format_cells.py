@@ -1,6 +1,7 @@
 """Published tables as grids: cells by row and column where the evaluation names these, else row by row."""
 
 import re
+from collections.abc import Collection
 from typing import Any, Final
 
 import polars as pl
@@ -99,8 +100,7 @@ def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: 
     summary = name_quantities(summary) if "quantity" in summary.columns else summary
     shared = _find_shared(summary, schema)
     given = [column for column in schema.columns if column.name in summary.columns and column.name not in shared]
-    stubs = [column.name for column in given]
-    stubs = stubs[: next((n for n, name in enumerate(stubs) if name not in schema.key), len(stubs))]
+    stubs = _find_stubs([column.name for column in given], schema.key)
     intervals = _find_intervals([column.name for column in given])
     hidden = {name for ends in intervals.values() for name in ends} | set(stubs)
     shown = [column for column in given if column.name not in hidden]
@@ -131,6 +131,12 @@ def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: 
         notes=[note for note in (*notes, describe_shared(known), BETTER if has_better else "") if note],
         legend="Below a mean its bootstrap 95 % interval." if intervals else "",
     )
+
+
+def _find_stubs(names: list[str], key: Collection[str]) -> list[str]:
+    """Return the key columns that come first, else the first key column that there is."""
+    first = next((number for number, name in enumerate(names) if name not in key), len(names))
+    return names[:first] or [name for name in names if name in key][:1]
 
 
 def _name_rows(keys: pl.DataFrame) -> list[list[str]]:
