@@ -66,14 +66,15 @@ def load_declared(path: Path, kind: str) -> dict[str, Any]:
     except jsonschema.ValidationError as error:
         place = ".".join(str(part) for part in error.absolute_path) or "the top level"
         raise EvaluationError(f"{path.name}, {place}: {error.message}") from error
-    _fill_defaults(declared, schema)
+    fill_defaults(declared, schema)
     return declared
 
 
-def _fill_defaults(value: Any, schema: dict[str, Any]) -> None:
+def fill_defaults(value: Any, schema: dict[str, Any]) -> None:
+    """Set what a value does not say to the defaults of its schema, in place and at all depths."""
     if isinstance(value, list):
         for item in value:
-            _fill_defaults(item, schema.get("items", {}))
+            fill_defaults(item, schema.get("items", {}))
     if not isinstance(value, dict):
         return
     for name, declared in schema.get("properties", {}).items():
@@ -83,4 +84,4 @@ def _fill_defaults(value: Any, schema: dict[str, Any]) -> None:
     for name, item in value.items():
         declared = schema.get("properties", {}).get(name, additional)
         if isinstance(declared, dict):
-            _fill_defaults(item, declared)
+            fill_defaults(item, declared)

@@ -1,0 +1,121 @@
+"""The bounds within which a calibrated quantity must be, from chance alone where chance is declared.
+
+Losses of a `random` netem are independent: Binomial(n, p), its quantiles computed exactly. Those of a Gilbert–Elliott
+netem come in bursts: the variance of their count is that of a two-state Markov chain, the interval a normal one.
+"""
+
+import math
+from typing import Final
+
+from ccreport.collect.plan import Loss, Route
+
+CONFIDENCE: Final = 0.999
+# The quantile of the normal distribution at 99.95 %: 99.9 % lie within as many deviations of the mean.
+DEVIATIONS: Final = 3.2905267314919255
+RTT_TOLERANCE_MS: Final = 0.5
+RATE_TOLERANCE: Final = 0.03
+LEAST_LOSSES: Final = 20
+# So many bursts that their sum is near enough to normal.
+LEAST_BURSTS: Final = 100
+
+
+def binomial_interval(trials: int, chance: float, confidence: float = CONFIDENCE) -> tuple[int, int]:
+    """Return the two-sided interval of Binomial(trials, chance): the least k with P(X ≤ k) ≥ (1 ∓ confidence) / 2."""
+    if trials == 0 or chance <= 0:
+        return 0, 0
+    if chance >= 1:
+        return trials, trials
+    mean, deviation = trials * chance, math.sqrt(trials * chance * (1 - chance))
+    # What lies farther out than this adds less than 1e-20 to any of the sums.
+    start = max(0, math.floor(mean - 10 * deviation - 10))
+    low = None
+    below = 0.0
+    for k in range(start, trials + 1):
+        below += math.exp(_log_binomial(trials, k, chance))
+        if low is None and below >= (1 - confidence) / 2:
+            low = k
+        if below >= (1 + confidence) / 2:
+            return (k if low is None else low), k
+    return (trials if low is None else low), trials
+
+
+def burst_interval(trials: int, loss: Loss) -> tuple[float, float]:
+    """Return mean ∓ 3.29 deviations of the count lost of this many packets by a Gilbert–Elliott chain, within 0..n.
+
+    With p = P(good → bad), r = P(bad → good), λ = 1 - p - r and losses b and g in the two states, the covariance of
+    two packets k apart is p r (b - g)² λ^k / (p + r)², so the variance of the count of n packets is
+    n m (1 - m) + 2 p r (b - g)² / (p + r)² · λ (n (1 - λ) - (1 - λ^n)) / (1 - λ)², where m is the mean loss.
+    """
+    enter, leave = (loss.enter_bad_pct or 0.0) / 100, (loss.leave_bad_pct or 0.0) / 100
+    if enter + leave == 0:
+        return 0.0, 0.0
+    bad, good = loss.bad_loss_pct / 100, loss.good_loss_pct / 100
+    mean = mean_loss(loss)
+    memory = 1 - enter - leave
+    together = memory * (trials * (1 - memory) - (1 - memory**trials)) / (1 - memory) ** 2
+    spread = enter * leave * (bad - good) ** 2 / (enter + leave) ** 2
+    variance = trials * mean * (1 - mean) + 2 * spread * together
+    reach = DEVIATIONS * math.sqrt(max(variance, 0.0))
+    return max(0.0, trials * mean - reach), min(float(trials), trials * mean + reach)
+
+
+def mean_loss(loss: Loss) -> float:
+    """Return the mean share of packets lost, 0..1; of a Gilbert–Elliott chain (p b + r g) / (p + r)."""
+    if loss.model == "random":
+        return loss.loss_pct / 100
+    enter, leave = loss.enter_bad_pct or 0.0, loss.leave_bad_pct or 0.0
+    if enter + leave == 0:
+        return loss.good_loss_pct / 100
+    return (enter * loss.bad_loss_pct + leave * loss.good_loss_pct) / (enter + leave) / 100
+
+
+def needed_packets(loss: Loss) -> int:
+    """Return how many packets are expected to lose 20; of bursts as many as hold 100 of those."""
+    count = math.ceil(LEAST_LOSSES / mean_loss(loss)) if mean_loss(loss) else 0
+    if loss.model == "gilbert-elliott" and loss.enter_bad_pct and loss.leave_bad_pct:
+        # One burst takes 1/p packets until it starts and 1/r until it ends.
+        count = max(count, math.ceil(LEAST_BURSTS * (100 / loss.enter_bad_pct + 100 / loss.leave_bad_pct)))
+    return count
+
+
+def loss_bounds_pct(loss: Loss | None, packets_count: int) -> tuple[float, float]:
+    """Return the bounds of the loss measured with this many packets, in percent."""
+    if loss is None or packets_count == 0:
+        return 0.0, 0.0
+    if loss.model == "random":
+        low, high = map(float, binomial_interval(packets_count, loss.loss_pct / 100))
+    else:
+        low, high = burst_interval(packets_count, loss)
+    return 100 * low / packets_count, 100 * high / packets_count
+
+
+def rtt_bounds_ms(route: Route, echoes_count: int) -> tuple[float, float]:
+    """Return the bounds of the measured RTT: 0.5 ms around the nominal one.
+
+    With jitter or reordering the median is measured. netem draws the jitter j from a uniform distribution, whose median
+    of n echoes deviates by j / √n, of which 3.29 are added to the bound. The share q that overtakes the others, by
+    half of the RTT, moves the median within that distribution by j q / (1 - q), and beyond one half makes it theirs.
+    """
+    early = route.reordering_pct / 100
+    if early > 0.5:
+        return route.rtt_ms / 2 - RTT_TOLERANCE_MS, route.rtt_ms / 2 + RTT_TOLERANCE_MS
+    reach = RTT_TOLERANCE_MS + DEVIATIONS * route.jitter_ms / math.sqrt(max(echoes_count, 1))
+    moved = route.jitter_ms * early / (1 - early)
+    return route.rtt_ms - moved - reach, route.rtt_ms + reach
+
+
+def rate_bounds_bps(rate_bps: int) -> tuple[float, float]:
+    """Return the bounds of a measured rate: 3 % around the nominal one."""
+    return rate_bps * (1 - RATE_TOLERANCE), rate_bps * (1 + RATE_TOLERANCE)
+
+
+def judge(measured: float, low: float, high: float) -> bool:
+    """Return whether a measured value is within its bounds, the bounds included."""
+    # The shares of counts are rounded; a count on the bound is within.
+    slack = 1e-9 * max(abs(low), abs(high))
+    return low - slack <= measured <= high + slack
+
+
+def _log_binomial(trials: int, k: int, chance: float) -> float:
+    ways = math.lgamma(trials + 1) - math.lgamma(k + 1) - math.lgamma(trials - k + 1)
+    return ways + k * math.log(chance) + (trials - k) * math.log1p(-chance)

@@ -1,0 +1,140 @@
+"""Whether a job makes sense: what contradicts itself though each of its settings is allowed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ccreport.collect.campaign import CampaignError, Settings
+from ccreport.collect.planned_clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients, find_program
+from ccreport.collect.planned_conditions import as_list
+
+
+def check_job(job: Settings, session: str) -> None:
+    """Raise CampaignError with the first contradiction of a job, its session, name and key."""
+    for check in (_check_path, _check_bottleneck, _check_destinations, _check_clients, _check_times, _check_sweeps):
+        for problem in check(job):
+            raise CampaignError(f"session {session}, job {job['name']}, {problem}")
+
+
+def _check_path(job: Settings) -> Iterator[str]:
+    rtts = [*as_list(job["rtt_ms"]), *(one["rtt_ms"] for one in job["destinations"])]
+    for key in ("jitter_ms", "reordering_pct"):
+        if (job[key] or any(one[key] for one in job["destinations"])) and not any(rtts):
+            yield f"{key}: netem needs a delay for it; declare rtt_ms"
+    for place, settings in [
+        *((f"destinations.{one['alias']}", one) for one in job["destinations"]),
+        *((f"stages.{number}", one) for number, one in enumerate(job["stages"])),
+    ]:
+        if settings["loss_pct"] is not None and settings["loss"] is not None:
+            yield f"{place}: loss_pct and loss exclude each other"
+
+
+def _check_bottleneck(job: Settings) -> Iterator[str]:
+    has_bottleneck = job["bottleneck_mbps"] is not None
+    buffers = [key for key in ("buffer_bytes", "buffer_bdp") if job[key] is not None]
+    if has_bottleneck and not buffers:
+        yield "bottleneck_mbps: its buffer is not declared; add buffer_bytes or buffer_bdp"
+    if buffers and not has_bottleneck:
+        yield f"{buffers[0]}: there is no bottleneck_mbps whose buffer this could be"
+    if job["queue"]["discipline"] != "fifo" and not has_bottleneck:
+        yield "queue.discipline: there is no bottleneck_mbps that could queue so"
+    if job["queue"]["ecn"] and job["queue"]["discipline"] == "fifo":
+        yield "queue.ecn: fifo marks no packets; choose fq_codel, red or cake"
+    if job["queue"]["discipline"] == "cake" and not job["queue"]["ecn"] and any(_list_asking(job)):
+        yield "queue.ecn: cake marks whatever can be marked, and these flows ask for ECN; set it"
+    if job["buffer_bdp"] is None:
+        return
+    own = {one["rtt_ms"] for one in job["destinations"] if one["rtt_ms"] is not None}
+    has_job_rtt = not job["destinations"] or any(one["rtt_ms"] is None for one in job["destinations"])
+    rtts = own | set(as_list(job["rtt_ms"]) if has_job_rtt else [])
+    if len(rtts) != 1 or not next(iter(rtts)):
+        yield "buffer_bdp: a bandwidth-delay product needs one rtt_ms above 0; declare buffer_bytes"
+    if any(stage["rtt_ms"] is not None or stage["bottleneck_mbps"] is not None for stage in job["stages"]):
+        yield "buffer_bdp: stages change the bandwidth-delay product; declare buffer_bytes"
+
+
+def _list_asking(job: Settings) -> list[bool]:
+    return [asks_for_ecn(job, declared) for declared in declare_clients(job)]
+
+
+def _check_destinations(job: Settings) -> Iterator[str]:
+    aliases = [one["alias"] for one in job["destinations"]]
+    if twice := _find_twice(aliases):
+        yield f"destinations: {twice} is there twice"
+    if isinstance(job["rtt_ms"], list) and any(one["rtt_ms"] is not None for one in job["destinations"]):
+        yield "rtt_ms: a sweep, but some destinations have an RTT of their own"
+    if isinstance(job["limit_packets_count"], list) and any(
+        one["limit_packets_count"] is not None for one in job["destinations"]
+    ):
+        yield "limit_packets_count: a sweep, but some destinations have a limit of their own"
+    named = {declared["destination"] for declared in declare_clients(job)} - {None}
+    if unknown := sorted(named - set(aliases)):
+        yield f"clients: {unknown[0]} is none of the destinations ({', '.join(aliases) or 'there are none'})"
+    if named and job["destinations_per_run"] != "all":
+        yield "clients: a destination can be chosen only where destinations_per_run is all"
+
+
+def _check_clients(job: Settings) -> Iterator[str]:
+    algorithms = as_list(job["congestion_control"])
+    if twice := _find_twice(algorithms):
+        yield f"congestion_control: {twice} is there twice"
+    if job["clients"] and len(algorithms) > 1:
+        yield "congestion_control: a list divides flows_count, which clients replace; give each client its own"
+    if not job["clients"] and job["flows_count"] < len(algorithms):
+        yield f"flows_count: {job['flows_count']} cannot be divided between {len(algorithms)} algorithms"
+    for declared in declare_clients(job):
+        program = find_program(job, declared)
+        if declared["flows_count"] > FLOWS_AT_MOST:
+            yield f"flows_count: a client has at most {FLOWS_AT_MOST}; declare clients with a count"
+        if program == "netperf" and not job["rpc"]:
+            yield "clients.program: netperf needs rpc, its sizes of requests and answers"
+        if program == "netperf" and (declared["volume_bytes"] or job["volume_bytes"]):
+            yield "volume_bytes: netperf's requests and answers run for duration_s"
+        if declared["duration_s"] is not None and declared["volume_bytes"] is not None:
+            yield "clients: duration_s and volume_bytes exclude each other"
+
+
+def _check_times(job: Settings) -> Iterator[str]:
+    has_end = job["duration_s"] is not None or job["volume_bytes"] is not None
+    ends = []
+    for declared in declare_clients(job):
+        last_start_s = declared["start_s"] + (declared["count"] - 1) * declared["stagger_s"]
+        has_own_end = declared["duration_s"] is not None or declared["volume_bytes"] is not None
+        if not has_end and not has_own_end:
+            yield "duration_s: neither this nor volume_bytes says when flows end"
+        if job["duration_s"] is not None and not has_own_end and last_start_s >= job["duration_s"]:
+            yield f"duration_s: a client starts only after {last_start_s:g} s, when the run is over"
+        if declared["duration_s"] is not None:
+            ends.append(last_start_s + declared["duration_s"])
+        elif not has_own_end and job["duration_s"] is not None:
+            ends.append(job["duration_s"])
+        else:
+            return
+    times = [("stages", stage["at_s"]) for stage in job["stages"]]
+    times += [("instruments.dumps_at_s", at_s) for at_s in job["instruments"]["dumps_at_s"]]
+    for key, at_s in times:
+        if at_s >= max(ends) + job["omit_s"]:
+            yield f"{key}: {at_s:g} s is after the end of the run"
+
+
+def _check_sweeps(job: Settings) -> Iterator[str]:
+    swept = [key for key in ("rtt_ms", "limit_packets_count") if isinstance(job[key], list)]
+    if len(swept) > 1:
+        yield "limit_packets_count: file names have room for one sweep, and rtt_ms is one; use for_each"
+    for key in swept:
+        if twice := _find_twice([float(value) for value in job[key]]):
+            yield f"{key}: {twice} is there twice"
+    sweep = job["parameter_sweep"]
+    if sweep and (twice := _find_twice(sweep["values"])):
+        yield f"parameter_sweep.values: {twice} is there twice"
+    if sweep and any(name.split("[")[0] == sweep["name"] for name in job["module_parameters"]):
+        yield f"parameter_sweep.name: module_parameters set {sweep['name']}, too"
+    at_s = [stage["at_s"] for stage in job["stages"]]
+    if at_s != sorted(at_s):
+        yield "stages: at_s must not go back"
+    if job["bottleneck_mbps"] is None and any(stage["bottleneck_mbps"] is not None for stage in job["stages"]):
+        yield "stages: there is no bottleneck_mbps whose rate they could change"
+
+
+def _find_twice(values: list[Any]) -> str | None:
+    twice = next((value for value in values if values.count(value) > 1), None)
+    return None if twice is None else f"{twice:g}" if isinstance(twice, float) else str(twice)

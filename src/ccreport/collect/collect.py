@@ -1,0 +1,102 @@
+"""The command `collect`: a declared sweep carried out, or what is still missing of it, into a raw archive."""
+
+import signal
+import time
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from ccreport.collect.attempts import read_attempts
+from ccreport.collect.campaign import load_campaign
+from ccreport.collect.collection import Collection
+from ccreport.collect.describe_plan import describe_plan
+from ccreport.collect.engines import Engine, choose_engine
+from ccreport.collect.plan import Plan
+from ccreport.collect.planning import plan_campaign
+from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json, write_json
+from ccreport.errors import InputError
+
+# Stands for the campaign's name in the path of an archive.
+NAME: Final = "{campaign}"
+SHOWN_COUNT: Final = 5
+
+
+def collect(
+    campaign: Path,
+    archive: Path = Path("archive", NAME),
+    summary: Path = Path(NAME),
+    *,
+    dry_run: bool,
+) -> None:
+    """Carry out a campaign's missing runs into a raw archive; `--dry-run` prints what they are and how long they take.
+
+    `archive` is the archive's own folder, `{campaign}` in it the campaign's name. `summary`, if given, becomes a JSON
+    file with the counts of runs and attempts. Raises InputError where the machine or the declaration does not allow it,
+    or when runs have failed, after all others were made.
+    """
+    plan = plan_campaign(load_campaign(campaign), campaign.stem)
+    folder = Path(str(archive).replace(NAME, plan.campaign))
+    collection = Collection(plan, folder, campaign, find_sessions(folder, plan.campaign))
+    if dry_run:
+        missing = {run.key for run in collection.list_missing()}
+        completed = {run.key for run in plan.runs} - missing
+        print(describe_plan(plan, completed, find_capacity_bps(collection)))
+        return
+    # A kill that can be caught ends a sweep as Ctrl-C does.
+    signal.signal(signal.SIGTERM, _interrupt)
+    start = time.monotonic()
+    try:
+        engine = _carry_out(collection)
+    except KeyboardInterrupt:
+        raise InputError("stopped; the same command goes on with the missing runs") from None
+    if summary != Path(NAME):
+        summary.parent.mkdir(parents=True, exist_ok=True)
+        write_json(summary, summarise_collection(collection, engine, time.monotonic() - start))
+    if collection.failures:
+        told = [f"{key}: {why}" for key, why in list(collection.failures.items())[:SHOWN_COUNT]]
+        raise InputError(f"{len(collection.failures)} of {len(plan.runs)} runs failed; {'; '.join(told)}")
+
+
+def _carry_out(collection: Collection) -> Engine | None:
+    """Make what is missing with the archive to itself, and return the engine, null where nothing was missing."""
+    with lock_archive(collection.archive) as partial:
+        # What a killed command had begun is in place only now.
+        collection.sessions = find_sessions(collection.archive, collection.plan.campaign)
+        collection.check_fingerprints()
+        if not collection.list_missing():
+            return None
+        engine = choose_engine(collection.plan)
+        collection.carry_out(engine, partial)
+    return engine
+
+
+def find_capacity_bps(collection: Collection) -> int | None:
+    """Return what the machine carried in the last calibration of this archive, null if there was none."""
+    paths = [session / CALIBRATION for session in collection.sessions.values()]
+    told = [read_json(path)["capacity_bps"] for path in paths if path.exists()]
+    return told[-1] if told else None
+
+
+def summarise_collection(collection: Collection, engine: Engine | None, elapsed_s: float) -> dict[str, Any]:
+    """Return the counts of a sweep, all calls together; `elapsed_h` is this call's time, `attempted_h` that of all."""
+    sessions = list(collection.sessions.values())
+    attempts = [attempt for session in sessions for attempt in read_attempts(session)]
+    told = [read_json(session / CALIBRATION) for session in sessions if (session / CALIBRATION).exists()]
+    plan: Plan = collection.plan
+    return {
+        "campaign": plan.campaign,
+        "archive": str(collection.archive),
+        "engine": engine or next((read_json(session / SESSION)["engine"] for session in sessions), None),
+        "runs_count": len(plan.runs),
+        "completed_count": len(plan.runs) - len(collection.list_missing()),
+        "attempts_count": len(attempts),
+        **{f"{name}_count": sum(one.outcome == name for one in attempts) for name in ("failed", "interrupted")},
+        "cpu_bound_count": sum(one.outcome == "cpu_bound" for one in attempts),
+        "attempted_h": round(sum(one.elapsed_s or 0 for one in attempts) / 3600, 3),
+        "elapsed_h": round(elapsed_s / 3600, 3),
+        "is_calibrated": bool(told) and all(one["is_within"] for each in told for one in each["measurements"]),
+        "failures": collection.failures,
+    }
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt

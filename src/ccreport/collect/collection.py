@@ -1,0 +1,164 @@
+"""A sweep being carried out: session after session, each calibrated, then its missing runs dealt out to the hands."""
+
+import shutil
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ccreport.collect.attempts import KEPT, Attempt, count_attempts, read_attempts
+from ccreport.collect.describe_plan import list_warnings
+from ccreport.collect.engines import Engine
+from ccreport.collect.hands import Hand
+from ccreport.collect.plan import Plan, Run
+from ccreport.collect.progress import Progress
+from ccreport.collect.sessions import CALIBRATION, describe_job, is_complete, make_session, read_json, write_json
+from ccreport.errors import InputError
+
+
+@dataclass
+class Collection:
+    """The state of a sweep: `sessions` by label, and of the runs that were given up, by key, why."""
+
+    plan: Plan
+    archive: Path
+    declaration: Path
+    sessions: dict[str, Path]
+    failures: dict[str, str] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def list_missing(self) -> list[Run]:
+        """Return the runs that are not complete, in the plan's order."""
+        return [
+            run
+            for run in self.plan.runs
+            if run.session not in self.sessions or not is_complete(self.sessions[run.session], run)
+        ]
+
+    def check_fingerprints(self) -> None:
+        """Raise an InputError that names the complete runs whose declaration has changed since."""
+        changed = []
+        for label, session in self.sessions.items():
+            kept = {one.place: one.fingerprint for one in read_attempts(session) if one.outcome in KEPT}
+            changed += [
+                run.key
+                for run in self.plan.runs
+                if run.session == label and is_complete(session, run)
+                if kept.get((run.job, run.suffix), run.fingerprint()) != run.fingerprint()
+            ]
+        if changed:
+            raise InputError(
+                f"the declaration of {len(changed)} runs that are already in {self.archive} has changed: "
+                f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}; "
+                "collect into another folder, or remove these runs' files first"
+            )
+
+    def carry_out(self, engine: Engine, partial: Path) -> None:
+        """Make all missing runs, each attempted as often as the plan allows."""
+        missing = self.list_missing()
+        progress = Progress(missing, len(self.plan.runs) - len(missing))
+        hostnames = {(job.session, job.name): str(job.metadata.get("hostname", "sender")) for job in self.plan.jobs}
+        count = max(min(self.plan.testbed.parallel_count, len(missing)), 1)
+        hands = [
+            Hand(self.plan, engine, number, partial / f"slot-{number}", hostnames) for number in range(1, count + 1)
+        ]
+        try:
+            for label in self.plan.sessions:
+                of_session = [run for run in missing if run.session == label]
+                if of_session:
+                    self._prepare_session(label, of_session, hands[0], progress)
+                    self._deal(of_session, hands, progress)
+        finally:
+            self.stopped.set()
+            for hand in hands:
+                hand.close()
+            progress.end()
+
+    def _prepare_session(self, label: str, missing: Sequence[Run], hand: Hand, progress: Progress) -> None:
+        """Have the session's folder with what describes it, and a calibration that allows to go on."""
+        hand.make_ready(missing[0].module_parameters)
+        machine = hand.machine
+        runs = [run for run in self.plan.runs if run.session == label]
+        if label not in self.sessions:
+            described: dict[str, Any] = {"campaign": self.plan.campaign, "title": self.plan.title, "label": label}
+            described |= {"engine": hand.engine} | {key: machine[key] for key in machine if key != "event"}
+            described |= {"planned_runs_count": len(runs), "expected_s": round(sum(run.expected_s for run in runs), 1)}
+            self.sessions[label] = make_session(self.archive, described, self.declaration, datetime.now(UTC))
+        session = self.sessions[label]
+        # The declaration may have grown since.
+        shutil.copyfile(self.declaration, session / "campaign.yaml")
+        for job in self.plan.jobs:
+            if job.session == label:
+                describe_job(session, job, machine["kernel"])
+        if not self._has_good_calibration(session):
+            progress.tell(missing[0], "calibration")
+            write_json(session / CALIBRATION, hand.calibrate(runs))
+        self._judge_calibration(read_json(session / CALIBRATION), progress)
+
+    def _has_good_calibration(self, session: Path) -> bool:
+        """Tell whether a calibration is stored that need not be made again; one that stopped a sweep has to be."""
+        path = session / CALIBRATION
+        if not path.exists():
+            return False
+        is_within = all(one["is_within"] for one in read_json(path)["measurements"])
+        return is_within or self.plan.testbed.on_failed_calibration == "warn"
+
+    def _judge_calibration(self, calibration: dict[str, Any], progress: Progress) -> None:
+        outside = [one for one in calibration["measurements"] if not one["is_within"]]
+        for warning in list_warnings(self.plan, calibration["capacity_bps"]):
+            progress.say(f"warning: {warning}")
+        told = [
+            f"{one['quantity']} {one['measured']:g} {one['unit']} where {one['nominal']:g} was set "
+            f"({one['low']:g} to {one['high']:g} allowed; {one['conditions']})"
+            for one in outside
+        ]
+        if told and self.plan.testbed.on_failed_calibration == "stop":
+            raise InputError(f"calibration failed: {'; '.join(told)}")
+        for line in told:
+            progress.say(f"warning: calibration: {line}")
+
+    def _deal(self, runs: Sequence[Run], hands: Sequence[Hand], progress: Progress) -> None:
+        """Let each hand take the next run as soon as it is free."""
+        waiting = iter(runs)
+
+        def work(hand: Hand) -> None:
+            while not self.stopped.is_set():
+                with self.lock:
+                    run = next(waiting, None)
+                if run is None:
+                    return
+                self._make(run, hand, progress)
+
+        with ThreadPoolExecutor(len(hands)) as pool:
+            working = [pool.submit(work, hand) for hand in hands]
+            try:
+                for ended in as_completed(working):
+                    ended.result()
+            except BaseException:
+                # Threads that wait for their testbed wake up when it ends.
+                self.stopped.set()
+                for hand in hands:
+                    hand.close()
+                raise
+
+    def _make(self, run: Run, hand: Hand, progress: Progress) -> None:
+        """Attempt a run until it is complete or given up."""
+        session, testbed = self.sessions[run.session], self.plan.testbed
+        before = count_attempts(read_attempts(session), run.job, run.suffix)
+        attempt: Attempt | None = None
+        for number in range(1, testbed.retries_count + 2):
+            progress.tell(run, f"attempt {number}" if number > 1 else "")
+            is_last = number == testbed.retries_count + 1
+            attempt = hand.attempt(
+                run, before + number, session, keeps_cpu_bound=is_last or not testbed.retries_cpu_bound
+            )
+            if is_complete(session, run) or self.stopped.is_set():
+                break
+            progress.say(f"{run.key}: {attempt.outcome}{f': {attempt.message}' if attempt.message else ''}")
+        if attempt is not None and not is_complete(session, run):
+            self.failures[run.key] = attempt.message or attempt.outcome
+        progress.finish(run)

@@ -1,0 +1,156 @@
+"""A plan in words, as `--dry-run` prints it: jobs, conditions, runs, hours, and what looks wrong about them."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final
+
+from ccreport.collect.plan import Plan, Route, Run
+
+# A flow that slow start has just brought up to speed has not shown how it behaves.
+ROUND_TRIPS_AT_LEAST: Final = 50
+ETHERNET_HEADER_BYTES: Final = 14
+
+
+def describe_plan(plan: Plan, completed: Collection[str] = (), capacity_bps: int | None = None) -> str:
+    """Return what a plan would do, in lines; `completed` are keys of runs that are done already.
+
+    `capacity_bps` is what the testbed carried when it was calibrated, null where it was not.
+    """
+    done = [run for run in plan.runs if run.key in set(completed)]
+    left = [run for run in plan.runs if run.key not in set(completed)]
+    lines = [f"{plan.campaign}: {plan.title}"]
+    for session in plan.sessions:
+        jobs = [job.name for job in plan.jobs if job.session == session]
+        lines += ["", f"session {session}, {_count(len(jobs), 'job')}"]
+        rows = [_describe_job([run for run in plan.runs if (run.session, run.job) == (session, job)]) for job in jobs]
+        lines += _align(rows)
+    lines += [
+        "",
+        f"{_count(len(plan.runs), 'run')} of {_count(len(plan.jobs), 'job')}, {_format_time(plan, plan.runs)}",
+    ]
+    if done:
+        lines.append(f"{_count(len(done), 'run')} done, {len(left)} left, {_format_time(plan, left)}")
+    return "\n".join(lines + [f"warning: {text}" for text in list_warnings(plan, capacity_bps)])
+
+
+def expect_total_s(plan: Plan, runs: Sequence[Run]) -> float:
+    """Return how long runs take as a rule, with as many at the same time as the plan has."""
+    return sum(run.expected_s for run in runs) / min(plan.testbed.parallel_count, max(len(runs), 1))
+
+
+def list_warnings(plan: Plan, capacity_bps: int | None = None) -> list[str]:
+    """Return what is allowed and still most likely not meant, with the jobs that it is true of."""
+    jobs: dict[str, list[str]] = {}
+    for run in plan.runs:
+        for warning in _list_doubts(run, capacity_bps):
+            names = jobs.setdefault(warning, [])
+            if run.job not in names:
+                names.append(run.job)
+    return [
+        f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}: {warning}"
+        for warning, names in jobs.items()
+    ]
+
+
+def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
+    rate_bps = _find_rate_bps(run)
+    if rate_bps is None:
+        yield "nothing limits the rate, so that the processor does"
+    elif capacity_bps is not None and rate_bps > capacity_bps:
+        yield f"{_mbps(rate_bps)} Mbit/s are beyond the {_mbps(capacity_bps)} Mbit/s that this testbed carried"
+    if run.bottleneck is not None:
+        packet_bytes = run.mtu_bytes + ETHERNET_HEADER_BYTES
+        if run.bottleneck.buffer_bytes < packet_bytes:
+            yield f"a buffer of {run.bottleneck.buffer_bytes} bytes holds no packet of {packet_bytes} bytes"
+        if (run.background_udp_bps or 0) >= run.bottleneck.rate_bps:
+            yield "the UDP traffic alone fills the bottleneck"
+    for route in run.routes:
+        held = (rate_bps or 0) * route.rtt_ms / 2000 / 8 / run.mtu_bytes
+        if held > route.limit_packets_count:
+            yield f"{held:.0f} packets are on their way at once, and limit_packets_count is {route.limit_packets_count}"
+    if any(client.congestion_control == "dctcp" for client in run.clients) and not (
+        run.bottleneck and run.bottleneck.has_ecn
+    ):
+        yield "no queue marks packets, without which dctcp is Reno; set queue.ecn"
+    rtts = {route.host: route.rtt_ms for route in run.routes}
+    for client in run.clients:
+        if client.duration_s is not None and client.duration_s * 1000 < ROUND_TRIPS_AT_LEAST * rtts[client.host]:
+            count = client.duration_s * 1000 / rtts[client.host]
+            yield f"{client.duration_s:g} s are only {count:.0f} round trips of {rtts[client.host]:g} ms"
+            return
+
+
+def _find_rate_bps(run: Run) -> int | None:
+    """Return the rate that nothing of the path or the senders lets through more of, null if all do."""
+    rates = [run.bottleneck.rate_bps] if run.bottleneck else []
+    rates += [stage.rate_bps for stage in run.stages if stage.rate_bps is not None]
+    largest = max(rates, default=None)
+    sent = 0
+    for sender in run.senders:
+        clients = [client for client in run.clients if client.sender_number == sender.number]
+        paced = [client.flow_rate_bps or sender.flow_maxrate_bps for client in clients]
+        flows_bps = sum((rate or 0) * client.flows_count for rate, client in zip(paced, clients, strict=True))
+        limits = [rate for rate in (sender.rate_bps, flows_bps if all(paced) else None) if rate is not None]
+        if not limits:
+            return largest
+        sent += min(limits)
+    return sent if largest is None else min(sent, largest)
+
+
+def _describe_job(runs: Sequence[Run]) -> tuple[str, str, str, str]:
+    conditions = [
+        _describe_clients(runs[0]),
+        _join(runs, lambda route: f"{route.rtt_ms:g}", "ms"),
+        _join(runs, lambda route: f"{route.loss.loss_pct:.3g}" if route.loss else "0", "% loss"),
+    ]
+    if runs[0].bottleneck is not None:
+        bottleneck = runs[0].bottleneck
+        conditions.append(f"{_mbps(bottleneck.rate_bps)} Mbit/s with {bottleneck.buffer_bytes:,} bytes")
+        if bottleneck.discipline != "fifo":
+            conditions[-1] += f" of {bottleneck.discipline}{' with ECN' if bottleneck.has_ecn else ''}"
+    elif (rate_bps := _find_rate_bps(runs[0])) is not None:
+        conditions.append(f"{_mbps(rate_bps)} Mbit/s")
+    if runs[0].background_udp_bps is not None:
+        conditions.append(f"{_mbps(runs[0].background_udp_bps)} Mbit/s of UDP")
+    if runs[0].stages:
+        conditions.append(_count(len(runs[0].stages), "stage"))
+    limits = {route.limit_packets_count: None for run in runs for route in run.routes}
+    if len(limits) > 1:
+        conditions.append(f"limit {'/'.join(map(str, limits))}")
+    for name in runs[0].module_parameters:
+        values = dict.fromkeys(run.module_parameters[name] for run in runs)
+        conditions.append(f"{name} {', '.join(values)}")
+    minutes = sum(run.expected_s for run in runs) / 60
+    return runs[0].job, ", ".join(conditions), _count(len(runs), "run"), f"{minutes:.1f} min"
+
+
+def _describe_clients(run: Run) -> str:
+    flows = Counter[str]()
+    for client in run.clients:
+        flows[client.congestion_control or run.default_congestion_control] += client.flows_count
+    return " + ".join(f"{count} {algorithm}" for algorithm, count in flows.items())
+
+
+def _join(runs: Sequence[Run], write: Callable[[Route], str], unit: str) -> str:
+    return f"{'/'.join(dict.fromkeys(write(route) for run in runs for route in run.routes))} {unit}"
+
+
+def _align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    name, text, count, minutes = (max(len(row[column]) for row in rows) for column in range(4))
+    for row in rows:
+        yield f"  {row[0]:<{name}}  {row[1]:<{text}}  {row[2]:>{count}}  {row[3]:>{minutes}}"
+
+
+def _format_time(plan: Plan, runs: Sequence[Run]) -> str:
+    total_s = expect_total_s(plan, runs)
+    at_once = plan.testbed.parallel_count
+    text = f"{total_s / 3600:.2f} h" if total_s >= 3600 else f"{total_s / 60:.1f} min"
+    return f"{text}{f' with {at_once} at a time' if at_once > 1 else ''}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _mbps(rate_bps: int) -> str:
+    return f"{rate_bps / 1e6:g}"

@@ -1,0 +1,129 @@
+"""The first process of a testbed: it starts what does the work, and when it ends, everything of the testbed ends.
+
+Where the machine allows namespaces it is the first process of its own process namespace, whose end the kernel makes the
+end of all others in it, detached ones and those of a user-mode kernel too; its files lie in a tmpfs that is gone with
+its mount namespace. Elsewhere it kills the process group and removes its folder. It ends when the pipe `lifeline`
+closes, which is how it learns that the command was killed, by whatever signal.
+
+Run as a script by `engines`, before any package can be imported.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+# What is covered by a tmpfs for the testbed's own files: folders that are everywhere, with nothing of a user's in them.
+# A user-mode kernel covers /dev itself before its first process starts, and has a /sys of its own later.
+OWN_MEMORY = {"namespaces": Path("/dev/shm"), "user-mode-kernel": Path("/sys")}  # noqa: S108
+
+
+def mount(source: str, target: Path, kind: str, data: str = "", flags: int = 0) -> None:
+    """Mount by the system call itself: mount(8) would read commas and quotes of a path as syntax."""
+    names = (os.fsencode(source), os.fsencode(target), kind.encode())
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.mount(*names, ctypes.c_ulong(flags), os.fsencode(data) if data else None):
+        number = ctypes.get_errno()
+        raise OSError(number, f"mount {kind}: {os.strerror(number)}", str(target))
+
+
+def copy_sources(folder: Path) -> Path:
+    """Copy the modules that work inside a testbed; the place of the package may be hidden or unreadable there."""
+    package = Path(__file__).resolve().parent
+    target = folder / "sources/ccreport"
+    (target / package.name).mkdir(parents=True)
+    for path in [*package.parent.glob("__init__.py"), *package.parent.glob("errors.py")]:
+        shutil.copyfile(path, target / path.name)
+    for path in package.glob("*.py"):
+        shutil.copyfile(path, target / package.name / path.name)
+    return target.parent
+
+
+def list_guest_command(folder: Path, asked: dict[str, Any]) -> list[str]:
+    """Return the command that works inside the testbed, which stands in `folder`."""
+    sources = str(copy_sources(folder))
+    start = f"import sys; sys.path.insert(0, {sources!r}); from ccreport.collect.guest import main; main()"
+    return [asked["python"], "-I", "-S", "-B", "-c", start, asked["engine"], asked["slot"]]
+
+
+def list_kernel_command(folder: Path, asked: dict[str, Any]) -> list[str]:
+    """Return the command that boots a user-mode kernel on the machine's own root file system, which it cannot write.
+
+    Its first process is a script, since the kernel splits its command line at blanks.
+    """
+    start = folder / "init"
+    guest = shlex.join(list_guest_command(folder, asked))
+    start.write_text(f"#!/bin/sh\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin\nexec {guest}\n", encoding="utf-8")
+    start.chmod(0o755)
+    return [
+        asked["kernel"],
+        f"mem={asked['memory_bytes'] // 1024}K",
+        *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"init={start}"),
+        *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", f"uml_dir={folder}/", "umid=guest"),
+        *asked["kernel_arguments"],
+    ]
+
+
+def wait_for(child: int, lifeline: int) -> int:
+    """Wait until the child ends or the lifeline closes, and bury every process that has lost its parent."""
+    alarm, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    while True:
+        try:
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] == child:
+                    return os.waitstatus_to_exitcode(ended[1])
+        except ChildProcessError:
+            return 0
+        readable, _, _ = select.select([alarm, lifeline], [], [])
+        if lifeline in readable:
+            return 1
+        os.read(alarm, 4096)
+
+
+def main() -> None:
+    """Keep a testbed as the JSON in the first argument asks."""
+    asked = json.loads(sys.argv[1])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    has_namespaces = os.getpid() == 1
+    if has_namespaces:
+        memory = OWN_MEMORY[asked["engine"]]
+        mount("tmpfs", memory, "tmpfs", "mode=0755")
+        folder = memory / "ccreport"
+        folder.mkdir()
+    else:
+        folder = Path(tempfile.mkdtemp(prefix="ccreport-", dir="/tmp"))
+    is_kernel = asked["engine"] == "user-mode-kernel"
+    command = (list_kernel_command if is_kernel else list_guest_command)(folder, asked)
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(folder), "LC_ALL": "C", "TZ": "UTC"}
+    if has_namespaces:
+        # The memory of a user-mode kernel is a file there.
+        environment["TMPDIR"] = str(folder)
+    if asked["core"] is not None:
+        os.sched_setaffinity(0, {asked["core"]})
+    child = subprocess.Popen(command, env=environment, cwd="/", stderr=subprocess.STDOUT, start_new_session=True)
+    code = 1
+    try:
+        code = wait_for(child.pid, asked["lifeline"])
+    finally:
+        if not has_namespaces:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            shutil.rmtree(folder, ignore_errors=True)
+    os._exit(max(code, 0))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""One run: testbed up, servers, instruments, clients at their times, stages, all stopped, files left in a folder.
+
+Files are written to memory while the run goes on, so that no disk of the machine slows it, and copied when all is
+over. A run failed when a client says so, outlives its time or leaves no result; its files are then not kept.
+"""
+
+import glob
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.collect.clients import (
+    find_background_port,
+    find_fault,
+    find_port,
+    last_expected_s,
+    limit_s,
+    list_background_commands,
+    list_client_commands,
+    list_server_command,
+    name_output,
+)
+from ccreport.collect.instruments import Watch, judge_cpu
+from ccreport.collect.plan import Client, Run
+from ccreport.collect.testbed import Testbed, TestbedError
+from ccreport.collect.topology import receiver_of, stage_changes
+from ccreport.errors import InputError
+
+LISTEN_LIMIT_S: Final = 10.0
+COMMAND_LIMIT_S: Final = 120.0
+END_LIMIT_S: Final = 10.0
+
+
+class RunFailedError(Exception):
+    """What went wrong in a run, in a few words."""
+
+
+def perform_run(run: Run, work: Path, target: Path) -> dict[str, Any]:
+    """Make one run and return its outcome, message and elapsed time; its files are in `target` unless it failed."""
+    start, folder = time.monotonic(), work / "run"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    outcome, message = "completed", None
+    try:
+        with Testbed(run) as testbed:
+            _Performance(run, testbed, folder).perform()
+        mpstat = folder / f"mpstat-sender:{run.suffix}.json"
+        if mpstat.exists() and judge_cpu(mpstat.read_text(encoding="utf-8")):
+            outcome = "cpu_bound"
+        _copy_whole(folder, target)
+    except (RunFailedError, TestbedError, InputError, OSError, ValueError, subprocess.SubprocessError) as error:
+        outcome, message = "failed", str(error)
+    return {"outcome": outcome, "message": message, "elapsed_s": round(time.monotonic() - start, 3)}
+
+
+class _Performance:
+    """The processes of one run, and the order in which they come and go."""
+
+    def __init__(self, run: Run, testbed: Testbed, folder: Path) -> None:
+        self.run, self.testbed, self.folder = run, testbed, folder
+        self.addresses = {route.host: route.address for route in run.routes}
+        self.receivers = {route.host: receiver_of(run, route.host) for route in run.routes}
+        self.servers: list[subprocess.Popen[bytes]] = []
+        self.clients: list[tuple[Client, Path, subprocess.Popen[bytes]]] = []
+        self.fault: str | None = None
+
+    def perform(self) -> None:
+        """Make the run; raise RunFailedError where it is none."""
+        run = self.run
+        self._run_commands(run.commands.before_source, "pre-src-cmd", ["sender1"])
+        self._run_commands(run.commands.before_destination, "pre-dst-cmd", list(self.receivers.values()))
+        self._write("pre-netem", self.testbed.qdisc_record())
+        watch = Watch(run, self.testbed, self.folder)
+        try:
+            self._start_servers()
+            watch.start()
+            self._run_clients(watch)
+        finally:
+            watch.stop()
+            for process in [*(client for _, _, client in self.clients), *self.servers]:
+                _end(process)
+        self._write("post-netem", self.testbed.qdisc_record())
+        self._run_commands(run.commands.after_source, "post-src-cmd", ["sender1"])
+        self._run_commands(run.commands.after_destination, "post-dst-cmd", list(self.receivers.values()))
+        self._judge()
+
+    def _write(self, item: str, text: str) -> None:
+        (self.folder / f"{item}:{self.run.suffix}").write_text(text, encoding="utf-8")
+
+    def _run_commands(self, commands: Sequence[str], item: str, namespaces: list[str]) -> None:
+        """Run the campaign's own shell lines, and keep what they print as the harness does."""
+        told = []
+        for namespace in namespaces if commands else []:
+            for command in commands:
+                done = self.testbed.execute(namespace, ["sh", "-c", command], input_text="", timeout_s=COMMAND_LIMIT_S)
+                told.append(done.stdout + done.stderr)
+                if done.returncode:
+                    raise RunFailedError(f"`{command}` ended with {done.returncode}: {told[-1].strip()[-200:]}")
+        if told:
+            self._write(item, "".join(told))
+
+    def _start_servers(self) -> None:
+        ports = []
+        for client in self.run.clients:
+            self._start_server(self.receivers[client.host], list_server_command(client))
+            ports.append(find_port(client))
+        if self.run.background_udp_bps is not None:
+            server, _ = list_background_commands(self.run, "")
+            self._start_server(self.receivers[self.run.routes[0].host], server)
+            ports.append(find_background_port(self.run))
+        for process, port in zip(self.servers, ports, strict=True):
+            _wait_until_listening(process, port)
+
+    def _start_server(self, namespace: str, command: list[str]) -> None:
+        self.servers.append(self._start(namespace, command, subprocess.DEVNULL))
+
+    def _start(self, namespace: str, command: list[str], output: Any) -> subprocess.Popen[bytes]:
+        return self.testbed.popen(namespace, command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+
+    def _run_clients(self, watch: Watch) -> None:
+        """Start clients and make the stages at their times, and wait until all clients have ended."""
+        run = self.run
+        if run.background_udp_bps is not None:
+            _, command = list_background_commands(run, run.routes[0].address)
+            with (self.folder / f"xtraffic:{run.suffix}").open("wb") as stream:
+                self.servers.append(self._start("sender1", command, stream))
+        watch.start_sampling()
+        start = time.monotonic()
+        stages = threading.Thread(target=self._make_stages, args=(start,), daemon=True)
+        stages.start()
+        for client in sorted(run.clients, key=lambda client: client.start_s):
+            _sleep_until(start + client.start_s)
+            self._start_client(client)
+        for client, _, process in self.clients:
+            try:
+                process.wait(max(start + limit_s(client, run) - time.monotonic(), 0))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                self.fault = self.fault or f"client {client.number} did not end within {limit_s(client, run):.0f} s"
+        if run.background_udp_bps is not None and self.servers:
+            _wait_quietly(self.servers[-1], start + last_expected_s(run) + END_LIMIT_S)
+
+    def _start_client(self, client: Client) -> None:
+        name = name_output(client, self.run.suffix)
+        for number, command in enumerate(list_client_commands(client, self.addresses[client.host])):
+            # Processes of one client write aside of each other.
+            output = self.folder / (name if number == 0 else f".{name}.{number}")
+            with output.open("wb") as stream:
+                process = self._start(f"sender{client.sender_number}", command, stream)
+            self.clients.append((client, output, process))
+
+    def _make_stages(self, start: float) -> None:
+        for change in stage_changes(self.run):
+            _sleep_until(start + change.at_s)
+            try:
+                self.testbed.apply(change.commands)
+            except (TestbedError, OSError, subprocess.SubprocessError) as error:
+                self.fault = f"stage at {change.at_s:g} s: {error}"
+
+    def _judge(self) -> None:
+        """Raise what went wrong, after the outputs of one client's processes were put together."""
+        for client in self.run.clients:
+            output = self.folder / name_output(client, self.run.suffix)
+            for other in sorted(self.folder.glob(f".{glob.escape(output.name)}.*")):
+                with output.open("ab") as stream:
+                    stream.write(other.read_bytes())
+                other.unlink()
+            self.fault = self.fault or find_fault(client, output)
+        if self.fault:
+            raise RunFailedError(self.fault)
+        wanted, suffix = self.run.instruments, self.run.suffix
+        needed = [f"ss:{suffix}"] if wanted.ss_interval_s is not None else []
+        needed += [f"mpstat-sender:{suffix}.json"] if wanted.mpstat_interval_s is not None else []
+        needed += [f"tcpdump:{suffix}"] if wanted.tcpdump_snap_bytes is not None else []
+        for name in needed:
+            if not (self.folder / name).stat().st_size:
+                raise RunFailedError(f"{name} is empty")
+
+
+def _wait_until_listening(process: subprocess.Popen[bytes], port: int) -> None:
+    """Wait until a server listens, which the kernel tells of the server's own namespace."""
+    last = time.monotonic() + LISTEN_LIMIT_S
+    # 0: 00000000:1451 00000000:0000 0A …
+    wanted, folder = f":{port:04X}", Path(f"/proc/{process.pid}/net")
+    while time.monotonic() < last:
+        if process.poll() is not None:
+            raise RunFailedError(f"the server of port {port} ended with {process.returncode}")
+        # A kernel without IPv6 has no second table.
+        tables = [path for path in (folder / "tcp", folder / "tcp6") if path.exists()]
+        lines = [line for table in tables for line in table.read_text(encoding="ascii").splitlines()[1:]]
+        if any(line.split()[1].endswith(wanted) and line.split()[3] == "0A" for line in lines):
+            return
+        time.sleep(0.02)
+    raise RunFailedError(f"no server listens on port {port}")
+
+
+def _sleep_until(moment: float) -> None:
+    time.sleep(max(moment - time.monotonic(), 0))
+
+
+def _wait_quietly(process: subprocess.Popen[bytes], moment: float) -> None:
+    try:
+        process.wait(max(moment - time.monotonic(), 0))
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    process.wait()
+
+
+def _copy_whole(folder: Path, target: Path) -> None:
+    """Copy a run's files, and return when they are on the disk."""
+    target.mkdir(parents=True, exist_ok=True)
+    for path in sorted(folder.rglob("*")):
+        copy = target / path.relative_to(folder)
+        if path.is_dir():
+            copy.mkdir(exist_ok=True)
+            continue
+        with path.open("rb") as source, copy.open("wb") as stream:
+            shutil.copyfileobj(source, stream, 1 << 20)
+            stream.flush()
+            os.fsync(stream.fileno())

@@ -1,0 +1,70 @@
+"""The keys of a campaign's file, as their schema declares them."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import yaml
+
+from ccreport.report.markup import NONE, Html, prose, render_table, verbatim
+from ccreport.tables import SCHEMAS
+
+HEADER: Final = ("Key", "Values", "Default", "Meaning")
+Schema = dict[str, Any]
+
+
+def render_campaign_keys() -> str:
+    """Return one table of the keys of testbed and sessions, and one of the settings of jobs."""
+    schema = yaml.safe_load((SCHEMAS / "campaign.schema.yaml").read_text(encoding="utf-8"))
+    around = [*list_keys({"testbed": schema["properties"]["testbed"]})]
+    session = schema["properties"]["sessions"]["items"]["properties"]
+    around += list_keys({f"sessions[].{key}": session[key] for key in ("label", "hostname")})
+    job = session["jobs"]["items"]["properties"]
+    around += list_keys({f"sessions[].jobs[].{key}": job[key] for key in ("name", "for_each")})
+    settings = [*list_keys(schema["properties"]["defaults"]["properties"])]
+    return (
+        f"{_render(around, 'The testbed, sessions and names of jobs')}\n\n"
+        f"Settings of jobs, which `defaults` of the campaign and of a session may hold, too:\n\n"
+        f"{_render(settings, 'Settings of jobs')}"
+    )
+
+
+def list_keys(properties: Schema, above: str = "") -> Iterator[tuple[str, Schema]]:
+    """Yield every key that holds a value by its path, `[]` standing for the items of a list."""
+    for key, schema in properties.items():
+        path = f"{above}{key}"
+        items = schema.get("items", {})
+        if "properties" in schema:
+            yield from list_keys(schema["properties"], f"{path}.")
+        elif "properties" in items:
+            yield from list_keys(items["properties"], f"{path}[].")
+        else:
+            yield path, schema
+
+
+def _render(keys: list[tuple[str, Schema]], title: str) -> str:
+    rows = [
+        [verbatim(path), _show_values(schema), _show_default(schema), prose(schema.get("description", ""))]
+        for path, schema in keys
+    ]
+    return render_table(HEADER, rows, title=title)
+
+
+def _show_values(schema: Schema) -> Html:
+    if "enum" in schema:
+        return prose(", ".join(str(value) for value in schema["enum"] if value is not None))
+    kinds = schema.get("type", "")
+    names = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
+    lowest, highest = schema.get("minimum", schema.get("exclusiveMinimum")), schema.get("maximum")
+    if lowest is not None and highest is not None:
+        mark = "above " if "exclusiveMinimum" in schema else ""
+        return prose(f"{', '.join(names)}: {mark}{lowest:,} to {highest:,}")
+    return prose(", ".join(names)) if names else NONE
+
+
+def _show_default(schema: Schema) -> Html:
+    if "default" not in schema:
+        return prose("required") if "type" in schema else NONE
+    default = schema["default"]
+    if default is None:
+        return prose("null")
+    return verbatim(str(default).lower() if isinstance(default, bool) else str(default))

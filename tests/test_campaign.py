@@ -1,0 +1,218 @@
+"""Declarations of sweeps: what is filled in, what replaces what, and what is refused with which words."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support import ROOT
+
+from ccreport.collect.campaign import Campaign, CampaignError, load_campaign, read_campaign
+from ccreport.collect.planning import plan_campaign
+
+SCHEMA = yaml.safe_load((ROOT / "schemas/campaign.schema.yaml").read_text(encoding="utf-8"))
+
+
+def declare(*jobs: dict[str, Any], defaults: dict[str, Any] | None = None, **session: Any) -> dict[str, Any]:
+    return {
+        "title": "A sweep",
+        "defaults": {"duration_s": 5} if defaults is None else defaults,
+        "sessions": [{"label": "one", "jobs": list(jobs), **session}],
+    }
+
+
+def read_job(job: dict[str, Any], **others: Any) -> dict[str, Any]:
+    (read,) = read_campaign(declare({"name": "a"} | job, **others)).sessions[0].jobs
+    return read
+
+
+def walk(schema: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, declared in schema.get("properties", {}).items():
+        yield f"{path}.{name}", declared
+        yield from walk(declared, f"{path}.{name}")
+    if isinstance(schema.get("items"), dict):
+        yield from walk(schema["items"], f"{path}[]")
+
+
+def test_every_leaf_of_the_schema_has_unit_default_and_bounds() -> None:
+    leaves = dict(walk(SCHEMA, ""))
+    assert len(leaves) > 150
+    for path, leaf in leaves.items():
+        assert leaf["description"], path
+        if "properties" in leaf:
+            assert leaf["additionalProperties"] is False, path
+            continue
+        if "object" not in str(leaf.get("type")) and "items" not in leaf:
+            assert re.search(r"; (no unit|in [^;]+)\.$", leaf["description"]), path
+        types = leaf.get("type", [])
+        if "number" in types or "integer" in types:
+            assert {"minimum", "exclusiveMinimum"} & set(leaf), path
+            assert "maximum" in leaf, path
+    required = {"title", "sessions", "label", "jobs", "name", "alias", "at_s", "model"}
+    required |= {"enter_bad_pct", "leave_bad_pct", "request_bytes", "response_bytes", "values"}
+    assert {path.rpartition(".")[2] for path, leaf in leaves.items() if "default" not in leaf} <= required
+
+
+def test_defaults_come_from_the_schema_and_units_stand_in_names() -> None:
+    job = read_job({})
+    settings = SCHEMA["properties"]["defaults"]["properties"]
+    assert set(job) == {*settings, "name"}
+    assert job["duration_s"] == 5
+    assert {key: job[key] for key in ("iterations_count", "rtt_ms", "mtu_bytes", "offloads", "loss")} == {
+        "iterations_count": 1,
+        "rtt_ms": None,
+        "mtu_bytes": 1500,
+        "offloads": False,
+        "loss": None,
+    }
+    assert job["instruments"]["ss_flags"] == "-tinm"
+    assert job["queue"] == {"discipline": "fifo", "ecn": False}
+
+
+def test_an_inner_level_replaces_what_excludes_it() -> None:
+    job = read_job({"volume_bytes": 1000})
+    assert (job["duration_s"], job["volume_bytes"]) == (None, 1000)
+    job = read_job(
+        {"loss": {"model": "gilbert-elliott", "enter_bad_pct": 1, "leave_bad_pct": 20}}, defaults={"loss_pct": 1}
+    )
+    assert job["loss_pct"] is None
+    assert job["loss"]["bad_loss_pct"] == 100
+    # Null takes away, and of a nested setting the other keys stay.
+    outer = {"sender_mbps": 20, "instruments": {"ss_interval_s": 1, "ss_flags": "-ti"}}
+    job = read_job({"sender_mbps": None, "instruments": {"ss_interval_s": 2}}, defaults=outer)
+    assert job["sender_mbps"] is None
+    assert (job["instruments"]["ss_interval_s"], job["instruments"]["ss_flags"]) == (2, "-ti")
+
+
+def test_a_session_stands_between_campaign_and_job() -> None:
+    outer = {"duration_s": 5, "rtt_ms": 10, "sender_mbps": 1}
+    job = read_job({"rtt_ms": 30}, defaults=outer)
+    assert (job["duration_s"], job["rtt_ms"]) == (5, 30)
+    content = declare({"name": "a", "rtt_ms": 30}, defaults=outer)
+    content["sessions"][0]["defaults"] = {"duration_s": 7, "rtt_ms": 20}
+    (job,) = read_campaign(content).sessions[0].jobs
+    assert (job["duration_s"], job["rtt_ms"], job["sender_mbps"]) == (7, 30, 1)
+
+
+def test_for_each_makes_a_job_of_each_combination() -> None:
+    declared = {
+        "name": "{mix}_p{flows_count}_loss{loss_pct}",
+        "for_each": {
+            "mix": [
+                {"name": "cubic", "congestion_control": "cubic"},
+                {"name": "both", "congestion_control": ["cubic", "bbr"]},
+            ],
+            "flows_count": [16],
+            "loss_pct": [None, 0.001],
+        },
+    }
+    jobs = read_campaign(declare(declared)).sessions[0].jobs
+    assert [job["name"] for job in jobs] == [
+        "cubic_p16_lossnone",
+        "cubic_p16_loss0.001",
+        "both_p16_lossnone",
+        "both_p16_loss0.001",
+    ]
+    assert [job["loss_pct"] for job in jobs] == [None, 0.001, None, 0.001]
+    assert jobs[2]["congestion_control"] == ["cubic", "bbr"]
+
+
+def test_a_case_goes_before_the_job() -> None:
+    sizes = [{"name": "s", "buffer_bytes": 1000}, {"name": "b", "buffer_bdp": 2}]
+    declared = {"name": "{size}", "for_each": {"size": sizes}, "buffer_bytes": 5, "bottleneck_mbps": 1, "rtt_ms": 1}
+    jobs = read_campaign(declare(declared)).sessions[0].jobs
+    assert [(job["buffer_bytes"], job["buffer_bdp"]) for job in jobs] == [(1000, None), (None, 2)]
+
+
+BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        ({"rtt_mss": 1}, r"session one, job a: rtt_mss is no key of this place; is it rtt_ms"),
+        ({"instruments": {"ss_interval": 1}}, r"job a, instruments: ss_interval is no key .* ss_interval_s"),
+        ({"rtt_ms": -1}, r"session one, job a, rtt_ms: -1 is less than the minimum of 0"),
+        ({"volume_bytes": 1, "duration_s": 1}, r"job a: duration_s and volume_bytes exclude each other"),
+        ({"name": "a/b"}, r"job a/b, name: 'a/b' is not allowed here: Folder, of letters"),
+        ({"name": "{x}"}, r"job \{x\}, name: for_each has no 'x'"),
+        ({"for_each": {"mixed": ["a"]}}, r"for_each\.mixed: mixed is no setting"),
+        ({"for_each": {"x": [{"name": "1", "rtt": 3}]}}, r"job a: rtt is no key of this place"),
+        ({"for_each": {"rtt_ms": [1, 2]}}, r"session one: two jobs are called a"),
+        (
+            {"destinations": [{"alias": "a:b"}]},
+            r"destinations\.0\.alias: 'a:b' is not allowed here: Name in file names",
+        ),
+        ({"destinations": [{"alias": "x"}, {"alias": "x"}]}, r"job a, destinations: x is there twice"),
+        ({"destinations": [{"alias": "x", "rtt_ms": 5}], "rtt_ms": [1, 2]}, r"rtt_ms: a sweep, but some destinations"),
+        ({"duration_s": None}, r"duration_s: neither this nor volume_bytes"),
+        ({"rtt_ms": [10, 20, 10]}, r"rtt_ms: 10 is there twice"),
+        ({"rtt_ms": [10, 20], "limit_packets_count": [1, 2]}, r"limit_packets_count: file names have room for one"),
+        ({"jitter_ms": 1}, r"jitter_ms: netem needs a delay"),
+        ({"bottleneck_mbps": 10}, r"bottleneck_mbps: its buffer is not declared"),
+        ({"buffer_bytes": 10}, r"buffer_bytes: there is no bottleneck_mbps"),
+        ({"bottleneck_mbps": 10, "buffer_bdp": 1}, r"buffer_bdp: a bandwidth-delay product needs one rtt_ms"),
+        ({"bottleneck_mbps": 10, "buffer_bdp": 1, "rtt_ms": [1, 2]}, r"buffer_bdp: a bandwidth-delay product needs"),
+        (
+            {"bottleneck_mbps": 10, "buffer_bdp": 1, "rtt_ms": 5, "stages": [{"at_s": 1, "rtt_ms": 9}]},
+            r"buffer_bdp: stages change",
+        ),
+        ({"queue": {"discipline": "red"}}, r"queue\.discipline: there is no bottleneck"),
+        (BOTTLENECK | {"queue": {"discipline": "cake"}, "ecn": True}, r"queue\.ecn: cake marks whatever"),
+        (BOTTLENECK | {"queue": {"ecn": True}}, r"queue\.ecn: fifo marks no packets"),
+        ({"stages": [{"at_s": 1, "bottleneck_mbps": 5}]}, r"stages: there is no bottleneck_mbps"),
+        (BOTTLENECK | {"stages": [{"at_s": 9, "bottleneck_mbps": 5}]}, r"stages: 9 s is after the end of the run"),
+        ({"instruments": {"dumps_at_s": [5]}}, r"instruments\.dumps_at_s: 5 s is after the end"),
+        ({"congestion_control": ["cubic", "bbr"]}, r"flows_count: 1 cannot be divided between 2 algorithms"),
+        ({"congestion_control": ["bbr", "bbr"], "flows_count": 2}, r"congestion_control: bbr is there twice"),
+        ({"congestion_control": ["bbr", "cubic"], "clients": [{}]}, r"congestion_control: a list divides"),
+        ({"flows_count": 2, "clients": [{}]}, r"flows_count and clients exclude each other"),
+        ({"flows_count": 129}, r"flows_count: a client has at most 128"),
+        ({"clients": [{"destination": "x"}]}, r"clients: x is none of the destinations \(there are none\)"),
+        (
+            {"clients": [{"destination": "x"}], "destinations": [{"alias": "x"}]},
+            r"clients: a destination can be chosen only where destinations_per_run is all",
+        ),
+        ({"clients": [{"duration_s": 1, "volume_bytes": 1}]}, r"clients: duration_s and volume_bytes exclude"),
+        ({"clients": [{"count": 3, "stagger_s": 3}]}, r"duration_s: a client starts only after 6 s"),
+        ({"clients": [{"program": "netperf"}]}, r"clients\.program: netperf needs rpc"),
+        (
+            {"parameter_sweep": {"name": "tcp_cubic.beta", "values": [1]}, "module_parameters": {"tcp_cubic.beta": 2}},
+            r"parameter_sweep\.name: module_parameters set tcp_cubic\.beta",
+        ),
+        ({"sysctls": {"kernel.panic": 1}}, r"sysctls: 'kernel.panic'"),
+    ],
+)
+def test_what_contradicts_itself_is_refused_by_job_and_key(job: dict[str, Any], message: str) -> None:
+    with pytest.raises(CampaignError, match=message):
+        plan_campaign(read_campaign(declare({"name": "a"} | job)), "x")
+
+
+def test_names_are_there_once_and_the_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CampaignError, match="session one: two jobs are called a"):
+        read_campaign(declare({"name": "a"}, {"name": "a"}))
+    content = declare({"name": "a"})
+    content["sessions"] *= 2
+    with pytest.raises(CampaignError, match="two sessions are called one"):
+        read_campaign(content)
+    path = tmp_path / "own.yaml"
+    path.write_text("title: [", encoding="utf-8")
+    with pytest.raises(CampaignError, match=r"^own\.yaml is no YAML"):
+        load_campaign(path)
+    path.write_text("title: x", encoding="utf-8")
+    with pytest.raises(CampaignError, match=r"^own\.yaml, the top level: 'sessions' is a required property"):
+        load_campaign(path)
+    path.write_text("- x", encoding="utf-8")
+    with pytest.raises(CampaignError, match=r"^own\.yaml, the top level: "):
+        load_campaign(path)
+    with pytest.raises(CampaignError, match=r"^none\.yaml cannot be read"):
+        load_campaign(tmp_path / "none.yaml")
+
+
+def test_reading_twice_gives_the_same() -> None:
+    content = declare({"name": "a", "clients": [{"count": 2}]})
+    first: Campaign = read_campaign(content)
+    assert read_campaign(content) == first
+    assert content == declare({"name": "a", "clients": [{"count": 2}]})

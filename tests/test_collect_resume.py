@@ -1,0 +1,237 @@
+"""The ledger and the archive of a sweep after a kill at any point, in folders made for it; no testbed is started."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from ccreport.collect import plan as contract
+from ccreport.collect.attempts import Attempt, append_attempt, count_attempts, read_attempts
+from ccreport.collect.clients import find_fault, limit_s, list_client_commands, list_server_command, name_output
+from ccreport.collect.collection import Collection
+from ccreport.collect.engines import choose_engine
+from ccreport.collect.instruments import judge_cpu
+from ccreport.collect.plan import Client, Plan, Route, Run, Sender
+from ccreport.collect.progress import Progress, describe_progress, format_duration
+from ccreport.collect.sessions import (
+    end_attempt,
+    find_sessions,
+    is_complete,
+    lock_archive,
+    make_session,
+    remove_rest,
+    write_journal,
+)
+from ccreport.errors import InputError
+
+ROUTE = Route("10.201.1.2", "10.201.1.2", None, 20.0)
+NOW = datetime(2026, 11, 20, 22, 19, 30, tzinfo=UTC)
+
+
+def make_run(suffix: str = "10.201.1.2:1", **changes: object) -> Run:
+    facts = {"clients": (Client(1, "10.201.1.2", duration_s=10.0),), "expected_s": 12.0} | changes
+    return Run("main", "job", suffix, 1, (ROUTE,), (Sender(1),), **facts)  # type: ignore[arg-type]
+
+
+def make_plan(*runs: Run, **testbed: object) -> Plan:
+    return Plan("sweep", "A sweep", contract.Testbed(**testbed), ("main",), (), runs)  # type: ignore[arg-type]
+
+
+def make_attempt(run: Run, number: int = 1, outcome: str = "completed") -> Attempt:
+    elapsed_s = None if outcome == "interrupted" else 11.5
+    return Attempt(  # type: ignore[arg-type]
+        run.suffix, run.job, number, "2026-11-20T22:19:30Z", elapsed_s, outcome, None, run.fingerprint()
+    )
+
+
+def begin(archive: Path) -> Path:
+    """Return a session's folder with an empty job in it."""
+    (archive / ".partial").mkdir(parents=True)
+    declaration = archive / "sweep.yaml"
+    declaration.write_text("title: A sweep\n")
+    session = make_session(archive, {"campaign": "sweep", "label": "main"}, declaration, NOW)
+    (session / "job").mkdir()
+    return session
+
+
+def make_files(archive: Path, run: Run, folder: str = "attempt-1") -> Path:
+    """Return a slot with the files of an attempt in it, as a testbed leaves them."""
+    slot = archive / ".partial/slot-1"
+    (slot / folder / "edge/cubic").mkdir(parents=True)
+    for name in (f"src-cmd:{run.suffix}", f"ss:{run.suffix}", "edge/cubic/ss-neit:1795213048"):
+        (slot / folder / name).write_text(name)
+    return slot
+
+
+def list_files(session: Path) -> list[str]:
+    return sorted(str(path.relative_to(session / "job")) for path in (session / "job").rglob("*") if path.is_file())
+
+
+WHOLE = ["edge/cubic/ss-neit:1795213048", "src-cmd:10.201.1.2:1", "ss:10.201.1.2:1"]
+
+
+def test_a_cut_line_of_the_ledger_is_taken_away(tmp_path: Path) -> None:
+    run = make_run()
+    append_attempt(tmp_path, make_attempt(run, 1, "failed"))
+    whole = (tmp_path / "attempts.jsonl").read_bytes()
+    (tmp_path / "attempts.jsonl").write_bytes(whole + b'{"run": "10.2')
+    assert read_attempts(tmp_path) == [make_attempt(run, 1, "failed")]
+    assert (tmp_path / "attempts.jsonl").read_bytes() == whole
+    append_attempt(tmp_path, make_attempt(run, 2))
+    assert count_attempts(read_attempts(tmp_path), "job", run.suffix) == 2
+
+
+def test_sessions_of_one_minute_take_the_next_free_one_and_are_found_again(tmp_path: Path) -> None:
+    first = begin(tmp_path)
+    second = make_session(tmp_path, {"campaign": "sweep", "label": "more"}, tmp_path / "sweep.yaml", NOW)
+    make_session(tmp_path, {"campaign": "another", "label": "main"}, tmp_path / "sweep.yaml", NOW)
+    assert [first.name, second.name] == ["2026-11-20:22:19", "2026-11-20:22:20"]
+    assert find_sessions(tmp_path, "sweep") == {"main": first, "more": second}
+    assert json.loads((first / "session.json").read_text())["started_utc"] == "2026-11-20T22:19:30Z"
+
+
+def test_a_kept_attempt_comes_into_place_whole(tmp_path: Path) -> None:
+    session, run = begin(tmp_path), make_run()
+    slot = make_files(tmp_path, run)
+    (session / "job/ss:10.201.1.2:1").write_text("of a run that was never complete")
+    (session / "job/ss:10.201.1.2:11").write_text("another run's")
+    write_journal(slot, session, make_attempt(run, 1, "interrupted"), [])
+    end_attempt(slot, "attempt-1", session, run, make_attempt(run), is_kept=True)
+    assert is_complete(session, run)
+    assert list_files(session) == sorted([*WHOLE, "ss:10.201.1.2:11"])
+    assert (session / "job/ss:10.201.1.2:1").read_text() == "ss:10.201.1.2:1"
+    assert read_attempts(session) == [make_attempt(run)]
+    assert list(slot.iterdir()) == []
+
+
+def test_a_failed_attempt_leaves_its_line_only(tmp_path: Path) -> None:
+    session, run = begin(tmp_path), make_run()
+    slot = make_files(tmp_path, run)
+    write_journal(slot, session, make_attempt(run, 1, "interrupted"), [])
+    end_attempt(slot, "attempt-1", session, run, make_attempt(run, 1, "failed"), is_kept=False)
+    assert not is_complete(session, run)
+    assert list_files(session) == []
+    assert [one.outcome for one in read_attempts(session)] == ["failed"]
+
+
+def test_an_attempt_killed_under_way_is_written_as_interrupted_once(tmp_path: Path) -> None:
+    session, run = begin(tmp_path), make_run()
+    slot = make_files(tmp_path, run)
+    write_journal(slot, session, make_attempt(run, 1, "interrupted"), [])
+    for _ in range(2):
+        with lock_archive(tmp_path) as partial:
+            assert [path.name for path in partial.iterdir()] == ["lock"]
+    assert read_attempts(session) == [make_attempt(run, 1, "interrupted")]
+    assert list_files(session) == []
+
+
+@pytest.mark.parametrize("renamed_count", range(4))
+@pytest.mark.parametrize("is_in_ledger", [False, True])
+def test_a_kill_between_renames_is_made_good(tmp_path: Path, renamed_count: int, is_in_ledger: bool) -> None:
+    session, run = begin(tmp_path), make_run()
+    slot = make_files(tmp_path, run)
+    # The order in which they are renamed: what makes the run complete is last.
+    names = [WHOLE[0], WHOLE[2], WHOLE[1]]
+    placing = [(f"attempt-1/{name}", f"{session.name}/job/{name}") for name in names]
+    write_journal(slot, session, make_attempt(run), placing)
+    for source, target in placing[:renamed_count]:
+        (tmp_path / target).parent.mkdir(parents=True, exist_ok=True)
+        (slot / source).rename(tmp_path / target)
+    assert is_complete(session, run) == (renamed_count == 3)
+    if is_in_ledger:
+        append_attempt(session, make_attempt(run))
+    with lock_archive(tmp_path):
+        assert list_files(session) == WHOLE
+    assert read_attempts(session) == [make_attempt(run)]
+
+
+def test_a_second_command_is_kept_out(tmp_path: Path) -> None:
+    with (
+        lock_archive(tmp_path),
+        pytest.raises(InputError, match="another `collect` is at work"),
+        lock_archive(tmp_path),
+    ):
+        pytest.fail("two commands in one archive")
+    with lock_archive(tmp_path):
+        pass
+
+
+def test_files_of_other_runs_stay(tmp_path: Path) -> None:
+    for name in ("ss:h:1", "mpstat-sender:h:1.json", "src-cmd-2:h:1", "ss:h:11", "ss:h:1:20.0ms", "jobmeta.json"):
+        (tmp_path / name).touch()
+    remove_rest(tmp_path, "h:1")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["jobmeta.json", "ss:h:11", "ss:h:1:20.0ms"]
+
+
+def test_a_declaration_that_changed_is_refused_and_one_that_grew_is_not(tmp_path: Path) -> None:
+    session, run = begin(tmp_path), make_run()
+    (session / "job/src-cmd:10.201.1.2:1").write_text("{}")
+    append_attempt(session, make_attempt(run))
+    grown = Collection(make_plan(run, make_run("10.201.1.2:2")), tmp_path, tmp_path, {"main": session})
+    grown.check_fingerprints()
+    assert [one.suffix for one in grown.list_missing()] == ["10.201.1.2:2"]
+    changed = Collection(make_plan(make_run(mtu_bytes=9000)), tmp_path, tmp_path, {"main": session})
+    with pytest.raises(InputError, match=r"main/job/10\.201\.1\.2:1"):
+        changed.check_fingerprints()
+
+
+def test_commands_of_clients() -> None:
+    client = Client(2, "far", congestion_control="bbr", flows_count=4, duration_s=9.5, interval_s=0.5, omit_s=2)
+    (command,) = list_client_commands(client, "10.201.1.2")
+    assert " ".join(command) == "iperf3 -c 10.201.1.2 -p 5202 -J -i 0.5 -t 10 -P 4 -C bbr -O 2"
+    assert name_output(client, "far:1") == "src-cmd-2:far:1"
+    # iperf3 shares a volume out among its flows: 3 MB for each of 2.
+    (command,) = list_client_commands(Client(1, "far", volume_bytes=3_000_000, flows_count=2), "10.201.1.2")
+    assert command[command.index("-n") + 1] == "6000000"
+    rpc = Client(1, "far", program="netperf", flows_count=2, duration_s=3.0, request_bytes=10, response_bytes=20)
+    commands = list_client_commands(rpc, "10.201.1.2")
+    assert len(commands) == 2
+    assert "-r 10,20" in " ".join(commands[0])
+    assert list_server_command(rpc) == ["netserver", "-D", "-4", "-p", "12865"]
+    # 10 s after a start at 5 s, and the margin of 20 s.
+    assert limit_s(Client(1, "far", start_s=5.0, duration_s=10.0), make_run()) == 35.0
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('{"intervals": [{}], "end": {}}', None),
+        ("", "is empty"),
+        ("iperf3: error - unable", "is no JSON"),
+        ('{"intervals": [], "error": "Connection refused"}', "iperf3: Connection refused"),
+        ('{"intervals": []}', "has no intervals"),
+    ],
+)
+def test_faults_of_a_result(tmp_path: Path, text: str, fault: str | None) -> None:
+    output = tmp_path / "src-cmd:h:1"
+    output.write_text(text)
+    found = find_fault(Client(1, "h"), output)
+    assert (found is None) if fault is None else (fault in str(found))
+
+
+@pytest.mark.parametrize(("busy_count", "is_bound"), [(0, False), (1, False), (2, True)])
+def test_a_run_is_cpu_bound_above_a_tenth_of_its_samples(busy_count: int, is_bound: bool) -> None:
+    # Of ten samples one is a tenth, not more; "all" of two cores is never above 95 % here.
+    def sample(idle: float) -> dict[str, object]:
+        return {"cpu-load": [{"cpu": "all", "idle": 50.0}, {"cpu": "0", "idle": idle}, {"cpu": "1", "idle": 60.0}]}
+
+    samples = [sample(4.9 if number < busy_count else 5.0) for number in range(10)]
+    assert judge_cpu(json.dumps({"sysstat": {"hosts": [{"statistics": samples}]}})) is is_bound
+
+
+def test_the_progress_line() -> None:
+    runs = [make_run("h:1"), make_run("h:2"), make_run("h:3")]
+    progress = Progress(runs, 1)
+    assert describe_progress(progress, runs[0], "", 0.0) == "run 2 of 4 (0 %, 0:00:36 left)  main/job/h:1"
+    progress.finish(runs[0])
+    # 12 s were expected and 24 s taken, so the 24 s left will take 48 s.
+    expected = "run 3 of 4 (33 %, 0:00:48 left)  main/job/h:2: attempt 2"
+    assert describe_progress(progress, runs[1], "attempt 2", 24.0) == expected
+    assert format_duration(4000) == "1:06:40"
+
+
+def test_namespaces_refuse_parameters_of_the_whole_machine() -> None:
+    plan = make_plan(make_run(module_parameters={"tcp_cubic.beta": "600"}), engine="namespaces")
+    with pytest.raises(InputError, match=r"module_parameters are the whole machine's|apt-get install"):
+        choose_engine(plan)

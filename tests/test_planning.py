@@ -1,0 +1,388 @@
+"""Plans of campaigns: runs, names, rates, buffers and metadata, worked out by hand."""
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+from support import ROOT
+from test_campaign import declare
+
+from ccreport.archive import parse_suffix
+from ccreport.collect.campaign import load_campaign, read_campaign
+from ccreport.collect.clients import list_client_commands
+from ccreport.collect.describe_plan import describe_plan, expect_total_s, list_warnings
+from ccreport.collect.plan import Bottleneck, Loss, Plan, Run, from_json, to_json
+from ccreport.collect.planned_clients import split_flows
+from ccreport.collect.planning import plan_campaign
+from ccreport.ingest.jobmeta import find_congestion, parse_loss
+from ccreport.units import parse_rate_bps
+
+
+def plan(*jobs: dict[str, Any], **others: Any) -> Plan:
+    return plan_campaign(read_campaign(declare(*({"name": "a"} | job for job in jobs), **others)), "test")
+
+
+def load_plan(name: str) -> Plan:
+    return plan_campaign(load_campaign(ROOT / f"campaigns/{name}.yaml"), name)
+
+
+@pytest.mark.parametrize(
+    ("job", "suffixes"),
+    [
+        ({}, ["10.201.1.2:1"]),
+        ({"rtt_ms": 10}, ["10.201.1.2:1:10.0ms"]),
+        ({"rtt_ms": 0.25}, ["10.201.1.2:1:0.25ms"]),
+        ({"rtt_ms": [10, 87.5]}, ["10.201.1.2:1:10.0ms", "10.201.1.2:1:87.5ms"]),
+        ({"limit_packets_count": [100, 1000]}, ["10.201.1.2:1:100", "10.201.1.2:1:1000"]),
+        ({"limit_packets_count": [100, 1000], "rtt_ms": 10}, ["10.201.1.2:1:100", "10.201.1.2:1:1000"]),
+        (
+            {"parameter_sweep": {"name": "tcp_cubic.beta", "values": [512, 717]}},
+            ["10.201.1.2:1:beta:512", "10.201.1.2:1:beta:717"],
+        ),
+        (
+            {"parameter_sweep": {"name": "tcp_cubic.beta", "values": [717]}, "rtt_ms": [10, 20]},
+            ["10.201.1.2:1:beta:717:10.0ms", "10.201.1.2:1:beta:717:20.0ms"],
+        ),
+        (
+            {"parameter_sweep": {"name": "tcp_cubic.beta", "values": [717]}, "limit_packets_count": [5, 6]},
+            ["10.201.1.2:1:beta:717:5", "10.201.1.2:1:beta:717:6"],
+        ),
+        # All conditions once before any again.
+        ({"rtt_ms": [1, 2], "iterations_count": 2}, [f"10.201.1.2:{i}:{rtt}.0ms" for i in (1, 2) for rtt in (1, 2)]),
+        (
+            {"destinations": [{"alias": "near", "rtt_ms": 5}, {"alias": "far.example.net", "rtt_ms": 60}]},
+            ["near:1:5.0ms", "far.example.net:1:60.0ms"],
+        ),
+        (
+            {"destinations": [{"alias": "x", "rtt_ms": 5}, {"alias": "y", "rtt_ms": 6}], "destinations_per_run": "all"},
+            ["x:1"],
+        ),
+        ({"destinations": [{"alias": "x"}, {"alias": "y"}], "destinations_per_run": "all", "rtt_ms": 7}, ["x:1:7.0ms"]),
+    ],
+)
+def test_suffixes_are_those_of_the_harness_and_are_read_back(job: dict[str, Any], suffixes: list[str]) -> None:
+    planned = plan(job)
+    assert [run.suffix for run in planned.runs] == suffixes
+    for run in planned.runs:
+        limits = isinstance(job.get("limit_packets_count"), list)
+        name = planned.jobs[0].metadata.get("param_name")
+        read = parse_suffix(run.suffix, list(planned.jobs[0].host_metadata), name, has_limits=limits)
+        assert (read.host, read.iteration) == (run.routes[0].host, run.iteration)
+        assert read.rtt_nominal_ms in (None, run.routes[0].rtt_ms)
+        assert read.parameter_name == name
+
+
+def test_a_buffer_of_one_bdp_is_worked_out() -> None:
+    # 50 Mbit/s × 40 ms = 2 Mbit = 250,000 bytes
+    job = {"bottleneck_mbps": 50, "buffer_bdp": 1, "rtt_ms": 40, "queue": {"discipline": "red", "ecn": True}}
+    assert plan(job).runs[0].bottleneck == Bottleneck(50_000_000, 250_000, "red", has_ecn=True)
+    assert plan(job | {"buffer_bdp": 0.25}).runs[0].bottleneck == Bottleneck(50_000_000, 62_500, "red", has_ecn=True)
+    assert plan({}).runs[0].bottleneck is None
+
+
+def test_flows_are_split_as_evenly_as_can_be() -> None:
+    assert split_flows(7, 2) == [4, 3]
+    assert split_flows(16, 2) == [8, 8]
+    assert split_flows(8, 3) == [3, 3, 2]
+    clients = plan({"congestion_control": ["cubic", "bbr"], "flows_count": 7}).runs[0].clients
+    assert [(one.number, one.congestion_control, one.flows_count) for one in clients] == [
+        (1, "cubic", 4),
+        (2, "bbr", 3),
+    ]
+
+
+def test_staggered_flows_take_turns_and_end_together() -> None:
+    job = {"congestion_control": ["cubic", "bbr"], "flows_count": 3, "stagger_s": 2, "duration_s": 10}
+    clients = plan(job).runs[0].clients
+    assert [(one.congestion_control, one.start_s, one.duration_s) for one in clients] == [
+        ("cubic", 0, 10),
+        ("bbr", 2, 8),
+        ("cubic", 4, 6),
+    ]
+    # iperf3 counts whole seconds: the 8.5 s that are left become 9.
+    late = plan({"clients": [{}, {"start_s": 1.5}], "duration_s": 10}).runs[0]
+    assert [one.duration_s for one in late.clients] == [10, 9]
+    assert late.expected_s == 10.5 + 2
+
+
+def test_a_client_without_destination_goes_to_each() -> None:
+    job = {
+        "destinations": [{"alias": "near", "rtt_ms": 10}, {"alias": "far", "rtt_ms": 80}],
+        "destinations_per_run": "all",
+        "clients": [
+            {"congestion_control": "bbr", "flows_count": 2},
+            {"congestion_control": "cubic", "destination": "far", "sender": 2, "flow_pacing_mbps": 3},
+        ],
+    }
+    planned = plan(job)
+    run = planned.runs[0]
+    assert [(one.number, one.host, one.sender_number, one.flow_rate_bps) for one in run.clients] == [
+        (1, "near", 1, None),
+        (2, "far", 1, None),
+        (3, "far", 2, 3_000_000),
+    ]
+    assert [sender.number for sender in run.senders] == [1, 2]
+    assert [(one["host"], one["rtt_ms"], one["port"]) for one in planned.jobs[0].metadata["clients"]] == [
+        ("near", 10, 5201),
+        ("far", 80, 5202),
+        ("far", 80, 5203),
+    ]
+
+
+def test_addresses_are_the_same_in_all_jobs_of_a_session() -> None:
+    far = {"alias": "far"}
+    planned = plan(
+        {"name": "a", "destinations": [{"alias": "near"}, far]}, {"name": "b"}, {"name": "c", "destinations": [far]}
+    )
+    assert [(run.job, run.routes[0].host, run.routes[0].address) for run in planned.runs] == [
+        ("a", "near", "10.201.2.2"),
+        ("a", "far", "10.201.3.2"),
+        ("b", "10.201.1.2", "10.201.1.2"),
+        ("c", "far", "10.201.3.2"),
+    ]
+
+
+def test_losses_in_bursts_have_a_mean() -> None:
+    # The bad state has 1 / (1 + 4) of the packets: 0.2 × 50 % + 0.8 × 1 % = 10.8 %
+    declared = {
+        "model": "gilbert-elliott",
+        "enter_bad_pct": 1,
+        "leave_bad_pct": 4,
+        "bad_loss_pct": 50,
+        "good_loss_pct": 1,
+    }
+    planned = plan({"loss": declared, "rtt_ms": 10})
+    assert planned.runs[0].routes[0].loss == Loss("gilbert-elliott", 10.8, 1, 4, 50, 1)
+    assert planned.jobs[0].metadata["loss"] == "10.8 gemodel"
+    assert parse_loss(planned.jobs[0].metadata["loss"]) == (10.8, "gemodel")
+
+
+def test_a_destination_has_the_loss_of_its_own_else_the_jobs() -> None:
+    own = {"alias": "x", "loss_pct": 2, "loss_direction": "both"}
+    run = plan({"loss_pct": 1, "destinations": [own, {"alias": "y"}], "destinations_per_run": "all"}).runs[0]
+    assert [(route.loss, route.loss_direction) for route in run.routes] == [
+        (Loss("random", 2), "both"),
+        (Loss("random", 1), "forward"),
+    ]
+
+
+def test_pacing_is_the_queues_or_the_sockets() -> None:
+    by_queue = plan({"flow_pacing_mbps": 2, "sender_mbps": 10}).runs[0]
+    assert (by_queue.senders[0].flow_maxrate_bps, by_queue.clients[0].flow_rate_bps) == (2_000_000, None)
+    by_socket = plan({"flow_pacing_mbps": 2, "pacing_by": "socket"}).runs[0]
+    assert (by_socket.senders[0].flow_maxrate_bps, by_socket.clients[0].flow_rate_bps) == (None, 2_000_000)
+
+
+def test_flows_ask_for_ecn_where_the_queue_marks_and_with_dctcp() -> None:
+    def asks(job: dict[str, Any]) -> list[bool]:
+        return [client.has_ecn for client in plan(job).runs[0].clients]
+
+    marking = {"bottleneck_mbps": 10, "buffer_bytes": 50_000, "queue": {"discipline": "red", "ecn": True}}
+    assert asks({}) == [False]
+    assert asks(marking) == [True]
+    assert asks(marking | {"ecn": False}) == [False]
+    assert asks({"congestion_control": ["dctcp", "cubic"], "flows_count": 2}) == [True, False]
+    assert asks({"clients": [{"ecn": True}, {}]}) == [True, False]
+
+
+def test_a_parameter_sweep_sets_one_parameter_or_one_element() -> None:
+    sweep = {"name": "tcp_bbr.gain", "values": [300, 250], "vector_element": 2}
+    planned = plan({"parameter_sweep": sweep, "module_parameters": {"tcp_cubic.beta": 700, "x.y": True}})
+    expected = {"tcp_cubic.beta": "700", "x.y": "Y", "tcp_bbr.gain[2]": "300"}
+    assert planned.runs[0].module_parameters == expected
+    metadata = planned.jobs[0].metadata
+    assert (metadata["param_name"], metadata["param_val_list"], metadata["vector_element"]) == ("gain", [300, 250], 2)
+    # The three forms that the harness reads: start, end and step; a list; a list for one element.
+    assert metadata["param_sweep"] == "tcp_bbr/parameters/gain,sys-module-vector-list,2,300,250"
+    swept = plan({"parameter_sweep": {"name": "tcp_cubic.beta", "values": [1]}}).jobs[0].metadata
+    assert swept["param_sweep"] == "tcp_cubic/parameters/beta,sys-module-list,1"
+
+
+def test_requests_and_answers_run_with_netperf() -> None:
+    client = plan({"rpc": {"request_bytes": 10, "response_bytes": 1000}}).runs[0].clients[0]
+    assert (client.program, client.request_bytes, client.response_bytes) == ("netperf", 10, 1000)
+    assert plan({"rpc": {"request_bytes": 1, "response_bytes": 1}}).jobs[0].metadata["type"] == "netperf"
+
+
+def test_metadata_have_the_keys_of_the_harness_and_of_the_sample() -> None:
+    job = {
+        "congestion_control": ["cubic", "bbr"],
+        "flows_count": 16,
+        "rtt_ms": [10, 40],
+        "loss_pct": 0.001,
+        "sender_mbps": 50,
+        "iterations_count": 3,
+        "bottleneck_mbps": 20.5,
+        "buffer_bytes": 5000,
+        "background_udp_mbps": 2,
+        "stages": [{"at_s": 1, "rtt_ms": 60}, {"at_s": 2, "bottleneck_mbps": 100, "loss_pct": 1}],
+        "instruments": {"capture": {}},
+    }
+    metadata = plan(job, hostname="nersc-tbn-1").jobs[0].metadata
+    # Those of a job of the sample archive, without what only the testbed knows; then those that are added.
+    keys = (
+        "uuid name user type enabled instrument pre post iters src dst alias src_cmd dst_cmd ss tcptrace tcpdump "
+        "mpstat tcpdump_filt param_sweep loss lat limit pacing lat_sweep limit_sweep profile_file profile nic archive "
+        "hostname hosts parent NIC MTU NIC_speed buffer_bytes bottleneck background_udp stages clients queue ecn "
+        "campaign"
+    )
+    assert set(keys.split()) <= set(metadata)
+    assert {"start_time", "kernel", "iter_uuids"}.isdisjoint(metadata)
+    expected = {
+        "iters": 3,
+        "dst": "10.201.1.2",
+        "src_cmd": "iperf3 -c {dst} -p 5201 -J -i 1 -t 5 -P 8 -C cubic",
+        "tcpdump_filt": '-s 128 -i s0 "host {dst} and portrange 5201-5202"',
+        "loss": "0.001",
+        "lat": None,
+        "lat_sweep": "5,20",
+        "lat_val_list": ["5", "20"],
+        "limit": "10000",
+        "pacing": "50mbit",
+        "NIC_speed": "50mbit",
+        "MTU": "1500",
+        "hostname": "nersc-tbn-1",
+        "bottleneck": "20.5mbit",
+        "background_udp": "2mbit",
+        "stages": [{"at_s": 1, "rtt_ms": 60}, {"at_s": 2, "rate": "100mbit", "loss": "1"}],
+    }
+    assert {key: metadata[key] for key in expected} == expected
+    assert parse_rate_bps(metadata["bottleneck"]) == 20_500_000
+    assert metadata["clients"][1] == {
+        "number": 2,
+        "command": "iperf3 -c {dst} -p 5202 -J -i 1 -t 5 -P 8 -C bbr",
+        "congestion_control": "bbr",
+        "flows_count": 8,
+        "ecn": False,
+        "start_s": 0,
+        "host": "10.201.1.2",
+        "rtt_ms": None,
+        "port": 5202,
+    }
+
+
+def test_metadata_name_the_command_that_runs_and_do_not_change() -> None:
+    first, second = load_plan("example"), load_plan("example")
+    assert first == second
+    for job in first.jobs:
+        run = next(run for run in first.runs if run.job == job.name)
+        told = shlex.split(job.metadata["src_cmd"].replace("{dst}", run.routes[0].address))
+        assert told == list_client_commands(run.clients[0], run.routes[0].address)[0]
+        assert find_congestion(job.metadata["src_cmd"]) == run.clients[0].congestion_control
+    uuids = [job.metadata["uuid"] for job in first.jobs]
+    assert len(set(uuids)) == len(uuids)
+    assert plan({}).jobs[0].metadata["uuid"] != plan({"name": "b"}).jobs[0].metadata["uuid"]
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs_count", "runs_count", "total_s"),
+    [
+        # 2 × (8 + 2) + (8 + 2) + 2 × (6 + 2)
+        ("quick", 5, 5, 46),
+        # 16 runs of 3 + 2 s, one of 4 + 2, one of 6 + 2, and 2 MB at four fifths of 20 Mbit/s, which is 1 s + 2
+        ("example", 13, 19, 16 * 5 + 6 + 8 + 3),
+    ],
+)
+def test_the_small_campaigns_are_what_they_say(name: str, jobs_count: int, runs_count: int, total_s: float) -> None:
+    planned = load_plan(name)
+    assert (len(planned.jobs), len(planned.runs)) == (jobs_count, runs_count)
+    assert expect_total_s(planned, planned.runs) == pytest.approx(total_s)
+    assert list_warnings(planned) == []
+    assert from_json(Plan, json.loads(json.dumps(to_json(planned)))) == planned
+
+
+def test_the_sample_is_planned_as_the_archive_is_made() -> None:
+    planned = load_plan("sample")
+    counts: dict[str, int] = dict.fromkeys(planned.sessions, 0)
+    for run in planned.runs:
+        counts[run.session] += 1
+    assert counts == {
+        "testbed": 25 * 4 * 10,
+        "captures": 5 * 2,
+        "buffers": 5 * 4,
+        "mismatch": 3 * 5 + 2 * 4,
+        "dynamics": 3 * 2 + 3 * 3,
+        "paths": 3 * 6 * 10,
+        "completion": 6 * 2,
+        "rtt-groups": 3 * 5,
+        "burst-loss": 5 * 5,
+        "parameters": 3 * 5,
+        "edge": 2,
+    }
+    names = {job.name for job in planned.jobs}
+    assert {"both_p16_loss0.001", "cubic_p1_lossnone", "capture_both_p4_loss0.1", "buffer_62KB_both_p16"} <= names
+    assert {"mismatch_both_p16", "staggered_cubic_then_bbr", "40g_both_p8", "fctcap_31KB_both_p10_lossnone"} <= names
+    # (1180 × 10 + 10 × 6 + 20 × 12 + 23 × 12 + 4 × 32 + 2 × 42 + 9 × 14.6 + 12 × 4.1 + 15 × 17 + 40 × 10 + 2 × 62) / 2
+    assert expect_total_s(planned, planned.runs) / 3600 == pytest.approx(1.88, abs=0.005)
+    assert len({run.key for run in planned.runs}) == 1317
+    assert list_warnings(planned, capacity_bps=200_000_000) == []
+
+
+def test_the_sample_keeps_rates_loss_and_rtts_of_the_archive() -> None:
+    planned = load_plan("sample")
+
+    def first(job: str) -> Run:
+        return next(run for run in planned.runs if run.job == job)
+
+    sweep = first("both_p16_loss0.001")
+    assert (sweep.senders[0].rate_bps, sweep.bottleneck, sweep.routes[0].loss) == (
+        50_000_000,
+        None,
+        Loss("random", 0.001),
+    )
+    assert [(one.congestion_control, one.flows_count) for one in sweep.clients] == [("cubic", 8), ("bbr", 8)]
+    assert first("mismatch_bbr_p16").bottleneck == Bottleneck(50_000_000, 250_000)
+    assert [one.start_s for one in first("staggered_cubic_then_bbr").clients] == [0, 4, 8, 12, 16, 20]
+    assert [one.duration_s for one in first("staggered_cubic_then_bbr").clients] == [30, 26, 22, 18, 14, 10]
+    assert [one.congestion_control for one in first("fct_31KB_both_p10").clients] == ["bbr", "cubic"] * 5
+    assert sum(one.flows_count for one in first("edge_bbr_p300").clients) == 300
+    assert {one.congestion_control for one in first("edge_bbr_p300").clients} == {"bbr"}
+    far = [run for run in planned.runs if run.job == "40g_both_p16"][-1]
+    assert (far.suffix, far.routes[0].loss) == ("far-grid.example.org:10:109.0ms", Loss("random", 0.05))
+
+
+def test_a_plan_in_words() -> None:
+    planned = plan({"rtt_ms": [10, 20], "sender_mbps": 20, "congestion_control": "bbr", "iterations_count": 2})
+    assert describe_plan(planned).splitlines() == [
+        "test: A sweep",
+        "",
+        "session one, 1 job",
+        "  a  1 bbr, 10/20 ms, 0 % loss, 20 Mbit/s  4 runs  0.5 min",
+        "",
+        "4 runs of 1 job, 0.5 min",
+    ]
+    done = describe_plan(planned, completed=[planned.runs[0].key, "another/run/x"])
+    assert done.splitlines()[-1] == "1 run done, 3 left, 0.3 min"
+
+
+@pytest.mark.parametrize(
+    ("job", "warning"),
+    [
+        ({"rtt_ms": 10}, "a: nothing limits the rate, so that the processor does"),
+        ({"sender_mbps": 200}, "a: 200 Mbit/s are beyond the 100 Mbit/s that this testbed carried"),
+        # A bottleneck limits what faster senders send.
+        ({"sender_mbps": 200, "bottleneck_mbps": 50, "buffer_bytes": 9000}, None),
+        (
+            {"flow_pacing_mbps": 30, "flows_count": 4},
+            "a: 120 Mbit/s are beyond the 100 Mbit/s that this testbed carried",
+        ),
+        ({"bottleneck_mbps": 50, "buffer_bytes": 1513}, "a: a buffer of 1513 bytes holds no packet of 1514 bytes"),
+        # 5 s are 50 round trips of 100 ms.
+        ({"sender_mbps": 20, "rtt_ms": [100, 125]}, "a: 5 s are only 40 round trips of 125 ms"),
+        ({"sender_mbps": 20, "congestion_control": "dctcp"}, "a: no queue marks packets, without which dctcp is Reno"),
+        (
+            {"bottleneck_mbps": 5, "buffer_bytes": 9000, "background_udp_mbps": 5},
+            "a: the UDP traffic alone fills the bottleneck",
+        ),
+        # 60 Mbit/s × 20 ms one way = 150,000 bytes = 100 packets of 1500
+        (
+            {"sender_mbps": 60, "rtt_ms": 40, "limit_packets_count": 99},
+            "a: 100 packets are on their way at once, and limit_packets_count is 99",
+        ),
+    ],
+)
+def test_what_is_most_likely_not_meant_is_said(job: dict[str, Any], warning: str | None) -> None:
+    warnings = list_warnings(plan(job), capacity_bps=100_000_000)
+    assert len(warnings) == (warning is not None)
+    assert all(text.startswith(warning or "") for text in warnings)
