@@ -3,6 +3,7 @@
 PYTHON ?= python3
 CORES ?= 8
 ARCHIVE ?=
+CAMPAIGN ?=
 ARGS ?=
 QUARTO_SECONDS ?= 55
 
@@ -21,7 +22,7 @@ ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config "archive= $$($(QUOTED)) "}
 unexport ARCHIVE PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help report tables ingest database test browser lint bench lock setup quarto clean
+.PHONY: help collect collected report tables ingest database test browser lint bench lock setup quarto clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +33,13 @@ ingest: ## the typed tables only, one Parquet file per table and experiment
 database: ## the DuckDB file with one view per typed table
 report tables ingest database: .venv/.complete
 	@$(IN_VENV) snakemake --cores "$(CORES)" $@ $(ARCHIVE_CONFIG)
+
+collect: .venv/.complete ## run a declared sweep on this machine, into archive/<its name>: CAMPAIGN=campaigns/quick.yaml
+	@$(IN_VENV) snakemake --cores 1 collect $(if $(CAMPAIGN),--config campaign="$(CAMPAIGN)")
+
+collected: .venv/.complete ## the report of what campaigns/quick.yaml collected: results/collected/quick/esnet-dtn/report
+	@$(IN_VENV) snakemake --cores "$(CORES)" evaluation --config archive=archive/quick explanations= \
+	  'pathvars={results: results/collected/quick, logs: logs/quick}'
 
 test: .venv/.complete ## run the tests: ARGS="-k name" and the like go to pytest
 	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)

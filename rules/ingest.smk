@@ -26,7 +26,7 @@ rule compile_kernels:
 
 
 rule ingest_experiment:
-    """Read all raw files of one experiment: iperf3, pscheduler, ss, mpstat, metadata, captures."""
+    """Read all raw files of one experiment: iperf3, pscheduler, ss, mpstat, metadata, captures, campaigns."""
     input:
         manifest="<results>/manifests/{experiment}.json",
         kernels="<results>/kernels.txt",
@@ -54,6 +54,9 @@ rule ingest_experiment:
         rpc_tests="<results>/tables/rpc_tests/{experiment}.parquet",
         rpc_samples="<results>/tables/rpc_samples/{experiment}.parquet",
         rpc_histograms="<results>/tables/rpc_histograms/{experiment}.parquet",
+        sessions="<results>/tables/sessions/{experiment}.parquet",
+        calibrations="<results>/tables/calibrations/{experiment}.parquet",
+        attempts="<results>/tables/attempts/{experiment}.parquet",
         rejects=collect(
             "<results>/rejects/{reader}/{{experiment}}.parquet", reader=READERS
         ),
@@ -91,6 +94,9 @@ rule ingest_experiment:
             --rpc-tests {output.rpc_tests:q} \
             --rpc-samples {output.rpc_samples:q} \
             --rpc-histograms {output.rpc_histograms:q} \
+            --sessions {output.sessions:q} \
+            --calibrations {output.calibrations:q} \
+            --attempts {output.attempts:q} \
             --rejects {output.rejects:q} \
             --packet-runs {params.packet_runs:q} \
             --edge-paths {params.edge_paths:q} \

@@ -37,6 +37,11 @@ rule measure_runs:
             if config["include_interrupted"]
             else "--no-include-interrupted"
         ),
+        cpu_bound=(
+            "--include-cpu-bound"
+            if config["include_cpu_bound"]
+            else "--no-include-cpu-bound"
+        ),
     shell:
         """
         python -m ccreport measure_runs \
@@ -56,6 +61,7 @@ rule measure_runs:
             --runs {output.runs:q} \
             --reconciliation {output.reconciliation:q} \
             {params.interrupted} \
+            {params.cpu_bound} \
             &>{log:q}
         """
 

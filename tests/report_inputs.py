@@ -25,7 +25,7 @@ NASTY = (
     "\\backslash\\ 日本語 é",
 )
 REASON = "truncated_json"
-EMPTY = ("rpc_tests", "connections", "web_requests", "machine_counters")
+EMPTY = ("rpc_tests", "connections", "web_requests", "machine_counters", "sessions", "calibrations", "attempts")
 
 
 def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]:

@@ -114,7 +114,9 @@ def build_rpc_database(
 def _measure(manifest: Path, saved: Mapping[str, Path]) -> None:
     inputs = ("tests", "streams", "samples", "cpu_samples", "experiments", "hosts", "qdiscs", "captures")
     outputs = ("capture_logs", "packet_flows", "packet_intervals", "flows", "runs", "reconciliation")
-    measure_runs(manifest, *(saved[name] for name in inputs + outputs), include_interrupted=False)
+    measure_runs(
+        manifest, *(saved[name] for name in inputs + outputs), include_interrupted=False, include_cpu_bound=True
+    )
 
 
 def rpc(cc: str | None, size: int, mean_ms: float, **changes: object) -> str:

@@ -53,7 +53,9 @@ def test_every_subcommand_has_help(command: str) -> None:
 def test_every_rule_calls_the_subcommand_of_its_name() -> None:
     pattern = re.compile(r"^(?:rule|checkpoint) (\w+):\n(.*?)(?=^rule |^checkpoint |\Z)", re.MULTILINE | re.DOTALL)
     rules = {name: body for text in RULES.values() for name, body in pattern.findall(text)}
-    for_people = {"plot_figure", "explain"} | {command for command in COMMANDS if command.startswith("ingest_")}
+    for_people = {"plot_figure", "explain", "synthesise", "import_harness_ini"} | {
+        command for command in COMMANDS if command.startswith("ingest_")
+    }
     for_people -= {"ingest_experiment"}
     assert set(rules) == set(COMMANDS) - for_people
     for name, body in rules.items():
@@ -74,7 +76,10 @@ def test_a_rule_that_reads_the_evaluation_reruns_when_its_part_changes() -> None
 def test_every_interpolated_path_of_a_rule_is_quoted() -> None:
     for name, text in RULES.items():
         for field in re.findall(r"\{((?:input|output|log|params|wildcards)[^}]*)\}", text):
-            assert field.endswith(":q") or field in ("params.interrupted", "params.strict"), (name, field)
+            assert field.endswith(":q") or field in ("params.interrupted", "params.cpu_bound", "params.strict"), (
+                name,
+                field,
+            )
 
 
 def test_rule_files_stay_short() -> None:
@@ -98,8 +103,9 @@ def test_layers_import_only_downward() -> None:
         {"units", "flow_identity", "errors", "imports"},
         {"tables", "raw"},
         {"archive", "unpack", "content", "kinds", "inventory"},
-        {"ingest"},
+        {"ingest", "synthesise"},
         {"measure", "evaluation"},
+        {"collect"},
         {"database", "cells"},
         {
             "format_table",

@@ -58,6 +58,23 @@ def test_jobmeta_is_typed(tmp_path: Path) -> None:
     assert (row["buffer_bytes"], row["bottleneck_bps"], row["background_udp_bps"]) == (250000, 50e6, 5e6)
     assert json.loads(row["stages_json"]) == JOBMETA["stages"]
     assert tables["rejects"].is_empty()
+    assert (row["clients_json"], row["queue_discipline"], row["has_queue_ecn"]) == (None, None, None)
+
+
+def test_jobmeta_of_a_collected_job_says_which_client_is_which(tmp_path: Path) -> None:
+    clients = [{"number": 1, "command": "iperf3", "host": "h", "rtt_ms": 10, "port": 5201, "flows_count": 2}]
+    clients += [{"number": 2, "congestion_control": "bbr", "start_s": 0.5, "rtt_ms": "far"}, {"port": 1}, 7]  # type: ignore[list-item]
+    facts = JOBMETA | {"queue": "red", "ecn": False, "campaign": "small", "clients": clients}
+    tables = ingest({f"{JOB}/jobmeta.json": json.dumps(facts)}, tmp_path)
+    row = tables["experiments"].row(0, named=True)
+    assert (row["queue_discipline"], row["has_queue_ecn"], row["campaign"]) == ("red", False, "small")
+    assert json.loads(row["clients_json"]) == [
+        {"number": 1, "host": "h", "rtt_ms": 10.0, "port": 5201},
+        {"number": 2, "congestion_control": "bbr", "start_s": 0.5},
+    ]
+    # An RTT that is a text, and two clients without a number.
+    assert tables["rejects"]["reason"].to_list() == ["bad_metadata"] * 3
+    assert not tables["rejects"]["is_whole_file"].any()
 
 
 def test_every_key_of_jobmeta_is_optional(tmp_path: Path) -> None:
@@ -138,6 +155,11 @@ def test_recorded_qdiscs() -> None:
         "qdisc netem 80f2: dev r1 root refcnt 2 limit 10000 delay 2.5ms  1ms loss 0.00100001%\n"
         "qdisc tbf 10: dev r1 parent 1:1 rate 50Mbit burst 32Kb lat 14.8ms \n"
         "qdisc netem 1: dev r2 root refcnt 2 limit 1000 delay 100us loss gemodel p 1% r 3% 1-h 100% 1-k 0%\n"
+        "qdisc netem 1: dev c1 root refcnt 2 limit 1000 delay 1ms loss gemodel p 1% r 3% 1-h 50% 1-k 2%\n"
+        "qdisc netem 1: dev c2 root refcnt 2 limit 10000 delay 20ms  2ms reorder 1% gap 1\n"
+        "qdisc red 10: dev r0 parent 1:1 limit 250000b min 41666b max 125000b ecn \n"
+        "qdisc fq_codel 10: dev r0 parent 1:1 limit 166p flows 1024 quantum 1514 target 5ms interval 100ms ecn \n"
+        "qdisc cake 1: dev r0 root refcnt 2 bandwidth 50Mbit besteffort rtt 100ms raw memlimit 382464b \n"
     )
     columns = (
         "line_number",
@@ -155,6 +177,11 @@ def test_recorded_qdiscs() -> None:
         (5, "r1", "netem", 2.5, 1.0, 0.001, 10000, None),
         (6, "r1", "tbf", None, None, None, None, 50e6),
         (7, "r2", "netem", 0.1, None, 25.0, 1000, None),  # Gilbert–Elliott: p / (p + r) = 1 / 4
+        (8, "c1", "netem", 1.0, None, 14.0, 1000, None),  # (1 · 50 + 3 · 2) / 4
+        (9, "c2", "netem", 20.0, 2.0, 0.0, 10000, None),
+        (10, "r0", "red", None, None, None, None, None),
+        (11, "r0", "fq_codel", None, None, None, 166, None),
+        (12, "r0", "cake", None, None, None, None, 50e6),
     ]
 
 

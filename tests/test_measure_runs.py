@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ from hypothesis import strategies as st
 from support import at, save_table
 
 from ccreport.flow_identity import flow_id_of_connection
-from ccreport.measure.conditions import condition_of, measure_cpu
+from ccreport.measure.conditions import condition_of
+from ccreport.measure.cpu import measure_cpu
 from ccreport.measure.fairness import jain_index
 from ccreport.measure.runs import measure_runs
 from ccreport.raw import Manifest, ManifestRun, RawFile
@@ -29,6 +31,7 @@ def measure(
     files: tuple[RawFile, ...] = (),
     *,
     include_interrupted: bool = False,
+    include_cpu_bound: bool = True,
     **tables: list[dict[str, Any]],
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     manifest = tmp_path / "e.json"
@@ -37,7 +40,8 @@ def measure(
     of_captures = ("captures", "capture_logs", "packet_flows", "packet_intervals")
     ingested = [save_table(name, tables.get(name, []), tmp_path / f"{name}.parquet") for name in (*names, *of_captures)]
     flows, runs, reconciliation = (tmp_path / f"{name}.parquet" for name in ("flows", "runs", "reconciliation"))
-    measure_runs(manifest, *ingested, flows, runs, reconciliation, include_interrupted=include_interrupted)
+    chosen = {"include_interrupted": include_interrupted, "include_cpu_bound": include_cpu_bound}
+    measure_runs(manifest, *ingested, flows, runs, reconciliation, **chosen)
     return read_table("runs", [runs]).row(0, named=True), read_table("flows", [flows])
 
 
@@ -123,6 +127,52 @@ def test_the_loss_of_a_run(
     experiments = [{"experiment_id": "e", "loss_pct": job, "has_netem": has_netem}]
     run, _ = measure(tmp_path, experiments=experiments, qdiscs=qdiscs)
     assert (run["loss_pct"], run["loss_source"]) == expected
+
+
+TWO_PATHS = [
+    {"number": 1, "host": "h", "rtt_ms": 5.0, "congestion_control": "bbr", "start_s": 0.0},
+    {"number": 2, "host": "g", "rtt_ms": 50.0, "congestion_control": "cubic", "start_s": 3.0},
+]
+
+
+@pytest.mark.parametrize(
+    ("losses", "job", "expected"),
+    [
+        ((0.0, 0.0), None, (0.0, "qdisc")),  # no path loses anything
+        ((0.0, 1.0), None, (None, None)),  # which of the paths does is not recorded
+        ((0.1, 1.0), 0.1, (0.1, "jobmeta")),
+    ],
+)
+def test_the_loss_of_a_run_to_several_destinations(
+    losses: tuple[float, float], job: float | None, expected: tuple[object, object], tmp_path: Path
+) -> None:
+    qdiscs = [{"run_id": "r", "line_number": n, "qdisc": "netem", "loss_pct": loss} for n, loss in enumerate(losses, 1)]
+    about = {"experiment_id": "e", "loss_pct": job, "has_netem": True, "clients_json": json.dumps(TWO_PATHS)}
+    run, _ = measure(tmp_path, experiments=[about], qdiscs=qdiscs)
+    assert (run["loss_pct"], run["loss_source"]) == expected
+
+
+def test_clients_of_a_run_have_their_own_algorithm_and_path(tmp_path: Path) -> None:
+    far = {"remote_address": "10.0.0.3", "flow_id": "r-far", "client_number": 2}
+    streams = [stream(1, sender_bytes=1000, sender_s=1.0), stream(2, sender_bytes=1000, sender_s=1.0) | far]
+    tests = [TEST | {"client_number": number, "start_utc": at(0.0)} for number in (1, 2)]
+    about = {"experiment_id": "e", "cc_command": "reno", "clients_json": json.dumps(TWO_PATHS)}
+    about |= {"queue_discipline": "fq_codel", "has_queue_ecn": True}
+    run, flows = measure(tmp_path, tests=tests, streams=streams, experiments=[about])
+    named = flows.sort("client_number").select("client_number", "cc", "cc_source", "rtt_nominal_ms")
+    # The name of the run says 20 ms of its own path.
+    assert named.rows() == [(1, "bbr", "command", 20.0), (2, "cubic", "command", 50.0)]
+    # Declared 3 s apart, though both say that they started at the same time.
+    assert (run["destinations_count"], run["start_spread_s"], run["mode"]) == (2, 3.0, "both")
+    assert (run["queue_discipline"], run["has_queue_ecn"]) == ("fq_codel", True)
+
+
+def test_without_declared_clients_starts_are_measured(tmp_path: Path) -> None:
+    streams = [stream(1, sender_bytes=1000, sender_s=1.0), stream(2, sender_bytes=1000, sender_s=1.0, client_number=2)]
+    tests = [TEST | {"client_number": number, "start_utc": at(2.0 * number)} for number in (1, 2)]
+    run, flows = measure(tmp_path, tests=tests, streams=streams)
+    assert (run["destinations_count"], run["start_spread_s"], run["clients_count"]) == (1, 2.0, 2)
+    assert flows["rtt_nominal_ms"].to_list() == [20.0, 20.0]
 
 
 def test_an_interrupted_run_counts_only_if_asked(tmp_path: Path) -> None:

@@ -27,13 +27,14 @@ PAGES = (
     "claims",
     "explorer",
     "captures",
+    "collection",
     "ledger",
     "methods",
     "dictionary",
     "provenance",
 )
 # Pages that the navbar does not list: the first page, the field in the header and numbers in tables lead to them.
-OTHERS = ("cells_table_of_ours", "evaluations", "search")
+OTHERS = ("cells_table_of_ours", "collect", "evaluations", "search")
 FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 # Keys and kinds of values of _quarto.yml, from Quarto's own schemas (quarto-cli: src/resources/schema).
 QUARTO_KEYS = {

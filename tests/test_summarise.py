@@ -158,6 +158,17 @@ def test_cpu_counts_a_run_once(tmp_path: Path) -> None:
     assert table.select("mode", "runs_count", "cpu_sender_mean_pct").rows() == [("both", 2, 30.0)]
 
 
+def test_a_table_says_how_many_of_its_runs_were_cpu_bound(tmp_path: Path) -> None:
+    runs = [run(number, {"cubic": 1.0, "bbr": 1.0}, is_cpu_bound=number < 3) for number in range(1, 6)]
+    _, page = summarise("stability", build_database(tmp_path, gather(*runs)))
+    assert "2 of its runs were CPU-bound." in page
+    (tmp_path / "one").mkdir()
+    _, page = summarise(
+        "stability", build_database(tmp_path / "one", gather(run(1, {"cubic": 1.0}, is_cpu_bound=False)))
+    )
+    assert "CPU-bound" not in page
+
+
 def test_jobs_by_host(tmp_path: Path) -> None:
     tables = gather(*(run(n, {"cubic": rate}, rtt_ms=10.0, session="s", job="j") for n, rate in ((1, 10.0), (2, 20.0))))
     row = summarise("jobs", build_database(tmp_path, tables))[0].row(0, named=True)

@@ -17,6 +17,7 @@ from ccreport.archive import find_root
 from ccreport.errors import InputError
 
 COMMANDS: Final = {
+    "collect": "ccreport.collect.collect",
     "list_raw_files": "ccreport.inventory",
     "compile_kernels": "ccreport.ingest.kernels",
     "ingest_experiment": "ccreport.ingest.experiment",
@@ -28,10 +29,12 @@ COMMANDS: Final = {
     "ingest_nginx": "ccreport.ingest.nginx",
     "ingest_nstat": "ccreport.ingest.nstat",
     "ingest_rpc": "ccreport.ingest.rpc",
+    "ingest_campaign": "ccreport.ingest.campaigns",
     "measure_runs": "ccreport.measure.runs",
     "measure_ledger": "ccreport.measure.ledger",
     "list_views": "ccreport.database",
     "summarise_table": "ccreport.summarise",
+    "synthesise": "ccreport.synthesise.synthesise",
     "compare_tables": "ccreport.reproduction.compare",
     "judge_claims": "ccreport.claims",
     "trace_cells": "ccreport.report.cells",
@@ -43,6 +46,7 @@ COMMANDS: Final = {
     "render_fragments": "ccreport.report.fragments",
     "render_paper": "ccreport.report.paper",
     "render_report": "ccreport.report.render",
+    "import_harness_ini": "ccreport.collect.harness_ini",
 }
 
 

@@ -3,7 +3,8 @@
 The layout is that of ESnet's testing harness: `YYYY-MM-DD:HH:MM/<job>/<item>:<suffix>`, where the suffix is
 `dst:iteration`, `…:<rtt>ms`, `…:<limit>`, `…:<parameter>:<value>` or a combination. A destination may hold colons
 itself (IPv6), so suffixes are read from the right and against the destinations that the job's metadata names.
-Files that follow no such pattern are still experiments: one for each folder that holds some.
+Files that follow no such pattern are still experiments: one for each folder that holds some. `collect` writes the same
+layout, with files about the session itself in its folder, and keeps what it has not finished below `.partial`.
 """
 
 import os
@@ -21,7 +22,7 @@ SESSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}[:_T. -]\d{2}[:_.-]?\d{2}")
 # src-cmd:10.201.1.2:1:10.0ms · src-cmd-2:cern-pt1.example.net:4:87.0ms · mpstat-sender:2001:db8::2:1.json
 ITEM: Final = re.compile(
     r"(?P<item>src-cmd|dst-cmd|xtraffic|ss|netperf|flent|tcpdump-log|tcpdump|mpstat-sender|mpstat-receiver|pre-netem"
-    r"|pre-src-cmd|pre-dst-cmd|post-src-cmd|post-dst-cmd|tcptrace)(?:-(?P<client>\d+))?:(?P<rest>.+)",
+    r"|post-netem|pre-src-cmd|pre-dst-cmd|post-src-cmd|post-dst-cmd|tcptrace|nstat|ping)(?:-(?P<client>\d+))?:(?P<rest>.+)",
     re.DOTALL,
 )
 COPY_ENDINGS: Final = (".fixed.json", ".json", ".gz", ".zst", ".xz", ".bz2")
@@ -29,6 +30,8 @@ COPY_ENDINGS: Final = (".fixed.json", ".json", ".gz", ".zst", ".xz", ".bz2")
 RTT: Final = re.compile(r"(\d+(?:\.\d+)?)ms")
 NUMBER: Final = re.compile(r"\d{1,9}")
 HOST_META_ENDING: Final = "-meta.json"
+# Runs that `collect` has not finished, until it renames them into place.
+UNFINISHED: Final = ".partial"
 DERIVED_ENDINGS: Final = (".gp", ".png", ".pdf", ".svg", ".eps", ".xpl", ".xpl.gz", ".dat", ".html", ".csv")
 
 
@@ -129,6 +132,10 @@ class Folder:
         stem = "-".join(part for part in (self.session, self.job) if part) or PurePosixPath(self.path).name or "archive"
         return f"{slug(stem)}-{short_hash(self.path)}"
 
+    def run_id(self, suffix: str) -> str:
+        """Return the identifier of the run whose files have this suffix in their names."""
+        return f"{self.experiment_id}.{slug(suffix)}-{short_hash(suffix)}"
+
 
 def slug(text: str) -> str:
     """Return a short text of letters, digits, dots, dashes and underscores that still can be recognised."""
@@ -136,8 +143,13 @@ def slug(text: str) -> str:
 
 
 def find_folder(path: PurePosixPath) -> Folder:
-    """Return the experiment that a file belongs to: the job folder below the session folder, else its own folder."""
+    """Return the experiment that a file belongs to: the job folder below the session folder, else its own folder.
+
+    What lies in the session folder itself is an experiment without a job, and so is all that is unfinished.
+    """
     parents = path.parts[:-1]
+    if UNFINISHED in parents:
+        return Folder("/".join(parents[: parents.index(UNFINISHED) + 1]), None, None)
     for depth, part in enumerate(parents):
         if SESSION.fullmatch(part):
             job = parents[depth + 1] if len(parents) > depth + 1 else None
@@ -149,12 +161,13 @@ def find_folder(path: PurePosixPath) -> Folder:
 def find_root(folder: Path) -> Path:
     """Return the folder whose entries are the archive: a single folder inside a folder is only a wrapping.
 
-    Sessions, and folders that say something of their files (`load=8`), are none.
+    Sessions, folders that say something of their files (`load=8`) and unfinished runs are none.
     """
     while True:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         is_wrapped = len(entries) == 1 and entries[0].is_dir(follow_symlinks=False)
-        if not is_wrapped or SESSION.fullmatch(entries[0].name) or "=" in entries[0].name:
+        name = entries[0].name if is_wrapped else ""
+        if not is_wrapped or SESSION.fullmatch(name) or "=" in name or name == UNFINISHED:
             return folder
         folder = Path(entries[0].path)
 

@@ -42,6 +42,9 @@ EXPERIMENT_TABLES: Final = (
     "rpc_tests",
     "rpc_samples",
     "rpc_histograms",
+    "sessions",
+    "calibrations",
+    "attempts",
     "reconciliation",
     "flows",
     "runs",
@@ -125,7 +128,7 @@ def label_edge(edge: Mapping[str, Any]) -> dict[str, str]:
     added = {
         "labelled_connections": ("connections", "is_last", f"{kept.format(condition=edge['connections'])}, {outlier}"),
         "labelled_requests": ("web_requests", "TRUE", kept.format(condition=edge["requests"])),
-        "labelled_counters": ("machine_counters", "TRUE", "TRUE AS is_kept"),
+        "labelled_counters": ("machine_counters", "run_id IS NULL", "TRUE AS is_kept"),
     }
     labelled = {
         view: f"""

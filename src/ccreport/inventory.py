@@ -21,14 +21,13 @@ from ccreport.archive import (
     find_folder,
     find_root,
     parse_suffix,
-    slug,
     split_name,
     strip_copy_endings,
     walk_files,
 )
 from ccreport.content import HEAD_BYTES, recognise_format
 from ccreport.flow_identity import short_hash
-from ccreport.kinds import COPY_RULE, RUN_KINDS, decide_kind, kind_of_name, rule_of_kind
+from ccreport.kinds import COPY_RULE, RUN_KINDS, decide_kind, kind_of_name, kind_of_place, rule_of_kind
 from ccreport.raw import Manifest, ManifestRun, RawFile, RawFileError, display_name, iterate_blocks, read_whole
 from ccreport.unpack import ArchiveError, unpack_archive
 
@@ -103,6 +102,10 @@ def _make_manifest(folder: Folder, files: list[tuple[PurePosixPath, os.DirEntry[
         if suffix is not None and raw_file.run_id is not None and raw_file.kind in RUN_KINDS:
             runs.setdefault(raw_file.run_id, _make_run(raw_file.run_id, suffix))
         listed.append(raw_file)
+    # A snapshot of counters is a run's if the run has other files; names of edge networks look the same.
+    listed = [
+        replace(file, run_id=None) if file.kind == "nstat" and file.run_id not in runs else file for file in listed
+    ]
     return Manifest(
         folder.experiment_id,
         folder.session,
@@ -127,6 +130,9 @@ def _make_run(run_id: str, suffix: Suffix) -> ManifestRun:
 
 def _look_at(path: PurePosixPath, entry: os.DirEntry[str], job: _Job, folder: Folder) -> tuple[RawFile, Suffix | None]:
     raw_file_id = short_hash(str(path))
+    by_place = kind_of_place(folder, path.name)
+    if by_place == "unfinished":
+        return _unfinished(raw_file_id, path, entry), None
     if not entry.is_file(follow_symlinks=False):
         return _rejected(raw_file_id, str(path), "not_a_file", NOT_A_FILE), None
     try:
@@ -136,7 +142,7 @@ def _look_at(path: PurePosixPath, entry: os.DirEntry[str], job: _Job, folder: Fo
         return _rejected(raw_file_id, str(path), "unreadable", message), None
     item = split_name(path.name)
     content = recognise_format(head)
-    kind = decide_kind(kind_of_name(path.name, item), content)
+    kind = decide_kind(by_place or kind_of_name(path.name, item), content)
     action, rule = rule_of_kind(kind, content)
     suffix = None
     if item is not None:
@@ -153,7 +159,7 @@ def _look_at(path: PurePosixPath, entry: os.DirEntry[str], job: _Job, folder: Fo
         sha256=sha256,
         action=action,
         rule=rule,
-        run_id=_run_id(folder, suffix) if suffix is not None else None,
+        run_id=folder.run_id(suffix.text) if suffix is not None else None,
         client_number=item.client_number if item is not None else 1,
         side=_side_of(path.name) if kind == "mpstat" else None,
         host=display_name(path.name.removesuffix(HOST_META_ENDING)) if kind == "host-meta" else None,
@@ -161,8 +167,14 @@ def _look_at(path: PurePosixPath, entry: os.DirEntry[str], job: _Job, folder: Fo
     return raw_file, suffix
 
 
-def _run_id(folder: Folder, suffix: Suffix) -> str:
-    return f"{folder.experiment_id}.{slug(suffix.text)}-{short_hash(suffix.text)}"
+def _unfinished(raw_file_id: str, path: PurePosixPath, entry: os.DirEntry[str]) -> RawFile:
+    """Return a file of a run that is still being collected, which may change or go at any time, as empty then."""
+    size_bytes, sha256 = 0, hashlib.sha256().hexdigest()
+    if entry.is_file(follow_symlinks=False):
+        with contextlib.suppress(OSError):
+            size_bytes, sha256, _ = _read_bytes(Path(entry.path))
+    action, rule = rule_of_kind("unfinished", "")
+    return RawFile(raw_file_id, str(path), "unfinished", None, size_bytes, sha256, action, rule)
 
 
 def _side_of(name: str) -> str:

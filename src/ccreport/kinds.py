@@ -1,9 +1,10 @@
 """The kinds of raw files: how name and content decide them, and which reader reads or which rule ignores each."""
 
 import re
+from pathlib import PurePosixPath
 from typing import Final
 
-from ccreport.archive import DERIVED_ENDINGS, HOST_META_ENDING, ItemName
+from ccreport.archive import DERIVED_ENDINGS, HOST_META_ENDING, UNFINISHED, Folder, ItemName
 
 READERS: Final = {
     "src-cmd": "ingest_iperf3",
@@ -20,6 +21,9 @@ READERS: Final = {
     "ss-neit": "ingest_edge",
     "access-log": "ingest_nginx",
     "nstat": "ingest_nstat",
+    "session": "ingest_campaign",
+    "calibration": "ingest_campaign",
+    "attempts": "ingest_campaign",
 }
 IGNORE_RULES: Final = {
     "statexec": "statexec_not_read",
@@ -27,6 +31,9 @@ IGNORE_RULES: Final = {
     "xtraffic": "background_traffic_not_read",
     "side-file": "side_files_not_read",
     "derived": "derived_files_not_read",
+    # Shown as it is, beside the session that was made of it.
+    "campaign": "declarations_shown_only",
+    "unfinished": "unfinished_not_read",
     "unknown": "unknown_files_not_read",
 }
 # A second copy of an item (`.json`, `.fixed.json`, compressed) beside the one that is read.
@@ -34,6 +41,13 @@ COPY_RULE: Final = "copies_not_read"
 # The harness writes this file for every run; on a path without netem its commands print nothing.
 EMPTY_NETEM_RULE: Final = "empty_netem_logs_not_read"
 
+# What `collect` writes into a session's folder; elsewhere such names may be anything.
+SESSION_FILES: Final = {
+    "session.json": "session",
+    "calibration.json": "calibration",
+    "attempts.jsonl": "attempts",
+    "campaign.yaml": "campaign",
+}
 ITEM_KINDS: Final = {
     "mpstat-sender": "mpstat",
     "mpstat-receiver": "mpstat",
@@ -41,6 +55,8 @@ ITEM_KINDS: Final = {
     "pre-dst-cmd": "side-file",
     "post-src-cmd": "side-file",
     "post-dst-cmd": "side-file",
+    "post-netem": "side-file",
+    "ping": "side-file",
     "tcptrace": "derived",
 }
 CONTENT_KINDS: Final = {
@@ -62,6 +78,8 @@ EDGE_NAMES: Final = {
     "access-log": re.compile(r"(?:.*[._-])?access[._]log\b.*", re.DOTALL),
     "nstat": re.compile(r"(?:nstat|snmp|netstat)(?:[:._-].*)?", re.DOTALL),
 }
+# Kinds that only a name can tell, whatever the content looks like.
+NAMED_KINDS: Final = frozenset({"jobmeta", "host-meta", "unfinished", *SESSION_FILES.values()})
 # Kinds whose content has the form of another kind's: there the name decides.
 SAME_CONTENT: Final = {
     "dst-cmd": "src-cmd",
@@ -72,6 +90,13 @@ SAME_CONTENT: Final = {
 }
 # A file that holds one run's data, so that two of them cannot claim one run.
 RUN_KINDS: Final = frozenset({"src-cmd", "ss", "mpstat", "pre-netem", "tcpdump", "netperf", "flent"})
+
+
+def kind_of_place(folder: Folder, name: str) -> str | None:
+    """Return the kind of a file that its folder tells: unfinished, or one of `collect`'s about a session."""
+    if PurePosixPath(folder.path).name == UNFINISHED:
+        return "unfinished"
+    return SESSION_FILES.get(name) if folder.session is not None and folder.job is None else None
 
 
 def kind_of_name(name: str, item: ItemName | None) -> str:
@@ -97,7 +122,7 @@ def kind_of_name(name: str, item: ItemName | None) -> str:
 def decide_kind(by_name: str, content: str) -> str:
     """Return what a file is: what its content shows beyond doubt, else what its name says."""
     by_content = CONTENT_KINDS.get(content)
-    if by_content is None or by_name in ("jobmeta", "host-meta") or SAME_CONTENT.get(by_name) == by_content:
+    if by_content is None or by_name in NAMED_KINDS or SAME_CONTENT.get(by_name) == by_content:
         return by_name
     return by_content
 

@@ -38,6 +38,7 @@ def summarise_table(
     with connect(database) as connection:
         try:
             summary = connection.sql(f"FROM {quote_name(table)}").pl()
+            bound_count = count_cpu_bound(connection, table)
         except duckdb.Error as error:
             raise QueryError(f"{table}: {error}") from error
     summary = conform(STATISTICS[table](summary) if table in STATISTICS else summary, table)
@@ -46,14 +47,28 @@ def summarise_table(
     with TableWriter(table, parquet) as writer:
         writer.write_conformed(summary)
     summary.write_csv(csv)
-    grid = lay_out_table(summary, table, declared)
+    grid = lay_out_table(summary, table, declared, bound_count)
     html.write_text(format_html(grid), encoding="utf-8")
     latex.write_text(format_latex(grid), encoding="utf-8")
 
 
-def lay_out_table(summary: pl.DataFrame, table: str, declared: dict[str, Any]) -> Grid:
-    """Return a published table as it is shown: cells by row and column where the evaluation names these, else rows."""
+def count_cpu_bound(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+    """Return how many of the runs that a published table is made of were CPU-bound."""
+    selected = connection.table(f"{table}_runs")
+    if "is_cpu_bound" not in selected.columns:
+        return 0
+    (count,) = selected.filter("is_cpu_bound").aggregate("count(DISTINCT run_id)").fetchall()[0]
+    return int(count)
+
+
+def lay_out_table(summary: pl.DataFrame, table: str, declared: dict[str, Any], bound_count: int = 0) -> Grid:
+    """Return a published table as it is shown: cells by row and column where the evaluation names these, else rows.
+
+    `bound_count` is how many of its runs were CPU-bound, which a sentence below it says.
+    """
     notes = [declared["note"]] if declared["note"] else []
+    if bound_count:
+        notes.append(f"{bound_count:,} of its runs {'was' if bound_count == 1 else 'were'} CPU-bound.")
     if "rate_basis" in summary.columns and summary["rate_basis"].count():
         basis = summary["rate_basis"].drop_nulls()[0]
         notes.append(f"Rate: {RATE_NAMES[basis]}.")

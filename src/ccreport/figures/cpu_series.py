@@ -9,11 +9,8 @@ from typing import Final
 import polars as pl
 
 from ccreport.figures.series import LONGEST_S
+from ccreport.measure.cpu import DAY_S, ZONE_STEP_S, seconds_of_day, wrap_seconds
 
-ZONE_STEP_S: Final = 900.0
-DAY_S: Final = 86_400.0
-# "22:37:05", "10:37:05 PM"
-TIME_OF_DAY: Final = r"^\s*(\d{1,2}):(\d{2}):(\d{2})\s*([AaPp][Mm])?"
 SIDES: Final = ("sender", "receiver")
 
 
@@ -24,16 +21,16 @@ def place_cpu_samples(cpu_samples: pl.DataFrame, starts: pl.DataFrame) -> pl.Dat
     run starts with mpstat's first interval). A load is 100 % less the idle share; `mean_pct` is mpstat's own mean over
     all processors, else that of those it lists. Samples without a time, or wholly before the run, are left out.
     """
-    loads = _join_processors(cpu_samples).with_columns(day_s=_seconds_of_day()).drop_nulls("day_s")
+    loads = _join_processors(cpu_samples).with_columns(day_s=seconds_of_day()).drop_nulls("day_s")
     series = ["run_id", "side"]
-    step_s = _wrap(pl.col("day_s").diff().over(series), DAY_S)
+    step_s = wrap_seconds(pl.col("day_s").diff().over(series), DAY_S)
     first = loads.sort(*series, "sample_number").with_columns(
         elapsed_s=step_s.fill_null(0.0).cum_sum().over(series),
         spacing_s=step_s.filter(step_s > 0).median().over(series).fill_null(1.0),
         first_s=pl.col("day_s").first().over(series),
     )
     start_day_s = (pl.col("start_utc").dt.epoch("us") % (86_400 * 10**6)) / 1e6
-    offset_s = _wrap(pl.col("first_s") - start_day_s, ZONE_STEP_S)
+    offset_s = wrap_seconds(pl.col("first_s") - start_day_s, ZONE_STEP_S)
     return (
         first.join(starts, on="run_id", how="left", maintain_order="left")
         # The time is cut to whole seconds: on average half a second has passed.
@@ -58,15 +55,3 @@ def _join_processors(cpu_samples: pl.DataFrame) -> pl.DataFrame:
             busiest_pct=pl.coalesce(busy.filter(~is_all).max(), busy.max()),
         )
     )
-
-
-def _seconds_of_day() -> pl.Expr:
-    hours, minutes, seconds = (pl.col("time").str.extract(TIME_OF_DAY, group).cast(pl.Float64) for group in (1, 2, 3))
-    half = pl.col("time").str.extract(TIME_OF_DAY, 4).str.to_lowercase()
-    of_day = pl.when(half.is_null()).then(hours).otherwise(hours % 12 + pl.when(half == "pm").then(12).otherwise(0))
-    return of_day * 3600 + minutes * 60 + seconds
-
-
-def _wrap(seconds: pl.Expr, period_s: float) -> pl.Expr:
-    """Return a difference moved by whole periods to where it is smallest."""
-    return (seconds + period_s / 2) % period_s - period_s / 2

@@ -1,8 +1,8 @@
 """Fairness against buffer size: Jain's index of a run's flows, and the throughput of what they are grouped by.
 
-Groups are the algorithms of runs in which several sent at once; of one algorithm, flows with about the same smallest
-RTT. Each group's rate is the sum over its flows. Runs of other algorithms, or of others beside them, have a panel of
-their own: an index over both would be that of neither.
+Groups are the algorithms of runs in which several sent at once; of one algorithm, flows with about the same RTT, the
+nominal one where it is known, else the smallest. Each group's rate is the sum over its flows. Runs of other algorithms,
+or of others beside them, have a panel of their own: an index over both would be that of neither.
 """
 
 from dataclasses import dataclass
@@ -97,7 +97,9 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, connection: duckdb.
 
 def _read_flows(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame) -> pl.DataFrame:
     query = """
-        SELECT run_id, flow_id, coalesce(cc, ?) AS cc, rtt_min_ms, coalesce(goodput_bps, throughput_bps) AS rate_bps
+        SELECT
+            run_id, flow_id, coalesce(cc, ?) AS cc, coalesce(rtt_nominal_ms, rtt_min_ms) AS rtt_min_ms,
+            coalesce(goodput_bps, throughput_bps) AS rate_bps
         FROM flows WHERE run_id IN (SELECT unnest(?)) ORDER BY run_id, flow_id
     """
     flows: pl.DataFrame = connection.sql(query, params=[UNKNOWN_CC, runs["run_id"].to_list()]).pl()

@@ -5,6 +5,7 @@ One process reads every format: starting Python with polars and pyarrow costs mo
 
 from pathlib import Path
 
+from ccreport.ingest.campaigns import ingest_campaign
 from ccreport.ingest.edge import ingest_edge
 from ccreport.ingest.iperf3 import ingest_iperf3
 from ccreport.ingest.metadata import ingest_metadata
@@ -39,18 +40,21 @@ def ingest_experiment(
     rpc_tests: Path,
     rpc_samples: Path,
     rpc_histograms: Path,
+    sessions: Path,
+    calibrations: Path,
+    attempts: Path,
     rejects: list[Path],
     packet_runs: list[str],
     edge_paths: str,
     access_log_format: str,
 ) -> None:
     """Write the tables of an experiment, and the rejects of iperf3, ss, mpstat, metadata, captures, edge
-    dumps, access logs, counters and RPC tests in this order.
+    dumps, access logs, counters, RPC tests and campaigns in this order.
 
     `packet_runs` names the runs of whose captures every packet is kept. `edge_paths` and
     `access_log_format` are those of the configuration.
     """
-    of_iperf3, of_ss, of_mpstat, of_metadata, of_captures, of_edge, of_nginx, of_nstat, of_rpc = rejects
+    of_iperf3, of_ss, of_mpstat, of_metadata, of_captures, of_edge, of_nginx, of_nstat, of_rpc, of_campaign = rejects
     ingest_iperf3(manifest, root, tests, streams, intervals, of_iperf3)
     ingest_ss(manifest, root, samples, of_ss)
     ingest_mpstat(manifest, root, cpu_samples, of_mpstat)
@@ -62,3 +66,4 @@ def ingest_experiment(
     ingest_nginx(manifest, root, web_requests, of_nginx, edge_paths, access_log_format)
     ingest_nstat(manifest, root, machine_counters, of_nstat, edge_paths)
     ingest_rpc(manifest, root, rpc_tests, rpc_samples, rpc_histograms, of_rpc)
+    ingest_campaign(manifest, root, sessions, calibrations, attempts, of_campaign)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from ccreport.ingest.recorded import Recorded
 from ccreport.raw import Manifest, RawFile, Rejects, display_name
 from ccreport.units import UnitError, parse_rate_bps, parse_time_ms
 
@@ -39,6 +40,12 @@ def _parse_count(text: str) -> int:
     return number
 
 
+def _parse_bool(text: str) -> bool:
+    if text not in ("True", "False"):
+        raise UnitError("not true or false")
+    return text == "True"
+
+
 PLAIN_KEYS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "job_uuid": ("uuid", display_name),
     "job_name": ("name", display_name),
@@ -56,6 +63,9 @@ PLAIN_KEYS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "background_udp_bps": ("background_udp", parse_rate_bps),
     "parameter_name": ("param_name", display_name),
     "start_text": ("start_time", display_name),
+    "queue_discipline": ("queue", display_name),
+    "has_queue_ecn": ("ecn", _parse_bool),
+    "campaign": ("campaign", display_name),
 }
 
 
@@ -87,6 +97,27 @@ def read_jobmeta(file: RawFile, facts: dict[str, Any], manifest: Manifest, rejec
         "rtt_nominal_ms": 2 * delay_ms if delay_ms is not None else None,
         # The harness takes the last word of an ifconfig line, which is not always the MTU ("Metric:1").
         "mtu_bytes": read("MTU", _parse_count) if str(facts.get("MTU", "")).isdigit() else None,
+        "clients_json": _read_clients(Recorded(file, facts, rejected)),
         "stages_json": json.dumps(facts["stages"], sort_keys=True) if facts.get("stages") else None,
     }
     return [row]
+
+
+def _read_clients(recorded: Recorded) -> str | None:
+    """Return what is known of the client processes of each run, a JSON list; the harness itself writes none of it."""
+    clients = []
+    for one in recorded.read_objects("clients"):
+        number = one.read_count("number")
+        if number is None:
+            one.reject("bad_metadata", "a client without a number; it is left out")
+            continue
+        facts = {
+            "number": number,
+            "congestion_control": one.read_text("congestion_control"),
+            "host": one.read_text("host"),
+            "port": one.read_count("port"),
+            "rtt_ms": one.read_number("rtt_ms", at_least=0),
+            "start_s": one.read_number("start_s", at_least=0),
+        }
+        clients.append({name: fact for name, fact in facts.items() if fact is not None})
+    return json.dumps(clients, sort_keys=True) if clients else None

@@ -51,9 +51,9 @@ def _read_file(file: RawFile, root: Path, manifest: Manifest, rejected: Rejects)
     content = read_whole(root / file.path)
     match file.kind:
         case "jobmeta":
-            return read_jobmeta(file, _read_json_object(content), manifest, rejected)
+            return read_jobmeta(file, read_json_object(content), manifest, rejected)
         case "host-meta":
-            return _read_host_meta(file, _read_json_object(content), manifest, rejected)
+            return _read_host_meta(file, read_json_object(content), manifest, rejected)
         case "pre-netem":
             qdiscs = parse_qdiscs(content.decode("utf-8", "replace"))
             return [qdisc | {"run_id": file.run_id, "raw_file_id": file.raw_file_id} for qdisc in qdiscs]
@@ -61,7 +61,8 @@ def _read_file(file: RawFile, root: Path, manifest: Manifest, rejected: Rejects)
             return read_results(file, content, manifest.experiment_id, rejected)
 
 
-def _read_json_object(content: bytes) -> dict[str, Any]:
+def read_json_object(content: bytes) -> dict[str, Any]:
+    """Return the JSON object that a file holds; raise RawFileError (`empty`, `not_json`, `unexpected_structure`)."""
     if not content.strip():
         raise RawFileError("empty", "the file is empty; copy it again from the harness's output")
     try:

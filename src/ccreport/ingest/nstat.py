@@ -40,7 +40,9 @@ def ingest_nstat(manifest: Path, root: Path, machine_counters: Path, rejects: Pa
     with TableWriter("machine_counters", machine_counters) as writer:
         for file in read_manifest(manifest).files_for("ingest_nstat"):
             try:
-                writer.write(_read_file(file, root / file.path, read_place(file.path, layout), rejected))
+                # A run of the harness is known by its name; its path names no machine and no label.
+                place = read_place(file.path, layout) if file.run_id is None else EdgePlace(None, None, None, None)
+                writer.write(_read_file(file, root / file.path, place, rejected))
             except RawFileError as error:
                 rejected.add_error(file, error)
     rejected.write(rejects)
@@ -58,6 +60,7 @@ def _read_file(file: RawFile, path: Path, place: EdgePlace, rejected: Rejects) -
     return counters.with_columns(
         pl.col("time_utc").fill_null(pl.lit(place.time_utc, _type_of("time_utc"))),
         raw_file_id=pl.lit(file.raw_file_id),
+        run_id=pl.lit(file.run_id, pl.String),
         **place.columns,
     )
 

@@ -1,5 +1,6 @@
 """Queueing disciplines as iproute2's `tc -s qdisc` prints them, one `qdisc …` line each."""
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,9 +13,11 @@ from ccreport.units import UnitError, parse_rate_bps, parse_time_ms
 QDISC: Final = re.compile(r"\s*qdisc (\S+) \S+ dev (\S+)(.*)")
 DELAY: Final = re.compile(r"\bdelay (\S+)(?:\s+(\d\S*s)\b)?")
 LOSS: Final = re.compile(r"\bloss (?:random )?([0-9.]+)%")
-GILBERT_ELLIOTT: Final = re.compile(r"\bloss gemodel p ([0-9.]+)% r ([0-9.]+)%")
+# loss gemodel p 1% r 3% 1-h 100% 1-k 0%
+GILBERT_ELLIOTT: Final = re.compile(r"\bloss gemodel p ([0-9.]+)% r ([0-9.]+)%(?: 1-h ([0-9.]+)%)?(?: 1-k ([0-9.]+)%)?")
 LIMIT: Final = re.compile(r"\blimit (\d+)p?\b")
-RATE: Final = re.compile(r"\brate (\S+)")
+# qdisc cake 1: dev r0 root refcnt 2 bandwidth 50Mbit besteffort triple-isolate …
+RATE: Final = re.compile(r"\b(?:rate|bandwidth) (\S+)")
 
 
 def parse_qdiscs(text: str) -> list[dict[str, Any]]:
@@ -56,10 +59,14 @@ def _read(text: str | None, parse: Callable[[str], float]) -> float | None:
 
 
 def _read_loss(options: str) -> float | None:
-    """Return the mean loss: the random one, that of a Gilbert–Elliott model p / (p + r), or 0 where there is none."""
+    """Return the mean loss: the random one, that of a Gilbert–Elliott model, or 0 where there is none.
+
+    A Gilbert–Elliott model loses 1-h in its bad state, where it is p / (p + r) of the time, and 1-k in its good one.
+    """
     if match := GILBERT_ELLIOTT.search(options):
-        p, r = float(match[1]), float(match[2])
-        return 100 * p / (p + r) if p + r > 0 else None
+        p, r, bad, good = (float(text) for text in match.groups(default="nan"))
+        bad, good = (100.0 if math.isnan(bad) else bad), (0.0 if math.isnan(good) else good)
+        return (p * bad + r * good) / (p + r) if p + r > 0 else None
     if match := LOSS.search(options):
         # netem holds a loss as a 32-bit fraction, so tc prints 0.001 % as 0.00100001%.
         return min(round(float(match[1]), 6), 100.0)

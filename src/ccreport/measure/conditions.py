@@ -1,6 +1,5 @@
 """The conditions of every run: what was set on the path and the sender, and where each value was read."""
 
-from pathlib import Path
 from typing import Final
 
 import polars as pl
@@ -67,9 +66,9 @@ def join_conditions(
 ) -> pl.DataFrame:
     """Return the runs with the columns of the `runs` table that metadata and recorded qdiscs tell.
 
-    `rtt_ms` is still the nominal or pinged one here; null where neither is known.
+    `rtt_ms` is still the nominal or pinged one here; null where neither is known. `clients_json` is the job's.
     """
-    job = experiments.drop("raw_file_id", "experiment_id", "parameter_name").rename(
+    job = experiments.drop("raw_file_id", "experiment_id", "parameter_name", "campaign").rename(
         {"loss_pct": "job_loss_pct", "rtt_nominal_ms": "job_rtt_ms", "bottleneck_bps": "job_bottleneck_bps"}
     )
     # One row at most; a job without metadata has every column null.
@@ -99,33 +98,17 @@ def join_conditions(
     )
 
 
-def measure_cpu(cpu_samples: Path) -> pl.DataFrame:
-    """Return per run the CPU of sender and receiver: `cpu_<side>_mean_pct` and `cpu_<side>_busiest_pct`.
+def correct_branching(conditions: pl.DataFrame, branching: pl.Series) -> pl.DataFrame:
+    """Return the conditions with the loss of runs to several destinations, whose qdiscs are those of several paths.
 
-    The first four samples and the last are left out, as the harness does; a run with fewer than six has none.
+    Where none of them loses anything, no path does. Else only the job's metadata tell the loss of the run's own path.
     """
-    loads = (
-        pl.scan_parquet(cpu_samples, glob=False)
-        .with_columns(busy_pct=100 - pl.col("cpu_idle_pct"), last=pl.col("sample_number").max().over("run_id", "side"))
-        .filter((pl.col("sample_number") >= 4) & (pl.col("sample_number") < pl.col("last")))
-        .group_by("run_id", "side", "cpu")
-        .agg(pl.col("busy_pct").mean())
-        .collect()
+    is_summed = pl.col("run_id").is_in(branching.to_list()) & (pl.col("qdisc_loss_pct") > 0)
+    has_job_loss = pl.col("job_loss_pct").is_not_null()
+    return conditions.with_columns(
+        loss_pct=pl.when(is_summed).then("job_loss_pct").otherwise("loss_pct"),
+        loss_source=pl.when(is_summed & has_job_loss)
+        .then(pl.lit("jobmeta"))
+        .when(~is_summed.fill_null(value=False))
+        .then("loss_source"),
     )
-    is_all = pl.col("cpu") == "all"
-    sides = loads.group_by("run_id", "side").agg(
-        # mpstat -P with a list of CPUs prints no mean over all.
-        pl.coalesce(pl.col("busy_pct").filter(is_all).first(), pl.col("busy_pct").mean()).alias("mean_pct"),
-        pl.coalesce(pl.col("busy_pct").filter(~is_all).max(), pl.col("busy_pct").max()).alias("busiest_pct"),
-    )
-    columns = []
-    for side in ("sender", "receiver"):
-        of_side = sides.filter(pl.col("side") == side)
-        columns.append(
-            of_side.select(
-                "run_id",
-                pl.col("mean_pct").clip(0, 100).alias(f"cpu_{side}_mean_pct"),
-                pl.col("busiest_pct").clip(0, 100).alias(f"cpu_{side}_busiest_pct"),
-            )
-        )
-    return columns[0].join(columns[1], on="run_id", how="full", coalesce=True)

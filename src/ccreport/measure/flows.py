@@ -28,16 +28,21 @@ SS_MEASURES: Final = (
 
 
 def join_flows(
-    tests: pl.DataFrame, streams: pl.DataFrame, samples: Path, packet_flows: pl.DataFrame, cc_command: str | None
+    tests: pl.DataFrame,
+    streams: pl.DataFrame,
+    samples: Path,
+    packet_flows: pl.DataFrame,
+    cc_command: str | None,
+    clients: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return the `flows` of one experiment, unsorted and without the columns of the schema that stay null.
 
     `tests`, `streams` and `packet_flows` are tables as ingested; `cc_command` is the algorithm that the job's command
-    asks for. Columns beyond the schema are what `measure_reconciliation` compares: omit_s, tool_rtt_min_ms,
-    ss_rtt_min_ms, first_utc and last_utc (samples).
+    asks for, `clients` what its metadata say of each client. Columns beyond the schema are what
+    `measure_reconciliation` compares: omit_s, tool_rtt_min_ms, ss_rtt_min_ms, first_utc and last_utc (samples).
     """
     connections = summarise_connections(samples)
-    named = _name_streams(tests, streams, cc_command)
+    named = _name_streams(tests, streams, cc_command, clients)
     known = named.filter(pl.col("local_port").is_not_null())
     unnamed = named.filter(pl.col("local_port").is_null())
     # Only what a run's tool does not name is told apart by its samples.
@@ -58,7 +63,9 @@ def join_flows(
     )
 
 
-def _name_streams(tests: pl.DataFrame, streams: pl.DataFrame, cc_command: str | None) -> pl.DataFrame:
+def _name_streams(
+    tests: pl.DataFrame, streams: pl.DataFrame, cc_command: str | None, clients: pl.DataFrame
+) -> pl.DataFrame:
     """Return the TCP streams with the facts of their test, cc as the tool or the command says."""
     facts = tests.filter(pl.col("protocol").is_null() | (pl.col("protocol") == "TCP")).select(
         "run_id",
@@ -67,9 +74,17 @@ def _name_streams(tests: pl.DataFrame, streams: pl.DataFrame, cc_command: str | 
         "omit_s",
         pl.col("mss_bytes").alias("tool_mss_bytes"),
         pl.col("cc_sender").alias("tool_cc"),
-        pl.coalesce("cc_command", pl.lit(cc_command, pl.String)).alias("command_cc"),
+        "cc_command",
     )
-    return streams.drop("raw_file_id").join(facts, on=["run_id", "client_number"])
+    # The job's command is that of one client; where clients are declared, each has its own.
+    declared = clients.select("run_id", "client_number", "client_cc")
+    return (
+        streams.drop("raw_file_id")
+        .join(facts, on=["run_id", "client_number"])
+        .join(declared, on=["run_id", "client_number"], how="left")
+        .with_columns(command_cc=pl.coalesce("cc_command", "client_cc", pl.lit(cc_command, pl.String)))
+        .drop("cc_command", "client_cc")
+    )
 
 
 def _of_sender(connections: pl.DataFrame) -> pl.DataFrame:

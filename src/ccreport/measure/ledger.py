@@ -31,6 +31,9 @@ INGESTED_TABLES: Final = (
     "web_requests",
     "machine_counters",
     "rpc_tests",
+    "sessions",
+    "calibrations",
+    "attempts",
 )
 READERS: Final = (
     "ingest_iperf3",
@@ -42,6 +45,7 @@ READERS: Final = (
     "ingest_nginx",
     "ingest_nstat",
     "ingest_rpc",
+    "ingest_campaign",
 )
 
 

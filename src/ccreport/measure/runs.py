@@ -7,7 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from ccreport.measure.conditions import join_conditions, list_runs, measure_cpu
+from ccreport.measure.clients import find_branching, list_clients, summarise_clients
+from ccreport.measure.conditions import correct_branching, join_conditions, list_runs
+from ccreport.measure.cpu import measure_cpu, measure_cpu_bound
 from ccreport.measure.fairness import jain_index
 from ccreport.measure.flows import join_flows
 from ccreport.measure.reconciliation import reconcile_flows
@@ -33,30 +35,39 @@ def measure_runs(
     reconciliation: Path,
     *,
     include_interrupted: bool,
+    include_cpu_bound: bool,
 ) -> None:
     """Write the `flows`, `runs` and `reconciliation` of one experiment; the other arguments are its ingested tables.
 
-    A run that was interrupted counts in means only if `include_interrupted` is set.
+    A run that was interrupted counts in means only if `include_interrupted` is set, one that was CPU-bound only if
+    `include_cpu_bound` is.
     """
     listed = read_manifest(manifest)
     of_tests = read_table("tests", [tests])
     of_experiment = read_table("experiments", [experiments])
-    cc_command = of_experiment["cc_command"][0] if of_experiment.height else None
-    of_captures = read_table("packet_flows", [packet_flows])
-    joined_flows = join_flows(of_tests, read_table("streams", [streams]), samples, of_captures, cc_command)
     conditions = join_conditions(
         list_runs(listed), of_experiment, read_table("hosts", [hosts]), read_table("qdiscs", [qdiscs])
     )
+    clients = list_clients(conditions, _read_fact(of_experiment, "clients_json"))
+    of_captures = read_table("packet_flows", [packet_flows])
+    cc_command = _read_fact(of_experiment, "cc_command")
+    joined_flows = join_flows(
+        of_tests, read_table("streams", [streams]), samples, of_captures, cc_command, clients
+    ).pipe(join_nominal_rtts, conditions, clients)
+    cpu_bound = measure_cpu_bound(read_table("cpu_samples", [cpu_samples]), measure_spans(of_tests, joined_flows))
     joined_runs = (
-        conditions.join(summarise_tests(of_tests), on="run_id", how="left")
+        correct_branching(conditions, find_branching(clients))
+        .join(summarise_tests(of_tests), on="run_id", how="left")
         .join(summarise_flows(joined_flows), on="run_id", how="left")
+        .join(summarise_clients(clients), on="run_id", how="left")
         .join(measure_cpu(cpu_samples), on="run_id", how="left")
+        .join(cpu_bound, on="run_id", how="left")
         .with_columns(
             experiment_id=pl.lit(listed.experiment_id),
             session=pl.lit(listed.session, pl.String),
             job=pl.lit(listed.job, pl.String),
         )
-        .pipe(complete_runs, include_interrupted=include_interrupted)
+        .pipe(complete_runs, include_interrupted=include_interrupted, include_cpu_bound=include_cpu_bound)
     )
     if joined_runs.height != len(listed.runs):
         raise TableError(f"runs: {joined_runs.height} rows for the {len(listed.runs)} runs of {listed.experiment_id}")
@@ -75,6 +86,37 @@ def measure_runs(
 
 def _select(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(name for name in load_schema(table).polars if name in frame.columns)
+
+
+def _read_fact(experiments: pl.DataFrame, column: str) -> str | None:
+    """Return what the job's metadata say, None where it has none."""
+    return experiments[column][0] if experiments.height else None
+
+
+def join_nominal_rtts(flows: pl.DataFrame, conditions: pl.DataFrame, clients: pl.DataFrame) -> pl.DataFrame:
+    """Return the flows with `rtt_nominal_ms`: that of their declared client, else that of their run."""
+    of_runs = conditions.select("run_id", of_run_ms="rtt_nominal_ms")
+    of_clients = clients.select("run_id", "client_number", "rtt_nominal_ms", is_declared=pl.lit(value=True))
+    joined = flows.join(of_runs, on="run_id", how="left").join(of_clients, on=["run_id", "client_number"], how="left")
+    # A declared client whose RTT is not known may have another than its run's own path.
+    return joined.with_columns(
+        rtt_nominal_ms=pl.when("is_declared").then("rtt_nominal_ms").otherwise("of_run_ms")
+    ).drop("of_run_ms", "is_declared")
+
+
+def measure_spans(tests: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """Return per run `start_utc` and `span_s`, the time from there to the end of its last flow; null if not known."""
+    ends = flows.group_by("run_id").agg(
+        span_s=(
+            pl.col("start_offset_s").fill_null(0)
+            + pl.col("omit_s").fill_null(0)
+            + pl.coalesce("sender_s", "receiver_s")
+        ).max()
+    )
+    starts = tests.group_by("run_id").agg(pl.col("start_utc").min(), pl.col("duration_s").max())
+    return starts.join(ends, on="run_id", how="left").select(
+        "run_id", "start_utc", span_s=pl.coalesce("span_s", "duration_s")
+    )
 
 
 def summarise_tests(tests: pl.DataFrame) -> pl.DataFrame:
@@ -108,7 +150,9 @@ def summarise_flows(flows: pl.DataFrame) -> pl.DataFrame:
         pl.when(sources.len() > 1).then(pl.lit("mixed")).otherwise(sources.first()).alias("retransmit_source"),
         pl.col("mss_bytes").min(),
         pl.col("rtt_min_ms").min(),
+        (pl.col("start_offset_s").max() - pl.col("start_offset_s").min()).alias("start_spread_s"),
         pl.col("remote_address").drop_nulls().first(),
+        pl.col("remote_address").drop_nulls().n_unique().replace(0, None).alias("destinations_count"),
         pl.when(pl.col("goodput_bps").is_null().any())
         .then(jain_index(pl.col("throughput_bps")))
         .otherwise(jain_index(pl.col("goodput_bps")))
@@ -129,10 +173,12 @@ def _sum_known(values: pl.Expr) -> pl.Expr:
     return pl.when(values.len() > 0).then(values.sum())
 
 
-def complete_runs(runs: pl.DataFrame, *, include_interrupted: bool) -> pl.DataFrame:
+def complete_runs(runs: pl.DataFrame, *, include_interrupted: bool, include_cpu_bound: bool) -> pl.DataFrame:
     """Return the runs with the columns that depend on both metadata and flows."""
     is_interrupted = pl.col("is_interrupted").fill_null(value=False)
     has_rate = pl.col("throughput_bps").is_not_null() & (pl.col("protocol").fill_null("TCP") == "TCP")
+    is_cpu_bound = pl.col("is_cpu_bound").fill_null(value=False)
+    is_wanted = (pl.lit(include_interrupted) | ~is_interrupted) & (pl.lit(include_cpu_bound) | ~is_cpu_bound)
     uname = pl.col("system").str.split(" ")
     return runs.with_columns(
         host=pl.coalesce("host", "remote_address"),
@@ -145,5 +191,6 @@ def complete_runs(runs: pl.DataFrame, *, include_interrupted: bool) -> pl.DataFr
         flows_count=pl.col("flows_count").fill_null(0),
         clients_count=pl.col("clients_count").fill_null(0),
         is_interrupted=is_interrupted,
-        is_counted=has_rate & (pl.lit(include_interrupted) | ~is_interrupted),
+        start_spread_s=pl.coalesce("declared_spread_s", "start_spread_s"),
+        is_counted=has_rate & is_wanted,
     )

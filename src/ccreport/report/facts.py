@@ -77,7 +77,7 @@ def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame) -> str:
             own["host"].drop_nulls().n_unique(),
         )
         rtts, names = _show_range(own["rtt_ms"]), show_names(algorithms)
-        row = [verbatim(str(session)), *map(number, counts), text(rtts), text(names), _show_start(own["start_utc"])]
+        row = [verbatim(str(session)), *map(number, counts), text(rtts), text(names), show_start(own["start_utc"])]
         rows.append(row)
     table = render_table(SESSION_HEADER, rows, title="Sessions", numbers=range(1, 5))
     return render_float("tbl-sessions", table, "Sessions of the archive: one row for each start of the test harness.")
@@ -87,7 +87,8 @@ def _count(things: int, noun: str) -> str:
     return f"{f'{things:,}' if things else 'no'} {noun}{'' if things == 1 else 's'}"
 
 
-def _show_start(times: pl.Series) -> Html:
+def show_start(times: pl.Series) -> Html:
+    """Return the first of times to the minute, a dash where none is known."""
     known = times.drop_nulls().sort().to_list()
     return text(f"{known[0]:%Y-%m-%d %H:%M}" if known else None)
 

@@ -11,8 +11,10 @@ import yaml
 import ccreport
 from ccreport.claims import load_explanations
 from ccreport.evaluation import load_evaluation
+from ccreport.report.campaign_keys import render_campaign_keys
 from ccreport.report.captures import render_captures
 from ccreport.report.claims import describe_claims, find_exhibits, render_claims
+from ccreport.report.collection import render_collection
 from ccreport.report.dictionary import render_dictionary
 from ccreport.report.escape import escape_text
 from ccreport.report.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
@@ -25,6 +27,16 @@ from ccreport.report.reproduction import describe_reproduction, render_reproduct
 from ccreport.report.tiles import render_tiles
 from ccreport.tables import read_table, table_files
 
+SHOWN_TABLES: Final = (
+    "runs",
+    "flows",
+    "harness_results",
+    "captures",
+    "capture_logs",
+    "sessions",
+    "calibrations",
+    "attempts",
+)
 PACKAGE: Final = Path(ccreport.__file__).parent
 
 
@@ -49,11 +61,11 @@ def render_fragments(
     file about this archive.
     """
     raw_files, rejects = (read_table(table, [tables / table / "archive.parquet"]) for table in ("raw_files", "rejects"))
-    runs, flows, results, captures, logs = (
-        read_table(table, table_files(tables, table, experiments.read_text(encoding="ascii").split()))
-        for table in ("runs", "flows", "harness_results", "captures", "capture_logs")
+    ids = experiments.read_text(encoding="ascii").split()
+    runs, flows, results, captures, logs, sessions, calibrations, attempts = (
+        read_table(table, table_files(tables, table, ids)) for table in SHOWN_TABLES
     )
-    others = count_others(tables, experiments.read_text(encoding="ascii").split())
+    others = count_others(tables, ids)
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     declared = load_evaluation(evaluation)
     compared, judged = (read_table(*one) for one in (("reproduction", [reproduction]), ("claims", [claims])))
@@ -77,10 +89,12 @@ def render_fragments(
     write_fragment(fragments, "about_archive.md", _render_note(explained["reproduction"]["note"]))
     write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
     write_fragment(fragments, "sessions.md", render_sessions(runs, flows))
+    write_fragment(fragments, "collection.md", render_collection(sessions, calibrations, attempts, runs))
     write_fragment(fragments, "others.md", render_others(others))
     write_fragment(fragments, "ledger.md", render_ledger(raw_files, rejects, facts["files_count"]))
     write_fragment(fragments, "rejects.md", render_rejects(rejects))
     write_fragment(fragments, "dictionary.md", render_dictionary())
+    write_fragment(fragments, "campaign_keys.md", render_campaign_keys())
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}

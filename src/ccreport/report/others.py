@@ -20,7 +20,7 @@ KINDS: Final = (
         "snapshot",
         "machine_counters",
         pl.struct("raw_file_id", "snapshot_number").n_unique(),
-        ALL,
+        pl.col("run_id").is_null(),
         "machine",
         "time_utc",
     ),
