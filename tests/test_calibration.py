@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import binom
 from test_topology import FIFO, ROUTE, RUN
 
-from ccreport.collect.calibrate import describe_calibration
 from ccreport.collect.calibrated_paths import describe_path, distinct_paths, narrowest, slow_pace_pps
 from ccreport.collect.calibration_bounds import (
     binomial_interval,
@@ -112,16 +111,3 @@ def test_the_pace_neither_fills_the_limit_nor_the_rate() -> None:
     assert slow_pace_pps(RUN, replace(ROUTE, limit_packets_count=200)) == pytest.approx(5000)
     assert slow_pace_pps(replace(RUN, bottleneck=None), replace(ROUTE, rtt_ms=0.0)) == math.inf
     assert FIFO.rate_bps == 50_000_000
-
-
-def test_a_calibration_in_lines() -> None:
-    loss = {"quantity": "loss", "unit": "%", "method": "packets", "nominal": 1.0, "measured": 0.85, "low": 0.35}
-    loss |= {"high": 1.8, "is_within": True, "packets_count": 2000, "lost_count": 17, "conditions": "RTT 80 ms"}
-    rate = {"quantity": "rate", "unit": "bit/s", "method": "qdisc", "nominal": 5e7, "measured": 4e7, "low": 4.85e7}
-    rate |= {"high": 5.15e7, "is_within": False, "packets_count": None, "lost_count": None, "conditions": "fifo"}
-    told = describe_calibration({"elapsed_s": 9.5, "capacity_bps": 9.5e8, "measurements": [loss, rate]})
-    assert told.splitlines() == [
-        "calibrated in 9.5 s; carries 950 Mbit/s",
-        "ok  loss 0.85 (17 of 2000) for 1 %, bounds 0.35–1.8, by packets: RTT 80 ms",
-        "OUT rate 40 for 50 Mbit/s, bounds 48.5–51.5, by qdisc: fifo",
-    ]

@@ -9,6 +9,8 @@ import pytest
 from support import make_table
 from test_measure_runs import TEST, measure, stream
 
+from ccreport.collect import instruments
+from ccreport.measure import cpu
 from ccreport.measure.cpu import measure_cpu_bound
 
 START = datetime(2026, 11, 20, 22, 10, 0, tzinfo=UTC)
@@ -100,3 +102,8 @@ def test_such_a_run_counts_unless_the_config_says_otherwise(include: bool, is_co
         tmp_path, include_cpu_bound=include, tests=[TEST], streams=[stream(1, sender_bytes=1, sender_s=8.0)]
     )
     assert (run["cpu_bound_ratio"], run["is_cpu_bound"], run["is_counted"]) == (None, None, True)
+
+
+def test_the_testbed_and_the_tables_mean_the_same_by_cpu_bound() -> None:
+    # What runs in a testbed has no package but itself, so it has bounds of its own.
+    assert (instruments.BUSY_PCT, instruments.BOUND_SAMPLES_RATIO) == (cpu.BUSY_PCT, cpu.BOUND_RATIO)

@@ -82,19 +82,6 @@ def measure_paths(runs: Sequence[Run], packets_count: int) -> dict[str, Any]:
     }
 
 
-def describe_calibration(calibration: dict[str, Any]) -> str:
-    """Return what `measure_paths` found as text: one line for each measurement, those out of bounds marked."""
-    lines = [f"calibrated in {calibration['elapsed_s']:g} s; carries {calibration['capacity_bps'] / 1e6:.0f} Mbit/s"]
-    for one in calibration["measurements"]:
-        scale, unit = (1e6, "Mbit/s") if one["unit"] == "bit/s" else (1.0, one["unit"])
-        nominal, measured, low, high = (one[key] / scale for key in ("nominal", "measured", "low", "high"))
-        verdict = "ok " if one["is_within"] else "OUT"
-        counts = f" ({one['lost_count']} of {one['packets_count']})" if one["lost_count"] is not None else ""
-        told = f"{measured:.4g}{counts} for {nominal:.4g} {unit}, bounds {low:.4g}–{high:.4g}"
-        lines.append(f"{verdict} {one['quantity']:4} {told}, by {one['method']}: {one['conditions']}")
-    return "\n".join(lines)
-
-
 def measure_capacity(runs: Sequence[Run]) -> float:
     """Return the goodput of one flow over a testbed without delay, loss and limits, in bit/s, on the smallest MTU."""
     smallest = min(runs, key=lambda run: (run.mtu_bytes, run.has_offloads))

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from ccreport.collect.guest import MARK
 from ccreport.collect.plan import Plan
 from ccreport.errors import InputError
 
@@ -39,8 +40,6 @@ KERNEL_TOOLS: Final = {"linux.uml": "user-mode-linux", "modprobe": "kmod"}
 SEARCH_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
 IN_USER: Final = ("--user", "--map-root-user")
 ISOLATION: Final = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "--uts")
-# What the guest says stands behind this mark; anything else on its console is the kernel's.
-MARK: Final = "ccreport:"
 BOOT_LIMIT_S: Final = 60.0
 CONSOLE_LINES_COUNT: Final = 8
 PROBE_LIMIT_S: Final = 20
@@ -189,6 +188,7 @@ def start_guest(
     asked = {
         "engine": engine,
         "slot": str(slot.resolve()),
+        # What works in a testbed needs no package, and a virtual environment may lie where a testbed does not see it.
         "python": sys._base_executable,  # type: ignore[attr-defined]
         "kernel": shutil.which("linux.uml", path=SEARCH_PATH),
         "memory_bytes": memory_bytes,

@@ -2,7 +2,8 @@
 
 It makes the place fit for work first: a user-mode kernel begins with nothing mounted but the machine's root file
 system, read-only, and has its modules in a folder of their own (/usr/lib/uml/modules). Orders come as lines of JSON
-on standard input, answers go to standard output behind `engines.MARK`'s text; the end of input is the end.
+on standard input, answers go to standard output behind a mark, since the rest there is the kernel's; the end of input
+is the end.
 """
 
 import ctypes
