@@ -6,6 +6,8 @@ ARCHIVE ?=
 CAMPAIGN ?=
 ARGS ?=
 QUARTO_SECONDS ?= 55
+# Of each of 24 readers, two at a time: an hour in all, as before a release.
+SECONDS ?= 300
 
 # Not in requirements.lock: what this package installs it fetches itself, from Quarto's releases, while it is installed.
 QUARTO := quarto-cli==1.9.38 --hash=sha256:bd59fdc0d868cd670ea4ebbf5997bfdfd6c81a0d9f50fe099f40f992b257ce18
@@ -22,7 +24,7 @@ ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config "archive= $$($(QUOTED)) "}
 unexport ARCHIVE PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help collect collected report tables ingest database test browser lint bench lock setup quarto clean
+.PHONY: help collect collected cluster report tables ingest database test browser lint bench fuzz audit lock setup quarto s3server clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +43,10 @@ collected: .venv/.complete ## the report of what campaigns/quick.yaml collected:
 	@$(IN_VENV) snakemake --cores "$(CORES)" evaluation --config archive=archive/quick explanations= \
 	  'pathvars={results: results/collected/quick, logs: logs/quick}'
 
+cluster: .venv/.complete ## the report through a Slurm of one node, started for it: results/cluster/report
+	@$(IN_VENV) python tests/one_node_slurm.py results/cluster/slurm snakemake --profile workflow/profiles/slurm report \
+	  --config 'pathvars={results: results/cluster, logs: logs/cluster}'
+
 test: .venv/.complete ## run the tests: ARGS="-k name" and the like go to pytest
 	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
@@ -58,15 +64,27 @@ bench: .venv/.complete ## run every benchmark, one after another
 	@$(IN_VENV) for script in benchmarks/*.py; do echo "== $$script"; python "$$script" || exit; done
 
 lock: .venv/.complete ## renew requirements.lock from pyproject.toml: ARGS=--upgrade takes the newest versions
-	.venv/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	.venv/bin/uv pip compile pyproject.toml --extra dev --extra bench --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --quiet $(ARGS) -o requirements.lock
 
 setup: .venv/.complete ## make or renew .venv (the other targets do it by themselves): PYTHON=python3.12
 	@echo "Set up: .venv"
 
+# The newest one that Rust 1.92 compiles; unoptimised, which compiles in half the time and serves the tests as well.
+s3server: .venv/s3/versitygw ## compile the S3-compatible server that tests of s3:// addresses run on loopback (Go 1.24)
+
+.venv/s3/versitygw: | .venv/.locked
+	@GOBIN="$$PWD/.venv/s3" GOFLAGS=-mod=mod go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+
 quarto: .venv/.locked ## try once more to add Quarto to .venv
 	@rm -f .venv/.quarto
 	@$(MAKE) --no-print-directory QUARTO_SECONDS=600 .venv/.quarto
+
+fuzz: .venv/.complete ## fuzz every reader of raw files: SECONDS=300 each, ARGS="--parser iperf3 ss" some of them
+	@$(IN_VENV) nice python scripts/fuzz.py --seconds "$(SECONDS)" $(ARGS)
+
+audit: .venv/.complete ## ask for known vulnerabilities of the locked packages: 1 there are some, 2 could not be asked
+	@$(IN_VENV) python scripts/audit.py $(ARGS)
 
 clean: ## remove results, logs and caches; .venv stays
 	rm -rf results logs .snakemake .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -8,40 +8,22 @@ neither is counted. Prints one line per case: seconds, and CPU seconds over all 
 """
 
 import argparse
-import os
-import resource
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
+from measuring.builds import ROOT, add_run, build, copy_tree, remove_results
+
 from ccreport.archive import find_root
-from ccreport.ingest.kernels import compile_kernels
 from ccreport.unpack import unpack_archive
 
-ROOT = Path(__file__).resolve().parents[1]
 JOB = "2026-11-20:22:11/cubic_p16_loss0.1"
-EVALUATION = "esnet-dtn"
+DESTINATION = "10.201.1.2"
+EVALUATION = "evaluations/esnet-dtn.yaml"
 # What is made of tables, for each evaluation: figures, pages, PDFs.
-DRAWN = ("report", "explorer", "*/figures", "*/drawn", "*/cells", "*/fragments", "*/section", "*/report.pdf")
-ADDED = ("src-cmd:10.201.1.2:{}:10.0ms", "ss:10.201.1.2:{}:10.0ms", "pre-netem:10.201.1.2:{}:10.0ms")
-
-
-def build(archive: Path, folder: Path, cores: int) -> tuple[float, float]:
-    """Build the report and return seconds and CPU seconds."""
-    paths = f'pathvars={{"results": "{folder}/results", "logs": "{folder}/logs"}}'
-    command = [sys.executable, "-m", "snakemake", "report", "--cores", str(cores), "--nolock", "--quiet", "all"]
-    command += ["--config", f"archive={archive}", f"evaluation={folder}/{EVALUATION}.yaml", paths]
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    start = time.perf_counter()
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
-    seconds = time.perf_counter() - start
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+DRAWN = ("report", "explorer", "performance")
+DRAWN_EACH = ("figures", "drawn", "cells", "fragments", "section", "report.pdf")
 
 
 def measure(cores: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
@@ -51,24 +33,25 @@ def measure(cores: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         unpack_archive(ROOT / "archive/sample.tar.zst", folder / "archive")
-        archive = find_root(folder / "archive")
-        compile_kernels(folder / "kernels.txt")
-        evaluation = folder / f"{EVALUATION}.yaml"
-        shutil.copy(ROOT / "evaluations" / evaluation.name, evaluation)
-        shutil.copytree(ROOT / "evaluations" / EVALUATION, folder / EVALUATION)
+        archive, tree = find_root(folder / "archive"), copy_tree(folder / "tree")
+
+        def keep(name: str) -> None:
+            one = build(tree, archive, cores=cores)
+            cases[name].append((one.seconds, one.cpu_s))
+
         for number in range(repeats):
-            shutil.rmtree(folder / "results", ignore_errors=True)
-            cases["cold"].append(build(archive, folder, cores))
-            cases["nothing to do"].append(build(archive, folder, cores))
-            for pattern in DRAWN:
-                for drawn in (folder / "results").glob(pattern):
+            remove_results(tree)
+            keep("cold")
+            keep("nothing to do")
+            for pattern in (*DRAWN, *(f"*/{name}" for name in DRAWN_EACH)):
+                for drawn in (tree / "results").glob(pattern):
                     shutil.rmtree(drawn) if drawn.is_dir() else drawn.unlink()
-            cases["figures and pages"].append(build(archive, folder, cores))
-            evaluation.write_text(evaluation.read_text().replace("The testbed, as", f"The testbed ({number}), as"))
-            cases["one figure changed"].append(build(archive, folder, cores))
-            for name in ADDED:
-                shutil.copy(archive / JOB / name.format(1), archive / JOB / name.format(90 + number))
-            cases["one run added"].append(build(archive, folder, cores))
+            keep("figures and pages")
+            text = (tree / EVALUATION).read_text()
+            (tree / EVALUATION).write_text(text.replace("The testbed, as", f"The testbed ({number}), as"))
+            keep("one figure changed")
+            add_run(archive / JOB, DESTINATION)
+            keep("one run added")
     return cases
 
 

@@ -16,34 +16,45 @@ os.environ.update(POLARS_MAX_THREADS="1")
 
 from ccreport.__main__ import COMMANDS
 from ccreport.archive import fingerprint
+from ccreport.batches import read_batches
 from ccreport.database import EXPERIMENT_TABLES, SHARED_QUERIES
 from ccreport.errors import InputError
 from ccreport.imports import list_imports
-from ccreport.ingest.tcpdump import PIECES as PACKET_TABLES
-from ccreport.measure.ledger import INGESTED_TABLES, READERS
+from ccreport.ingest.readers import READ_TABLES, READERS
+from ccreport.measure.batch import MEASURED_TABLES, NEEDED_TABLES
+from ccreport.kept import AFRESH
+from ccreport.storage.fetch import ask_archive
+from ccreport.storage.places import find_fetched, is_packed, is_remote
 from ccreport.tables import list_tables
 
 # Path variables stand in paths only; a command that takes a folder is given it through these.
 RESULTS = Path(workflow.pathvars.apply("<results>"))
 
-ARCHIVE = Path(config["archive"])
-if not ARCHIVE.exists():
+# An archive elsewhere is fetched first, and read from where it then lies.
+IS_REMOTE = is_remote(config["archive"])
+FETCHED = RESULTS / "fetched"
+ARCHIVE = (
+    find_fetched(config["archive"], FETCHED) if IS_REMOTE else Path(config["archive"])
+)
+if not IS_REMOTE and not ARCHIVE.exists():
     raise WorkflowError(
         f"archive: {ARCHIVE} does not exist; set `archive` in config.yaml or --config archive=PATH"
     )
-RAW_FOLDER = ARCHIVE if ARCHIVE.is_dir() else RESULTS / "archive"
+IS_PACKED = is_packed(config["archive"]) if IS_REMOTE else not ARCHIVE.is_dir()
+RAW_FOLDER = RESULTS / "archive" if IS_PACKED else ARCHIVE
 
 REPORT_SOURCES = sorted(
     path.name for path in Path("reports").iterdir() if path.is_file()
 )
-# What the report shows of the configuration: all but where the results lie.
+# What the report shows of the configuration: all but where the results lie, and how files come and go.
+UNSHOWN = {"connections_count", "offline", "pathvars", "release", "store_results"}
 CONFIG_TEXT = json.dumps(
-    {key: value for key, value in config.items() if key != "pathvars"}, sort_keys=True
+    {key: value for key, value in config.items() if key not in UNSHOWN}, sort_keys=True
 )
 
 
 wildcard_constraints:
-    experiment=r"[A-Za-z0-9._-]+",
+    batch=r"[A-Za-z0-9._-]+",
     table=r"[a-z0-9_]+",
 
 
@@ -63,35 +74,42 @@ def list_package_files(*patterns):
     return sorted(str(path) for pattern in patterns for path in package.rglob(pattern))
 
 
+def find_batches():
+    """Return the experiments of each batch that the inventory made; what it found decides what runs."""
+    return read_batches(Path(checkpoints.list_raw_files.get().output.batches))
+
+
 def list_packet_runs(wildcards):
-    """List the runs of an experiment whose packets the config asks for; only these make its captures be read anew."""
-    experiment = wildcards.experiment
+    """List the runs of a batch whose packets the config asks for; only these make its captures be read anew."""
+    # Not through the checkpoint: a job on a cluster has no part in it, and a parameter cannot wait for it there.
+    listed = read_batches(RESULTS / "batches.txt") if config["packet_runs"] else {}
+    experiments = listed.get(wildcards.batch, [])
     return [
         run
         for run in config["packet_runs"]
-        if run.removeprefix(experiment).startswith(".")
+        if any(run.startswith(f"{experiment}.") for experiment in experiments)
     ]
 
 
-def list_experiments(wildcards):
-    """List the experiments that the inventory found; what it found decides what runs."""
-    with checkpoints.list_raw_files.get().output.experiments.open() as stream:
-        return stream.read().split()
-
-
-def list_experiment_tables(wildcards):
-    """List the files of all tables that have one for each experiment."""
+def list_batch_tables(wildcards):
+    """List the files of all tables that have one for each batch."""
     return collect(
-        "<results>/tables/{table}/{experiment}.parquet",
+        "<results>/tables/{table}/{batch}.parquet",
         table=EXPERIMENT_TABLES,
-        experiment=list_experiments(wildcards),
+        batch=find_batches(),
     )
 
 
-def list_experiment_rejects(wildcards):
+def list_batch_rejects(wildcards):
     """List the files in which the readers wrote what they could not use."""
     return collect(
-        "<results>/rejects/{reader}/{experiment}.parquet",
+        "<results>/rejects/{reader}/{batch}.parquet",
         reader=READERS,
-        experiment=list_experiments(wildcards),
+        batch=find_batches(),
     )
+
+
+onstart:
+    # Who asks for everything anew does not want what was kept of a batch either.
+    if workflow.dag_settings.forceall:
+        os.environ.update({AFRESH: "1"})

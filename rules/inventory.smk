@@ -2,36 +2,44 @@
 Inventory: what the archive holds.
 
 Inputs:  the archive of config.yaml
-Outputs: <results>/experiments.txt, one experiment a line
+Outputs: <results>/batches.txt, one batch of experiments a line
          <results>/archive.json, facts of the archive as a whole
-         <results>/manifests/<experiment>.json, its runs and files; rewritten only where that changes it
+         <results>/manifests/<batch>.json, its runs and files; rewritten only where that changes it
+         <results>/inventory.json, what was found out by reading files that have not changed since
 """
 
 
 checkpoint list_raw_files:
-    """List every raw file of the archive, by experiment and run."""
+    """List every raw file of the archive, by batch, experiment and run."""
     input:
-        archive=config["archive"],
+        archive="<results>/fetched.json" if IS_REMOTE else config["archive"],
         code=list_sources("list_raw_files"),
     output:
-        experiments="<results>/experiments.txt",
+        batches="<results>/batches.txt",
         facts="<results>/archive.json",
     log:
         "<logs>/list_raw_files.txt",
     conda:
         "../environment.yml"
     params:
+        archive=ARCHIVE,
         # A folder's own time stamp says nothing about changes deep inside it.
-        fingerprint=fingerprint(ARCHIVE),
+        fingerprint="fetched" if IS_REMOTE else fingerprint(ARCHIVE),
         unpacked=RESULTS / "archive",
+        index=RESULTS / "inventory.json",
         manifests=RESULTS / "manifests",
+        tables=[RESULTS / "tables", RESULTS / "rejects"],
+        batch_mib=config["batch_mib"],
     shell:
         """
         python -m ccreport list_raw_files \
-            --archive {input.archive:q} \
+            --archive {params.archive:q} \
             --unpacked {params.unpacked:q} \
+            --index {params.index:q} \
             --manifests {params.manifests:q} \
-            --experiments {output.experiments:q} \
+            --tables {params.tables:q} \
+            --batches {output.batches:q} \
             --facts {output.facts:q} \
+            --batch-mib {params.batch_mib:q} \
             &>{log:q}
         """

@@ -1,37 +1,30 @@
 """
-Measure: flows and runs of one experiment, and the ledger of the whole archive.
+Measure: flows and runs of a batch of experiments, and the ledger of the whole archive.
 
-Inputs:  <results>/tables/<table>/<experiment>.parquet, <results>/rejects/<rule>/<experiment>.parquet
-Outputs: <results>/tables/{flows,runs,reconciliation}/<experiment>.parquet
+Inputs:  <results>/tables/<table>/<batch>.parquet, <results>/rejects/<reader>/<batch>.parquet
+Outputs: <results>/tables/{flows,runs,reconciliation}/<batch>.parquet
          <results>/tables/{raw_files,rejects}/archive.parquet
 """
 
 
-rule measure_runs:
-    """Measure the flows of one experiment, add them up to runs, and compare them with captures."""
+rule measure_batch:
+    """Measure the flows of the experiments that changed, add them up to runs, and compare them with captures."""
     input:
-        manifest="<results>/manifests/{experiment}.json",
-        tests="<results>/tables/tests/{experiment}.parquet",
-        streams="<results>/tables/streams/{experiment}.parquet",
-        samples="<results>/tables/samples/{experiment}.parquet",
-        cpu_samples="<results>/tables/cpu_samples/{experiment}.parquet",
-        experiments="<results>/tables/experiments/{experiment}.parquet",
-        hosts="<results>/tables/hosts/{experiment}.parquet",
-        qdiscs="<results>/tables/qdiscs/{experiment}.parquet",
-        captures="<results>/tables/captures/{experiment}.parquet",
-        capture_logs="<results>/tables/capture_logs/{experiment}.parquet",
-        packet_flows="<results>/tables/packet_flows/{experiment}.parquet",
-        packet_intervals="<results>/tables/packet_intervals/{experiment}.parquet",
-        code=list_sources("measure_runs", "flows", "runs", "reconciliation"),
+        collect("<results>/tables/{table}/{{batch}}.parquet", table=NEEDED_TABLES),
+        manifests="<results>/manifests/{batch}.json",
+        code=list_sources("measure_batch", *MEASURED_TABLES),
     output:
-        flows="<results>/tables/flows/{experiment}.parquet",
-        runs="<results>/tables/runs/{experiment}.parquet",
-        reconciliation="<results>/tables/reconciliation/{experiment}.parquet",
+        update(
+            collect(
+                "<results>/tables/{table}/{{batch}}.parquet", table=MEASURED_TABLES
+            )
+        ),
     log:
-        "<logs>/measure_runs/{experiment}.txt",
+        "<logs>/measure_batch/{batch}.txt",
     conda:
         "../environment.yml"
     params:
+        tables=RESULTS / "tables",
         interrupted=(
             "--include-interrupted"
             if config["include_interrupted"]
@@ -44,22 +37,10 @@ rule measure_runs:
         ),
     shell:
         """
-        python -m ccreport measure_runs \
-            --manifest {input.manifest:q} \
-            --tests {input.tests:q} \
-            --streams {input.streams:q} \
-            --samples {input.samples:q} \
-            --cpu-samples {input.cpu_samples:q} \
-            --experiments {input.experiments:q} \
-            --hosts {input.hosts:q} \
-            --qdiscs {input.qdiscs:q} \
-            --captures {input.captures:q} \
-            --capture-logs {input.capture_logs:q} \
-            --packet-flows {input.packet_flows:q} \
-            --packet-intervals {input.packet_intervals:q} \
-            --flows {output.flows:q} \
-            --runs {output.runs:q} \
-            --reconciliation {output.reconciliation:q} \
+        python -m ccreport measure_batch \
+            --batch {wildcards.batch:q} \
+            --manifests {input.manifests:q} \
+            --tables {params.tables:q} \
             {params.interrupted} \
             {params.cpu_bound} \
             &>{log:q}
@@ -69,9 +50,9 @@ rule measure_runs:
 rule measure_ledger:
     """Count again what became of every raw file; fail if one is unaccounted for."""
     input:
-        list_experiment_tables,
-        list_experiment_rejects,
-        experiments="<results>/experiments.txt",
+        list_batch_tables,
+        list_batch_rejects,
+        batches="<results>/batches.txt",
         code=list_sources("measure_ledger", "raw_files", "rejects"),
     output:
         raw_files="<results>/tables/raw_files/archive.parquet",
@@ -88,7 +69,7 @@ rule measure_ledger:
     shell:
         """
         python -m ccreport measure_ledger \
-            --experiments {input.experiments:q} \
+            --batches {input.batches:q} \
             --manifests {params.manifests:q} \
             --tables {params.tables:q} \
             --rejected {params.rejected:q} \

@@ -36,12 +36,12 @@ checkpoint list_sections:
 rule render_fragments:
     """Write all that the pages include: facts, ledger, tables, figures, comparisons, dictionary, provenance."""
     input:
-        list_experiment_tables,
+        list_batch_tables,
         list_summaries("html"),
         list_schemas,
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
-        experiments="<results>/experiments.txt",
+        batches="<results>/batches.txt",
         archive="<results>/archive.json",
         evaluation=find_evaluation,
         figures="<results>/{evaluation}/figures",
@@ -65,7 +65,7 @@ rule render_fragments:
     shell:
         """
         python -m ccreport render_fragments \
-            --experiments {input.experiments:q} \
+            --batches {input.batches:q} \
             --tables {params.tables:q} \
             --archive {input.archive:q} \
             --config {params.config:q} \
@@ -88,6 +88,7 @@ rule render_report:
         fragments=find_in_site("fragments"),
         cells=find_in_site("cells"),
         explorer=find_explorer,
+        performance="<results>/performance",
         files=find_in_site("report.pdf", "reproduction.csv", "claims.csv"),
         sections=list_section_pages,
         pages=collect("reports/{page}", page=REPORT_SOURCES),
@@ -115,6 +116,7 @@ rule render_report:
             --figures {input.figures:q} \
             --cells {input.cells:q} \
             --explorer {input.explorer:q} \
+            --performance {input.performance:q} \
             --files {input.files:q} \
             --sections {params.sections:q} \
             --output {params.output:q} \

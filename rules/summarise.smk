@@ -11,10 +11,10 @@ Outputs: <results>/{evaluation}/archive.duckdb
 rule list_views:
     """Make the database: a view for each table, and those that the evaluation declares."""
     input:
-        list_experiment_tables,
+        list_batch_tables,
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
-        experiments="<results>/experiments.txt",
+        batches="<results>/batches.txt",
         evaluation=ancient(find_evaluation),
         queries=list_queries,
         sql=collect("src/ccreport/sql/{name}.sql", name=SHARED_QUERIES),
@@ -33,7 +33,7 @@ rule list_views:
     shell:
         """
         python -m ccreport list_views \
-            --experiments {input.experiments:q} \
+            --batches {input.batches:q} \
             --tables {params.tables:q} \
             --evaluation {input.evaluation:q} \
             --database {output.database:q} \

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from performance_inputs import write_scale, write_side_by_side
 
+from ccreport.report.performance import render_performance
 from ccreport.tables import write_table
 
 # Each is shown literally, except that a control character shows as its escape.
@@ -54,7 +56,7 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
         write_table(pl.DataFrame(), compared, folder / f"{compared}.parquet")
     _write_texts(folder, files_count=len(files))
     return {
-        "experiments": folder / "experiments.txt",
+        "batches": folder / "experiments.txt",
         "tables": tables,
         "archive": folder / "archive.json",
         "config": "archive: /home/somebody/sample.tar.zst\nstrict: false\n",
@@ -164,6 +166,7 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
     (explorer / "runs").mkdir(parents=True)
     for name in ("explorer.css", "list.js", "table.js", "charts.js", "explorer.js", "runs.js", "runs/run0.js"):
         (explorer / name).write_text("", encoding="utf-8")
+    render_performance(write_scale(folder), write_side_by_side(folder), folder / "performance")
     for file in files:
         file.write_bytes(b"%PDF-1.7\n" if file.suffix == ".pdf" else b"table\n")
     return {
@@ -171,6 +174,7 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
         "figures": folder / "figures",
         "cells": cells,
         "explorer": [explorer],
+        "performance": folder / "performance",
         "files": files,
         "sections": [],
     }

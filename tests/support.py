@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from ccreport.batches import read_batches
 from ccreport.inventory import list_raw_files
-from ccreport.raw import Manifest, read_manifest
+from ccreport.raw import Manifest, read_manifests, write_manifests
 from ccreport.tables import conform, load_schema, write_table
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -29,13 +30,27 @@ def write_archive(folder: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def list_archive(archive: Path, work: Path) -> dict[str, Manifest]:
-    """Return the manifests of an archive by experiment, made in a work folder."""
+    """Return the manifests of an archive by experiment, made in a work folder, each a batch of its own there."""
+    list_batches(archive, work)
+    listed = {
+        manifest.experiment_id: manifest for path in (work / "batches").iterdir() for manifest in read_manifests(path)
+    }
+    (work / "manifests").mkdir(exist_ok=True)
+    for experiment, manifest in listed.items():
+        write_manifests([manifest], work / "manifests" / f"{experiment}.json")
+    (work / "experiments.txt").write_text("".join(f"{experiment}\n" for experiment in sorted(listed)))
+    return {experiment: listed[experiment] for experiment in sorted(listed)}
+
+
+def list_batches(archive: Path, work: Path, batch_mib: float = 32) -> dict[str, list[str]]:
+    """Return the experiments of each batch of an archive, whose manifests are then in a work folder."""
     work.mkdir(parents=True, exist_ok=True)
-    manifests = work / "manifests"
-    list_raw_files(archive, work / "archive", manifests, work / "experiments.txt", work / "archive.json")
-    ids = (work / "experiments.txt").read_text().split()
-    assert {path.stem for path in manifests.iterdir()} == set(ids)
-    return {experiment: read_manifest(manifests / f"{experiment}.json") for experiment in ids}
+    manifests, batches = work / "batches", work / "batches.txt"
+    made_of = (archive, work / "archive", work / "inventory.json", manifests, [work / "tables", work / "rejects"])
+    list_raw_files(*made_of, batches, work / "archive.json", batch_mib)
+    named = read_batches(batches)
+    assert {path.stem for path in manifests.iterdir()} == set(named)
+    return named
 
 
 def list_one(archive: Path, work: Path) -> Path:

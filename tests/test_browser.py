@@ -99,6 +99,45 @@ def test_pages_load_without_a_fault_and_fetch_nothing_from_elsewhere(address: st
     assert [url for url in asked if not url.startswith((f"{address}/", "data:", "blob:"))] == []
 
 
+INJECT = """
+    const handled = document.createElement("img");
+    handled.setAttribute("onerror", "window.pwned = 1");
+    handled.src = "data:,";
+    const inline = document.createElement("script");
+    inline.textContent = "window.pwned = 2";
+    const elsewhere = document.createElement("img");
+    elsewhere.src = "http://127.0.0.1:9/pwned.png";
+    const frame = document.createElement("iframe");
+    frame.srcdoc = "<script>parent.pwned = 3</script>";
+    const style = document.createElement("style");
+    style.textContent = "body { display: none }";
+    document.body.append(handled, inline, elsewhere, frame, style);
+"""
+
+
+def test_a_page_runs_no_script_that_got_into_it(address: str, looked_at: list[str], page: Page):
+    dialogs: list[str] = []
+    sent: list[str] = []
+    # Chromium tells of a request that the policy refuses, as one that failed, and does not send it.
+    page.on("response", lambda answer: sent.append(answer.url))
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.add_init_script(
+        "addEventListener('securitypolicyviolation', event => (window.refused ??= []).push(event.effectiveDirective))"
+    )
+    for name in looked_at:
+        page.goto(f"{address}/{name}")
+        assert page.evaluate("window.refused ?? []") == [], name
+        page.evaluate(f"() => {{ {INJECT} }}")
+        page.wait_for_function("(window.refused ?? []).length >= 4")
+        assert {"script-src-attr", "script-src-elem", "img-src", "style-src-elem"} <= set(page.evaluate("refused")), (
+            name
+        )
+        assert page.evaluate("window.pwned ?? null") is None, name
+        assert page.locator("body").is_visible(), name
+    assert dialogs == []
+    assert not [url for url in sent if "127.0.0.1:9" in url]
+
+
 def test_pages_are_small(site: Path, pages: list[str], page: Page):
     with serve(site) as served:
         loaded = {}

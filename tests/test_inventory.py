@@ -3,14 +3,16 @@ import io
 import json
 import os
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 import zstandard
-from support import JOB, iperf3_json, list_archive, write_archive
+from support import JOB, iperf3_json, list_archive, list_batches, write_archive
 
-from ccreport.raw import RawFile
+from ccreport.inventory_index import InventoryIndex, Look
+from ccreport.raw import RawFile, read_manifest
 from ccreport.unpack import ArchiveError
 
 SS = "# 1795215547.905306\nState Recv-Q Send-Q Local Address:Port Peer Address:PortProcess\n"
@@ -117,18 +119,47 @@ def test_a_name_that_is_no_utf8_is_listed(tmp_path: Path) -> None:
 
 
 def test_only_what_changed_is_rewritten(tmp_path: Path) -> None:
+    # Each file is larger than 10 bytes, so that each experiment is a batch of its own.
+    mib = 10 / 2**20
     files = {"2026-11-20:22:10/a/ss:h:1": SS, "2026-11-20:22:10/b/ss:h:1": SS, "2026-11-20:22:10/c/ss:h:1": SS}
     archive = write_archive(tmp_path / "raw", files)
-    first = list_archive(archive, tmp_path / "w")
-    manifests = {id_: tmp_path / "w/manifests" / f"{id_}.json" for id_ in first}
-    for path in manifests.values():
+    first = list_batches(archive, tmp_path / "w", mib)
+    assert list(first.values()) == [[name] for name in first]
+    for path in (tmp_path / "w/batches").iterdir():
         os.utime(path, (1, 1))
+    gone = next(name for name in first if "-c-" in name)
+    stale = write_archive(tmp_path / "w/tables", {f"runs/{gone}.parquet": "", "raw_files/archive.parquet": ""})
     write_archive(archive, {"2026-11-20:22:10/b/ss:h:2": SS, "2026-11-20:22:10/d/ss:h:1": SS})
     (archive / "2026-11-20:22:10/c/ss:h:1").unlink()
-    second = list_archive(archive, tmp_path / "w")
-    changed = {id_ for id_ in second if (tmp_path / "w/manifests" / f"{id_}.json").stat().st_mtime != 1}
-    assert {second[id_].job for id_ in changed} == {"b", "d"}
-    assert {manifest.job for manifest in second.values()} == {"a", "b", "d"}
+    second = list_batches(archive, tmp_path / "w", mib)
+    changed = {name for name in second if (tmp_path / "w/batches" / f"{name}.json").stat().st_mtime != 1}
+    assert {read_manifest(tmp_path / f"w/batches/{name}.json").job for name in changed} == {"b", "d"}
+    assert {read_manifest(tmp_path / f"w/batches/{name}.json").job for name in second} == {"a", "b", "d"}
+    # A glob over the tables finds no batch that is gone.
+    assert [str(path.relative_to(stale)) for path in stale.glob("*/*")] == ["raw_files/archive.parquet"]
+
+
+def test_a_file_is_read_again_only_if_it_may_have_changed(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("one")
+    long_after = time.time_ns() + 3600 * 10**9
+
+    def recall(code: str = "code") -> Look | None:
+        return InventoryIndex(tmp_path / "index", code, long_after).recall("a", (tmp_path / "a").stat())
+
+    look = Look(3, "0" * 64, "ss")
+    for now_ns, known in ((time.time_ns(), None), (long_after, look)):
+        # What was written within the last seconds may be written once more without another time.
+        index = InventoryIndex(tmp_path / "index", "code", now_ns)
+        index.note("a", (tmp_path / "a").stat(), look)
+        index.write()
+        assert recall() == known
+    # Another version of what reads a file may see another kind.
+    assert recall("other code") is None
+    # Another content of the same size, with the old date put back.
+    status = (tmp_path / "a").stat()
+    (tmp_path / "a").write_text("two")
+    os.utime(tmp_path / "a", ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert recall() is None
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".bz2", ".xz", ".zst"])

@@ -4,8 +4,9 @@ import polars as pl
 from support import list_archive, write_archive
 
 from ccreport.ingest.metadata import ingest_metadata
+from ccreport.ingest.readers import INGESTED_TABLES, READERS
 from ccreport.ingest.rpc import ingest_rpc
-from ccreport.measure.ledger import INGESTED_TABLES, READERS, measure_ledger
+from ccreport.measure.ledger import measure_ledger
 from ccreport.tables import load_schema, read_table, write_table
 
 

@@ -1,3 +1,5 @@
+import base64
+import hashlib
 import os
 import re
 import shutil
@@ -34,7 +36,7 @@ PAGES = (
     "provenance",
 )
 # Pages that the navbar does not list: the first page, the field in the header and numbers in tables lead to them.
-OTHERS = ("cells_table_of_ours", "collect", "evaluations", "search")
+OTHERS = ("cells_table_of_ours", "collect", "elsewhere", "evaluations", "search")
 FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 # Keys and kinds of values of _quarto.yml, from Quarto's own schemas (quarto-cli: src/resources/schema).
 QUARTO_KEYS = {
@@ -148,7 +150,7 @@ def render_site(
     renderer: str, fragments: Path, output: Path, explorer: list[Path], sections: list[Path] | None = None
 ) -> None:
     folder = fragments.parent
-    inputs = {name: folder / name for name in ("figures", "cells")}
+    inputs = {name: folder / name for name in ("figures", "cells", "performance")}
     files = [folder / name for name in ("report.pdf", "reproduction.csv", "claims.csv")]
     render_report(
         renderer,
@@ -492,6 +494,26 @@ def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: P
     assert f"HOME={tmp_path}/report.work/home" in made["env"]
     assert made["files"].split()[:4] == ["_quarto.yml", "_site", "_variables.yml", "captures.qmd"]
     assert "title: BBR & CUBIC" in made["quarto"]
+
+
+def test_quartos_pages_allow_only_the_scripts_that_a_page_without_an_archive_has(
+    tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch
+):
+    head = '<head>\n<meta charset="utf-8">\n<script>own()</script></head>'
+    script = (
+        '[ "$1" = --version ] && echo 1.9.38 && exit\n'
+        f"mkdir _site && echo '<html>{head}' | tee _site/without-archive.html > _site/index.html\n"
+        "echo '<script>alert(1)</script>' >> _site/index.html"
+    )
+    make_fake_quarto(tmp_path, script, monkeypatch)
+    render_whole("quarto", fragments, tmp_path / "report")
+    assert not (tmp_path / "report" / "without-archive.html").exists()
+    index = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    # printf 'own()' | openssl dgst -sha256 -binary | base64
+    own = base64.b64encode(hashlib.sha256(b"own()").digest()).decode()
+    assert f"script-src 'self' 'sha256-{own}';" in index
+    assert index.count("sha256-") == 1
+    assert index.index("charset") < index.index("Content-Security-Policy") < index.index("<script>")
 
 
 def test_quartos_failure_shows_its_message(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):

@@ -17,6 +17,11 @@ def copy_archive(raw: Path, folder: Path) -> Path:
     return Path(shutil.copytree(raw, folder / "archive"))
 
 
+def read_logs(folder: Path) -> set[str]:
+    """Return what the jobs of batches said last."""
+    return {path.read_text().strip() for path in (folder / "logs").glob("*_batch/*.txt")}
+
+
 def test_only_what_depends_on_a_change_is_redone(raw: Path, tmp_path: Path) -> None:
     archive = copy_archive(raw, tmp_path)
     from_folder = build("tables", archive, tmp_path)
@@ -25,7 +30,8 @@ def test_only_what_depends_on_a_change_is_redone(raw: Path, tmp_path: Path) -> N
     for name in SUMMARIES:
         table = pl.read_parquet(find_own(from_folder.results) / f"summaries/{name}.parquet")
         assert as_text(table, load_schema(name).key) == (GOLDEN / f"{name}.csv").read_text(), name
-    once = {"ingest_experiment": 1, "measure_runs": 1}
+    # All nine experiments are one batch.
+    once = {"ingest_batch": 1, "measure_batch": 1}
 
     job = archive / "2026-11-20:22:11/cubic_p1_loss0.1"
     for name in ("src-cmd", "ss", "pre-netem"):
@@ -34,21 +40,24 @@ def test_only_what_depends_on_a_change_is_redone(raw: Path, tmp_path: Path) -> N
     assert added.returncode == 0, added.output
     assert {rule: added.jobs[rule] for rule in once} == once
     assert read_results(added.results, "runs").height == 18
+    assert read_logs(tmp_path) == {"read 1 of 9 experiments, kept 8"}
 
     (job / "ss:10.201.1.2:3:10.0ms").unlink()
     changed = build("tables", archive, tmp_path)
     assert {rule: changed.jobs[rule] for rule in once} == once
+    assert read_logs(tmp_path) == {"read 1 of 9 experiments, kept 8"}
 
     shutil.rmtree(job)
     removed = build("tables", archive, tmp_path)
     assert removed.returncode == 0, removed.output
-    assert not set(removed.jobs) & set(once)
+    assert read_logs(tmp_path) == {"read 0 of 8 experiments, kept 8"}
     assert removed.jobs["summarise_table"] == len(SUMMARIES)
     assert "cubic_p1_loss0.1" not in set(pl.read_parquet(find_own(removed.results) / "summaries/jobs.parquet")["job"])
 
     value = build("tables", archive, tmp_path, include_interrupted=True)
-    assert value.jobs["measure_runs"] == 8
-    assert not set(value.jobs) & {"ingest_experiment", "list_raw_files"}
+    assert value.jobs["measure_batch"] == 1
+    assert "read 8 of 8 experiments, kept 0" in read_logs(tmp_path)
+    assert not set(value.jobs) & {"ingest_batch", "list_raw_files"}
 
 
 BROKEN: dict[str, str | bytes] = {

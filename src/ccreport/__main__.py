@@ -18,9 +18,10 @@ from ccreport.errors import InputError
 
 COMMANDS: Final = {
     "collect": "ccreport.collect.collect",
+    "fetch_archive": "ccreport.storage.fetch",
     "list_raw_files": "ccreport.inventory",
     "compile_kernels": "ccreport.ingest.kernels",
-    "ingest_experiment": "ccreport.ingest.experiment",
+    "ingest_batch": "ccreport.ingest.batch",
     "ingest_iperf3": "ccreport.ingest.iperf3",
     "ingest_ss": "ccreport.ingest.ss",
     "ingest_mpstat": "ccreport.ingest.mpstat",
@@ -30,10 +31,11 @@ COMMANDS: Final = {
     "ingest_nstat": "ccreport.ingest.nstat",
     "ingest_rpc": "ccreport.ingest.rpc",
     "ingest_campaign": "ccreport.ingest.campaigns",
-    "measure_runs": "ccreport.measure.runs",
+    "measure_batch": "ccreport.measure.batch",
     "measure_ledger": "ccreport.measure.ledger",
     "list_views": "ccreport.database",
     "summarise_table": "ccreport.summarise",
+    "store_results": "ccreport.store",
     "synthesise": "ccreport.synthesise.synthesise",
     "compare_tables": "ccreport.reproduction.compare",
     "judge_claims": "ccreport.claims",
@@ -44,8 +46,11 @@ COMMANDS: Final = {
     "export_runs": "ccreport.explorer.export",
     "list_sections": "ccreport.list_sections",
     "render_fragments": "ccreport.report.fragments",
+    "render_performance": "ccreport.report.performance",
     "render_paper": "ccreport.report.paper",
     "render_report": "ccreport.report.render",
+    "publish": "ccreport.publish.release",
+    "upload": "ccreport.publish.upload",
     "import_harness_ini": "ccreport.collect.harness_ini",
 }
 

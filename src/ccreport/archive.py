@@ -22,7 +22,7 @@ SESSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}[:_T. -]\d{2}[:_.-]?\d{2}")
 # src-cmd:10.201.1.2:1:10.0ms · src-cmd-2:cern-pt1.example.net:4:87.0ms · mpstat-sender:2001:db8::2:1.json
 ITEM: Final = re.compile(
     r"(?P<item>src-cmd|dst-cmd|xtraffic|ss|netperf|flent|tcpdump-log|tcpdump|mpstat-sender|mpstat-receiver|pre-netem"
-    r"|post-netem|pre-src-cmd|pre-dst-cmd|post-src-cmd|post-dst-cmd|tcptrace|nstat|ping)(?:-(?P<client>\d+))?:(?P<rest>.+)",
+    r"|post-netem|pre-src-cmd|pre-dst-cmd|post-src-cmd|post-dst-cmd|tcptrace|nstat|ping)(?:-(?P<client>\d{1,9}))?:(?P<rest>.+)",
     re.DOTALL,
 )
 COPY_ENDINGS: Final = (".fixed.json", ".json", ".gz", ".zst", ".xz", ".bz2")
@@ -174,12 +174,18 @@ def find_root(folder: Path) -> Path:
 
 def walk_files(root: Path) -> Iterator[tuple[PurePosixPath, os.DirEntry[str]]]:
     """Yield everything below the root that is not a folder, with its path from there, in sorted order."""
-    for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
-        if entry.is_dir(follow_symlinks=False):
-            for path, found in walk_files(Path(entry.path)):
-                yield PurePosixPath(entry.name) / path, found
+    # Not by recursion: folders may lie deeper in each other than functions can.
+    waiting = [(PurePosixPath(), iter(sorted(os.scandir(root), key=lambda entry: entry.name)))]
+    while waiting:
+        place, entries = waiting[-1]
+        entry = next(entries, None)
+        if entry is None:
+            waiting.pop()
+        elif entry.is_dir(follow_symlinks=False):
+            below = iter(sorted(os.scandir(entry.path), key=lambda entry: entry.name))
+            waiting.append((place / entry.name, below))
         else:
-            yield PurePosixPath(entry.name), entry
+            yield place / entry.name, entry
 
 
 def fingerprint(archive: Path) -> str:

@@ -11,6 +11,7 @@ import polars as pl
 
 from ccreport.database import SQL, QueryError, connect, quote_name, read_files
 from ccreport.evaluation import EvaluationError, load_declared, load_evaluation
+from ccreport.format_csv import write_csv
 from ccreport.tables import conform, write_table
 
 HOLDS: Final = "holds"
@@ -45,7 +46,7 @@ def judge_claims(
         ]
     judged = conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
     write_table(judged, "claims", parquet)
-    judged.write_csv(csv)
+    write_csv(judged, csv)
     for claim, verdict in list_unexplained(judged):
         print(f"claim {claim}: {verdict}, and nothing explains it")
 

@@ -14,13 +14,14 @@ from typing import Any, Final
 
 import duckdb
 
+from ccreport.batches import read_batches
 from ccreport.errors import InputError
 from ccreport.evaluation import load_evaluation
 from ccreport.tables import table_files
 
 SQL: Final = Path(__file__).parent / "sql"
 
-# Tables of one file per experiment, and those of one file for the archive.
+# Tables of experiments, with a file for each batch of these, and those of one file for the archive.
 EXPERIMENT_TABLES: Final = (
     "tests",
     "streams",
@@ -74,18 +75,18 @@ def connect(database: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnect
     return connection
 
 
-def list_views(experiments: Path, tables: Path, evaluation: Path, database: Path) -> None:
-    """Write the database over the tables of the listed experiments; paths in it are as given, relative ones stay so.
+def list_views(batches: Path, tables: Path, evaluation: Path, database: Path) -> None:
+    """Write the database over the tables of the listed batches; paths in it are as given, relative ones stay so.
 
     Raise QueryError where a condition of the evaluation is no SQL over the runs.
     """
-    ids = experiments.read_text(encoding="ascii").split()
+    names = list(read_batches(batches))
     declared = load_evaluation(evaluation)
     database.unlink(missing_ok=True)
     with connect(database, read_only=False) as connection:
         connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
         for table in EXPERIMENT_TABLES:
-            _create_view(connection, table, read_files(table_files(tables, table, ids)))
+            _create_view(connection, table, read_files(table_files(tables, table, names)))
         for table in ARCHIVE_TABLES:
             _create_view(connection, table, read_files(table_files(tables, table, ["archive"])))
         _create_algorithms(connection, declared["algorithms"])

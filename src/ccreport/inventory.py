@@ -8,11 +8,11 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from ccreport.archive import (
     HOST_META_ENDING,
@@ -25,10 +25,22 @@ from ccreport.archive import (
     strip_copy_endings,
     walk_files,
 )
+from ccreport.batches import MIB, group_experiments, remove_stale, write_batches
 from ccreport.content import HEAD_BYTES, recognise_format
+from ccreport.fingerprints import digest_code
 from ccreport.flow_identity import short_hash
+from ccreport.inventory_index import InventoryIndex, Look
+from ccreport.job_names import JobNames, read_job
 from ccreport.kinds import COPY_RULE, RUN_KINDS, decide_kind, kind_of_name, kind_of_place, rule_of_kind
-from ccreport.raw import Manifest, ManifestRun, RawFile, RawFileError, display_name, iterate_blocks, read_whole
+from ccreport.raw import (
+    Manifest,
+    ManifestRun,
+    RawFile,
+    RawFileError,
+    display_name,
+    iterate_blocks,
+    write_manifests,
+)
 from ccreport.unpack import ArchiveError, unpack_archive
 
 LEFT_OUT = "the member of the archive file is a link, a device or leads out of the archive; it was not unpacked"
@@ -36,24 +48,27 @@ NOT_A_FILE = "this is a link, a device or a pipe, which no rule follows; copy th
 TWO_CLAIM_ONE = "{other} already is this run's {kind}; remove one of the two, or give it another iteration number"
 
 
-@dataclass
-class _Job:
-    """What the metadata of one job says that its file names cannot be read without."""
+def list_raw_files(
+    archive: Path,
+    unpacked: Path,
+    index: Path,
+    manifests: Path,
+    tables: list[Path],
+    batches: Path,
+    facts: Path,
+    batch_mib: float,
+) -> None:
+    """List an archive: one file of manifests per batch below `manifests`, and a line for each batch in `batches`.
 
-    destinations: set[str] = field(default_factory=set)
-    parameter: str | None = None
-    has_limits: bool = False
+    Batches have `batch_mib` of raw files on average. `facts` becomes a JSON object about the archive as a whole: name,
+    files_count, size_bytes, sha256 (over the sorted paths and hashes of all files, so that a folder and its tarball
+    have the same). `index` is what is known of files from the former listing.
 
-
-def list_raw_files(archive: Path, unpacked: Path, manifests: Path, experiments: Path, facts: Path) -> None:
-    """List an archive: one manifest per experiment below `manifests`, and their ids, sorted, in `experiments`.
-
-    `facts` becomes a JSON object about the archive as a whole: name, files_count, size_bytes, sha256 (over the sorted
-    paths and hashes of all files, so that a folder and its tarball have the same).
-
-    An archive in one file is unpacked below `unpacked` first. Manifests of experiments that are gone are deleted, those
-    that did not change are not touched. Raises ArchiveError where the archive as a whole cannot be used.
+    An archive in one file is unpacked below `unpacked` first. Manifests of batches that are gone are deleted, and so
+    are their tables below the folders `tables`; manifests that did not change are not touched. Raises ArchiveError
+    where the archive as a whole cannot be used.
     """
+    started_ns = time.time_ns()
     left_out = unpack_archive(archive, unpacked) if archive.is_file() else []
     root = find_root(unpacked if archive.is_file() else archive)
     by_folder: dict[Folder, list[tuple[PurePosixPath, os.DirEntry[str]]]] = defaultdict(list)
@@ -61,22 +76,29 @@ def list_raw_files(archive: Path, unpacked: Path, manifests: Path, experiments: 
         by_folder[find_folder(path)].append((path, entry))
     if not by_folder:
         raise ArchiveError(f"{archive.name} holds no files; point `archive` in config.yaml at the harness's output")
-    listed = [_make_manifest(folder, files) for folder, files in by_folder.items()]
+    known = InventoryIndex(index, digest_code("ccreport.inventory", (), ()), started_ns)
+    listed = [_make_manifest(folder, files, known) for folder, files in by_folder.items()]
+    known.write()
     if left_out:
         listed.append(_manifest_of_left_out(left_out))
-    _write_manifests(listed, manifests, experiments)
+    named = _write_manifests(listed, manifests, round(batch_mib * MIB))
+    remove_stale(tables, named)
+    write_batches(named, batches)
     _write_facts(archive.name, sum(map(len, by_folder.values())) + len(left_out), listed, facts)
 
 
-def _write_manifests(listed: Iterable[Manifest], folder: Path, experiments: Path) -> None:
+def _write_manifests(listed: Iterable[Manifest], folder: Path, batch_bytes: int) -> dict[str, list[str]]:
+    """Write the manifests of each batch, and return its experiments."""
     folder.mkdir(parents=True, exist_ok=True)
-    current = {f"{manifest.experiment_id}.json": manifest for manifest in listed}
+    manifests = {manifest.experiment_id: manifest for manifest in listed}
+    sizes = {name: sum(file.size_bytes for file in one.files) for name, one in manifests.items()}
+    batches = group_experiments(sizes, batch_bytes)
     for stale in folder.glob("*.json"):
-        if stale.name not in current:
+        if stale.stem not in batches:
             stale.unlink()
-    for name, manifest in current.items():
-        manifest.write(folder / name)
-    experiments.write_text("".join(f"{Path(name).stem}\n" for name in sorted(current)), encoding="ascii")
+    for batch, experiments in batches.items():
+        write_manifests([manifests[experiment] for experiment in experiments], folder / f"{batch}.json")
+    return batches
 
 
 def _write_facts(name: str, files_count: int, listed: Iterable[Manifest], facts: Path) -> None:
@@ -93,12 +115,14 @@ def _write_facts(name: str, files_count: int, listed: Iterable[Manifest], facts:
     facts.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
-def _make_manifest(folder: Folder, files: list[tuple[PurePosixPath, os.DirEntry[str]]]) -> Manifest:
-    job = _read_job(files)
+def _make_manifest(
+    folder: Folder, files: list[tuple[PurePosixPath, os.DirEntry[str]]], known: InventoryIndex
+) -> Manifest:
+    job = read_job(files)
     runs: dict[str, ManifestRun] = {}
     listed = []
     for path, entry in files:
-        raw_file, suffix = _look_at(path, entry, job, folder)
+        raw_file, suffix = _look_at(path, entry, job, folder, known)
         if suffix is not None and raw_file.run_id is not None and raw_file.kind in RUN_KINDS:
             runs.setdefault(raw_file.run_id, _make_run(raw_file.run_id, suffix))
         listed.append(raw_file)
@@ -128,7 +152,9 @@ def _make_run(run_id: str, suffix: Suffix) -> ManifestRun:
     )
 
 
-def _look_at(path: PurePosixPath, entry: os.DirEntry[str], job: _Job, folder: Folder) -> tuple[RawFile, Suffix | None]:
+def _look_at(
+    path: PurePosixPath, entry: os.DirEntry[str], job: JobNames, folder: Folder, known: InventoryIndex
+) -> tuple[RawFile, Suffix | None]:
     raw_file_id = short_hash(str(path))
     by_place = kind_of_place(folder, path.name)
     if by_place == "unfinished":
@@ -136,12 +162,12 @@ def _look_at(path: PurePosixPath, entry: os.DirEntry[str], job: _Job, folder: Fo
     if not entry.is_file(follow_symlinks=False):
         return _rejected(raw_file_id, str(path), "not_a_file", NOT_A_FILE), None
     try:
-        size_bytes, sha256, head = _read_bytes(Path(entry.path))
+        look = _read_file(str(path), entry, known)
     except OSError as error:
         message = f"the file cannot be read ({error.strerror}); check its permissions and the disk"
         return _rejected(raw_file_id, str(path), "unreadable", message), None
     item = split_name(path.name)
-    content = recognise_format(head)
+    content = look.content
     kind = decide_kind(by_place or kind_of_name(path.name, item), content)
     action, rule = rule_of_kind(kind, content)
     suffix = None
@@ -155,8 +181,8 @@ def _look_at(path: PurePosixPath, entry: os.DirEntry[str], job: _Job, folder: Fo
         path=str(path),
         kind=kind,
         format=content if content != "results" else "json",
-        size_bytes=size_bytes,
-        sha256=sha256,
+        size_bytes=look.size_bytes,
+        sha256=look.sha256,
         action=action,
         rule=rule,
         run_id=folder.run_id(suffix.text) if suffix is not None else None,
@@ -188,6 +214,17 @@ def _rejected(raw_file_id: str, path: str, reason: str, message: str) -> RawFile
     )
 
 
+def _read_file(path: str, entry: os.DirEntry[str], known: InventoryIndex) -> Look:
+    """Return what the index knows of a file, else what reading it tells; raise OSError if it cannot be read."""
+    status = entry.stat(follow_symlinks=False)
+    look = known.recall(path, status)
+    if look is None:
+        size_bytes, sha256, head = _read_bytes(Path(entry.path))
+        look = Look(size_bytes, sha256, recognise_format(head))
+        known.note(path, status, look)
+    return look
+
+
 def _read_bytes(path: Path) -> tuple[int, str, bytes]:
     """Return size, SHA-256 and the first decompressed bytes of a file; raise OSError if it cannot be read."""
     with path.open("rb") as stream:
@@ -199,38 +236,8 @@ def _read_bytes(path: Path) -> tuple[int, str, bytes]:
             head += block
             if len(head) >= HEAD_BYTES:
                 break
-    return size_bytes, sha256, head
-
-
-def _read_job(files: list[tuple[PurePosixPath, os.DirEntry[str]]]) -> _Job:
-    """Return what a job's metadata says about its file names; what cannot be read is `ingest_metadata`'s to reject."""
-    job = _Job()
-    for path, entry in files:
-        if path.name.endswith(HOST_META_ENDING):
-            job.destinations.add(path.name.removesuffix(HOST_META_ENDING))
-        if path.name != "jobmeta.json" and not path.name.endswith(HOST_META_ENDING):
-            continue
-        facts = _read_facts(Path(entry.path))
-        hosts = facts.get("hosts")
-        named = [facts, *(hosts if isinstance(hosts, list) else [])]
-        for host in named:
-            if isinstance(host, dict):
-                names = [host.get(key) for key in ("alias", "dst")] + [
-                    host.get("hostname") if host is not facts else None
-                ]
-                job.destinations.update(name for name in names if isinstance(name, str) and name)
-        if isinstance(facts.get("param_name"), str):
-            job.parameter = facts["param_name"]
-        job.has_limits = job.has_limits or bool(facts.get("limit_sweep") or facts.get("limit_val_list"))
-    return job
-
-
-def _read_facts(path: Path) -> dict[str, Any]:
-    with contextlib.suppress(RawFileError, ValueError, RecursionError):
-        facts = json.loads(read_whole(path, limit_bytes=2**20))
-        if isinstance(facts, dict):
-            return facts
-    return {}
+    # One block may unpack to a hundred megabytes, which patterns are not to look through.
+    return size_bytes, sha256, head[:HEAD_BYTES]
 
 
 def _settle_rivals(files: list[RawFile]) -> Iterable[RawFile]:

@@ -1,7 +1,7 @@
 """Raw files: how their bytes are read, which of them an experiment has, and what could not be used of them.
 
 Raw files may be compressed (gzip, zstd, xz, bzip2, recognised by their first bytes, not by their names). A manifest is
-the list of one experiment's files, as the inventory wrote it.
+the list of one experiment's files, as the inventory wrote it; those of a batch of experiments are in one JSON file.
 """
 
 import bz2
@@ -9,8 +9,10 @@ import dataclasses
 import json
 import lzma
 import os
+import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
@@ -26,6 +28,14 @@ BLOCK_BYTES: Final = 4 * 2**20
 COMPRESSED_BLOCK_BYTES: Final = 4096
 # ASSUME: a JSON document or side file of one run is at most this large once decompressed.
 WHOLE_FILE_LIMIT_BYTES: Final = 2**30
+
+
+# Outputs of tools compress to a tenth or a twentieth; what unpacks to so many times its size and to so much is a bomb.
+RATIO_LIMIT: Final = 200
+RATIO_FREE_BYTES: Final = 2**26
+# Of one file so many parts are named that could not be used; more are counted.
+PARTS_LIMIT: Final = 1000
+HALF_LETTER: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 class _Decompressor(Protocol):
@@ -108,6 +118,9 @@ def read_whole(path: Path, limit_bytes: int = WHOLE_FILE_LIMIT_BYTES) -> bytes:
     for block in iterate_blocks(path):
         blocks.append(block)
         length += len(block)
+        if length > RATIO_FREE_BYTES and length > RATIO_LIMIT * path.stat().st_size:
+            message = f"{path.stat().st_size} bytes unpack to more than {length}; no tool's output shrinks like that"
+            raise RawFileError("unpacks_too_large", message, offset=length)
         if length > limit_bytes:
             raise RawFileError("unpacks_too_large", f"larger than {limit_bytes} bytes once decompressed", offset=length)
     return b"".join(blocks)
@@ -161,24 +174,36 @@ class Manifest:
         """Return the files that this ingest rule reads."""
         return [file for file in self.files if file.action == "ingest" and file.rule == rule]
 
-    def write(self, path: Path) -> None:
-        """Write the manifest as JSON, but only where that changes the file, so that unchanged experiments stay so."""
-        text = json.dumps(dataclasses.asdict(self), indent=1, sort_keys=True) + "\n"
-        if not path.exists() or path.read_text(encoding="ascii") != text:
-            path.write_text(text, encoding="ascii")
+
+def write_manifests(manifests: Iterable[Manifest], path: Path) -> None:
+    """Write manifests as JSON, but only where that changes the file, so that unchanged batches stay so."""
+    text = json.dumps([dataclasses.asdict(one) for one in manifests], indent=1, sort_keys=True) + "\n"
+    if not path.exists() or path.read_text(encoding="ascii") != text:
+        path.write_text(text, encoding="ascii")
+
+
+def read_manifests(path: Path) -> list[Manifest]:
+    """Return the manifests that `write_manifests` wrote."""
+    listed: list[dict[str, Any]] = json.loads(path.read_text(encoding="ascii"))
+    manifests = []
+    for facts in listed:
+        runs = tuple(ManifestRun(**run) for run in facts.pop("runs"))
+        files = tuple(RawFile(**file) for file in facts.pop("files"))
+        manifests.append(Manifest(runs=runs, files=files, **facts))
+    return manifests
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Return the manifest that `Manifest.write` wrote."""
-    facts: dict[str, Any] = json.loads(path.read_text(encoding="ascii"))
-    runs = tuple(ManifestRun(**run) for run in facts.pop("runs"))
-    files = tuple(RawFile(**file) for file in facts.pop("files"))
-    return Manifest(runs=runs, files=files, **facts)
+    """Return the manifest of a file that has one."""
+    (manifest,) = read_manifests(path)
+    return manifest
 
 
 def display_name(name: str) -> str:
     """Return a file name as valid Unicode: bytes that are no UTF-8 and control characters stand as escapes."""
-    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    # JSON may hold halves of letters (`"\\ud800"`) that no file name has; a byte that is no UTF-8 is one of the others.
+    whole = name if name.isascii() else HALF_LETTER.sub(lambda half: f"\\u{ord(half[0]):x}", name)
+    text = os.fsencode(whole).decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
@@ -187,6 +212,7 @@ class Rejects:
     """Collects what could not be used of the files that one ingest rule reads."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
+    _parts: Counter[str] = field(default_factory=Counter)
 
     def add(
         self,
@@ -198,13 +224,24 @@ class Rejects:
         line: int | None = None,
         offset: int | None = None,
     ) -> None:
-        """Note that a file, or a part of it at this line or byte offset, could not be used, and why."""
+        """Note that a file, or a part of it at this line or byte offset, could not be used, and why.
+
+        After many parts of one file the others are not named; the last row says how many these are.
+        """
+        part_number = self._parts[file.raw_file_id]
+        self._parts[file.raw_file_id] += 1
+        if part_number >= PARTS_LIMIT and not is_whole_file:
+            if part_number > PARTS_LIMIT:
+                last = next(row for row in reversed(self.rows) if row["raw_file_id"] == file.raw_file_id)
+                last["message"] = f"{part_number - PARTS_LIMIT + 1} more parts of the file could not be used"
+                return
+            message = "1 more part of the file could not be used"
         self.rows.append(
             {
                 "raw_file_id": file.raw_file_id,
                 "path": display_name(file.path),
                 "run_id": file.run_id,
-                "part_number": sum(row["raw_file_id"] == file.raw_file_id for row in self.rows),
+                "part_number": part_number,
                 "kind": file.kind,
                 "reason": reason,
                 "is_whole_file": is_whole_file,
@@ -213,6 +250,11 @@ class Rejects:
                 "byte_offset_bytes": offset,
             }
         )
+
+    def forget(self, file: RawFile) -> None:
+        """Forget what was noted of a file, where one reject is to say it all."""
+        self.rows = [row for row in self.rows if row["raw_file_id"] != file.raw_file_id]
+        del self._parts[file.raw_file_id]
 
     def add_error(self, file: RawFile, error: RawFileError, *, is_whole_file: bool = True) -> None:
         """Note the error that reading a file raised."""

@@ -10,6 +10,7 @@ import polars as pl
 from ccreport.database import QueryError, connect, quote_name
 from ccreport.evaluation import load_evaluation
 from ccreport.format_cells import lay_out_cells, lay_out_rows
+from ccreport.format_csv import write_csv
 from ccreport.format_html import format_html
 from ccreport.format_latex import format_latex
 from ccreport.format_table import Grid
@@ -46,7 +47,7 @@ def summarise_table(
         raise TableError(f"{table}: rows repeat the key")
     with TableWriter(table, parquet) as writer:
         writer.write_conformed(summary)
-    summary.write_csv(csv)
+    write_csv(summary, csv)
     grid = lay_out_table(summary, table, declared, bound_count)
     html.write_text(format_html(grid), encoding="utf-8")
     latex.write_text(format_latex(grid), encoding="utf-8")

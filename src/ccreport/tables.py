@@ -174,6 +174,14 @@ def _check_key(frame: pl.DataFrame, schema: TableSchema) -> None:
         raise TableError(f"{schema.name}: {duplicates} rows repeat the key {', '.join(schema.key)}")
 
 
+def open_writer(table: str, path: Path) -> pq.ParquetWriter:
+    """Return what writes Arrow tables of the declared columns into a file."""
+    schema = load_schema(table)
+    # Texts and counts repeat, measured fractions hardly do: a dictionary of those would only cost time.
+    repeated = [column.name for column in schema.columns if column.type in ("string", "int", "timestamp")]
+    return pq.ParquetWriter(path, schema.arrow, compression="zstd", use_dictionary=repeated)
+
+
 class TableWriter:
     """Write one table in pieces, each conformed to the schema; for what does not fit in memory at once.
 
@@ -186,9 +194,7 @@ class TableWriter:
         self._path = path
         self._partial = path.with_name(path.name + ".part")
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Texts and counts repeat, measured fractions hardly do: a dictionary of those would only cost time.
-        repeated = [column.name for column in self._schema.columns if column.type in ("string", "int", "timestamp")]
-        self._writer = pq.ParquetWriter(self._partial, self._schema.arrow, compression="zstd", use_dictionary=repeated)
+        self._writer = open_writer(table, self._partial)
 
     def __enter__(self) -> Self:
         return self
@@ -221,9 +227,9 @@ def write_table(frame: pl.DataFrame, table: str, path: Path) -> None:
         writer.write_conformed(conformed)
 
 
-def table_files(folder: Path, table: str, experiments: Iterable[str]) -> list[Path]:
-    """Return the files of a table, one for each of these experiments."""
-    return [folder / table / f"{experiment}.parquet" for experiment in experiments]
+def table_files(folder: Path, table: str, batches: Iterable[str]) -> list[Path]:
+    """Return the files of a table, one for each of these batches of experiments."""
+    return [folder / table / f"{batch}.parquet" for batch in batches]
 
 
 def read_table(table: str, paths: Iterable[Path]) -> pl.DataFrame:

@@ -10,14 +10,19 @@ from typing import Final
 DECIMAL_STEPS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BINARY_STEPS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
+# Without ASCII a long s (U+017F) would be an s, and Arabic digits digits.
+ANY_CASE: Final = re.IGNORECASE | re.ASCII
+# No quantity of a network is larger, and a 64-bit integer holds it.
+LARGEST: Final = 10**18
+
 # 9.8Gbps · 50Mbit · 2.4gbit · 10000Mb/s · 511958000000bps · 620 Mbit/s
-RATE = re.compile(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*([kmgt]?)(?:b(?:it|ps|its)?(?:/s|/sec|ps)?)?\s*", re.IGNORECASE)
+RATE = re.compile(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*([kmgt]?)(?:b(?:it|ps|its)?(?:/s|/sec|ps)?)?\s*", ANY_CASE)
 # 512K · 6M · 131072
-SIZE = re.compile(r"\s*([0-9.]+)\s*([kmgt]?)b?\s*", re.IGNORECASE)
+SIZE = re.compile(r"\s*([0-9.]+)\s*([kmgt]?)b?\s*", ANY_CASE)
 # 5ms · 2.5ms · 100us · 1s · 10 (a bare number is milliseconds, as in the harness's INI files)
-TIME = re.compile(r"\s*([0-9.]+)\s*(us|usec|ms|msec|s|sec)?\s*", re.IGNORECASE)
+TIME = re.compile(r"\s*([0-9.]+)\s*(us|usec|ms|msec|s|sec)?\s*", ANY_CASE)
 # PT5M · PT60S · PT1H30M (ISO 8601, as pscheduler writes durations)
-ISO_DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
+ISO_DURATION = re.compile(r"P(?:(\d{1,9})D)?T?(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d+)?)S)?", re.ASCII)
 
 MS_PER_UNIT: Final = {"us": 1e-3, "usec": 1e-3, "ms": 1.0, "msec": 1.0, "s": 1e3, "sec": 1e3}
 
@@ -33,29 +38,32 @@ def _match(pattern: re.Pattern[str], text: str, what: str) -> re.Match[str]:
     return match
 
 
-def _number(digits: str, text: str) -> float:
+def _scale(digits: str, factor: float, text: str) -> float:
     try:
-        return float(digits)
+        number = float(digits) * factor
     except ValueError as error:
         raise UnitError(f"not a number: {text!r}") from error
+    if not number <= LARGEST:
+        raise UnitError(f"too large to be a quantity of a network: {text[:40]!r}")
+    return number
 
 
 def parse_rate_bps(text: str) -> float:
     """Return a rate such as `9.8Gbps` or `50Mbit` in bit/s; raise UnitError for anything else."""
     match = _match(RATE, text, "a rate such as 50Mbit or 9.8Gbps")
-    return _number(match[1], text) * DECIMAL_STEPS[match[2].lower()]
+    return _scale(match[1], DECIMAL_STEPS[match[2].lower()], text)
 
 
 def parse_size_bytes(text: str) -> int:
     """Return a size such as `512K` or `6M` in bytes, binary multiples as iperf3 reads them; raise UnitError."""
     match = _match(SIZE, text, "a size such as 512K")
-    return round(_number(match[1], text) * BINARY_STEPS[match[2].lower()])
+    return round(_scale(match[1], BINARY_STEPS[match[2].lower()], text))
 
 
 def parse_time_ms(text: str) -> float:
     """Return a time such as `2.5ms` or `100us` in ms, a bare number being ms; raise UnitError for anything else."""
     match = _match(TIME, text, "a time such as 2.5ms")
-    return _number(match[1], text) * MS_PER_UNIT[(match[2] or "ms").lower()]
+    return _scale(match[1], MS_PER_UNIT[(match[2] or "ms").lower()], text)
 
 
 def parse_iso_duration_s(text: str) -> float:

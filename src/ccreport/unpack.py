@@ -1,24 +1,36 @@
 """Archives in one file: tarballs (plain, gzip, zstd, xz, bzip2) and zips, unpacked once and safely.
 
 Only regular files are unpacked, with plain permissions. A member that is a link, a device, or whose name leads out of
-the folder is left out and named to the caller.
+the folder or cannot be one is left out and named to the caller. An archive that unpacks to far more than it is is none.
 """
 
+import errno
 import hashlib
 import io
 import json
 import shutil
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Final
 
 from ccreport.errors import InputError
 from ccreport.raw import RawFileError, iterate_blocks
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+
+# ASSUME: no archive nests folders deeper, or unpacks to more than so many times its size and to so much.
+DEPTH_LIMIT: Final = 100
+RATIO_LIMIT: Final = 1000
+RATIO_FREE_BYTES: Final = 2**30
+# zipfile raises RuntimeError for an encrypted member and NotImplementedError for a method that it does not know.
+DAMAGE: Final = (tarfile.TarError, zipfile.BadZipFile, zlib.error, RawFileError, EOFError, RuntimeError, ValueError)
+# What one member's name can be the fault of, and not the disk: it is too long, or a file stands where a folder must.
+FAULTS_OF_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EILSEQ})
 
 
 class ArchiveError(InputError):
@@ -41,7 +53,10 @@ def unpack_archive(archive: Path, folder: Path) -> list[str]:
     partial.mkdir(parents=True)
     try:
         left_out = _unpack_zip(archive, partial) if zipfile.is_zipfile(archive) else _unpack_tar(archive, partial)
-    except (tarfile.TarError, zipfile.BadZipFile, RawFileError, EOFError, OSError) as error:
+    except ArchiveError:
+        shutil.rmtree(partial)
+        raise
+    except (*DAMAGE, OSError) as error:
         shutil.rmtree(partial)
         raise ArchiveError(f"{archive.name} is no readable tarball or zip ({error}); fetch it again") from error
     shutil.rmtree(folder, ignore_errors=True)
@@ -57,28 +72,51 @@ def _hash_file(path: Path) -> str:
 
 def _safe_target(folder: Path, name: str) -> Path | None:
     path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+    if path.is_absolute() or ".." in path.parts or not 0 < len(path.parts) <= DEPTH_LIMIT or "\0" in name:
         return None
     return folder.joinpath(*path.parts)
 
 
-def _write_member(source: IO[bytes], target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("xb") as copy:
-        shutil.copyfileobj(source, copy, 2**20)
+class _Folder:
+    """The folder that an archive is unpacked into, and how much it may hold."""
+
+    def __init__(self, path: Path, archive: Path) -> None:
+        self.left_out: list[str] = []
+        self._path = path
+        self._archive_bytes = archive.stat().st_size
+        self._bytes = 0
+
+    def put(self, name: str, source: IO[bytes] | None, *, is_folder: bool = False) -> None:
+        """Unpack one member, or leave it out; raise ArchiveError where that becomes too much."""
+        target = _safe_target(self._path, name)
+        try:
+            if is_folder and target is not None:
+                target.mkdir(parents=True, exist_ok=True)
+            elif source is None or target is None or target.exists():
+                self.left_out.append(name)
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                self._write(source, target)
+        except (OSError, UnicodeError) as error:
+            if isinstance(error, OSError) and error.errno not in FAULTS_OF_NAMES:
+                raise
+            self.left_out.append(name)
+
+    def _write(self, source: IO[bytes], target: Path) -> None:
+        with target.open("xb") as copy:
+            while block := source.read(2**20):
+                self._bytes += len(block)
+                if self._bytes > RATIO_FREE_BYTES and self._bytes > RATIO_LIMIT * self._archive_bytes:
+                    message = f"{self._archive_bytes} bytes unpack to more than {self._bytes}: no measurements do"
+                    raise ArchiveError(f"{message}; unpack it yourself if you trust it, and name the folder")
+                copy.write(block)
 
 
 def _unpack_tar(archive: Path, folder: Path) -> list[str]:
-    left_out = []
+    unpacked = _Folder(folder, archive)
     for member, source in _iterate_tar(archive):
-        target = _safe_target(folder, member.name)
-        if member.isdir() and target is not None:
-            target.mkdir(parents=True, exist_ok=True)
-        elif source is None or target is None or target.exists():
-            left_out.append(member.name)
-        else:
-            _write_member(source, target)
-    return left_out
+        unpacked.put(member.name, source, is_folder=member.isdir())
+    return unpacked.left_out
 
 
 class _BlockReader(io.RawIOBase):
@@ -109,16 +147,13 @@ def _iterate_tar(archive: Path) -> Iterator[tuple[tarfile.TarInfo, IO[bytes] | N
 
 
 def _unpack_zip(archive: Path, folder: Path) -> list[str]:
-    left_out = []
+    unpacked = _Folder(folder, archive)
     with zipfile.ZipFile(archive) as members:
         for member in members.infolist():
-            target = _safe_target(folder, member.filename)
             is_link = (member.external_attr >> 16) & 0o170000 == 0o120000
-            if member.is_dir() and target is not None:
-                target.mkdir(parents=True, exist_ok=True)
-            elif target is None or is_link or target.exists():
-                left_out.append(member.filename)
-            else:
-                with members.open(member) as source:
-                    _write_member(source, target)
-    return left_out
+            if is_link or member.is_dir():
+                unpacked.put(member.filename, None, is_folder=member.is_dir())
+                continue
+            with members.open(member) as source:
+                unpacked.put(member.filename, source)
+    return unpacked.left_out

@@ -15,6 +15,7 @@ from ccreport.figures.figure import Figure
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.selection import FigureDeclaration, read_declaration, read_declarations
+from ccreport.format_csv import write_csv
 
 FILES: Final = ("figure.svg", "figure.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt", "missing.txt")
 PNG_SCALE: Final = 2
@@ -74,16 +75,17 @@ def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> None:
     except MissingFigure as missing:
         (output / "missing.txt").write_text(f"{missing}\n", encoding="utf-8")
     else:
-        _write_files(drawn_figure, output)
+        write_files(drawn_figure, output)
 
 
-def _write_files(figure: Figure, output: Path) -> None:
+def write_files(figure: Figure, output: Path) -> None:
+    """Write what a report includes of a figure, but for missing.txt, into a folder that exists."""
     specification = figure.chart.to_json(indent=1)
     svg = number_anew(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE_VERSION))
     (output / "figure.vl.json").write_text(specification + "\n", encoding="utf-8")
     (output / "figure.svg").write_text(svg + "\n", encoding="utf-8")
     (output / "figure.png").write_bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
-    figure.data.write_csv(output / "figure.csv")
+    write_csv(figure.data, output / "figure.csv")
     (output / "caption.txt").write_text(figure.caption + "\n", encoding="utf-8")
     (output / "alt.txt").write_text(figure.alternative + "\n", encoding="utf-8")
 

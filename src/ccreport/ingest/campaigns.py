@@ -147,7 +147,7 @@ def read_attempts(file: RawFile, content: bytes, rejected: Rejects) -> list[dict
             rows.append(row)
     if not rows:
         # One reject says it all.
-        rejected.rows = [row for row in rejected.rows if row["raw_file_id"] != file.raw_file_id]
+        rejected.forget(file)
         raise RawFileError("no_measurement", NO_ATTEMPT)
     return rows
 

@@ -98,9 +98,16 @@ def read_jobmeta(file: RawFile, facts: dict[str, Any], manifest: Manifest, rejec
         # The harness takes the last word of an ifconfig line, which is not always the MTU ("Metric:1").
         "mtu_bytes": read("MTU", _parse_count) if str(facts.get("MTU", "")).isdigit() else None,
         "clients_json": _read_clients(Recorded(file, facts, rejected)),
-        "stages_json": json.dumps(facts["stages"], sort_keys=True) if facts.get("stages") else None,
+        "stages_json": read("stages", lambda _: _write_stages(facts["stages"])),
     }
     return [row]
+
+
+def _write_stages(stages: Any) -> str:
+    try:
+        return json.dumps(stages, sort_keys=True)
+    except RecursionError as error:
+        raise UnitError("no list of stages: it is nested too deep") from error
 
 
 def _read_clients(recorded: Recorded) -> str | None:

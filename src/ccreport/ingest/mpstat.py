@@ -6,14 +6,13 @@ times are local, without date or zone. So the list of samples is read element by
 """
 
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from ccreport.raw import RawFile, RawFileError, Rejects, read_manifest, read_whole
+from ccreport.raw import RawFile, RawFileError, Rejects, display_name, read_manifest, read_whole
 from ccreport.tables import load_schema, write_table
 
 #     "statistics": [
@@ -96,9 +95,9 @@ def _read_sample(sample: dict[str, Any]) -> list[dict[str, Any]]:
     rows = []
     for load in loads if isinstance(loads, list) else []:
         if isinstance(load, dict) and "cpu" in load:
-            name = str(load["cpu"])
+            name = display_name(str(load["cpu"]))
             row: dict[str, Any] = {
-                "time": str(time) if time is not None else None,
+                "time": display_name(str(time)) if time is not None else None,
                 "cpu": "all" if name == "-1" else name,
             }
             rows.append(row | {f"cpu_{key}_pct": _percent(load.get(key)) for key in LOADS})
@@ -109,4 +108,5 @@ def _read_sample(sample: dict[str, Any]) -> list[dict[str, Any]]:
 def _percent(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) and 0 <= value <= 101 else None
+    # Neither nan nor an integer that no float can hold is in between.
+    return float(value) if 0 <= value <= 101 else None

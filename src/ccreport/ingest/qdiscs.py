@@ -12,9 +12,13 @@ from ccreport.units import UnitError, parse_rate_bps, parse_time_ms
 # qdisc tbf 10: dev r1 parent 1:1 rate 50Mbit burst 32Kb lat 14.8ms
 QDISC: Final = re.compile(r"\s*qdisc (\S+) \S+ dev (\S+)(.*)")
 DELAY: Final = re.compile(r"\bdelay (\S+)(?:\s+(\d\S*s)\b)?")
-LOSS: Final = re.compile(r"\bloss (?:random )?([0-9.]+)%")
+LOSS: Final = re.compile(r"\bloss (?:random )?(\d{1,9}(?:\.\d+)?)%", re.ASCII)
 # loss gemodel p 1% r 3% 1-h 100% 1-k 0%
-GILBERT_ELLIOTT: Final = re.compile(r"\bloss gemodel p ([0-9.]+)% r ([0-9.]+)%(?: 1-h ([0-9.]+)%)?(?: 1-k ([0-9.]+)%)?")
+GILBERT_ELLIOTT: Final = re.compile(
+    r"\bloss gemodel p (?P<p>\d{1,9}(?:\.\d+)?)% r (?P<r>\d{1,9}(?:\.\d+)?)%"
+    r"(?: 1-h (?P<bad>\d{1,9}(?:\.\d+)?)%)?(?: 1-k (?P<good>\d{1,9}(?:\.\d+)?)%)?",
+    re.ASCII,
+)
 LIMIT: Final = re.compile(r"\blimit (\d+)p?\b")
 # qdisc cake 1: dev r0 root refcnt 2 bandwidth 50Mbit besteffort triple-isolate …
 RATE: Final = re.compile(r"\b(?:rate|bandwidth) (\S+)")
@@ -66,7 +70,7 @@ def _read_loss(options: str) -> float | None:
     if match := GILBERT_ELLIOTT.search(options):
         p, r, bad, good = (float(text) for text in match.groups(default="nan"))
         bad, good = (100.0 if math.isnan(bad) else bad), (0.0 if math.isnan(good) else good)
-        return (p * bad + r * good) / (p + r) if p + r > 0 else None
+        return min((p * bad + r * good) / (p + r), 100.0) if p + r > 0 else None
     if match := LOSS.search(options):
         # netem holds a loss as a 32-bit fraction, so tc prints 0.001 % as 0.00100001%.
         return min(round(float(match[1]), 6), 100.0)

@@ -5,7 +5,6 @@ which two algorithms ran has one row for each. Rates are the sender's.
 """
 
 import json
-import math
 from typing import Any
 
 from ccreport.raw import RawFile, RawFileError, Rejects, display_name
@@ -42,9 +41,9 @@ def _read_row(row: object) -> dict[str, Any]:
     host, mode, streams, cc, gbps, ratio, reordering, rtt = row[:FIELDS]
     return {
         "host": display_name(str(host)),
-        "mode": str(mode),
+        "mode": display_name(str(mode)),
         "flows_count": int(_positive(streams)),
-        "cc": str(cc),
+        "cc": display_name(str(cc)),
         "throughput_bps": _positive(gbps) * 1e9,
         "retransmit_ratio": _positive(ratio),
         "reordering_sum_count": int(_positive(reordering)),
@@ -54,6 +53,7 @@ def _read_row(row: object) -> dict[str, Any]:
 
 def _positive(value: object) -> float:
     number = float(value)  # type: ignore[arg-type]  # a wrong type raises the TypeError that the caller reports
-    if not math.isfinite(number) or number < 0:
+    # What is beyond all rates and counts would not fit a table's integers.
+    if not 0 <= number < 1e15:
         raise ValueError(f"{value!r} is no quantity")
     return number

@@ -6,47 +6,14 @@ nothing of it could be used. Exactly one of the two must hold for each, so nothi
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
 
 import polars as pl
 
+from ccreport.batches import read_batches
 from ccreport.errors import InputError
-from ccreport.raw import Manifest, RawFile, Rejects, display_name, read_manifest
+from ccreport.ingest.readers import INGESTED_TABLES, READERS
+from ccreport.raw import Manifest, RawFile, Rejects, display_name, read_manifests
 from ccreport.tables import read_table, table_files, write_table
-
-# Tables whose rows were read from raw files; `raw_file_id` names the file.
-INGESTED_TABLES: Final = (
-    "tests",
-    "intervals",
-    "streams",
-    "samples",
-    "cpu_samples",
-    "experiments",
-    "hosts",
-    "qdiscs",
-    "harness_results",
-    "captures",
-    "capture_logs",
-    "connections",
-    "web_requests",
-    "machine_counters",
-    "rpc_tests",
-    "sessions",
-    "calibrations",
-    "attempts",
-)
-READERS: Final = (
-    "ingest_iperf3",
-    "ingest_ss",
-    "ingest_mpstat",
-    "ingest_metadata",
-    "ingest_captures",
-    "ingest_edge",
-    "ingest_nginx",
-    "ingest_nstat",
-    "ingest_rpc",
-    "ingest_campaign",
-)
 
 
 class LedgerError(InputError):
@@ -54,17 +21,17 @@ class LedgerError(InputError):
 
 
 def measure_ledger(
-    experiments: Path, manifests: Path, tables: Path, rejected: Path, raw_files: Path, rejects: Path, *, strict: bool
+    batches: Path, manifests: Path, tables: Path, rejected: Path, raw_files: Path, rejects: Path, *, strict: bool
 ) -> None:
     """Write `raw_files` and `rejects` of the whole archive.
 
-    `experiments` lists the experiments, `manifests` and `tables` are the folders of their manifests and ingested
+    `batches` lists the batches of experiments, `manifests` and `tables` are the folders of their manifests and ingested
     tables, `rejected` that of the readers' rejects. Raise LedgerError if a file is neither in a table nor
     rejected, or both, or if `strict` is set and any file or part of one was rejected.
     """
-    ids = experiments.read_text(encoding="ascii").split()
-    listed = [read_manifest(manifests / f"{experiment}.json") for experiment in ids]
-    parts = [read_table("rejects", table_files(rejected, reader, ids)) for reader in READERS]
+    names = list(read_batches(batches))
+    listed = [manifest for name in names for manifest in read_manifests(manifests / f"{name}.json")]
+    parts = [read_table("rejects", table_files(rejected, reader, names)) for reader in READERS]
     # Each reader counts for itself, and two may have something to say of one file.
     all_rejects = pl.concat([*parts, _rejects_of_inventory(listed)]).with_columns(
         part_number=pl.int_range(pl.len(), dtype=pl.Int64).over("raw_file_id")
@@ -73,7 +40,7 @@ def measure_ledger(
         [_ledger_row(manifest, file) for manifest in listed for file in manifest.files], infer_schema_length=None
     )
     if ledger.height:
-        ledger = _settle(ledger, _find_ingested(tables, ids), all_rejects)
+        ledger = _settle(ledger, _find_ingested(tables, names), all_rejects)
     write_table(ledger, "raw_files", raw_files)
     write_table(all_rejects, "rejects", rejects)
     if strict and all_rejects.height:
@@ -107,11 +74,11 @@ def _ledger_row(manifest: Manifest, file: RawFile) -> dict[str, object]:
     }
 
 
-def _find_ingested(tables: Path, ids: list[str]) -> pl.Series:
+def _find_ingested(tables: Path, batches: list[str]) -> pl.Series:
     found = [
         pl.scan_parquet(path, glob=False).select("raw_file_id").unique().collect()["raw_file_id"]
         for table in INGESTED_TABLES
-        for path in table_files(tables, table, ids)
+        for path in table_files(tables, table, batches)
     ]
     return pl.concat(found).unique()
 

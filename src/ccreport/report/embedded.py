@@ -22,6 +22,7 @@ import pypandoc
 import yaml
 
 from ccreport.report.links import PageError, check_links
+from ccreport.report.policy import POLICY
 from ccreport.report.search import write_search
 
 ASSETS: Final = Path(__file__).parent
@@ -155,6 +156,7 @@ def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
     ]
     return {
         "lang": site["lang"],
+        "policy": POLICY,
         "site-title": html.escape(site["website"]["title"]),
         "page-footer": html.escape(site["website"].get("page-footer", "")),
         "navbar": entries,

@@ -9,6 +9,7 @@ from typing import Any, Final
 import yaml
 
 import ccreport
+from ccreport.batches import read_batches
 from ccreport.claims import load_explanations
 from ccreport.evaluation import load_evaluation
 from ccreport.report.campaign_keys import render_campaign_keys
@@ -41,7 +42,7 @@ PACKAGE: Final = Path(ccreport.__file__).parent
 
 
 def render_fragments(
-    experiments: Path,
+    batches: Path,
     tables: Path,
     archive: Path,
     config: str,
@@ -55,17 +56,17 @@ def render_fragments(
 ) -> None:
     """Write all fragments into one folder, which is replaced.
 
-    `experiments` lists the experiments, `tables` is the folder of their tables and of the archive's; `archive` is the
+    `batches` lists the batches, `tables` is the folder of their tables and of the archive's; `archive` is the
     inventory's JSON object about the archive as a whole; `config` the configuration as YAML or JSON text; `summaries`
     and `figures` are folders as `exhibits` says; `reproduction` and `claims` are tables; `explanations` is none or one
     file about this archive.
     """
     raw_files, rejects = (read_table(table, [tables / table / "archive.parquet"]) for table in ("raw_files", "rejects"))
-    ids = experiments.read_text(encoding="ascii").split()
+    names = list(read_batches(batches))
     runs, flows, results, captures, logs, sessions, calibrations, attempts = (
-        read_table(table, table_files(tables, table, ids)) for table in SHOWN_TABLES
+        read_table(table, table_files(tables, table, names)) for table in SHOWN_TABLES
     )
-    others = count_others(tables, ids)
+    others = count_others(tables, names)
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     declared = load_evaluation(evaluation)
     compared, judged = (read_table(*one) for one in (("reproduction", [reproduction]), ("claims", [claims])))

@@ -34,14 +34,14 @@ SOURCES: Final = {
 HEADER: Final = ("What", "Number", "Machines", "Algorithms", "Measured, UTC")
 
 
-def count_others(tables: Path, experiments: Sequence[str]) -> pl.DataFrame:
+def count_others(tables: Path, batches: Sequence[str]) -> pl.DataFrame:
     """Return a row for each kind that the archive has: noun, things, machines, algorithms (cc), times (first, last).
 
-    `tables` is the folder of the experiments' tables. Nothing is read as a whole: there may be millions of rows.
+    `tables` is the folder of the batches' tables. Nothing is read as a whole: there may be millions of rows.
     """
     rows = []
     for noun, table, counted, condition, machine, time in KINDS:
-        found = pl.scan_parquet(table_files(tables, table, experiments)).filter(condition)
+        found = pl.scan_parquet(table_files(tables, table, batches)).filter(condition)
         rows.append(
             found.select(
                 noun=pl.lit(noun),

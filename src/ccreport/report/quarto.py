@@ -1,8 +1,9 @@
 """The Quarto renderer: `quarto render` of a website project, in an environment of its own.
 
 Quarto writes beside its sources and caches below HOME; both are folders of ours here. It sends nothing anywhere; the
-Deno inside it would look for updates, which is switched off. conda's Quarto finds its parts by QUARTO_* and DENO_*
-variables, which are passed on.
+Deno inside it would look for updates, which is switched off. Its pages get a content security policy that allows the
+scripts of Quarto's own (`policy.py`). conda's Quarto finds its parts by QUARTO_* and DENO_* variables, which are passed
+on.
 """
 
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.report.links import PageError
+from ccreport.report.policy import BLANK_PAGE, hash_scripts, make_quarto_policy, set_policy
 from ccreport.report.search import write_search
 
 # Before 1.4 Quarto ran shortcodes that only came about when text was decoded (see escape.py).
@@ -51,8 +53,15 @@ def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path) -> No
 
     Raise PageError with Quarto's own message where it fails.
     """
+    blank = project / "without-archive.qmd"
+    blank.write_text(BLANK_PAGE, encoding="utf-8")
     _run([quarto.program, "render", "."], project, home)
-    (project / "_site").rename(output)
+    site = project / "_site"
+    made = site / f"{blank.stem}.html"
+    hashes = hash_scripts(made.read_text(encoding="utf-8")) if made.exists() else []
+    made.unlink(missing_ok=True)
+    set_policy(site, make_quarto_policy(hashes))
+    site.rename(output)
     write_search(output)
 
 

@@ -15,6 +15,7 @@ import polars as pl
 
 from ccreport.database import QueryError, connect, label_runs, quote_name
 from ccreport.evaluation import load_evaluation
+from ccreport.format_csv import write_csv
 from ccreport.format_table import format_size
 from ccreport.reproduction.expected import Expected, Key, read_expected, read_other
 from ccreport.tables import conform, load_schema, read_table, write_table
@@ -62,7 +63,7 @@ def compare_tables(
         rows += mark_pairs(compare_with_archive(read_other(path, path.stem), cells), algorithms)
     compared = conform(pl.DataFrame(rows, infer_schema_length=None), "reproduction")
     write_table(compared, "reproduction", parquet)
-    compared.write_csv(csv)
+    write_csv(compared, csv)
 
 
 def _name_buckets(connection: duckdb.DuckDBPyConnection, edges: list[float]) -> list[str]:

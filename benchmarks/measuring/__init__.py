@@ -1,0 +1,1 @@
+"""What the benchmarks of whole builds share: processes measured from outside, builds in a copy of the tree, results."""

@@ -1,0 +1,82 @@
+"""
+Publish: a release of the build as a folder that others can check and cite, and its copy elsewhere.
+
+Inputs:  everything that the report is made of, the raw archive, `release` in config.yaml
+Outputs: <results>/release/<version>/, with SHA256SUMS over all its files
+         <results>/release/<version>.tar.zst, if `release.pack` is true
+"""
+
+RELEASE = config["release"]
+RELEASE_FOLDER = RESULTS / "release" / RELEASE["version"]
+# Where the release is copied to is no part of it, and changes nothing in it.
+RELEASE_CONFIG = json.dumps(
+    {
+        **{key: value for key, value in config.items() if key not in UNSHOWN},
+        "release": RELEASE | {"target": None},
+    },
+    sort_keys=True,
+)
+
+
+rule publish:
+    """Write the release: data, tables, figures, report, code, and what describes, dates and sums them up."""
+    input:
+        list_batch_tables,
+        "<results>/tables/raw_files/archive.parquet",
+        "<results>/tables/rejects/archive.parquet",
+        "<results>/report/index.html",
+        facts="<results>/archive.json",
+        evaluations=[EVALUATION_FILES[name] for name in EVALUATIONS],
+        sections="<results>/sections.txt" if SECTIONS else [],
+        explanations=config["explanations"] or [],
+        declared=[
+            *("LICENSE", "CITATION.cff", "README.md", "CONTRIBUTING.md", "Makefile"),
+            *("pyproject.toml", "requirements.lock", "environment.yml"),
+        ],
+        package=list_package_files("*.*"),
+        code=list_sources("publish", *list_tables()),
+    output:
+        sums=RELEASE_FOLDER / "SHA256SUMS",
+    log:
+        "<logs>/publish.txt",
+    conda:
+        "../environment.yml"
+    params:
+        config=RELEASE_CONFIG,
+        archive=ARCHIVE,
+        raw=RAW_FOLDER,
+        results=RESULTS,
+        release=RELEASE_FOLDER,
+    shell:
+        """
+        python -m ccreport publish \
+            --config {params.config:q} \
+            --archive {params.archive:q} \
+            --raw-folder {params.raw:q} \
+            --results {params.results:q} \
+            --evaluations {input.evaluations:q} \
+            --sections {input.sections:q} \
+            --release {params.release:q} \
+            &>{log:q}
+        """
+
+
+rule upload:
+    """Copy the release to `release.target`: new and changed files only, nothing deleted; the terminal shows what went where."""
+    input:
+        sums=RELEASE_FOLDER / "SHA256SUMS",
+        code=list_sources("upload"),
+    log:
+        "<logs>/upload.txt",
+    conda:
+        "../environment.yml"
+    params:
+        release=RELEASE_FOLDER,
+        target=RELEASE["target"] or "",
+    shell:
+        """
+        python -m ccreport upload \
+            --release {params.release:q} \
+            --target {params.target:q} \
+            2>&1 | tee {log:q}
+        """

@@ -1,0 +1,22 @@
+"""Fingerprints: what a result was made of, as one hash; the same hash means that it would come out the same."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from importlib.metadata import version
+from typing import Any
+
+from ccreport.imports import list_imports
+from ccreport.tables import SCHEMAS
+
+
+def digest_code(module: str, tables: Iterable[str], libraries: Iterable[str]) -> str:
+    """Return a hash of a module and all that it imports, of the schemas of these tables, and of libraries' versions."""
+    schemas = [SCHEMAS / "columns.yaml", *(SCHEMAS / "tables" / f"{table}.yaml" for table in tables)]
+    sources = [path.read_text(encoding="utf-8") for path in (*list_imports(module), *schemas)]
+    return digest_facts(sources, [(name, version(name)) for name in libraries])
+
+
+def digest_facts(*facts: Any) -> str:
+    """Return a hash of plain values."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode("ascii")).hexdigest()[:32]

@@ -1,0 +1,52 @@
+"""What the metadata of a job say that the names of its files cannot be read without: where it went, what it swept."""
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ccreport.archive import HOST_META_ENDING
+from ccreport.raw import RawFileError, read_whole
+
+
+@dataclass
+class JobNames:
+    """What the metadata of one job says that its file names cannot be read without."""
+
+    destinations: set[str] = field(default_factory=set)
+    parameter: str | None = None
+    has_limits: bool = False
+
+
+def read_job(files: Iterable[tuple[PurePosixPath, os.DirEntry[str]]]) -> JobNames:
+    """Return what a job's metadata says about its file names; what cannot be read is `ingest_metadata`'s to reject."""
+    job = JobNames()
+    for path, entry in files:
+        if path.name.endswith(HOST_META_ENDING):
+            job.destinations.add(path.name.removesuffix(HOST_META_ENDING))
+        if path.name != "jobmeta.json" and not path.name.endswith(HOST_META_ENDING):
+            continue
+        facts = _read_facts(Path(entry.path))
+        hosts = facts.get("hosts")
+        named = [facts, *(hosts if isinstance(hosts, list) else [])]
+        for host in named:
+            if isinstance(host, dict):
+                names = [host.get(key) for key in ("alias", "dst")] + [
+                    host.get("hostname") if host is not facts else None
+                ]
+                job.destinations.update(name for name in names if isinstance(name, str) and name)
+        if isinstance(facts.get("param_name"), str):
+            job.parameter = facts["param_name"]
+        job.has_limits = job.has_limits or bool(facts.get("limit_sweep") or facts.get("limit_val_list"))
+    return job
+
+
+def _read_facts(path: Path) -> dict[str, Any]:
+    with contextlib.suppress(RawFileError, ValueError, RecursionError):
+        facts = json.loads(read_whole(path, limit_bytes=2**20))
+        if isinstance(facts, dict):
+            return facts
+    return {}

@@ -1,0 +1,77 @@
+"""Tables of a batch made anew, of which experiments that did not change keep their rows.
+
+An experiment whose fingerprint stands in all the tables that a step writes is not made again. Each other one is made
+into a folder of its own beside the tables and taken over from there, so that no more than one part of one experiment
+is in memory. An environment variable, which the rules set for `--forceall`, makes all anew.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ccreport.batch_tables import BatchReader, BatchWriter, iterate_groups
+from ccreport.raw import Manifest, write_manifests
+
+AFRESH: Final = "CCREPORT_AFRESH"
+MANIFEST: Final = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Output:
+    """One file of a batch: its schema, its path, and the name under which a step writes an experiment's part of it."""
+
+    table: str
+    path: Path
+    name: str
+
+
+@contextmanager
+def open_scratch(folder: Path) -> Iterator[Path]:
+    """Make a folder for as long as it is needed; what a killed job left in it is gone."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def update_batch(
+    manifests: Iterable[Manifest],
+    fingerprints: Mapping[str, str],
+    outputs: Iterable[Output],
+    scratch: Path,
+    make: Callable[[Path, Path], None],
+) -> None:
+    """Write the tables of a batch, with `make(manifest, folder)` for what is new, and say how much that was.
+
+    `fingerprints` has one for each experiment; `make` writes `<name>.parquet` of each output into the folder.
+    """
+    outputs = list(outputs)
+    listed = sorted(manifests, key=lambda manifest: manifest.experiment_id)
+    olds = [BatchReader(output.path) for output in outputs] if AFRESH not in os.environ else []
+    made_count = 0
+    with open_scratch(scratch) as folder, ExitStack() as stack:
+        writers = [stack.enter_context(BatchWriter(output.table, output.path)) for output in outputs]
+        for manifest in listed:
+            experiment = manifest.experiment_id
+            fingerprint = fingerprints[experiment]
+            if is_kept := bool(olds) and all(_has(old, experiment, fingerprint) for old in olds):
+                parts = [old.iterate(experiment) for old in olds]
+            else:
+                write_manifests([manifest], folder / MANIFEST)
+                make(folder / MANIFEST, folder)
+                parts = [iterate_groups(folder / f"{output.name}.parquet") for output in outputs]
+            for writer, part in zip(writers, parts, strict=True):
+                writer.append(experiment, fingerprint, part)
+            made_count += not is_kept
+    print(f"read {made_count} of {len(listed)} experiments, kept {len(listed) - made_count}")
+
+
+def _has(old: BatchReader, experiment: str, fingerprint: str) -> bool:
+    part = old.parts.get(experiment)
+    return part is not None and part.fingerprint == fingerprint

@@ -1,0 +1,88 @@
+"""What a release says of itself: `release` in the configuration, filled up from the evaluation and CITATION.cff."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import yaml
+
+from ccreport.errors import InputError
+from ccreport.tables import load_schema
+
+
+@dataclass(frozen=True)
+class Creator:
+    """One of those who made a release: a person or a group."""
+
+    name: str
+    orcid: str | None = None
+    affiliation: str | None = None
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release's own facts; `moment` is the time that stands in it: the config's, or the archive's last."""
+
+    version: str
+    title: str
+    description: str
+    creators: tuple[Creator, ...]
+    license: str
+    doi: str | None
+    moment: datetime
+
+    @property
+    def day(self) -> str:
+        """Return the day of the release as YYYY-MM-DD."""
+        return f"{self.moment:%Y-%m-%d}"
+
+
+def declare_release(
+    declared: Mapping[str, Any], evaluation: Mapping[str, Any], citation: Path, tables: Path
+) -> Release:
+    """Return what the config's `release` declares, what it leaves open taken from elsewhere.
+
+    Title and description are the evaluation's, creators and licence those of CITATION.cff, the time that of
+    SOURCE_DATE_EPOCH, else of the last row of `tables`. Raise InputError where nothing tells the time.
+    """
+    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))
+    creators = declared["creators"] or [_name_author(author) for author in cited["authors"]]
+    return Release(
+        version=declared["version"],
+        title=declared["title"] or evaluation["title"],
+        description=declared["description"] or evaluation["subtitle"] or evaluation["title"],
+        creators=tuple(Creator(**creator) for creator in creators),
+        license=declared["license"] or cited["license"],
+        doi=declared["doi"],
+        moment=_find_moment(declared["date"], tables),
+    )
+
+
+def _name_author(author: Mapping[str, str]) -> dict[str, str]:
+    """Return an author of CITATION.cff, a person in parts of a name or an entity, as a creator."""
+    parts = (author.get(part) for part in ("given-names", "name-particle", "family-names", "name-suffix"))
+    creator = {"name": author.get("name") or " ".join(part for part in parts if part)}
+    return creator | {key: author[key] for key in ("orcid", "affiliation") if key in author}
+
+
+def _find_moment(date: str | None, tables: Path) -> datetime:
+    if date is not None:
+        return datetime.fromisoformat(date).replace(tzinfo=UTC)
+    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
+        return datetime.fromtimestamp(int(epoch), UTC)
+    last = max(_list_last_times(tables), default=None)
+    if last is None:
+        raise InputError("nothing in the archive tells when it was measured; set release.date, as in 2026-11-20")
+    return last.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _list_last_times(tables: Path) -> Iterable[datetime]:
+    for file in sorted(tables.glob("*/*.parquet")):
+        times = [column.name for column in load_schema(file.parent.name).columns if column.type == "timestamp"]
+        if times:
+            (row,) = pl.scan_parquet(file, glob=False).select(pl.col(times).max()).collect().iter_rows()
+            yield from (time for time in row if time is not None)

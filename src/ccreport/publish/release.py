@@ -1,0 +1,96 @@
+"""The release as a whole: staged beside its place, described, summed up, and only then moved there."""
+
+import json
+import platform
+import shutil
+from pathlib import Path
+from typing import Any
+
+from ccreport.errors import InputError
+from ccreport.evaluation import load_evaluation
+from ccreport.publish.crate import write_crate
+from ccreport.publish.datapackage import write_package
+from ccreport.publish.declaration import Release, declare_release
+from ccreport.publish.pack import pack_folder
+from ccreport.publish.provenance import RECORDS, list_actions
+from ccreport.publish.stage import copy_tree, stage_code, stage_evaluation, stage_raw, stage_tables, write_config
+from ccreport.publish.sums import write_sums
+from ccreport.publish.texts import write_changes, write_citation, write_readme
+from ccreport.publish.views import write_views
+from ccreport.tables import SCHEMAS
+
+
+def publish(
+    config: str,
+    archive: Path,
+    raw_folder: Path,
+    results: Path,
+    evaluations: list[Path],
+    sections: list[Path],
+    release: Path,
+) -> None:
+    """Write a release of a build into a folder, which is replaced, and beside it the same in one file if asked for.
+
+    `config` is the configuration as JSON text; `archive` the raw archive as given, `raw_folder` the same as a folder;
+    `evaluations` are the declarations, the report's own first, of which those count that the file in `sections` names.
+    Raise InputError where the release of a former version that the config names is none, or nothing tells the time.
+    """
+    settings = json.loads(config)
+    named = [name for path in sections for name in path.read_text(encoding="utf-8").split()]
+    shown = [path for path in evaluations if path == evaluations[0] or path.stem in named]
+    root = SCHEMAS.parent
+    main = load_evaluation(shown[0])
+    declared = declare_release(settings["release"], main, root / "CITATION.cff", results / "tables")
+    former = Path(settings["release"]["former"]) if settings["release"]["former"] else None
+    if former is not None and not (former / "CITATION.cff").is_file():
+        raise InputError(f"release.former: {former} is no release; name the folder of one, or null")
+    stage = release.with_name(release.name + ".part")
+    shutil.rmtree(stage, ignore_errors=True)
+    moment_s = int(declared.moment.timestamp())
+    is_whole = settings["release"]["raw"] == "archive"
+    raw = stage_raw(archive, raw_folder, results, stage / "raw", moment_s, is_whole=is_whole)
+    declarations = _stage(settings, shown, results, root, raw, stage)
+    _describe(stage, declared, declarations, results, raw, former)
+    sha256 = write_sums(stage)
+    shutil.rmtree(release, ignore_errors=True)
+    stage.rename(release)
+    print(f"release {declared.version}: {release}, sha256 of its SHA256SUMS {sha256}")
+    if settings["release"]["pack"]:
+        packed = release.with_name(release.name + ".tar.zst")
+        pack_folder(release, packed, moment_s, root=f"{shown[0].stem}-{declared.version}")
+        print(f"packed: {packed}")
+
+
+def _stage(
+    settings: dict[str, Any], shown: list[Path], results: Path, root: Path, raw: str | None, stage: Path
+) -> dict[str, dict[str, Any]]:
+    """Copy all data of a release, and return the declarations by name."""
+    stage_tables(results / "tables", stage / "tables")
+    declarations = {}
+    for path in shown:
+        folder = stage / "evaluations" / path.stem
+        declarations[path.stem] = stage_evaluation(path, results / path.stem, folder)
+        write_views(stage, path.stem)
+    if settings["explanations"]:
+        shutil.copyfile(settings["explanations"], stage / "evaluations/explanations.yaml")
+    copy_tree(results / "report", stage / "site")
+    stage_code(root, stage / "code")
+    write_config(settings, raw, list(declarations), stage / "code/config.yaml")
+    shutil.copyfile(root / "LICENSE", stage / "LICENSE")
+    return declarations
+
+
+def _describe(
+    stage: Path,
+    declared: Release,
+    declarations: dict[str, dict[str, Any]],
+    results: Path,
+    raw: str | None,
+    former: Path | None,
+) -> None:
+    names = list(declarations)
+    write_readme(stage, declared, raw, names[0], ".".join(platform.python_version_tuple()[:2]))
+    write_citation(stage, declared)
+    write_package(stage, declared, declarations)
+    write_changes(stage, declared, former)
+    write_crate(stage, declared, list_actions(RECORDS, results, names, raw))

@@ -1,0 +1,134 @@
+"""The data of a release, copied to where it belongs: raw files, tables, results of evaluations, site, code."""
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from ccreport.evaluation import load_evaluation
+from ccreport.publish import SUMS, WHOLE
+from ccreport.publish.keys import TYPED_TABLES
+from ccreport.publish.pack import pack_folder
+from ccreport.publish.sums import format_sums
+from ccreport.tables import load_schema, open_writer
+
+# Pieces of this size are gathered before they are written, so that thousands of small files do not stay as many pieces.
+ROWS_AT_LEAST: Final = 2**17
+SUMMARY_KINDS: Final = ("parquet", "csv", "html", "tex")
+# What the pipeline is made of, and a reader needs to run it again; tests and archives stay behind.
+CODE: Final = (
+    *("workflow", "rules", "src/ccreport", "schemas", "evaluations", "reports", "campaigns"),
+    *("Makefile", "pyproject.toml", "requirements.lock", "environment.yml"),
+    *("README.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff"),
+)
+LEFT_BEHIND: Final = ("__pycache__", ".snakemake_timestamp", "*.pyc")
+
+
+def stage_raw(
+    archive: Path, raw_folder: Path, results: Path, folder: Path, moment_s: int, *, is_whole: bool
+) -> str | None:
+    """Write what tells of the raw files, and the archive itself if asked for; return the name of its file.
+
+    An archive that is a folder is packed into one file.
+    """
+    folder.mkdir(parents=True)
+    shutil.copyfile(results / "archive.json", folder / "archive.json")
+    files = pl.read_parquet(sorted((results / "tables/raw_files").glob("*.parquet")), glob=False)
+    (folder / SUMS).write_bytes(format_sums(dict(files.select("path", "sha256").iter_rows())))
+    if not is_whole:
+        return None
+    if archive.is_file():
+        shutil.copyfile(archive, folder / archive.name)
+        return archive.name
+    name = f"{raw_folder.resolve().name}.tar.zst"
+    pack_folder(raw_folder, folder / name, moment_s)
+    return name
+
+
+def stage_tables(tables: Path, folder: Path) -> None:
+    """Write each typed table as one file, its rows in the order of the build's files."""
+    for table in TYPED_TABLES:
+        path = folder / table / f"{WHOLE}.parquet"
+        path.parent.mkdir(parents=True)
+        with open_writer(table, path) as writer:
+            for rows in _gather(_iterate_rows(sorted((tables / table).glob("*.parquet")))):
+                writer.write_table(rows.cast(load_schema(table).arrow))
+
+
+def _iterate_rows(paths: Iterable[Path]) -> Iterator[pa.Table]:
+    for path in paths:
+        with pq.ParquetFile(path) as file:
+            for number in range(file.num_row_groups):
+                yield file.read_row_group(number).replace_schema_metadata(None)
+
+
+def _gather(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    waiting: list[pa.Table] = []
+    for piece in pieces:
+        waiting.append(piece)
+        if sum(rows.num_rows for rows in waiting) >= ROWS_AT_LEAST:
+            yield pa.concat_tables(waiting).combine_chunks()
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+def stage_evaluation(evaluation: Path, results: Path, folder: Path) -> dict[str, Any]:
+    """Copy the results of one evaluation, write its declaration with all defaults, and return that."""
+    declared = load_evaluation(evaluation)
+    (folder / "tables").mkdir(parents=True)
+    for table in declared["tables"]:
+        for kind in SUMMARY_KINDS:
+            shutil.copyfile(results / "summaries" / f"{table}.{kind}", folder / "tables" / f"{table}.{kind}")
+    for name in ("reproduction.parquet", "reproduction.csv", "claims.parquet", "claims.csv", "report.pdf"):
+        shutil.copyfile(results / name, folder / name)
+    copy_tree(results / "figures", folder / "figures")
+    for table, facts in declared["reproduction"].items():
+        target = folder / "expected" / f"{table}.csv"
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(evaluation.parent / facts["expected"], target)
+        facts["expected"] = f"expected/{table}.csv"
+    write_yaml(folder / f"{evaluation.stem}.yaml", declared)
+    return declared
+
+
+def stage_code(root: Path, folder: Path) -> None:
+    """Copy the pipeline as it is: rules, package, schemas, declarations, lock."""
+    for name in CODE:
+        source, target = root / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            copy_tree(source, target)
+        elif source.is_file():
+            shutil.copyfile(source, target)
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy the files of a folder, but for what Snakemake and Python leave there."""
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(*LEFT_BEHIND), copy_function=shutil.copyfile)
+
+
+def write_config(config: Mapping[str, Any], raw: str | None, evaluations: list[str], path: Path) -> None:
+    """Write the configuration of a release's code, all its paths leading into the release.
+
+    What lies elsewhere and is no part of a release (another build to compare with, a place to upload to, a campaign) is
+    left out.
+    """
+    shown = {key: value for key, value in config.items() if key not in ("pathvars", "campaign", "collect_into")}
+    main, *sections = (f"../evaluations/{name}/{name}.yaml" for name in evaluations)
+    shown |= {"evaluation": main, "sections": sections, "compare_with": None}
+    shown["archive"] = f"../raw/{raw}" if raw else Path(str(config["archive"])).name
+    shown["explanations"] = "../evaluations/explanations.yaml" if config["explanations"] else None
+    shown["release"] = config["release"] | {"former": None, "target": None}
+    write_yaml(path, shown)
+
+
+def write_yaml(path: Path, content: Mapping[str, Any]) -> None:
+    """Write YAML, its keys in the order given."""
+    text = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True, width=120)
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,72 @@
+"""`SHA256SUMS` as GNU coreutils write and read it: `<sha256>  <path>`; a backslash comes before one with escapes.
+
+https://www.gnu.org/software/coreutils/manual/html_node/cksum-output-modes.html
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from ccreport.errors import InputError
+from ccreport.publish import SUMS
+
+# d2a8…  tables/runs/archive.parquet · \d2a8…  raw/a\nb
+LINE: Final = re.compile(r"(?P<escape>\\?)(?P<sum>[0-9a-f]{64})  (?P<path>.+)")
+ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
+ESCAPED: Final = re.compile(r"\\[\\nr]")
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def list_files(folder: Path) -> list[Path]:
+    """Return the files below a folder, relative to it, sorted by their paths as text."""
+    return sorted(
+        (path.relative_to(folder) for path in folder.rglob("*") if path.is_file()), key=lambda p: p.as_posix()
+    )
+
+
+def format_sums(sums: Mapping[str, str]) -> bytes:
+    """Return a list of sums by path, sorted by path; bytes that are no UTF-8 stay as the file system has them."""
+    lines = []
+    for path in sorted(sums):
+        escaped = path.translate(ESCAPES)
+        mark = "\\" if escaped != path else ""
+        lines.append(f"{mark}{sums[path]}  {escaped}\n")
+    return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def parse_sums(content: bytes, name: str) -> dict[str, str]:
+    """Return the SHA-256 by path; raise InputError, with the number of the line, for anything but such a list."""
+    sums: dict[str, str] = {}
+    for number, line in enumerate(content.decode("utf-8", "surrogateescape").split("\n")[:-1], 1):
+        match = LINE.fullmatch(line)
+        path = match["path"] if match else ""
+        if match and match["escape"]:
+            path = ESCAPED.sub(lambda found: {"\\\\": "\\", "\\n": "\n", "\\r": "\r"}[found[0]], path)
+        if match is None or path in sums:
+            raise InputError(
+                f"{name}, line {number}: no line of `sha256sum`, or its path a second time; fetch it again"
+            )
+        sums[path] = match["sum"]
+    return sums
+
+
+def read_sums(folder: Path) -> dict[str, str]:
+    """Return what the `SHA256SUMS` of a folder says; raise InputError where it has none."""
+    path = folder / SUMS
+    if not path.is_file():
+        raise InputError(f"{folder} has no {SUMS}; name the folder of a release")
+    return parse_sums(path.read_bytes(), str(path))
+
+
+def write_sums(folder: Path) -> str:
+    """Write the `SHA256SUMS` of all files below a folder, and return its own SHA-256."""
+    files = [path for path in list_files(folder) if path.as_posix() != SUMS]
+    (folder / SUMS).write_bytes(format_sums({path.as_posix(): hash_file(folder / path) for path in files}))
+    return hash_file(folder / SUMS)

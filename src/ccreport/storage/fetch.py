@@ -1,0 +1,210 @@
+"""Archives elsewhere, fetched into a folder: a mirror that later calls bring up to date.
+
+Below the folder lie `files/` with what was fetched, `parts/` with what is half fetched, and the journal of it all. What
+is in `files/` is whole and checked; what is listed no more is removed there. Whether an archive changed is asked by its
+listing alone: names, sizes, times, ETags.
+"""
+
+import hashlib
+import json
+import logging
+import shutil
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from ccreport.flow_identity import short_hash
+from ccreport.storage.places import StorageError, check_address
+from ccreport.storage.progress import log_into, show_progress
+from ccreport.storage.record import Fetched, FolderLock, Record
+from ccreport.storage.s3 import S3Source
+from ccreport.storage.sources import GoneError, Listing, RemoteFile, Source, UnreachableError
+from ccreport.storage.sums import parse_sums
+from ccreport.storage.transfer import Advance, fetch_file, now_utc
+from ccreport.storage.web import WebSource
+
+LOG: Final = logging.getLogger("ccreport.storage")
+SUMS_BYTES: Final = 256 * 2**20
+SPARE_BYTES: Final = 64 * 2**20
+
+
+def open_source(archive: str, connections: int = 4, attempts: int = 5) -> Source:
+    """Return the place that an address names; raise StorageError where nothing is fetched from such a one."""
+    check_address(archive)
+    return S3Source(archive, attempts) if archive.startswith("s3:") else WebSource(archive, connections, attempts)
+
+
+def ask_archive(archive: str, folder: Path, connections: int, *, is_offline: bool) -> tuple[str, str]:
+    """Return what changes when an archive elsewhere does, and a sentence for its user or an empty one.
+
+    Without a network, or where the user wants none, an archive that was fetched is taken as it was.
+    """
+    record = Record(folder)
+    is_here = record.is_complete and record.source == archive
+    known = record.asked if is_here and record.asked else "nothing yet"
+    here = f"taking its {len(record.files)} files as they were fetched at {record.time}"
+    if is_offline:
+        return known, f"Offline, so {archive} is not asked: {here}" if is_here else ""
+    try:
+        return _describe_versions(open_source(archive, connections, attempts=1).list_files()), ""
+    except UnreachableError as error:
+        return known, f"{error}: {here}" if is_here else ""
+    except StorageError:
+        return known, ""  # the fetch itself will say it
+
+
+def _describe_versions(listing: Listing) -> str:
+    lines = [f"{file.path}\0{file.mark}" for file in (*listing.files, *listing.sums)]
+    return short_hash("\n".join(lines))
+
+
+def fetch_archive(
+    source: str, folder: Path, facts: Path, log: Path, asked: str = "", connections: int = 4, *, offline: bool
+) -> None:
+    """Fetch what is new or changed of an archive on a web server or in S3 into a folder, checked.
+
+    `facts` becomes a JSON object: source, files_count, size_bytes, sha256 over the sorted paths and hashes. `asked` is
+    what `ask_archive` said. Raise StorageError, with all that arrived kept for the next call.
+    """
+    check_address(source)
+    with log_into(log), FolderLock(folder):
+        record = Record(folder)
+        if not (offline and _take_as_is(record, source, "Offline")):
+            if offline:
+                raise StorageError(
+                    f"{source} has not been fetched whole; run once with a network and without `offline`"
+                )
+            try:
+                _mirror(open_source(source, connections), source, folder, record, asked, connections)
+            except UnreachableError as error:
+                if not _take_as_is(record, source, str(error)):
+                    raise
+        _write_facts(record, facts)
+
+
+def _take_as_is(record: Record, source: str, why: str) -> bool:
+    is_here = record.is_complete and record.source == source
+    if is_here:
+        LOG.info("%s: taking the %d files as they were fetched at %s", why, len(record.files), record.time)
+    return is_here
+
+
+def _mirror(place: Source, source: str, folder: Path, record: Record, asked: str, connections: int) -> None:
+    listing = place.list_files()
+    if not listing.files:
+        raise StorageError(f"{source} lists no files; check the address")
+    _name_left_out(listing.left_out)
+    listed = {file.path: file for file in _add_sums(place, listing, folder)}
+    if record.source not in (None, source):
+        shutil.rmtree(folder / "files", ignore_errors=True)
+        record.files = {}
+    kept = {path: one for path, one in record.files.items() if path in listed and _is_here(one, listed[path], folder)}
+    new = [file for path, file in listed.items() if path not in kept]
+    gone = _remove_others(folder / "files", kept)
+    unchanged = len(kept)
+    record.begin(source, kept)
+    if new:
+        _check_space(new, folder)
+        _fetch_all(place, new, folder, record, connections)
+    shutil.rmtree(folder / "parts", ignore_errors=True)
+    record.finish(asked or _describe_versions(listing), now_utc())
+    removed = len(gone - set(record.files))
+    LOG.info("%s: %d files fetched, %d unchanged, %d removed", source, len(new), unchanged, removed)
+
+
+def _is_here(one: Fetched, file: RemoteFile, folder: Path) -> bool:
+    """Tell whether a file was fetched in the version that is listed, with the sum that is published now."""
+    place = folder / "files" / one.path
+    is_current = one.mark == file.mark and file.sha256 in (None, one.sha256)
+    return is_current and place.is_file() and place.stat().st_size == one.size_bytes
+
+
+def _name_left_out(left_out: Iterable[str]) -> None:
+    names = [name.encode("ascii", "backslashreplace").decode() for name in left_out]
+    if names:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        LOG.info("Left out, since they lead elsewhere or are no names of files: %s%s", ", ".join(names[:5]), more)
+
+
+def _remove_others(files: Path, kept: dict[str, Fetched]) -> set[str]:
+    """Remove what is not to be kept; return the paths of it."""
+    gone = set()
+    for path in sorted(files.rglob("*"), reverse=True):
+        name = path.relative_to(files).as_posix()
+        if path.is_dir() and not path.is_symlink():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif name not in kept:
+            path.unlink()
+            gone.add(name)
+    return gone
+
+
+def _check_space(new: list[RemoteFile], folder: Path) -> None:
+    needed, free = sum(file.size_bytes or 0 for file in new), shutil.disk_usage(folder).free
+    if needed + SPARE_BYTES > free:
+        raise StorageError(
+            f"{needed / 1e9:.1f} GB are to be fetched and {free / 1e9:.1f} GB are free below {folder}; make room there"
+        )
+
+
+def _add_sums(place: Source, listing: Listing, folder: Path) -> list[RemoteFile]:
+    """Give the listed files the checksums that lists beside or above them publish."""
+    sums: dict[str, str] = {}
+    for file in listing.sums:
+        if (file.size_bytes or 0) > SUMS_BYTES:
+            raise StorageError(f"{file.address} is too long for a list of checksums; fetch the archive by other means")
+        above = file.path.rpartition("/")[0]
+        aside = folder / "parts" / short_hash(f"sums\0{file.path}")
+        aside.unlink(missing_ok=True)
+        try:
+            fetch_file(place, file, aside.with_suffix(".txt"), aside, lambda _: None, threading.Event())
+        except GoneError:
+            continue  # a tarball without a sum beside it
+        text = aside.with_suffix(".txt").read_text(encoding="utf-8", errors="surrogateescape")
+        named = parse_sums(text, file.path.rpartition("/")[2])
+        sums |= {f"{above}/{path}" if above else path: value for path, value in named.items()}
+    return [replace(file, sha256=sums.get(file.path)) for file in listing.files]
+
+
+def _fetch_all(place: Source, new: list[RemoteFile], folder: Path, record: Record, connections: int) -> None:
+    """Fetch files side by side; the first error ends it, after what is under way has been kept."""
+    total, stop = sum(file.size_bytes or 0 for file in new), threading.Event()
+    LOG.info("Fetching %d files, %.1f MB, over %d connections", len(new), total / 1e6, connections)
+    with show_progress("Fetching", total or None) as advance, ThreadPoolExecutor(connections) as pool:
+        jobs = [pool.submit(_fetch_one, place, file, folder, advance, stop) for file in new]
+        try:
+            for job in as_completed(jobs):
+                record.add(job.result())
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            for job in jobs:
+                if job.done() and not job.cancelled() and job.exception() is None:
+                    record.add(job.result())
+            raise
+
+
+def _fetch_one(place: Source, file: RemoteFile, folder: Path, advance: Advance, stop: threading.Event) -> Fetched:
+    version = hashlib.sha256(f"{file.path}\0{file.mark}".encode("utf-8", "surrogateescape")).hexdigest()
+    part = folder / "parts" / version
+    target = folder / "files" / file.path
+    sha256 = fetch_file(place, file, target, part, advance, stop)
+    return Fetched(file.path, file.mark, target.stat().st_size, sha256)
+
+
+def _write_facts(record: Record, facts: Path) -> None:
+    whole, files = hashlib.sha256(), [record.files[path] for path in sorted(record.files)]
+    for file in files:
+        whole.update(f"{file.sha256}  {file.path}\n".encode("utf-8", "surrogateescape"))
+    about = {
+        "source": record.source,
+        "files_count": len(files),
+        "size_bytes": sum(file.size_bytes for file in files),
+        "sha256": whole.hexdigest(),
+    }
+    facts.parent.mkdir(parents=True, exist_ok=True)
+    facts.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,68 @@
+"""What `archive` in config.yaml may name besides a path: a web server's folder or file, an S3 prefix or object."""
+
+import ipaddress
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from ccreport.errors import InputError
+
+SCHEMES: Final = ("https", "http", "s3")
+PACKED_ENDINGS: Final = (
+    *(f".tar{ending}" for ending in ("", ".gz", ".zst", ".xz", ".bz2")),
+    *(".tgz", ".txz", ".tbz2", ".tzst", ".zip"),
+)
+
+
+class StorageError(InputError):
+    """What lies elsewhere cannot be fetched, or not be stored."""
+
+
+def is_remote(archive: str) -> bool:
+    """Tell whether an archive's name is an address, and not a path of this machine."""
+    return "://" in archive
+
+
+def is_packed(archive: str) -> bool:
+    """Tell whether an address is that of a tarball or zip, by its ending."""
+    return urlsplit(archive).path.lower().endswith(PACKED_ENDINGS)
+
+
+def is_loopback(host: str | None) -> bool:
+    """Tell whether a host is this machine itself."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def check_address(archive: str) -> None:
+    """Raise StorageError where an address is of a kind that nothing is fetched from, or carries a password."""
+    parts = urlsplit(archive)
+    if parts.scheme not in SCHEMES or not parts.hostname:
+        raise StorageError(
+            f"{archive}: no such kind of address; use a path, https://host/folder/ or s3://bucket/prefix"
+        )
+    if parts.username is not None or parts.password is not None:
+        raise StorageError("the address holds a name or password; put them into ~/.netrc, and leave only the host here")
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
+        raise StorageError(f"{archive}: http is unprotected and taken from this machine only; use https")
+    if parts.query or parts.fragment:
+        raise StorageError(
+            f"{archive}: an address with ? or # is neither an index page nor a file; leave that part out"
+        )
+
+
+def find_fetched(archive: str, folder: Path) -> Path:
+    """Return where a fetched archive lies below the folder that it is fetched into: a folder, or the one file."""
+    files = folder / "files"
+    return files / name_packed(archive) if is_packed(archive) else files
+
+
+def name_packed(archive: str) -> str:
+    """Return the file name of a packed archive: the address' own where it is a plain one."""
+    path = urlsplit(archive).path
+    name = unquote(path).rsplit("/", 1)[-1]
+    ending = next(ending for ending in PACKED_ENDINGS if path.lower().endswith(ending))
+    is_plain = name.isprintable() and len(name.encode()) < 200 and name.lower().endswith(ending) and name != ending
+    return name if is_plain and not name.startswith(".") else f"archive{ending}"

@@ -1,0 +1,100 @@
+"""What has been fetched so far, file by file: a journal that survives an interruption at any moment."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from ccreport.storage.places import StorageError
+
+NAME: Final = "fetched.jsonl"
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A file that was fetched: its version as it was listed, its bytes and their SHA-256."""
+
+    path: str
+    mark: str
+    size_bytes: int
+    sha256: str
+
+
+class Record:
+    """The journal of a folder: `files` by path, the `source`, and once all is there what was `asked` and when."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / NAME
+        self.files: dict[str, Fetched] = {}
+        self.source: str | None = None
+        self.asked: str | None = None
+        self.time: str | None = None
+        if self.path.exists():
+            self._read()
+
+    def _read(self) -> None:
+        for line in self.path.read_bytes().splitlines():
+            try:
+                facts = json.loads(line)
+            except ValueError:  # the line that an interruption cut
+                continue
+            if "source" in facts:
+                self.source = facts["source"]
+            elif "asked" in facts:
+                self.asked, self.time = facts["asked"], facts["time"]
+            else:
+                self.files[facts["path"]] = Fetched(**facts)
+
+    @property
+    def is_complete(self) -> bool:
+        """Tell whether the last fetch came to its end."""
+        return self.asked is not None
+
+    def begin(self, source: str, kept: dict[str, Fetched]) -> None:
+        """Begin a fetch, of which these files are here already."""
+        self.source, self.files, self.asked = source, kept, None
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        aside = self.path.with_name(f"{NAME}.part")
+        lines = [json.dumps({"source": source}), *(json.dumps(vars(one)) for one in kept.values())]
+        aside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        aside.replace(self.path)
+
+    def add(self, one: Fetched) -> None:
+        """Write down a file that is in its place now."""
+        self.files[one.path] = one
+        self._append(vars(one))
+
+    def finish(self, asked: str, time: str) -> None:
+        """Write down that all is there."""
+        self.asked, self.time = asked, time
+        self._append({"asked": asked, "time": time})
+
+    def _append(self, facts: dict[str, object]) -> None:
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(facts) + "\n")
+
+
+class FolderLock:
+    """A folder that one fetch at a time writes into."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._stream = (folder / ".lock").open("w", encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        import fcntl  # noqa: PLC0415  # not there on every system that can import this module
+
+        try:
+            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self._stream.close()
+            raise StorageError(
+                "another fetch writes into this folder; wait for its end, or name another folder"
+            ) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()

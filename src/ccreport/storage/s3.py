@@ -1,0 +1,167 @@
+"""Archives and results in S3 and stores that speak its protocol, through obstore (Apache's object_store).
+
+Credentials, region and endpoint come from the environment, as that library reads them: AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL, AWS_SKIP_SIGNATURE for public buckets; or from
+the machine's or container's role. None are ever written down.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import obstore
+from obstore.exceptions import BaseError, PermissionDeniedError, PreconditionError, UnauthenticatedError
+from obstore.store import S3Store
+
+from ccreport.storage.listing import check_name
+from ccreport.storage.places import StorageError, is_loopback, is_packed, name_packed
+from ccreport.storage.sources import (
+    DEPTH_LIMIT,
+    FILES_LIMIT,
+    GoneError,
+    InterruptedTransferError,
+    Listing,
+    Opened,
+    RemoteFile,
+    UnreachableError,
+)
+from ccreport.storage.sums import is_sums, matches_etag
+
+if TYPE_CHECKING:
+    from obstore import GetResult, ObjectMeta
+
+BLOCK_BYTES: Final = 2**20
+# What the library says of connections, in words that it has kept over versions.
+NO_ANSWER: Final = ("error sending request", "connect", "dns error", "timed out")
+NO_CREDENTIALS: Final = ("169.254.169.254", "instance metadata", "credential", "error performing put http://169")
+
+
+def open_bucket(address: str, attempts: int = 5) -> S3Store:
+    """Return the bucket of an address such as s3://bucket/prefix; nothing is asked of it yet."""
+    endpoint = urlsplit(os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or "")
+    if endpoint.scheme == "http" and not is_loopback(endpoint.hostname):
+        raise StorageError(f"AWS_ENDPOINT_URL: http to {endpoint.hostname} is unprotected; use https")
+    return S3Store(
+        urlsplit(address).netloc,
+        client_options={"allow_http": endpoint.scheme == "http", "connect_timeout": timedelta(seconds=10)},
+        retry_config={
+            "max_retries": attempts,
+            "retry_timeout": timedelta(minutes=10),
+            "backoff": {"init_backoff": timedelta(seconds=0.5), "max_backoff": timedelta(seconds=60), "base": 2},
+        },
+    )
+
+
+@contextmanager
+def in_words(address: str) -> Iterator[None]:
+    """Turn the library's errors into what a user can mend."""
+    try:
+        yield
+    except (FileNotFoundError, PreconditionError) as error:
+        raise GoneError(
+            f"{address} is not there, or changed while it was read; check the address, then run again"
+        ) from error
+    except (BaseError, OSError, ValueError) as error:
+        # Behind the message stands all that the library knows, its own settings (`retry_timeout`) among it.
+        text = " ".join(str(error).partition("Debug source:")[0].split())
+        is_refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
+        if is_refused or any(f"status code: {status}" in text for status in (401, 403)):
+            raise StorageError(
+                f"{address}: the store refuses these credentials; check AWS_ACCESS_KEY_ID and its rights"
+            ) from error
+        if any(sign in text.lower() for sign in NO_CREDENTIALS):
+            raise StorageError(
+                f"{address}: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or"
+                " AWS_SKIP_SIGNATURE=true for a public bucket"
+            ) from error
+        if any(sign in text.lower() for sign in NO_ANSWER):
+            raise UnreachableError(f"{address}: no store answers; check the network and AWS_ENDPOINT_URL") from error
+        raise StorageError(f"{address}: {text[:300]}") from error
+
+
+class S3Source:
+    """A prefix of a bucket, or an object that is a packed archive."""
+
+    def __init__(self, archive: str, attempts: int = 5) -> None:
+        self.archive = archive
+        self.key = urlsplit(archive).path.strip("/")
+        self.is_file = is_packed(archive)
+        self.store = open_bucket(archive, attempts)
+        # Until one ETag is seen that cannot be an MD5.
+        self.has_md5 = True
+
+    def list_files(self) -> Listing:
+        """List the one object, or all below the prefix."""
+        if self.is_file:
+            with in_words(self.archive):
+                return Listing((_file(name_packed(self.archive), obstore.head(self.store, self.key)),))
+        found: dict[str, ObjectMeta] = {}
+        left_out = []
+        prefix = f"{self.key}/" if self.key else ""
+        with in_words(self.archive):
+            for objects in obstore.list(self.store, prefix=self.key or None, chunk_size=1000):
+                for one in objects:
+                    path = one["path"].removeprefix(prefix)
+                    if _is_safe(path):
+                        found[path] = one
+                    else:
+                        left_out.append(path)
+                if len(found) > FILES_LIMIT:
+                    raise StorageError(f"{self.archive} lists more than {FILES_LIMIT} files; fetch it by other means")
+        return _arrange(found, left_out)
+
+    @contextmanager
+    def open_file(self, file: RemoteFile, offset: int, version: str | None) -> Iterator[Opened]:
+        """Ask for an object from an offset on, if it is still the one that was listed."""
+        del version
+        options: dict[str, object] = {"if_match": file.etag} if file.etag else {}
+        if offset:
+            options["range"] = {"offset": offset}
+        with in_words(file.address):
+            result = obstore.get(self.store, file.address, options=options)  # type: ignore[arg-type]
+        yield Opened(_iterate(result), result.range[0], result.meta["size"], result.meta["e_tag"])
+
+    def is_intact(self, file: RemoteFile, path: Path) -> bool | None:
+        """Compare a file with the ETag of its object."""
+        return matches_etag(path, file.etag) if self.has_md5 else None
+
+    def is_listed_as(self, file: RemoteFile, size_bytes: int) -> bool:
+        """Ask for the object's size once more."""
+        with in_words(file.address):
+            return obstore.head(self.store, file.address)["size"] == size_bytes
+
+
+def _is_safe(path: str) -> bool:
+    parts = path.split("/")
+    return len(parts) <= DEPTH_LIMIT and all(check_name(part.encode()) is not None for part in parts)
+
+
+def _file(path: str, one: "ObjectMeta") -> RemoteFile:
+    mark = f"{one['size']} {one['e_tag'] or ''} {one['last_modified']:%Y-%m-%dT%H:%M:%S}"
+    return RemoteFile(path, one["path"], one["size"], mark, one["e_tag"])
+
+
+def _arrange(found: "dict[str, ObjectMeta]", left_out: Sequence[str]) -> Listing:
+    """Sort objects; one that is also a folder of others cannot be a file here."""
+    folders = {path[:end] for path in found for end, character in enumerate(path) if character == "/"}
+    files: list[RemoteFile] = []
+    sums: list[RemoteFile] = []
+    for path in sorted(found):
+        folder, _, name = path.rpartition("/")
+        beside = [name[: name.rfind(".")]] if f"{folder}/{name[: name.rfind('.')]}".lstrip("/") in found else []
+        if path not in folders:
+            (sums if is_sums(name, beside) else files).append(_file(path, found[path]))
+    both = sorted(folders & found.keys())
+    return Listing(tuple(files), tuple(sums), (*left_out, *both))
+
+
+def _iterate(result: "GetResult") -> Iterator[bytes]:
+    try:
+        for block in result.stream(min_chunk_size=BLOCK_BYTES):
+            yield bytes(block)
+    except (BaseError, OSError) as error:
+        raise InterruptedTransferError(" ".join(str(error).split())[:200]) from error

@@ -1,0 +1,240 @@
+"""What is fuzzed: for each reader a function of bytes, which must end with tables and rejects, whatever the bytes are.
+
+A target does what the pipeline does with a file: it is listed as one of an archive, read, checked against the schemas
+and written. A reader that raises anything but its declared error has a fault, and so has one whose rows break the
+schema of its table, and one that makes neither a row nor a reject of a file.
+"""
+
+import atexit
+import contextlib
+import io
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+from support import list_archive
+
+from ccreport import tables as written
+from ccreport.collect.harness_ini import import_harness_ini
+from ccreport.errors import InputError
+from ccreport.ingest.campaigns import ingest_campaign
+from ccreport.ingest.edge import ingest_edge
+from ccreport.ingest.iperf3 import ingest_iperf3
+from ccreport.ingest.metadata import ingest_metadata
+from ccreport.ingest.mpstat import ingest_mpstat
+from ccreport.ingest.nginx import ingest_nginx
+from ccreport.ingest.nstat import ingest_nstat
+from ccreport.ingest.rpc import ingest_rpc
+from ccreport.ingest.ss import ingest_ss
+from ccreport.ingest.tcpdump import ingest_captures
+from ccreport.raw import Manifest, ManifestRun, RawFile, write_manifests
+from ccreport.tables import conform, load_schema, read_table
+from fuzz.seeds import SEEDS
+
+CORPUS: Final = Path(__file__).parent / "corpus"
+EDGE_PATHS: Final = r"(?:(?:.*/)?(?P<machine>[^/]+)/)?(?P<label>[^/]+)/[^/:]+(?::(?P<time>.+))?"
+ACCESS_LOG_FORMAT: Final = (
+    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
+    '"$http_user_agent" $request_time'
+)
+CLIENT: Final = ("tests", "streams", "intervals")
+RECORDED: Final = ("experiments", "hosts", "qdiscs", "harness_results")
+CAPTURED: Final = ("captures", "capture_logs", "packet_flows", "packet_intervals", "packets")
+SESSION: Final = ("sessions", "calibrations", "attempts")
+RPC: Final = ("rpc_tests", "rpc_samples", "rpc_histograms")
+RUN: Final = "e.h-1"
+# Names that bytes are made of are at most as long as Linux lets them be.
+NAME_BYTES: Final = 255
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How the pipeline calls the reader of one kind of file: its function, tables, and what it takes besides."""
+
+    ingest: Callable[..., None]
+    tables: tuple[str, ...]
+    kind: str
+    path: str
+    options: tuple[Any, ...] = ()
+    run_id: str | None = RUN
+
+
+IPERF3: Final = Reader(ingest_iperf3, CLIENT, "src-cmd", "2026-11-20:22:10/job/src-cmd:h:1")
+METADATA: Final = partial(Reader, ingest_metadata, RECORDED)
+CAMPAIGN: Final = partial(Reader, ingest_campaign, SESSION, run_id=None)
+READERS: Final = {
+    "iperf3": IPERF3,
+    "iperf3_stream": IPERF3,
+    "iperf3_text": IPERF3,
+    "pscheduler": IPERF3,
+    "ss": Reader(ingest_ss, ("samples",), "ss", "2026-11-20:22:10/job/ss:h:1"),
+    "edge": Reader(
+        ingest_edge, ("connections",), "ss-neit", "tokyo/bbr/ss-neit:1795211351", (EDGE_PATHS,), run_id=None
+    ),
+    "mpstat": Reader(ingest_mpstat, ("cpu_samples",), "mpstat", "2026-11-20:22:10/job/mpstat-sender:h:1"),
+    "jobmeta": METADATA("jobmeta", "2026-11-20:22:10/job/jobmeta.json", run_id=None),
+    "host_meta": METADATA("host-meta", "2026-11-20:22:10/job/h-meta.json", run_id=None),
+    "qdiscs": METADATA("pre-netem", "2026-11-20:22:10/job/pre-netem:h:1"),
+    "results": METADATA("results", "results.dat", run_id=None),
+    "capture": Reader(ingest_captures, CAPTURED, "tcpdump", "2026-11-20:22:10/job/tcpdump:h:1", ([RUN],)),
+    "capture_log": Reader(ingest_captures, CAPTURED, "tcpdump-log", "2026-11-20:22:10/job/tcpdump-log:h:1", ([],)),
+    "netperf": Reader(ingest_rpc, RPC, "netperf", "2026-11-20:22:10/job/netperf:h:1"),
+    "flent": Reader(ingest_rpc, RPC, "flent", "2026-11-20:22:10/job/flent:h:1"),
+    "nginx": Reader(
+        ingest_nginx,
+        ("web_requests",),
+        "access-log",
+        "tokyo/bbr/access.log",
+        (EDGE_PATHS, ACCESS_LOG_FORMAT),
+        run_id=None,
+    ),
+    "nstat": Reader(ingest_nstat, ("machine_counters",), "nstat", "tokyo/bbr/nstat:1795211351", (EDGE_PATHS,), None),
+    "session": CAMPAIGN("session", "2026-11-20:22:10/session.json"),
+    "calibration": CAMPAIGN("calibration", "2026-11-20:22:10/calibration.json"),
+    "attempts": CAMPAIGN("attempts", "2026-11-20:22:10/attempts.jsonl"),
+}
+
+
+@cache
+def _work() -> Path:
+    """Return a folder for the inputs and outputs of this process, which ends with it."""
+    folder = tempfile.mkdtemp(prefix="ccreport-fuzz-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@cache
+def _list_one(name: str) -> Path:
+    """Return the manifest of an archive with the one file of a reader, which the inventory would write."""
+    reader = READERS[name]
+    file = RawFile(
+        "raw",
+        reader.path,
+        reader.kind,
+        None,
+        1,
+        "0" * 64,
+        "ingest",
+        rule=reader.ingest.__name__,
+        run_id=reader.run_id,
+        client_number=1,
+        side="sender" if reader.kind == "mpstat" else None,
+        host="h" if reader.kind == "host-meta" else None,
+    )
+    runs = (ManifestRun(RUN, "h:1", "h", 1),) if reader.run_id else ()
+    (_work() / "raw" / reader.path).parent.mkdir(parents=True, exist_ok=True)
+    manifest = _work() / f"{name}.json"
+    write_manifests([Manifest("e", "2026-11-20:22:10", "job", runs, (file,))], manifest)
+    return manifest
+
+
+def read_file(name: str, data: bytes) -> None:
+    """Read bytes as the file of one reader; rows that the schemas forbid raise TableError."""
+    reader = READERS[name]
+    manifest, root = _list_one(name), _work() / "raw"
+    (root / reader.path).write_bytes(data)
+    tables = (*reader.tables, "rejects")
+    paths = [_work() / f"{table}.parquet" for table in tables]
+    with contextlib.redirect_stderr(io.StringIO()):
+        reader.ingest(manifest, root, *paths, *reader.options)
+    rows = sum(_count_rows(table, path) for table, path in zip(tables, paths, strict=True))
+    assert rows, "the file became neither a row nor a reject"
+
+
+def _count_rows(table: str, path: Path) -> int:
+    return _checked.pop(path, None) or (read_table(table, [path]).height if path.exists() else 0)
+
+
+# The rows of tables that were checked and not written.
+_checked: dict[Path, int] = {}
+
+
+def write_nothing() -> None:
+    """Let the readers check what they would write, and not write it, which is most of the time that they take."""
+
+    def check_table(frame: pl.DataFrame, table: str, path: Path) -> None:
+        _checked[path] = frame.height
+        if frame.height:
+            conformed = conform(frame, table)
+            written._check_key(conformed, load_schema(table))
+            conformed.to_arrow().cast(load_schema(table).arrow)
+
+    for name in [name for name in sys.modules if name.startswith("ccreport.")]:
+        if getattr(sys.modules[name], "write_table", None) is written.write_table:
+            sys.modules[name].write_table = check_table  # type: ignore[attr-defined]
+
+
+def import_ini(data: bytes) -> None:
+    """Import bytes as an INI file of the harness."""
+    ini, campaign = _work() / "sweep.ini", _work() / "campaign.yaml"
+    ini.write_bytes(data)
+    campaign.unlink(missing_ok=True)
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(InputError):
+        import_harness_ini(ini, campaign=campaign)
+
+
+def import_hosts(data: bytes) -> None:
+    """Import an INI file of the harness with these bytes as its list of hosts, and as its profiles."""
+    ini, campaign, listed = _work() / "sweep.ini", _work() / "campaign.yaml", _work() / "listed"
+    ini.write_text("[a]\nenabled = true\nsrc-cmd = iperf3 -c {dst} -t 5 -J\n", encoding="utf-8")
+    listed.write_bytes(data)
+    for option in ("hostlist", "profiles"):
+        campaign.unlink(missing_ok=True)
+        with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(InputError):
+            import_harness_ini(ini, campaign=campaign, **{option: str(listed)})
+
+
+def list_names(data: bytes) -> None:
+    """List an archive of files with these names, one a line, a folder where a name has a slash."""
+    archive = _work() / "names"
+    shutil.rmtree(archive, ignore_errors=True)
+    archive.mkdir()
+    wanted = 0
+    for name in data.split(b"\n")[:20]:
+        parts = [part[:NAME_BYTES] for part in name.split(b"/") if part not in (b"", b".", b"..")]
+        target = Path(os.fsdecode(b"/".join([os.fsencode(archive), *parts])))
+        with contextlib.suppress(OSError, ValueError):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(b"{}")
+            wanted += 1
+    _list(archive)
+
+
+def unpack(data: bytes) -> None:
+    """List the archive in one file that these bytes are; nothing may appear beside the folder of what is unpacked."""
+    place = _work() / "unpack"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    archive = place / "archive"
+    archive.write_bytes(data)
+    _list(archive)
+    assert {path.name for path in place.iterdir()} <= {"archive"}, "something was unpacked beside the archive"
+
+
+def _list(archive: Path) -> None:
+    shutil.rmtree(_work() / "listed", ignore_errors=True)
+    with contextlib.suppress(InputError):
+        assert all(manifest.files for manifest in list_archive(archive, _work() / "listed").values())
+
+
+TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
+    **{name: partial(read_file, name) for name in READERS},
+    "harness_ini": import_ini,
+    "harness_hosts": import_hosts,
+    "names": list_names,
+    "unpack": unpack,
+}
+
+
+def list_inputs(name: str) -> Iterator[bytes]:
+    """Yield what a target begins with: real files and what earlier runs found."""
+    finds: Iterable[Path] = sorted((CORPUS / name).glob("*")) if (CORPUS / name).is_dir() else ()
+    return chain(SEEDS[name](), (find.read_bytes() for find in finds))

@@ -1,0 +1,94 @@
+"""List and read an archive while Python's audit events are watched: `python -m hostile.watched ARCHIVE WORK`.
+
+Prints a JSON object: `events` (processes, connections, and files written outside of the work folder), `opened` (files
+read), and how many raw files were `ingested` and how many rows of `rejected` came out.
+"""
+
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from fuzz.targets import READERS
+from support import list_archive
+
+from ccreport.tables import read_table
+
+STARTS = ("subprocess.", "os.exec", "os.posix_spawn", "os.system", "os.spawn", "os.fork", "pty.")
+CONNECTS = ("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto", "urllib.")
+CHANGES = (
+    "os.remove",
+    "os.rename",
+    "os.mkdir",
+    "os.rmdir",
+    "os.link",
+    "os.symlink",
+    "os.chmod",
+    "os.chown",
+    "os.truncate",
+)
+
+
+def read_watched(archive: Path, work: Path) -> dict[str, Any]:
+    """List and read an archive, and return what happened."""
+    # Compiling and caching the readers is before.
+    for module in ("ss_file", "capture_file", "edge_file"):
+        importlib.import_module(f"ccreport.ingest.{module}")
+    from ccreport.ingest.kernels import compile_kernels  # noqa: PLC0415
+
+    compile_kernels(work / "kernels.txt")
+    events: list[str] = []
+    opened: list[str] = []
+    # numba looks for compiled code beside the package, others for their data.
+    inside = (str(work), os.devnull)
+
+    def is_inside(name: str) -> bool:
+        return os.path.abspath(name).startswith(inside) or "__pycache__" in name  # noqa: PTH100 (a Path opens nothing)
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        if event.startswith((*STARTS, *CONNECTS)):
+            events.append(f"{event} {arguments!r}"[:200])
+        elif event == "open":
+            path, mode, flags = arguments
+            name = os.fsdecode(path) if isinstance(path, str | bytes) else ""
+            is_written = bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)) or (
+                isinstance(mode, str) and set(mode) & set("wxa+")
+            )
+            if is_written and name and not os.path.abspath(name).startswith(inside) and "__pycache__" not in name:  # noqa: PTH100
+                events.append(f"write {name}")
+            elif name:
+                opened.append(name)
+        elif event in CHANGES:
+            name = os.fsdecode(arguments[0]) if isinstance(arguments[0], str | bytes | os.PathLike) else ""
+            if not is_inside(name):
+                events.append(f"{event} {name}")
+
+    sys.addaudithook(watch)
+    counted = _read_all(archive, work)
+    return {"events": events, "opened": opened, **counted}
+
+
+def _read_all(archive: Path, work: Path) -> dict[str, int]:
+    listed = list_archive(archive, work)
+    readers = {reader.ingest.__name__: reader for reader in READERS.values()}
+    ingested = rejected = 0
+    for experiment, manifest in listed.items():
+        for rule, reader in readers.items():
+            if not manifest.files_for(rule):
+                continue
+            paths = [work / "tables" / f"{table}.parquet" for table in (*reader.tables, "rejects")]
+            reader.ingest(work / "manifests" / f"{experiment}.json", _root(work), *paths, *reader.options)
+            refused = read_table("rejects", paths[-1:]).filter("is_whole_file").height
+            rejected += refused
+            ingested += len(manifest.files_for(rule)) - refused
+    return {"ingested": ingested, "rejected": rejected}
+
+
+def _root(work: Path) -> Path:
+    return work / "archive"
+
+
+if __name__ == "__main__":
+    print(json.dumps(read_watched(Path(sys.argv[1]), Path(sys.argv[2]).absolute())))

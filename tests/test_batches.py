@@ -1,0 +1,82 @@
+"""Batches of experiments: which these are, and that keeping rows of a batch leaves no trace."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+from support import list_batches
+from synthesised import make
+
+from ccreport.batches import group_experiments
+from ccreport.ingest.batch import ingest_batch
+from ccreport.measure.batch import measure_batch
+
+TARGET = 100
+SIZES = st.dictionaries(st.text("abc", min_size=1, max_size=6), st.integers(0, 3 * TARGET // 2), max_size=40)
+
+
+def changed(before: dict[str, list[str]], after: dict[str, list[str]]) -> set[str]:
+    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+
+
+@given(SIZES)
+def test_batches_are_all_experiments_in_order_and_a_large_one_is_alone(sizes: dict[str, int]) -> None:
+    batches = group_experiments(sizes, TARGET)
+    assert [one for experiments in batches.values() for one in experiments] == sorted(sizes)
+    assert all(batches[name] == [name] for name, size in sizes.items() if size >= TARGET)
+
+
+@given(SIZES, st.text("abc", min_size=1, max_size=6), st.integers(0, 3 * TARGET // 2))
+def test_an_experiment_changes_only_its_neighbourhood(sizes: dict[str, int], name: str, size: int) -> None:
+    # New or of another size: its own batch, what follows in it, and, where it was the last of it, the next.
+    before, after = group_experiments(sizes, TARGET), group_experiments(sizes | {name: size}, TARGET)
+    assert len(changed(before, after)) <= 3
+
+
+def test_batches_have_the_size_asked_for_on_average() -> None:
+    batches = group_experiments({f"e{number:05}": 10 for number in range(10_000)}, TARGET)
+    # 1,000 are expected; the standard deviation of the sum of 10,000 dice of 1/10 is 30.
+    assert 880 < len(batches) < 1120
+
+
+SETTINGS: dict[str, Any] = {"packet_runs": [], "edge_paths": "{}", "access_log_format": "$request_time $bytes_sent"}
+
+
+def build(archive: Path, work: Path, *, include_interrupted: bool = False) -> dict[str, bytes]:
+    """Read and measure all batches, and return the bytes of all tables and rejects."""
+    for batch in list_batches(archive, work):
+        listed = work / f"batches/{batch}.json"
+        ingest_batch(batch, listed, archive, work / "tables", work / "rejects", **SETTINGS)
+        flags = {"include_interrupted": include_interrupted, "include_cpu_bound": True}
+        measure_batch(batch, listed, work / "tables", **flags)
+    paths = [path for folder in ("tables", "rejects") for path in (work / folder).rglob("*") if path.is_file()]
+    return {str(path.relative_to(work)): path.read_bytes() for path in paths}
+
+
+def test_what_was_kept_leaves_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    archive = make(tmp_path / "a", 12, seed=3, runs_per_job=4, bytes_per_run=20_000).folder
+    work = tmp_path / "w"
+
+    def check(said: list[str], **changes: bool) -> None:
+        capsys.readouterr()
+        found = build(archive, work, **changes)
+        assert capsys.readouterr().out.splitlines() == said
+        assert found == build(archive, tmp_path / f"cold{len(list(tmp_path.iterdir()))}", **changes)
+
+    check(["read 3 of 3 experiments, kept 0"] * 2)
+    source = min(archive.rglob("src-cmd:*"))
+    shutil.copy(source, source.with_name(f"{source.name}.copy:9"))
+    check(["read 1 of 3 experiments, kept 2"] * 2)
+    source.with_name(f"{source.name}.copy:9").unlink()
+    source.write_bytes(source.read_bytes()[:-9])
+    check(["read 1 of 3 experiments, kept 2"] * 2)
+    check(["read 0 of 3 experiments, kept 3", "read 3 of 3 experiments, kept 0"], include_interrupted=True)
+    shutil.rmtree(source.parent)
+    check(["read 0 of 2 experiments, kept 2"] * 2, include_interrupted=True)
+    # One table that is gone or cut is made of all experiments again.
+    table = next((work / "tables/samples").iterdir())
+    table.write_bytes(table.read_bytes()[:100])
+    check(["read 2 of 2 experiments, kept 0", "read 0 of 2 experiments, kept 2"], include_interrupted=True)

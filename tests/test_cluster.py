@@ -1,0 +1,93 @@
+"""Builds through a real Slurm of one node, with the profile that users call, while memory and the controller fail."""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from one_node_slurm import OneNodeSlurm, find_missing, run_cluster
+from support import ROOT
+from synthesised import make
+
+from workflow import build
+
+PROFILE = ROOT / "workflow/profiles/slurm"
+LIMIT_S = 900.0
+MISSING = find_missing()
+
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"Slurm is not installed: {', '.join(MISSING)}")
+
+GREEDY = """\
+rule greedy:
+    output: "greedy.txt"
+    log: "logs/greedy.txt"
+    shell: "python greedy.py {resources.mem_mb} > {output} 2> {log}"
+"""
+# 1,000 MB are the profile's default for a first try, 2,000 MB for the second.
+HOLD_1200_MB = "import sys, time; held = bytes(range(100)) * 12_000_000; time.sleep(12); print(sys.argv[1], len(held))"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneNodeSlurm]:
+    with run_cluster(tmp_path_factory.mktemp("cluster") / "slurm") as running:
+        yield running
+
+
+def start(cluster: OneNodeSlurm, folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start Snakemake in a folder, with the profile."""
+    path = f"{Path(sys.executable).parent}:{cluster.environment['PATH']}"
+    return subprocess.Popen(
+        ["snakemake", "--profile", str(PROFILE), *arguments],
+        cwd=folder,
+        env=cluster.environment | {"PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    last = time.monotonic() + LIMIT_S
+    while not happened():
+        assert time.monotonic() < last, "it did not happen in time"
+        time.sleep(0.2)
+
+
+def read_files(folder: Path, *patterns: str) -> dict[str, bytes]:
+    files = [path for pattern in patterns for path in folder.glob(pattern) if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_a_job_that_ran_out_of_memory_gets_more(cluster: OneNodeSlurm, tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(GREEDY)
+    (tmp_path / "greedy.py").write_text(HOLD_1200_MB)
+    said, _ = start(cluster, tmp_path, "greedy").communicate(timeout=LIMIT_S)
+    assert (tmp_path / "greedy.txt").read_text().split() == ["2000", "1200000000"], said
+    # The log of the try that failed is kept, where the message says; the other one's is not.
+    [log] = (tmp_path / "logs/slurm/rule_greedy").glob("*.log")
+    assert str(log) in said
+    assert re.search(r"exceeded memory limit|oom", log.read_text(), re.IGNORECASE)
+
+
+def test_slurm_gives_the_same_bytes_though_its_controller_is_killed(cluster: OneNodeSlurm, tmp_path: Path) -> None:
+    archive = make(tmp_path / "archive", 40).folder
+    alone = build("report", archive, tmp_path / "alone", explanations="")
+    assert alone.returncode == 0, alone.output
+    values = [f"archive={archive}", "explanations=", "sections=[]", "report={renderer: embedded}"]
+    places = f"pathvars={{results: {tmp_path}/slurm/results, logs: {tmp_path}/slurm/logs}}"
+    command = start(cluster, ROOT, "--nolock", "report", f"--slurm-logdir={tmp_path}/logs", "--config", *values, places)
+    wait_until(lambda: command.poll() is not None or (tmp_path / "slurm/results/batches.txt").exists())
+    wait_until(lambda: command.poll() is not None or " RUNNING" in cluster.ask("squeue", "--format=%i %T"))
+    cluster.kill_controller()
+    time.sleep(3)
+    cluster.start_controller()
+    said, _ = command.communicate(timeout=LIMIT_S)
+    assert command.returncode == 0, said
+    made = ["tables/**/*", "esnet-dtn/summaries/*", "report/**/*"]
+    expected = read_files(alone.results, *made)
+    found = read_files(tmp_path / "slurm/results", *made)
+    assert len(expected) > 50
+    assert [name for name in sorted({*expected, *found}) if expected.get(name) != found.get(name)] == []

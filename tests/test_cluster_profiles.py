@@ -1,0 +1,73 @@
+"""The profiles for clusters and the image: that they name what is there, and ask for what a cluster has."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from support import ROOT
+
+SLURM = ROOT / "workflow/profiles/slurm/config.yaml"
+KUBERNETES = ROOT / "workflow/profiles/kubernetes"
+RULES = {
+    name: body
+    for path in sorted((ROOT / "rules").glob("*.smk"))
+    for name, body in re.findall(r"^(?:rule|checkpoint) (\w+):\n((?:[ \n].*\n?)+)", path.read_text(), re.MULTILINE)
+}
+
+
+def read_profile(path: Path) -> dict[str, Any]:
+    return yaml.safe_load(path.read_text())
+
+
+def test_a_profile_names_rules_that_there_are() -> None:
+    # Snakemake itself passes over names that no rule has.
+    profile = read_profile(SLURM)
+    assert {*profile["groups"], *profile["set-resources"]} - set(RULES) == set()
+
+
+def test_no_rule_asks_for_more_threads_than_a_cluster_job_has() -> None:
+    threads = [
+        int(count) for body in RULES.values() for count in re.findall(r"^    threads: (\d+)", body, re.MULTILINE)
+    ]
+    assert threads
+    assert max(threads) <= read_profile(SLURM)["cores"]
+
+
+def test_every_try_gets_more_memory() -> None:
+    profile = read_profile(SLURM)
+    asked = [profile["default-resources"], *profile["set-resources"].values()]
+    assert all(re.fullmatch(r"attempt \* \d+", resources["mem_mb"]) for resources in asked)
+    assert profile["retries"] >= 1
+
+
+def test_the_job_for_kubernetes_is_one_pod_that_calls_its_profile() -> None:
+    job = read_profile(KUBERNETES / "job.yaml")
+    pod = job["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    folder = str(KUBERNETES.relative_to(ROOT))
+    assert container["command"] == ["snakemake", "--profile", folder, "report"]
+    # Two pods at once would write into one checkout.
+    assert (job["spec"]["parallelism"], job["spec"]["completions"]) == (1, 1)
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    assert {volume["name"] for volume in pod["volumes"]} == set(mounts)
+    assert container["workingDir"].startswith(mounts["checkout"])
+    built = re.search(r"^# docker build --tag (\S+) ", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert built is not None
+    assert container["image"] == built[1]
+
+
+@pytest.mark.skipif(shutil.which("hadolint") is None, reason="hadolint is not installed")
+def test_the_image_is_declared_without_fault() -> None:
+    checked = subprocess.run(["hadolint", ROOT / "Dockerfile"], capture_output=True, text=True, timeout=60, check=False)
+    assert (checked.returncode, checked.stdout) == (0, "")
+
+
+def test_the_image_is_made_of_files_that_its_context_has() -> None:
+    copied = re.findall(r"^COPY (\S+) ", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    let_in = (ROOT / ".dockerignore").read_text().split()
+    assert copied
+    assert all((ROOT / name).exists() and f"!{name}" in let_in for name in copied)

@@ -1,0 +1,241 @@
+"""Archives on a web server: nginx itself on loopback, and a proxy before it that breaks what it sends."""
+
+import base64
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import write_archive
+from web_servers import (
+    NGINX,
+    FaultyProxy,
+    busy,
+    cut,
+    damage,
+    declare,
+    list_requests,
+    promise,
+    run_nginx,
+    run_proxy,
+    shorten,
+)
+
+from ccreport.storage import transfer
+from ccreport.storage.fetch import ask_archive, fetch_archive
+from ccreport.storage.places import StorageError, is_packed, name_packed
+from ccreport.storage.sources import UnreachableError
+
+pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed (Debian's package nginx-light)")
+
+JOB = "2026-11-20:22:10/both_p2"
+LONG = bytes(range(256)) * 4000
+FILES: dict[str, str | bytes] = {
+    f"{JOB}/src-cmd:10.2.3.4:1:10.0ms": LONG,
+    f"{JOB}/x&y <b> 100%.json": "{}",
+    f"{JOB}/ünï\nline's": "b",
+    "top.log": "top",
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    return write_archive(tmp_path / "root", FILES)
+
+
+@pytest.fixture
+def nginx(site: Path, tmp_path: Path) -> Iterator[int]:
+    with run_nginx(site, tmp_path / "nginx") as port:
+        yield port
+
+
+@pytest.fixture
+def proxy(nginx: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyProxy]:
+    monkeypatch.setattr(transfer, "FIRST_WAIT_S", 0.01)
+    with run_proxy(nginx) as proxy:
+        yield proxy
+
+
+def fetch(address: str, folder: Path, *, offline: bool = False) -> dict[str, Any]:
+    facts = folder / "facts.json"
+    fetch_archive(address, folder, facts, folder / "log.txt", offline=offline)
+    return dict(json.loads(facts.read_text()))
+
+
+def read_fetched(folder: Path) -> dict[str, bytes]:
+    files = folder / "files"
+    return {path.relative_to(files).as_posix(): path.read_bytes() for path in files.rglob("*") if path.is_file()}
+
+
+def as_bytes(files: dict[str, str | bytes]) -> dict[str, bytes]:
+    return {path: value.encode() if isinstance(value, str) else value for path, value in files.items()}
+
+
+@pytest.mark.parametrize("manner", ["", "json/", "rounded/"])
+def test_an_index_is_fetched_whole_and_then_only_what_changed(
+    nginx: int, site: Path, tmp_path: Path, manner: str
+) -> None:
+    address, folder = f"http://127.0.0.1:{nginx}/{manner}", tmp_path / "fetched"
+    facts = fetch(address, folder)
+    assert read_fetched(folder) == as_bytes(FILES)
+    assert (facts["files_count"], facts["size_bytes"]) == (4, len(LONG) + 2 + 1 + 3)
+    before, _ = ask_archive(address, folder, 4, is_offline=False)
+    write_archive(site, {"new.log": "new", "top.log": "longer"})
+    (site / JOB / "ünï\nline's").unlink()
+    after, word = ask_archive(address, folder, 4, is_offline=False)
+    assert (after != before, word) == (True, "")
+    asked = len(list_requests(tmp_path / "nginx"))
+    fetch(address, folder)
+    expected = {**FILES, "new.log": "new", "top.log": "longer"}
+    del expected[f"{JOB}/ünï\nline's"]
+    assert read_fetched(folder) == as_bytes(expected)
+    new = list_requests(tmp_path / "nginx")[asked:]
+    assert sorted(one.rpartition("/")[2] for one in new if not one.endswith("/ 200")) == ["new.log 200", "top.log 200"]
+
+
+def test_a_dropped_transfer_goes_on_where_it_broke_off(proxy: FaultyProxy, tmp_path: Path) -> None:
+    path = f"/{JOB.replace(':', '%3A')}/src-cmd%3A10.2.3.4%3A1%3A10.0ms"
+    proxy.faults[path] = [cut(400_000), cut(300_000)]
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+    assert [asked for one, asked in proxy.requests if one == path] == [None, "400000-", "700000-"]
+    assert proxy.open_most <= 4
+
+
+def test_a_half_fetched_file_is_kept_for_the_next_call_and_is_never_seen(proxy: FaultyProxy, tmp_path: Path) -> None:
+    path = f"/{JOB.replace(':', '%3A')}/src-cmd%3A10.2.3.4%3A1%3A10.0ms"
+    proxy.faults[path] = [cut(1000)] + [cut(0)] * 4
+    with pytest.raises(StorageError, match=r"broke off 5 times.*run again, 1000 bytes are kept"):
+        fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert f"{JOB}/src-cmd:10.2.3.4:1:10.0ms" not in read_fetched(tmp_path / "fetched")
+    assert "broke off" in (tmp_path / "fetched/log.txt").read_text()
+    proxy.requests.clear()
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+    assert [asked for one, asked in proxy.requests if one == path] == ["1000-"]
+    assert not (tmp_path / "fetched/parts").exists()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_is_left_alone_as_long_as_it_asks(proxy: FaultyProxy, tmp_path: Path, status: int) -> None:
+    proxy.faults["/top.log"] = [busy(status, 1)]
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+    assert f"The server is busy ({status}) and asks to wait 1 s" in (tmp_path / "fetched/log.txt").read_text()
+
+
+def test_a_server_that_is_away_for_an_hour_is_not_waited_for(proxy: FaultyProxy, tmp_path: Path) -> None:
+    proxy.faults["/"] = [busy(503, 3600)]
+    with pytest.raises(StorageError, match="asks to come back in 3600 s"):
+        fetch(f"{proxy.address}/", tmp_path / "fetched")
+
+
+@pytest.mark.parametrize("fault", [shorten(2), promise(2)])
+def test_a_wrong_length_is_seen_by_the_listed_size(proxy: FaultyProxy, tmp_path: Path, fault: Any) -> None:
+    proxy.faults["/top.log"] = [fault]
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+    shutil.rmtree(tmp_path / "fetched")
+    proxy.faults["/top.log"] = [fault, fault]
+    with pytest.raises(StorageError, match="has 2 bytes and is listed with 3"):
+        fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert "top.log" not in read_fetched(tmp_path / "fetched")
+
+
+@pytest.mark.parametrize("sums", ["SHA256SUMS", "top.log.sha256"])
+def test_a_published_checksum_is_compared(proxy: FaultyProxy, site: Path, tmp_path: Path, sums: str) -> None:
+    write_archive(site, {sums: f"{hashlib.sha256(b'top').hexdigest()}  top.log\n"})
+    proxy.faults["/top.log"] = [damage()]
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+    write_archive(site, {sums: f"{'0' * 64}  top.log\n"})
+    with pytest.raises(StorageError, match=r"top.log has the SHA-256 [0-9a-f]{16}… and 0{16}… is published"):
+        fetch(f"{proxy.address}/", tmp_path / "fetched")
+
+
+@pytest.mark.parametrize("header", ["Repr-Digest: sha-256=:{}:", "Digest: SHA-256={}"])
+def test_a_digest_in_the_response_is_compared(proxy: FaultyProxy, tmp_path: Path, header: str) -> None:
+    wrong = header.format(base64.b64encode(hashlib.sha256(b"else").digest()).decode())
+    right = header.format(base64.b64encode(hashlib.sha256(b"top").digest()).decode())
+    proxy.faults["/top.log"] = [declare(wrong), declare(right)]
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert "is not what the sha256 digest in its response says" in (tmp_path / "fetched/log.txt").read_text()
+    assert proxy.faults["/top.log"] == []
+
+
+def test_a_file_that_grows_after_it_was_listed_is_taken_as_it_is_then(
+    proxy: FaultyProxy, site: Path, tmp_path: Path
+) -> None:
+    def grow(head: bytes, body: bytes) -> bytes:
+        (site / "top.log").write_text("grown")
+        return head + body
+
+    proxy.faults["/"] = [grow]
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched")["top.log"] == b"grown"
+
+
+def test_a_file_that_went_after_it_was_listed_is_an_error(proxy: FaultyProxy, site: Path, tmp_path: Path) -> None:
+    def remove(head: bytes, body: bytes) -> bytes:
+        (site / "top.log").unlink()
+        return head + body
+
+    proxy.faults["/"] = [remove]
+    with pytest.raises(StorageError, match=r"top.log is not there .404.; check the address, or run again"):
+        fetch(f"{proxy.address}/", tmp_path / "fetched")
+
+
+def test_nginx_limits_requests_and_is_obeyed(nginx: int, tmp_path: Path) -> None:
+    fetch(f"http://127.0.0.1:{nginx}/slow/", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+    assert any(one.endswith(" 429") for one in list_requests(tmp_path / "nginx"))
+
+
+def test_what_was_fetched_is_taken_where_nobody_answers(site: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "fetched"
+    with run_nginx(site, tmp_path / "nginx") as port:
+        address = f"http://127.0.0.1:{port}/"
+        with pytest.raises(StorageError, match="has not been fetched whole; run once with a network"):
+            fetch(address, folder, offline=True)
+        facts = fetch(address, folder)
+        known, _ = ask_archive(address, folder, 4, is_offline=False)
+    asked, word = ask_archive(address, folder, 4, is_offline=False)
+    assert asked == known
+    assert "cannot be reached" in word
+    assert "taking its 4 files as they were fetched at 20" in word
+    assert fetch(address, folder) == facts
+    assert fetch(address, folder, offline=True) == facts
+    assert ask_archive(address, folder, 4, is_offline=True)[1].startswith("Offline, so http")
+    with pytest.raises(UnreachableError, match="Connection refused"):
+        fetch(address, tmp_path / "others")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("nowhere/", "is not there .404."),
+        ("private/", "is not for everybody .403.; put name and password for its host into ~/.netrc"),
+        ("elsewhere/", "leads to another host, 127.0.0.2"),
+        ("top.log/", "is not there .404."),
+    ],
+)
+def test_what_a_user_can_mend_is_said(nginx: int, tmp_path: Path, path: str, words: str) -> None:
+    with pytest.raises(StorageError, match=words):
+        fetch(f"http://127.0.0.1:{nginx}/{path}", tmp_path / "fetched")
+
+
+def test_a_packed_archive_is_one_file(nginx: int, site: Path, tmp_path: Path) -> None:
+    write_archive(site, {"a.tar.gz": LONG, "a.tar.gz.sha256": f"{hashlib.sha256(LONG).hexdigest()}  a.tar.gz\n"})
+    address = f"http://127.0.0.1:{nginx}/a.tar.gz"
+    assert (is_packed(address), name_packed(address)) == (True, "a.tar.gz")
+    fetch(address, tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == {"a.tar.gz": LONG}
+    before = ask_archive(address, tmp_path / "fetched", 4, is_offline=False)
+    assert before == ask_archive(address, tmp_path / "fetched", 4, is_offline=False)
+    write_archive(site, {"a.tar.gz": LONG + b"x"})
+    assert ask_archive(address, tmp_path / "fetched", 4, is_offline=False) != before
+    with pytest.raises(StorageError, match="is published; the file or the list of checksums is damaged"):
+        fetch(address, tmp_path / "fetched")

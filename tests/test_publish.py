@@ -1,0 +1,324 @@
+"""Releases: what is in one, that it can be checked with standard tools, that the same build gives the same bytes."""
+
+import csv
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import jsonschema
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+import yaml
+import zstandard
+from support import EPOCH, ROOT, make_table, save_table
+
+from ccreport.database import EXPERIMENT_TABLES
+from ccreport.errors import InputError
+from ccreport.evaluation import fill_defaults
+from ccreport.publish.declaration import declare_release
+from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
+from ccreport.publish.pack import pack_folder
+from ccreport.publish.provenance import list_actions
+from ccreport.publish.release import publish
+from ccreport.publish.sums import format_sums, parse_sums, read_sums, write_sums
+from ccreport.publish.upload import upload
+from ccreport.tables import load_schema
+
+EVALUATION = """\
+title: One question
+algorithms: {CUBIC: {members: [cubic]}}
+labels: {purpose: {cases: [], otherwise: "'steady'"}}
+tables: {jobs: {title: Jobs, where: "TRUE"}}
+"""
+RUNS = [{"run_id": "e.a", "experiment_id": "e", "start_utc": EPOCH}, {"run_id": "e.b", "experiment_id": "e"}]
+# "hello\n" and nothing, as sha256sum has them.
+HELLO = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
+NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def make_results(folder: Path) -> Path:
+    """Write what a build of two runs leaves, by hand: two batches, of which one is empty."""
+    results = folder / "results"
+    for table in EXPERIMENT_TABLES:
+        save_table(table, [], results / "tables" / table / "b1.parquet")
+        save_table(table, RUNS if table == "runs" else [], results / "tables" / table / "b2.parquet")
+    flows = [{"run_id": "e.a", "flow_id": "e.a/1", "cc": "cubic"}]
+    save_table("flows", flows, results / "tables/flows/b2.parquet")
+    raw = [{"raw_file_id": "f", "path": "s/j/src-cmd:h:1", "sha256": HELLO, "size_bytes": 6}]
+    save_table("raw_files", raw, results / "tables/raw_files/archive.parquet")
+    save_table("rejects", [], results / "tables/rejects/archive.parquet")
+    own = results / "one"
+    (own / "summaries").mkdir(parents=True)
+    for table, place in (("jobs", "summaries/jobs"), ("reproduction", "reproduction"), ("claims", "claims")):
+        save_table(table, [], own / f"{place}.parquet")
+        make_table(table, []).write_csv(own / f"{place}.csv")
+    for name in ("summaries/jobs.html", "summaries/jobs.tex", "report.pdf", "figures/figure_1/figure.svg"):
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        (own / name).write_text(name)
+    (results / "report").mkdir()
+    (results / "report/index.html").write_text("<title>One</title>")
+    (results / "archive.json").write_text(json.dumps({"name": "raw", "sha256": NOTHING}))
+    return results
+
+
+def make_config(**release: Any) -> str:
+    schema = yaml.safe_load((ROOT / "schemas/config.schema.yaml").read_text())
+    config: dict[str, Any] = {"archive": "raw", "evaluation": "one.yaml", "release": {"version": "2.1", **release}}
+    fill_defaults(config, schema)
+    jsonschema.validate(config, schema)
+    return json.dumps(config)
+
+
+def release_of(folder: Path, results: Path, **declared: Any) -> Path:
+    raw = folder / "raw"
+    (raw / "s/j").mkdir(parents=True, exist_ok=True)
+    (raw / "s/j/src-cmd:h:1").write_text("hello\n")
+    evaluation = folder / "one.yaml"
+    evaluation.write_text(EVALUATION)
+    release = folder / "release/2.1"
+    publish(make_config(**declared), raw, raw, results, [evaluation], [], release)
+    return release
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published")
+    return release_of(folder, make_results(folder), pack=True)
+
+
+def test_everything_is_where_the_layout_says(release: Path) -> None:
+    names = set(read_sums(release))
+    own = {"README.md", "CHANGES.md", "CITATION.cff", "LICENSE", "datapackage.json", "ro-crate-metadata.json"}
+    raw = {"raw/archive.json", "raw/SHA256SUMS", "raw/raw.tar.zst"}
+    typed = {f"tables/{table}/archive.parquet" for table in TYPED_TABLES}
+    results = {f"evaluations/one/tables/jobs.{kind}" for kind in ("parquet", "csv", "html", "tex")}
+    results |= {f"evaluations/one/{name}" for name in ("one.yaml", "views.sql", "claims.csv", "report.pdf")}
+    code = {"code/config.yaml", "code/requirements.lock", "code/src/ccreport/sql/jobs.sql", "code/rules/ingest.smk"}
+    assert names >= own | raw | typed | results | code | {
+        "site/index.html",
+        "evaluations/one/figures/figure_1/figure.svg",
+    }
+    assert not any("__pycache__" in name or name.startswith("code/tests") for name in names)
+
+
+def test_sums_are_those_of_the_standard_tool(release: Path) -> None:
+    subprocess.run(["sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"], cwd=release, check=True)
+    subprocess.run(
+        ["sha256sum", "--check", "--quiet", release / "raw/SHA256SUMS"], cwd=release.parents[1] / "raw", check=True
+    )
+    files = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
+    assert set(read_sums(release)) == files - {"SHA256SUMS"}
+
+
+def test_a_changed_byte_is_found_by_its_name(release: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(release, tmp_path / "copy"))
+    (copy / "LICENSE").write_text("free for all")
+    done = subprocess.run(
+        ["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=copy, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == "LICENSE: FAILED\n"
+
+
+def test_names_that_need_escapes_are_written_as_sha256sum_writes_them(tmp_path: Path) -> None:
+    (tmp_path / "a\nb\\c").write_text("hello\n")
+    (tmp_path / "é ").write_bytes(b"")
+    write_sums(tmp_path)
+    written = (tmp_path / "SHA256SUMS").read_bytes()
+    assert written == f"\\{HELLO}  a\\nb\\\\c\n{NOTHING}  é \n".encode()
+    assert parse_sums(written, "it") == {"a\nb\\c": HELLO, "é ": NOTHING}
+    subprocess.run(["sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("content", [b"x  y\n", f"{HELLO} *a\n".encode(), f"{HELLO}  a\n{HELLO}  a\n".encode()])
+def test_anything_but_a_list_of_sums_is_refused(content: bytes) -> None:
+    with pytest.raises(InputError, match="SUMS, line"):
+        parse_sums(content, "SUMS")
+
+
+def test_sums_are_sorted_by_path() -> None:
+    assert format_sums({"b": HELLO, "a/c": NOTHING}) == f"{NOTHING}  a/c\n{HELLO}  b\n".encode()
+
+
+def test_tables_have_the_rows_of_all_batches_and_say_what_they_mean(release: Path) -> None:
+    file = pq.ParquetFile(release / "tables/runs/archive.parquet")
+    assert file.read().column("run_id").to_pylist() == ["e.a", "e.b"]
+    field = file.schema_arrow.field("rtt_ms")
+    assert field.metadata[b"unit"] == b"ms"
+    assert field.metadata[b"description"].startswith(b"Round-trip time")
+
+
+def test_the_same_build_gives_the_same_bytes(release: Path, tmp_path: Path) -> None:
+    again = release_of(tmp_path, make_results(tmp_path), pack=True)
+    assert read_sums(again) == read_sums(release)
+    packed = "../2.1.tar.zst"
+    assert (again / packed).resolve().read_bytes() == (release / packed).resolve().read_bytes()
+
+
+def test_the_packed_release_is_the_folder_without_owners(release: Path) -> None:
+    with (
+        (release.parent / "2.1.tar.zst").open("rb") as file,
+        zstandard.ZstdDecompressor().stream_reader(file) as stream,
+        tarfile.open(fileobj=stream, mode="r|") as packed,
+    ):
+        members = packed.getmembers()
+    names = [member.name for member in members]
+    assert names == sorted(f"one-2.1/{name}" for name in [*read_sums(release), "SHA256SUMS"])
+    # The day of the only run with a time, at midnight: 2026-11-20T00:00Z.
+    assert {(member.uid, member.gid, member.uname, member.mtime) for member in members} == {(0, 0, "", 1795132800)}
+
+
+def test_packing_leaves_links_out(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/file").write_text("hello\n")
+    (tmp_path / "in/link").symlink_to("/etc/passwd")
+    pack_folder(tmp_path / "in", tmp_path / "out.tar.zst", 5)
+    with (
+        (tmp_path / "out.tar.zst").open("rb") as file,
+        zstandard.ZstdDecompressor().stream_reader(file) as stream,
+        tarfile.open(fileobj=stream, mode="r|") as packed,
+    ):
+        assert packed.getnames() == ["file"]
+
+
+def test_the_descriptor_has_types_units_bounds_and_keys(release: Path) -> None:
+    package = json.loads((release / "datapackage.json").read_text())
+    resources = {one["name"]: one for one in package["resources"]}
+    assert package["version"] == "2.1"
+    assert package["created"] == "2026-11-20T00:00:00Z"
+    assert package["licenses"][0]["name"] == "BSD-3-Clause"
+    runs = resources["runs"]
+    fields = {field["name"]: field for field in runs["schema"]["fields"]}
+    assert (fields["rtt_ms"]["type"], fields["rtt_ms"]["unit"]) == ("number", "ms")
+    assert fields["rtt_ms"]["constraints"] == {"minimum": 0}
+    assert fields["run_id"]["constraints"] == {"required": True}
+    assert runs["schema"]["primaryKey"] == ["run_id"]
+    intervals = {tuple(key["fields"]): key["reference"] for key in resources["intervals"]["schema"]["foreignKeys"]}
+    assert intervals[("run_id", "flow_id")] == {"resource": "flows", "fields": ["run_id", "flow_id"]}
+    sums = read_sums(release)
+    assert all(one["hash"] == f"sha256:{sums[one['path']]}" for one in resources.values())
+    assert all(one["bytes"] == (release / one["path"]).stat().st_size for one in resources.values())
+
+
+def test_foreign_keys_lead_to_keys() -> None:
+    for table in TYPED_TABLES:
+        for columns, other in list_foreign_keys(table):
+            assert columns == load_schema(other).key, (table, other)
+            assert set(columns) <= set(load_schema(table).polars), table
+
+
+def test_views_run_in_the_release_s_folder(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(release)
+    with duckdb.connect() as connection:
+        connection.execute(Path("evaluations/one/views.sql").read_text())
+        assert connection.sql("SELECT run_id FROM labelled_runs ORDER BY ALL").fetchall() == [("e.a",), ("e.b",)]
+        assert connection.sql("FROM algorithms").fetchall() == [("cubic", "CUBIC", 0)]
+        assert connection.sql("FROM jobs").fetchall() == []
+
+
+def test_the_configuration_leads_into_the_release(release: Path) -> None:
+    config = yaml.safe_load((release / "code/config.yaml").read_text())
+    for key in ("archive", "evaluation"):
+        assert (release / "code" / config[key]).is_file(), key
+    assert config["release"]["version"] == "2.1"
+
+
+def test_only_the_list_of_raw_files(tmp_path: Path) -> None:
+    release = release_of(tmp_path, make_results(tmp_path), raw="manifest", date="2030-01-02", doi="10.5281/zenodo.1")
+    assert {path.name for path in (release / "raw").iterdir()} == {"archive.json", "SHA256SUMS"}
+    cited = yaml.safe_load((release / "CITATION.cff").read_text())
+    assert (cited["date-released"], cited["doi"]) == ("2030-01-02", "10.5281/zenodo.1")
+    assert cited["identifiers"][0]["value"] == f"sha256:{NOTHING}"
+    assert "https://doi.org/10.5281/zenodo.1" in (release / "README.md").read_text()
+
+
+def test_changes_name_what_a_former_release_had_otherwise(release: Path, tmp_path: Path) -> None:
+    results = make_results(tmp_path)
+    raw = [{"raw_file_id": "g", "path": "s/j/new", "sha256": NOTHING}]
+    save_table("raw_files", raw, results / "tables/raw_files/archive.parquet")
+    (results / "one/report.pdf").write_text("other")
+    text = (release_of(tmp_path, results, former=str(release)) / "CHANGES.md").read_text()
+    assert "Compared with version 2.1 of 2026-11-20." in text
+    assert "1 added:\n\n    s/j/new\n" in text
+    assert "1 removed:\n\n    s/j/src-cmd:h:1\n" in text
+    assert "2 changed:\n\n    evaluations/one/report.pdf\n    tables/raw_files/archive.parquet\n" in text
+    with pytest.raises(InputError, match="is no release"):
+        release_of(tmp_path, results, former=str(tmp_path))
+
+
+def test_a_release_has_a_date_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = json.loads(make_config())["release"]
+    facts = {"title": "T", "subtitle": ""}
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    with pytest.raises(InputError, match=r"set release\.date"):
+        declare_release(declared, facts, ROOT / "CITATION.cff", tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert declare_release(declared, facts, ROOT / "CITATION.cff", tmp_path).day == "1970-01-02"
+
+
+def test_actions_are_read_from_snakemake_s_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    output = tmp_path / "results/tables/runs/b1.parquet"
+    output.parent.mkdir(parents=True)
+    output.touch()
+    records = tmp_path / "records"
+    records.mkdir()
+    # base64 of results/tables/runs/b1.parquet, and of a file that is gone
+    record = {"rule": "measure_batch", "input": ["results/tables/flows/b1.parquet", "src/ccreport/units.py", "x"]}
+    (records / "cmVzdWx0cy90YWJsZXMvcnVucy9iMS5wYXJxdWV0").write_text(json.dumps(record))
+    (records / "cmVzdWx0cy9hcmNoaXZlLmpzb24=").write_text(json.dumps({"rule": "gone"}))
+    (action,) = list_actions(records, Path("results"), ["one"], None)
+    assert (action.rule, action.outputs) == ("measure_batch", {"tables/runs/archive.parquet"})
+    assert action.inputs == {"tables/flows/archive.parquet", "code/src/ccreport/units.py"}
+
+
+@pytest.mark.parametrize(("what", "package"), [("package", "frictionless"), ("crate", "rocrate_validator")])
+def test_the_validators_of_others_find_nothing(release: Path, what: str, package: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    command = [sys.executable, Path(__file__).with_name("release_validators.py"), what, release]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
+
+
+def test_uploads_copy_what_is_new_and_delete_nothing(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "public"
+    upload(release, str(target), dry_run=True)
+    assert f"would copy LICENSE -> {target}/2.1/LICENSE" in capsys.readouterr().out
+    assert not target.exists()
+    upload(release, str(target))
+    assert read_sums(target / "2.1") == read_sums(release)
+    (target / "2.1/LICENSE").write_text("other")
+    (target / "2.1/kept").write_text("mine")
+    capsys.readouterr()
+    upload(release, str(target))
+    said = capsys.readouterr().out
+    assert "1 files copied" in said
+    assert "only there, left as it is" in said
+    assert (target / "2.1/LICENSE").read_bytes() == (release / "LICENSE").read_bytes()
+    assert (target / "2.1/kept").read_text() == "mine"
+    upload(release, str(target), prune=True)
+    assert not (target / "2.1/kept").exists()
+
+
+def test_a_damaged_release_is_not_uploaded(release: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(release, tmp_path / "2.1"))
+    (copy / "LICENSE").write_text("other")
+    with pytest.raises(InputError, match="LICENSE is not what SHA256SUMS says"):
+        upload(copy, str(tmp_path / "public"))
+
+
+def test_published_tables_are_text_too(release: Path) -> None:
+    with (release / "evaluations/one/tables/jobs.csv").open() as stream:
+        header = next(csv.reader(stream))
+    assert header == list(load_schema("jobs").polars)
+    assert pl.read_parquet(release / "evaluations/one/tables/jobs.parquet").columns == header

@@ -1,0 +1,42 @@
+"""Copies into a folder and onto a real WebDAV server, rclone's on loopback: only changes move, nothing is deleted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import write_archive
+from web_servers import RCLONE, run_webdav
+
+from ccreport.storage.copy import copy_tree
+
+FILES = {"tables/runs.parquet": b"PAR1" * 1000, "a b&c.csv": b"x\n", "top.txt": b"top"}
+
+
+@pytest.fixture(params=["folder", "webdav"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """Return the address of a place, and the folder behind it."""
+    if request.param == "folder":
+        yield str(tmp_path / "target/release"), tmp_path / "target/release"
+        return
+    if RCLONE is None:
+        pytest.skip("rclone is not installed")
+    with run_webdav(tmp_path / "target") as address:
+        yield f"{address}/release", tmp_path / "target/release"
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_only_changes_move_and_nothing_is_deleted(target: tuple[str, Path], tmp_path: Path) -> None:
+    address, folder = target
+    source = write_archive(tmp_path / "source", dict(FILES))
+    assert copy_tree(source, address, dry_run=True).written == tuple(sorted(FILES))
+    assert not folder.exists() or not read_files(folder)
+    assert copy_tree(source, address).written == tuple(sorted(FILES))
+    assert read_files(folder) == FILES
+    (source / "top.txt").write_bytes(b"pot")
+    (source / "a b&c.csv").unlink()
+    again = copy_tree(source, address)
+    assert (again.written, again.unchanged) == (("top.txt",), ("tables/runs.parquet",))
+    assert read_files(folder) == FILES | {"top.txt": b"pot"}
