@@ -68,7 +68,7 @@ MinJobAge=300
 KillWait=2
 ReturnToService=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory_mb} State=UNKNOWN
-PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE DefMemPerCPU=500 State=UP
+PartitionName=loopback Nodes={host} Default=YES MaxTime=INFINITE DefMemPerCPU=500 State=UP
 """
 
 
