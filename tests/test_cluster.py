@@ -81,6 +81,8 @@ def test_slurm_gives_the_same_bytes_though_its_controller_is_killed(cluster: One
     command = start(cluster, ROOT, "--nolock", "report", f"--slurm-logdir={tmp_path}/logs", "--config", *values, places)
     wait_until(lambda: command.poll() is not None or (tmp_path / "slurm/results/batches.txt").exists())
     wait_until(lambda: command.poll() is not None or " RUNNING" in cluster.ask("squeue", "--format=%i %T"))
+    # What slurmctld is told it writes down within five seconds; a job that it had not is lost to everybody.
+    time.sleep(6)
     cluster.kill_controller()
     time.sleep(3)
     cluster.start_controller()
