@@ -253,3 +253,19 @@ def test_no_order_is_longer_than_a_line_of_a_console(tmp_path: Path, monkeypatch
         os.close(end)
     assert len(order) <= 4095
     assert json.loads((tmp_path / json.loads(order)["numbers"]).read_text()) == list(range(1, 2000))
+
+
+def test_a_session_tells_of_the_declaration_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = begin(tmp_path)
+    (session / "calibration.json").write_text('{"measurements": [], "capacity_bps": 900000000}')
+    declaration = tmp_path / "shorter.yaml"
+    declaration.write_text("title: A shorter sweep\n")
+    runs = [make_run("10.201.1.2:1"), make_run("10.201.1.2:2")]
+    plan = make_plan(*runs)
+    hand = Hand(plan, "user-mode-kernel", 1, tmp_path, {}, machine={"kernel": "6.1.176"})
+    monkeypatch.setattr(hand, "make_ready", lambda _: None)
+    collection = Collection(plan, tmp_path, declaration, {"main": session})
+    collection._prepare_session("main", runs[1:], hand, Progress(runs[1:], 1))
+    told = json.loads((session / "session.json").read_text())
+    assert (told["planned_runs_count"], told["expected_s"], told["label"]) == (2, 24.0, "main")
+    assert (session / "campaign.yaml").read_text() == "title: A shorter sweep\n"
