@@ -26,14 +26,28 @@ UNREADABLE = (
 
 # tcptrace gives a FIN's sequence number to the data it counts as sent again; the packet has no payload.
 FIN_AGAIN = "a FIN without data that is sent again: no data packet, so ours is right (control_retransmits)"
-SYN_AGAIN = "a SYN-ACK that is sent again: no data packet, so ours is right (control_retransmits)"
+SYN_AGAIN = "a SYN or SYN-ACK that is sent again: no data packet, so ours is right (control_retransmits)"
 REUSED = (
     "a new SYN after both FINs is a new connection (RFC 9293 3.6), which tcptrace joins to the old one: ours is right"
 )
 COPIES = "copies of one packet with one IP id are made by a network or the capture, not sent twice: ours is right"
 SPLIT = "tcptrace begins a new connection where the times of the packets are impossible: ours is right"
 
+# tshark takes any byte that ends where the highest one did for a keep-alive.
 ONE_BYTE = "a byte of iperf3's control connection, with PSH, sent again: tcptrace agrees that it is no keep-alive"
+BYTES_AGAIN = {
+    "capture_both_p4_loss0.1/tcpdump:10.201.1.2:1:40.0ms": "847",
+    "fctcap_12KB_both_p10_loss1/tcpdump:10.201.1.2:2:100.0ms": "419 739",
+    "fctcap_50KB_both_p10_lossnone/tcpdump:10.201.1.2:1:100.0ms": "731 6913",
+    "fctcap_200KB_both_p10_loss1/tcpdump:10.201.1.2:1:100.0ms": (
+        "492 726 734 746 839 885 1115 1292 1334 1394 1454 1783 4695 5061 5498 10099 10818 11124"
+    ),
+    "fctcap_200KB_both_p10_loss1/tcpdump:10.201.1.2:2:100.0ms": ("580 624 712 725 1098 1115 5138 5403 5764 6027 6110"),
+    "fctcap_200KB_both_p10_lossnone/tcpdump:10.201.1.2:1:100.0ms": ("673 710 833 1221 1301 6479 7095 8854 11991 12001"),
+    "fctcap_200KB_both_p10_lossnone/tcpdump:10.201.1.2:2:100.0ms": (
+        "554 703 713 1297 1299 1761 5040 5351 5658 5708 8612 10304 10872 11113 11368 11892 12091"
+    ),
+}
 
 TCPTRACE: Differences = {
     "arkime__tcp-reassembly-synthetic.pcap": {
@@ -94,23 +108,21 @@ TCPTRACE: Differences = {
             f"packets 365 and 366: {FIN_AGAIN}",
         ),
     },
-    "fctcap_125KB_both_p10_loss1/tcpdump:10.201.1.2:1:20.0ms": {
-        "10.200.1.1:45436 10.201.1.2:5204 0 retransmits_seen_count": (0, 1, f"packet 9752: {FIN_AGAIN}"),
-        "10.201.1.2:5208 10.200.1.1:45320 0 retransmits_seen_count": (0, 1, f"packet 8395: {FIN_AGAIN}"),
+    "fctcap_12KB_both_p10_loss1/tcpdump:10.201.1.2:2:100.0ms": {
+        "10.202.1.2:33322 10.201.1.2:5203 0 retransmits_seen_count": (0, 1, f"packet 5076: {FIN_AGAIN}"),
     },
-    "fctcap_125KB_both_p10_lossnone/tcpdump:10.201.1.2:2:20.0ms": {
-        "10.200.1.1:36650 10.201.1.2:5210 0 retransmits_seen_count": (0, 1, f"packet 5230: {FIN_AGAIN}"),
+    "fctcap_200KB_both_p10_loss1/tcpdump:10.201.1.2:1:100.0ms": {
+        "10.202.1.2:43090 10.201.1.2:5201 0 retransmits_seen_count": (2, 3, f"packet 5635: {FIN_AGAIN}"),
+    },
+    "fctcap_200KB_both_p10_loss1/tcpdump:10.201.1.2:2:100.0ms": {
+        "10.202.1.2:51794 10.201.1.2:5209 0 retransmits_seen_count": (0, 1, f"packet 1017: {SYN_AGAIN}"),
     },
 }
 
 TSHARK: Differences = {
-    "fctcap_500KB_both_p10_loss1/tcpdump:10.201.1.2:1:20.0ms": {
-        "retransmit": ([2889, 3945], [], ONE_BYTE),
-        "probe": ([], [2889, 3945], ONE_BYTE),
-    },
-    "fctcap_500KB_both_p10_lossnone/tcpdump:10.201.1.2:1:20.0ms": {
-        "retransmit": ([4331], [], ONE_BYTE),
-        "probe": ([], [4331], ONE_BYTE),
+    **{
+        name: {"retransmit": (numbers(text), [], ONE_BYTE), "probe": ([], numbers(text), ONE_BYTE)}
+        for name, text in BYTES_AGAIN.items()
     },
     "arkime__tcp-reassembly-synthetic.pcap": {
         "retransmit": (

@@ -120,6 +120,8 @@ def test_killed_and_resumed(tmp_path: Path, start: Callable[[Path, Path], subpro
     wait_until(lambda: is_under_way(archive, 2), command)
     kernel = next(process for process in list_descendants(command.pid) if name_of(process).startswith("linux"))
     below = list_descendants(command.pid)
+    goes_first = os.geteuid() == 0 and len(os.sched_getaffinity(0)) > 1
+    assert os.sched_getscheduler(kernel) == (os.SCHED_RR if goes_first else os.SCHED_OTHER)
     os.kill(kernel, signal.SIGKILL)
     _, told = command.communicate(timeout=LIMIT_S)
     assert command.returncode == 0, told

@@ -1,6 +1,7 @@
 """The ledger and the archive of a sweep after a kill at any point, in folders made for it; no testbed is started."""
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from ccreport.collect import plan as contract
 from ccreport.collect.attempts import Attempt, append_attempt, count_attempts, read_attempts
 from ccreport.collect.clients import find_fault, limit_s, list_client_commands, list_server_command, name_output
 from ccreport.collect.collection import Collection
-from ccreport.collect.engines import choose_engine
+from ccreport.collect.engines import Guest, choose_engine
+from ccreport.collect.hands import Hand
 from ccreport.collect.instruments import judge_cpu
 from ccreport.collect.plan import Client, Plan, Route, Run, Sender
 from ccreport.collect.progress import Progress, describe_progress, format_duration
@@ -235,3 +237,35 @@ def test_namespaces_refuse_parameters_of_the_whole_machine() -> None:
     plan = make_plan(make_run(module_parameters={"tcp_cubic.beta": "600"}), engine="namespaces")
     with pytest.raises(InputError, match=r"module_parameters are the whole machine's|apt-get install"):
         choose_engine(plan)
+
+
+def test_no_order_is_longer_than_a_line_of_a_console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A terminal that reads whole lines (N_TTY) takes 4,095 bytes and drops the rest of a longer one.
+    runs = [make_run(f"10.201.1.2:{number}") for number in range(2000)]
+    hand = Hand(make_plan(*runs), "user-mode-kernel", 1, tmp_path, {})
+    told, orders = os.pipe()
+    answers, said = os.pipe()
+    os.write(said, b'\nccreport:{"event": "calibrated", "measurements": []}\n')
+    monkeypatch.setattr(hand, "make_ready", lambda _: Guest(None, orders, answers, -1))  # type: ignore[arg-type]
+    assert hand.calibrate(runs[1:]) == {"measurements": []}
+    order = os.read(told, 65536)
+    for end in (told, orders, answers, said):
+        os.close(end)
+    assert len(order) <= 4095
+    assert json.loads((tmp_path / json.loads(order)["numbers"]).read_text()) == list(range(1, 2000))
+
+
+def test_a_session_tells_of_the_declaration_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = begin(tmp_path)
+    (session / "calibration.json").write_text('{"measurements": [], "capacity_bps": 900000000}')
+    declaration = tmp_path / "shorter.yaml"
+    declaration.write_text("title: A shorter sweep\n")
+    runs = [make_run("10.201.1.2:1"), make_run("10.201.1.2:2")]
+    plan = make_plan(*runs)
+    hand = Hand(plan, "user-mode-kernel", 1, tmp_path, {}, machine={"kernel": "6.1.176"})
+    monkeypatch.setattr(hand, "make_ready", lambda _: None)
+    collection = Collection(plan, tmp_path, declaration, {"main": session})
+    collection._prepare_session("main", runs[1:], hand, Progress(runs[1:], 1))
+    told = json.loads((session / "session.json").read_text())
+    assert (told["planned_runs_count"], told["expected_s"], told["label"]) == (2, 24.0, "main")
+    assert (session / "campaign.yaml").read_text() == "title: A shorter sweep\n"

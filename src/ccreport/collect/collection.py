@@ -15,7 +15,15 @@ from ccreport.collect.engines import Engine
 from ccreport.collect.hands import Hand
 from ccreport.collect.plan import Plan, Run
 from ccreport.collect.progress import Progress
-from ccreport.collect.sessions import CALIBRATION, describe_job, is_complete, make_session, read_json, write_json
+from ccreport.collect.sessions import (
+    CALIBRATION,
+    SESSION,
+    describe_job,
+    is_complete,
+    make_session,
+    read_json,
+    write_json,
+)
 from ccreport.errors import InputError
 
 
@@ -83,14 +91,15 @@ class Collection:
         hand.make_ready(missing[0].module_parameters)
         machine = hand.machine
         runs = [run for run in self.plan.runs if run.session == label]
+        planned = {"planned_runs_count": len(runs), "expected_s": round(sum(run.expected_s for run in runs), 1)}
         if label not in self.sessions:
             described: dict[str, Any] = {"campaign": self.plan.campaign, "title": self.plan.title, "label": label}
             described |= {"engine": hand.engine} | {key: machine[key] for key in machine if key != "event"}
-            described |= {"planned_runs_count": len(runs), "expected_s": round(sum(run.expected_s for run in runs), 1)}
-            self.sessions[label] = make_session(self.archive, described, self.declaration, datetime.now(UTC))
+            self.sessions[label] = make_session(self.archive, described | planned, self.declaration, datetime.now(UTC))
         session = self.sessions[label]
-        # The declaration may have grown since.
+        # The declaration may have changed since.
         shutil.copyfile(self.declaration, session / "campaign.yaml")
+        write_json(session / SESSION, read_json(session / SESSION) | planned)
         for job in self.plan.jobs:
             if job.session == label:
                 describe_job(session, job, machine["kernel"])

@@ -194,6 +194,7 @@ def start_guest(
         "memory_bytes": memory_bytes,
         "kernel_arguments": [f"{name}={value}" for name, value in parameters.items() if "[" not in name],
         "core": find_core(slot_number) if engine == "user-mode-kernel" else None,
+        "has_cores_left": len(os.sched_getaffinity(0)) > 1,
         "lifeline": end,
     }
     guard = [asked["python"], "-I", "-S", "-B", str(Path(__file__).with_name("guard.py")), json.dumps(asked)]

@@ -87,7 +87,8 @@ def _answer_orders(spec: dict[str, Any]) -> None:
 
 
 def _read_runs(spec: dict[str, Any], order: dict[str, Any]) -> tuple[Run, ...]:
-    return tuple(from_json(Run, spec["runs"][number]) for number in order["numbers"])
+    numbers = json.loads((SLOT / order["numbers"]).read_text(encoding="utf-8"))
+    return tuple(from_json(Run, spec["runs"][number]) for number in numbers)
 
 
 def _say(**answer: Any) -> None:
