@@ -10,12 +10,12 @@ Outputs: <results>/{evaluation}/reproduction.{parquet,csv}
 rule compare_tables:
     """Put every published cell beside this archive's."""
     input:
-        list_summaries("parquet"),
         list_expected,
         list_schemas,
         other=list_other_tables,
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
+        summaries="<results>/{evaluation}/summaries",
         code=list_sources("compare_tables", "reproduction"),
     output:
         parquet="<results>/{evaluation}/reproduction.parquet",
@@ -26,13 +26,12 @@ rule compare_tables:
         "../environment.yml"
     params:
         declared=declare("algorithms", "reproduction", "tables"),
-        results=find_results,
     shell:
         """
         python -m ccreport compare_tables \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --summaries {params.results:q}/summaries \
+            --summaries {input.summaries:q} \
             --compare-with {input.other:q} \
             --parquet {output.parquet:q} \
             --csv {output.csv:q} \
@@ -43,11 +42,11 @@ rule compare_tables:
 rule judge_claims:
     """Check what the paper says; the log names claims that nothing explains."""
     input:
-        list_summaries("parquet"),
         archive="<results>/archive.json",
         explanations=config["explanations"] or [],
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
+        summaries="<results>/{evaluation}/summaries",
         code=list_sources("judge_claims", "claims"),
         schema="schemas/explanations.schema.yaml",
         sql="src/ccreport/sql/claims.sql",
@@ -60,13 +59,12 @@ rule judge_claims:
         "../environment.yml"
     params:
         declared=declare("claims"),
-        results=find_results,
     shell:
         """
         python -m ccreport judge_claims \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --summaries {params.results:q}/summaries \
+            --summaries {input.summaries:q} \
             --archive {input.archive:q} \
             --explanations {input.explanations:q} \
             --parquet {output.parquet:q} \

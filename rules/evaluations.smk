@@ -45,20 +45,6 @@ def list_published(wildcards):
     return list(EVALUATIONS[wildcards.evaluation]["tables"])
 
 
-def list_summaries(*kinds):
-    """Return what lists the files of these kinds of all published tables of an evaluation."""
-
-    def list_files(wildcards):
-        folder = RESULTS / wildcards.evaluation / "summaries"
-        return [
-            folder / f"{table}.{kind}"
-            for table in list_published(wildcards)
-            for kind in kinds
-        ]
-
-    return list_files
-
-
 def list_figures(wildcards):
     """List an evaluation's figures."""
     return list(EVALUATIONS[wildcards.evaluation]["figures"])
@@ -109,9 +95,3 @@ def declare(*parts):
         return json.dumps({part: evaluation[part] for part in parts}, sort_keys=True)
 
     return describe
-
-
-def declare_table(wildcards):
-    """Return what an evaluation declares of a published table, as text."""
-    facts = EVALUATIONS[wildcards.evaluation]["tables"][wildcards.table]
-    return json.dumps(facts, sort_keys=True)

@@ -37,13 +37,13 @@ rule render_fragments:
     """Write all that the pages include: facts, ledger, tables, figures, comparisons, dictionary, provenance."""
     input:
         list_batch_tables,
-        list_summaries("html"),
         list_schemas,
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
         batches="<results>/batches.txt",
         archive="<results>/archive.json",
         evaluation=find_evaluation,
+        summaries="<results>/{evaluation}/summaries",
         figures="<results>/{evaluation}/figures",
         reproduction="<results>/{evaluation}/reproduction.parquet",
         claims="<results>/{evaluation}/claims.parquet",
@@ -60,7 +60,6 @@ rule render_fragments:
         "../environment.yml"
     params:
         tables=RESULTS / "tables",
-        results=find_results,
         config=CONFIG_TEXT,
     shell:
         """
@@ -70,7 +69,7 @@ rule render_fragments:
             --archive {input.archive:q} \
             --config {params.config:q} \
             --evaluation {input.evaluation:q} \
-            --summaries {params.results:q}/summaries \
+            --summaries {input.summaries:q} \
             --figures {input.figures:q} \
             --reproduction {input.reproduction:q} \
             --claims {input.claims:q} \
@@ -83,7 +82,7 @@ rule render_fragments:
 rule render_report:
     """Render the pages with Quarto, or with the embedded renderer, and make them searchable."""
     input:
-        list_site_files,
+        summaries=find_in_site("summaries"),
         figures=find_in_site("figures"),
         fragments=find_in_site("fragments"),
         cells=find_in_site("cells"),
@@ -103,7 +102,6 @@ rule render_report:
     params:
         renderer=config["report"]["renderer"],
         sources=Path("reports"),
-        summaries=find_in_site("summaries"),
         sections=find_section_folders,
         output=find_site,
     shell:
@@ -112,7 +110,7 @@ rule render_report:
             --renderer {params.renderer:q} \
             --sources {params.sources:q} \
             --fragments {input.fragments:q} \
-            --tables {params.summaries:q} \
+            --tables {input.summaries:q} \
             --figures {input.figures:q} \
             --cells {input.cells:q} \
             --explorer {input.explorer:q} \

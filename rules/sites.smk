@@ -27,16 +27,6 @@ def find_in_site(*names):
     return find
 
 
-def list_site_files(wildcards):
-    """List the files of published tables that a site offers."""
-    name = name_evaluation(wildcards)
-    return collect(
-        RESULTS / name / "summaries/{table}.{kind}",
-        table=EVALUATIONS[name]["tables"],
-        kind=["csv", "tex"],
-    )
-
-
 def find_explorer(wildcards):
     """Return the explorer's folder; a section takes the report's."""
     return [] if Path(wildcards.site).name == "section" else [RESULTS / "explorer"]

@@ -14,10 +14,7 @@ rule store_results:
     """Copy what is new or changed of the tables to the place that the config names; the terminal shows how far it is."""
     input:
         database=RESULTS / MAIN / "archive.duckdb",
-        summaries=collect(
-            RESULTS / MAIN / "summaries/{table}.parquet",
-            table=EVALUATIONS[MAIN]["tables"],
-        ),
+        summaries=RESULTS / MAIN / "summaries",
         code=list_sources("store_results"),
     output:
         facts="<results>/stored.json",

@@ -41,34 +41,27 @@ rule list_views:
         """
 
 
-rule summarise_table:
-    """Run the query of one published table."""
+rule summarise_tables:
+    """Run the queries of the published tables, in one job, since starting it takes longer than a query."""
     input:
+        list_schemas,
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
-        code=list_sources("summarise_table"),
-        schema="schemas/tables/{table}.yaml",
+        code=list_sources("summarise_tables"),
     output:
-        parquet="<results>/{evaluation}/summaries/{table}.parquet",
-        csv="<results>/{evaluation}/summaries/{table}.csv",
-        html="<results>/{evaluation}/summaries/{table}.html",
-        latex="<results>/{evaluation}/summaries/{table}.tex",
+        summaries=directory("<results>/{evaluation}/summaries"),
     log:
-        "<logs>/{evaluation}/summarise_table/{table}.txt",
+        "<logs>/{evaluation}/summarise_tables.txt",
     conda:
         "../environment.yml"
     params:
-        declared=declare_table,
+        declared=declare("tables"),
     shell:
         """
-        python -m ccreport summarise_table \
-            --table {wildcards.table:q} \
+        python -m ccreport summarise_tables \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --parquet {output.parquet:q} \
-            --csv {output.csv:q} \
-            --html {output.html:q} \
-            --latex {output.latex:q} \
+            --output {output.summaries:q} \
             &>{log:q}
         """
 
@@ -76,10 +69,10 @@ rule summarise_table:
 rule trace_cells:
     """Write for each published table the page that says what its cells are made of."""
     input:
-        list_summaries("parquet"),
         list_schemas,
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
+        summaries="<results>/{evaluation}/summaries",
         queries=list_queries,
         code=list_sources("trace_cells"),
     output:
@@ -90,13 +83,12 @@ rule trace_cells:
         "../environment.yml"
     params:
         declared=declare("algorithms", "tables"),
-        results=find_results,
     shell:
         """
         python -m ccreport trace_cells \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --summaries {params.results:q}/summaries \
+            --summaries {input.summaries:q} \
             --output {output.cells:q} \
             &>{log:q}
         """

@@ -69,9 +69,8 @@ class Database:
 
     def read(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of a published table, checked against its schema."""
-        files = [self.path.parent / f"{table}.{kind}" for kind in ("parquet", "csv", "html", "tex")]
-        summarise_table(table, self.evaluation, self.path, *files)
-        return read_table(table, [files[0]]).rows(named=True)
+        summarise_table(table, self.evaluation, self.path, self.path.parent)
+        return read_table(table, [self.path.parent / f"{table}.parquet"]).rows(named=True)
 
 
 def build_rpc_database(

@@ -27,9 +27,8 @@ SHARES = [0.50, 0.51, 0.49, 0.505, 0.495, 0.52, 0.48, 0.5, 0.05, 0.06, 0.055]
 
 def summarise(folder: Path, tables: Rows, table: str) -> list[dict[str, Any]]:
     database = build_database(folder, tables, EVALUATION)
-    files = [folder / f"{table}.{kind}" for kind in ("parquet", "csv", "html", "tex")]
-    summarise_table(table, EVALUATION, database, *files)
-    return read_table(table, [files[0]]).rows(named=True)
+    summarise_table(table, EVALUATION, database, folder)
+    return read_table(table, [folder / f"{table}.parquet"]).rows(named=True)
 
 
 def build(folder: Path, figure: str, tables: Rows) -> Figure:

@@ -16,9 +16,8 @@ EVALUATION = ROOT / "evaluations/mininet-bbr2.yaml"
 
 def summarise(folder: Path, tables: Rows, table: str = "comparisons") -> list[dict[str, Any]]:
     database = build_database(folder, tables, EVALUATION)
-    files = [folder / f"{table}.{kind}" for kind in ("parquet", "csv", "html", "tex")]
-    summarise_table(table, EVALUATION, database, *files)
-    return read_table(table, [files[0]]).rows(named=True)
+    summarise_table(table, EVALUATION, database, folder)
+    return read_table(table, [folder / f"{table}.parquet"]).rows(named=True)
 
 
 def test_separate_samples_have_the_exact_p_value() -> None:

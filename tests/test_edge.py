@@ -70,9 +70,8 @@ def counters(cc: str, snapshots: list[tuple[int, int]], machine: str = "m") -> l
 
 def summarise(folder: Path, tables: Rows, table: str, evaluation: Path = EVALUATION) -> pl.DataFrame:
     database = build_database(folder, tables, evaluation)
-    outputs = [folder / f"{table}.{ending}" for ending in ("parquet", "csv", "html", "tex")]
-    summarise_table(table, evaluation, database, *outputs)
-    return read_table(table, [outputs[0]])
+    summarise_table(table, evaluation, database, folder)
+    return read_table(table, [folder / f"{table}.parquet"])
 
 
 def build(folder: Path, figure: str, tables: Rows, evaluation: Path = EVALUATION) -> Figure:

@@ -102,7 +102,7 @@ def test_stored_tables_are_read_there_by_duckdb_and_polars(bucket: dict[str, str
         connection.execute(f"CREATE VIEW runs AS FROM read_parquet(['{runs}'])")
     assert list_table_files(database) == {"runs": [runs]}
     facts, log = tmp_path / "stored.json", tmp_path / "log.txt"
-    store_results(database, [], "s3://archive/results", facts, log, dry_run=False, prune=False)
+    store_results(database, tmp_path, "s3://archive/results", facts, log, dry_run=False, prune=False)
     assert json.loads(facts.read_text())["files_count"] == 2
     assert "'s3://archive/results/tables/runs/one.parquet'" in (tmp_path / "s3/archive/results/views.sql").read_text()
     options = {

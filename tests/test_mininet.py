@@ -304,10 +304,8 @@ def test_the_example_of_the_docs_has_20_lines_and_works(tmp_path: Path) -> None:
         for n, (rtt_ms, size) in enumerate([(500.0, 1000), (500.0, 1000), (500.0, 2000), (30.0, 1000), (5.0, 1000)])
     ]
     database = build_database(tmp_path, gather(*runs), evaluation)
-    summarise_table(
-        "comparisons", evaluation, database, *(tmp_path / f"c.{kind}" for kind in ("parquet", "csv", "html", "tex"))
-    )
-    table = read_table("comparisons", [tmp_path / "c.parquet"])
+    summarise_table("comparisons", evaluation, database, tmp_path)
+    table = read_table("comparisons", [tmp_path / "comparisons.parquet"])
     assert {(row["rtt_ms"], row["buffer_bytes"]) for row in table.rows(named=True)} == {
         (500.0, 1000),
         (500.0, 2000),

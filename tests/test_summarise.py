@@ -34,7 +34,7 @@ def build_database(folder: Path, tables: dict[str, list[dict[str, Any]]], evalua
 def summarise(table: str, database: Path, evaluation: Path = EVALUATION) -> tuple[pl.DataFrame, str]:
     folder = database.parent
     parquet, csv, html, latex = (folder / f"{table}.{ending}" for ending in ("parquet", "csv", "html", "tex"))
-    summarise_table(table, evaluation, database, parquet, csv, html, latex)
+    summarise_table(table, evaluation, database, folder)
     assert pl.read_csv(csv, schema_overrides=load_schema(table).polars).equals(read_table(table, [parquet]))
     assert latex.read_text().count("\\begin{") == latex.read_text().count("\\end{")
     return read_table(table, [parquet]), html.read_text()

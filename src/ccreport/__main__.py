@@ -34,7 +34,7 @@ COMMANDS: Final = {
     "measure_batch": "ccreport.measure.batch",
     "measure_ledger": "ccreport.measure.ledger",
     "list_views": "ccreport.database",
-    "summarise_table": "ccreport.summarise",
+    "summarise_tables": "ccreport.summarise",
     "store_results": "ccreport.store",
     "synthesise": "ccreport.synthesise.synthesise",
     "compare_tables": "ccreport.reproduction.compare",

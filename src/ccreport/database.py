@@ -1,6 +1,7 @@
 """`archive.duckdb`: one view per table, and the views in which an evaluation groups and selects runs.
 
-Views over Parquet files, so the database holds no data of its own:
+Views over Parquet files, but for the labelled runs and tables that the evaluation wants stored, which every query would
+else make anew from the files of all batches:
 
 - every table under its name (`FROM runs`);
 - `labelled_runs`: runs with the evaluation's labels; `algorithm_runs`: the same for each algorithm of each run;
@@ -93,12 +94,10 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path) ->
         # Unlike the other macros these name the views above, which must be there before.
         connection.execute((SQL / "fairness.sql").read_text(encoding="utf-8"))
         measured = (SQL / "measured_runs.sql").read_text(encoding="utf-8")
-        _create_view(
-            connection, "labelled_runs", label_runs("SELECT *, NULL::VARCHAR AS result_path FROM runs", declared)
-        )
-        _create_view(
-            connection, "algorithm_runs", f"FROM ({label_runs(measured, declared)}) JOIN algorithms USING (cc)"
-        )
+        labelled = label_runs("SELECT *, NULL::VARCHAR AS result_path FROM runs", declared)
+        _create_view(connection, "labelled_runs", labelled, kind="TABLE")
+        of_algorithms = f"FROM ({label_runs(measured, declared)}) JOIN algorithms USING (cc)"
+        _create_view(connection, "algorithm_runs", of_algorithms, kind="TABLE")
         for view, query in label_edge(declared["edge"]).items():
             _create_view(connection, view, query)
         _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))

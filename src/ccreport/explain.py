@@ -5,8 +5,10 @@ the numbers of that view that its query names are what a run adds to the row's.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,16 +64,31 @@ class Trace:
         """Return what was read for these runs as (run or job, [(path, sha256)]), the files of whole jobs last."""
         found = []
         for run_id, result_path in runs.select("run_id", "result_path").unique(maintain_order=True).iter_rows():
-            is_own = pl.col("run_id") == run_id if result_path is None else pl.col("path") == result_path
-            found.append((f"run {run_id}", self._list(is_own)))
+            own = self._files_of_runs.get(run_id) if result_path is None else self._files_of_results.get(result_path)
+            found.append((f"run {run_id}", own or []))
         raw_runs = runs.filter(pl.col("result_path").is_null())
         for (experiment_id,) in raw_runs.select("experiment_id").unique(maintain_order=True).iter_rows():
-            is_shared = pl.col("run_id").is_null() & (pl.col("experiment_id") == experiment_id)
-            found.append((f"all runs of {experiment_id}", self._list(is_shared)))
+            found.append((f"all runs of {experiment_id}", self._files_of_jobs.get(experiment_id, [])))
         return [(whose, files) for whose, files in found if files]
 
-    def _list(self, condition: pl.Expr) -> list[tuple[str, str]]:
-        return list(self.files.filter(condition).select("path", "sha256").iter_rows())
+    @cached_property
+    def _files_of_runs(self) -> dict[str, list[tuple[str, str]]]:
+        return _group_files(self.files.filter(pl.col("run_id").is_not_null()), "run_id")
+
+    @cached_property
+    def _files_of_jobs(self) -> dict[str, list[tuple[str, str]]]:
+        return _group_files(self.files.filter(pl.col("run_id").is_null()), "experiment_id")
+
+    @cached_property
+    def _files_of_results(self) -> dict[str, list[tuple[str, str]]]:
+        return _group_files(self.files, "path")
+
+
+def _group_files(files: pl.DataFrame, by: str) -> dict[str, list[tuple[str, str]]]:
+    grouped: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for whose, path, digest in files.select(pl.col(by).alias("whose"), "path", "sha256").iter_rows():
+        grouped[whose].append((path, digest))
+    return grouped
 
 
 def load_trace(connection: duckdb.DuckDBPyConnection, table: str) -> Trace:

@@ -20,7 +20,7 @@ PATH: Final = re.compile(r"'((?:[^']|'')+\.parquet)'")
 
 
 def store_results(
-    database: Path, summaries: list[Path], target: str, facts: Path, log: Path, *, dry_run: bool, prune: bool
+    database: Path, summaries: Path, target: str, facts: Path, log: Path, *, dry_run: bool, prune: bool
 ) -> None:
     """Copy the tables of a database, published tables and views over both to a place: what is new or changed, compared.
 
@@ -32,7 +32,7 @@ def store_results(
     with log_into(log), tempfile.TemporaryDirectory() as folder:
         tables = list_table_files(database)
         files = {f"tables/{table}/{path.name}": path for table, paths in tables.items() for path in paths}
-        files |= {f"summaries/{path.name}": path for path in summaries}
+        files |= {f"summaries/{path.name}": path for path in summaries.glob("*.parquet")}
         views = Path(folder) / "views.sql"
         views.write_text(write_views(sorted(files), target), encoding="utf-8")
         files["views.sql"] = views

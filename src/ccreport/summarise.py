@@ -28,29 +28,41 @@ STATISTICS: Final[Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
 }
 
 
-def summarise_table(
-    table: str, evaluation: Path, database: Path, parquet: Path, csv: Path, html: Path, latex: Path
-) -> None:
-    """Write one published table; its query is the view of that name. Raise QueryError where the query fails.
+def summarise_tables(evaluation: Path, database: Path, output: Path) -> None:
+    """Write all published tables of an evaluation into a folder, as `summarise_table` does each."""
+    declared = load_evaluation(evaluation)["tables"]
+    with connect(database) as connection:
+        for table, facts in declared.items():
+            _write_table(connection, table, facts, output)
 
-    All four files have the rows in the order of the query; HTML and LaTeX may have only the first (`rows_at_most`).
+
+def summarise_table(table: str, evaluation: Path, database: Path, output: Path) -> None:
+    """Write one published table as `<table>.parquet`, `.csv`, `.html` and `.tex`; its query is the view of that name.
+
+    All four have the rows in the order of the query; HTML and LaTeX may have only the first (`rows_at_most`). Raise
+    QueryError where the query fails, TableError where its result is not as the schema says.
     """
     declared = load_evaluation(evaluation)["tables"][table]
     with connect(database) as connection:
-        try:
-            summary = connection.sql(f"FROM {quote_name(table)}").pl()
-            bound_count = count_cpu_bound(connection, table)
-        except duckdb.Error as error:
-            raise QueryError(f"{table}: {error}") from error
+        _write_table(connection, table, declared, output)
+
+
+def _write_table(connection: duckdb.DuckDBPyConnection, table: str, declared: dict[str, Any], output: Path) -> None:
+    try:
+        summary = connection.sql(f"FROM {quote_name(table)}").pl()
+        bound_count = count_cpu_bound(connection, table)
+    except duckdb.Error as error:
+        raise QueryError(f"{table}: {error}") from error
     summary = conform(STATISTICS[table](summary) if table in STATISTICS else summary, table)
     if summary.select(load_schema(table).key).is_duplicated().any():
         raise TableError(f"{table}: rows repeat the key")
-    with TableWriter(table, parquet) as writer:
+    output.mkdir(parents=True, exist_ok=True)
+    with TableWriter(table, output / f"{table}.parquet") as writer:
         writer.write_conformed(summary)
-    write_csv(summary, csv)
+    write_csv(summary, output / f"{table}.csv")
     grid = lay_out_table(summary, table, declared, bound_count)
-    html.write_text(format_html(grid), encoding="utf-8")
-    latex.write_text(format_latex(grid), encoding="utf-8")
+    (output / f"{table}.html").write_text(format_html(grid), encoding="utf-8")
+    (output / f"{table}.tex").write_text(format_latex(grid), encoding="utf-8")
 
 
 def count_cpu_bound(connection: duckdb.DuckDBPyConnection, table: str) -> int:

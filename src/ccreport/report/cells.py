@@ -5,7 +5,7 @@ and says how to print them.
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -52,11 +52,23 @@ def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any]
 
     `declared` is what the evaluation declares of the table, and under `evaluation` the evaluation's name.
     """
-    page = _render(trace, summary, declared, has_files=True)
-    return page if len(page.encode()) <= largest else _render(trace, summary, declared, has_files=False)
+    whole = _join_at_most(_render(trace, summary, declared, has_files=True), largest)
+    return "\n".join(_render(trace, summary, declared, has_files=False)) if whole is None else whole
 
 
-def _render(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], *, has_files: bool) -> str:
+def _join_at_most(parts: Iterable[str], largest: int) -> str | None:
+    """Return parts as a page, or None as soon as they are known to be too large."""
+    taken: list[str] = []
+    size = -1
+    for part in parts:
+        taken.append(part)
+        size += len(part.encode()) + 1
+        if size > largest:
+            return None
+    return "\n".join(taken)
+
+
+def _render(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], *, has_files: bool) -> Iterator[str]:
     # Entities, as a title is Markdown too.
     header = {
         "title": escape_text(f"Behind {declared['title']}"),
@@ -68,17 +80,17 @@ def _render(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], *,
         "were read for these runs. The lines of raw files are as `sha256sum --check` takes them in the archive's "
         "folder. The command computes a row anew from its runs alone; it is run where the results lie."
     )
-    parts = [f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n", f"{about}\n"]
+    yield f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
+    yield f"{about}\n"
     if not has_files:
         left_out = "There are too many runs to list their raw files here. The command of each row prints them."
-        parts.append(render_callout("note", "Raw files", left_out))
+        yield render_callout("note", "Raw files", left_out)
     query = render_quotation(read_query(trace.table), f"Query of {declared['title']}")
-    parts.append(render_callout("note", f"Query: `src/ccreport/sql/{trace.table}.sql`", query, is_collapsed=True))
+    yield render_callout("note", f"Query: `src/ccreport/sql/{trace.table}.sql`", query, is_collapsed=True)
     if summary.is_empty():
-        parts.append("The archive has no run for this table.\n")
+        yield "The archive has no run for this table.\n"
     for number, row in enumerate(summary.iter_rows(named=True), start=1):
-        parts += _render_row(trace, number, row, declared, has_files=has_files)
-    return "\n".join(parts)
+        yield from _render_row(trace, number, row, declared, has_files=has_files)
 
 
 def _render_row(

@@ -8,27 +8,21 @@ a shortcode (`{{<`), a reference, a formula, a list or a link.
 import re
 from typing import Final
 
-KEPT: Final = re.compile(r"[0-9A-Za-z]")
+# All of ASCII but letters and digits; of spaces those at either end and after another one, which Markdown drops.
+SPECIAL: Final = re.compile(r"[\x00-\x1f!-/:-@\[-`{-\x7f]|(?<![^ ]) | \Z")
 LABEL_GAP: Final = re.compile(r"[^a-z0-9]+")
 
 
 def show_text(text: str) -> str:
     """Return text with control characters, bidirectional marks and the like as visible escapes, as on every page."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def escape_text(text: str) -> str:
     """Return `show_text` of any text in a form that HTML, attribute values and Markdown take literally."""
-    escaped = []
-    previous = " "
-    for char in show_text(text):
-        # Markdown drops a space at either end and after another one.
-        plain = KEPT.match(char) or ord(char) > 127 or (char == " " and previous != " ")
-        escaped.append(char if plain else f"&#{ord(char)};")
-        previous = char
-    if escaped and escaped[-1] == " ":
-        escaped[-1] = "&#32;"
-    return "".join(escaped)
+    return SPECIAL.sub(lambda found: f"&#{ord(found[0])};", show_text(text))
 
 
 def make_label(kind: str, name: str) -> str:
