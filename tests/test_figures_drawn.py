@@ -34,8 +34,15 @@ def test_the_digest_follows_data_and_views_and_nothing_else(database: Path) -> N
         connection.execute("CREATE VIEW labelled_runs AS FROM runs")
     second = digest_sources(database)
     assert second != first
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("CREATE TABLE stored_runs AS FROM runs; COMMENT ON TABLE stored_runs IS 'FROM runs'")
+    third = digest_sources(database)
+    assert third not in (first, second)
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("COMMENT ON TABLE stored_runs IS 'FROM runs LIMIT 1'")
+    assert digest_sources(database) not in (first, second, third)
     pl.DataFrame({"run_id": ["other"]}).write_parquet(database.parent / "ru[n]'s" / "runs.parquet")
-    assert digest_sources(database) not in (first, second)
+    assert digest_sources(database) not in (first, second, third)
 
 
 def test_a_copys_name_follows_the_declaration() -> None:

@@ -110,8 +110,11 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path) ->
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str, *, kind: str = "VIEW") -> None:
+    """Create a view, or a table of what its query gives now; either has the query with it, a table as its comment."""
     try:
         connection.execute(f"CREATE {kind} {quote_name(name)} AS {query}")
+        if kind == "TABLE":
+            connection.execute(f"COMMENT ON TABLE {quote_name(name)} IS {quote_text(query)}")
     except duckdb.Error as error:
         raise QueryError(f"view {name}: {error}") from error
 

@@ -7,7 +7,7 @@ import jsonschema
 import yaml
 
 from ccreport.errors import InputError
-from ccreport.tables import SCHEMAS
+from ccreport.tables import SCHEMAS, load_yaml
 
 # Beside `schemas`, as the files that come with the pipeline are.
 EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
@@ -57,9 +57,9 @@ def load_evaluation(path: Path) -> dict[str, Any]:
 
 def load_declared(path: Path, kind: str) -> dict[str, Any]:
     """Return a YAML file with the defaults of `schemas/<kind>.schema.yaml` filled in, as `load_evaluation` does."""
-    schema = yaml.safe_load((SCHEMAS / f"{kind}.schema.yaml").read_text(encoding="utf-8"))
+    schema = load_yaml(SCHEMAS / f"{kind}.schema.yaml")
     try:
-        declared: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        declared: dict[str, Any] = load_yaml(path)
         jsonschema.validate(declared, schema, cls=jsonschema.Draft202012Validator)
     except yaml.YAMLError as error:
         raise EvaluationError(f"{path.name} is no YAML: {error}") from error

@@ -26,7 +26,10 @@ def digest_sources(database: Path) -> str:
     """Return a digest of all that the figures of a database have in common: its views, their files, the code."""
     digest = hashlib.sha256()
     with duckdb.connect(str(database), read_only=True) as connection:
-        views = connection.sql("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal ORDER BY ALL").fetchall()
+        views = connection.sql(
+            """SELECT view_name, sql FROM duckdb_views() WHERE NOT internal
+            UNION ALL SELECT table_name, comment FROM duckdb_tables() ORDER BY ALL"""
+        ).fetchall()
         algorithms = connection.sql("FROM algorithms ORDER BY ALL").fetchall()
         files = connection.sql(
             """SELECT DISTINCT unnest(regexp_extract_all(sql, '''((?:[^'']|'''')+\\.parquet)''', 1)) AS path
