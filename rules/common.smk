@@ -9,7 +9,7 @@ from pathlib import Path
 
 from snakemake.logging import logger
 
-SOURCES = Path(workflow.basedir).parent / "src"
+SOURCES = Path(workflow.basedir).resolve().parent / "src"
 sys.path.insert(0, str(SOURCES))
 # The rules' commands find the package without an installation, wherever Snakemake itself was installed.
 os.environ.update(PYTHONPATH=str(SOURCES))
