@@ -53,12 +53,16 @@ def added(new: Checkout) -> Checkout:
 
 
 def check_rerun(checkout: Checkout, undisturbed: Checkout, *options: str) -> str:
-    """Build again; check that the results are those of an undisturbed build, and that no more is to be done."""
+    """Build again; check that the results are those of an undisturbed build."""
     code, said = checkout.build(*options)
     assert code == 0, said
     assert checkout.read_results() == undisturbed.read_results()
-    assert "Nothing to be done" in checkout.build("--dry-run")[1]
     return said
+
+
+def check_idle(checkout: Checkout) -> None:
+    """Check that no more is to be done, though times are odd."""
+    assert "Nothing to be done" in checkout.build("--dry-run")[1]
 
 
 @contextlib.contextmanager
@@ -151,6 +155,7 @@ def test_an_archive_from_the_future(new: Checkout, built: Checkout, tmp_path: Pa
     checkout = new.copy(tmp_path / "ahead")
     set_times(checkout.folder / "raw", HOUR_S)
     check_rerun(checkout, built)
+    check_idle(checkout)
 
 
 def test_a_clock_that_was_set_back(built: Checkout, added: Checkout, tmp_path: Path) -> None:
@@ -159,6 +164,7 @@ def test_a_clock_that_was_set_back(built: Checkout, added: Checkout, tmp_path: P
     set_times(checkout.results, HOUR_S)
     add_run(checkout)
     assert "The clock was set back" in check_rerun(checkout, added)
+    check_idle(checkout)
 
 
 def test_a_clock_that_was_set_forward(built: Checkout, added: Checkout, tmp_path: Path) -> None:
