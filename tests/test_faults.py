@@ -52,9 +52,9 @@ def added(new: Checkout) -> Checkout:
     return checkout
 
 
-def check_rerun(checkout: Checkout, undisturbed: Checkout, *options: str) -> str:
+def check_rerun(checkout: Checkout, undisturbed: Checkout) -> str:
     """Build again; check that the results are those of an undisturbed build."""
-    code, said = checkout.build(*options)
+    code, said = checkout.build()
     assert code == 0, said
     assert checkout.read_results() == undisturbed.read_results()
     return said
