@@ -7,7 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-SOURCES = Path(workflow.basedir).parent / "src"
+from snakemake.logging import logger
+
+SOURCES = Path(workflow.basedir).resolve().parent / "src"
 sys.path.insert(0, str(SOURCES))
 # The rules' commands find the package without an installation, wherever Snakemake itself was installed.
 os.environ.update(PYTHONPATH=str(SOURCES))
@@ -16,6 +18,7 @@ os.environ.update(POLARS_MAX_THREADS="1")
 
 from ccreport.__main__ import COMMANDS
 from ccreport.archive import fingerprint
+from ccreport.ages import age_results
 from ccreport.batches import read_batches
 from ccreport.database import EXPERIMENT_TABLES, SHARED_QUERIES
 from ccreport.errors import InputError
@@ -42,6 +45,13 @@ if not IS_REMOTE and not ARCHIVE.exists():
     )
 IS_PACKED = is_packed(config["archive"]) if IS_REMOTE else not ARCHIVE.is_dir()
 RAW_FOLDER = RESULTS / "archive" if IS_PACKED else ARCHIVE
+
+# Before Snakemake looks at any.
+if workflow.is_main_process and (aged_count := age_results(RESULTS)):
+    logger.warning(
+        f"The clock was set back: {aged_count} files of {RESULTS} had times in the future; what they are made of decides"
+        " which are made again."
+    )
 
 REPORT_SOURCES = sorted(
     path.name for path in Path("reports").iterdir() if path.is_file()

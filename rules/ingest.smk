@@ -32,8 +32,8 @@ rule ingest_batch:
         kernels="<results>/kernels.txt",
         code=list_sources("ingest_batch", *READ_TABLES, "rejects"),
     output:
-        update(collect("<results>/tables/{table}/{{batch}}.parquet", table=READ_TABLES)),
-        update(collect("<results>/rejects/{reader}/{{batch}}.parquet", reader=READERS)),
+        collect("<results>/tables/{table}/{{batch}}.parquet", table=READ_TABLES),
+        collect("<results>/rejects/{reader}/{{batch}}.parquet", reader=READERS),
     log:
         "<logs>/ingest_batch/{batch}.txt",
     conda:

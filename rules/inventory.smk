@@ -12,7 +12,7 @@ Outputs: <results>/batches.txt, one batch of experiments a line
 checkpoint list_raw_files:
     """List every raw file of the archive, by batch, experiment and run."""
     input:
-        archive="<results>/fetched.json" if IS_REMOTE else config["archive"],
+        fetched="<results>/fetched.json" if IS_REMOTE else [],
         code=list_sources("list_raw_files"),
     output:
         batches="<results>/batches.txt",
@@ -23,7 +23,8 @@ checkpoint list_raw_files:
         "../environment.yml"
     params:
         archive=ARCHIVE,
-        # A folder's own time stamp says nothing about changes deep inside it.
+        # Not an input: a folder's own time stamp says nothing about changes deep inside it, a tarball may be replaced by an
+        # older one, and Snakemake takes no input whose time is in the future, as of a machine whose clock is ahead.
         fingerprint="fetched" if IS_REMOTE else fingerprint(ARCHIVE),
         unpacked=RESULTS / "archive",
         index=RESULTS / "inventory.json",

@@ -14,11 +14,7 @@ rule measure_batch:
         manifests="<results>/manifests/{batch}.json",
         code=list_sources("measure_batch", *MEASURED_TABLES),
     output:
-        update(
-            collect(
-                "<results>/tables/{table}/{{batch}}.parquet", table=MEASURED_TABLES
-            )
-        ),
+        collect("<results>/tables/{table}/{{batch}}.parquet", table=MEASURED_TABLES),
     log:
         "<logs>/measure_batch/{batch}.txt",
     conda:

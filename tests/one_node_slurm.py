@@ -133,18 +133,23 @@ class OneNodeSlurm:
         self._start("munged", "--foreground", "--force", "--num-threads=2", *options)
         self._wait_for("munged", (self.folder / "munge.socket").exists)
         self.start_controller()
-        self._start("slurmd", "-D")
-        self._wait_for("slurmd", lambda: self.ask("sinfo", "--noheader", "--format=%T").strip() == "idle")
+        self.start_node()
 
     def start_controller(self) -> None:
         """Start slurmctld, or start it again with the state that it left."""
         self._start("slurmctld", "-D")
         self._wait_for("slurmctld", lambda: self.ask("scontrol", "ping").count("UP") == 1)
 
-    def kill_controller(self) -> None:
-        """Kill slurmctld as a power failure would."""
-        self.daemons["slurmctld"].kill()
-        self.daemons["slurmctld"].wait()
+    def start_node(self) -> None:
+        """Start slurmd, or start it again beside the steps of jobs that go on."""
+        self._start("slurmd", "-D")
+        states = ("idle", "allocated", "mixed")
+        self._wait_for("slurmd", lambda: self.ask("sinfo", "--noheader", "--format=%T").strip() in states)
+
+    def kill(self, daemon: str) -> None:
+        """Kill a daemon as a power failure would."""
+        self.daemons[daemon].kill()
+        self.daemons[daemon].wait()
 
     def ask(self, *command: str) -> str:
         """Return what a command of Slurm prints, or nothing where it fails."""

@@ -1,6 +1,9 @@
 """Batches of experiments: which these are, and that keeping rows of a batch leaves no trace."""
 
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +79,55 @@ def test_what_was_kept_leaves_no_trace(tmp_path: Path, capsys: pytest.CaptureFix
     check(["read 0 of 3 experiments, kept 3", "read 3 of 3 experiments, kept 0"], include_interrupted=True)
     shutil.rmtree(source.parent)
     check(["read 0 of 2 experiments, kept 2"] * 2, include_interrupted=True)
-    # One table that is gone or cut is made of all experiments again.
-    table = next((work / "tables/samples").iterdir())
+    # Snakemake removes what a job will make anew: its rows are kept under another name.
+    for table in (work / "tables").glob("*/*.parquet"):
+        table.unlink()
+    check(["read 0 of 2 experiments, kept 2"] * 2, include_interrupted=True)
+    # Where one of these files is gone or cut, all are made of all experiments again.
+    table = next((work / "tables/.kept/samples").iterdir())
     table.write_bytes(table.read_bytes()[:100])
     check(["read 2 of 2 experiments, kept 0", "read 0 of 2 experiments, kept 2"], include_interrupted=True)
+
+
+# Measures a batch, and is killed at the n-th file that gets a name.
+KILLED = """\
+import os, signal, sys
+from pathlib import Path
+from ccreport.measure.batch import measure_batch
+
+work, last = Path(sys.argv[1]), int(sys.argv[2])
+names = []
+
+def stop_at(change):
+    def changed(source, target, **options):
+        if "/.measure-" not in str(source):
+            names.append(target)
+            if len(names) == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return change(source, target, **options)
+    return changed
+
+for name in ("replace", "rename", "link"):
+    setattr(os, name, stop_at(getattr(os, name)))
+measure_batch("first", work / "batches/first.json", work / "tables", include_interrupted=False, include_cpu_bound=True)
+"""
+
+
+def test_a_batch_killed_at_any_of_its_files(tmp_path: Path) -> None:
+    """Each of the three tables is renamed into place, then linked and renamed to its second name: nine steps."""
+    archive = make(tmp_path / "a", 12, seed=3, runs_per_job=4, bytes_per_run=20_000).folder
+    before, work = tmp_path / "before", tmp_path / "work"
+    build(archive, before)
+    source = min(archive.rglob("src-cmd:*"))
+    source.write_bytes(source.read_bytes()[:-9])
+    expected = build(archive, tmp_path / "cold")
+    list_batches(archive, before)
+    ingest_batch("first", before / "batches/first.json", archive, before / "tables", before / "rejects", **SETTINGS)
+    for last in range(1, 11):
+        shutil.copytree(before, work)
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED, str(work), str(last)], capture_output=True, text=True, check=False
+        )
+        assert killed.returncode == (0 if last == 10 else -signal.SIGKILL), killed.stderr
+        assert build(archive, work) == expected
+        shutil.rmtree(work)

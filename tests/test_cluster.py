@@ -1,4 +1,4 @@
-"""Builds through a real Slurm of one node, with the profile that users call, while memory and the controller fail."""
+"""Builds through a real Slurm of one node, with the profile that users call, while memory and Slurm's daemons fail."""
 
 import re
 import subprocess
@@ -72,7 +72,7 @@ def test_a_job_that_ran_out_of_memory_gets_more(cluster: OneNodeSlurm, tmp_path:
     assert re.search(r"exceeded memory limit|oom", log.read_text(), re.IGNORECASE)
 
 
-def test_slurm_gives_the_same_bytes_though_its_controller_is_killed(cluster: OneNodeSlurm, tmp_path: Path) -> None:
+def test_slurm_gives_the_same_bytes_though_its_daemons_are_killed(cluster: OneNodeSlurm, tmp_path: Path) -> None:
     archive = make(tmp_path / "archive", 40).folder
     alone = build("report", archive, tmp_path / "alone", explanations="")
     assert alone.returncode == 0, alone.output
@@ -83,9 +83,11 @@ def test_slurm_gives_the_same_bytes_though_its_controller_is_killed(cluster: One
     wait_until(lambda: command.poll() is not None or " RUNNING" in cluster.ask("squeue", "--format=%i %T"))
     # What slurmctld is told it writes down within five seconds; a job that it had not is lost to everybody.
     time.sleep(6)
-    cluster.kill_controller()
+    cluster.kill("slurmctld")
+    cluster.kill("slurmd")
     time.sleep(3)
     cluster.start_controller()
+    cluster.start_node()
     said, _ = command.communicate(timeout=LIMIT_S)
     assert command.returncode == 0, said
     made = ["tables/**/*", "esnet-dtn/summaries/*", "report/**/*"]

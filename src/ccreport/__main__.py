@@ -5,6 +5,7 @@ A subcommand's options are the parameters of the function behind it, so that the
 """
 
 import argparse
+import errno
 import importlib
 import inspect
 import os
@@ -53,6 +54,9 @@ COMMANDS: Final = {
     "upload": "ccreport.publish.upload",
     "import_harness_ini": "ccreport.collect.harness_ini",
 }
+
+# The disk is full, or what its user may have of it.
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 def find_command(name: str) -> Callable[..., None]:
@@ -106,6 +110,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read the output has seen enough, as `head` does; nothing more is to be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        print(f"ccreport: {error}: make room there and give the same command again", file=sys.stderr)
+        return 1
     return 0
 
 

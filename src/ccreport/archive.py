@@ -194,7 +194,8 @@ def fingerprint(archive: Path) -> str:
     A folder's own time stamp does not change when a file deep inside does, so Snakemake cannot see that by itself.
     """
     if not archive.is_dir():
-        return "file"
+        status = archive.stat()
+        return short_hash(f"{archive.name}\0{status.st_size}\0{status.st_mtime_ns}")
     lines = []
     for path, entry in walk_files(archive):
         status = entry.stat(follow_symlinks=False)

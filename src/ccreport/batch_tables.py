@@ -124,12 +124,13 @@ class BatchWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
-            if self._waiting_count:
-                self._flush()
-            self._writer.add_key_value_metadata({INDEX: json.dumps(self._index)})
-        self._writer.close()
-        if error is None:
-            self._partial.replace(self._path)
-        else:
-            self._partial.unlink()
+        try:
+            if error is None:
+                if self._waiting_count:
+                    self._flush()
+                self._writer.add_key_value_metadata({INDEX: json.dumps(self._index)})
+            self._writer.close()
+            if error is None:
+                self._partial.replace(self._path)
+        finally:
+            self._partial.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.flow_identity import short_hash
+from ccreport.kept import find_kept
 
 MIB: Final = 2**20
 FIRST_BATCH: Final = "first"
@@ -55,8 +56,8 @@ def read_batches(path: Path) -> dict[str, list[str]]:
 
 def remove_stale(folders: Iterable[Path], batches: Iterable[str]) -> None:
     """Remove the Parquet files of batches that are gone, below each folder's folders, so that a glob finds what is."""
-    kept = {*batches, "archive"}
+    present = {*batches, "archive"}
     for folder in folders:
-        for path in folder.glob("*/*.parquet"):
-            if path.stem not in kept:
+        for path in (*folder.glob("*/*.parquet"), *find_kept(folder).glob("*/*.parquet")):
+            if path.stem not in present:
                 path.unlink()

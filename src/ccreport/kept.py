@@ -1,8 +1,11 @@
 """Tables of a batch made anew, of which experiments that did not change keep their rows.
 
-An experiment whose fingerprint stands in all the tables that a step writes is not made again. Each other one is made
-into a folder of its own beside the tables and taken over from there, so that no more than one part of one experiment
-is in memory. An environment variable, which the rules set for `--forceall`, makes all anew.
+An experiment whose fingerprint stands in all the tables that a step wrote last is not made again. Each other one is
+made into a folder of its own beside the tables and taken over from there, so that no more than one part of one
+experiment is in memory. An environment variable, which the rules set for `--forceall`, makes all anew.
+
+What was written last has a second name, below `.kept`. Snakemake removes the tables before a job and after one that
+failed, so a job that was killed leaves none that a rerun takes as made; their rows are still known by the other name.
 """
 
 import os
@@ -27,6 +30,16 @@ class Output:
     table: str
     path: Path
     name: str
+
+    @property
+    def kept(self) -> Path:
+        """Return the file's second name, under which its rows outlive it."""
+        return find_kept(self.path.parents[1]) / self.path.parent.name / self.path.name
+
+
+def find_kept(folder: Path) -> Path:
+    """Return the folder of what was written last of the tables below a folder."""
+    return folder / ".kept"
 
 
 @contextmanager
@@ -53,7 +66,7 @@ def update_batch(
     """
     outputs = list(outputs)
     listed = sorted(manifests, key=lambda manifest: manifest.experiment_id)
-    olds = [BatchReader(output.path) for output in outputs] if AFRESH not in os.environ else []
+    olds = [BatchReader(output.kept) for output in outputs] if AFRESH not in os.environ else []
     made_count = 0
     with open_scratch(scratch) as folder, ExitStack() as stack:
         writers = [stack.enter_context(BatchWriter(output.table, output.path)) for output in outputs]
@@ -69,9 +82,25 @@ def update_batch(
             for writer, part in zip(writers, parts, strict=True):
                 writer.append(experiment, fingerprint, part)
             made_count += not is_kept
+    for output in outputs:
+        _keep(output.path, output.kept)
     print(f"read {made_count} of {len(listed)} experiments, kept {len(listed) - made_count}")
 
 
 def _has(old: BatchReader, experiment: str, fingerprint: str) -> bool:
     part = old.parts.get(experiment)
     return part is not None and part.fingerprint == fingerprint
+
+
+def _keep(path: Path, kept: Path) -> None:
+    """Give a file a second name, whatever had that before; a copy where a file system has one name for each file."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    partial = kept.with_name(kept.name + ".part")
+    partial.unlink(missing_ok=True)
+    try:
+        os.link(path, partial)
+    except OSError:
+        shutil.copyfile(path, partial)
+    # Unlike a rename over another name of the same file, this leaves nothing behind.
+    kept.unlink(missing_ok=True)
+    partial.rename(kept)

@@ -212,11 +212,12 @@ class TableWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._writer.close()
-        if error is None:
-            self._partial.replace(self._path)
-        else:
-            self._partial.unlink()
+        try:
+            self._writer.close()
+            if error is None:
+                self._partial.replace(self._path)
+        finally:
+            self._partial.unlink(missing_ok=True)
 
 
 def write_table(frame: pl.DataFrame, table: str, path: Path) -> None:

@@ -1,0 +1,105 @@
+"""A folder to build in that is like a checkout, with results, locks and notes of its own, and faults there."""
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+from support import ROOT
+
+LINKED = ("benchmarks", "environment.yml", "evaluations", "reports", "rules", "schemas", "src", "workflow", "campaigns")
+TARGET = "results/esnet-dtn/summaries/jobs.parquet"
+# A busy machine takes many times what a quiet one does.
+LIMIT_S = 900.0
+# In the place of `python`: the command named in the file `killed` is killed at its n-th file that is whole, once.
+SHIM = """\
+#!/bin/sh
+if [ "$1 $2 $3" = "-m ccreport $(cat killed 2>/dev/null)" ]; then
+  rm killed
+  exec {python} - "$@" <<'END'
+import os, pathlib, runpy, signal, sys
+rename, names = pathlib.Path.replace, []
+def replace(path, target):
+    names.append(target)
+    if len(names) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(path, target)
+pathlib.Path.replace = replace
+sys.argv = sys.argv[2:]
+runpy.run_module("ccreport", run_name="__main__")
+END
+fi
+exec {python} "$@"
+"""
+
+
+class Checkout:
+    """A folder with the sources by links, an archive `raw`, and results that a build makes in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.results = folder / "results"
+        self.said = folder / "said.txt"
+
+    def set_up(self, archive: Path) -> None:
+        self.folder.mkdir()
+        for name in LINKED:
+            (self.folder / name).symlink_to(ROOT / name)
+        shutil.copy(ROOT / "config.yaml", self.folder)
+        shutil.copytree(archive, self.folder / "raw", copy_function=shutil.copy2)
+        (self.folder / "bin").mkdir()
+        shim = self.folder / "bin/python"
+        shim.write_text(SHIM.format(python=sys.executable))
+        shim.chmod(0o755)
+
+    def copy(self, folder: Path) -> "Checkout":
+        """Copy all of it, times included, as if all had happened there."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Checkout(folder)
+
+    def start(self, *options: str, target: str = TARGET, said: Path | None = None) -> subprocess.Popen[bytes]:
+        """Start a build as a user would; what it says goes into a file."""
+        config = ["archive=raw", "explanations=", "sections=[]", "packet_runs=[]"]
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", *options, target, "--config", *config]
+        path = f"{self.folder / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        with (said or self.said).open("wb") as output:
+            return subprocess.Popen(
+                command, cwd=self.folder, env=os.environ | {"PATH": path}, stdout=output, stderr=output
+            )
+
+    def build(self, *options: str) -> tuple[int, str]:
+        """Build; return the exit code and what was said."""
+        code = self.start(*options).wait(LIMIT_S)
+        return code, self.said.read_text()
+
+    def read_results(self) -> dict[str, str]:
+        """Return the SHA-256 of every result but the inventory's notes of times and the database, which has paths."""
+        return {
+            str(path.relative_to(self.results)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in self.results.rglob("*")
+            if path.is_file() and path.name not in ("inventory.json", "archive.duckdb", ".snakemake_timestamp")
+        }
+
+
+def kill_all(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it started, as an operating system does that is out of memory or switched off."""
+    parent = psutil.Process(process.pid)
+    parent.suspend()
+    for one in (*parent.children(recursive=True), parent):
+        one.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def wait_until(happened: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Wait for something that a build does; raise where the build ends without it."""
+    last = time.monotonic() + LIMIT_S
+    while not happened():
+        if process.poll() is not None or time.monotonic() > last:
+            raise RuntimeError("the build ended, and that never happened")
+        time.sleep(0.01)

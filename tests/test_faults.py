@@ -1,0 +1,175 @@
+"""What fails around a build, and that the next one gives the bytes of a build that nothing happened to."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from checkouts import LIMIT_S, Checkout, kill_all, wait_until
+from synthesised import make
+
+HOUR_S = 3600
+
+
+def add_run(checkout: Checkout) -> None:
+    """Add a run to the archive of a checkout: a copy of its first one under the next iteration's name."""
+    for kind in ("src-cmd", "ss"):
+        source = min(checkout.folder.glob(f"raw/*/*/{kind}:*:1:*"))
+        shutil.copy2(source, source.with_name(source.name.replace(":1:", ":99:")))
+
+
+@pytest.fixture(scope="module")
+def new(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """Return a checkout in which no more than the readers' kernels has been built."""
+    folder = tmp_path_factory.mktemp("faults")
+    archive = make(folder / "archive", 20, seed=7, runs_per_job=4, bytes_per_run=20_000).folder
+    checkout = Checkout(folder / "new")
+    checkout.set_up(archive)
+    assert checkout.start(target="results/kernels.txt").wait(LIMIT_S) == 0, checkout.said.read_text()
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def built(new: Checkout) -> Checkout:
+    """Return one in which the archive was built."""
+    checkout = new.copy(new.folder.with_name("built"))
+    code, said = checkout.build()
+    assert code == 0, said
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def added(new: Checkout) -> Checkout:
+    """Return one in which the archive with one more run was built."""
+    checkout = new.copy(new.folder.with_name("added"))
+    add_run(checkout)
+    code, said = checkout.build()
+    assert code == 0, said
+    return checkout
+
+
+def check_rerun(checkout: Checkout, undisturbed: Checkout) -> str:
+    """Build again; check that the results are those of an undisturbed build."""
+    code, said = checkout.build()
+    assert code == 0, said
+    assert checkout.read_results() == undisturbed.read_results()
+    return said
+
+
+def check_idle(checkout: Checkout) -> None:
+    """Check that no more is to be done, though times are odd."""
+    assert "Nothing to be done" in checkout.build("--dry-run")[1]
+
+
+@contextlib.contextmanager
+def mount(place: Path, *arguments: str) -> Iterator[None]:
+    """Mount something for a while, where that may be done."""
+    mounted = subprocess.run(["mount", *arguments, place], capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"mount needs root, and a system that lets it: {mounted.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def test_the_two_archives_differ(built: Checkout, added: Checkout) -> None:
+    one, other = built.read_results(), added.read_results()
+    assert {"tables/runs", "tables/tests"} <= {str(Path(name).parent) for name in one if one[name] != other.get(name)}
+    assert not any(name.endswith((".part", ".partial")) for name in one)
+
+
+@pytest.mark.parametrize("rule", ["ingest_batch", "measure_batch"])
+def test_a_job_killed_between_its_files(rule: str, built: Checkout, added: Checkout, tmp_path: Path) -> None:
+    checkout = built.copy(tmp_path / "killed")
+    add_run(checkout)
+    (checkout.folder / "killed").write_text(rule)
+    code, said = checkout.build()
+    assert code == 1
+    assert f"Error in rule {rule}" in said
+    assert "Killed" in said
+    check_rerun(checkout, added)
+    logs = [path.read_text() for path in checkout.folder.glob(f"logs/{rule}/*.txt")]
+    assert any("kept" in log and "kept 0" not in log for log in logs)
+
+
+@pytest.mark.parametrize("moment", ["tables/.ingest-*", "tables/.measure-*", "esnet-dtn/archive.duckdb"])
+def test_a_workflow_killed_with_all_its_jobs(moment: str, built: Checkout, added: Checkout, tmp_path: Path) -> None:
+    checkout = built.copy(tmp_path / "killed")
+    add_run(checkout)
+    (checkout.results / "esnet-dtn/archive.duckdb").unlink()
+    process = checkout.start()
+    wait_until(lambda: any(checkout.results.glob(moment)), process)
+    kill_all(process)
+    code, said = checkout.build()
+    assert code == 1
+    assert "--unlock" in said
+    assert checkout.build("--unlock")[0] == 0
+    check_rerun(checkout, added)
+
+
+def test_two_builds_at_once(new: Checkout, built: Checkout, tmp_path: Path) -> None:
+    checkout = new.copy(tmp_path / "twice")
+    first = checkout.start()
+    wait_until(lambda: any(checkout.results.glob("batches.txt")), first)
+    said = tmp_path / "said.txt"
+    assert checkout.start(said=said).wait(LIMIT_S) == 1
+    assert "Directory cannot be locked" in said.read_text()
+    assert first.wait(LIMIT_S) == 0
+    check_rerun(checkout, built)
+
+
+def test_a_disk_that_is_full(new: Checkout, built: Checkout, tmp_path: Path) -> None:
+    checkout = new.copy(tmp_path / "full")
+    kernels = shutil.move(checkout.results / "kernels.txt", tmp_path)
+    with mount(checkout.results, "-t", "tmpfs", "-o", "size=300k", "tmpfs"):
+        shutil.copy2(kernels, checkout.results)
+        code, said = checkout.build()
+        assert code == 1
+        assert "No space left on device" in said
+        subprocess.run(["mount", "-o", "remount,size=64m", checkout.results], check=True)
+        check_rerun(checkout, built)
+
+
+def test_an_archive_that_nobody_may_write(new: Checkout, built: Checkout, tmp_path: Path) -> None:
+    checkout = new.copy(tmp_path / "fixed")
+    raw = checkout.folder / "raw"
+    with mount(raw, "--bind", str(raw)):
+        subprocess.run(["mount", "-o", "remount,bind,ro", raw], check=True)
+        with pytest.raises(OSError, match="Read-only"):
+            (raw / "new").touch()
+        check_rerun(checkout, built)
+
+
+def set_times(folder: Path, shift_s: float) -> None:
+    """Let all files and folders below one be of a time from now."""
+    for path in (folder, *folder.rglob("*")):
+        os.utime(path, (time.time() + shift_s,) * 2, follow_symlinks=False)
+
+
+def test_an_archive_from_the_future(new: Checkout, built: Checkout, tmp_path: Path) -> None:
+    checkout = new.copy(tmp_path / "ahead")
+    set_times(checkout.folder / "raw", HOUR_S)
+    check_rerun(checkout, built)
+    check_idle(checkout)
+
+
+def test_a_clock_that_was_set_back(built: Checkout, added: Checkout, tmp_path: Path) -> None:
+    """All was built while the clock was ahead; a change made now is older than that."""
+    checkout = built.copy(tmp_path / "back")
+    set_times(checkout.results, HOUR_S)
+    add_run(checkout)
+    assert "The clock was set back" in check_rerun(checkout, added)
+    check_idle(checkout)
+
+
+def test_a_clock_that_was_set_forward(built: Checkout, added: Checkout, tmp_path: Path) -> None:
+    """All was built long ago, says the clock."""
+    checkout = built.copy(tmp_path / "forward")
+    set_times(checkout.results, -24 * HOUR_S)
+    add_run(checkout)
+    check_rerun(checkout, added)
