@@ -25,6 +25,7 @@ rule publish:
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
         "<results>/report/index.html",
+        batches="<results>/batches.txt",
         facts="<results>/archive.json",
         evaluations=[EVALUATION_FILES[name] for name in EVALUATIONS],
         sections="<results>/sections.txt" if SECTIONS else [],

@@ -29,6 +29,7 @@ from ccreport.publish.provenance import list_actions
 from ccreport.publish.release import publish
 from ccreport.publish.sums import format_sums, parse_sums, read_sums, write_sums
 from ccreport.publish.upload import upload
+from ccreport.raw import Manifest, RawFile, write_manifests
 from ccreport.tables import load_schema
 
 EVALUATION = """\
@@ -64,8 +65,17 @@ def make_results(folder: Path) -> Path:
         (own / name).write_text(name)
     (results / "report").mkdir()
     (results / "report/index.html").write_text("<title>One</title>")
+    file = RawFile("f", "s/j/src-cmd:h:1", "src-cmd", None, 6, HELLO, "ignored", rule="x")
+    link = RawFile("g", "s/j/link", "unknown", None, 0, NOTHING, "rejected", reason="not_a_file", message="a link")
+    save_manifests(results, file, link)
     (results / "archive.json").write_text(json.dumps({"name": "raw", "sha256": NOTHING}))
     return results
+
+
+def save_manifests(results: Path, *files: RawFile) -> None:
+    (results / "manifests").mkdir(exist_ok=True)
+    write_manifests([Manifest("e", None, None, (), files)], results / "manifests/b1.json")
+    (results / "batches.txt").write_text("b1 e\n")
 
 
 def make_config(**release: Any) -> str:
@@ -115,6 +125,15 @@ def test_sums_are_those_of_the_standard_tool(release: Path) -> None:
     )
     files = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
     assert set(read_sums(release)) == files - {"SHA256SUMS"}
+
+
+def test_raw_files_are_listed_by_their_names_on_disk(tmp_path: Path) -> None:
+    results = make_results(tmp_path)
+    odd = RawFile("h", "s/j/a\nb\udcff", "src-cmd", None, 0, NOTHING, "ignored", rule="x")
+    link = RawFile("g", "s/j/link", "unknown", None, 0, NOTHING, "rejected", reason="not_a_file", message="a link")
+    save_manifests(results, odd, link)
+    sums = (release_of(tmp_path, results) / "raw/SHA256SUMS").read_bytes()
+    assert sums == f"\\{NOTHING}  s/j/a\\nb".encode() + b"\xff\n"
 
 
 def test_a_changed_byte_is_found_by_its_name(release: Path, tmp_path: Path) -> None:
@@ -243,6 +262,7 @@ def test_changes_name_what_a_former_release_had_otherwise(release: Path, tmp_pat
     results = make_results(tmp_path)
     raw = [{"raw_file_id": "g", "path": "s/j/new", "sha256": NOTHING}]
     save_table("raw_files", raw, results / "tables/raw_files/archive.parquet")
+    save_manifests(results, RawFile("g", "s/j/new", "src-cmd", None, 0, NOTHING, "ignored", rule="x"))
     (results / "one/report.pdf").write_text("other")
     text = (release_of(tmp_path, results, former=str(release)) / "CHANGES.md").read_text()
     assert "Compared with version 2.1 of 2026-11-20." in text
