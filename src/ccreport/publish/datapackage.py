@@ -84,7 +84,7 @@ def _describe_table(release: Path, table: str, name: str, place: str, *, is_type
 
 
 def describe_schema(schema: TableSchema, kind: str, foreign_keys: list[tuple[tuple[str, ...], str]]) -> dict[str, Any]:
-    """Return a table's schema for a file of a kind, `parquet` or `csv`; foreign keys as `list_foreign_keys` has them."""
+    """Return a table's schema for a file of a kind (`parquet`, `csv`), with keys as `list_foreign_keys` has them."""
     keys = [
         {"fields": list(columns), "reference": {"resource": other, "fields": list(columns)}}
         for columns, other in foreign_keys

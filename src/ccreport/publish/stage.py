@@ -27,6 +27,8 @@ CODE: Final = (
     *("Makefile", "pyproject.toml", "requirements.lock", "environment.yml"),
     *("README.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff"),
 )
+# Of the configuration: where results lie, and what is done beside the report.
+LEFT_OUT_KEYS: Final = ("pathvars", "campaign", "collect_into", "verify")
 # Of links, devices, members that were not unpacked and files that could not be read there are no bytes to sum up.
 WITHOUT_BYTES: Final = frozenset({"not_a_file", "unreadable"})
 LEFT_BEHIND: Final = ("__pycache__", ".snakemake_timestamp", "*.pyc")
@@ -132,7 +134,7 @@ def write_config(config: Mapping[str, Any], raw: str | None, evaluations: list[s
     What lies elsewhere and is no part of a release (another build to compare with, a place to upload to, a campaign) is
     left out.
     """
-    shown = {key: value for key, value in config.items() if key not in ("pathvars", "campaign", "collect_into")}
+    shown = {key: value for key, value in config.items() if key not in LEFT_OUT_KEYS}
     main, *sections = (f"../evaluations/{name}/{name}.yaml" for name in evaluations)
     shown |= {"evaluation": main, "sections": sections, "compare_with": None}
     shown["archive"] = f"../raw/{raw}" if raw else Path(str(config["archive"])).name
