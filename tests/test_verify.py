@@ -19,10 +19,12 @@ import pytest
 import yaml
 from small_release import make_results, release_of
 from support import make_table, save_table
+from web_servers import S3_SERVER, run_s3
 
 from ccreport.__main__ import main
 from ccreport.publish import CRATE, PACKAGE, SUMS
 from ccreport.publish.sums import read_sums, write_sums
+from ccreport.publish.upload import upload
 from ccreport.report.policy import META, POLICY
 from ccreport.tables import load_schema
 from ccreport.verify import FAILED, PASSED, UNCHECKED, compare, recompute
@@ -101,6 +103,25 @@ def test_a_release_on_a_web_server_is_verified(
     said = capsys.readouterr().out
     assert "LICENSE: missing" in said
     assert f"site/index.html: not what {SUMS} says" in said
+
+
+@pytest.mark.skipif(S3_SERVER is None, reason="no S3-compatible server: make s3server")
+def test_a_release_in_s3_is_verified(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "buckets/data").mkdir(parents=True)
+    with run_s3(tmp_path / "buckets") as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        upload(release, "s3://data/public")
+        assert verify("s3://data/public/elsewhere", quick=True) == 0
+        flip(tmp_path / "buckets/data/public/elsewhere/LICENSE")
+        (tmp_path / "buckets/data/public/elsewhere/new").write_text("new")
+        capsys.readouterr()
+        assert verify("s3://data/public/elsewhere", quick=True) == 1
+    said = capsys.readouterr().out
+    assert f"LICENSE: not what {SUMS} says" in said
+    assert f"new: not listed in {SUMS}" in said
 
 
 @pytest.mark.parametrize(

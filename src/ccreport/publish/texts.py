@@ -71,7 +71,14 @@ cd code && make report
 ```
 
 This installs the versions of `code/requirements.lock`, reads {source} and leaves the report in `code/results/report`.
-All tables then equal those here."""
+All tables then equal those here. After that
+
+```sh
+.venv/bin/python -m ccreport verify FOLDER
+```
+
+checks any release by the name of its folder: files, schemas, ledger, claims, and its tables, made anew from its raw
+files."""
 PARTS: Final = {
     "raw/": "the archive that was measured ({raw}), and the list of its files with their SHA-256",
     "tables/": "everything read from the raw files, as one Parquet file for each table",
