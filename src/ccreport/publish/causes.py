@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from ccreport.database import SHARED_QUERIES
 from ccreport.imports import list_imports
 from ccreport.publish.changes import ABSENT, Change, Exhibit, Release
 
@@ -27,7 +28,6 @@ RULES: Final = {
     "verdicts": (*COMMON, "summarise_table", "judge_claims"),
     "figure": (*COMMON, "plot_figures"),
 }
-SHARED_QUERIES: Final = ("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values")
 # Parts of a declaration that everything of an evaluation is made with; others are named by table, figure or claim.
 SHARED_PARTS: Final = ("algorithms", "labels", "rtt_bucket_edges_ms", "edge")
 PARTS: Final = {"cells": "tables", "claims": "claims", "verdicts": "claims", "figure": "figures"}
