@@ -1,9 +1,10 @@
 """
-Publish: a release of the build as a folder that others can check and cite, and its copy elsewhere.
+Publish: a release of the build as a folder that others can check and cite, its copy elsewhere, and the check itself.
 
 Inputs:  everything that the report is made of, the raw archive, `release` in config.yaml
 Outputs: <results>/release/<version>/, with SHA256SUMS over all its files
          <results>/release/<version>.tar.zst, if `release.pack` is true
+         <results>/verify.html, what was found of a release
 """
 
 RELEASE = config["release"]
@@ -25,6 +26,7 @@ rule publish:
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
         "<results>/report/index.html",
+        batches="<results>/batches.txt",
         facts="<results>/archive.json",
         evaluations=[EVALUATION_FILES[name] for name in EVALUATIONS],
         sections="<results>/sections.txt" if SECTIONS else [],
@@ -78,5 +80,25 @@ rule upload:
         python -m ccreport upload \
             --release {params.release:q} \
             --target {params.target:q} \
+            2>&1 | tee {log:q}
+        """
+
+
+rule verify:
+    """Check a release, this build's or the one that `verify` in the configuration names; the terminal shows each check."""
+    input:
+        sums=[] if config["verify"] else RELEASE_FOLDER / "SHA256SUMS",
+        code=list_sources("verify"),
+    log:
+        "<logs>/verify.txt",
+    conda:
+        "../environment.yml"
+    params:
+        release=config["verify"] or RELEASE_FOLDER,
+        page=RESULTS / "verify.html",
+    shell:
+        """
+        python -m ccreport verify {params.release:q} \
+            --html {params.page:q} \
             2>&1 | tee {log:q}
         """

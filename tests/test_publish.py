@@ -8,83 +8,25 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import duckdb
-import jsonschema
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
 import yaml
 import zstandard
-from support import EPOCH, ROOT, make_table, save_table
+from small_release import HELLO, NOTHING, make_config, make_results, release_of, save_manifests
+from support import ROOT, save_table
 
-from ccreport.database import EXPERIMENT_TABLES
 from ccreport.errors import InputError
-from ccreport.evaluation import fill_defaults
 from ccreport.publish.declaration import declare_release
 from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
 from ccreport.publish.pack import pack_folder
 from ccreport.publish.provenance import list_actions
-from ccreport.publish.release import publish
 from ccreport.publish.sums import format_sums, parse_sums, read_sums, write_sums
 from ccreport.publish.upload import upload
+from ccreport.raw import RawFile
 from ccreport.tables import load_schema
-
-EVALUATION = """\
-title: One question
-algorithms: {CUBIC: {members: [cubic]}}
-labels: {purpose: {cases: [], otherwise: "'steady'"}}
-tables: {jobs: {title: Jobs, where: "TRUE"}}
-"""
-RUNS = [{"run_id": "e.a", "experiment_id": "e", "start_utc": EPOCH}, {"run_id": "e.b", "experiment_id": "e"}]
-# "hello\n" and nothing, as sha256sum has them.
-HELLO = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
-NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-
-
-def make_results(folder: Path) -> Path:
-    """Write what a build of two runs leaves, by hand: two batches, of which one is empty."""
-    results = folder / "results"
-    for table in EXPERIMENT_TABLES:
-        save_table(table, [], results / "tables" / table / "b1.parquet")
-        save_table(table, RUNS if table == "runs" else [], results / "tables" / table / "b2.parquet")
-    flows = [{"run_id": "e.a", "flow_id": "e.a/1", "cc": "cubic"}]
-    save_table("flows", flows, results / "tables/flows/b2.parquet")
-    raw = [{"raw_file_id": "f", "path": "s/j/src-cmd:h:1", "sha256": HELLO, "size_bytes": 6}]
-    save_table("raw_files", raw, results / "tables/raw_files/archive.parquet")
-    save_table("rejects", [], results / "tables/rejects/archive.parquet")
-    own = results / "one"
-    (own / "summaries").mkdir(parents=True)
-    for table, place in (("jobs", "summaries/jobs"), ("reproduction", "reproduction"), ("claims", "claims")):
-        save_table(table, [], own / f"{place}.parquet")
-        make_table(table, []).write_csv(own / f"{place}.csv")
-    for name in ("summaries/jobs.html", "summaries/jobs.tex", "report.pdf", "figures/figure_1/figure.svg"):
-        (own / name).parent.mkdir(parents=True, exist_ok=True)
-        (own / name).write_text(name)
-    (results / "report").mkdir()
-    (results / "report/index.html").write_text("<title>One</title>")
-    (results / "archive.json").write_text(json.dumps({"name": "raw", "sha256": NOTHING}))
-    return results
-
-
-def make_config(**release: Any) -> str:
-    schema = yaml.safe_load((ROOT / "schemas/config.schema.yaml").read_text())
-    config: dict[str, Any] = {"archive": "raw", "evaluation": "one.yaml", "release": {"version": "2.1", **release}}
-    fill_defaults(config, schema)
-    jsonschema.validate(config, schema)
-    return json.dumps(config)
-
-
-def release_of(folder: Path, results: Path, **declared: Any) -> Path:
-    raw = folder / "raw"
-    (raw / "s/j").mkdir(parents=True, exist_ok=True)
-    (raw / "s/j/src-cmd:h:1").write_text("hello\n")
-    evaluation = folder / "one.yaml"
-    evaluation.write_text(EVALUATION)
-    release = folder / "release/2.1"
-    publish(make_config(**declared), raw, raw, results, [evaluation], [], release)
-    return release
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +57,17 @@ def test_sums_are_those_of_the_standard_tool(release: Path) -> None:
     )
     files = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
     assert set(read_sums(release)) == files - {"SHA256SUMS"}
+
+
+def test_raw_files_are_listed_by_their_names_on_disk(tmp_path: Path) -> None:
+    results = make_results(tmp_path)
+    odd = RawFile("h", "2026-11-20:22:10/j/a\nb\udcff", "src-cmd", None, 0, NOTHING, "ignored", rule="x")
+    link = RawFile(
+        "g", "2026-11-20:22:10/j/link", "unknown", None, 0, NOTHING, "rejected", reason="not_a_file", message="a link"
+    )
+    save_manifests(results, odd, link)
+    sums = (release_of(tmp_path, results) / "raw/SHA256SUMS").read_bytes()
+    assert sums == f"\\{NOTHING}  2026-11-20:22:10/j/a\\nb".encode() + b"\xff\n"
 
 
 def test_a_changed_byte_is_found_by_its_name(release: Path, tmp_path: Path) -> None:
@@ -241,13 +194,14 @@ def test_only_the_list_of_raw_files(tmp_path: Path) -> None:
 
 def test_changes_name_what_a_former_release_had_otherwise(release: Path, tmp_path: Path) -> None:
     results = make_results(tmp_path)
-    raw = [{"raw_file_id": "g", "path": "s/j/new", "sha256": NOTHING}]
+    raw = [{"raw_file_id": "g", "path": "2026-11-20:22:10/j/new", "sha256": NOTHING}]
     save_table("raw_files", raw, results / "tables/raw_files/archive.parquet")
+    save_manifests(results, RawFile("g", "2026-11-20:22:10/j/new", "src-cmd", None, 0, NOTHING, "ignored", rule="x"))
     (results / "one/report.pdf").write_text("other")
     text = (release_of(tmp_path, results, former=str(release)) / "CHANGES.md").read_text()
     assert "Compared with version 2.1 of 2026-11-20." in text
-    assert "1 added:\n\n    s/j/new\n" in text
-    assert "1 removed:\n\n    s/j/src-cmd:h:1\n" in text
+    assert "1 added:\n\n    2026-11-20:22:10/j/new\n" in text
+    assert "1 removed:\n\n    2026-11-20:22:10/j/src-cmd:h:1\n" in text
     assert "2 changed:\n\n    evaluations/one/report.pdf\n    tables/raw_files/archive.parquet\n" in text
     with pytest.raises(InputError, match="is no release"):
         release_of(tmp_path, results, former=str(tmp_path))

@@ -52,6 +52,8 @@ COMMANDS: Final = {
     "render_report": "ccreport.report.render",
     "publish": "ccreport.publish.release",
     "upload": "ccreport.publish.upload",
+    "verify": "ccreport.verify.verify",
+    "diff": "ccreport.verify.diff",
     "import_harness_ini": "ccreport.collect.harness_ini",
 }
 
@@ -59,13 +61,13 @@ COMMANDS: Final = {
 NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
-def find_command(name: str) -> Callable[..., None]:
-    """Return the function behind a subcommand."""
-    command: Callable[..., None] = getattr(importlib.import_module(COMMANDS[name]), name)
+def find_command(name: str) -> Callable[..., int | None]:
+    """Return the function behind a subcommand; what it returns, if anything, is the program's exit status."""
+    command: Callable[..., int | None] = getattr(importlib.import_module(COMMANDS[name]), name)
     return command
 
 
-def add_options(parser: argparse.ArgumentParser, command: Callable[..., None]) -> None:
+def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | None]) -> None:
     """Give a parser one option for each parameter of a function; a bool becomes a switch, a list takes many values.
 
     A parameter that is positional only becomes an argument; one that has a default may be left out.
@@ -102,8 +104,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         parameters = inspect.signature(command).parameters.items()
         positional = [options.pop(name) for name, one in parameters if one.kind is one.POSITIONAL_ONLY]
-        command(*positional, **options)
+        status = command(*positional, **options)
         sys.stdout.flush()
+        return status or 0
     except InputError as error:
         print(f"ccreport: {error}", file=sys.stderr)
         return 1

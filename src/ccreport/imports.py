@@ -12,7 +12,7 @@ PACKAGE: Final = Path(__file__).parent
 
 
 @cache
-def _imports_of(module: Path) -> frozenset[Path]:
+def _imports_of(module: Path, package: Path) -> frozenset[Path]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -20,27 +20,28 @@ def _imports_of(module: Path) -> frozenset[Path]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    files = (_file_of(name) for name in names if name.split(".")[0] == PACKAGE.name)
+    files = (_file_of(name, package) for name in names if name.split(".")[0] == package.name)
     return frozenset(file for file in files if file is not None)
 
 
-def _file_of(name: str) -> Path | None:
-    place = PACKAGE.parent.joinpath(*name.split("."))
+def _file_of(name: str, package: Path) -> Path | None:
+    place = package.parent.joinpath(*name.split("."))
     candidates = (place.with_suffix(".py"), place / "__init__.py")
     return next((path for path in candidates if path.is_file()), None)
 
 
-def list_imports(module: str) -> list[Path]:
+def list_imports(module: str, package: Path = PACKAGE) -> list[Path]:
     """Return the files of a module such as `ccreport.ingest.ss` and of all its imports, sorted.
 
-    Raise ModuleNotFoundError where the package has no such module.
+    `package` is the folder of the package, this one or a copy of it. Raise ModuleNotFoundError where it has no such
+    module.
     """
-    start = _file_of(module)
+    start = _file_of(module, package)
     if start is None:
         raise ModuleNotFoundError(module)
     found, open_files = {start}, [start]
     while open_files:
-        new = _imports_of(open_files.pop()) - found
+        new = _imports_of(open_files.pop(), package) - found
         found |= new
         open_files.extend(new)
     return sorted(found)

@@ -87,10 +87,10 @@ class TableSchema:
         return pa.schema(fields, {"table": self.name, "description": self.description, "grain": self.grain})
 
 
-def _column(entry: str | Mapping[str, Any], table: str) -> Column:
+def _column(entry: str | Mapping[str, Any], table: str, folder: Path) -> Column:
     name = entry if isinstance(entry, str) else entry["name"]
     own = {} if isinstance(entry, str) else {key: fact for key, fact in entry.items() if key != "name"}
-    shared = _shared_columns().get(name, {})
+    shared = _shared_columns(folder).get(name, {})
     if not shared and not own:
         raise TableError(f"{table}: no shared column {name!r} in schemas/columns.yaml")
     if shared and set(own) - {"nullable", "enum"}:
@@ -102,8 +102,8 @@ def _column(entry: str | Mapping[str, Any], table: str) -> Column:
 
 
 @cache
-def _shared_columns() -> dict[str, dict[str, Any]]:
-    shared: dict[str, dict[str, Any]] = load_yaml(SCHEMAS / "columns.yaml")
+def _shared_columns(folder: Path) -> dict[str, dict[str, Any]]:
+    shared: dict[str, dict[str, Any]] = load_yaml(folder / "columns.yaml")
     return shared
 
 
@@ -119,10 +119,10 @@ def list_tables() -> list[str]:
 
 
 @cache
-def load_schema(table: str) -> TableSchema:
-    """Return the declared schema of a table; raise TableError if it names an unknown shared column."""
-    declared = load_yaml(SCHEMAS / "tables" / f"{table}.yaml")
-    columns = tuple(_column(entry, table) for entry in declared["columns"])
+def load_schema(table: str, folder: Path = SCHEMAS) -> TableSchema:
+    """Return the schema of a table as `folder` declares it; raise TableError if it names an unknown shared column."""
+    declared = load_yaml(folder / "tables" / f"{table}.yaml")
+    columns = tuple(_column(entry, table, folder) for entry in declared["columns"])
     return TableSchema(table, declared["description"], declared["grain"], tuple(declared["key"]), columns)
 
 
@@ -145,11 +145,13 @@ def conform(frame: pl.DataFrame, table: str) -> pl.DataFrame:
         conformed = frame.select(present).cast(schema.polars)  # type: ignore[arg-type]
     except pl.exceptions.PolarsError as error:
         raise TableError(f"{table}: {error}") from error
-    _check_values(conformed, schema)
+    if broken := find_broken_values(conformed, schema):
+        raise TableError(f"{table}: {'; '.join(broken)}")
     return conformed
 
 
-def _check_values(frame: pl.DataFrame, schema: TableSchema) -> None:
+def find_broken_values(frame: pl.DataFrame, schema: TableSchema) -> list[str]:
+    """Return what the values of a frame, whose columns are those declared, break of a schema: nulls, bounds, enums."""
     checks: dict[str, pl.Expr] = {}
     for column in schema.columns:
         values = pl.col(column.name)
@@ -164,9 +166,7 @@ def _check_values(frame: pl.DataFrame, schema: TableSchema) -> None:
         if column.enum is not None:
             checks[f"{column.name} not in {list(column.enum)}"] = (~values.is_in(column.enum)).sum()
     counts = frame.select(**checks).row(0, named=True) if checks else {}
-    broken = [f"{rule} in {count} rows" for rule, count in counts.items() if count]
-    if broken:
-        raise TableError(f"{schema.name}: {'; '.join(broken)}")
+    return [f"{rule} in {count} rows" for rule, count in counts.items() if count]
 
 
 def _check_key(frame: pl.DataFrame, schema: TableSchema) -> None:

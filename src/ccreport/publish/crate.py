@@ -18,9 +18,11 @@ from ccreport.publish import CRATE, SUMS
 from ccreport.publish.datapackage import describe_license
 from ccreport.publish.declaration import Creator, Release
 from ccreport.publish.provenance import Action, shorten
-from ccreport.publish.sums import list_files
+from ccreport.publish.sums import hash_file, hash_sums, list_files
 
 CONTEXT: Final = "https://w3id.org/ro/crate/1.1/context"
+# RO-Crate 1.1 is older than schema.org's term. https://schema.org/sha256
+OWN_TERMS: Final = {"sha256": "https://schema.org/sha256"}
 SPECIFICATION: Final = "https://w3id.org/ro/crate/1.1"
 # Folders of many small files are entities as a whole.
 FOLDERS: Final = {
@@ -48,7 +50,7 @@ def write_crate(release: Path, declared: Release, actions: list[Action]) -> None
         **{f"{path.relative_to(release).as_posix()}/": "Figures" for path in release.glob("evaluations/*/figures")},
     }
     files = list(_describe_files(release, tuple(folders)))
-    parts = [*files, *({"@id": name, "@type": "Dataset", "name": text} for name, text in folders.items())]
+    parts = [*files, *(_describe_folder(release, name, text) for name, text in folders.items())]
     software = list(_describe_software())
     held = {entity["@id"] for entity in parts}
     acts = [_describe_action(action, held) for action in actions]
@@ -71,7 +73,7 @@ def write_crate(release: Path, declared: Release, actions: list[Action]) -> None
         *software,
         *acts,
     ]
-    crate = {"@context": CONTEXT, "@graph": graph}
+    crate = {"@context": [CONTEXT, OWN_TERMS], "@graph": graph}
     (release / CRATE).write_text(json.dumps(crate, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -113,7 +115,14 @@ def _describe_files(release: Path, folders: tuple[str, ...]) -> Iterator[Entity]
             "name": path.name,
             "encodingFormat": guessed,
             "contentSize": str((release / path).stat().st_size),
+            "sha256": hash_file(release / path),
         }
+
+
+def _describe_folder(release: Path, name: str, text: str) -> Entity:
+    listed = list_files(release / name)
+    sums = {f"{name}{path.as_posix()}": hash_file(release / name / path) for path in listed}
+    return {"@id": name, "@type": "Dataset", "name": text, "sha256": hash_sums(sums)}
 
 
 def _describe_software() -> Iterator[Entity]:

@@ -14,7 +14,7 @@ from ccreport.publish import PACKAGE, WHOLE
 from ccreport.publish.declaration import Release
 from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
 from ccreport.publish.sums import hash_file
-from ccreport.tables import Column, load_schema
+from ccreport.tables import Column, TableSchema, load_schema
 
 PROFILES: Final = "https://datapackage.org/profiles/2.0"
 FIELD_TYPES: Final = {
@@ -68,10 +68,6 @@ def _list_resources(release: Path, evaluations: dict[str, dict[str, Any]]) -> It
 def _describe_table(release: Path, table: str, name: str, place: str, *, is_typed: bool) -> dict[str, Any]:
     schema = load_schema(table)
     kind = place.rpartition(".")[2]
-    keys = [
-        {"fields": list(columns), "reference": {"resource": other, "fields": list(columns)}}
-        for columns, other in (list_foreign_keys(table) if is_typed else [])
-    ]
     return {
         "name": name,
         "path": place,
@@ -83,13 +79,22 @@ def _describe_table(release: Path, table: str, name: str, place: str, *, is_type
         **({"encoding": "utf-8"} if kind == "csv" else {}),
         "bytes": (release / place).stat().st_size,
         "hash": f"sha256:{hash_file(release / place)}",
-        "schema": {
-            "$schema": f"{PROFILES}/tableschema.json",
-            "fields": [_describe_field(column, kind) for column in schema.columns],
-            "missingValues": [""],
-            "primaryKey": list(schema.key),
-            **({"foreignKeys": keys} if keys else {}),
-        },
+        "schema": describe_schema(schema, kind, list_foreign_keys(table) if is_typed else []),
+    }
+
+
+def describe_schema(schema: TableSchema, kind: str, foreign_keys: list[tuple[tuple[str, ...], str]]) -> dict[str, Any]:
+    """Return a table's schema for a file of a kind (`parquet`, `csv`), with keys as `list_foreign_keys` has them."""
+    keys = [
+        {"fields": list(columns), "reference": {"resource": other, "fields": list(columns)}}
+        for columns, other in foreign_keys
+    ]
+    return {
+        "$schema": f"{PROFILES}/tableschema.json",
+        "fields": [_describe_field(column, kind) for column in schema.columns],
+        "missingValues": [""],
+        "primaryKey": list(schema.key),
+        **({"foreignKeys": keys} if keys else {}),
     }
 
 

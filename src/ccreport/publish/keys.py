@@ -1,9 +1,10 @@
 """Foreign keys of the typed tables: which columns name a row of which other table, by how the tables are made."""
 
+from pathlib import Path
 from typing import Final
 
 from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.tables import load_schema
+from ccreport.tables import SCHEMAS, load_schema
 
 # Raw files and rejects may name a run of which no file could be read as a test's; an attempt may have failed.
 RUNLESS: Final = frozenset({"raw_files", "rejects", "attempts"})
@@ -17,12 +18,12 @@ PARTS: Final = {
 TYPED_TABLES: Final = (*EXPERIMENT_TABLES, *ARCHIVE_TABLES)
 
 
-def list_foreign_keys(table: str) -> list[tuple[tuple[str, ...], str]]:
+def list_foreign_keys(table: str, schemas: Path = SCHEMAS) -> list[tuple[tuple[str, ...], str]]:
     """Return (columns, table in which the columns of the same names are the key) for a typed table.
 
     A row in which one of the columns is null names no other row.
     """
-    columns = load_schema(table).polars
+    columns = load_schema(table, schemas).polars
     keys: list[tuple[tuple[str, ...], str]] = []
     if "raw_file_id" in columns and table != "raw_files":
         keys.append((("raw_file_id",), "raw_files"))

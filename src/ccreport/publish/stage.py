@@ -5,16 +5,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from ccreport.batches import read_batches
 from ccreport.evaluation import load_evaluation
 from ccreport.publish import SUMS, WHOLE
 from ccreport.publish.keys import TYPED_TABLES
 from ccreport.publish.pack import pack_folder
 from ccreport.publish.sums import format_sums
+from ccreport.raw import read_manifests
 from ccreport.tables import load_schema, open_writer
 
 # Pieces of this size are gathered before they are written, so that thousands of small files do not stay as many pieces.
@@ -26,6 +27,10 @@ CODE: Final = (
     *("Makefile", "pyproject.toml", "requirements.lock", "environment.yml"),
     *("README.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff"),
 )
+# Of the configuration: where results lie, and what is done beside the report.
+LEFT_OUT_KEYS: Final = ("pathvars", "campaign", "collect_into", "verify")
+# Of links, devices, members that were not unpacked and files that could not be read there are no bytes to sum up.
+WITHOUT_BYTES: Final = frozenset({"not_a_file", "unreadable"})
 LEFT_BEHIND: Final = ("__pycache__", ".snakemake_timestamp", "*.pyc")
 
 
@@ -38,8 +43,7 @@ def stage_raw(
     """
     folder.mkdir(parents=True)
     shutil.copyfile(results / "archive.json", folder / "archive.json")
-    files = pl.read_parquet(sorted((results / "tables/raw_files").glob("*.parquet")), glob=False)
-    (folder / SUMS).write_bytes(format_sums(dict(files.select("path", "sha256").iter_rows())))
+    (folder / SUMS).write_bytes(format_sums(_list_raw_sums(results)))
     if not is_whole:
         return None
     if archive.is_file():
@@ -48,6 +52,17 @@ def stage_raw(
     name = f"{raw_folder.resolve().name}.tar.zst"
     pack_folder(raw_folder, folder / name, moment_s)
     return name
+
+
+def _list_raw_sums(results: Path) -> dict[str, str]:
+    """Return the SHA-256 of every raw file by its name as it is on disk, which the tables show with escapes."""
+    manifests = [
+        manifest
+        for batch in read_batches(results / "batches.txt")
+        for manifest in read_manifests(results / "manifests" / f"{batch}.json")
+    ]
+    files = (file for manifest in manifests for file in manifest.files)
+    return {file.path: file.sha256 for file in files if file.reason not in WITHOUT_BYTES}
 
 
 def stage_tables(tables: Path, folder: Path) -> None:
@@ -119,7 +134,7 @@ def write_config(config: Mapping[str, Any], raw: str | None, evaluations: list[s
     What lies elsewhere and is no part of a release (another build to compare with, a place to upload to, a campaign) is
     left out.
     """
-    shown = {key: value for key, value in config.items() if key not in ("pathvars", "campaign", "collect_into")}
+    shown = {key: value for key, value in config.items() if key not in LEFT_OUT_KEYS}
     main, *sections = (f"../evaluations/{name}/{name}.yaml" for name in evaluations)
     shown |= {"evaluation": main, "sections": sections, "compare_with": None}
     shown["archive"] = f"../raw/{raw}" if raw else Path(str(config["archive"])).name

@@ -41,6 +41,11 @@ def format_sums(sums: Mapping[str, str]) -> bytes:
     return "".join(lines).encode("utf-8", "surrogateescape")
 
 
+def hash_sums(sums: Mapping[str, str]) -> str:
+    """Return the SHA-256 of a list of sums, which stands for all the files of a folder."""
+    return hashlib.sha256(format_sums(sums)).hexdigest()
+
+
 def parse_sums(content: bytes, name: str) -> dict[str, str]:
     """Return the SHA-256 by path; raise InputError, with the number of the line, for anything but such a list."""
     sums: dict[str, str] = {}

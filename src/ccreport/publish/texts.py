@@ -1,15 +1,15 @@
 """What people read first in a release: README.md, CITATION.cff, CHANGES.md."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from ccreport.publish import SUMS
-from ccreport.publish.declaration import Creator, Release
-from ccreport.publish.sums import hash_file, list_files, parse_sums, read_sums
+from ccreport.publish.changes import Release
+from ccreport.publish.comparison import compare_releases, format_text
+from ccreport.publish.declaration import Creator
+from ccreport.publish.declaration import Release as Declared
 
 README: Final = """\
 # {title}
@@ -62,7 +62,7 @@ Units are in the names of columns: `_s` seconds, `_ms` milliseconds, `_bytes`, `
 {rebuild}
 """
 RAW_CHECK: Final = """ Of the raw files, `raw/SHA256SUMS` has the same: unpack the
-archive, change into its folder, and name that list instead."""
+archive, change into the folder that its sessions lie in, and name that list instead."""
 REBUILD: Final = """\
 With Python {python} or one near it, make and git, in a copy of this folder:
 
@@ -71,7 +71,14 @@ cd code && make report
 ```
 
 This installs the versions of `code/requirements.lock`, reads {source} and leaves the report in `code/results/report`.
-All tables then equal those here."""
+All tables then equal those here. After that
+
+```sh
+.venv/bin/python -m ccreport verify FOLDER
+```
+
+checks any release by the name of its folder: files, schemas, ledger, claims, and its tables, made anew from its raw
+files."""
 PARTS: Final = {
     "raw/": "the archive that was measured ({raw}), and the list of its files with their SHA-256",
     "tables/": "everything read from the raw files, as one Parquet file for each table",
@@ -83,7 +90,7 @@ PARTS: Final = {
 }
 
 
-def write_readme(release: Path, declared: Release, raw: str | None, main: str, python: str) -> None:
+def write_readme(release: Path, declared: Declared, raw: str | None, main: str, python: str) -> None:
     """Write the README for whoever finds the folder; `raw` is the name of the raw archive's file, if it is there."""
     held = f"`raw/{raw}`" if raw else "not here: see `raw/archive.json` for its hash"
     rows = "\n".join(f"| `{path}` | {text.format(raw=held)} |" for path, text in PARTS.items())
@@ -104,7 +111,7 @@ def write_readme(release: Path, declared: Release, raw: str | None, main: str, p
     (release / "README.md").write_text(text, encoding="utf-8")
 
 
-def write_citation(release: Path, declared: Release) -> None:
+def write_citation(release: Path, declared: Declared) -> None:
     """Write CITATION.cff of a release, with the hash of the archive that it is made of."""
     archive = json.loads((release / "raw/archive.json").read_text(encoding="utf-8"))
     identifiers = [
@@ -131,45 +138,12 @@ def _cite(creator: Creator) -> dict[str, str]:
     return {key: fact for key, fact in about.items() if fact is not None}
 
 
-def write_changes(release: Path, declared: Release, former: Path | None) -> None:
-    """Write CHANGES.md: raw files and files of the release that were added, removed or changed since a former one."""
+def write_changes(release: Path, declared: Declared, former: Path | None) -> None:
+    """Write CHANGES.md: verdicts, cells and figures that are others than in a former release, and what may be why."""
     text = f"# Changes in version {declared.version} of {declared.day}\n\n"
     if former is None:
         text += "This release names no former one to compare with.\n"
     else:
-        text += _compare(former, release)
+        old, new = Release(former), Release(release)
+        text += f"Compared with {old.title}.\n\n{format_text(compare_releases(old, new))}"
     (release / "CHANGES.md").write_text(text, encoding="utf-8")
-
-
-def _compare(former: Path, release: Path) -> str:
-    cited = yaml.safe_load((former / "CITATION.cff").read_text(encoding="utf-8"))
-    old, new = _read_raw(former), _read_raw(release)
-    text = f"Compared with version {cited['version']} of {cited['date-released']}.\n\n"
-    text += _list_differences("Raw files", old, new)
-    before = {path: one for path, one in read_sums(former).items() if path.startswith(("tables/", "evaluations/"))}
-    after = {
-        path.as_posix(): hash_file(release / path)
-        for path in list_files(release)
-        if path.as_posix().startswith(("tables/", "evaluations/"))
-    }
-    return text + _list_differences("Tables, figures and other results", before, after)
-
-
-def _read_raw(release: Path) -> dict[str, str]:
-    path = release / "raw" / SUMS
-    return parse_sums(path.read_bytes(), str(path))
-
-
-def _list_differences(title: str, old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    kinds = {
-        "added": sorted(new.keys() - old.keys()),
-        "removed": sorted(old.keys() - new.keys()),
-        "changed": sorted(path for path in old.keys() & new.keys() if old[path] != new[path]),
-    }
-    text = f"## {title}\n\n"
-    if not any(kinds.values()):
-        return text + "No difference.\n\n"
-    for kind, paths in kinds.items():
-        if paths:
-            text += f"{len(paths)} {kind}:\n\n" + "".join(f"    {path}\n" for path in paths) + "\n"
-    return text

@@ -1,0 +1,104 @@
+"""Why a result of a release may differ from that of another: what changed of all that it is made of.
+
+That is: raw files, keys of the configuration, parts of the evaluation's declaration, and the code of the rules on the
+way to it, which is read from the imports of each release's own `code/`.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.database import SHARED_QUERIES
+from ccreport.imports import list_imports
+from ccreport.publish.changes import ABSENT, Change, Exhibit, Release
+
+RULE_MODULES: Final = {
+    "list_raw_files": "ccreport.inventory",
+    "ingest_batch": "ccreport.ingest.batch",
+    "measure_batch": "ccreport.measure.batch",
+    "list_views": "ccreport.database",
+    "summarise_table": "ccreport.summarise",
+    "judge_claims": "ccreport.claims",
+    "plot_figures": "ccreport.figures.write",
+}
+COMMON: Final = ("list_raw_files", "ingest_batch", "measure_batch", "list_views")
+RULES: Final = {
+    "cells": (*COMMON, "summarise_table"),
+    "claims": (*COMMON, "summarise_table", "judge_claims"),
+    "verdicts": (*COMMON, "summarise_table", "judge_claims"),
+    "figure": (*COMMON, "plot_figures"),
+}
+# Parts of a declaration that everything of an evaluation is made with; others are named by table, figure or claim.
+SHARED_PARTS: Final = ("algorithms", "labels", "rtt_bucket_edges_ms", "edge")
+PARTS: Final = {"cells": "tables", "claims": "claims", "verdicts": "claims", "figure": "figures"}
+NAMED_FILES: Final = 3
+
+
+def list_kinds(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the keys that were added, removed and changed, each sorted."""
+    return {
+        "added": sorted(new.keys() - old.keys()),
+        "removed": sorted(old.keys() - new.keys()),
+        "changed": sorted(key for key in old.keys() & new.keys() if old[key] != new[key]),
+    }
+
+
+def list_config(old: Release, new: Release) -> list[Change]:
+    """Return the keys of the configuration that differ, with their values."""
+    keys = sorted(old.config.keys() | new.config.keys())
+    pairs = ((key, str(old.config.get(key, ABSENT)), str(new.config.get(key, ABSENT))) for key in keys)
+    return [Change(key, was, is_now) for key, was, is_now in pairs if was != is_now]
+
+
+def list_rules(old: Release, new: Release) -> dict[str, list[str]]:
+    """Return the files of code that differ, by the rules that run them."""
+    changed = {path for paths in list_kinds(_get_code(old), _get_code(new)).values() for path in paths}
+    return {rule: sorted(changed & (_list_code(old, rule) | _list_code(new, rule))) for rule in RULE_MODULES}
+
+
+def _get_code(side: Release) -> dict[str, str]:
+    return {path: sha256 for path, sha256 in side.files.items() if path.startswith("code/")}
+
+
+def _list_code(side: Release, rule: str) -> set[str]:
+    package = (side.folder / "code/src/ccreport").resolve()
+    try:
+        modules = list_imports(RULE_MODULES[rule], package)
+    except (ModuleNotFoundError, SyntaxError):
+        modules = []
+    code = {f"code/src/ccreport/{path.relative_to(package).as_posix()}" for path in modules}
+    if rule == "list_views":
+        code |= {f"code/src/ccreport/sql/{name}.sql" for name in SHARED_QUERIES}
+    if rule == "judge_claims":
+        code.add("code/src/ccreport/sql/claims.sql")
+    return code
+
+
+def list_causes(exhibit: Exhibit, old: Release, new: Release, rules: Mapping[str, list[str]]) -> list[str]:
+    """Return in words what changed of all that a result is made of; `rules` is what `list_rules` returned."""
+    raw = list_kinds(old.raw, new.raw)
+    causes = [f"raw files: {', '.join(f'{len(paths)} {kind}' for kind, paths in raw.items() if paths)}"]
+    causes = causes if any(raw.values()) else []
+    # Where the archive and the evaluations lie says nothing of what they hold.
+    keys = [change.where for change in list_config(old, new) if change.where not in ("archive", "evaluation")]
+    causes += [f"configuration: {', '.join(keys)}"] if keys else []
+    if parts := list(_list_parts(exhibit, old, new)):
+        causes.append(f"declaration: {', '.join(parts)}")
+    for rule in RULES[exhibit.kind]:
+        paths = list(rules[rule])
+        query = f"code/src/ccreport/sql/{exhibit.name}.sql"
+        if rule == "summarise_table" and exhibit.kind == "cells" and old.files.get(query) != new.files.get(query):
+            paths.append(query)
+        if paths:
+            more = f" and {len(paths) - NAMED_FILES} more" if len(paths) > NAMED_FILES else ""
+            causes.append(f"code of {rule}: {', '.join(Path(path).name for path in paths[:NAMED_FILES])}{more}")
+    return causes or ["nothing that this release holds; perhaps other versions of libraries"]
+
+
+def _list_parts(exhibit: Exhibit, old: Release, new: Release) -> Iterator[str]:
+    before, after = (side.evaluations.get(exhibit.evaluation, {}) for side in (old, new))
+    yield from (part for part in SHARED_PARTS if before.get(part) != after.get(part))
+    part = PARTS[exhibit.kind]
+    old_ones, new_ones = (side.get(part, {}) for side in (before, after))
+    names = [exhibit.name] if exhibit.kind in ("cells", "figure") else sorted(old_ones.keys() | new_ones.keys())
+    yield from (f"{part}.{name}" for name in names if old_ones.get(name) != new_ones.get(name))

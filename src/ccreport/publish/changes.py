@@ -1,0 +1,168 @@
+"""What differs between two releases: verdicts, other values of claims, cells of published tables, figures."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+import yaml
+
+from ccreport.errors import InputError
+from ccreport.publish import SUMS
+from ccreport.publish.sums import hash_file, list_files, parse_sums, read_sums
+from ccreport.tables import load_schema
+
+ABSENT: Final = "–"
+CLAIM_COLUMNS: Final = ("claim_verdict", "verdict", "value", "low", "high", "runs_count", "at_least", "at_most")
+VERDICTS: Final = ("claim_verdict", "verdict")
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release to compare, by its folder; one that is being made has no SHA256SUMS yet."""
+
+    folder: Path
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """Return the SHA-256 of each file but the list itself."""
+        if (self.folder / SUMS).is_file():
+            return read_sums(self.folder)
+        return {path.as_posix(): hash_file(self.folder / path) for path in list_files(self.folder)}
+
+    @cached_property
+    def raw(self) -> dict[str, str]:
+        """Return the SHA-256 of each raw file."""
+        return parse_sums((self.folder / "raw" / SUMS).read_bytes(), f"{self.folder}/raw/{SUMS}")
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """Return the configuration, without what a release says of itself."""
+        config = _load(self.folder / "code/config.yaml")
+        return {key: value for key, value in config.items() if key != "release"}
+
+    @cached_property
+    def evaluations(self) -> dict[str, dict[str, Any]]:
+        """Return the declarations of all evaluations by name."""
+        names = sorted(path.name for path in (self.folder / "evaluations").iterdir() if path.is_dir())
+        return {name: _load(self.folder / "evaluations" / name / f"{name}.yaml") for name in names}
+
+    @cached_property
+    def title(self) -> str:
+        """Return version and day."""
+        cited = _load(self.folder / "CITATION.cff")
+        return f"version {cited['version']} of {cited['date-released']}"
+
+
+def _load(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise InputError(f"{path} does not exist; name the folder of a release")
+    loaded: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return loaded
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is another: where it stands, what it was and is."""
+
+    where: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """What differs of one table, figure or list of claims of an evaluation."""
+
+    kind: str
+    evaluation: str
+    name: str
+    changes: tuple[Change, ...]
+
+
+def list_exhibits(old: Release, new: Release) -> Iterator[Exhibit]:
+    """Yield what differs between two releases: verdicts first, then other values of claims, cells, and figures."""
+    names = sorted(old.evaluations.keys() | new.evaluations.keys())
+    claims = {name: list(_list_claims(old, new, name)) for name in names}
+    for kind in ("verdicts", "claims"):
+        for name in names:
+            found = tuple(change for is_verdict, change in claims[name] if is_verdict == (kind == "verdicts"))
+            if found:
+                yield Exhibit(kind, name, "claims", found)
+    for name in names:
+        tables = {table for side in (old, new) for table in side.evaluations.get(name, {}).get("tables", {})}
+        for table in sorted(tables):
+            place = f"evaluations/{name}/tables/{table}.parquet"
+            if cells := tuple(_list_cells(_read(old, place), _read(new, place), load_schema(table).key)):
+                yield Exhibit("cells", name, table, cells)
+    yield from _list_figures(old, new)
+
+
+def _read(side: Release, place: str) -> dict[str, pl.DataFrame]:
+    """Return a table of a release, none where it has none."""
+    path = side.folder / place
+    return {"table": pl.read_parquet(path, glob=False)} if path.is_file() else {}
+
+
+def _index(table: Mapping[str, pl.DataFrame], key: tuple[str, ...]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    rows = table["table"].iter_rows(named=True) if table else ()
+    return {tuple(row[column] for column in key if column in row): row for row in rows}
+
+
+def _list_claims(old: Release, new: Release, name: str) -> Iterator[tuple[bool, Change]]:
+    """Yield whether it is a verdict, and what it was and is, for each check of each claim by their names."""
+    place = f"evaluations/{name}/claims.parquet"
+    before, after = (_index(_read(side, place), ("claim", "check")) for side in (old, new))
+    for key in {**after, **before}:
+        for column in CLAIM_COLUMNS:
+            was, is_now = _show(before.get(key), column, after.get(key))
+            if was != is_now:
+                yield column in VERDICTS, Change(f"{key[0]}, {key[1]}, {column}", was, is_now)
+
+
+def _list_cells(
+    old: Mapping[str, pl.DataFrame], new: Mapping[str, pl.DataFrame], key: tuple[str, ...]
+) -> Iterator[Change]:
+    before, after = _index(old, key), _index(new, key)
+    for row in {**after, **before}:
+        where = ", ".join(f"{column}={value}" for column, value in zip(key, row, strict=False) if value is not None)
+        if row not in before or row not in after:
+            yield Change(where, "a row" if row in before else ABSENT, "a row" if row in after else ABSENT)
+            continue
+        for column in {**after[row], **before[row]}:
+            was, is_now = _show(before[row], column, after[row])
+            if was != is_now:
+                yield Change(f"{where}, {column}", was, is_now)
+
+
+def _show(before: Mapping[str, Any] | None, column: str, after: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Return two values as text, short where that tells them apart, the same only where they are."""
+    was, is_now = ((side or {}).get(column) for side in (before, after))
+    if isinstance(was, float) and isinstance(is_now, float) and was != is_now and f"{was:.6g}" != f"{is_now:.6g}":
+        return f"{was:.6g}", f"{is_now:.6g}"
+    return (ABSENT if was is None else str(was)), (ABSENT if is_now is None else str(is_now))
+
+
+def _list_figures(old: Release, new: Release) -> Iterator[Exhibit]:
+    """Yield the figures of which a file differs; old and new are the beginnings of its SHA-256."""
+    sides = [_group_figures(side.files) for side in (old, new)]
+    for evaluation, figure in sorted(sides[0].keys() | sides[1].keys()):
+        before, after = (side.get((evaluation, figure), {}) for side in sides)
+        changes = tuple(
+            Change(file, before.get(file, ABSENT)[:12], after.get(file, ABSENT)[:12])
+            for file in sorted(before.keys() | after.keys())
+            if before.get(file) != after.get(file)
+        )
+        if changes:
+            yield Exhibit("figure", evaluation, figure, changes)
+
+
+def _group_figures(files: Mapping[str, str]) -> dict[tuple[str, str], dict[str, str]]:
+    figures: dict[tuple[str, str], dict[str, str]] = {}
+    for path, sha256 in files.items():
+        match path.split("/", 4):
+            case ["evaluations", evaluation, "figures", figure, file]:
+                figures.setdefault((evaluation, figure), {})[file] = sha256
+    return figures

@@ -1,0 +1,40 @@
+"""Verification: whether a release is whole, is what it says of itself, and follows from its own raw files.
+
+Each check looks at a release's folder, writes nothing there, and ends as a `Check`. What the release holds is somebody
+else's input: a fault of it is a failure with the name of what failed, never a traceback.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import yaml
+
+from ccreport.errors import InputError
+from ccreport.tables import TableError
+
+PASSED: Final = "passed"
+FAILED: Final = "FAILED"
+UNCHECKED: Final = "not checked"
+# What reading a release that is not what it should be may raise.
+FAULTS: Final = (
+    *(InputError, TableError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError),
+    *(pa.ArrowException, pl.exceptions.PolarsError, duckdb.Error, yaml.YAMLError),
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check: what was looked at, which files or cells failed, or why it could not be made."""
+
+    name: str
+    facts: str = ""
+    failures: tuple[str, ...] = ()
+    unchecked: str = ""
+
+    @property
+    def state(self) -> str:
+        """Return how it ended; what failed before the rest could not be looked at is a failure."""
+        return FAILED if self.failures else UNCHECKED if self.unchecked else PASSED

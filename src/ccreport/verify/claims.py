@@ -1,0 +1,55 @@
+"""Claims judged once more, over the typed and published tables of a release, and compared with its verdicts."""
+
+import contextlib
+import io
+from pathlib import Path
+
+import polars as pl
+
+from ccreport.claims import judge_claims
+from ccreport.database import list_views
+from ccreport.publish import WHOLE
+from ccreport.verify import Check
+from ccreport.verify.compare import list_other_cells
+from ccreport.verify.recompute import list_evaluations
+
+
+def check_claims(release: Path, work: Path) -> Check:
+    """Judge all claims of a release in a work folder; each check's value and verdict must be the published one."""
+    failures: list[str] = []
+    count = 0
+    for evaluation in list_evaluations(release):
+        name = f"evaluations/{evaluation.stem}/claims.parquet"
+        made = _judge(release, evaluation, work / "claims" / evaluation.stem)
+        failures += _list_verdicts(name, release / name, made) or list_other_cells(name, release / name, made)
+        count += pl.read_parquet(made, glob=False).height
+    return Check("claims", f"{count} checks of claims judged again", tuple(failures))
+
+
+def _judge(release: Path, evaluation: Path, work: Path) -> Path:
+    work.mkdir(parents=True)
+    database, made = work / "archive.duckdb", work / "claims.parquet"
+    (work / "batches.txt").write_text(f"{WHOLE}\n", encoding="ascii")
+    list_views(work / "batches.txt", release / "tables", evaluation, database)
+    explanations = [path for path in [release / "evaluations/explanations.yaml"] if path.is_file()]
+    facts = release / "raw/archive.json"
+    # What it says of claims without an explanation is for those who publish.
+    with contextlib.redirect_stdout(io.StringIO()):
+        judge_claims(evaluation, database, evaluation.parent / "tables", facts, explanations, made, work / "claims.csv")
+    return made
+
+
+def _list_verdicts(name: str, published: Path, made: Path) -> list[str]:
+    """Return in words which verdicts are others than published."""
+    old, new = (
+        {
+            (row["claim"], row["check"]): row["verdict"]
+            for row in pl.read_parquet(path, glob=False).iter_rows(named=True)
+        }
+        for path in (published, made)
+    )
+    return [
+        f"{name}: {claim}, {check}: published {old.get((claim, check))}, judged {new.get((claim, check))}"
+        for claim, check in {**old, **new}
+        if old.get((claim, check)) != new.get((claim, check))
+    ]

@@ -1,0 +1,67 @@
+"""Files made anew beside those of a release: byte for byte, and Parquet tables else cell by cell.
+
+Another version of the library that writes Parquet writes other bytes of the same cells. All other kinds are text, of
+which every byte counts.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from ccreport.verify import FAULTS
+
+SHOWN: Final = 5
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How many files are the same by their bytes, how many by their cells, and what is otherwise."""
+
+    same_bytes: int
+    same_cells: int
+    failures: tuple[str, ...]
+
+    @property
+    def facts(self) -> str:
+        """Return the counts in words."""
+        by_cells = f", {self.same_cells} cell by cell" if self.same_cells else ""
+        return f"{self.same_bytes} files equal byte for byte{by_cells}"
+
+
+def compare_files(pairs: Iterable[tuple[str, Path, Path]]) -> Compared:
+    """Compare files, each given by its name, its place in the release and that of the one made anew."""
+    by_bytes = by_cells = 0
+    failures: list[str] = []
+    for name, published, made in pairs:
+        if not published.is_file() or not made.is_file():
+            failures.append(f"{name}: {'not made anew' if published.is_file() else 'made anew and not published'}")
+        elif published.read_bytes() == made.read_bytes():
+            by_bytes += 1
+        elif name.endswith(".parquet"):
+            found = list_other_cells(name, published, made)
+            by_cells += not found
+            failures += found
+        else:
+            failures.append(f"{name}: other bytes than made anew")
+    return Compared(by_bytes, by_cells, tuple(failures))
+
+
+def list_other_cells(name: str, published: Path, made: Path) -> list[str]:
+    """Return in words where two Parquet tables have other columns, rows or cells; none where they are equal."""
+    try:
+        old, new = (pl.read_parquet(path, glob=False) for path in (published, made))
+    except FAULTS as error:
+        return [f"{name}: cannot be read ({error})"]
+    if old.schema != new.schema:
+        return [f"{name}: other columns than made anew"]
+    if old.height != new.height:
+        return [f"{name}: {old.height} rows, and {new.height} made anew"]
+    found = []
+    for column in old.columns:
+        for row in old[column].ne_missing(new[column]).arg_true().head(SHOWN):
+            values = f"{old[column][row]!r}, and {new[column][row]!r} made anew"
+            found.append(f"{name}: row {row + 1}, {column}: {values}")
+    return found

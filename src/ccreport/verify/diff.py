@@ -1,0 +1,35 @@
+"""Two releases side by side, for those who have an old one and are shown a new one."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from ccreport.errors import InputError
+from ccreport.publish.changes import Release
+from ccreport.publish.comparison import compare_releases, format_html, format_text
+from ccreport.verify import FAULTS
+from ccreport.verify.fetch import open_release
+
+
+def diff(old: str, new: str, /, *, html: str = "") -> int:
+    """Print what differs between two releases (folders, packed ones or addresses): verdicts, cells, figures, and why.
+
+    `html` is the path of a page to write. Return 0 where it could be told, whatever it is, else 2.
+    """
+    with tempfile.TemporaryDirectory(prefix="ccreport-diff-") as work:
+        try:
+            folders = [open_release(place, Path(work, side))[0] for side, place in (("old", old), ("new", new))]
+            before, after = (Release(folder) for folder in folders)
+            about = f"{before.title} ({old}) and {after.title} ({new})"
+            sections = compare_releases(before, after)
+        except InputError as error:
+            print(f"ccreport: {error}", file=sys.stderr)
+            return 2
+        except FAULTS as error:
+            print(f"ccreport: a release cannot be read ({type(error).__name__}: {error}); verify both", file=sys.stderr)
+            return 2
+    print(f"# {about}\n\n{format_text(sections)}", end="")
+    if html:
+        Path(html).parent.mkdir(parents=True, exist_ok=True)
+        Path(html).write_text(format_html("Two releases compared", about, sections), encoding="utf-8")
+    return 0

@@ -1,0 +1,85 @@
+"""A release brought to where it can be looked at: a folder as it is, a packed one unpacked, one elsewhere fetched."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+from typing import Final
+from urllib.parse import quote_from_bytes
+
+from ccreport.errors import InputError
+from ccreport.publish import SUMS
+from ccreport.publish.sums import parse_sums
+from ccreport.storage.fetch import open_source
+from ccreport.storage.listing import check_name
+from ccreport.storage.places import is_packed, is_remote, name_packed
+from ccreport.storage.sources import GoneError, RemoteFile, Source
+from ccreport.storage.transfer import fetch_file
+from ccreport.unpack import unpack_archive
+
+CONNECTIONS: Final = 4
+
+
+def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
+    """Return the folder of a release and, of a packed one, the members that were left out.
+
+    `place` is a folder, a `.tar.zst` or the like, or an https:// or s3:// address of either; what is not a folder here
+    goes below `work`. Raise InputError where there is no release.
+    """
+    path = _fetch(place, work / "fetched") if is_remote(place) else Path(place)
+    left_out: list[str] = []
+    if path.is_file():
+        left_out = unpack_archive(path, work / "unpacked")
+        path = work / "unpacked"
+    if not path.is_dir():
+        raise InputError(f"{place} does not exist; name the folder, the .tar.zst or the address of a release")
+    folders = [path, *(sorted(path.iterdir()) if path == work / "unpacked" else [])]
+    found = next((folder for folder in folders if (folder / SUMS).is_file()), None)
+    if found is None:
+        raise InputError(f"{place} has no {SUMS}; name the folder, the .tar.zst or the address of a release")
+    return found.resolve(), left_out
+
+
+def _fetch(address: str, work: Path) -> Path:
+    """Fetch a release: one file, or a folder in S3 by its listing, or one of a web server by its SHA256SUMS.
+
+    A web server shows `site/index.html` in place of a listing, so nothing is learnt there of files that no list names.
+    """
+    source = open_source(address, CONNECTIONS)
+    if is_packed(address):
+        listing = source.list_files()
+        _fetch_files(source, list(listing.files), work)
+        return work / "files" / name_packed(address)
+    if address.startswith("s3:"):
+        listing = source.list_files()
+        _fetch_files(source, [*listing.files, *listing.sums], work)
+    else:
+        base = address if address.endswith("/") else f"{address}/"
+        _fetch_files(source, [RemoteFile(SUMS, base + SUMS, None, "")], work)
+        named = parse_sums((work / "files" / SUMS).read_bytes(), base + SUMS)
+        _fetch_files(source, [_locate(base, path) for path in named if path != SUMS], work)
+    return work / "files"
+
+
+def _locate(base: str, path: str) -> RemoteFile:
+    raw = path.encode("utf-8", "surrogateescape")
+    if any(check_name(part) is None for part in raw.split(b"/")):
+        raise InputError(f"{base}{SUMS} names {path!r}, which is no path in a release; do not trust it")
+    return RemoteFile(path, base + quote_from_bytes(raw), None, "")
+
+
+def _fetch_files(source: Source, files: list[RemoteFile], work: Path) -> None:
+    """Fetch files as they are: whether they are what they should be is what the checks find out."""
+
+    def fetch(numbered: tuple[int, RemoteFile]) -> None:
+        number, file = numbered
+        plain = replace(file, sha256=None)
+        try:
+            fetch_file(source, plain, work / "files" / file.path, work / f"parts/{number}", lambda _: None, Event())
+        except GoneError:
+            if file.path == SUMS:
+                raise
+            # A file that is listed and not there is for the check of the sums to name.
+
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        list(pool.map(fetch, enumerate(files)))

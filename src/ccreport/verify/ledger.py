@@ -1,0 +1,100 @@
+"""The raw files of a release: the archive against its list, and the ledger against both."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.archive import find_root
+from ccreport.ingest.readers import INGESTED_TABLES
+from ccreport.publish import SUMS, WHOLE
+from ccreport.publish.stage import WITHOUT_BYTES
+from ccreport.publish.sums import hash_file, list_files, parse_sums
+from ccreport.raw import display_name
+from ccreport.unpack import unpack_archive
+from ccreport.verify import Check
+
+BESIDE: Final = ("archive.json", SUMS)
+NO_ARCHIVE: Final = "the release has only the list of its raw files; put the archive into its raw/ or fetch it whole"
+
+
+def find_archive(release: Path) -> Path | None:
+    """Return the raw archive of a release, one file; None where it has only the list."""
+    found = [path for path in sorted((release / "raw").iterdir()) if path.is_file() and path.name not in BESIDE]
+    return found[0] if found else None
+
+
+def check_raw(release: Path, work: Path) -> Check:
+    """Unpack the raw archive into a work folder and compare every file with `raw/SHA256SUMS`."""
+    archive = find_archive(release)
+    if archive is None:
+        return Check("raw files", unchecked=NO_ARCHIVE)
+    named = _read_sums(release)
+    unpack_archive(archive, work / "raw")
+    root = find_root(work / "raw")
+    there = {path.as_posix(): hash_file(root / path) for path in list_files(root) if not (root / path).is_symlink()}
+    failures = [f"{display_name(path)}: missing in raw/{archive.name}" for path in sorted(named.keys() - there.keys())]
+    failures += [
+        f"{display_name(path)}: in raw/{archive.name} and not in raw/{SUMS}"
+        for path in sorted(there.keys() - named.keys())
+    ]
+    failures += [
+        f"{display_name(path)}: not what raw/{SUMS} says"
+        for path in sorted(named.keys() & there.keys())
+        if named[path] != there[path]
+    ]
+    return Check("raw files", f"{len(there)} files in raw/{archive.name}", tuple(failures))
+
+
+def _read_sums(release: Path) -> dict[str, str]:
+    return parse_sums((release / "raw" / SUMS).read_bytes(), f"raw/{SUMS}")
+
+
+def check_ledger(release: Path) -> Check:
+    """Count every raw file again: it is in the ledger once, and in a table, or rejected, or ignored by a rule."""
+    ledger = _read(release, "raw_files")
+    named = {display_name(path): sha256 for path, sha256 in _read_sums(release).items()}
+    with_bytes = ledger.filter(~pl.col("reason").is_in(sorted(WITHOUT_BYTES)).fill_null(False))
+    rows = dict(with_bytes.select("path", "sha256").iter_rows())
+    failures = [
+        f"{path}: twice in the ledger" for path in sorted(with_bytes.filter(pl.col("path").is_duplicated())["path"])
+    ]
+    failures += [f"{path}: not in the ledger" for path in sorted(named.keys() - rows.keys())]
+    failures += [f"{path}: in the ledger and not in raw/{SUMS}" for path in sorted(rows.keys() - named.keys())]
+    failures += [
+        f"{path}: another sum in the ledger than in raw/{SUMS}"
+        for path in sorted(named.keys() & rows.keys())
+        if named[path] != rows[path]
+    ]
+    failures += [f"{row['path']}: {_say(row)}" for row in _find_unsettled(release, ledger).iter_rows(named=True)]
+    return Check("ledger", f"{ledger.height} raw files", tuple(failures))
+
+
+def _read(release: Path, table: str) -> pl.DataFrame:
+    return pl.read_parquet(release / "tables" / table / f"{WHOLE}.parquet", glob=False)
+
+
+def _find_unsettled(release: Path, ledger: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the ledger whose state does not follow from the tables, with `in_tables` and `is_rejected`."""
+    ids = [_read_ids(release, table) for table in INGESTED_TABLES]
+    whole = _read(release, "rejects").filter("is_whole_file")["raw_file_id"].unique()
+    counted = ledger.with_columns(
+        in_tables=pl.col("raw_file_id").is_in(pl.concat(ids).unique().to_list()),
+        is_rejected=pl.col("raw_file_id").is_in(whole.to_list()),
+    )
+    states = {"ingested": (True, False), "rejected": (False, True), "ignored": (False, False)}
+    expected = pl.any_horizontal(
+        (pl.col("state") == state) & (pl.col("in_tables") == in_tables) & (pl.col("is_rejected") == is_rejected)
+        for state, (in_tables, is_rejected) in states.items()
+    )
+    return counted.filter(~expected).sort("path")
+
+
+def _read_ids(release: Path, table: str) -> pl.Series:
+    path = release / "tables" / table / f"{WHOLE}.parquet"
+    return pl.scan_parquet(path, glob=False).select("raw_file_id").unique().collect()["raw_file_id"]
+
+
+def _say(row: dict[str, Any]) -> str:
+    found = "in a table" if row["in_tables"] else "in no table"
+    return f"{row['state']} by the ledger, {found}, {'' if row['is_rejected'] else 'not '}rejected as a whole"

@@ -1,0 +1,127 @@
+"""The tables of a release made anew: from its raw archive, with its configuration and declarations.
+
+The pipeline is the one that verifies, copied into a work folder, where Snakemake runs: the release's own `code/` is
+somebody else's program and is only compared with it. What is compared: every typed table, every published table in all
+its forms, comparisons, claims, and of the figures data, Vega-Lite and texts. SVG and PNG are not: fonts differ from
+machine to machine.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+import ccreport
+from ccreport.evaluation import load_evaluation
+from ccreport.publish import WHOLE
+from ccreport.publish.datapackage import COMPARED, FORMATS
+from ccreport.publish.stage import SUMMARY_KINDS, stage_code, stage_tables, write_yaml
+from ccreport.publish.sums import hash_file, list_files
+from ccreport.tables import SCHEMAS
+from ccreport.verify import Check
+from ccreport.verify.compare import compare_files
+from ccreport.verify.ledger import NO_ARCHIVE, find_archive
+
+NAME: Final = "recomputed"
+# What of the code decides what tables hold; documents and pages do not.
+CODE: Final = ("rules/", "schemas/", "src/", "workflow/", "evaluations/", "requirements.lock")
+FIGURE_PARTS: Final = (".csv", ".json", ".txt")
+
+
+def check_recomputed(release: Path, work: Path) -> Check:
+    """Build the tables of a release in a work folder and compare them with the published ones."""
+    archive = find_archive(release)
+    if archive is None:
+        return Check(NAME, unchecked=NO_ARCHIVE)
+    code, results = work / "code", work / "results"
+    stage_code(SCHEMAS.parent, code)
+    declared = {path.parent.name: load_evaluation(path) for path in list_evaluations(release)}
+    write_yaml(code / "config.yaml", _make_config(release, archive, list(declared), work))
+    targets = ["ingest", *(str(path) for name in declared for path in _list_targets(results / name, declared[name]))]
+    command = [sys.executable, "-m", "snakemake", "--cores", str(os.cpu_count() or 1), *targets]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with (work / "recompute.txt").open("wb") as log:
+        done = subprocess.run(  # noqa: S603 (the program that runs this, and paths as arguments)
+            command, cwd=code, env=os.environ | {"PATH": path}, stdout=log, stderr=log, check=False
+        )
+    if done.returncode:
+        said = (work / "recompute.txt").read_text(encoding="utf-8", errors="replace")
+        return Check(NAME, unchecked=f"the tables could not be made anew: {_find_reason(said)}")
+    stage_tables(results / "tables", work / "tables")
+    compared = compare_files(_pair(release, work, declared))
+    return Check(NAME, f"{compared.facts}; {_compare_code(release, code)}", compared.failures)
+
+
+def list_evaluations(release: Path) -> list[Path]:
+    """Return the declarations of a release's evaluations, its own first."""
+    config: dict[str, Any] = yaml.safe_load((release / "code/config.yaml").read_text(encoding="utf-8"))
+    names = [Path(str(one)).stem for one in (config["evaluation"], *config["sections"])]
+    return [release / "evaluations" / name / f"{name}.yaml" for name in names]
+
+
+def _make_config(release: Path, archive: Path, names: list[str], work: Path) -> dict[str, Any]:
+    """Return the configuration of a release, each of its paths leading into the release or the work folder."""
+    config: dict[str, Any] = yaml.safe_load((release / "code/config.yaml").read_text(encoding="utf-8"))
+    main, *sections = (str(release / "evaluations" / name / f"{name}.yaml") for name in names)
+    explanations = release / "evaluations/explanations.yaml"
+    return config | {
+        "archive": str(archive),
+        "evaluation": main,
+        "sections": sections,
+        "explanations": str(explanations) if explanations.is_file() else None,
+        "compare_with": None,
+        "store_results": None,
+        "release": {"version": "0"},
+        "pathvars": {"results": str(work / "results"), "logs": str(work / "logs")},
+    }
+
+
+def _list_targets(results: Path, declared: dict[str, Any]) -> Iterator[Path]:
+    for table in declared["tables"]:
+        yield results / "summaries" / f"{table}.parquet"
+    for name in COMPARED:
+        yield results / f"{name}.parquet"
+    yield results / "figures"
+
+
+def _pair(release: Path, work: Path, declared: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Path, Path]]:
+    """Yield name, place in the release and place in the work folder of all that is compared."""
+    for table in sorted(path.name for path in (work / "tables").iterdir()):
+        name = f"tables/{table}/{WHOLE}.parquet"
+        yield name, release / name, work / name
+    for evaluation, facts in declared.items():
+        own, made = f"evaluations/{evaluation}", work / "results" / evaluation
+        for table in facts["tables"]:
+            for kind in SUMMARY_KINDS:
+                name = f"{own}/tables/{table}.{kind}"
+                yield name, release / name, made / "summaries" / f"{table}.{kind}"
+        for table in COMPARED:
+            for kind in FORMATS:
+                yield f"{own}/{table}.{kind}", release / own / f"{table}.{kind}", made / f"{table}.{kind}"
+        figures = {*list_files(release / own / "figures"), *list_files(made / "figures")}
+        for path in sorted(path for path in figures if path.suffix in FIGURE_PARTS):
+            name = f"{own}/figures/{path.as_posix()}"
+            yield name, release / name, made / "figures" / path
+
+
+def _compare_code(release: Path, code: Path) -> str:
+    """Say whether the code that made the tables anew is the release's own."""
+    theirs, ours = (
+        {path.as_posix(): hash_file(place / path) for path in list_files(place) if path.as_posix().startswith(CODE)}
+        for place in (release / "code", code)
+    )
+    others = [path for path in sorted(theirs.keys() | ours.keys()) if theirs.get(path) != ours.get(path)]
+    others = [path for path in others if "__pycache__" not in path]
+    by = f"by ccreport {ccreport.__version__}"
+    return f"{by}, the code of the release" if not others else f"{by}, other than code/ in {len(others)} files"
+
+
+def _find_reason(said: str) -> str:
+    """Return the line of Snakemake's output that says why it ended, else its last one."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    errors = [line for line in lines if "Error" in line or line.startswith("ccreport: ")]
+    return (errors or lines or ["nothing was said"])[-1]

@@ -1,0 +1,70 @@
+"""SHA256SUMS of a release: every file listed and there, none beside, each byte as it was.
+
+The list has no sum of its own. Where a line of it disagrees with a file, the descriptors that are intact (Data Package,
+RO-Crate) tell which of the two was changed.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ccreport.errors import InputError
+from ccreport.publish import CRATE, PACKAGE, SUMS
+from ccreport.publish.sums import format_sums, hash_file, hash_sums, list_files, parse_sums
+from ccreport.verify import FAULTS, Check
+
+
+def check_sums(release: Path, left_out: list[str]) -> tuple[Check, dict[str, str], frozenset[str]]:
+    """Return the check, the SHA-256 of each file that is there, and the paths that are not what the list says.
+
+    `left_out` are members of a packed release that could not be unpacked.
+    """
+    links = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_symlink()}
+    paths = [path for path in map(Path.as_posix, list_files(release)) if path not in links]
+    there = {path: hash_file(release / path) for path in paths if path != SUMS}
+    content = (release / SUMS).read_bytes()
+    failures = [f"{path}: a link, or a name that cannot be unpacked" for path in sorted({*links, *left_out})]
+    try:
+        named = parse_sums(content, SUMS)
+    except InputError as error:
+        return Check("sums", f"{len(there)} files", (*failures, str(error))), there, frozenset({SUMS})
+    if content != format_sums(named):
+        failures.append(f"{SUMS}: not sorted by path, or without its last line's end")
+    changed = {path for path in named.keys() & there.keys() if named[path] != there[path]}
+    witnessed = _find_witnessed(release, there, changed)
+    blamed = {path for path in changed if witnessed.get(path) == there[path]}
+    failures += [f"{SUMS}: its sum of {path} is another than {PACKAGE} or {CRATE} has" for path in sorted(blamed)]
+    failures += [f"{path}: not what {SUMS} says" for path in sorted(changed - blamed)]
+    failures += [f"{path}: missing" for path in sorted(named.keys() - there.keys())]
+    failures += [f"{path}: not listed in {SUMS}" for path in sorted(there.keys() - named.keys())]
+    damaged = (changed - blamed) | (named.keys() - there.keys()) | links
+    return Check("sums", f"{len(there)} files", tuple(failures)), there, frozenset(damaged)
+
+
+def _find_witnessed(release: Path, there: Mapping[str, str], changed: set[str]) -> dict[str, str]:
+    """Return the sums that descriptors have which are themselves as SHA256SUMS says."""
+    sums: dict[str, str] = {}
+    for name, read in ((PACKAGE, _read_package), (CRATE, _read_crate)):
+        if name in there and name not in changed:
+            try:
+                sums |= dict(read(release / name, there))
+            except FAULTS:
+                continue  # said by the check of the descriptor itself
+    return sums
+
+
+def _read_package(path: Path, there: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    del there
+    for resource in json.loads(path.read_bytes())["resources"]:
+        yield resource["path"], resource["hash"].removeprefix("sha256:")
+
+
+def _read_crate(path: Path, there: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the sums of files; a folder's sum stands for all files in it, if these are what it says."""
+    for entity in json.loads(path.read_bytes())["@graph"]:
+        name, sha256 = entity["@id"], entity.get("sha256")
+        inside = {file: one for file, one in there.items() if file.startswith(name)}
+        if name.endswith("/") and sha256 == hash_sums(inside):
+            yield from inside.items()
+        elif sha256 is not None:
+            yield name, sha256

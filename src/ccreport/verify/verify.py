@@ -1,0 +1,107 @@
+"""A release verified: all checks one after the other, their summary as text and as a page, and a status for scripts."""
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from ccreport.errors import InputError
+from ccreport.publish import SUMS
+from ccreport.publish.sums import hash_file
+from ccreport.report.escape import show_text
+from ccreport.report.standalone import format_page, format_paragraph, format_rows
+from ccreport.storage.places import is_remote
+from ccreport.verify import FAILED, FAULTS, UNCHECKED, Check
+from ccreport.verify.claims import check_claims
+from ccreport.verify.descriptors import check_crate, check_package
+from ccreport.verify.fetch import open_release
+from ccreport.verify.ledger import check_ledger, check_raw
+from ccreport.verify.recompute import check_recomputed
+from ccreport.verify.schemas import check_schemas
+from ccreport.verify.sums import check_sums
+
+SHOWN: Final = 50
+# What each of the later checks reads: what is damaged there is said once, and not read as if it were whole.
+READS: Final = {
+    "schemas": ("tables/", "code/schemas/", "evaluations/"),
+    "raw files": ("raw/",),
+    "ledger": ("raw/", "tables/"),
+    "claims": ("raw/archive.json", "tables/", "evaluations/", "code/config.yaml"),
+    "recomputed": ("raw/", "tables/", "evaluations/", "code/config.yaml"),
+}
+
+
+def verify(place: str, /, *, quick: bool, html: str = "") -> int:
+    """Check a release (a folder, a .tar.zst, or an https:// or s3:// address of one) and print what was found.
+
+    `quick` leaves out to make the tables anew, `html` is the path of a page to write. Return 0 where all passed, 1
+    where something failed, 2 where something could not be checked. Nothing is written into the release.
+    """
+    with tempfile.TemporaryDirectory(prefix="ccreport-verify-") as work:
+        try:
+            release, left_out = open_release(place, Path(work))
+            if html and not is_remote(place) and Path(html).resolve().is_relative_to(release):
+                raise InputError(f"{html} is inside of the release; name a page elsewhere")
+            sha256 = hash_file(release / SUMS)
+            checks = list(_list_checks(release, left_out, Path(work), quick=quick))
+        except InputError as error:
+            print(f"ccreport: {error}", file=sys.stderr)
+            return 2
+    states = [check.state for check in checks]
+    verdict = FAILED if FAILED in states else UNCHECKED if UNCHECKED in states else "verified"
+    asked = " (quick: the tables were not made anew)" if quick else ""
+    head = f"{verdict}: {place}{asked}; SHA-256 of its {SUMS} {sha256}"
+    print(show_text(head), flush=True)
+    if html:
+        Path(html).parent.mkdir(parents=True, exist_ok=True)
+        Path(html).write_text(_format_page(head, checks), encoding="utf-8")
+    return 1 if FAILED in states else 2 if UNCHECKED in states else 0
+
+
+def _list_checks(release: Path, left_out: list[str], work: Path, *, quick: bool) -> Iterator[Check]:
+    """Yield each check when it is done, after a line on it was printed."""
+    sums, there, damaged = check_sums(release, left_out)
+    yield _say(sums)
+    yield _say(check_package(release, there))
+    yield _say(check_crate(release, there))
+    later: dict[str, Callable[[], Check]] = {
+        "schemas": lambda: check_schemas(release, there),
+        "raw files": lambda: check_raw(release, work),
+        "ledger": lambda: check_ledger(release),
+        "claims": lambda: check_claims(release, work),
+    }
+    if not quick:
+        later["recomputed"] = lambda: check_recomputed(release, work)
+    for name, check in later.items():
+        unfit = sorted(path for path in damaged if path.startswith(READS[name]))
+        if unfit:
+            yield _say(Check(name, unchecked=f"it reads what is not as {SUMS} says: {', '.join(unfit[:5])}"))
+            continue
+        try:
+            yield _say(check())
+        except FAULTS as error:
+            yield _say(Check(name, failures=(f"{type(error).__name__}: {error}",)))
+
+
+def _say(check: Check) -> Check:
+    about = check.unchecked or check.facts
+    print(show_text(f"{check.state:<11}  {check.name}{f': {about}' if about else ''}"))
+    for line in _shorten(check.failures):
+        print(f"{'':13}{show_text(line)}")
+    sys.stdout.flush()
+    return check
+
+
+def _shorten(failures: tuple[str, ...]) -> list[str]:
+    more = len(failures) - SHOWN
+    return [*failures[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
+
+
+def _format_page(head: str, checks: list[Check]) -> str:
+    rows = [
+        (check.state, check.name, check.unchecked or check.facts, "; ".join(_shorten(check.failures)))
+        for check in checks
+    ]
+    table = format_rows(("State", "Check", "What was looked at", "What failed"), rows)
+    return format_page("Verification of a release", (format_paragraph(head), table))

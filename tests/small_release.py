@@ -1,0 +1,105 @@
+"""A small release, made by hand: what a build of two runs leaves, and its publication."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+from support import EPOCH, ROOT, make_table, save_table
+
+from ccreport.claims import judge_claims
+from ccreport.database import EXPERIMENT_TABLES, list_views
+from ccreport.evaluation import fill_defaults
+from ccreport.publish.release import publish
+from ccreport.raw import Manifest, RawFile, write_manifests
+
+EVALUATION = """\
+title: One question
+algorithms: {CUBIC: {members: [cubic]}}
+labels: {purpose: {cases: [], otherwise: "'steady'"}}
+tables: {jobs: {title: Jobs, where: "TRUE"}}
+claims:
+  two_runs:
+    text: There are two runs.
+    source: here
+    shown_in: [jobs]
+    checks:
+      - {name: runs, sql: "SELECT count(*) AS value, count(*) AS n FROM runs", at_least: 2, minimum_runs: 1}
+"""
+RUNS = [{"run_id": "e.a", "experiment_id": "e", "start_utc": EPOCH}, {"run_id": "e.b", "experiment_id": "e"}]
+# "hello\n" and nothing, as sha256sum has them.
+HELLO = "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03"
+NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def make_results(folder: Path) -> Path:
+    """Write what a build of two runs leaves, by hand: two batches, of which one is empty."""
+    results = folder / "results"
+    for table in EXPERIMENT_TABLES:
+        save_table(table, [], results / "tables" / table / "b1.parquet")
+        save_table(table, RUNS if table == "runs" else [], results / "tables" / table / "b2.parquet")
+    flows = [{"run_id": "e.a", "flow_id": "e.a/1", "cc": "cubic"}]
+    save_table("flows", flows, results / "tables/flows/b2.parquet")
+    raw = [
+        {
+            "raw_file_id": "f",
+            "path": "2026-11-20:22:10/j/src-cmd:h:1",
+            "sha256": HELLO,
+            "size_bytes": 6,
+            "state": "ignored",
+        }
+    ]
+    save_table("raw_files", raw, results / "tables/raw_files/archive.parquet")
+    save_table("rejects", [], results / "tables/rejects/archive.parquet")
+    own = results / "one"
+    (own / "summaries").mkdir(parents=True)
+    for table, place in (("jobs", "summaries/jobs"), ("reproduction", "reproduction"), ("claims", "claims")):
+        save_table(table, [], own / f"{place}.parquet")
+        make_table(table, []).write_csv(own / f"{place}.csv")
+    for name in ("summaries/jobs.html", "summaries/jobs.tex", "report.pdf", "figures/figure_1/figure.svg"):
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        (own / name).write_text(name)
+    (results / "report").mkdir()
+    (results / "report/index.html").write_text("<title>One</title>")
+    file = RawFile("f", "2026-11-20:22:10/j/src-cmd:h:1", "src-cmd", None, 6, HELLO, "ignored", rule="x")
+    link = RawFile(
+        "g", "2026-11-20:22:10/j/link", "unknown", None, 0, NOTHING, "rejected", reason="not_a_file", message="a link"
+    )
+    save_manifests(results, file, link)
+    (results / "archive.json").write_text(json.dumps({"name": "raw", "sha256": NOTHING}))
+    return results
+
+
+def save_manifests(results: Path, *files: RawFile) -> None:
+    (results / "manifests").mkdir(exist_ok=True)
+    write_manifests([Manifest("e", None, None, (), files)], results / "manifests/b1.json")
+    write_manifests([], results / "manifests/b2.json")
+    (results / "batches.txt").write_text("b1 e\nb2\n")
+
+
+def judge(results: Path, evaluation: Path) -> None:
+    own = results / "one"
+    list_views(results / "batches.txt", results / "tables", evaluation, own / "archive.duckdb")
+    made = (own / "claims.parquet", own / "claims.csv")
+    judge_claims(evaluation, own / "archive.duckdb", own / "summaries", results / "archive.json", [], *made)
+
+
+def make_config(**release: Any) -> str:
+    schema = yaml.safe_load((ROOT / "schemas/config.schema.yaml").read_text())
+    config: dict[str, Any] = {"archive": "raw", "evaluation": "one.yaml", "release": {"version": "2.1", **release}}
+    fill_defaults(config, schema)
+    jsonschema.validate(config, schema)
+    return json.dumps(config)
+
+
+def release_of(folder: Path, results: Path, **declared: Any) -> Path:
+    raw = folder / "raw"
+    (raw / "2026-11-20:22:10/j").mkdir(parents=True, exist_ok=True)
+    (raw / "2026-11-20:22:10/j/src-cmd:h:1").write_text("hello\n")
+    evaluation = folder / "one.yaml"
+    evaluation.write_text(EVALUATION)
+    judge(results, evaluation)
+    release = folder / "release/2.1"
+    publish(make_config(**declared), raw, raw, results, [evaluation], [], release)
+    return release

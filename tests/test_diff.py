@@ -1,0 +1,120 @@
+"""Two releases compared: flipped verdicts first, cells and figures with old, new and what may be why."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from small_release import HELLO, NOTHING, make_results, release_of, save_manifests
+from support import save_table
+
+from ccreport.__main__ import main
+from ccreport.publish.changes import Change, Release, list_exhibits
+from ccreport.publish.comparison import compare_releases
+from ccreport.publish.sums import write_sums
+from ccreport.raw import RawFile
+from ccreport.report.policy import META, POLICY
+
+FILE = RawFile("f", "2026-11-20:22:10/j/src-cmd:h:1", "src-cmd", None, 6, HELLO, "ignored", rule="x")
+ADDED = RawFile("n", "2026-11-20:22:10/j/<new>", "src-cmd", None, 0, NOTHING, "ignored", rule="x")
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("old")
+    return release_of(folder, make_results(folder))
+
+
+@pytest.fixture(scope="module")
+def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Publish a build in which a run is gone, so that the claim fails; a figure, a raw file and code are others."""
+    folder = tmp_path_factory.mktemp("new")
+    results = make_results(folder)
+    save_table("runs", [{"run_id": "e.a", "experiment_id": "e"}], results / "tables/runs/b2.parquet")
+    save_manifests(results, FILE, ADDED)
+    (results / "one/figures/figure_1/figure.svg").write_text("another")
+    release = release_of(folder, results, date="2026-11-23")
+    config = release / "code/config.yaml"
+    config.write_text(config.read_text().replace("batch_mib: 32", "batch_mib: 16"))
+    ledger = release / "code/src/ccreport/measure/flows.py"
+    ledger.write_text(f"{ledger.read_text()}\n# changed\n")
+    write_sums(release)
+    return release
+
+
+def test_a_flipped_verdict_comes_first_with_its_causes(old: Path, new: Path) -> None:
+    first, *others = compare_releases(Release(old), Release(new))
+    assert first.title == "Verdicts that flipped (one)"
+    assert Change("two_runs, runs, claim_verdict", "holds", "does not hold") in first.changes
+    assert Change("two_runs, runs, verdict", "holds", "does not hold") in first.changes
+    assert first.causes == (
+        "raw files: 1 added",
+        "configuration: batch_mib",
+        "code of measure_batch: flows.py",
+    )
+    assert others[0].title == "Other values of claims (one)"
+    assert Change("two_runs, runs, value", "2", "1") in others[0].changes
+
+
+def test_figures_raw_files_keys_and_code_are_named(old: Path, new: Path) -> None:
+    sections = {section.title: section for section in compare_releases(Release(old), Release(new))}
+    (change,) = sections["Figure figure_1 (one)"].changes
+    assert change.where == "figure.svg"
+    assert change.old != change.new
+    assert sections["Raw files"].names == (("added", ("2026-11-20:22:10/j/<new>",)),)
+    assert sections["Configuration"].changes == (Change("batch_mib", "32", "16"),)
+    assert ("files of measure_batch", ("code/src/ccreport/measure/flows.py",)) in sections["Code"].names
+
+
+def test_cells_have_old_and_new_values(old: Path, tmp_path: Path) -> None:
+    one, other = (Path(shutil.copytree(old, tmp_path / name)) for name in ("one", "other"))
+    path = "evaluations/one/tables/jobs.parquet"
+    rows = [{"session": "s", "job": job, "runs_count": 1} for job in ("a", "b")]
+    save_table("jobs", rows, one / path)
+    save_table("jobs", [rows[0] | {"runs_count": 2}, rows[1] | {"job": "c"}], other / path)
+    (exhibit,) = list_exhibits(Release(one), Release(other))
+    assert (exhibit.kind, exhibit.name) == ("cells", "jobs")
+    assert [(change.old, change.new) for change in exhibit.changes] == [("1", "2"), ("–", "a row"), ("a row", "–")]
+    assert exhibit.changes[0].where.endswith("runs_count")
+    section = compare_releases(Release(one), Release(other))[1]
+    assert section.causes == ("nothing that this release holds; perhaps other versions of libraries",)
+
+
+def test_the_same_release_has_no_difference(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", str(old), str(old)]) == 0
+    said = capsys.readouterr().out
+    assert "## No verdict flipped\n\nNo difference." in said
+    assert said.count("No difference.") == 5
+
+
+def test_the_page_is_escaped_and_under_the_policy(
+    old: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["diff", str(old), str(new), "--html", str(tmp_path / "page.html")]) == 0
+    assert capsys.readouterr().out.index("Verdicts that flipped") < 300
+    page = (tmp_path / "page.html").read_text()
+    assert META.format(POLICY) in page
+    assert "<td" in page
+    assert "j/&lt;new&gt;" in page
+    assert not re.search(r"<script|<style| on\w+=|<new>", page)
+
+
+def test_what_is_no_release_cannot_be_compared(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", str(old), str(tmp_path)]) == 2
+    (tmp_path / "SHA256SUMS").write_text("")
+    assert main(["diff", str(old), str(tmp_path)]) == 2
+    assert "CITATION.cff does not exist" in capsys.readouterr().err
+
+
+def test_changes_of_a_release_are_written_from_the_comparison(old: Path, tmp_path: Path) -> None:
+    results = make_results(tmp_path)
+    save_table("runs", [{"run_id": "e.a", "experiment_id": "e"}], results / "tables/runs/b2.parquet")
+    release = release_of(tmp_path, results, former=str(old), date="2026-11-23", version="2.2")
+    text = (release / "CHANGES.md").read_text()
+    assert text.startswith(
+        "# Changes in version 2.2 of 2026-11-23\n\nCompared with version 2.1 of 2026-11-20.\n\n"
+        "## Verdicts that flipped (one)\n"
+    )
+    assert "    two_runs, runs, verdict: holds -> does not hold\n" in text
+    assert json.loads((release / "datapackage.json").read_text())["version"] == "2.2"

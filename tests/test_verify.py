@@ -1,0 +1,360 @@
+"""Releases verified: what is whole passes from any folder, and one byte changed anywhere fails with its name."""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from small_release import make_results, release_of
+from support import make_table, save_table
+from web_servers import S3_SERVER, run_s3
+
+from ccreport.__main__ import main
+from ccreport.publish import CRATE, PACKAGE, SUMS
+from ccreport.publish.sums import read_sums, write_sums
+from ccreport.publish.upload import upload
+from ccreport.report.policy import META, POLICY
+from ccreport.tables import load_schema
+from ccreport.verify import FAILED, PASSED, UNCHECKED, compare, recompute
+from ccreport.verify.claims import check_claims
+from ccreport.verify.descriptors import check_crate, check_package
+from ccreport.verify.ledger import check_ledger, check_raw
+from ccreport.verify.recompute import check_recomputed
+from ccreport.verify.schemas import check_schemas
+from ccreport.verify.sums import check_sums
+from ccreport.verify.verify import verify
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published")
+    return release_of(folder, make_results(folder), pack=True)
+
+
+@pytest.fixture
+def release(published: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(published, tmp_path / "elsewhere"))
+
+
+def flip(path: Path) -> None:
+    """Change one bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_arguments: Any) -> None:
+        pass
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder on loopback as most web servers do: index.html in place of a folder's listing."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=folder)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def save(frame: pl.DataFrame, table: str, path: Path) -> None:
+    """Write a frame in place of a table, with the columns of its schema and whatever values."""
+    pq.write_table(frame.to_arrow().cast(load_schema(table).arrow), path)
+
+
+def test_a_release_is_verified_in_another_folder_and_nothing_is_written_there(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["verify", "elsewhere", "--quick"]) == 0
+    said = capsys.readouterr().out
+    assert [line.split()[0] for line in said.splitlines()] == ["passed"] * 7 + ["verified:"]
+    assert "not made anew" in said
+    assert hashlib.sha256((release / SUMS).read_bytes()).hexdigest() in said
+    assert check_sums(release, [])[0].state == PASSED
+
+
+def test_a_packed_release_is_verified(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify(str(published.parent / "2.1.tar.zst"), quick=True) == 0
+    assert "verified:" in capsys.readouterr().out
+
+
+def test_a_release_on_a_web_server_is_verified(
+    release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serve(tmp_path) as address:
+        assert verify(f"{address}elsewhere", quick=True) == 0
+        (release / "LICENSE").unlink()
+        flip(release / "site/index.html")
+        capsys.readouterr()
+        assert verify(f"{address}elsewhere/", quick=True) == 1
+    said = capsys.readouterr().out
+    assert "LICENSE: missing" in said
+    assert f"site/index.html: not what {SUMS} says" in said
+
+
+@pytest.mark.skipif(S3_SERVER is None, reason="no S3-compatible server: make s3server")
+def test_a_release_in_s3_is_verified(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "buckets/data").mkdir(parents=True)
+    with run_s3(tmp_path / "buckets") as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        upload(release, "s3://data/public")
+        assert verify("s3://data/public/elsewhere", quick=True) == 0
+        flip(tmp_path / "buckets/data/public/elsewhere/LICENSE")
+        (tmp_path / "buckets/data/public/elsewhere/new").write_text("new")
+        capsys.readouterr()
+        assert verify("s3://data/public/elsewhere", quick=True) == 1
+    said = capsys.readouterr().out
+    assert f"LICENSE: not what {SUMS} says" in said
+    assert f"new: not listed in {SUMS}" in said
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("README.md", "CITATION.cff", "LICENSE", PACKAGE, CRATE, "raw/raw.tar.zst", "raw/SHA256SUMS"),
+        *("raw/archive.json", "tables/runs/archive.parquet", "evaluations/one/tables/jobs.csv"),
+        *("evaluations/one/claims.parquet", "evaluations/one/one.yaml", "evaluations/one/report.pdf"),
+        *("evaluations/one/figures/figure_1/figure.svg", "site/index.html", "code/config.yaml"),
+        *("code/schemas/tables/runs.yaml", "code/src/ccreport/sql/jobs.sql"),
+    ],
+)
+def test_one_changed_bit_fails_with_the_name_of_its_file(release: Path, path: str) -> None:
+    flip(release / path)
+    check, _, damaged = check_sums(release, [])
+    assert (check.state, check.failures) == (FAILED, (f"{path}: not what {SUMS} says",))
+    assert damaged == {path}
+
+
+def test_every_bit_of_the_sums_themselves_counts(release: Path) -> None:
+    whole = (release / SUMS).read_bytes()
+    assert len(re.findall(rb"  code/", whole)) > 100
+    lines = whole.splitlines(keepends=True)
+    own = [n for n, line in enumerate(lines) if not line.endswith(b"  " + CRATE.encode() + b"\n")]
+    # A digit of the hash, a letter of the path, the space between, the line's end.
+    for place in (0, 63, 64, 70, -1):
+        for number in (own[0], own[len(own) // 2], own[-1]):
+            line = bytearray(lines[number])
+            line[place] ^= 1
+            (release / SUMS).write_bytes(b"".join([*lines[:number], line, *lines[number + 1 :]]))
+            check, _, _ = check_sums(release, [])
+            assert check.state == FAILED, (place, number)
+            assert any(SUMS in failure for failure in check.failures), (place, number, check.failures)
+            if place in (0, 63) and line[place : place + 1] in b"0123456789abcdef":
+                assert all(failure.startswith(f"{SUMS}: its sum of") for failure in check.failures), check.failures
+
+
+def test_files_that_are_gone_new_or_links_are_named(release: Path) -> None:
+    (release / "LICENSE").unlink()
+    (release / "site/new.html").write_text("new")
+    (release / "tables/link").symlink_to("/etc/passwd")
+    check, _, damaged = check_sums(release, ["../out"])
+    assert set(check.failures) == {
+        "../out: a link, or a name that cannot be unpacked",
+        "tables/link: a link, or a name that cannot be unpacked",
+        "LICENSE: missing",
+        f"site/new.html: not listed in {SUMS}",
+    }
+    assert damaged == {"LICENSE", "tables/link"}
+
+
+def test_what_is_damaged_is_not_read(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flip(release / "tables/runs/archive.parquet")
+    assert verify(str(release), quick=False) == 1
+    said = capsys.readouterr().out
+    assert f"{UNCHECKED}  recomputed: it reads what is not as {SUMS} says: tables/runs/archive.parquet" in said
+    assert f"{PASSED}       raw files" in said
+
+
+def test_descriptors_that_disagree_with_the_files_are_named(release: Path) -> None:
+    package = json.loads((release / PACKAGE).read_text())
+    runs = next(one for one in package["resources"] if one["name"] == "runs")
+    runs["schema"]["fields"][0]["type"] = "integer"
+    package["resources"] = [one for one in package["resources"] if one["name"] != "flows"]
+    (release / PACKAGE).write_text(json.dumps(package))
+    there = read_sums(release)
+    assert set(check_package(release, there).failures) == {
+        f"tables/runs/archive.parquet: {PACKAGE} describes its columns otherwise than code/schemas/tables/runs.yaml",
+        f"tables/flows/archive.parquet: no resource of {PACKAGE}",
+    }
+    sizes = {path: one for path, one in there.items() if path != PACKAGE}
+    others = sizes | {"LICENSE": "0" * 64, "site/index.html": "0" * 64, "new": "0" * 64}
+    assert set(check_crate(release, others).failures) == {
+        f"LICENSE: other bytes than {CRATE} says",
+        f"{PACKAGE}: described in {CRATE} and not there",
+        f"site/: other files than {CRATE} says",
+        f"new: not described in {CRATE}",
+    }
+    (release / PACKAGE).write_text("[")
+    assert check_package(release, there).failures[0].startswith(f"{PACKAGE}: JSONDecodeError")
+
+
+def failures_of(release: Path, path: str, table: str, rows: list[dict[str, Any]], **values: pl.Expr) -> list[str]:
+    save(make_table(table, rows).with_columns(**values), table, release / path)
+    return list(check_schemas(release, [path]).failures)
+
+
+def test_tables_that_break_their_schema_are_named(release: Path) -> None:
+    path = "tables/runs/archive.parquet"
+    rows = [{"run_id": "e.a", "experiment_id": "e"}, {"run_id": "e.a", "experiment_id": "e", "rtt_ms": 1.0}]
+    assert failures_of(release, path, "runs", rows, rtt_ms=-pl.col("rtt_ms")) == [
+        f"{path}: rtt_ms < 0 in 1 rows",
+        f"{path}: 1 values of the key run_id stand in more than one row",
+    ]
+    path = "tables/flows/archive.parquet"
+    rows = [{"run_id": run, "flow_id": f"{run}/1"} for run in ("e.a", "e.lost")]
+    assert failures_of(release, path, "flows", rows) == [f"{path}: 1 values of run_id are in no row of runs"]
+    make_table("flows", rows).rename({"flow_id": "flow"}).write_parquet(release / path)
+    (said,) = check_schemas(release, [path]).failures
+    assert said.startswith(f"{path}: columns other than their schema: ")
+    (release / path).write_bytes(b"PAR1")
+    assert check_schemas(release, [path]).failures[0].startswith(f"{path}: ArrowInvalid")
+
+
+def test_a_ledger_that_does_not_close_is_named(release: Path) -> None:
+    assert check_ledger(release).facts == "1 raw files"
+    rows = [{"raw_file_id": name, "path": name, "sha256": "0" * 64, "state": "ingested"} for name in ("g", "h")]
+    save_table("raw_files", rows, release / "tables/raw_files/archive.parquet")
+    rejects = [{"raw_file_id": "h", "path": "h", "is_whole_file": True}]
+    save_table("rejects", rejects, release / "tables/rejects/archive.parquet")
+    assert set(check_ledger(release).failures) == {
+        "2026-11-20:22:10/j/src-cmd:h:1: not in the ledger",
+        f"g: in the ledger and not in raw/{SUMS}",
+        f"h: in the ledger and not in raw/{SUMS}",
+        "g: ingested by the ledger, in no table, not rejected as a whole",
+        "h: ingested by the ledger, in no table, rejected as a whole",
+    }
+
+
+def test_raw_files_are_compared_with_their_list(release: Path, tmp_path: Path) -> None:
+    assert check_raw(release, tmp_path / "a").facts == "1 files in raw/raw.tar.zst"
+    (release / "raw" / SUMS).write_text(
+        f"{'0' * 64}  2026-11-20:22:10/j/src-cmd:h:1\n{'0' * 64}  2026-11-20:22:10/j/gone\n"
+    )
+    assert set(check_raw(release, tmp_path / "b").failures) == {
+        "2026-11-20:22:10/j/gone: missing in raw/raw.tar.zst",
+        f"2026-11-20:22:10/j/src-cmd:h:1: not what raw/{SUMS} says",
+    }
+
+
+def test_without_raw_files_it_is_not_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    release = release_of(tmp_path, make_results(tmp_path), raw="manifest")
+    assert verify(str(release), quick=False) == 2
+    said = capsys.readouterr().out
+    assert f"{UNCHECKED}  raw files: the release has only the list" in said
+    assert f"{UNCHECKED}  recomputed: the release has only the list" in said
+    assert FAILED not in said
+
+
+def test_a_verdict_that_does_not_follow_is_named(release: Path, tmp_path: Path) -> None:
+    path = release / "evaluations/one/claims.parquet"
+    assert check_claims(release, tmp_path / "a").state == PASSED
+    save(pl.read_parquet(path).with_columns(verdict=pl.lit("does not hold")), "claims", path)
+    assert check_claims(release, tmp_path / "b").failures == (
+        "evaluations/one/claims.parquet: two_runs, runs: published does not hold, judged holds",
+    )
+
+
+def make_anew(results: Path, monkeypatch: pytest.MonkeyPatch, returncode: int = 0) -> list[Path]:
+    """Let what Snakemake would make be a copy of these results; return where it would have run."""
+    folders: list[Path] = []
+
+    def run(command: list[str], *, cwd: Path, stdout: Any, **_options: Any) -> subprocess.CompletedProcess[bytes]:
+        assert "ingest" in command
+        folders.append(cwd)
+        stdout.write(b"Building\nWorkflowError: no such thing\n")
+        shutil.copytree(results, cwd.parent / "results")
+        return subprocess.CompletedProcess(command, returncode)
+
+    monkeypatch.setattr(recompute.subprocess, "run", run)
+    return folders
+
+
+def test_tables_made_anew_equal_the_published_ones(
+    published: Path, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = make_anew(published.parents[1] / "results", monkeypatch)
+    check = check_recomputed(release, tmp_path / "work")
+    # 28 typed tables, one published in four forms, comparisons and claims in two each.
+    assert (check.state, check.failures) == (PASSED, ())
+    assert check.facts.startswith("36 files equal byte for byte; by ccreport ")
+    assert check.facts.endswith("the code of the release")
+    assert folders == [tmp_path / "work/code"]
+    config = yaml.safe_load((folders[0] / "config.yaml").read_text())
+    assert config["archive"] == str(release / "raw/raw.tar.zst")
+    assert config["evaluation"] == str(release / "evaluations/one/one.yaml")
+
+
+def test_cells_and_texts_that_are_others_made_anew_are_named(
+    published: Path, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = Path(shutil.copytree(published.parents[1] / "results", tmp_path / "results"))
+    runs = [{"run_id": "e.a", "experiment_id": "e", "rtt_ms": 5.0}, {"run_id": "e.b", "experiment_id": "e"}]
+    save_table("runs", runs, results / "tables/runs/b2.parquet")
+    (results / "one/summaries/jobs.html").write_text("other")
+    (results / "one/summaries/jobs.tex").unlink()
+    make_anew(results, monkeypatch)
+    failures = check_recomputed(release, tmp_path / "work").failures
+    assert "tables/runs/archive.parquet: row 1, rtt_ms: None, and 5.0 made anew" in failures
+    assert "evaluations/one/tables/jobs.html: other bytes than made anew" in failures
+    assert "evaluations/one/tables/jobs.tex: not made anew" in failures
+
+
+def test_a_build_that_fails_is_not_a_pass(release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "results").mkdir()
+    make_anew(tmp_path / "results", monkeypatch, returncode=1)
+    check = check_recomputed(release, tmp_path / "work")
+    assert check.state == UNCHECKED
+    assert check.unchecked == "the tables could not be made anew: WorkflowError: no such thing"
+
+
+def test_the_same_cells_in_other_bytes_are_equal_cell_by_cell(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"a": [1.5, None], "b": ["x", "y"]})
+    frame.write_parquet(tmp_path / "old", compression="zstd")
+    frame.write_parquet(tmp_path / "new", compression="uncompressed")
+    compared = compare.compare_files([("t.parquet", tmp_path / "old", tmp_path / "new")])
+    assert (compared.same_bytes, compared.same_cells, compared.failures) == (0, 1, ())
+    assert compared.facts == "0 files equal byte for byte, 1 cell by cell"
+
+
+def test_what_is_no_release_cannot_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(tmp_path), "--quick"]) == 2
+    assert "has no SHA256SUMS" in capsys.readouterr().err
+    assert main(["verify", str(tmp_path / "none")]) == 2
+
+
+def test_the_page_is_escaped_and_under_the_policy(release: Path, tmp_path: Path) -> None:
+    (release / "site/<script>alert(1)<").write_text("x")
+    assert verify(str(release), quick=True, html=str(tmp_path / "page.html")) == 1
+    page = (tmp_path / "page.html").read_text()
+    assert META.format(POLICY) in page
+    assert "site/&lt;script&gt;alert(1)&lt;: not listed" in page
+    assert not re.search(r"<script|<style| on\w+=|javascript:", page)
+    assert verify(str(release), quick=True, html=str(release / "page.html")) == 2
+    assert not (release / "page.html").exists()
+
+
+def test_a_release_that_its_maker_signed_wrongly_still_fails(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = release / "evaluations/one/claims.parquet"
+    save(pl.read_parquet(path).with_columns(verdict=pl.lit("does not hold")), "claims", path)
+    write_sums(release)
+    assert verify(str(release), quick=True) == 1
+    said = capsys.readouterr().out
+    assert f"{PASSED}       sums" in said
+    assert f"evaluations/one/claims.parquet: other bytes than {PACKAGE} says" in said
+    assert "published does not hold, judged holds" in said
