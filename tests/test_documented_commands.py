@@ -23,22 +23,12 @@ from ccreport.__main__ import COMMANDS, add_commands
 DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "reports").glob("*.qmd")))
 TUTORIAL = ROOT / "reports/tutorial.qmd"
 FENCE = re.compile(r"^```(?:sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COPIED = (
-    *(
-        "Makefile",
-        "README.md",
-        "CONTRIBUTING.md",
-        "SECURITY.md",
-        "CITATION.cff",
-        "LICENSE",
-        "config.yaml",
-        "pyproject.toml",
-        "requirements.lock",
-    ),
-    *("environment.yml", "src", "rules", "workflow", "schemas", "evaluations", "reports", "campaigns"),
-    *("benchmarks/results", "tests/fixtures/edge", "tests/fixtures/edge.yaml", "archive/explanations.yaml"),
-    *("tests/fixtures/rpc_load.tar.xz", "tests/fixtures/rpc_load.yaml", "archive/sample.tar.zst"),
-)
+COPIED = shlex.split("""
+    Makefile README.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE config.yaml pyproject.toml requirements.lock
+    environment.yml src rules workflow schemas evaluations reports campaigns benchmarks/results archive/sample.tar.zst
+    archive/explanations.yaml tests/fixtures/edge tests/fixtures/edge.yaml tests/fixtures/rpc_load.tar.xz
+    tests/fixtures/rpc_load.yaml
+    """)
 # Where the documents have an example's address, that of a server on loopback.
 EXAMPLE = "https://host.example"
 # Snakemake plans what these would run, all other words being as they stand.
