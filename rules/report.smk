@@ -88,6 +88,7 @@ rule render_report:
         cells=find_in_site("cells"),
         explorer=find_explorer,
         performance="<results>/performance",
+        reference="<results>/reference",
         files=find_in_site("report.pdf", "reproduction.csv", "claims.csv"),
         sections=list_section_pages,
         pages=collect("reports/{page}", page=REPORT_SOURCES),
@@ -115,6 +116,7 @@ rule render_report:
             --cells {input.cells:q} \
             --explorer {input.explorer:q} \
             --performance {input.performance:q} \
+            --reference {input.reference:q} \
             --files {input.files:q} \
             --sections {params.sections:q} \
             --output {params.output:q} \

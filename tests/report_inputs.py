@@ -9,6 +9,7 @@ import polars as pl
 from performance_inputs import write_scale, write_side_by_side
 
 from ccreport.report.performance import render_performance
+from ccreport.report.reference import render_reference
 from ccreport.tables import write_table
 
 # Each is shown literally, except that a control character shows as its escape.
@@ -167,6 +168,7 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
     for name in ("explorer.css", "list.js", "table.js", "charts.js", "explorer.js", "runs.js", "runs/run0.js"):
         (explorer / name).write_text("", encoding="utf-8")
     render_performance(write_scale(folder), write_side_by_side(folder), folder / "performance")
+    render_reference(folder / "reference")
     for file in files:
         file.write_bytes(b"%PDF-1.7\n" if file.suffix == ".pdf" else b"table\n")
     return {
@@ -175,6 +177,7 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
         "cells": cells,
         "explorer": [explorer],
         "performance": folder / "performance",
+        "reference": folder / "reference",
         "files": files,
         "sections": [],
     }

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from report_inputs import NASTY, write_inputs, write_site_inputs
 
+from ccreport.__main__ import COMMANDS
 from ccreport.report.embedded import ASSETS, render_embedded
 from ccreport.report.escape import escape_text, show_text
 from ccreport.report.fragments import render_fragments
@@ -32,11 +33,25 @@ PAGES = (
     "collection",
     "ledger",
     "methods",
-    "dictionary",
     "provenance",
 )
-# Pages that the navbar does not list: the first page, the field in the header and numbers in tables lead to them.
-OTHERS = ("cells_table_of_ours", "collect", "elsewhere", "evaluations", "search")
+# Those of the menu "Docs".
+DOCS = (
+    "docs",
+    "tutorial",
+    "own_archive",
+    "evaluations",
+    "collect",
+    "elsewhere",
+    "cluster",
+    "publish",
+    "configuration",
+    "commands",
+    "dictionary",
+    "performance",
+)
+# Pages that the navbar does not list: the field in the header and numbers in tables lead to them.
+OTHERS = ("cells_table_of_ours", "search")
 FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 # Keys and kinds of values of _quarto.yml, from Quarto's own schemas (quarto-cli: src/resources/schema).
 QUARTO_KEYS = {
@@ -150,7 +165,7 @@ def render_site(
     renderer: str, fragments: Path, output: Path, explorer: list[Path], sections: list[Path] | None = None
 ) -> None:
     folder = fragments.parent
-    inputs = {name: folder / name for name in ("figures", "cells", "performance")}
+    inputs = {name: folder / name for name in ("figures", "cells", "performance", "reference")}
     files = [folder / name for name in ("report.pdf", "reproduction.csv", "claims.csv")]
     render_report(
         renderer,
@@ -176,13 +191,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
 
 
 def test_every_page_is_made(report: dict[str, Page]):
-    assert sorted(report) == sorted((*PAGES, *OTHERS))
+    assert sorted(report) == sorted((*PAGES, *DOCS, *OTHERS))
     for name, page in report.items():
         assert len(page.find("h1")) == 1
         assert page.find("html", lang="en")
         assert page.find("a", class_="skip", href="#content")
         assert [link["href"] for link in page.find("a", aria_current="page")] == (
-            [f"{name}.html"] if name in PAGES else []
+            [f"{name}.html"] if name in (*PAGES, *DOCS) else []
         )
         assert bool(page.find("form", action="search.html", aria_label="This report")) == (name != "search")
         assert page.find("a", href="report.pdf")
@@ -220,6 +235,25 @@ def test_the_assumptions_and_the_dictionary_are_there(report: dict[str, Page]):
     assert "retransmit_ratio" in report["dictionary"].text
 
 
+def test_the_reference_has_every_key_and_command(report: dict[str, Page]):
+    schema = yaml.safe_load((SOURCES.parent / "schemas/config.schema.yaml").read_text(encoding="utf-8"))
+    for key in (*set(schema["properties"]) - {"release", "report", "edge", "pathvars"}, "release.creators[].name"):
+        assert key in report["configuration"].cells, key
+    sections = {tag.get("id") for tag in report["commands"].find("section")}
+    assert {f"command-{name.replace('_', '-')}" for name in COMMANDS} <= sections
+    # batch_mib of config.yaml; --runs-per-job of `synthesise`
+    assert "integer: 1 to 16" in report["configuration"].cells
+    assert {"--runs-per-job", "20", "--dry-run, --no-dry-run"} <= set(report["commands"].cells)
+
+
+def test_a_menu_works_without_script_and_says_where_one_is(report: dict[str, Page]):
+    for name in ("index", "tutorial"):
+        (menu,) = report[name].find("details", class_="menu")
+        assert "open" not in menu
+        (summary,) = [tag for tag in report[name].find("summary") if tag.get("class") in (None, "current")][:1]
+        assert (summary.get("class") == "current") == (name == "tutorial")
+
+
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path):
     fragments = make_fragments(tmp_path)
     (tmp_path / "summaries" / "stale.csv").write_text("not declared", encoding="utf-8")
@@ -229,7 +263,9 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path):
         files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
         sites.append({str(path.relative_to(tmp_path / name)): path.read_bytes() for path in files})
     assert sites[0] == sites[1]
-    others = [name for name in sites[0] if name.startswith(("figures/", "tables/")) or name.endswith((".js", ".pdf"))]
+    # Those of the performance page are tested where they are made.
+    others = [name for name in sites[0] if not name.startswith("figures/performance_")]
+    others = [name for name in others if name.startswith(("figures/", "tables/")) or name.endswith((".js", ".pdf"))]
     assert others == [
         "explorer/charts.js",
         "explorer/explorer.js",
@@ -561,7 +597,11 @@ def test_only_known_keys_of_quarto_are_used():
     assert site["format.html.html-math-method"] == "mathml"
     assert site["format.html.html-table-processing"] == "none"
     assert site["engine"] == "markdown"
-    assert [entry["href"] for entry in site["website.navbar.left"]] == [f"{name}.qmd" for name in PAGES]
+    *links, menu = site["website.navbar.left"]
+    assert [entry["href"] for entry in links] == [f"{name}.qmd" for name in PAGES]
+    # A menu of Quarto's has a text and no address of its own.
+    assert menu.keys() == {"text", "menu"}
+    assert [entry["href"] for entry in menu["menu"]] == [f"{name}.qmd" for name in DOCS]
     assert [entry["href"] for entry in site["website.navbar.right"]] == ["report.pdf", "search.qmd"]
 
 

@@ -10,7 +10,7 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "list_sections": "ccreport.list_sections",
     "render_fragments": "ccreport.report.fragments",
     "render_performance": "ccreport.report.performance",
+    "render_reference": "ccreport.report.reference",
     "render_paper": "ccreport.report.paper",
     "render_report": "ccreport.report.render",
     "publish": "ccreport.publish.release",
@@ -85,18 +86,25 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
             parser.add_argument(option, type=kind, required=required, default=None if required else parameter.default)
 
 
+def add_commands(parser: argparse.ArgumentParser, names: Collection[str]) -> dict[str, argparse.ArgumentParser]:
+    """Give a parser all subcommands, those of these names with their options, and return the parsers of all."""
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
+    made = {}
+    for name in COMMANDS:
+        # Only the module of the command that is run is imported: start-up is most of a small job's time.
+        command = find_command(name) if name in names else None
+        summary = (inspect.getdoc(command) or "").partition("\n")[0] if command else None
+        made[name] = subparsers.add_parser(name, description=summary)
+        if command:
+            add_options(made[name], command)
+    return made
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; return 1, with one line on stderr, for what its user can mend."""
     parser = argparse.ArgumentParser(prog="ccreport", description=__doc__)
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
     given = list(sys.argv[1:] if arguments is None else arguments)
-    for name in COMMANDS:
-        # Only the module of the command that is run is imported: start-up is most of a small job's time.
-        command = find_command(name) if given[:1] == [name] else None
-        summary = (inspect.getdoc(command) or "").partition("\n")[0] if command else None
-        subparser = subparsers.add_parser(name, description=summary)
-        if command:
-            add_options(subparser, command)
+    add_commands(parser, given[:1])
     options: dict[str, Any] = vars(parser.parse_args(given))
     command = find_command(options.pop("command"))
     if "root" in options:

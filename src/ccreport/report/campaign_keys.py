@@ -1,6 +1,6 @@
 """The keys of a campaign's file, as their schema declares them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import yaml
@@ -9,6 +9,8 @@ from ccreport.report.markup import NONE, Html, prose, render_table, verbatim
 from ccreport.tables import SCHEMAS
 
 HEADER: Final = ("Key", "Values", "Default", "Meaning")
+# What is longer may break anywhere.
+LONG: Final = 24
 Schema = dict[str, Any]
 
 
@@ -21,10 +23,11 @@ def render_campaign_keys() -> str:
     job = session["jobs"]["items"]["properties"]
     around += list_keys({f"sessions[].jobs[].{key}": job[key] for key in ("name", "for_each")})
     settings = [*list_keys(schema["properties"]["defaults"]["properties"])]
+    required = prose("required")
     return (
-        f"{_render(around, 'The testbed, sessions and names of jobs')}\n\n"
+        f"{render_keys(around, 'The testbed, sessions and names of jobs', required)}\n\n"
         f"Settings of jobs, which `defaults` of the campaign and of a session may hold, too:\n\n"
-        f"{_render(settings, 'Settings of jobs')}"
+        f"{render_keys(settings, 'Settings of jobs', required)}"
     )
 
 
@@ -41,9 +44,10 @@ def list_keys(properties: Schema, above: str = "") -> Iterator[tuple[str, Schema
             yield path, schema
 
 
-def _render(keys: list[tuple[str, Schema]], title: str) -> str:
+def render_keys(keys: Iterable[tuple[str, Schema]], title: str, undefaulted: Html = NONE) -> str:
+    """Return a table of keys by their paths; `undefaulted` is shown of a key that has no default."""
     rows = [
-        [verbatim(path), _show_values(schema), _show_default(schema), prose(schema.get("description", ""))]
+        [verbatim(path), _show_values(schema), _show_default(schema, undefaulted), prose(schema.get("description", ""))]
         for path, schema in keys
     ]
     return render_table(HEADER, rows, title=title)
@@ -61,10 +65,11 @@ def _show_values(schema: Schema) -> Html:
     return prose(", ".join(names)) if names else NONE
 
 
-def _show_default(schema: Schema) -> Html:
+def _show_default(schema: Schema, undefaulted: Html) -> Html:
     if "default" not in schema:
-        return prose("required") if "type" in schema else NONE
+        return undefaulted if "type" in schema else NONE
     default = schema["default"]
     if default is None:
         return prose("null")
-    return verbatim(str(default).lower() if isinstance(default, bool) else str(default))
+    shown = str(default).lower() if isinstance(default, bool) else str(default)
+    return verbatim(shown, is_long=len(shown) > LONG)

@@ -144,28 +144,32 @@ def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
     options = site["format"]["html"]
     header = read_header(page)
     bar = site["website"]["navbar"]
-    entries = [
-        {
-            "text": html.escape(entry["text"]),
-            "href": entry["href"].replace(".qmd", ".html"),
-            "current": entry["href"] == page.name,
-        }
-        # The field in the header leads to the search page.
-        for entry in (*bar["left"], *bar.get("right", []))
-        if entry["href"] != SEARCH_PAGE
-    ]
+    # The field in the header leads to the search page.
+    listed = [entry for entry in (*bar["left"], *bar.get("right", [])) if entry.get("href") != SEARCH_PAGE]
     return {
         "lang": site["lang"],
         "policy": POLICY,
         "site-title": html.escape(site["website"]["title"]),
         "page-footer": html.escape(site["website"].get("page-footer", "")),
-        "navbar": entries,
+        "navbar": [_make_entry(entry, page) for entry in listed],
         "css": _styles(site),
         "toc": header.get("toc", options["toc"]),
         "toc-title": html.escape(options["toc-title"]),
         "is-full": header.get("format", {}).get("html", {}).get("page-layout") == "full",
         "has-search": page.name != SEARCH_PAGE and page.with_name(SEARCH_PAGE).exists(),
         "has-paper": page.with_name(PAPER).exists(),
+    }
+
+
+def _make_entry(entry: Mapping[str, Any], page: Path) -> dict[str, Any]:
+    """Return a link of the navbar, or a menu of links, as `page.html` takes it."""
+    menu = [_make_entry(one, page) for one in entry.get("menu", [])]
+    href = entry.get("href", "")
+    return {
+        "text": html.escape(entry["text"]),
+        "href": href.replace(".qmd", ".html"),
+        "menu": menu,
+        "current": href == page.name or any(one["current"] for one in menu),
     }
 
 

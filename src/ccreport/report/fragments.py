@@ -72,7 +72,7 @@ def render_fragments(
     compared, judged = (read_table(*one) for one in (("reproduction", [reproduction]), ("claims", [claims])))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
     variables = {
-        "archive": describe_archive(raw_files, runs, flows, results, others),
+        "archive": describe_archive(raw_files, runs, flows, results, others) | {"sha256": escape_text(facts["sha256"])},
         "evaluation": {"title": escape_text(declared["title"]), "exhibits": _count_exhibits(declared)},
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged),

@@ -32,6 +32,7 @@ def render_report(
     cells: Path,
     explorer: list[Path],
     performance: Path,
+    reference: Path,
     files: list[Path],
     sections: list[Path],
     output: Path,
@@ -40,10 +41,10 @@ def render_report(
 
     `renderer` is `auto` (Quarto where it is installed, else the embedded one), `quarto` or `embedded`; `tables` and
     `figures` are folders as `exhibits` says. `cells` has a page `cells_<table>.qmd` for each table whose cells are
-    traced, `explorer` is the folder that the explorer's page loads from, none for a section, `performance` the one that
-    `render_performance` wrote, and `files` are those that pages link to by their bare names: the report as one PDF, the
-    comparisons as CSV. `sections` are folders of sites that were rendered as sections before. Raise PageError where a
-    page cannot be rendered.
+    traced, `explorer` is the folder that the explorer's page loads from, none for a section, `performance` and
+    `reference` those that `render_performance` and `render_reference` wrote, and `files` are those that pages link to
+    by their bare names: the report as one PDF, the comparisons as CSV. `sections` are folders of sites that were
+    rendered as sections before. Raise PageError where a page cannot be rendered.
     """
     # Quarto runs in a folder of its own, where a relative path would lead elsewhere.
     work = output.absolute().with_name(output.name + ".work")
@@ -53,7 +54,8 @@ def render_report(
     quarto = _choose_quarto(renderer, home)
     variables, settings = _assemble_project(sources, fragments, project, _name_renderer(quarto))
     copy_exhibits(fragments, tables, figures, project)
-    shutil.copytree(performance / "fragments", project / "fragments", dirs_exist_ok=True)
+    for folder in (performance / "fragments", reference):
+        shutil.copytree(folder, project / "fragments", dirs_exist_ok=True)
     copy_exhibits(performance / "fragments", tables, performance / "figures", project)
     for page in sorted(cells.glob("cells_*.qmd")):
         shutil.copyfile(page, project / page.name)

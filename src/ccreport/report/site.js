@@ -1,4 +1,5 @@
-// What pages of the embedded renderer do: the theme, tabs, and boxes that scroll. Without script all of them are readable.
+// What pages of the embedded renderer do: the theme, tabs, the menu, and boxes that scroll. Without script all of them
+// are readable.
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -73,6 +74,20 @@
     addEventListener("hashchange", reveal);
   };
 
+  // Without script a menu is closed as it was opened.
+  const setUpMenu = menu => {
+    const leave = event => {
+      if (!menu.contains(event.target)) menu.open = false;
+    };
+    addEventListener("click", leave);
+    addEventListener("focusin", leave);
+    menu.addEventListener("keydown", event => {
+      if (event.key !== "Escape") return;
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    });
+  };
+
   // A box is a stop of the Tab key only where there is something to scroll.
   const watchBoxes = boxes => {
     const observer = new ResizeObserver(entries => {
@@ -87,6 +102,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     setUpTheme(document.getElementById("theme"));
     document.querySelectorAll(".tabset").forEach(setUpTabs);
+    document.querySelectorAll("details.menu").forEach(setUpMenu);
     watchBoxes(document.querySelectorAll(".table-scroll, .figure-scroll, pre.quotation"));
   });
   addEventListener("beforeprint", () => {

@@ -1,0 +1,27 @@
+"""
+Reference: what the documents say of configuration and commands, from the schema and the code themselves.
+
+Inputs:  schemas/config.schema.yaml, src/ccreport/
+Outputs: <results>/reference/, fragments
+"""
+
+
+rule render_reference:
+    """Write tables of the keys of config.yaml and of the options of all subcommands."""
+    input:
+        "schemas/config.schema.yaml",
+        code=list_sources("render_reference"),
+        # A subcommand's options and words are those of the function behind it.
+        shown=list_package_files("*.py"),
+    output:
+        reference=directory("<results>/reference"),
+    log:
+        "<logs>/render_reference.txt",
+    conda:
+        "../environment.yml"
+    shell:
+        """
+        python -m ccreport render_reference \
+            --output {output.reference:q} \
+            &>{log:q}
+        """

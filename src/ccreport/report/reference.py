@@ -1,0 +1,63 @@
+"""The reference of the documents: the keys of config.yaml as their schema declares them, and the subcommands as their
+parsers take them, each with what the function behind it says of itself.
+"""
+
+import argparse
+import importlib
+import inspect
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from ccreport.report.campaign_keys import list_keys, render_keys
+from ccreport.report.escape import make_label
+from ccreport.report.markup import Html, markdown, prose, render_table, verbatim, write_fragment
+from ccreport.tables import SCHEMAS
+
+OPTIONS: Final = ("Option", "Value", "Default")
+
+
+def render_reference(output: Path) -> None:
+    """Write the fragments `config_keys.md` and `commands.md`, the same for every archive, into a folder."""
+    write_fragment(output, "config_keys.md", render_config_keys())
+    write_fragment(output, "commands.md", render_commands())
+
+
+def render_config_keys() -> str:
+    """Return one table of all keys of config.yaml."""
+    schema = yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text(encoding="utf-8"))
+    return render_keys(list_keys(schema["properties"]), "Keys of config.yaml")
+
+
+def render_commands() -> str:
+    """Return one section for each subcommand."""
+    # The command line names this module, and this one the command line: only the former can do so by an import.
+    line = importlib.import_module("ccreport.__main__")
+    parsers = line.add_commands(argparse.ArgumentParser(prog="ccreport"), line.COMMANDS)
+    return "\n".join(
+        _render_command(name, inspect.getdoc(line.find_command(name)) or "", parser) for name, parser in parsers.items()
+    )
+
+
+def _render_command(name: str, said: str, parser: argparse.ArgumentParser) -> str:
+    # Paragraphs of docstrings are ours: words, and names in backticks.
+    paragraphs = [markdown(" ".join(part.split())) for part in said.split("\n\n")]
+    options = [action for action in parser._actions if action.dest != "help"]  # argparse lists them nowhere else
+    table = render_table(OPTIONS, [_make_row(action) for action in options], title=f"Options of {name}")
+    return "\n\n".join((f"## {name} {{#{make_label('command', name)}}}", *paragraphs, table)) + "\n"
+
+
+def _make_row(action: argparse.Action) -> list[Html]:
+    names = [prose(", ".join(f"`{option}`" for option in action.option_strings) or f"`{action.dest}`")]
+    if isinstance(action, argparse.BooleanOptionalAction):
+        return [*names, prose("a switch"), prose("off")]
+    kind = {int: "whole number", float: "number", Path: "path"}.get(action.type, "text")  # type: ignore[call-overload]
+    many = ", any number of them" if action.nargs == "*" else ""
+    return [*names, prose(kind + many), _show_default(action)]
+
+
+def _show_default(action: argparse.Action) -> Html:
+    if action.required:
+        return prose("required")
+    return prose("none") if action.default in (None, "") else verbatim(str(action.default))
