@@ -57,7 +57,14 @@ REPORT_SOURCES = sorted(
     path.name for path in Path("reports").iterdir() if path.is_file()
 )
 # What the report shows of the configuration: all but where the results lie, and how files come and go.
-UNSHOWN = {"connections_count", "offline", "pathvars", "release", "store_results", "verify"}
+UNSHOWN = {
+    "connections_count",
+    "offline",
+    "pathvars",
+    "release",
+    "store_results",
+    "verify",
+}
 CONFIG_TEXT = json.dumps(
     {key: value for key, value in config.items() if key not in UNSHOWN}, sort_keys=True
 )
