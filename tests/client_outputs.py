@@ -11,7 +11,7 @@ import polars as pl
 from support import FIXTURES, write_archive
 
 from ccreport.ingest.iperf3 import ingest_iperf3
-from ccreport.raw import Manifest, RawFile
+from ccreport.raw import Manifest, RawFile, write_manifests
 from ccreport.tables import read_table
 
 RESULTS = FIXTURES / "iperf3"
@@ -58,7 +58,7 @@ def ingest(files: Mapping[str, str | bytes], folder: Path) -> Tables:
                 client_number=int(client[0]) if client else 1,
             )
         )
-    Manifest("e", None, None, (), tuple(entries)).write(folder / "manifest.json")
+    write_manifests([Manifest("e", None, None, (), tuple(entries))], folder / "manifest.json")
     names = ("tests", "streams", "intervals", "rejects")
     paths = [folder / f"{name}.parquet" for name in names]
     ingest_iperf3(folder / "manifest.json", root, *paths)

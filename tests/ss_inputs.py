@@ -10,7 +10,7 @@ import polars as pl
 from support import FIXTURES, write_archive
 
 from ccreport.ingest.ss import ingest_ss
-from ccreport.raw import Manifest, RawFile
+from ccreport.raw import Manifest, RawFile, write_manifests
 from ccreport.tables import read_table
 
 OUTPUTS = FIXTURES / "ss"
@@ -60,7 +60,7 @@ def ingest(files: Mapping[str, str | bytes], folder: Path) -> Tables:
         )
         for name in files
     ]
-    Manifest("e", None, None, (), tuple(entries)).write(folder / "manifest.json")
+    write_manifests([Manifest("e", None, None, (), tuple(entries))], folder / "manifest.json")
     ingest_ss(folder / "manifest.json", root, folder / "samples.parquet", folder / "rejects.parquet")
     return Tables(
         read_table("samples", [folder / "samples.parquet"]), read_table("rejects", [folder / "rejects.parquet"])

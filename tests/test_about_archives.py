@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from support import FIXTURES
+from support import FIXTURES, list_batches
 
 from ccreport.claims import load_explanations
 from ccreport.evaluation import load_evaluation, resolve_evaluation
-from ccreport.inventory import list_raw_files
 
 
 @pytest.mark.parametrize(
@@ -21,9 +20,8 @@ from ccreport.inventory import list_raw_files
 def test_pages_of_a_committed_archive_say_what_its_data_is(
     archive: str, explanations: str, evaluation: str, words: str, tmp_path: Path
 ) -> None:
-    facts = tmp_path / "facts.json"
-    folders = (tmp_path / "unpacked", tmp_path / "manifests", tmp_path / "experiments.txt")
-    list_raw_files(FIXTURES / archive, *folders, facts)
+    list_batches(FIXTURES / archive, tmp_path)
+    facts = tmp_path / "archive.json"
     claims = load_evaluation(resolve_evaluation(evaluation))["claims"]
     told = load_explanations([FIXTURES / explanations], evaluation, claims, facts)
     assert words in told["reproduction"]["note"]

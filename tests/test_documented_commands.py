@@ -39,6 +39,7 @@ PLANNED = {
     "make report ARCHIVE=https://host.example/measurements/",
     "snakemake --cores 1 collect",
     "snakemake --cores 1 upload",
+    "snakemake --cores 1 verify --config verify=https://host.example/release/2.1/",
     "snakemake --cores 2 database --config archive=path/to/archive",
     "snakemake --cores 2 evaluation --config evaluation=satellites archive=path/to/archive",
     "snakemake --cores 2 ingest --config archive=path/to/archive strict=True",
@@ -161,6 +162,8 @@ def run_in(tree: Path, script: str, **variables: str) -> str:
         env=kept | {"PATH": path, "PYTHONPATH": str(tree / "src"), **variables},
         capture_output=True,
         text=True,
+        # Made-up archives have names that are no UTF-8.
+        errors="backslashreplace",
         check=False,
     )
     assert done.returncode == 0, f"$ {script}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"

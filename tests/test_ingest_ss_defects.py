@@ -16,7 +16,7 @@ from support import SHARED
 from ccreport.ingest import ss_batch, ss_file, ss_flows, ss_sockets, ss_words
 from ccreport.ingest.ss import ingest_ss
 from ccreport.ingest.ss_file import compile_reader, cut_blocks
-from ccreport.raw import Manifest, RawFile, RawFileError
+from ccreport.raw import Manifest, RawFile, RawFileError, write_manifests
 
 LATER = "# 1795211352.163251\n"
 WHOLE = f"{LINE}\t cubic wscale:7,7 rtt:1.5/0.5 mss:1448 cwnd:43 bytes_sent:5384729 segs_out:69 {END}"
@@ -48,9 +48,8 @@ def test_files_without_a_sample(content: str | bytes, reason: str, hint: str, tm
 
 def test_a_missing_file_and_a_file_of_no_run(tmp_path: Path) -> None:
     file = RawFile("id", "nowhere", "ss", None, 1, "", "ingest", "ingest_ss", run_id="run")
-    Manifest("e", None, None, (), (file, RawFile(**(vars(file) | {"raw_file_id": "b", "run_id": None})))).write(
-        tmp_path / "m.json"
-    )
+    other = RawFile(**(vars(file) | {"raw_file_id": "b", "run_id": None}))
+    write_manifests([Manifest("e", None, None, (), (file, other))], tmp_path / "m.json")
     ingest_ss(tmp_path / "m.json", tmp_path, tmp_path / "samples.parquet", tmp_path / "rejects.parquet")
     rejects = pl.read_parquet(tmp_path / "rejects.parquet")
     assert sorted(rejects["reason"]) == ["no_metadata", "unreadable"]

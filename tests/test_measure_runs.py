@@ -13,7 +13,7 @@ from ccreport.measure.conditions import condition_of
 from ccreport.measure.cpu import measure_cpu
 from ccreport.measure.fairness import jain_index
 from ccreport.measure.runs import measure_runs
-from ccreport.raw import Manifest, ManifestRun, RawFile
+from ccreport.raw import Manifest, ManifestRun, RawFile, write_manifests
 from ccreport.tables import read_table
 
 RUN = ManifestRun("r", "h:1:20.0ms", "h", 1, rtt_nominal_ms=20.0)
@@ -35,7 +35,7 @@ def measure(
     **tables: list[dict[str, Any]],
 ) -> tuple[dict[str, Any], pl.DataFrame]:
     manifest = tmp_path / "e.json"
-    Manifest("e", "2026-11-20:22:10", "job", (run,), files).write(manifest)
+    write_manifests([Manifest("e", "2026-11-20:22:10", "job", (run,), files)], manifest)
     names = ("tests", "streams", "samples", "cpu_samples", "experiments", "hosts", "qdiscs")
     of_captures = ("captures", "capture_logs", "packet_flows", "packet_intervals")
     ingested = [save_table(name, tables.get(name, []), tmp_path / f"{name}.parquet") for name in (*names, *of_captures)]

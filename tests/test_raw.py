@@ -19,6 +19,7 @@ from ccreport.raw import (
     iterate_blocks,
     read_manifest,
     read_whole,
+    write_manifests,
 )
 
 TEXT = b"".join(b"line %d of a raw file\n" % number for number in range(20_000))
@@ -112,10 +113,10 @@ FILE = RawFile("id", "j/ss:h\udcff:1", "ss", "ss", 1, "0", "ingest", rule="inges
 def test_a_manifest_reads_back_and_is_rewritten_only_if_it_changed(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     manifest = Manifest("e", None, "j", (ManifestRun("r", "h:1", "h", 1),), (FILE,))
-    manifest.write(path)
+    write_manifests([manifest], path)
     assert read_manifest(path) == manifest
     before = path.stat().st_mtime_ns
-    manifest.write(path)
+    write_manifests([manifest], path)
     assert path.stat().st_mtime_ns == before
     assert manifest.files_for("ingest_ss") == [FILE]
     assert manifest.files_for("ingest_iperf3") == []

@@ -183,13 +183,13 @@ def import_ini(data: bytes) -> None:
 
 def import_hosts(data: bytes) -> None:
     """Import an INI file of the harness with these bytes as its list of hosts, and as its profiles."""
-    ini, campaign, listed = _work() / "sweep.ini", _work() / "campaign.yaml", _work() / "listed"
+    ini, campaign, hosts = _work() / "sweep.ini", _work() / "campaign.yaml", _work() / "hosts"
     ini.write_text("[a]\nenabled = true\nsrc-cmd = iperf3 -c {dst} -t 5 -J\n", encoding="utf-8")
-    listed.write_bytes(data)
+    hosts.write_bytes(data)
     for option in ("hostlist", "profiles"):
         campaign.unlink(missing_ok=True)
         with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(InputError):
-            import_harness_ini(ini, campaign=campaign, **{option: str(listed)})
+            import_harness_ini(ini, campaign=campaign, **{option: str(hosts)})
 
 
 def list_names(data: bytes) -> None:

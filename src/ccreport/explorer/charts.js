@@ -204,7 +204,8 @@
       ast: true,
       actions: false,
       defaultStyle: false,
-      tooltip: { theme: chart.isDark ? "dark" : "light" },
+      // A style element of its own is what the policy forbids; explorer.css has its styles.
+      tooltip: { disableDefaultStyle: true },
     };
     const { view } = await window.vegaEmbed(container, chart.spec, options);
     // The container's label says what is drawn; hundreds of marks would drown it.

@@ -1,7 +1,7 @@
 """What stands around the data of a figure: texts at fixed places, the legend above the plot and the notes below it."""
 
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
 
 import altair as alt
 
@@ -15,6 +15,13 @@ LEGEND_TEXT_PX: Final = 56
 BAND_LEGEND_PX: Final = 460
 NOTES_BELOW_PX: Final = 31
 LINE_HEIGHT_PX: Final = 17
+
+# A place in px, or the further end of what stretches from one. Not `alt.value`, which makes a dictionary: for each,
+# Altair makes a list of all its classes, in which it looks for the one that is meant.
+at_x: Final[Callable[[float], Any]] = alt.XValue
+to_x: Final[Callable[[float], Any]] = alt.X2Value
+at_y: Final[Callable[[float], Any]] = alt.YValue
+to_y: Final[Callable[[float], Any]] = alt.Y2Value
 
 # One row without content: a mark at fixed places is drawn once.
 NO_DATA: Final[dict[str, list[dict[str, float]]]] = {"values": [{}]}
@@ -33,7 +40,7 @@ def write(
     mark = alt.Chart(NO_DATA).mark_text(
         text=list(lines), align=align, baseline=baseline, fontWeight=weight, color=colour, lineHeight=LINE_HEIGHT_PX
     )
-    chart: alt.Chart = mark.encode(x=alt.value(round(place[0], 1)), y=alt.value(round(place[1], 1)))
+    chart: alt.Chart = mark.encode(x=at_x(round(place[0], 1)), y=at_y(round(place[1], 1)))
     return chart
 
 
@@ -42,12 +49,12 @@ def draw_legend_entry(cc: str, entry: str, row: int, rows: int, *, has_points: b
     style = theme.style_of(cc)
     y_px = _legend_row_px(row, rows)
     line = alt.Chart(NO_DATA).mark_rule(color=style.colour, strokeWidth=2, strokeDash=list(style.dash))
-    layers: list[alt.Chart] = [line.encode(x=alt.value(0), x2=alt.value(LEGEND_LINE_PX), y=alt.value(y_px))]
+    layers: list[alt.Chart] = [line.encode(x=at_x(0), x2=to_x(LEGEND_LINE_PX), y=at_y(y_px))]
     if has_points:
         marker = alt.Chart(NO_DATA).mark_point(
             size=50, strokeWidth=1.5, opacity=0.9, color=style.colour, shape=style.marker
         )
-        layers.append(marker.encode(x=alt.value(LEGEND_MARKER_PX), y=alt.value(y_px)))
+        layers.append(marker.encode(x=at_x(LEGEND_MARKER_PX), y=at_y(y_px)))
     text_px = LEGEND_TEXT_PX if has_points else LEGEND_MARKER_PX - 2
     return [*layers, write([entry], (text_px, y_px), align="left")]
 
@@ -60,10 +67,10 @@ def draw_band_entry(entry: str, rows: int, opacity: float, *, is_line: bool) -> 
         alt.Chart(NO_DATA)
         .mark_rect(color=theme.INK, opacity=2 * opacity if is_line else opacity)
         .encode(
-            x=alt.value(BAND_LEGEND_PX),
-            x2=alt.value(BAND_LEGEND_PX + 24),
-            y=alt.value(y_px - half_px),
-            y2=alt.value(y_px + half_px),
+            x=at_x(BAND_LEGEND_PX),
+            x2=to_x(BAND_LEGEND_PX + 24),
+            y=at_y(y_px - half_px),
+            y2=to_y(y_px + half_px),
         )
     )
     return [swatch, write([entry], (BAND_LEGEND_PX + 32, y_px), align="left")]

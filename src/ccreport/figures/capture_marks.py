@@ -12,7 +12,7 @@ import altair as alt
 import polars as pl
 
 from ccreport.figures import theme
-from ccreport.figures.annotations import NO_DATA, write
+from ccreport.figures.annotations import NO_DATA, at_x, at_y, to_x, to_y, write
 from ccreport.units import DECIMAL_STEPS
 
 RETRANSMIT_COLOUR: Final = "#d0021b"
@@ -72,18 +72,18 @@ def draw_key(entries: Sequence[KeyEntry]) -> alt.LayerChart:
 
 
 def _draw_symbol(entry: KeyEntry, x_px: float, y_px: float) -> alt.Chart:
-    left, right = alt.value(round(x_px, 1)), alt.value(round(x_px + KEY_SYMBOL_PX, 1))
+    left, right = at_x(round(x_px, 1)), to_x(round(x_px + KEY_SYMBOL_PX, 1))
     chart = alt.Chart(NO_DATA)
     drawn: alt.Chart
     if entry.form == "line":
         rule = chart.mark_rule(color=entry.colour, strokeWidth=entry.width, strokeDash=list(entry.dash))
-        drawn = rule.encode(x=left, x2=right, y=alt.value(y_px))
+        drawn = rule.encode(x=left, x2=right, y=at_y(y_px))
     elif entry.form == "band":
         band = chart.mark_rect(color=entry.colour, opacity=BAND_OPACITY)
-        drawn = band.encode(x=left, x2=right, y=alt.value(y_px - 6), y2=alt.value(y_px + 6))
+        drawn = band.encode(x=left, x2=right, y=at_y(y_px - 6), y2=to_y(y_px + 6))
     else:
         point = mark_point(chart, entry.form, entry.colour, 60)
-        drawn = point.encode(x=alt.value(round(x_px + KEY_POINT_PX / 2, 1)), y=alt.value(y_px))
+        drawn = point.encode(x=at_x(round(x_px + KEY_POINT_PX / 2, 1)), y=at_y(y_px))
     return drawn
 
 

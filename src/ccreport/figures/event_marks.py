@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from ccreport.figures import theme
-from ccreport.figures.annotations import write
+from ccreport.figures.annotations import at_y, to_y, write
 from ccreport.figures.run_charts import Plot
 from ccreport.figures.wording import RATE_UNITS, Row, choose_rate_unit, format_significant
 from ccreport.units import UnitError, parse_rate_bps
@@ -116,7 +116,7 @@ def draw_stages(stages: Sequence[Stage], plot: Plot, *, is_named: bool) -> list[
         colour = STAGE_COLOURS[names.index(stage.name) % len(STAGE_COLOURS)]
         data = pl.DataFrame({"time_s": [round(stage.start_s, 3)], "until_s": [round(stage.end_s, 3)]})
         shade = alt.Chart(data).mark_rect(color=colour, opacity=STAGE_OPACITY)
-        layers.append(shade.encode(x=plot.time, x2="until_s:Q", y=alt.value(0), y2=alt.value(plot.height_px)))
+        layers.append(shade.encode(x=plot.time, x2="until_s:Q", y=at_y(0), y2=to_y(plot.height_px)))
         if is_named:
             middle = (stage.start_s + stage.end_s) / 2 / plot.end_s * theme.PLOT_WIDTH_PX
             layers.append(write([stage.name], (middle, NAME_RISE_PX), align="center", colour=theme.FAINT_INK))

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from ccreport.figures import theme
-from ccreport.figures.annotations import NO_DATA, write
+from ccreport.figures.annotations import NO_DATA, at_x, at_y, to_x, write
 from ccreport.figures.labels import Point, place_labels
 from ccreport.figures.positions import CHARACTER_PX, Position, draw_ticks, shorten
 
@@ -100,8 +100,8 @@ def draw_legend(series: Sequence[Series]) -> alt.LayerChart:
         line = alt.Chart(NO_DATA).mark_rule(color=colour, strokeWidth=2, strokeDash=list(one.dash))
         marker = alt.Chart(NO_DATA).mark_point(size=45, color=colour, shape=one.marker, fill="white", opacity=1)
         layers += [
-            line.encode(x=alt.value(x_px), x2=alt.value(x_px + LEGEND_SAMPLE_PX), y=alt.value(y_px)),
-            marker.encode(x=alt.value(x_px + LEGEND_SAMPLE_PX / 2), y=alt.value(y_px)),
+            line.encode(x=at_x(x_px), x2=to_x(x_px + LEGEND_SAMPLE_PX), y=at_y(y_px)),
+            marker.encode(x=at_x(x_px + LEGEND_SAMPLE_PX / 2), y=at_y(y_px)),
             write([one.name], (x_px + LEGEND_SAMPLE_PX + 8, y_px), align="left"),
         ]
         x_px += width_px + LEGEND_GAP_PX

@@ -7,7 +7,7 @@ from typing import Final
 import altair as alt
 
 from ccreport.figures import theme
-from ccreport.figures.annotations import LINE_HEIGHT_PX, NO_DATA, write
+from ccreport.figures.annotations import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, to_y, write
 from ccreport.figures.labels import Point
 from ccreport.figures.positions import CHARACTER_PX, shorten
 
@@ -109,17 +109,26 @@ def _draw_lane(lane: Lane, top: int) -> list[alt.Chart]:
 
 def _connect(start: Point, end: Point) -> list[alt.Chart]:
     line = alt.Chart(NO_DATA).mark_rule(color=theme.FAINT_INK, strokeWidth=1.6)
-    places = {"x": start[0], "y": start[1], "x2": end[0], "y2": end[1]}
-    return [line.encode(**{name: alt.value(round(at, 1)) for name, at in places.items()})]
+    return [_stretch(line, start, end)]
+
+
+def _stretch(mark: alt.Chart, start: Point, end: Point) -> alt.Chart:
+    """Return a mark from one place to another, both in px."""
+    chart: alt.Chart = mark.encode(
+        x=at_x(round(start[0], 1)),
+        y=at_y(round(start[1], 1)),
+        x2=to_x(round(end[0], 1)),
+        y2=to_y(round(end[1], 1)),
+    )
+    return chart
 
 
 def _draw_box(box: Box, column: tuple[int, int], top: float, fill: str) -> list[alt.Chart]:
     left, width = column
     rect = alt.Chart(NO_DATA).mark_rect(fill=fill, stroke=theme.DOMAIN, strokeWidth=1, cornerRadius=3)
-    edges = {"x": left, "x2": left + width, "y": top, "y2": top + box.height_px}
     first = top + PADDING_PX
     layers: list[alt.Chart] = [
-        rect.encode(**{name: alt.value(round(at, 1)) for name, at in edges.items()}),
+        _stretch(rect, (left, top), (left + width, top + box.height_px)),
         write([box.name], (left + PADDING_PX, first), align="left", baseline="top", weight="bold"),
     ]
     if box.lines:

@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 
 from ccreport.figures import theme
-from ccreport.figures.annotations import NO_DATA, write
+from ccreport.figures.annotations import NO_DATA, at_x, at_y, to_x, to_y, write
 from ccreport.figures.condition_wording import (
     count_runs,
     describe_conditions,
@@ -140,7 +140,7 @@ def _draw_legend(ccs: Sequence[str]) -> alt.LayerChart:
         x_px = number * LEGEND_ENTRY_PX
         swatch = alt.Chart(NO_DATA).mark_rect(color=style.colour)
         layers += [
-            swatch.encode(x=alt.value(x_px), x2=alt.value(x_px + 18), y=alt.value(5), y2=alt.value(17)),
+            swatch.encode(x=at_x(x_px), x2=to_x(x_px + 18), y=at_y(5), y2=to_y(17)),
             write([style.name], (float(x_px + 26), LEGEND_PX / 2), align="left"),
         ]
     return alt.LayerChart(layer=layers, width=theme.PLOT_WIDTH_PX, height=LEGEND_PX)

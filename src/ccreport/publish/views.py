@@ -35,23 +35,26 @@ def write_views(release: Path, name: str) -> None:
 
 
 def _export(database: Path, export: Path, folder: Path) -> list[str]:
-    """Return what creates the views, macros and small tables of a database; a stored table becomes a view."""
+    """Return what creates the views, macros and small tables of a database; a stored table becomes a view.
+
+    It is one of the published table's file, or of what made it, which stands as its comment.
+    """
     with connect(database) as connection:
         connection.execute(f"EXPORT DATABASE {quote_text(str(export))}")
-        stored = [
-            table for (table,) in connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY 1").fetchall()
-        ]
+        query = "SELECT table_name, comment FROM duckdb_tables() WHERE table_name != 'algorithms' ORDER BY 1"
+        stored = dict(connection.execute(query).fetchall())
         rows = connection.execute("FROM algorithms ORDER BY ALL").fetchall()
     parsed = duckdb.extract_statements((export / "schema.sql").read_text(encoding="utf-8"))
-    statements = [one.query for one in parsed if not one.query.lstrip().upper().startswith("CREATE TABLE")]
+    left_out = ("CREATE TABLE", "COMMENT ON")
+    statements = [one.query for one in parsed if not one.query.lstrip().upper().startswith(left_out)]
     values = ", ".join(f"({quote_text(cc)}, {quote_text(algorithm)}, {rank})" for cc, algorithm, rank in rows)
     head = "CREATE VIEW algorithms AS SELECT cc, algorithm, rank::INTEGER AS algorithm_rank"
     empty = "(SELECT '', '', 0 WHERE FALSE)"
     statements.append(f"{head} FROM {f'(VALUES {values})' if rows else empty} AS named(cc, algorithm, rank)")
-    for table in stored:
-        if table != "algorithms":
-            file = quote_text(str(folder / "tables" / f"{table}.parquet"))
-            statements.append(f"CREATE VIEW {quote_name(table)} AS FROM read_parquet({file})")
+    for table, made_by in stored.items():
+        file = folder / "tables" / f"{table}.parquet"
+        query = f"FROM read_parquet({quote_text(str(file))})" if file.exists() else made_by
+        statements.append(f"CREATE VIEW {quote_name(table)} AS {query}")
     return statements
 
 

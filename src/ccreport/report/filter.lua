@@ -118,6 +118,12 @@ local function float_figure(figure)
   end
 end
 
+-- A box that scrolls must be reachable by the keyboard.
+local function code_block(block)
+  block.attributes.tabindex = '0'
+  return block
+end
+
 local function number_header(header)
   if header.level < 2 or header.classes:includes('unnumbered') then
     return nil
@@ -178,7 +184,7 @@ function Pandoc(doc)
   is_numbered = doc.meta['number-sections'] == true
   doc = doc:walk {Div = panel}
   doc = doc:walk {traverse = 'topdown', Div = float_div, Figure = float_figure, Header = number_header}
-  doc = doc:walk {Cite = reference, Link = link, Image = image}
+  doc = doc:walk {Cite = reference, Link = link, Image = image, CodeBlock = code_block}
   if #dangling > 0 then
     error(table.concat(dangling, '\n'), 0)
   end
