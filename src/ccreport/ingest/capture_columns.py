@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from ccreport.ingest.capture_layout import ABSENT, Ints
@@ -22,9 +21,8 @@ def nanoseconds(values: Ints, unit: float) -> pl.Series:
 
 
 def utc(values: Ints) -> pl.Series:
-    """Return times in ns since 1970 to the microsecond; null where there is none."""
-    microseconds = pl.Series(np.where(values > 0, values // 1000, ABSENT))
-    return microseconds.set(microseconds < 0, None).cast(pl.Datetime("us", "UTC"))
+    """Return times in ns since 1970 to the microsecond; null where there is none, and 1970 where packets have none."""
+    return pl.Series(values // 1000).set(pl.Series(values < 0), None).cast(pl.Datetime("us", "UTC"))
 
 
 def divide(numerators: Ints, denominators: Ints) -> pl.Series:

@@ -149,7 +149,7 @@ def list_directions(state: at.State, count: int, *, is_cut: bool) -> pl.DataFram
         "direction": list(DIRECTIONS) * count,
         "first_utc": utc(links[:, at.FIRST_TIME]),
         "last_utc": utc(links[:, at.LAST_TIME]),
-        "syn_utc": utc(links[:, at.SYN_TIME]),
+        "syn_utc": utc(np.where(links[:, at.SYN_TIME] > 0, links[:, at.SYN_TIME], ABSENT)),
     }
     columns |= {name: sides[:, fact] for name, fact in _COUNTERS.items()}
     columns |= {name: optional(sides[:, fact]) for name, fact in _UNKNOWN_WHERE_ABSENT.items()}
