@@ -27,7 +27,7 @@ unexport ARCHIVE PYTHONHOME PYTHONPATH
 .PHONY: help collect collected cluster report tables ingest database test browser lint bench fuzz audit lock setup quarto s3server clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 report: ## the whole report from the raw archive: CORES=8, ARCHIVE=path of another archive
 tables: ## the published tables only

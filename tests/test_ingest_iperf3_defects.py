@@ -472,7 +472,8 @@ WHOLE_NUMBERS = st.integers(0, 2**62)
 MEASURES = st.fixed_dictionaries(
     {
         "bytes": WHOLE_NUMBERS,
-        "retransmits": st.integers(0, 2**31),
+        # Six of them stay below what is a count of less than nothing to iperf3's 32 bits.
+        "retransmits": st.integers(0, 2**28),
         "rtt": st.integers(1, 10**9),
         "snd_cwnd": WHOLE_NUMBERS,
     }
