@@ -5,6 +5,7 @@ CORES ?= 8
 ARCHIVE ?=
 CAMPAIGN ?=
 ARGS ?=
+TARGET ?= report
 QUARTO_SECONDS ?= 55
 # Of each of 24 readers, two at a time: an hour in all, as before a release.
 SECONDS ?= 300
@@ -43,8 +44,8 @@ collected: .venv/.complete ## the report of what campaigns/quick.yaml collected:
 	@$(IN_VENV) snakemake --cores "$(CORES)" evaluation --config archive=archive/quick explanations= \
 	  'pathvars={results: results/collected/quick, logs: logs/quick}'
 
-cluster: .venv/.complete ## the report through a Slurm of one node, started for it: results/cluster/report
-	@$(IN_VENV) python tests/one_node_slurm.py results/cluster/slurm snakemake --profile workflow/profiles/slurm report \
+cluster: .venv/.complete ## the report through a Slurm of one node, started for it: results/cluster/report; TARGET=tables
+	@$(IN_VENV) python tests/one_node_slurm.py results/cluster/slurm snakemake --profile workflow/profiles/slurm "$(TARGET)" \
 	  --config 'pathvars={results: results/cluster, logs: logs/cluster}'
 
 test: .venv/.complete ## run the tests: ARGS="-k name" and the like go to pytest
