@@ -151,8 +151,10 @@ def _unpack_zip(archive: Path, folder: Path) -> list[str]:
     with zipfile.ZipFile(archive) as members:
         for member in members.infolist():
             is_link = (member.external_attr >> 16) & 0o170000 == 0o120000
-            if is_link or member.is_dir():
-                unpacked.put(member.filename, None, is_folder=member.is_dir())
+            # `is_dir` of a member without a name raises IndexError.
+            is_folder = member.filename.endswith("/")
+            if is_link or is_folder:
+                unpacked.put(member.filename, None, is_folder=is_folder)
                 continue
             with members.open(member) as source:
                 unpacked.put(member.filename, source)

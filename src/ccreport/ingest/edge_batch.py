@@ -86,7 +86,8 @@ class EdgeBatch(SampleBatch):
         for rows, keys, values in zip(self.extras.rows, self.extras.keys, self.extras.values, strict=True):
             is_cookie = pl.Series(keys) == SOCKET_COOKIE
             ids[rows[is_cookie.to_numpy()]] = pl.Series(values).filter(is_cookie).to_numpy()
-        return pl.Series("socket_id", ids, pl.String)
+        # Of an array of objects polars takes the type from the first, which may be none.
+        return pl.Series("socket_id", ids.tolist(), pl.String)
 
 
 def _share(part: str, whole: str) -> pl.Expr:
