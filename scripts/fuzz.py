@@ -51,7 +51,7 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
     return data
 
 
-def fuzz_one(name: str, seconds: int) -> None:
+def fuzz_one(name: str, seconds: int, seed_number: int) -> None:
     """Fuzz one reader in this process, and end it."""
     import atheris  # noqa: PLC0415 (only the processes that fuzz need it)
 
@@ -81,6 +81,7 @@ def fuzz_one(name: str, seconds: int) -> None:
         (CORPUS / name).mkdir(parents=True, exist_ok=True)
         options = [
             f"-max_total_time={seconds}",
+            f"-seed={seed_number}",
             f"-max_len={LENGTH_BYTES}",
             f"-rss_limit_mb={MEMORY_MB}",
             f"-timeout={TIMEOUT_S}",
@@ -99,9 +100,9 @@ def keep(folder: Path, data: bytes) -> None:
     (folder / hashlib.sha256(data).hexdigest()[:12]).write_bytes(data)
 
 
-def run_one(name: str, seconds: int) -> bool:
+def run_one(name: str, seconds: int, seed: int) -> bool:
     """Fuzz one reader in a process of its own, say how it went, and return whether it went well."""
-    command = [sys.executable, __file__, "--one", name, "--seconds", str(seconds)]
+    command = [sys.executable, __file__, "--one", name, "--seconds", str(seconds), "--seed", str(seed)]
     memory = Path("/dev/shm")  # noqa: S108 (only a folder of a name of its own is made there)
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         environment = os.environ | {"TMPDIR": folder}
@@ -122,12 +123,13 @@ def main() -> int:
     """Fuzz the readers that the command line names; return 1 where one did not end well on an input."""
     parser = argparse.ArgumentParser(description="Fuzz the readers of raw files.")
     parser.add_argument("--seconds", type=int, default=20, help="how long each reader is fuzzed")
+    parser.add_argument("--seed", type=int, default=0, help="begins the same changes each time; 0 for others each time")
     parser.add_argument("--parser", nargs="*", default=["all"], help="readers, or all")
     parser.add_argument("--processes", type=int, default=2, help="how many readers are fuzzed at the same time")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
-        fuzz_one(asked.one, asked.seconds)
+        fuzz_one(asked.one, asked.seconds, asked.seed)
         return 0
     from fuzz.seeds import SEEDS  # noqa: PLC0415 (the readers are for the processes)
 
@@ -135,7 +137,7 @@ def main() -> int:
     if unknown := set(names) - set(SEEDS):
         parser.error(f"no reader {', '.join(sorted(unknown))}; there are {', '.join(SEEDS)}")
     with ThreadPoolExecutor(asked.processes) as threads:
-        results = list(threads.map(lambda name: run_one(name, asked.seconds), names))
+        results = list(threads.map(lambda name: run_one(name, asked.seconds, asked.seed), names))
     return 0 if all(results) else 1
 
 

@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import shutil
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -28,7 +29,9 @@ DEPTH_LIMIT: Final = 100
 RATIO_LIMIT: Final = 1000
 RATIO_FREE_BYTES: Final = 2**30
 # zipfile raises RuntimeError for an encrypted member and NotImplementedError for a method that it does not know.
-DAMAGE: Final = (tarfile.TarError, zipfile.BadZipFile, zlib.error, RawFileError, EOFError, RuntimeError, ValueError)
+# What the standard library raises of damaged headers besides its own errors, as far as fuzzing found.
+UNFORESEEN: Final = (EOFError, RuntimeError, ValueError, OverflowError, IndexError, struct.error)
+DAMAGE: Final = (tarfile.TarError, zipfile.BadZipFile, zlib.error, RawFileError, *UNFORESEEN)
 # What one member's name can be the fault of, and not the disk: it is too long, or a file stands where a folder must.
 FAULTS_OF_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EILSEQ})
 
