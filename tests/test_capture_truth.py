@@ -47,6 +47,14 @@ def lost_one() -> Conversation:
     return talk.data(54, 1000).ack(74, 4000)
 
 
+@pytest.mark.parametrize("times", [(0, 20, 10), (20, 10, 30)])
+def test_handshake_of_a_clock_set_back_has_no_rtt(tmp_path: Path, times: tuple[int, int, int]) -> None:
+    first, second, third = times
+    talk = Conversation().syn(first).syn(second, back=True).packet(third, 0, 0).data(40, 0).ack(60, 1000)
+    row = flow(tmp_path, talk)
+    assert (row["handshake_rtt_ms"], row["capture_side"]) == (None, None)
+
+
 def test_fast_retransmit(tmp_path: Path) -> None:
     row = flow(tmp_path, lost_one())
     # SYN, ACK, 4 segments, 1 repeat; the answer's SYN-ACK is no pure acknowledgement.

@@ -204,7 +204,9 @@ def _list_ends(sides: Ints, others: Ints, links: Ints, *, is_cut: bool) -> list[
 def _list_times(sides: Ints, links: Ints) -> dict[str, object]:
     """Return handshake RTT, capture side, completion time and goodput of each direction."""
     syn, syn_ack, done = (links[:, fact] for fact in (at.SYN_TIME, at.SYN_ACK_TIME, at.HANDSHAKE_TIME))
-    is_whole = (links[:, at.SYNS] == 1) & (links[:, at.SYN_ACKS] == 1) & (done > 0)
+    # A host's clock may be set back between two packets.
+    is_in_order = (syn <= syn_ack) & (syn_ack <= done)
+    is_whole = (links[:, at.SYNS] == 1) & (links[:, at.SYN_ACKS] == 1) & (done > 0) & is_in_order
     handshake = np.where(is_whole, done - syn, ABSENT)
     # Seen from the local end: the share of the handshake between the capture and the remote end.
     beyond = np.where(is_whole & (handshake > 0), (syn_ack - syn) / np.maximum(handshake, 1), np.nan)
