@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -51,7 +52,7 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
     return data
 
 
-def fuzz_one(name: str, seconds: int, seed_number: int) -> None:
+def fuzz_one(name: str, seconds: int, executions: int, seed_number: int) -> None:
     """Fuzz one reader in this process, and end it."""
     import atheris  # noqa: PLC0415 (only the processes that fuzz need it)
 
@@ -81,7 +82,9 @@ def fuzz_one(name: str, seconds: int, seed_number: int) -> None:
         (CORPUS / name).mkdir(parents=True, exist_ok=True)
         options = [
             f"-max_total_time={seconds}",
+            f"-runs={executions}",
             f"-seed={seed_number}",
+            "-reload=0",
             f"-max_len={LENGTH_BYTES}",
             f"-rss_limit_mb={MEMORY_MB}",
             f"-timeout={TIMEOUT_S}",
@@ -100,15 +103,18 @@ def keep(folder: Path, data: bytes) -> None:
     (folder / hashlib.sha256(data).hexdigest()[:12]).write_bytes(data)
 
 
-def run_one(name: str, seconds: int, seed: int) -> bool:
+def run_one(name: str, asked: argparse.Namespace) -> bool:
     """Fuzz one reader in a process of its own, say how it went, and return whether it went well."""
-    command = [sys.executable, __file__, "--one", name, "--seconds", str(seconds), "--seed", str(seed)]
+    limits = ("--seconds", str(asked.seconds), "--executions", str(asked.executions), "--seed", str(asked.seed))
+    command = [sys.executable, __file__, "--one", name, *limits]
     memory = Path("/dev/shm")  # noqa: S108 (only a folder of a name of its own is made there)
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        environment = os.environ | {"TMPDIR": folder}
+        environment = os.environ | {"TMPDIR": folder, "PYTHONHASHSEED": str(asked.seed)}
+        begin = time.monotonic()
         done = subprocess.run(  # noqa: S603 (no shell)
             command, env=environment, capture_output=True, text=True, errors="replace", check=False
         )
+    seconds = time.monotonic() - begin
     executed = EXECUTED.search(done.stderr)
     count = int(executed[1]) if executed else 0
     finds = done.stdout.count("FIND ")
@@ -123,13 +129,14 @@ def main() -> int:
     """Fuzz the readers that the command line names; return 1 where one did not end well on an input."""
     parser = argparse.ArgumentParser(description="Fuzz the readers of raw files.")
     parser.add_argument("--seconds", type=int, default=20, help="how long each reader is fuzzed")
+    parser.add_argument("--executions", type=int, default=-1, help="how often each reader is run at most")
     parser.add_argument("--seed", type=int, default=0, help="begins the same changes each time; 0 for others each time")
     parser.add_argument("--parser", nargs="*", default=["all"], help="readers, or all")
     parser.add_argument("--processes", type=int, default=2, help="how many readers are fuzzed at the same time")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
-        fuzz_one(asked.one, asked.seconds, asked.seed)
+        fuzz_one(asked.one, asked.seconds, asked.executions, asked.seed)
         return 0
     from fuzz.seeds import SEEDS  # noqa: PLC0415 (the readers are for the processes)
 
@@ -137,7 +144,7 @@ def main() -> int:
     if unknown := set(names) - set(SEEDS):
         parser.error(f"no reader {', '.join(sorted(unknown))}; there are {', '.join(SEEDS)}")
     with ThreadPoolExecutor(asked.processes) as threads:
-        results = list(threads.map(lambda name: run_one(name, asked.seconds, asked.seed), names))
+        results = list(threads.map(lambda name: run_one(name, asked), names))
     return 0 if all(results) else 1
 
 
