@@ -22,7 +22,7 @@ JOB = "2026-11-20:22:11/cubic_p16_loss0.1"
 DESTINATION = "10.201.1.2"
 EVALUATION = "evaluations/esnet-dtn.yaml"
 # What is made of tables, for each evaluation: figures, pages, PDFs.
-DRAWN = ("report", "explorer", "performance")
+DRAWN = ("report", "explorer", "performance", "reference")
 DRAWN_EACH = ("figures", "drawn", "cells", "fragments", "section", "report.pdf")
 
 

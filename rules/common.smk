@@ -1,5 +1,7 @@
 """
-Helpers of the rules, and nothing else: which experiments and tables there are, and which files a command is made of.
+Helpers of the rules: which experiments and tables there are, and which files a command is made of.
+
+At each start the times of results from the future are set back, before Snakemake compares any.
 """
 
 import json
@@ -24,9 +26,9 @@ from ccreport.database import EXPERIMENT_TABLES, SHARED_QUERIES
 from ccreport.errors import InputError
 from ccreport.imports import list_imports
 from ccreport.ingest.readers import READ_TABLES, READERS
-from ccreport.measure.batch import MEASURED_TABLES, NEEDED_TABLES
+from ccreport.measure import MEASURED_TABLES
+from ccreport.measure.batch import NEEDED_TABLES
 from ccreport.kept import AFRESH
-from ccreport.storage.fetch import ask_archive
 from ccreport.storage.places import find_fetched, is_packed, is_remote
 from ccreport.tables import list_tables
 

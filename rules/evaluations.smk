@@ -19,9 +19,9 @@ except (InputError, OSError) as error:
     raise WorkflowError(f"evaluation: {error}")
 MAIN, *SECTIONS = EVALUATIONS
 # An evaluation's results lie in a folder of its name, beside these.
-SHARED_FOLDERS = (
-    "archive explorer manifests performance rejects report screenshots tables".split()
-)
+SHARED_FOLDERS = """
+    archive collected explorer fetched manifests performance reference rejects release report screenshots tables
+""".split()
 if taken := [name for name in EVALUATIONS if name in SHARED_FOLDERS]:
     raise WorkflowError(
         f"evaluation: {taken[0]}.yaml needs another name, as results/{taken[0]} is taken"

@@ -6,19 +6,19 @@ Outputs: <results>/fetched.json, facts of what was fetched
          <results>/fetched/, which Snakemake does not know of: it would remove what is half fetched
 """
 
+ASKED = ""
 # Only whoever starts a build asks, not each of its jobs; without an answer what was fetched before is taken.
-ASKED, WORD = (
-    ask_archive(
+if IS_REMOTE and workflow.is_main_process:
+    from ccreport.storage.fetch import ask_archive
+
+    ASKED, WORD = ask_archive(
         config["archive"],
         FETCHED,
         config["connections_count"],
         is_offline=config["offline"],
     )
-    if IS_REMOTE and workflow.is_main_process
-    else ("", "")
-)
-if WORD:
-    print(WORD, file=sys.stderr)
+    if WORD:
+        logger.warning(WORD)
 
 
 localrules:

@@ -7,13 +7,12 @@ from typing import Any
 
 import polars as pl
 import yaml
-from support import JOB, list_archive, list_one, save_table, write_archive
+from support import JOB, list_archive, list_one, save_table, summarise_one, write_archive
 
 from ccreport.archive import find_root
 from ccreport.database import EXPERIMENT_TABLES, list_views
 from ccreport.ingest.rpc import ingest_rpc
 from ccreport.measure.runs import measure_runs
-from ccreport.summarise import summarise_table
 from ccreport.tables import read_table
 
 
@@ -69,7 +68,7 @@ class Database:
 
     def read(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of a published table, checked against its schema."""
-        summarise_table(table, self.evaluation, self.path, self.path.parent)
+        summarise_one(table, self.evaluation, self.path, self.path.parent)
         return read_table(table, [self.path.parent / f"{table}.parquet"]).rows(named=True)
 
 

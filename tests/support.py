@@ -9,8 +9,11 @@ from typing import Any
 import polars as pl
 
 from ccreport.batches import read_batches
+from ccreport.database import connect
+from ccreport.evaluation import load_evaluation
 from ccreport.inventory import list_raw_files
 from ccreport.raw import Manifest, read_manifests, write_manifests
+from ccreport.summarise import summarise_table
 from ccreport.tables import conform, load_schema, write_table
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -147,3 +150,14 @@ def save_table(table: str, rows: list[dict[str, Any]], path: Path) -> Path:
 def at(second: float) -> datetime:
     """Return a time so many seconds after the epoch of these tests."""
     return EPOCH + timedelta(seconds=second)
+
+
+def list_plain(folder: Path) -> dict[str, Path]:
+    """Return the files below a folder by their paths from it, sorted."""
+    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def summarise_one(table: str, evaluation: Path, database: Path, output: Path) -> None:
+    """Write one published table of an evaluation into a folder."""
+    with connect(database) as connection:
+        summarise_table(connection, table, load_evaluation(evaluation)["tables"][table], output)

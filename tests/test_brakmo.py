@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 import yaml
 from condition_runs import Rows, build_database, gather, make_run
-from support import EPOCH, ROOT
+from support import EPOCH, ROOT, summarise_one
 
 from ccreport.claims import judge_claims
 from ccreport.database import connect
@@ -18,7 +18,6 @@ from ccreport.figures.flows_over_time import list_retransmits
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.selection import read_declaration
-from ccreport.summarise import summarise_table
 from ccreport.tables import read_table
 
 EVALUATION = ROOT / "evaluations/brakmo-bbr.yaml"
@@ -27,7 +26,7 @@ SHARES = [0.50, 0.51, 0.49, 0.505, 0.495, 0.52, 0.48, 0.5, 0.05, 0.06, 0.055]
 
 def summarise(folder: Path, tables: Rows, table: str) -> list[dict[str, Any]]:
     database = build_database(folder, tables, EVALUATION)
-    summarise_table(table, EVALUATION, database, folder)
+    summarise_one(table, EVALUATION, database, folder)
     return read_table(table, [folder / f"{table}.parquet"]).rows(named=True)
 
 

@@ -4,11 +4,10 @@ from typing import Any
 import polars as pl
 import pytest
 from condition_runs import Rows, build_database, gather, make_run
-from support import ROOT
+from support import ROOT, summarise_one
 
 from ccreport.measure.comparisons import add_rank_tests
 from ccreport.measure.rank_tests import compare_pairs, compare_samples, correct_holm
-from ccreport.summarise import summarise_table
 from ccreport.tables import read_table
 
 EVALUATION = ROOT / "evaluations/mininet-bbr2.yaml"
@@ -16,7 +15,7 @@ EVALUATION = ROOT / "evaluations/mininet-bbr2.yaml"
 
 def summarise(folder: Path, tables: Rows, table: str = "comparisons") -> list[dict[str, Any]]:
     database = build_database(folder, tables, EVALUATION)
-    summarise_table(table, EVALUATION, database, folder)
+    summarise_one(table, EVALUATION, database, folder)
     return read_table(table, [folder / f"{table}.parquet"]).rows(named=True)
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import yaml
 from condition_runs import Rows, build_database
-from support import EPOCH, ROOT
+from support import EPOCH, ROOT, summarise_one
 
 from ccreport.database import QueryError, connect
 from ccreport.evaluation import load_evaluation
@@ -16,7 +16,6 @@ from ccreport.figures.figure import Figure
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.selection import FigureError, read_declaration
-from ccreport.summarise import summarise_table
 from ccreport.tables import read_table
 
 EVALUATION = ROOT / "evaluations/edge-bbr2.yaml"
@@ -70,7 +69,7 @@ def counters(cc: str, snapshots: list[tuple[int, int]], machine: str = "m") -> l
 
 def summarise(folder: Path, tables: Rows, table: str, evaluation: Path = EVALUATION) -> pl.DataFrame:
     database = build_database(folder, tables, evaluation)
-    summarise_table(table, evaluation, database, folder)
+    summarise_one(table, evaluation, database, folder)
     return read_table(table, [folder / f"{table}.parquet"])
 
 

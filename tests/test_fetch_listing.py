@@ -129,6 +129,7 @@ def test_lists_of_checksums() -> None:
     one, two = "a" * 64, "B" * 64
     text = f"{one}  ./x/y.json\n{two} *z\r\n\\{one}  new\\nline\\\\\nSHA256 (w v) = {two}\n# words\n{one[:-1]}  short\n"
     assert parse_sums(text, "SHA256SUMS") == {"x/y.json": one, "z": "b" * 64, "new\nline\\": one, "w v": "b" * 64}
+    assert parse_sums(f"\\{one}  dir\\\\new\n", "SHA256SUMS") == {"dir\\new": one}
     assert parse_sums(one, "a.tar.gz.sha256") == {"a.tar.gz": one}
     assert is_sums("sha256sum.txt", [])
     assert is_sums("a.tar.sha256", ["a.tar"])

@@ -10,12 +10,12 @@ import fsspec
 import polars as pl
 import pytest
 from obstore.fsspec import FsspecStore
-from support import save_table, write_archive
+from support import list_plain, save_table, write_archive
 from web_servers import S3_SERVER, FaultyProxy, cut, run_proxy, run_s3
 
 from ccreport.database import connect
 from ccreport.storage import transfer
-from ccreport.storage.copy import copy_tree
+from ccreport.storage.copy import copy_files
 from ccreport.storage.fetch import ask_archive, fetch_archive
 from ccreport.storage.places import StorageError
 from ccreport.store import list_table_files, store_results
@@ -53,26 +53,26 @@ def read_files(folder: Path) -> dict[str, bytes]:
 @pytest.mark.usefixtures("bucket")
 def test_a_copy_is_fetched_again_the_same_and_only_changes_move(tmp_path: Path) -> None:
     source = write_archive(tmp_path / "source", dict(FILES))
-    planned = copy_tree(source, "s3://archive/a/b", dry_run=True)
+    planned = copy_files(list_plain(source), "s3://archive/a/b", dry_run=True)
     assert (planned.written, planned.unchanged) == (tuple(sorted(FILES)), ())
-    assert copy_tree(source, "s3://archive/a/b").written == tuple(sorted(FILES))
-    again = copy_tree(source, "s3://archive/a/b")
+    assert copy_files(list_plain(source), "s3://archive/a/b").written == tuple(sorted(FILES))
+    again = copy_files(list_plain(source), "s3://archive/a/b")
     assert (again.written, again.unchanged) == ((), tuple(sorted(FILES)))
     fetch("s3://archive/a/b", tmp_path / "fetched")
     assert read_files(tmp_path / "fetched/files") == FILES
     before, _ = ask_archive("s3://archive/a/b", tmp_path / "fetched", 4, is_offline=False)
     (source / "top.log").write_bytes(b"pot")
     (source / "x&y <b>.json").unlink()
-    changed = copy_tree(source, "s3://archive/a/b")
+    changed = copy_files(list_plain(source), "s3://archive/a/b")
     assert (changed.written, changed.others) == (("top.log",), ("x&y <b>.json",))
     assert ask_archive("s3://archive/a/b", tmp_path / "fetched", 4, is_offline=False)[0] != before
-    copy_tree(source, "s3://archive/a/b", prune=True)
+    copy_files(list_plain(source), "s3://archive/a/b", prune=True)
     fetch("s3://archive/a/b", tmp_path / "fetched")
     assert read_files(tmp_path / "fetched/files") == read_files(source)
 
 
 def test_a_dropped_transfer_goes_on(proxy: FaultyProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    copy_tree(write_archive(tmp_path / "source", dict(FILES)), "s3://archive/a")
+    copy_files(list_plain(write_archive(tmp_path / "source", dict(FILES))), "s3://archive/a")
     monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.address)
     proxy.faults["/archive/a/top.log"] = [cut(1)]
     fetch("s3://archive/a", tmp_path / "fetched")
@@ -82,7 +82,7 @@ def test_a_dropped_transfer_goes_on(proxy: FaultyProxy, tmp_path: Path, monkeypa
 @pytest.mark.usefixtures("bucket")
 def test_a_published_checksum_is_compared(tmp_path: Path) -> None:
     sums = f"{hashlib.sha256(b'else').hexdigest()}  top.log\n"
-    copy_tree(write_archive(tmp_path / "source", {"top.log": "top", "SHA256SUMS": sums}), "s3://archive/a")
+    copy_files(list_plain(write_archive(tmp_path / "source", {"top.log": "top", "SHA256SUMS": sums})), "s3://archive/a")
     with pytest.raises(StorageError, match="is published; the file or the list of checksums is damaged"):
         fetch("s3://archive/a", tmp_path / "fetched")
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 import yaml
 from condition_runs import Rows, build_database, gather, make_run
-from support import ROOT
+from support import ROOT, summarise_one
 from test_comparisons import EVALUATION, summarise
 from test_convergence import JOINED, make_shares
 
@@ -20,7 +20,6 @@ from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.selection import read_declaration
 from ccreport.figures.write import plot_figure
-from ccreport.summarise import summarise_table
 from ccreport.tables import read_table
 
 
@@ -304,7 +303,7 @@ def test_the_example_of_the_docs_has_20_lines_and_works(tmp_path: Path) -> None:
         for n, (rtt_ms, size) in enumerate([(500.0, 1000), (500.0, 1000), (500.0, 2000), (30.0, 1000), (5.0, 1000)])
     ]
     database = build_database(tmp_path, gather(*runs), evaluation)
-    summarise_table("comparisons", evaluation, database, tmp_path)
+    summarise_one("comparisons", evaluation, database, tmp_path)
     table = read_table("comparisons", [tmp_path / "comparisons.parquet"])
     assert {(row["rtt_ms"], row["buffer_bytes"]) for row in table.rows(named=True)} == {
         (500.0, 1000),

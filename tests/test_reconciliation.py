@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support import ROOT, at, make_table, save_table
+from support import ROOT, at, make_table, save_table, summarise_one
 
 from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, list_views
 from ccreport.flow_identity import flow_id_of_connection
@@ -12,7 +12,6 @@ from ccreport.measure.captured import STEP_US, Steps, select_captured
 from ccreport.measure.clients import CLIENT_SCHEMA
 from ccreport.measure.flows import join_flows
 from ccreport.measure.reconciliation import reconcile_flows
-from ccreport.summarise import summarise_table
 from ccreport.tables import read_table
 
 NO_CLIENTS = pl.DataFrame(schema=CLIENT_SCHEMA)
@@ -257,7 +256,7 @@ def test_the_published_table(tmp_path: Path) -> None:
         save_table(table, [], tmp_path / table / "archive.parquet")
     evaluation = ROOT / "evaluations/esnet-dtn.yaml"
     list_views(tmp_path / "experiments.txt", tmp_path, evaluation, tmp_path / "archive.duckdb")
-    summarise_table("witnesses", evaluation, tmp_path / "archive.duckdb", tmp_path)
+    summarise_one("witnesses", evaluation, tmp_path / "archive.duckdb", tmp_path)
     (row,) = read_table("witnesses", [tmp_path / "witnesses.parquet"]).iter_rows(named=True)
     assert (row["job"], row["iteration"], row["algorithm"], row["local_port"]) == ("capture_p1", 2, "CUBIC", 1)
     assert (row["retransmits_capture_count"], row["explanation"]) == (7, "all agree")

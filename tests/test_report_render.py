@@ -20,6 +20,7 @@ from ccreport.report.fragments import render_fragments
 from ccreport.report.links import PageError, check_links
 from ccreport.report.markup import render_callout, render_float, render_table, render_tabs, text, verbatim
 from ccreport.report.render import render_report
+from ccreport.report.sections import SHARED_PAGES
 
 SOURCES = Path(__file__).parents[1] / "reports"
 PAGES = (
@@ -640,7 +641,7 @@ def test_colours_have_contrast(scheme: str):
 # Sections
 
 
-def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer(tmp_path: Path):
+def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer_and_documentation(tmp_path: Path):
     fragments = make_fragments(tmp_path)
     section = tmp_path / "other" / "section"
     section.parent.mkdir()
@@ -648,13 +649,13 @@ def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer(tmp_path: P
     render_site("embedded", fragments, tmp_path / "report", explorer=[tmp_path / "explorer"], sections=[section])
     site = tmp_path / "report"
     pages = {path.name for path in site.glob("*.html")}
-    assert {path.name for path in (site / "other").glob("*.html")} == pages - {"explorer.html"}
+    assert {path.name for path in (site / "other").glob("*.html")} == pages - {f"{name}.html" for name in SHARED_PAGES}
     index = Page((site / "index.html").read_text(encoding="utf-8"))
     links = {link["href"] for link in index.find("a")}
     assert {"other/index.html", "index.html#other-evaluations"} <= links
     own = Page((site / "other" / "index.html").read_text(encoding="utf-8"))
     links = {link["href"] for link in own.find("a")}
-    assert {"../index.html", "../explorer.html"} <= links
+    assert {"../index.html", "../explorer.html", "../docs.html", "../tutorial.html", "dictionary.html"} <= links
     assert "explorer.html" not in links
     assert not (site / "other" / "explorer").exists()
     for page in (site / "other").glob("*.html"):

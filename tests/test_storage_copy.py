@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import write_archive
+from support import list_plain, write_archive
 from web_servers import RCLONE, run_webdav
 
-from ccreport.storage.copy import copy_tree
+from ccreport.storage.copy import copy_files
+from ccreport.storage.places import StorageError
 
 FILES = {"tables/runs.parquet": b"PAR1" * 1000, "a b&c.csv": b"x\n", "top.txt": b"top"}
 
@@ -31,12 +32,20 @@ def read_files(folder: Path) -> dict[str, bytes]:
 def test_only_changes_move_and_nothing_is_deleted(target: tuple[str, Path], tmp_path: Path) -> None:
     address, folder = target
     source = write_archive(tmp_path / "source", dict(FILES))
-    assert copy_tree(source, address, dry_run=True).written == tuple(sorted(FILES))
+    assert copy_files(list_plain(source), address, dry_run=True).written == tuple(sorted(FILES))
     assert not folder.exists() or not read_files(folder)
-    assert copy_tree(source, address).written == tuple(sorted(FILES))
+    assert copy_files(list_plain(source), address).written == tuple(sorted(FILES))
     assert read_files(folder) == FILES
     (source / "top.txt").write_bytes(b"pot")
     (source / "a b&c.csv").unlink()
-    again = copy_tree(source, address)
+    again = copy_files(list_plain(source), address)
     assert (again.written, again.unchanged) == (("top.txt",), ("tables/runs.parquet",))
     assert read_files(folder) == FILES | {"top.txt": b"pot"}
+
+
+@pytest.mark.skipif(RCLONE is None, reason="rclone is not installed")
+def test_a_server_without_a_listing_cannot_tell_what_to_delete(tmp_path: Path) -> None:
+    source = write_archive(tmp_path / "source", dict(FILES))
+    with run_webdav(tmp_path / "target") as address, pytest.raises(StorageError, match="does not list what it has"):
+        copy_files(list_plain(source), f"{address}/release", prune=True)
+    assert read_files(tmp_path / "target") == {}

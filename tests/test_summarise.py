@@ -7,12 +7,12 @@ import duckdb
 import polars as pl
 import pytest
 import yaml
-from support import ROOT, SHARED, at, list_one, save_table, write_archive
+from support import ROOT, SHARED, at, list_one, save_table, summarise_one, write_archive
 
 from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, QueryError, connect, list_views
 from ccreport.format_table import format_number, format_size, rate_unit
 from ccreport.ingest.metadata import ingest_metadata
-from ccreport.summarise import STATISTICS, summarise_table
+from ccreport.summarise import STATISTICS
 from ccreport.tables import TableError, load_schema, read_table
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
@@ -34,7 +34,7 @@ def build_database(folder: Path, tables: dict[str, list[dict[str, Any]]], evalua
 def summarise(table: str, database: Path, evaluation: Path = EVALUATION) -> tuple[pl.DataFrame, str]:
     folder = database.parent
     parquet, csv, html, latex = (folder / f"{table}.{ending}" for ending in ("parquet", "csv", "html", "tex"))
-    summarise_table(table, evaluation, database, folder)
+    summarise_one(table, evaluation, database, folder)
     assert pl.read_csv(csv, schema_overrides=load_schema(table).polars).equals(read_table(table, [parquet]))
     assert latex.read_text().count("\\begin{") == latex.read_text().count("\\end{")
     return read_table(table, [parquet]), html.read_text()

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from ccreport.ingest.readers import INGESTED_TABLES
+from ccreport.ingest.readers import READ_TABLES
 from ccreport.tables import write_table
 from measuring.builds import call_command
 from measuring.job_log import Job
@@ -82,7 +82,7 @@ def measure_starts(tree: Path, rules: set[str]) -> dict[str, float]:
 
 def measure_writing(tables: Path, work: Path) -> float:
     """Return the seconds for writing the ingested tables of a build again, from a sample of their files."""
-    files = sorted(path for table in INGESTED_TABLES for path in (tables / table).glob("*.parquet"))
+    files = sorted(path for table in READ_TABLES for path in (tables / table).glob("*.parquet"))
     if not files:
         return 0.0
     chosen = random.Random(1).sample(files, min(TABLES_WRITTEN, len(files)))  # noqa: S311 (a sample, no secret)

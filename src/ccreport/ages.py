@@ -16,7 +16,7 @@ AHEAD_S: Final = 60
 # 1980-01-01, the first day of which zip knows.
 OLD_S: Final = 315_532_800
 # Snakemake looks at none of these: copies of the archive, and what was written last of tables.
-UNSEEN: Final = ("archive", "fetched", "collected", ".kept")
+UNSEEN: Final = ("archive", "fetched", ".kept")
 
 
 def age_results(results: Path) -> int:

@@ -18,39 +18,14 @@ import duckdb
 from ccreport.batches import read_batches
 from ccreport.errors import InputError
 from ccreport.evaluation import load_evaluation
+from ccreport.ingest.readers import READ_TABLES
+from ccreport.measure import MEASURED_TABLES
 from ccreport.tables import table_files
 
 SQL: Final = Path(__file__).parent / "sql"
 
 # Tables of experiments, with a file for each batch of these, and those of one file for the archive.
-EXPERIMENT_TABLES: Final = (
-    "tests",
-    "streams",
-    "intervals",
-    "samples",
-    "cpu_samples",
-    "experiments",
-    "hosts",
-    "qdiscs",
-    "harness_results",
-    "captures",
-    "capture_logs",
-    "packet_flows",
-    "packet_intervals",
-    "packets",
-    "connections",
-    "web_requests",
-    "machine_counters",
-    "rpc_tests",
-    "rpc_samples",
-    "rpc_histograms",
-    "sessions",
-    "calibrations",
-    "attempts",
-    "reconciliation",
-    "flows",
-    "runs",
-)
+EXPERIMENT_TABLES: Final = (*READ_TABLES, *MEASURED_TABLES)
 ARCHIVE_TABLES: Final = ("raw_files", "rejects")
 # Queries and macros that every evaluation's database has.
 SHARED_QUERIES: Final = ("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values")

@@ -33,21 +33,15 @@ def summarise_tables(evaluation: Path, database: Path, output: Path) -> None:
     declared = load_evaluation(evaluation)["tables"]
     with connect(database) as connection:
         for table, facts in declared.items():
-            _write_table(connection, table, facts, output)
+            summarise_table(connection, table, facts, output)
 
 
-def summarise_table(table: str, evaluation: Path, database: Path, output: Path) -> None:
+def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared: dict[str, Any], output: Path) -> None:
     """Write one published table as `<table>.parquet`, `.csv`, `.html` and `.tex`; its query is the view of that name.
 
     All four have the rows in the order of the query; HTML and LaTeX may have only the first (`rows_at_most`). Raise
     QueryError where the query fails, TableError where its result is not as the schema says.
     """
-    declared = load_evaluation(evaluation)["tables"][table]
-    with connect(database) as connection:
-        _write_table(connection, table, declared, output)
-
-
-def _write_table(connection: duckdb.DuckDBPyConnection, table: str, declared: dict[str, Any], output: Path) -> None:
     try:
         summary = connection.sql(f"FROM {quote_name(table)}").pl()
         bound_count = count_cpu_bound(connection, table)

@@ -5,7 +5,6 @@ the folder or cannot be one is left out and named to the caller. An archive that
 """
 
 import errno
-import hashlib
 import io
 import json
 import shutil
@@ -19,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from ccreport.errors import InputError
 from ccreport.raw import RawFileError, iterate_blocks
+from ccreport.storage.sums import hash_file
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -46,7 +46,7 @@ def unpack_archive(archive: Path, folder: Path) -> list[str]:
     Raise ArchiveError where the file is no tarball or zip, or is damaged; then nothing is left behind.
     """
     record = folder.with_name(folder.name + ".json")
-    sha256 = _hash_file(archive)
+    sha256 = hash_file(archive)
     if record.exists() and folder.is_dir():
         facts = json.loads(record.read_text(encoding="utf-8"))
         if facts["sha256"] == sha256:
@@ -66,11 +66,6 @@ def unpack_archive(archive: Path, folder: Path) -> list[str]:
     partial.rename(folder)
     record.write_text(json.dumps({"sha256": sha256, "left_out": left_out}, indent=1) + "\n", encoding="utf-8")
     return left_out
-
-
-def _hash_file(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _safe_target(folder: Path, name: str) -> Path | None:

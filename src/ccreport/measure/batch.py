@@ -10,10 +10,10 @@ from typing import Final
 from ccreport.batch_tables import BatchReader
 from ccreport.fingerprints import digest_code, digest_facts
 from ccreport.kept import Output, update_batch
+from ccreport.measure import MEASURED_TABLES
 from ccreport.measure.runs import measure_runs
 from ccreport.raw import read_manifest, read_manifests
 
-MEASURED_TABLES: Final = ("flows", "runs", "reconciliation")
 # What `measure_runs` is given, in that order.
 NEEDED_TABLES: Final = (
     "tests",

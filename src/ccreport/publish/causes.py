@@ -17,15 +17,15 @@ RULE_MODULES: Final = {
     "ingest_batch": "ccreport.ingest.batch",
     "measure_batch": "ccreport.measure.batch",
     "list_views": "ccreport.database",
-    "summarise_table": "ccreport.summarise",
+    "summarise_tables": "ccreport.summarise",
     "judge_claims": "ccreport.claims",
     "plot_figures": "ccreport.figures.write",
 }
 COMMON: Final = ("list_raw_files", "ingest_batch", "measure_batch", "list_views")
 RULES: Final = {
-    "cells": (*COMMON, "summarise_table"),
-    "claims": (*COMMON, "summarise_table", "judge_claims"),
-    "verdicts": (*COMMON, "summarise_table", "judge_claims"),
+    "cells": (*COMMON, "summarise_tables"),
+    "claims": (*COMMON, "summarise_tables", "judge_claims"),
+    "verdicts": (*COMMON, "summarise_tables", "judge_claims"),
     "figure": (*COMMON, "plot_figures"),
 }
 # Parts of a declaration that everything of an evaluation is made with; others are named by table, figure or claim.
@@ -87,7 +87,7 @@ def list_causes(exhibit: Exhibit, old: Release, new: Release, rules: Mapping[str
     for rule in RULES[exhibit.kind]:
         paths = list(rules[rule])
         query = f"code/src/ccreport/sql/{exhibit.name}.sql"
-        if rule == "summarise_table" and exhibit.kind == "cells" and old.files.get(query) != new.files.get(query):
+        if rule == "summarise_tables" and exhibit.kind == "cells" and old.files.get(query) != new.files.get(query):
             paths.append(query)
         if paths:
             more = f" and {len(paths) - NAMED_FILES} more" if len(paths) > NAMED_FILES else ""

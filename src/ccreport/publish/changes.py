@@ -11,7 +11,8 @@ import yaml
 
 from ccreport.errors import InputError
 from ccreport.publish import SUMS
-from ccreport.publish.sums import hash_file, list_files, parse_sums, read_sums
+from ccreport.publish.sums import list_files, read_sums
+from ccreport.storage.sums import hash_file
 from ccreport.tables import load_schema
 
 ABSENT: Final = "–"
@@ -35,7 +36,7 @@ class Release:
     @cached_property
     def raw(self) -> dict[str, str]:
         """Return the SHA-256 of each raw file."""
-        return parse_sums((self.folder / "raw" / SUMS).read_bytes(), f"{self.folder}/raw/{SUMS}")
+        return read_sums(self.folder / "raw")
 
     @cached_property
     def config(self) -> dict[str, Any]:

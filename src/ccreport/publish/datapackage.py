@@ -13,7 +13,7 @@ from typing import Any, Final
 from ccreport.publish import PACKAGE, WHOLE
 from ccreport.publish.declaration import Release
 from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
-from ccreport.publish.sums import hash_file
+from ccreport.storage.sums import hash_file
 from ccreport.tables import Column, TableSchema, load_schema
 
 PROFILES: Final = "https://datapackage.org/profiles/2.0"

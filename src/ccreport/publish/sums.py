@@ -11,17 +11,11 @@ from typing import Final
 
 from ccreport.errors import InputError
 from ccreport.publish import SUMS
+from ccreport.storage.sums import hash_file, unescape
 
 # d2a8…  tables/runs/archive.parquet · \d2a8…  raw/a\nb
 LINE: Final = re.compile(r"(?P<escape>\\?)(?P<sum>[0-9a-f]{64})  (?P<path>.+)")
 ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
-ESCAPED: Final = re.compile(r"\\[\\nr]")
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def list_files(folder: Path) -> list[Path]:
@@ -53,7 +47,7 @@ def parse_sums(content: bytes, name: str) -> dict[str, str]:
         match = LINE.fullmatch(line)
         path = match["path"] if match else ""
         if match and match["escape"]:
-            path = ESCAPED.sub(lambda found: {"\\\\": "\\", "\\n": "\n", "\\r": "\r"}[found[0]], path)
+            path = unescape(path)
         if match is None or path in sums:
             raise InputError(
                 f"{name}, line {number}: no line of `sha256sum`, or its path a second time; fetch it again"

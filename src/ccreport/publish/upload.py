@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ccreport.errors import InputError
 from ccreport.publish import SUMS
-from ccreport.publish.sums import hash_file, list_files, read_sums
+from ccreport.publish.sums import list_files, read_sums
 from ccreport.storage.copy import Copied, copy_files
-from ccreport.storage.places import is_remote
+from ccreport.storage.sums import hash_file
 
 
 def upload(release: Path, target: str, *, dry_run: bool = False, prune: bool = False) -> None:
@@ -25,11 +25,8 @@ def upload(release: Path, target: str, *, dry_run: bool = False, prune: bool = F
     place = f"{target.rstrip('/')}/{release.name}"
     files = {path.as_posix(): release / path for path in list_files(release)}
     last = {SUMS: files.pop(SUMS)}
-    if dry_run and not is_remote(place) and not Path(place).is_dir():
-        done = [Copied((*files, SUMS), (), ())]
-    else:
-        # What only the target has is known when all files of the release are named: in the first step but the last one.
-        done = [copy_files(files | last, place, dry_run=True)] if dry_run else _copy(files, last, place, prune=prune)
+    # What only the target has is known when all files of the release are named: in the first step but the last one.
+    done = [copy_files(files | last, place, dry_run=True)] if dry_run else _copy(files, last, place, prune=prune)
     written = sorted(path for copied in done for path in copied.written)
     unchanged = sum(len(copied.unchanged) for copied in done)
     others = sorted({path for copied in done for path in copied.others} - {*files, SUMS})

@@ -14,7 +14,7 @@ from ccreport.report.exhibits import copy_exhibits
 from ccreport.report.links import PageError
 from ccreport.report.quarto import Quarto, find_quarto, render_quarto
 from ccreport.report.search import add_search
-from ccreport.report.sections import add_sections, lead_back, leave_shared_page, write_facts
+from ccreport.report.sections import add_sections, lead_back, leave_shared_pages, write_facts
 
 RENDERERS: Final = ("auto", "quarto", "embedded")
 NO_QUARTO: Final = (
@@ -70,7 +70,7 @@ def render_report(
         lead_back(settings)
     _write_yaml(settings, project / "_quarto.yml")
     if not explorer:
-        leave_shared_page(project)
+        leave_shared_pages(project)
     if quarto is None:
         render_embedded(project, site)
     else:

@@ -1,7 +1,7 @@
 """Sections: evaluations beside the report's own, each a website of its own in a folder of the report's.
 
-A section has every page but the explorer, which is the report's for all. The report lists its sections on its first
-page.
+A section has the pages that show its evaluation; the explorer and the documentation are the report's for all. The
+report lists its sections on its first page.
 """
 
 import re
@@ -11,23 +11,37 @@ from typing import Any, Final
 
 import yaml
 
-# The page that a section takes from the report that it is part of.
-SHARED_PAGE: Final = "explorer"
-# ](explorer.qmd) · "explorer.html#run=…"
-SHARED_LINK: Final = re.compile(rf"\b{SHARED_PAGE}\.(?:qmd|html)\b")
+# The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
+SHARED_PAGES: Final = (
+    "explorer",
+    "docs",
+    "tutorial",
+    "own_archive",
+    "evaluations",
+    "collect",
+    "elsewhere",
+    "cluster",
+    "publish",
+    "configuration",
+    "commands",
+    "performance",
+)
+# ](docs.qmd) · "explorer.html#run=…"
+SHARED_LINK: Final = re.compile(rf"\b({'|'.join(SHARED_PAGES)})\.(?:qmd|html)\b")
 LISTED: Final = "fragments/other_evaluations.md"
 LIST_TITLE: Final = "Other evaluations"
 LIST_LABEL: Final = "other-evaluations"
 FACTS: Final = "section.yml"
 
 
-def leave_shared_page(project: Path) -> None:
-    """Make a website project that of a section: what leads to the explorer leads to the report's, one folder up."""
-    (project / f"{SHARED_PAGE}.qmd").unlink()
+def leave_shared_pages(project: Path) -> None:
+    """Make a website project that of a section: what leads to a shared page leads to the report's, one folder up."""
+    for name in SHARED_PAGES:
+        (project / f"{name}.qmd").unlink()
     for page in sorted((*project.glob("*.qmd"), *project.glob("fragments/*.md"), project / "_quarto.yml")):
         text = page.read_text(encoding="utf-8")
         if SHARED_LINK.search(text):
-            page.write_text(SHARED_LINK.sub(f"../{SHARED_PAGE}.html", text), encoding="utf-8")
+            page.write_text(SHARED_LINK.sub(r"../\1.html", text), encoding="utf-8")
 
 
 def lead_back(site: dict[str, Any]) -> None:

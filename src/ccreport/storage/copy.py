@@ -25,6 +25,7 @@ from ccreport.storage.transfer import Advance
 
 LOG: Final = logging.getLogger("ccreport.storage")
 READ_BYTES: Final = 4 * 2**20
+CONNECTIONS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -47,29 +48,27 @@ class _Target:
         return f"{self.prefix}/{path}" if self.prefix else path
 
 
-def copy_tree(source: Path, target: str, *, prune: bool = False, dry_run: bool = False, connections: int = 4) -> Copied:
-    """Copy a folder to a place: new and changed files only, each compared after it was written.
+def copy_files(files: dict[str, Path], target: str, *, prune: bool = False, dry_run: bool = False) -> Copied:
+    """Copy files to the paths that name them below a place: new and changed ones only, each compared once written.
 
-    `target` is s3://bucket/prefix, the address of a WebDAV folder, or the path of a folder. Links are not followed.
-    `prune` deletes what only the target has, `dry_run` says what would be done. Raise StorageError where a file cannot
-    be written or is not what it was afterwards.
+    `target` is s3://bucket/prefix, the address of a WebDAV folder, or the path of a folder. `prune` deletes what only
+    the target has, `dry_run` says what would be done. Raise StorageError where a file cannot be written or is not what
+    it was afterwards, and where `prune` asks for what a server without a listing cannot tell.
     """
-    files = {path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if _is_plain(path)}
-    return copy_files(files, target, prune=prune, dry_run=dry_run, connections=connections)
-
-
-def copy_files(
-    files: dict[str, Path], target: str, *, prune: bool = False, dry_run: bool = False, connections: int = 4
-) -> Copied:
-    """Copy files to the paths that name them below a place, as `copy_tree` does."""
     if dry_run and not is_remote(target) and not Path(target).is_dir():
         return Copied(tuple(files), (), ())
     place = _open_target(target)
-    with ThreadPoolExecutor(connections) as pool:
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
         with in_words(target):
             there = _list_paths(place)
+        if prune and there is None:
+            raise StorageError(
+                f"{target} does not list what it has, so what is only there cannot be deleted; do so there"
+            )
         asked = list(pool.map(lambda path: _is_same(place, path, files[path], there), files))
-        new = [path for path, is_same in zip(files, asked, strict=True) if not is_same]
+        new, unchanged = (
+            [path for path, is_same in zip(files, asked, strict=True) if is_same == wanted] for wanted in (False, True)
+        )
         total = sum(files[path].stat().st_size for path in new)
         if new and not dry_run:
             LOG.info("Copying %d files, %.1f MB, to %s", len(new), total / 1e6, target)
@@ -80,11 +79,7 @@ def copy_files(
     if prune and others and not dry_run:
         with in_words(target):
             obstore.delete(place.store, [place.key(path) for path in others])
-    return Copied(tuple(new), tuple(path for path in files if path not in set(new)), tuple(others))
-
-
-def _is_plain(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
+    return Copied(tuple(new), tuple(unchanged), tuple(others))
 
 
 def _open_target(target: str) -> _Target:

@@ -10,7 +10,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,8 @@ LISTS: Final = frozenset({"sha256sums", "sha256sums.txt", "sha256sum", "sha256su
 ENDINGS: Final = (".sha256", ".sha256sum")
 # d2a8…  name · d2a8… *name · \d2a8…  name\nwith newline · SHA256 (name) = d2a8…
 GNU: Final = re.compile(r"(?P<escape>\\?)(?P<sum>[0-9a-fA-F]{64})(?: [ *](?P<name>.+))?")
+ESCAPED: Final = re.compile(r"\\[\\nr]")
+UNESCAPED: Final = {"\\\\": "\\", "\\n": "\n", "\\r": "\r"}
 BSD: Final = re.compile(r"SHA256 \((?P<name>.+)\) = (?P<sum>[0-9a-fA-F]{64})")
 HEADER_ALGORITHMS: Final = {"sha-512": "sha512", "sha-256": "sha256", "md5": "md5"}
 MIB: Final = 2**20
@@ -25,10 +27,15 @@ MIB: Final = 2**20
 PART_BYTES: Final = tuple(size * MIB for size in (16, 5, 8, 10, 15, 25, 32, 50, 64, 100, 128, 256, 512))
 
 
-def is_sums(name: str, beside: Iterable[str]) -> bool:
+def is_sums(name: str, beside: Collection[str]) -> bool:
     """Tell whether a file of this name, among others beside it, holds checksums of them."""
     described = next((name[: -len(ending)] for ending in ENDINGS if name.lower().endswith(ending)), None)
-    return name.lower() in LISTS or (described is not None and described in set(beside))
+    return name.lower() in LISTS or (described is not None and described in beside)
+
+
+def unescape(path: str) -> str:
+    """Return a path as it was before GNU coreutils escaped it."""
+    return ESCAPED.sub(lambda found: UNESCAPED[found[0]], path)
 
 
 def parse_sums(text: str, name: str) -> dict[str, str]:
@@ -40,7 +47,7 @@ def parse_sums(text: str, name: str) -> dict[str, str]:
             continue
         path = match["name"] or re.sub(r"\.sha256(?:sum)?$", "", name, flags=re.IGNORECASE)
         if match.groupdict().get("escape"):
-            path = path.replace("\\n", "\n").replace("\\r", "\r").replace("\\\\", "\\")
+            path = unescape(path)
         sums[path.removeprefix("./")] = match["sum"].lower()
     return sums
 

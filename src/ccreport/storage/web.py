@@ -126,7 +126,7 @@ class WebSource:
                 folders = []
                 for (folder, _), page in zip(level, pages, strict=True):
                     left_out += [folder + name for name in page.left_out]
-                    names = [entry.name for entry in page.entries]
+                    names = {entry.name for entry in page.entries}
                     for entry in page.entries:
                         if entry.is_folder:
                             folders.append((f"{folder}{entry.name}/", entry.address))

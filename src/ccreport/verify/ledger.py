@@ -9,8 +9,9 @@ from ccreport.archive import find_root
 from ccreport.ingest.readers import INGESTED_TABLES
 from ccreport.publish import SUMS, WHOLE
 from ccreport.publish.stage import WITHOUT_BYTES
-from ccreport.publish.sums import hash_file, list_files, parse_sums
+from ccreport.publish.sums import list_files, parse_sums
 from ccreport.raw import display_name
+from ccreport.storage.sums import hash_file
 from ccreport.unpack import unpack_archive
 from ccreport.verify import Check
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ccreport.errors import InputError
 from ccreport.publish import CRATE, PACKAGE, SUMS
-from ccreport.publish.sums import format_sums, hash_file, hash_sums, list_files, parse_sums
+from ccreport.publish.sums import format_sums, hash_sums, list_files, parse_sums
+from ccreport.storage.sums import hash_file
 from ccreport.verify import FAULTS, Check
 
 

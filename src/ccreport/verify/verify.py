@@ -8,10 +8,10 @@ from typing import Final
 
 from ccreport.errors import InputError
 from ccreport.publish import SUMS
-from ccreport.publish.sums import hash_file
 from ccreport.report.escape import show_text
 from ccreport.report.standalone import format_page, format_paragraph, format_rows
 from ccreport.storage.places import is_remote
+from ccreport.storage.sums import hash_file
 from ccreport.verify import FAILED, FAULTS, UNCHECKED, Check
 from ccreport.verify.claims import check_claims
 from ccreport.verify.descriptors import check_crate, check_package
