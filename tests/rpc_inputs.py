@@ -62,7 +62,7 @@ EVALUATION = {
 
 
 @dataclass(frozen=True)
-class Database:
+class RpcDatabase:
     path: Path
     evaluation: Path
 
@@ -74,7 +74,7 @@ class Database:
 
 def build_rpc_database(
     files: Mapping[str, str | bytes], folder: Path, flows: Sequence[Mapping[str, Any]] = (), **changes: Any
-) -> Database:
+) -> RpcDatabase:
     """Take an archive of these files through inventory, RPC ingest and measure to its database.
 
     Of each run there are also `flows` as given for the run of that suffix.
@@ -106,7 +106,7 @@ def build_rpc_database(
     evaluation = folder / "evaluation.yaml"
     evaluation.write_text(yaml.safe_dump(EVALUATION | changes), encoding="utf-8")
     list_views(folder / "w/experiments.txt", tables, evaluation, folder / "archive.duckdb")
-    return Database(folder / "archive.duckdb", evaluation)
+    return RpcDatabase(folder / "archive.duckdb", evaluation)
 
 
 def _measure(manifest: Path, saved: Mapping[str, Path]) -> None:

@@ -12,6 +12,7 @@ from ccreport.claims import judge_claims
 from ccreport.database import connect
 from ccreport.evaluation import load_evaluation
 from ccreport.explain import load_trace, recompute_row
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.flow_styles import NUMBERED_FLOWS, lighten, style_flows
 from ccreport.figures.flows_over_time import list_retransmits
@@ -32,8 +33,8 @@ def summarise(folder: Path, tables: Rows, table: str) -> list[dict[str, Any]]:
 
 def build(folder: Path, figure: str, tables: Rows) -> Figure:
     declaration = read_declaration(EVALUATION, figure)
-    with connect(build_database(folder, tables, EVALUATION)) as connection:
-        return BUILDERS[declaration.kind](declaration, connection)
+    with Database(build_database(folder, tables, EVALUATION)) as database:
+        return BUILDERS[declaration.kind](declaration, database)
 
 
 def make_staggered(number: int, rates: tuple[float, float], retransmits: tuple[int, int]) -> Rows:
@@ -206,10 +207,10 @@ def test_without_the_table_of_modes_its_figure_is_missing(tmp_path: Path) -> Non
     other = tmp_path / "evaluation.yaml"
     other.write_text(yaml.safe_dump(declared), encoding="utf-8")
     with (
-        connect(build_database(tmp_path, make_shared(1, 0.5), other)) as connection,
+        Database(build_database(tmp_path, make_shared(1, 0.5), other)) as database,
         pytest.raises(MissingFigure, match="The table modes has none of the 1 runs"),
     ):
-        BUILDERS["modes_by_condition"](declaration, connection)
+        BUILDERS["modes_by_condition"](declaration, database)
 
 
 def make_sampled() -> Rows:

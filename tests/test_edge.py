@@ -12,6 +12,7 @@ from support import EPOCH, ROOT, summarise_one
 from ccreport.database import QueryError, connect
 from ccreport.evaluation import load_evaluation
 from ccreport.explain import explain
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.rows import MissingFigure
@@ -75,8 +76,8 @@ def summarise(folder: Path, tables: Rows, table: str, evaluation: Path = EVALUAT
 
 def build(folder: Path, figure: str, tables: Rows, evaluation: Path = EVALUATION) -> Figure:
     declaration = read_declaration(evaluation, figure)
-    with connect(build_database(folder, tables, evaluation)) as connection:
-        return BUILDERS[declaration.kind](declaration, connection)
+    with Database(build_database(folder, tables, evaluation)) as database:
+        return BUILDERS[declaration.kind](declaration, database)
 
 
 def change(folder: Path, **changes: Any) -> Path:
@@ -253,15 +254,15 @@ def test_nothing_is_called_different_on_one_value(tmp_path: Path) -> None:
 
 
 def test_an_archive_without_edge_data_has_empty_tables_and_says_so_for_figures(tmp_path: Path) -> None:
-    with connect(build_database(tmp_path, {}, EVALUATION)) as connection:
+    with Database(build_database(tmp_path, {}, EVALUATION)) as database:
         for table in TABLES:
-            assert connection.sql(f"FROM edge_{table}").pl().is_empty()
+            assert database.ask(f"FROM edge_{table}").is_empty()
         for figure in load_evaluation(EVALUATION)["figures"]:
             declaration = read_declaration(EVALUATION, figure)
             with pytest.raises(
                 MissingFigure, match=r"The archive has no (connections|answers|counters) .*The condition: "
             ):
-                BUILDERS[declaration.kind](declaration, connection)
+                BUILDERS[declaration.kind](declaration, database)
 
 
 def test_densities_of_a_figure_are_those_of_the_key(tmp_path: Path) -> None:

@@ -1,70 +1,113 @@
 """Figures drawn before: what makes a copy valid, and what does not."""
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import duckdb
 import polars as pl
 import pytest
 
-from ccreport.figures.drawn import digest_sources, keep_copy, name_copy, prune_copies, take_copy
+from ccreport.figures.database import Asked, Database
+from ccreport.figures.drawn import keep_copy, name_copy, prune_copies, take_copy
 from ccreport.figures.selection import FigureDeclaration
 
 DECLARATION = FigureDeclaration("f", "topology", "Testbed", overlapped=True, where="TRUE")
 
 
+def write_runs(database: Path, rates: dict[str, float]) -> None:
+    pl.DataFrame({"run_id": list(rates), "rate": list(rates.values())}).write_parquet(database.parent / "runs.parquet")
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
-    # A name that DuckDB would take for a pattern, and a quote.
-    table = tmp_path / "ru[n]'s" / "runs.parquet"
-    table.parent.mkdir()
-    pl.DataFrame({"run_id": ["r"]}).write_parquet(table)
     path = tmp_path / "archive.duckdb"
-    escaped = str(table).replace("[", "[[]").replace("'", "''")
+    write_runs(path, {"r": 1.5})
     with duckdb.connect(str(path)) as connection:
-        connection.execute(f"CREATE VIEW runs AS FROM read_parquet(['{escaped}'])")
-        connection.execute("CREATE TABLE algorithms (cc VARCHAR)")
+        connection.execute(f"CREATE VIEW runs AS FROM read_parquet(['{tmp_path}/runs.parquet'])")
     return path
 
 
-def test_the_digest_follows_data_and_views_and_nothing_else(database: Path) -> None:
-    first = digest_sources(database)
-    assert digest_sources(database) == first
+def test_an_answer_follows_the_rows_that_were_asked_for_and_nothing_else(database: Path) -> None:
+    queries: list[tuple[str, list[object], dict[str, str]]] = [
+        ("SELECT rate FROM runs WHERE run_id = ?", ["r"], {}),
+        ("SELECT count(*) AS n FROM chosen", [], {"chosen": "FROM runs WHERE rate > 1"}),
+        # A view of the question comes before one of the database.
+        ("FROM runs", [], {"runs": "SELECT 7 AS rate"}),
+    ]
+    with Database(database) as opened:
+        assert [opened.ask(*one).rows() for one in queries] == [[(1.5,)], [(1,)], [(7,)]]
+        asked = opened.asked
+        # As they are kept.
+        asked = [Asked(**one) for one in json.loads(json.dumps([asdict(one) for one in asked]))]
+        assert all(map(opened.is_same, asked))
+    write_runs(database, {"r": 1.5, "slow": 0.5})
+    with Database(database) as opened:
+        assert [opened.is_same(one) for one in asked] == [True, True, True]
+    write_runs(database, {"r": 1.5, "fast": 2.5})
+    with Database(database) as opened:
+        assert [opened.is_same(one) for one in asked] == [True, False, True]
     with duckdb.connect(str(database)) as connection:
-        connection.execute("CREATE VIEW labelled_runs AS FROM runs")
-    second = digest_sources(database)
-    assert second != first
+        connection.execute("DROP VIEW runs")
+    with Database(database) as opened:
+        assert [opened.is_same(one) for one in asked] == [False, False, True]
+
+
+def test_the_types_of_an_answer_count(database: Path) -> None:
+    with Database(database) as opened:
+        opened.ask("SELECT rate FROM runs")
+        (asked,) = opened.asked
     with duckdb.connect(str(database)) as connection:
-        connection.execute("CREATE TABLE stored_runs AS FROM runs; COMMENT ON TABLE stored_runs IS 'FROM runs'")
-    third = digest_sources(database)
-    assert third not in (first, second)
-    with duckdb.connect(str(database)) as connection:
-        connection.execute("COMMENT ON TABLE stored_runs IS 'FROM runs LIMIT 1'")
-    assert digest_sources(database) not in (first, second, third)
-    pl.DataFrame({"run_id": ["other"]}).write_parquet(database.parent / "ru[n]'s" / "runs.parquet")
-    assert digest_sources(database) not in (first, second, third)
+        connection.execute("CREATE OR REPLACE VIEW runs AS SELECT 1.5::FLOAT AS rate")
+    with Database(database) as opened:
+        assert not opened.is_same(asked)
+
+
+def test_what_is_calculated_reads_the_given_tables(database: Path) -> None:
+    with Database(database) as opened:
+        assert opened.calculate("SELECT sum(n) FROM measured", measured=pl.DataFrame({"n": [1, 2]})).item() == 3
+        assert opened.asked == []
+        with pytest.raises(duckdb.CatalogException):
+            opened.ask("FROM measured")
 
 
 def test_a_copys_name_follows_the_declaration() -> None:
-    name = name_copy(DECLARATION, "sources")
-    assert name == name_copy(replace(DECLARATION), "sources")
-    assert name != name_copy(replace(DECLARATION, title="Another"), "sources")
-    assert name != name_copy(DECLARATION, "other sources")
+    name = name_copy(DECLARATION, "code")
+    assert name == name_copy(replace(DECLARATION), "code")
+    assert name != name_copy(replace(DECLARATION, title="Another"), "code")
+    assert name != name_copy(DECLARATION, "other code")
 
 
-def test_copies_are_taken_whole_and_pruned(tmp_path: Path) -> None:
+def test_copies_are_taken_whole_and_pruned(tmp_path: Path, database: Path) -> None:
     cache, output = tmp_path / "cache", tmp_path / "figures/f"
     cache.mkdir()
     output.mkdir(parents=True)
     (output / "figure.svg").write_text("drawn")
-    assert not take_copy(cache, "a", output)
-    keep_copy(cache, "a", output)
-    (output / "figure.svg").unlink()
-    (output / "missing.txt").write_text("of an earlier build")
-    assert take_copy(cache, "a", output)
-    assert {path.name: path.read_text() for path in output.iterdir()} == {"figure.svg": "drawn"}
-    # A copy that a killed build left half is not taken, and goes.
-    (cache / "b.partial").mkdir()
-    assert not take_copy(cache, "b", output)
+    with Database(database) as opened:
+        assert not take_copy(cache, "a", opened, output)
+        opened.ask("SELECT max(rate) FROM runs")
+        keep_copy(cache, "a", opened.asked, output)
+        (output / "figure.svg").unlink()
+        (output / "missing.txt").write_text("of an earlier build")
+        assert take_copy(cache, "a", opened, output)
+        assert {path.name: path.read_text() for path in output.iterdir()} == {"figure.svg": "drawn"}
+        # A copy that a killed build left half is not taken, and goes.
+        (cache / "b.partial").mkdir()
+        assert not take_copy(cache, "b", opened, output)
     prune_copies(cache, ["a"])
     assert [path.name for path in cache.iterdir()] == ["a"]
+
+
+def test_a_copy_of_other_rows_is_not_taken_and_makes_room(tmp_path: Path, database: Path) -> None:
+    cache, output = tmp_path / "cache", tmp_path / "figures/f"
+    cache.mkdir()
+    output.mkdir(parents=True)
+    for rate, drawn in ((1.5, "old"), (2.5, "new")):
+        write_runs(database, {"r": rate})
+        with Database(database) as opened:
+            assert not take_copy(cache, "a", opened, output)
+            opened.ask("SELECT rate FROM runs")
+            (output / "figure.svg").write_text(drawn)
+            keep_copy(cache, "a", opened.asked, output)
+            assert take_copy(cache, "a", opened, output)
+            assert (output / "figure.svg").read_text() == drawn

@@ -13,6 +13,7 @@ from test_convergence import JOINED, make_shares
 from ccreport.claims import judge_claims
 from ccreport.database import connect
 from ccreport.evaluation import load_evaluation
+from ccreport.figures.database import Database
 from ccreport.figures.event_marks import Stage, read_stages
 from ccreport.figures.fairness_by_buffer import group_flows
 from ccreport.figures.figure import Figure
@@ -25,8 +26,8 @@ from ccreport.tables import read_table
 
 def build(folder: Path, figure: str, tables: Rows) -> Figure:
     declaration = read_declaration(EVALUATION, figure)
-    with connect(build_database(folder, tables, EVALUATION)) as connection:
-        return BUILDERS[declaration.kind](declaration, connection)
+    with Database(build_database(folder, tables, EVALUATION)) as database:
+        return BUILDERS[declaration.kind](declaration, database)
 
 
 def make_transfers(number: int, times: dict[str, list[float]], source: str = "sender", **facts: Any) -> Rows:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rpc_inputs import Database, build_rpc_database, ingest, rpc
+from rpc_inputs import RpcDatabase, build_rpc_database, ingest, rpc
 from support import FIXTURES, JOB, save_table
 
 from ccreport.database import connect
 from ccreport.explain import explain
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.rpc_latency_by_load import build_rpc_latency_by_load
@@ -179,8 +180,8 @@ def build_figure(name: str, files: dict[str, str | bytes], folder: Path, **chang
     database = build_rpc_database(files, folder, figures=figures)
     builders = {"latency": build_rpc_latency_by_load, "load": build_rpc_retransmits_by_load}
     builder = builders.get(name, build_rpc_rtt_over_time)
-    with connect(database.path) as connection:
-        return builder(read_declaration(database.evaluation, name), connection)
+    with Database(database.path) as opened:
+        return builder(read_declaration(database.evaluation, name), opened)
 
 
 def make_loads() -> dict[str, str | bytes]:
@@ -262,7 +263,7 @@ def test_recorded_rpcs_at_several_loads(tmp_path: Path) -> None:
     assert 300 < eight["rpc_latency_mean_ms"] < 640
 
 
-def add_rows(database: Database, table: str, make: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> None:
+def add_rows(database: RpcDatabase, table: str, make: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> None:
     """Put rows of a table beside the RPC tests: `make` gives those of one test's run."""
     with connect(database.path) as connection:
         tests = connection.sql("SELECT experiment_id, run_id, cc, load_count FROM labelled_rpc ORDER BY ALL").pl()
@@ -271,9 +272,9 @@ def add_rows(database: Database, table: str, make: Callable[[dict[str, Any]], li
         save_table(table, rows, database.path.parent / f"tables/{table}/{experiment}.parquet")
 
 
-def draw(database: Database, name: str, builder: Callable[..., Figure]) -> Figure:
-    with connect(database.path) as connection:
-        return builder(read_declaration(database.evaluation, name), connection)
+def draw(database: RpcDatabase, name: str, builder: Callable[..., Figure]) -> Figure:
+    with Database(database.path) as opened:
+        return builder(read_declaration(database.evaluation, name), opened)
 
 
 RTT_FACTORS = {"cubic": 20.0, "bbr": 5.0}

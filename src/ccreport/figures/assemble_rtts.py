@@ -1,6 +1,5 @@
 """Figures of RTT from tables: over time with bytes in flight, and its distribution."""
 
-import duckdb
 import polars as pl
 
 from ccreport.figures import capture_marks, theme
@@ -14,6 +13,7 @@ from ccreport.figures.capture_series import (
     place_steps,
 )
 from ccreport.figures.capture_wording import CaptureFacts, count, join_sentences, write_capture_caption, write_title
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.rows import MissingFigure, read_rows
 from ccreport.figures.rtt_figures import (
@@ -30,17 +30,17 @@ NO_SAMPLES = "The captures hold no RTT of the flows: they have one direction onl
 RTT = "An RTT is the time from data to the acknowledgement of its last byte, data sent again left out"
 
 
-def _read_steps(facts: CaptureFacts, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    steps = read_rows(connection, "packet_intervals", facts.captured.select("run_id").unique())
+def _read_steps(facts: CaptureFacts, database: Database) -> pl.DataFrame:
+    steps = read_rows(database, "packet_intervals", facts.captured.select("run_id").unique())
     placed = place_steps(steps, facts.captured)
     if placed["ack_rtt_samples_count"].sum() == 0:
         raise MissingFigure(NO_SAMPLES)
     return placed
 
 
-def assemble_rtt_in_flight(facts: CaptureFacts, connection: duckdb.DuckDBPyConnection) -> Figure:
+def assemble_rtt_in_flight(facts: CaptureFacts, database: Database) -> Figure:
     """Return RTT and bytes in flight of all flows of a run over time."""
-    placed = _read_steps(facts, connection)
+    placed = _read_steps(facts, database)
     width_s = choose_width_s(measure_duration_s(placed))
     bins = bin_steps(placed, width_s)
     lines, flights = list_rtt_lines(bins), list_flights(bins)
@@ -77,9 +77,9 @@ def _describe_levels(lines: pl.DataFrame, flights: pl.DataFrame, cc: str) -> str
     return f"{name}: RTT {least} to {most} ms, median {middle} ms; {in_flight}"
 
 
-def assemble_rtt_distribution(facts: CaptureFacts, connection: duckdb.DuckDBPyConnection) -> Figure:
+def assemble_rtt_distribution(facts: CaptureFacts, database: Database) -> Figure:
     """Return the distribution of RTT over all flows of all runs, one line an algorithm."""
-    placed = _read_steps(facts, connection)
+    placed = _read_steps(facts, database)
     distribution = distribute_rtts(placed)
     found = dict(placed.drop_nulls("ack_rtt_min_ms").group_by("cc").agg(pl.col("ack_rtt_min_ms").min()).rows())
     minima = {cc: found[cc] for cc in theme.order_algorithms(found)}

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-import duckdb
 import polars as pl
 
 from ccreport.figures import capture_marks, theme
@@ -18,6 +17,7 @@ from ccreport.figures.capture_wording import (
     write_capture_caption,
     write_title,
 )
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.loss_episodes import draw_loss_episodes
 from ccreport.figures.rows import MissingFigure, read_rows
@@ -28,11 +28,11 @@ from ccreport.raw import display_name
 FLOWS_AT_MOST: Final = 4
 
 
-def assemble_time_sequence(facts: CaptureFacts, connection: duckdb.DuckDBPyConnection) -> Figure:
+def assemble_time_sequence(facts: CaptureFacts, database: Database) -> Figure:
     """Return the time-sequence graph of the run's flows, of four at most."""
     most = facts.captured.sort("retransmits_capture_count", descending=True, maintain_order=True)
     kept = facts.captured.join(most.head(FLOWS_AT_MOST), on=list(LINK), how="semi", maintain_order="left")
-    steps = read_rows(connection, "packet_intervals", kept.select("run_id").unique())
+    steps = read_rows(database, "packet_intervals", kept.select("run_id").unique())
     placed = place_steps(steps, kept)
     if placed.is_empty():
         raise MissingFigure(f"The capture of run {display_name(kept.item(0, 'run_id'))} has no steps of its flows.")
@@ -79,10 +79,10 @@ def _list_key(bins: pl.DataFrame, kept: pl.DataFrame, width_s: float) -> list[Ke
     return entries
 
 
-def assemble_loss_episodes(facts: CaptureFacts, connection: duckdb.DuckDBPyConnection) -> Figure:
+def assemble_loss_episodes(facts: CaptureFacts, database: Database) -> Figure:
     """Return the loss episodes of the run's flow with the most retransmits, of four at most."""
     flow = facts.captured.sort("retransmits_capture_count", descending=True, maintain_order=True).row(0, named=True)
-    rows = read_rows(connection, "packets", facts.captured.select("run_id").unique())
+    rows = read_rows(database, "packets", facts.captured.select("run_id").unique())
     packets = rows.filter(*(pl.col(column) == flow[column] for column in LINK[:3]))
     episodes, total = find_episodes(packets, flow["direction"])
     if not episodes:

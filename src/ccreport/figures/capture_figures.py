@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Final
 
-import duckdb
 import polars as pl
 
 from ccreport.figures.assemble import choose_drawn_runs
@@ -11,12 +10,13 @@ from ccreport.figures.assemble_rtts import assemble_rtt_distribution, assemble_r
 from ccreport.figures.assemble_sequences import assemble_loss_episodes, assemble_time_sequence
 from ccreport.figures.capture_series import list_captured_flows
 from ccreport.figures.capture_wording import CaptureFacts
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.rows import MissingFigure, read_matching_runs, read_rows
 from ccreport.figures.selection import FigureDeclaration, choose_rate
 from ccreport.figures.wording import DrawnRun
 
-ASSEMBLERS: Final[dict[str, Callable[[CaptureFacts, duckdb.DuckDBPyConnection], Figure]]] = {
+ASSEMBLERS: Final[dict[str, Callable[[CaptureFacts, Database], Figure]]] = {
     "time_sequence": assemble_time_sequence,
     "loss_episodes": assemble_loss_episodes,
     "rtt_in_flight": assemble_rtt_in_flight,
@@ -24,20 +24,20 @@ ASSEMBLERS: Final[dict[str, Callable[[CaptureFacts, duckdb.DuckDBPyConnection], 
 }
 
 
-def build_capture_figure(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_capture_figure(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return a figure of the captures of matching runs; raise MissingFigure where none of them has its data.
 
     Of the conditions that match, the one with the most captured runs is drawn, by its representative run among those;
     a distribution is of all of them.
     """
-    matching = read_matching_runs(declaration, connection)
-    connections, flows = (read_rows(connection, table, matching) for table in ("packet_flows", "flows"))
+    matching = read_matching_runs(declaration, database)
+    connections, flows = (read_rows(database, table, matching) for table in ("packet_flows", "flows"))
     captured = list_captured_flows(connections, flows)
     runs = matching.join(captured, on="run_id", how="semi")
     if runs.is_empty():
         raise MissingFigure(f"None of the {matching.height} runs that match has a capture with flows of its test.")
     if declaration.kind == "loss_episodes":
-        runs = _keep_runs_with_packets(connection, runs)
+        runs = _keep_runs_with_packets(database, runs)
     if declaration.run is not None and declaration.run not in runs["run_id"].to_list():
         raise MissingFigure(f"Run {declaration.run} is none of the {runs.height} captured runs that match.")
     captured_conditions_count = runs["condition_id"].n_unique()
@@ -49,12 +49,12 @@ def build_capture_figure(declaration: FigureDeclaration, connection: duckdb.Duck
         drawn = choose_drawn_runs(declaration, runs, of_runs, choose_rate(declaration, of_runs))
     captured = captured.filter(pl.col("run_id").is_in([one.run["run_id"] for one in drawn]))
     left_out_count = captured_conditions_count - runs["condition_id"].n_unique()
-    return ASSEMBLERS[declaration.kind](CaptureFacts(declaration, drawn, captured, left_out_count), connection)
+    return ASSEMBLERS[declaration.kind](CaptureFacts(declaration, drawn, captured, left_out_count), database)
 
 
-def _keep_runs_with_packets(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame) -> pl.DataFrame:
+def _keep_runs_with_packets(database: Database, runs: pl.DataFrame) -> pl.DataFrame:
     query = "SELECT DISTINCT run_id FROM packets WHERE run_id IN (SELECT unnest(?))"
-    stored = connection.sql(query, params=[runs["run_id"].to_list()]).pl()
+    stored = database.ask(query, [runs["run_id"].to_list()])
     kept = runs.join(stored, on="run_id", how="semi")
     if kept.is_empty():
         ids = ", ".join(runs["run_id"].sort())

@@ -2,7 +2,6 @@
 
 from typing import Any, Final
 
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
@@ -16,6 +15,7 @@ from ccreport.figures.completions import (
 )
 from ccreport.figures.condition_wording import describe_panel, describe_value, write_sentences
 from ccreport.figures.conditions import list_varying, require_two
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.panels import Multiples, Series, draw_multiples
 from ccreport.figures.rate_axes import KINDS, MULTIPLES
@@ -30,9 +30,9 @@ DASHES: Final = {"mean": (1, 0), "median": (6, 3), "p95": (1, 3)}
 NAMES: Final = {"mean": "mean", "median": "median", "p95": "95th percentile"}
 
 
-def build_completion_by_buffer(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_completion_by_buffer(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of all runs that match; raise MissingFigure where fewer than two buffer sizes compare."""
-    flows = require_two(read_completions(declaration, connection), "buffer_bytes", "buffer size")
+    flows = require_two(read_completions(declaration, database), "buffer_bytes", "buffer size")
     places, position = KINDS["rate_by_buffer"].place(flows)
     flows = flows.filter(pl.col("buffer_bytes").is_in(list(places)))
     panel_keys = list_varying(flows, list(SETTINGS))
@@ -42,7 +42,7 @@ def build_completion_by_buffer(declaration: FigureDeclaration, connection: duckd
     keys = [*panel_keys, "buffer_bytes", "cc"]
     ccs = theme.order_algorithms(flows["cc"].unique())
     together = flows.filter(pl.col("mode") == "both").with_columns(cc=pl.lit(ALL))
-    statistics = summarise_completions(connection, pl.concat([flows, together]), keys)
+    statistics = summarise_completions(database, pl.concat([flows, together]), keys)
     titles = [describe_panel(panel_keys, values) for values in panels]
     top = statistics.select(pl.max_horizontal("mean", "high", *QUANTILES).max()).item()
     chart = draw_multiples(
@@ -61,7 +61,7 @@ def build_completion_by_buffer(declaration: FigureDeclaration, connection: duckd
         describe_sources(flows),
         "Solid: mean with its bootstrap 95 % interval, dashed: median, dotted: 95th percentile of the flows",
         _count_flows(statistics),
-        *describe_left_out(connection, flows),
+        *describe_left_out(database, flows),
         MULTIPLES,
     ]
     data = statistics.rename({name: f"completion_{name}_s" for name in ("mean", "low", "high", *QUANTILES)})

@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
@@ -11,6 +10,7 @@ from ccreport.figures.capture_marks import PAIR_WIDTH_PX, arrange, size_panel, s
 from ccreport.figures.completions import SETTINGS, describe_left_out, describe_sources, read_completions
 from ccreport.figures.condition_wording import describe_panel, write_sentences
 from ccreport.figures.conditions import list_varying
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.run_charts import scale_of
@@ -22,9 +22,9 @@ PANEL_HEIGHT_PX: Final = 190
 PANELS_AT_MOST: Final = 12
 
 
-def build_completion_cdf(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_completion_cdf(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of all runs that match; raise MissingFigure where they make too many panels."""
-    flows = read_completions(declaration, connection)
+    flows = read_completions(declaration, database)
     keys = list_varying(flows, [*SETTINGS, "buffer_bytes"])
     panels = flows.select(keys).unique().sort(keys, nulls_last=True).rows() if keys else [()]
     if len(panels) > PANELS_AT_MOST:
@@ -49,7 +49,7 @@ def build_completion_cdf(declaration: FigureDeclaration, connection: duckdb.Duck
     sentences = [
         "Each step is a flow: the share of the flows of its algorithm that were complete by that time",
         describe_sources(flows),
-        *describe_left_out(connection, flows),
+        *describe_left_out(database, flows),
         *(["All panels have the same scales"] if len(panels) > 1 else []),
     ]
     return Figure(chart, steps, write_sentences(sentences), _describe(steps, keys, panels, ccs))

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-import duckdb
 import polars as pl
 
 from ccreport.figures.conditions import read_matching, summarise_cells
+from ccreport.figures.database import Database
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.selection import FigureDeclaration
 from ccreport.figures.series import UNKNOWN_CC
@@ -24,13 +24,13 @@ SOURCES: Final = {
 QUANTILES: Final = {"median": 0.5, "p95": 0.95}
 
 
-def read_completions(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+def read_completions(declaration: FigureDeclaration, database: Database) -> pl.DataFrame:
     """Return a row for each flow of the runs that match: the run's COLUMNS, flow_id, cc, completion_s, source.
 
     Of runs some of whose completions a capture tells, only these: the published table leaves out the others too. Raise
     MissingFigure where no flow has a time.
     """
-    runs = read_matching(declaration, connection, "labelled_runs", COLUMNS, "run_id")
+    runs = read_matching(declaration, database, "labelled_runs", COLUMNS, "run_id")
     query = """
         SELECT run_id, flow_id, cc, completion_s, completion_source AS source FROM flows
         WHERE completion_s IS NOT NULL AND run_id IN (SELECT unnest(?))
@@ -38,27 +38,25 @@ def read_completions(declaration: FigureDeclaration, connection: duckdb.DuckDBPy
             OR NOT bool_or(completion_source = 'capture') OVER (PARTITION BY run_id)
         ORDER BY run_id, flow_id
     """
-    flows = connection.sql(query, params=[runs["run_id"].to_list()]).pl()
+    flows = database.ask(query, [runs["run_id"].to_list()])
     if flows.is_empty():
         raise MissingFigure(f"None of the {runs.height} runs that match has a flow with a completion time.")
     return runs.join(flows, on="run_id").with_columns(pl.col("cc").fill_null(UNKNOWN_CC)).sort("run_id", "flow_id")
 
 
-def describe_left_out(connection: duckdb.DuckDBPyConnection, flows: pl.DataFrame) -> list[str]:
+def describe_left_out(database: Database, flows: pl.DataFrame) -> list[str]:
     """Return the sentence that counts the flows of the same runs whose completion is not known, if there are any."""
     query = "SELECT count(*) FROM flows WHERE run_id IN (SELECT unnest(?))"
-    ((total,),) = connection.execute(query, [flows["run_id"].unique().to_list()]).fetchall()
+    total = database.ask(query, [flows["run_id"].unique().sort().to_list()]).item()
     left_out = total - flows.height
     return [f"{left_out:,} of {total:,} flows, whose completion is not known, are left out"] if left_out else []
 
 
-def summarise_completions(
-    connection: duckdb.DuckDBPyConnection, flows: pl.DataFrame, keys: Sequence[str]
-) -> pl.DataFrame:
+def summarise_completions(database: Database, flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Return mean, low and high (bootstrap 95 % interval), flows_count and the QUANTILES for each value of the keys."""
     # Flows are the units that are drawn again, each within its condition.
     units = flows.drop("run_id").rename({"flow_id": "run_id"})
-    means = summarise_cells(connection, units, keys, "completion_s").rename({"runs_count": "measured_count"})
+    means = summarise_cells(database, units, keys, "completion_s").rename({"runs_count": "measured_count"})
     # Linear between neighbours, as `quantile_cont` of the published table.
     quantiles = [
         pl.col("completion_s").quantile(share, interpolation="linear").alias(name) for name, share in QUANTILES.items()

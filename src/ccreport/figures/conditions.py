@@ -9,6 +9,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.figures.database import Database
 from ccreport.figures.rows import MissingFigure, describe_absence
 from ccreport.figures.selection import FigureDeclaration, FigureError, Rate
 
@@ -42,7 +43,7 @@ CELLS: Final = """
 
 
 def read_matching(
-    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, view: str, columns: str, order: str
+    declaration: FigureDeclaration, database: Database, view: str, columns: str, order: str
 ) -> pl.DataFrame:
     """Return the rows of a labelled view that match and count.
 
@@ -51,7 +52,7 @@ def read_matching(
     # The condition ends before the line does: it may close with a comment.
     query = f"SELECT is_counted, {columns} FROM {view} WHERE (\n{declaration.where}\n) ORDER BY {order}"  # noqa: S608
     try:
-        matching: pl.DataFrame = connection.sql(query).pl()
+        matching = database.ask(query)
     except duckdb.Error as error:
         raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
     if matching.is_empty():
@@ -63,15 +64,13 @@ def read_matching(
     return counted
 
 
-def read_algorithm_rates(
-    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection
-) -> tuple[pl.DataFrame, Rate]:
+def read_algorithm_rates(declaration: FigureDeclaration, database: Database) -> tuple[pl.DataFrame, Rate]:
     """Return the rows of `algorithm_runs` that match, count and have a rate, with `rate_bps`, and which rate that is.
 
     The rate is as declared, else goodput where all receivers reported, else the sender's. Raise MissingFigure where no
     row is left, FigureError where the database refuses the condition.
     """
-    counted = read_matching(declaration, connection, "algorithm_runs", ALGORITHM_RUN_COLUMNS, "run_id, cc")
+    counted = read_matching(declaration, database, "algorithm_runs", ALGORITHM_RUN_COLUMNS, "run_id, cc")
     rate: Rate = declaration.rate or ("throughput" if counted["goodput_bps"].null_count() else "goodput")
     known = counted.with_columns(rate_bps=pl.col(f"{rate}_bps")).filter(pl.col("rate_bps").is_not_null())
     if known.is_empty():
@@ -80,17 +79,15 @@ def read_algorithm_rates(
 
 
 def summarise_cells(
-    connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame, keys: Sequence[str], value: str = "rate_bps"
+    database: Database, runs: pl.DataFrame, keys: Sequence[str], value: str = "rate_bps"
 ) -> pl.DataFrame:
     """Return one row per combination of the keys: keys, conditions_count, runs_count, mean, low, high.
 
     low and high are the ends of the bootstrap 95 % interval of the mean (`cell_interval` in sql/macros.sql), null where
     no condition has two runs. Rows without the value are left out.
     """
-    connection.register("measured", runs.select(*keys, "condition_id", "run_id", value))
-    cells: pl.DataFrame = connection.sql(CELLS.format(keys=", ".join(keys), value=value)).pl()
-    connection.unregister("measured")
-    return cells
+    measured = runs.select(*keys, "condition_id", "run_id", value)
+    return database.calculate(CELLS.format(keys=", ".join(keys), value=value), measured=measured)
 
 
 def list_varying(runs: pl.DataFrame, columns: Sequence[str]) -> list[str]:

@@ -3,12 +3,12 @@
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import KeyEntry
 from ccreport.figures.cpu_series import SIDES, place_cpu_samples
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.limits import SATURATED_PCT
 from ccreport.figures.rows import MissingFigure, read_rows
@@ -37,12 +37,12 @@ BOTH_COLOURS: Final = {"busiest_pct": "#7b1e3a", "mean_pct": "#3d6fb0"}
 MEASURES: Final = {"busiest_pct": "busiest core", "mean_pct": "mean over cores"}
 
 
-def build_cpu_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_cpu_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of one condition; raise MissingFigure where no run drawn has samples of mpstat."""
-    panel = read_panel(declaration, connection)
+    panel = read_panel(declaration, database)
     runs = select_drawn(panel, panel.tables.runs)
     flows = select_drawn(panel, panel.tables.flows)
-    loads = place_cpu_samples(read_rows(connection, "cpu_samples", runs), find_starts(panel.tables.samples, flows))
+    loads = place_cpu_samples(read_rows(database, "cpu_samples", runs), find_starts(panel.tables.samples, flows))
     duration_s = measure_duration_s(place_intervals(select_drawn(panel, panel.tables.intervals), flows))
     # A sample that ends well after the test is diluted by what came then.
     loads = loads.filter(pl.col("start_s") + pl.col("end_s") <= 2 * duration_s)

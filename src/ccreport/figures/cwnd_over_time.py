@@ -3,11 +3,11 @@
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import KeyEntry, style_entry
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.run_charts import (
@@ -42,9 +42,9 @@ MEASURES: Final = {
 }
 
 
-def build_cwnd_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_cwnd_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of one condition's flows; raise MissingFigure where `ss` did not sample them."""
-    panel = read_panel(declaration, connection)
+    panel = read_panel(declaration, database)
     flows = select_drawn(panel, panel.tables.flows)
     placed = place_flow_samples(panel.tables.samples, flows)
     if placed.select(pl.any_horizontal(pl.col(list(MEASURES)).is_not_null().any())).item() is not True:

@@ -1,7 +1,8 @@
 """Figures drawn before, kept beside the results: one that would come out the same is copied instead of drawn anew.
 
-A figure is made of its declaration, the data behind the database's views, and the code that draws. A digest of the
-three names its copy, so a copy can be out of date in nothing; copies that the present figures do not use are removed.
+A figure is made of its declaration, the code that draws, and what the database answers. A digest of the first two names
+its copy; what it asked is kept beside it and asked again, so a copy can be out of date in nothing. Copies that the
+present figures do not use are removed.
 """
 
 import hashlib
@@ -13,64 +14,55 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-import duckdb
-
 from ccreport.database import SQL
+from ccreport.figures.database import Asked, Database
 from ccreport.figures.selection import FigureDeclaration
 from ccreport.imports import list_imports
 
 LIBRARIES: Final = ("altair", "duckdb", "polars", "vl-convert-python")
+# In the folder of a copy: the figure's files, and what it asked.
+FILES: Final = "figure"
+ASKED: Final = "asked.json"
 
 
-def digest_sources(database: Path) -> str:
-    """Return a digest of all that the figures of a database have in common: its views, their files, the code."""
+def digest_code() -> str:
+    """Return a digest of all that draws: modules, queries and macros, the versions of libraries."""
     digest = hashlib.sha256()
-    with duckdb.connect(str(database), read_only=True) as connection:
-        views = connection.sql(
-            """SELECT view_name, sql FROM duckdb_views() WHERE NOT internal
-            UNION ALL SELECT table_name, comment FROM duckdb_tables() ORDER BY ALL"""
-        ).fetchall()
-        algorithms = connection.sql("FROM algorithms ORDER BY ALL").fetchall()
-        files = connection.sql(
-            """SELECT DISTINCT unnest(regexp_extract_all(sql, '''((?:[^'']|'''')+\\.parquet)''', 1)) AS path
-            FROM duckdb_views() WHERE NOT internal ORDER BY path"""
-        ).fetchall()
-    digest.update(json.dumps([views, algorithms]).encode())
-    for (path,) in files:
-        digest.update(Path(_unescape(path)).read_bytes())
     for source in (*list_imports("ccreport.figures.write"), *sorted(SQL.glob("*.sql"))):
         digest.update(source.read_bytes())
     digest.update("\0".join(map(version, LIBRARIES)).encode())
     return digest.hexdigest()
 
 
-def _unescape(path: str) -> str:
-    """Return a path as `read_files` of the database had it before it escaped it for SQL."""
-    for escaped, plain in (("''", "'"), ("[*]", "*"), ("[?]", "?"), ("[[]", "[")):
-        path = path.replace(escaped, plain)
-    return path
-
-
-def name_copy(declaration: FigureDeclaration, sources: str) -> str:
-    """Return the name of a figure's copy: a digest of its declaration and of all else that it is made of."""
+def name_copy(declaration: FigureDeclaration, code: str) -> str:
+    """Return the name of a figure's copy: a digest of its declaration and of the code that draws."""
     declared = json.dumps(asdict(declaration), sort_keys=True)
-    return hashlib.sha256(f"{sources}\0{declared}".encode()).hexdigest()
+    return hashlib.sha256(f"{code}\0{declared}".encode()).hexdigest()
 
 
-def take_copy(cache: Path, name: str, output: Path) -> bool:
-    """Put the copy of that name into the folder `output`; return False where there is none."""
-    if not (cache / name).is_dir():
+def take_copy(cache: Path, name: str, database: Database, output: Path) -> bool:
+    """Put the copy of that name into the folder `output`.
+
+    Return False where there is none, or where the database answers otherwise than when it was drawn.
+    """
+    copy = cache / name
+    if not copy.is_dir():
+        return False
+    asked = [Asked(**one) for one in json.loads((copy / ASKED).read_text(encoding="utf-8"))]
+    if not all(map(database.is_same, asked)):
         return False
     shutil.rmtree(output, ignore_errors=True)
-    shutil.copytree(cache / name, output)
+    shutil.copytree(copy / FILES, output)
     return True
 
 
-def keep_copy(cache: Path, name: str, output: Path) -> None:
-    """Keep a copy of a figure's folder, whole or not at all."""
+def keep_copy(cache: Path, name: str, asked: Iterable[Asked], output: Path) -> None:
+    """Keep a copy of a figure's folder and what it asked, whole or not at all, in place of one of the same name."""
     partial = cache / f"{name}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    shutil.copytree(output, partial)
+    for folder in (partial, cache / name):
+        shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(output, partial / FILES)
+    (partial / ASKED).write_text(json.dumps([asdict(one) for one in asked]), encoding="utf-8")
     partial.rename(cache / name)
 
 

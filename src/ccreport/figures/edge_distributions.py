@@ -6,12 +6,12 @@ Drawn from the histograms that the database made, so a figure of 10 million conn
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.annotations import draw_legend_entry
 from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.database import Database
 from ccreport.figures.edge_rows import Quantity, find_quantity, name_absent, name_series, read_aggregates, style_series
 from ccreport.figures.figure import Figure
 from ccreport.figures.panels import TITLE_LIMIT_PX
@@ -25,14 +25,14 @@ ORDER: Final = "quantity, series, bin_number NULLS FIRST"
 VALUES_AT_LEAST: Final = 20
 
 
-def build_distribution_pdf(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_distribution_pdf(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the densities of the series whose bins of `edge_histograms` match, all of one quantity.
 
     Raise MissingFigure where none has enough values, FigureError where they are of several quantities.
     """
-    bins = read_aggregates(declaration, connection, "edge_histograms", ORDER)
+    bins = read_aggregates(declaration, database, "edge_histograms", ORDER)
     quantity = find_quantity(declaration, bins)
-    known = read_aggregates(declaration, connection, "edge_distributions", "series")
+    known = read_aggregates(declaration, database, "edge_distributions", "series")
     facts, few = keep_large(known)
     styles = style_series(facts["series"].to_list())
     lines = trace_lines(bins.filter(pl.col("series").is_in(list(styles))))

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.annotations import write
 from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.database import Database
 from ccreport.figures.edge_rows import (
     QUANTITIES,
     check_grouping,
@@ -49,12 +49,12 @@ class Axes:
     zero: int | None
 
 
-def build_heat_map(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_heat_map(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the heat maps of the series whose bins of `edge_heat_maps` match, all of one pair of quantities.
 
     Raise MissingFigure where no bin matches, FigureError where they are of several pairs or more than three series.
     """
-    bins = read_aggregates(declaration, connection, "edge_heat_maps", ORDER)
+    bins = read_aggregates(declaration, database, "edge_heat_maps", ORDER)
     check_grouping(declaration, bins)
     pairs = bins.select("x_quantity", "y_quantity").unique().sort("x_quantity", "y_quantity").rows()
     if len(pairs) > 1:
@@ -66,13 +66,13 @@ def build_heat_map(declaration: FigureDeclaration, connection: duckdb.DuckDBPyCo
     return Figure(
         _draw(bins, axes, styles, declaration.title),
         bins.drop("x_quantity", "y_quantity", "grouped_by"),
-        _write_caption(bins, axes, styles, _count_left_out(declaration, connection), name_absent(declaration, styles)),
+        _write_caption(bins, axes, styles, _count_left_out(declaration, database), name_absent(declaration, styles)),
         _write_alternative(bins, axes, styles),
     )
 
 
-def _count_left_out(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    rows = query_aggregates(declaration, connection, LEFT_OUT.format(where=declaration.where))
+def _count_left_out(declaration: FigureDeclaration, database: Database) -> dict[str, int]:
+    rows = query_aggregates(declaration, database, LEFT_OUT.format(where=declaration.where))
     return dict(rows.select("series", "filtered_out_count").rows())
 
 

@@ -3,12 +3,12 @@
 from typing import Any, Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.annotations import draw_legend_entry
 from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.database import Database
 from ccreport.figures.edge_distributions import format_value
 from ccreport.figures.edge_rows import (
     QUANTITIES,
@@ -53,12 +53,12 @@ MACHINES: Final = """
 """
 
 
-def build_distribution_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_distribution_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return median and percentiles 10 and 90 over time of the series whose rows of `edge_over_time` match.
 
     Raise MissingFigure where no interval has enough values, FigureError where they are of several quantities.
     """
-    rows = read_aggregates(declaration, connection, "edge_over_time", ORDER)
+    rows = read_aggregates(declaration, database, "edge_over_time", ORDER)
     quantity = find_quantity(declaration, rows)
     kept = rows.filter(pl.col("values_count") >= VALUES_AT_LEAST)
     if kept.is_empty():
@@ -84,12 +84,12 @@ def build_distribution_over_time(declaration: FigureDeclaration, connection: duc
     )
 
 
-def build_machine_retransmits(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_machine_retransmits(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the retransmits over time of the machines whose rows of `edge_machine_retransmits` match.
 
     Each series is one line, the sum of its machines. Raise MissingFigure where no row matches.
     """
-    rows = query_aggregates(declaration, connection, MACHINES.format(where=declaration.where))
+    rows = query_aggregates(declaration, database, MACHINES.format(where=declaration.where))
     rows = rows.drop_nulls("retransmit_pct")
     if rows.is_empty():
         raise MissingFigure("No machine sent a segment between two snapshots of its counters.")

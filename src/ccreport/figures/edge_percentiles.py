@@ -3,12 +3,12 @@
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.annotations import draw_legend_entry
 from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.database import Database
 from ccreport.figures.edge_distributions import keep_large, write_counts, write_entry, write_percentiles
 from ccreport.figures.edge_rows import Quantity, find_quantity, read_aggregates, style_series
 from ccreport.figures.figure import Figure
@@ -18,12 +18,12 @@ from ccreport.figures.selection import FigureDeclaration
 PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
 
-def build_distribution_percentiles(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_distribution_percentiles(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the percentiles of the series whose rows of `edge_distributions` match, all of one quantity.
 
     Raise MissingFigure where none has enough values, FigureError where they are of several quantities.
     """
-    rows = read_aggregates(declaration, connection, "edge_distributions", "series")
+    rows = read_aggregates(declaration, database, "edge_distributions", "series")
     quantity = find_quantity(declaration, rows)
     facts, few = keep_large(rows)
     styles = style_series(facts["series"].to_list())

@@ -9,6 +9,7 @@ import duckdb
 import polars as pl
 
 from ccreport.figures import theme
+from ccreport.figures.database import Database
 from ccreport.figures.rows import MissingFigure, describe_absence
 from ccreport.figures.selection import FigureDeclaration, FigureError
 from ccreport.figures.wording import join_names
@@ -59,15 +60,13 @@ QUANTITIES: Final = {
 }
 
 
-def read_aggregates(
-    declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, table: str, order: str
-) -> pl.DataFrame:
+def read_aggregates(declaration: FigureDeclaration, database: Database, table: str, order: str) -> pl.DataFrame:
     """Return the rows of an aggregate that the declaration's condition selects.
 
     Raise FigureError where the evaluation lacks the table or the database refuses the condition, MissingFigure where
     no row matches.
     """
-    return query_aggregates(declaration, connection, f"FROM {table} WHERE (\n{declaration.where}\n) ORDER BY {order}")
+    return query_aggregates(declaration, database, f"FROM {table} WHERE (\n{declaration.where}\n) ORDER BY {order}")
 
 
 def find_quantity(declaration: FigureDeclaration, rows: pl.DataFrame) -> Quantity:
@@ -86,10 +85,10 @@ def check_grouping(declaration: FigureDeclaration, rows: pl.DataFrame) -> None:
         raise FigureError(f"figure {declaration.name!r}: its `where` selects several groupings: {groupings}")
 
 
-def query_aggregates(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, query: str) -> pl.DataFrame:
+def query_aggregates(declaration: FigureDeclaration, database: Database, query: str) -> pl.DataFrame:
     """Return the rows of a query over aggregates; raise as `read_aggregates`."""
     try:
-        rows: pl.DataFrame = connection.sql(query).pl()
+        rows = database.ask(query)
     except duckdb.CatalogException as error:
         raise FigureError(f"figure {declaration.name!r} needs a table that the evaluation lacks: {error}") from error
     except duckdb.Error as error:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
@@ -17,6 +16,7 @@ from ccreport.figures.annotations import draw_notes
 from ccreport.figures.capture_marks import KeyEntry, size_panel, stack
 from ccreport.figures.condition_wording import describe_conditions, describe_value, write_sentences
 from ccreport.figures.conditions import read_matching, require_two, summarise_cells
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.positions import Position, draw_ticks
 from ccreport.figures.rate_axes import KINDS, MULTIPLES
@@ -58,23 +58,23 @@ class Placed:
     position: Position
 
 
-def build_fairness_by_buffer(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_fairness_by_buffer(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of all runs that match; raise MissingFigure where fewer than two buffer sizes compare."""
-    matching = read_matching(declaration, connection, "labelled_runs", RUN_COLUMNS, "run_id")
+    matching = read_matching(declaration, database, "labelled_runs", RUN_COLUMNS, "run_id")
     fitting = matching.filter((pl.col("mode") == "both") == pl.lit(declaration.overlapped))
     if fitting.is_empty():
         raise MissingFigure(f"None of the {matching.height} runs that match ran as the figure is declared.")
     runs = require_two(fitting.drop_nulls("jain_ratio"), "buffer_bytes", "buffer size and Jain's index")
     places, position = KINDS["rate_by_buffer"].place(runs)
     runs = runs.filter(pl.col("buffer_bytes").is_in(list(places)))
-    flows = _read_flows(connection, runs)
+    flows = _read_flows(database, runs)
     mixes = runs["cc_list"].unique().sort().to_list()
     if len(mixes) > PANELS_AT_MOST:
         raise MissingFigure(f"The runs that match make {len(mixes)} panels: narrow `where` for this archive.")
     rates = group_flows(flows).join(runs, on="run_id")
     keys = ["cc_list", "buffer_bytes", "cc", "rtt_group"]
-    cells = summarise_cells(connection, rates, keys, "rate_bps")
-    indices = summarise_cells(connection, runs, ["cc_list", "buffer_bytes"], "jain_ratio")
+    cells = summarise_cells(database, rates, keys, "rate_bps")
+    indices = summarise_cells(database, runs, ["cc_list", "buffer_bytes"], "jain_ratio")
     at = pl.col("buffer_bytes").replace_strict(places, return_dtype=pl.Float64)
     groups = _style_groups(cells)
     unit = choose_rate_unit(cells.select(pl.max_horizontal("mean", "high").max()).item() or 0.0)
@@ -95,15 +95,14 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, connection: duckdb.
     return Figure(chart, _collect_data(cells, indices), write_sentences(sentences), _describe(indices))
 
 
-def _read_flows(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame) -> pl.DataFrame:
+def _read_flows(database: Database, runs: pl.DataFrame) -> pl.DataFrame:
     query = """
         SELECT
             run_id, flow_id, coalesce(cc, ?) AS cc, coalesce(rtt_nominal_ms, rtt_min_ms) AS rtt_min_ms,
             coalesce(goodput_bps, throughput_bps) AS rate_bps
         FROM flows WHERE run_id IN (SELECT unnest(?)) ORDER BY run_id, flow_id
     """
-    flows: pl.DataFrame = connection.sql(query, params=[UNKNOWN_CC, runs["run_id"].to_list()]).pl()
-    return flows
+    return database.ask(query, [UNKNOWN_CC, runs["run_id"].to_list()])
 
 
 def group_flows(flows: pl.DataFrame) -> pl.DataFrame:

@@ -4,11 +4,11 @@ from dataclasses import replace
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import KeyEntry, style_entry
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.flow_rates_over_time import SOURCES
 from ccreport.figures.rows import MissingFigure, read_rows
@@ -39,11 +39,11 @@ from ccreport.figures.wording import format_significant
 ALL_WIDTH_PX: Final = 2.6
 
 
-def build_fairness_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_fairness_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of one condition; raise MissingFigure where no two flows were active at once."""
-    panel = read_panel(declaration, connection)
+    panel = read_panel(declaration, database)
     flows = panel.tables.flows
-    samples = read_rows(connection, "samples", panel.tables.runs)
+    samples = read_rows(database, "samples", panel.tables.runs)
     placed = place_intervals(panel.tables.intervals, flows)
     bin_s = choose_bin_s(measure_spacing_s(placed), measure_duration_s(placed))
     # Of the run that is drawn; the others' band is of the same kind of rate or absent.

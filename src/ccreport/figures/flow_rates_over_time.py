@@ -3,11 +3,11 @@
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import KeyEntry, style_entry
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.run_charts import (
     FAINT_FLOWS,
@@ -37,9 +37,9 @@ SOURCES: Final[dict[Source, str]] = {
 }
 
 
-def build_flow_rates_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_flow_rates_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of the flows of one condition; raise MissingFigure where no run has their data."""
-    panel = read_panel(declaration, connection)
+    panel = read_panel(declaration, database)
     flows, samples = select_drawn(panel, panel.tables.flows), panel.tables.samples
     placed = place_intervals(select_drawn(panel, panel.tables.intervals), flows)
     source = choose_rate_source(samples, flows)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.annotations import write
 from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.panels import PANEL_GAP_PX, TITLE_LIMIT_PX, TITLE_RISE_PX
 from ccreport.figures.positions import Position, draw_ticks
@@ -55,13 +55,13 @@ class Spread:
     left_out_count: int
 
 
-def build_flow_spread(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_flow_spread(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of one condition's runs (of each algorithm's, where they ran alone), a panel per algorithm.
 
     Raise MissingFigure where no run of it has two flows of one algorithm with a rate.
     """
-    runs = select_condition_runs(read_matching_runs(declaration, connection), declaration)
-    flows = read_rows(connection, "flows", runs)
+    runs = select_condition_runs(read_matching_runs(declaration, database), declaration)
+    flows = read_rows(database, "flows", runs)
     rate: Rate = choose_rate(declaration, flows) if flows.height else "goodput"
     spread = measure_spread(runs, flows, rate)
     if spread.strips.is_empty():

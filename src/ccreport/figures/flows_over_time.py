@@ -3,11 +3,11 @@
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import RETRANSMIT_COLOUR, KeyEntry
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.flow_rates_over_time import SOURCES
 from ccreport.figures.flow_styles import FlowStyle, draw_flows, list_flow_key, style_flows
@@ -49,9 +49,9 @@ MARK_WIDTH_PX: Final = 0.8
 MARK_OPACITY: Final = 0.55
 
 
-def build_flows_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_flows_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of one run of one condition; raise MissingFigure where `ss` did not sample its flows."""
-    panel = read_panel(declaration, connection)
+    panel = read_panel(declaration, database)
     # One run: lines of two would be flows that never met.
     is_drawn = pl.col("run_id") == panel.run_ids[0]
     flows = panel.tables.flows.filter(is_drawn)

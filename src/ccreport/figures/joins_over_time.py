@@ -3,11 +3,11 @@
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import KeyEntry, style_entry
+from ccreport.figures.database import Database
 from ccreport.figures.event_marks import draw_joins, find_joins
 from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.flow_rates_over_time import SOURCES
@@ -39,9 +39,9 @@ JAIN_HEIGHT_PX: Final = 130
 SHORTEST_S: Final = 1.0
 
 
-def build_joins_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_joins_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of the run of one condition; raise MissingFigure where no flow joins another."""
-    panel = read_panel(declaration, connection)
+    panel = read_panel(declaration, database)
     # One run: joins of two would be marks over each other.
     is_drawn = pl.col("run_id") == panel.run_ids[0]
     flows = panel.tables.flows.filter(is_drawn)

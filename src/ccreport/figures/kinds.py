@@ -7,13 +7,12 @@ where the archive has no data for it, FigureError where the declaration cannot b
 from collections.abc import Callable
 from typing import Final
 
-import duckdb
-
 from ccreport.figures.capture_figures import build_capture_figure
 from ccreport.figures.completion_by_buffer import build_completion_by_buffer
 from ccreport.figures.completion_cdf import build_completion_cdf
 from ccreport.figures.cpu_over_time import build_cpu_over_time
 from ccreport.figures.cwnd_over_time import build_cwnd_over_time
+from ccreport.figures.database import Database
 from ccreport.figures.edge_distributions import build_distribution_pdf
 from ccreport.figures.edge_heat_maps import build_heat_map
 from ccreport.figures.edge_over_time import build_distribution_over_time, build_machine_retransmits
@@ -39,7 +38,7 @@ from ccreport.figures.throughput_figures import build_throughput_over_time
 from ccreport.figures.topology import build_topology
 from ccreport.figures.versions import build_rate_by_version
 
-Builder = Callable[[FigureDeclaration, duckdb.DuckDBPyConnection], Figure]
+Builder = Callable[[FigureDeclaration, Database], Figure]
 
 BUILDERS: Final[dict[str, Builder]] = {
     "throughput_over_time": build_throughput_over_time,

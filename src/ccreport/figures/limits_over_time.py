@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
@@ -12,6 +11,7 @@ from ccreport.figures.assemble import PanelRuns
 from ccreport.figures.capture_marks import KeyEntry, style_entry
 from ccreport.figures.cpu_over_time import find_starts
 from ccreport.figures.cpu_series import place_cpu_samples
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.limits import classify, find_busiest, measure_growth, sum_limits
 from ccreport.figures.rows import MissingFigure, read_rows
@@ -63,13 +63,13 @@ CATEGORIES: Final = {
 }
 
 
-def build_limits_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_limits_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of one condition; raise MissingFigure where `ss` did not sample what tells the limits."""
-    panel = read_panel(declaration, connection)
+    panel = read_panel(declaration, database)
     flows = select_drawn(panel, panel.tables.flows)
     placed = place_intervals(select_drawn(panel, panel.tables.intervals), flows)
     end_s = measure_duration_s(placed)
-    limits = _classify_drawn(panel, flows, connection).filter(pl.col("from_s") < end_s, pl.col("until_s") > 0)
+    limits = _classify_drawn(panel, flows, database).filter(pl.col("from_s") < end_s, pl.col("until_s") > 0)
     if limits.filter(pl.col("limit") != "unknown").is_empty():
         raise MissingFigure(
             "The archive has no consecutive samples of ss with busy times, windows or pacing rates for this run."
@@ -90,10 +90,10 @@ def build_limits_over_time(declaration: FigureDeclaration, connection: duckdb.Du
     )
 
 
-def _classify_drawn(panel: PanelRuns, flows: pl.DataFrame, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+def _classify_drawn(panel: PanelRuns, flows: pl.DataFrame, database: Database) -> pl.DataFrame:
     """Return the pairs of samples of the flows drawn with their limit, and `busiest_pct` (null without mpstat)."""
     samples = panel.tables.samples
-    cpu_samples = read_rows(connection, "cpu_samples", select_drawn(panel, panel.tables.runs))
+    cpu_samples = read_rows(database, "cpu_samples", select_drawn(panel, panel.tables.runs))
     loads = place_cpu_samples(cpu_samples, find_starts(samples, flows))
     return classify(find_busiest(measure_growth(samples, flows), loads))
 

@@ -4,13 +4,13 @@ import re
 from typing import Any, Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.annotations import write
 from ccreport.figures.capture_marks import TITLE_LIMIT_PX, KeyEntry, draw_key
 from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.positions import Position, draw_ticks, shorten
 from ccreport.figures.rows import MissingFigure, read_matching_runs
@@ -41,13 +41,13 @@ OUTCOMES: Final = {
 CONDITION: Final = ("session", "job", "host", "parameter_value", "rtt_nominal_ms", "algorithm")
 
 
-def build_modes_by_condition(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_modes_by_condition(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of all conditions that match, a plot for each kind of outcome.
 
     Raise MissingFigure where the evaluation has no table `modes`, or where that has no run that matches.
     """
-    matching = read_matching_runs(declaration, connection)
-    runs = list_outcomes(connection, matching["run_id"].to_list())
+    matching = read_matching_runs(declaration, database)
+    runs = list_outcomes(database, matching["run_id"].to_list())
     if runs.is_empty():
         raise MissingFigure(f"The table {TABLE} has none of the {matching.height} runs that match.")
     rows = rank_conditions(runs)
@@ -75,7 +75,7 @@ def build_modes_by_condition(declaration: FigureDeclaration, connection: duckdb.
     return Figure(chart, drawn.select(columns), write_sentences(sentences), _write_alternative(shown, summary))
 
 
-def list_outcomes(connection: duckdb.DuckDBPyConnection, run_ids: list[str]) -> pl.DataFrame:
+def list_outcomes(database: Database, run_ids: list[str]) -> pl.DataFrame:
     """Return the outcome and mode of each of these runs: condition, outcome, run_id, outcome_ratio, mode_number.
 
     Modes are those of all runs of the condition, and numbered from 1, the lowest. Empty without the table.
@@ -87,11 +87,10 @@ def list_outcomes(connection: duckdb.DuckDBPyConnection, run_ids: list[str]) -> 
         "mode_number": pl.Int64,
         "modes_count": pl.Int64,
     }
-    views = {name for (name,) in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()}
-    if TABLE not in views:
+    if database.ask("FROM information_schema.tables WHERE table_name = ?", [TABLE]).is_empty():
         return pl.DataFrame(schema=schema)
     rows: list[dict[str, Any]] = []
-    for cell in connection.sql(f"FROM {TABLE}").pl().iter_rows(named=True):
+    for cell in database.ask(f"FROM {TABLE}").iter_rows(named=True):
         numbers = assign_modes(cell["outcomes"])
         known = {name: cell[name] for name in (*CONDITION, "outcome")} | {"modes_count": max(numbers) + 1}
         rows += [

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
@@ -25,6 +24,7 @@ from ccreport.figures.conditions import (
     require_two,
     summarise_cells,
 )
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.panels import Multiples, Series, draw_multiples
 from ccreport.figures.positions import Position
@@ -67,19 +67,19 @@ class Layout:
         return [describe_panel(self.panel_keys, values) for values in self.panels]
 
 
-def build_rate_figure(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of the mean rate over the conditions that match, a panel for each other setting that varies.
 
     Raise MissingFigure where fewer than two values can be compared, or where the condition takes in more panels or
     lines than can be read: what fits one archive need not fit another.
     """
     kind = KINDS[declaration.kind]
-    matching, rate = read_algorithm_rates(declaration, connection)
+    matching, rate = read_algorithm_rates(declaration, database)
     known = require_two(matching, kind.column, kind.name)
     places, position = kind.place(known)
     runs = known.filter(pl.col(kind.column).is_in(list(places)))
     layout = _lay_out(kind, runs, places, position)
-    cells = _tag(summarise_cells(connection, runs, layout.keys), layout)
+    cells = _tag(summarise_cells(database, runs, layout.keys), layout)
     unit = choose_rate_unit(max(_top(cells, "mean"), _top(cells, "high")))
     notes = [*([DOTS] if kind.has_runs else []), *kind.notes]
     against = position.title if kind.column == "parameter_value" else kind.name

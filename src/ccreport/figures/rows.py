@@ -5,6 +5,7 @@ from typing import Final
 import duckdb
 import polars as pl
 
+from ccreport.figures.database import Database
 from ccreport.figures.selection import FigureDeclaration, FigureError
 
 RUN_COLUMNS: Final = """
@@ -55,7 +56,7 @@ def describe_absence(declaration: FigureDeclaration, what: str) -> str:
     return f"The archive has no {needs}. The condition: {' '.join(declaration.where.split())}"
 
 
-def read_matching_runs(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+def read_matching_runs(declaration: FigureDeclaration, database: Database) -> pl.DataFrame:
     """Return the rows of `labelled_runs` that match and count.
 
     Raise MissingFigure where there are none, FigureError where the database refuses the condition.
@@ -64,7 +65,7 @@ def read_matching_runs(declaration: FigureDeclaration, connection: duckdb.DuckDB
     among = f"WITH figure_runs AS (FROM labelled_runs WHERE (\n{declaration.among}\n))"
     query = f"{among} SELECT {RUN_COLUMNS} FROM figure_runs WHERE (\n{declaration.where}\n) ORDER BY run_id"  # noqa: S608
     try:
-        matching: pl.DataFrame = connection.sql(query).pl()
+        matching = database.ask(query)
     except duckdb.Error as error:
         raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
     if matching.is_empty():
@@ -75,8 +76,7 @@ def read_matching_runs(declaration: FigureDeclaration, connection: duckdb.DuckDB
     return counted
 
 
-def read_rows(connection: duckdb.DuckDBPyConnection, table: str, runs: pl.DataFrame) -> pl.DataFrame:
+def read_rows(database: Database, table: str, runs: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of a table (COLUMNS) that belong to these runs, in the order of its key."""
     query = f"SELECT {COLUMNS[table]} FROM {table} WHERE run_id IN (SELECT unnest(?)) ORDER BY {ORDER[table]}"  # noqa: S608
-    rows: pl.DataFrame = connection.sql(query, params=[runs["run_id"].to_list()]).pl()
-    return rows
+    return database.ask(query, [runs["run_id"].to_list()])

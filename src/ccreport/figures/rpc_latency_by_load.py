@@ -2,9 +2,8 @@
 
 from typing import Final
 
-import duckdb
-
 from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.database import Database
 from ccreport.figures.edge_rows import style_series
 from ccreport.figures.figure import Figure
 from ccreport.figures.rpc_panels import LoadPanel, draw_rows
@@ -16,12 +15,12 @@ ROWS_AT_MOST: Final = 6
 TOLD: Final = {"rpc_latency_mean_ms": ("mean latency", 1.0, "ms"), "latency_p99_mean_ms": ("99 % latency", 1.0, "ms")}
 
 
-def build_rpc_latency_by_load(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_rpc_latency_by_load(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of all RPC tests that match, means over repetitions as in the table `rpc_latency`.
 
     Raise MissingFigure where they have one load or make too many panels.
     """
-    rows = read_rpc(declaration, connection, "rpc_latency")
+    rows = read_rpc(declaration, database, "rpc_latency")
     keys, values, names = list_panels(rows, KINDS_OF_RPC, ROWS_AT_MOST)
     styles = style_series(rows["algorithm"].unique().to_list())
     panels = []

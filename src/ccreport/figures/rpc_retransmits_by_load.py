@@ -2,9 +2,8 @@
 
 from typing import Final
 
-import duckdb
-
 from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.database import Database
 from ccreport.figures.edge_rows import style_series
 from ccreport.figures.figure import Figure
 from ccreport.figures.rows import MissingFigure
@@ -19,12 +18,12 @@ RTT: Final = ("rpc_rtt_mean_ms", "rpc_rtt_low_ms", "rpc_rtt_high_ms")
 TOLD: Final = {RATIO[0]: ("retransmits", 100.0, "%"), RTT[0]: ("RTT", 1.0, "ms")}
 
 
-def build_rpc_retransmits_by_load(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_rpc_retransmits_by_load(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of all RPC tests that match, means over repetitions as in the table `rpc_load`.
 
     Raise MissingFigure where they have one load, neither retransmits nor round-trip times, or make too many panels.
     """
-    rows = read_rpc(declaration, connection, "rpc_load")
+    rows = read_rpc(declaration, database, "rpc_load")
     if not any(rows[column].is_not_null().any() for column in TOLD):
         raise MissingFigure(
             "No RPC test that matches tells its retransmits and MSS, or has samples of its connections."

@@ -9,6 +9,7 @@ import polars as pl
 from ccreport.database import SQL
 from ccreport.figures.condition_wording import describe_value
 from ccreport.figures.conditions import list_varying
+from ccreport.figures.database import Database
 from ccreport.figures.rows import MissingFigure, describe_absence
 from ccreport.figures.selection import FigureDeclaration, FigureError
 from ccreport.format_table import format_size
@@ -20,29 +21,29 @@ KINDS_OF_RPC: Final = ("rpc_test", "request_bytes", "response_bytes", "burst_cou
 NAMES_OF_TESTS: Final = {"TCP_RR": "TCP", "UDP_RR": "UDP", "TCP_CRR": "TCP with a connection each", "ping": "ping"}
 
 
-def read_rpc(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection, table: str) -> pl.DataFrame:
+def read_rpc(declaration: FigureDeclaration, database: Database, table: str) -> pl.DataFrame:
     """Return the rows that a published table of RPCs (`rpc_latency`, `rpc_load`) has of the tests that match.
 
     Raise MissingFigure where there are none or all have one load, FigureError where the database refuses the condition.
     """
-    tests = read_tests(declaration, connection)
-    view = f"{table}_runs"
-    # What is registered comes before a view of the database that has the same name.
-    connection.register(view, tests)
-    try:
-        rows: pl.DataFrame = connection.sql((SQL / f"{table}.sql").read_text(encoding="utf-8")).pl()
-    finally:
-        connection.unregister(view)
+    tests = read_tests(declaration, database)
+    query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
+    rows = database.ask(query, views={f"{table}_runs": select_tests(declaration)})
     if rows["load_count"].drop_nulls().n_unique() < 2:
         raise MissingFigure(f"The {tests.height} RPC tests that match have one load: there is nothing to compare.")
     return rows.filter(pl.col("load_count").is_not_null())
 
 
-def read_tests(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+def select_tests(declaration: FigureDeclaration) -> str:
+    """Return the query of the rows of `labelled_rpc` that match."""
+    # A condition ends before the line does: it may close with a comment.
+    return f"FROM labelled_rpc WHERE (\n{declaration.where}\n)"
+
+
+def read_tests(declaration: FigureDeclaration, database: Database) -> pl.DataFrame:
     """Return the rows of `labelled_rpc` that match; raise as `read_rpc`, whatever their loads."""
-    query = f"FROM labelled_rpc WHERE (\n{declaration.where}\n)"
     try:
-        tests: pl.DataFrame = connection.sql(query).pl()
+        tests = database.ask(select_tests(declaration))
     except duckdb.Error as error:
         raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
     if tests.is_empty():

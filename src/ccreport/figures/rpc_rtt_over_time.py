@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
@@ -18,12 +17,13 @@ from ccreport.figures.capture_marks import (
     value_axis,
 )
 from ccreport.figures.condition_wording import write_sentences
+from ccreport.figures.database import Database
 from ccreport.figures.edge_rows import name_series, style_series
 from ccreport.figures.figure import Figure
 from ccreport.figures.panels import Series, draw_legend
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.rpc_panels import ROW_GAP_PX
-from ccreport.figures.rpc_rows import list_panels, read_tests, select_panel
+from ccreport.figures.rpc_rows import list_panels, read_tests, select_panel, select_tests
 from ccreport.figures.rpc_wording import list_common
 from ccreport.figures.selection import FigureDeclaration
 from ccreport.figures.throughput_over_time import choose_ticks
@@ -31,7 +31,7 @@ from ccreport.figures.wording import format_significant, join_names
 
 PANELS_AT_MOST: Final = 6
 PANEL_HEIGHT_PX: Final = 220
-# The port of netperf's control connection, which carries no RPC.
+# The port of netperf's control database, which carries no RPC.
 CONTROL_PORT: Final = 12865
 RTTS: Final = """
     WITH tests AS (
@@ -75,17 +75,13 @@ RTTS: Final = """
 SOURCES: Final = {"ss": "ss", "flent": "flent's samples of its sockets"}
 
 
-def build_rpc_rtt_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_rpc_rtt_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of the RPC tests that match, those of the highest load where they have several.
 
     Raise MissingFigure where nothing sampled the connections of any, or they make too many panels.
     """
-    tests = read_tests(declaration, connection)
-    connection.register("rpc_rtt_tests", tests)
-    try:
-        sampled: pl.DataFrame = connection.sql(RTTS, params={"control_port": CONTROL_PORT}).pl()
-    finally:
-        connection.unregister("rpc_rtt_tests")
+    read_tests(declaration, database)
+    sampled = database.ask(RTTS, {"control_port": CONTROL_PORT}, {"rpc_rtt_tests": select_tests(declaration)})
     if sampled.is_empty():
         raise MissingFigure("Neither ss nor flent sampled the connections of the RPC tests that match.")
     highest: int | None = sampled["load_count"].max()  # type: ignore[assignment]

@@ -1,10 +1,10 @@
 """Share of each algorithm in the summed throughput over time."""
 
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import style_entry
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.run_charts import (
@@ -33,11 +33,11 @@ from ccreport.figures.wording import format_significant, join_names
 PART = 0.25
 
 
-def build_share_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_share_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of one overlapped condition; raise MissingFigure where no run has its data."""
     if not declaration.overlapped:
         raise FigureError(f"figure {declaration.name!r}: shares are of algorithms at the same time: overlapped")
-    panel = read_panel(declaration, connection)
+    panel = read_panel(declaration, database)
     placed = place_intervals(panel.tables.intervals, panel.tables.flows)
     bin_s = choose_bin_s(measure_spacing_s(placed), measure_duration_s(placed))
     shares = measure_shares(sum_rates(placed, bin_s)).with_columns(pl.col("rate_bps").round(), pl.col("share").round(5))

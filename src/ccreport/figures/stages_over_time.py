@@ -3,11 +3,11 @@
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
 from ccreport.figures.capture_marks import style_entry
+from ccreport.figures.database import Database
 from ccreport.figures.event_marks import Stage, draw_stages, read_stages
 from ccreport.figures.figure import Figure, stack_parts
 from ccreport.figures.flow_rates_over_time import SOURCES
@@ -37,15 +37,15 @@ RTT_HEIGHT_PX: Final = 170
 SHORTEST_S: Final = 1.0
 
 
-def build_stages_over_time(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_stages_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of the run of one condition; raise MissingFigure where its metadata announce no stage."""
-    panel = read_panel(declaration, connection)
+    panel = read_panel(declaration, database)
     drawn = panel.drawn[0].run
     is_drawn = pl.col("run_id") == drawn["run_id"]
     flows, samples = panel.tables.flows.filter(is_drawn), panel.tables.samples.filter(is_drawn)
     placed = place_intervals(panel.tables.intervals.filter(is_drawn), flows)
     end_s = measure_duration_s(placed)
-    text = connection.execute("SELECT stages_json FROM runs WHERE run_id = ?", [drawn["run_id"]]).fetchall()[0][0]
+    text = database.ask("SELECT stages_json FROM runs WHERE run_id = ?", [drawn["run_id"]]).item()
     stages = read_stages(text, drawn, end_s)
     if not stages:
         raise MissingFigure("The metadata of the run that would be drawn announce no change of the path.")

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import duckdb
 import polars as pl
 
 from ccreport.figures.condition_wording import write_sentences
 from ccreport.figures.conditions import read_matching
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.rows import MissingFigure, read_rows
 from ccreport.figures.selection import FigureDeclaration
@@ -36,13 +36,13 @@ class Path:
     destinations: pl.DataFrame
 
 
-def build_topology(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_topology(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the drawing of the hosts and paths of the runs that match; raise MissingFigure where no host is known."""
-    matching = read_matching(declaration, connection, "labelled_runs", TOPOLOGY_COLUMNS, "run_id")
+    matching = read_matching(declaration, database, "labelled_runs", TOPOLOGY_COLUMNS, "run_id")
     runs = matching.filter(pl.col("host").is_not_null() | pl.col("host_address").is_not_null())
     if runs.is_empty():
         raise MissingFigure(f"None of the {matching.height} runs that match names its destination.")
-    qdiscs = read_rows(connection, "qdiscs", runs)
+    qdiscs = read_rows(database, "qdiscs", runs)
     paths = [
         Path(sender, own, qdiscs.join(own.select("run_id"), on="run_id", how="semi"), _list_destinations(own))
         for (sender,), own in runs.sort("sender_host", "run_id", nulls_last=True).group_by(

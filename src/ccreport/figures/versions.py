@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import altair as alt
-import duckdb
 import polars as pl
 
 from ccreport.figures import theme
@@ -17,6 +16,7 @@ from ccreport.figures.condition_wording import (
     write_sentences,
 )
 from ccreport.figures.conditions import read_algorithm_rates, summarise_cells
+from ccreport.figures.database import Database
 from ccreport.figures.figure import Figure
 from ccreport.figures.panels import TITLE_LIMIT_PX, TITLE_RISE_PX
 from ccreport.figures.positions import Position, draw_ticks
@@ -57,12 +57,12 @@ class Bars:
     labels: Sequence[str]
 
 
-def build_rate_by_version(declaration: FigureDeclaration, connection: duckdb.DuckDBPyConnection) -> Figure:
+def build_rate_by_version(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of the versions that match, in the runs of each; other algorithms beside them.
 
     Raise MissingFigure where the archive has fewer than two versions among the runs that match.
     """
-    runs, rate = read_algorithm_rates(declaration, connection)
+    runs, rate = read_algorithm_rates(declaration, database)
     versions = [cc for cc in VERSIONS if cc in runs["cc"].to_list()]
     # ASSUME: an archive that names a version 1 calls its own `bbr` so too; both count as one.
     if len({"bbr" if cc == "bbr1" else cc for cc in versions}) < 2:
@@ -70,8 +70,8 @@ def build_rate_by_version(declaration: FigureDeclaration, connection: duckdb.Duc
         raise MissingFigure(f"The runs that match have fewer than two versions of BBR to compare: {found}.")
     runs = _name_categories(runs)
     categories = runs.select("place", "category").unique().sort("place")["category"].to_list()
-    rates = summarise_cells(connection, runs, ["place", "category", "cc"])
-    ratios = summarise_cells(connection, runs, ["place", "category", "cc"], "retransmit_ratio")
+    rates = summarise_cells(database, runs, ["place", "category", "cc"])
+    ratios = summarise_cells(database, runs, ["place", "category", "cc"], "retransmit_ratio")
     unit = choose_rate_unit(rates.select(pl.max_horizontal(pl.col("mean").max(), pl.col("high").max())).item())
     panels = [_lay_out(rates, categories, f"Mean {rate}", f"Mean {rate} ({unit})", 1 / RATE_UNITS[unit])]
     if ratios.height:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 import altair as alt
-import duckdb
 import vl_convert
 
-from ccreport.figures.drawn import digest_sources, keep_copy, name_copy, prune_copies, take_copy
+from ccreport.figures.database import Asked, Database
+from ccreport.figures.drawn import digest_code, keep_copy, name_copy, prune_copies, take_copy
 from ccreport.figures.figure import Figure
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.rows import MissingFigure
@@ -33,26 +33,24 @@ def plot_figures(figures: list[str], evaluation: Path, database: Path, cache: Pa
 
     `cache` is a folder with copies of the figures drawn last; only what would come out otherwise is drawn anew.
     """
-    sources = digest_sources(database)
+    code = digest_code()
     declarations = read_declarations(evaluation, figures)
-    names = {one.name: name_copy(one, sources) for one in declarations}
+    names = {one.name: name_copy(one, code) for one in declarations}
     cache.mkdir(parents=True, exist_ok=True)
     prune_copies(cache, names.values())
-    missing = [one for one in declarations if not take_copy(cache, names[one.name], output / one.name)]
-    _plot_all([(one, database, output / one.name) for one in missing])
-    for one in missing:
-        keep_copy(cache, names[one.name], output / one.name)
+    with Database(database) as opened:
+        missing = [one for one in declarations if not take_copy(cache, names[one.name], opened, output / one.name)]
+    for one, asked in zip(missing, _plot_all([(one, database, output / one.name) for one in missing]), strict=True):
+        keep_copy(cache, names[one.name], asked, output / one.name)
 
 
-def _plot_all(jobs: list[tuple[FigureDeclaration, Path, Path]]) -> None:
+def _plot_all(jobs: list[tuple[FigureDeclaration, Path, Path]]) -> list[list[Asked]]:
+    """Plot figures, and return what each asked the database."""
     if len(jobs) < WORTH_PROCESSES:
-        for job in jobs:
-            _plot(*job)
-        return
+        return [_plot(*job) for job in jobs]
     # The drawing engine has threads of its own, which a forked process would lack.
     with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
-        for future in [pool.submit(_plot, *job) for job in jobs]:
-            future.result()
+        return [future.result() for future in [pool.submit(_plot, *job) for job in jobs]]
 
 
 def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> None:
@@ -65,17 +63,18 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
     _plot(read_declaration(evaluation, figure), database, output)
 
 
-def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> None:
+def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> list[Asked]:
     output.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         (output / name).unlink(missing_ok=True)
-    try:
-        with duckdb.connect(str(database), read_only=True) as connection:
-            drawn_figure = BUILDERS[declaration.kind](declaration, connection)
-    except MissingFigure as missing:
-        (output / "missing.txt").write_text(f"{missing}\n", encoding="utf-8")
-    else:
-        write_files(drawn_figure, output)
+    with Database(database) as opened:
+        try:
+            drawn_figure = BUILDERS[declaration.kind](declaration, opened)
+        except MissingFigure as missing:
+            (output / "missing.txt").write_text(f"{missing}\n", encoding="utf-8")
+        else:
+            write_files(drawn_figure, output)
+    return opened.asked
 
 
 def write_files(figure: Figure, output: Path) -> None:
