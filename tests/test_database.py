@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from ccreport.database import SQL, label_runs, name_algorithms, quote_name, quote_text, read_files
@@ -51,6 +52,47 @@ def test_the_interval_is_near_the_normal_one(macros: duckdb.DuckDBPyConnection) 
     # 20 values 0, 1, … 19: mean 9.5; a bootstrap mean has variance 33.25 / 20, so ± 1.96 · 1.2894 = 2.527.
     strata = [[float(value) for value in range(20)]]
     assert cell(macros, "interval", strata) == pytest.approx([9.5 - 2.53, 9.5 + 2.53], abs=0.3)
+
+
+def test_the_draws_are_those_of_plain_arithmetic(macros: duckdb.DuckDBPyConnection) -> None:
+    for b, k, n in ((0, 1, 3), (999, 7, 5), (12, 2_147_483_646, 4)):
+        expected = []
+        for i in range(n):
+            x = (1664525 * b + 1013904223 * k + 22695477 * i + 12345) % (2**31 - 1)
+            for _ in range(3):
+                x = (x**2 + 374761393) % (2**31 - 1)
+            expected.append(x)
+        assert macros.execute("SELECT drawn_numbers($1, $2, $3)", [b, k, n]).fetchone() == (expected,)
+    # The strata are conditions 1 and 2; an interval reaches the 2.5 % and 97.5 % of 1000 means, between two of them.
+    strata = [[1.0, 2.0, 4.0], [10.0, 20.0]]
+    means = []
+    for b in range(1000):
+        drawn = []
+        for k, values in enumerate(strata, 1):
+            numbers = macros.execute("SELECT drawn_numbers($1, $2, $3)", [b, k, len(values)]).fetchone()
+            assert numbers is not None
+            drawn += [values[number % len(values)] for number in numbers[0]]
+        means.append(statistics.mean(drawn))
+    low, high = cell(macros, "interval", strata)
+    cuts = statistics.quantiles(means, n=40, method="inclusive")
+    assert (low, high) == pytest.approx((cuts[0], cuts[-1]))
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, 20, 100])
+def test_the_draws_are_even_and_independent(macros: duckdb.DuckDBPyConnection, size: int) -> None:
+    # Far beyond what chance does: 5 standard deviations.
+    for k in range(1, 11):
+        rows = macros.execute(
+            "SELECT list_transform(drawn_numbers(b, $1, $2), lambda x: x % $2) FROM range(1000) t(b)", [k, size]
+        ).fetchall()
+        drawn = np.array([row[0] for row in rows])
+        counts = np.bincount(drawn.ravel(), minlength=size)
+        squares = float((((counts - 1000) ** 2) / 1000).sum())
+        assert abs(squares - (size - 1)) < 5 * (2 * (size - 1)) ** 0.5 + 5
+        centred = drawn - (size - 1) / 2
+        variance = (size**2 - 1) / 12
+        for one, other in ((centred[:, :-1], centred[:, 1:]), (centred[:-1], centred[1:])):
+            assert abs(float((one * other).mean()) / variance) * one.size**0.5 < 5
 
 
 def test_the_interval_is_stratified(macros: duckdb.DuckDBPyConnection) -> None:

@@ -1,22 +1,25 @@
 -- What the SQL of claims may use beside the views of archive.duckdb: the table measured, and statistics of its runs.
 -- `value`, `low` and `high` (bootstrap 95 % interval) and `n` (runs) are the columns of a check's one row.
 
--- How often each run is drawn in each of 1000 resamples, each condition drawn from by itself with replacement. The draws
--- come from MD5 of resample, condition and place, so they are the same everywhere and always.
+-- How often each run is drawn in each of 1000 resamples, each condition drawn from by itself with replacement; a condition
+-- is told from others by its name.
 CREATE TEMP TABLE resamples AS
 WITH counted AS (
     SELECT DISTINCT condition_id, run_id FROM algorithm_runs WHERE is_counted AND purpose = 'steady'
 ),
-conditions AS (SELECT condition_id, list(run_id ORDER BY run_id) AS run_ids FROM counted GROUP BY condition_id),
-places AS (SELECT condition_id, run_ids, unnest(range(len(run_ids))) AS place FROM conditions),
-draws AS (SELECT condition_id, run_ids, place, unnest(range(1000)) AS resample FROM places),
-drawn AS (
+conditions AS (
     SELECT
         condition_id,
-        resample,
-        run_ids[1 + (md5_number_lower(concat_ws('/', resample, condition_id, place)) % len(run_ids))::INTEGER] AS run_id
-    FROM draws
+        list(run_id ORDER BY run_id) AS run_ids,
+        (md5_number_lower(condition_id) % 2147483647)::BIGINT AS condition_number
+    FROM counted
+    GROUP BY condition_id
 ),
+draws AS (
+    SELECT condition_id, run_ids, resample, unnest(drawn_numbers(resample, condition_number, len(run_ids))) AS drawn
+    FROM conditions CROSS JOIN (SELECT unnest(range(1000)) AS resample)
+),
+drawn AS (SELECT condition_id, resample, run_ids[1 + (drawn % len(run_ids))::INTEGER] AS run_id FROM draws),
 times AS (SELECT condition_id, run_id, resample, count(*)::DOUBLE AS times FROM drawn GROUP BY ALL)
 SELECT
     counted.condition_id,

@@ -13,12 +13,20 @@ CREATE MACRO cell_cv(strata) AS
 CREATE MACRO cell_within_cv(strata) AS
     list_avg(list_transform(strata, lambda s: list_aggregate(s, 'stddev_samp') / nullif(list_avg(s), 0)));
 
+-- n numbers from 0 to 2^31 - 2 for resample b of condition k, as if at random: of b, k and place i a linear combination,
+-- three times squared modulo the prime 2^31 - 1. They are the same everywhere and always, and cost a tenth of a hash.
+CREATE MACRO drawn_numbers(b, k, n) AS
+    list_transform(list_transform(list_transform(
+        list_transform(range(n), lambda i:
+            (1664525 * b::BIGINT + 1013904223 * k::BIGINT + 22695477 * i + 12345) % 2147483647),
+        lambda x: (x * x + 374761393) % 2147483647),
+        lambda x: (x * x + 374761393) % 2147483647),
+        lambda x: (x * x + 374761393) % 2147483647);
+
 -- 1000 means of as many resampled cells, stratified: each condition is drawn from by itself, with replacement.
--- The draws come from MD5 of resample, condition and place, so they are the same everywhere and always.
 CREATE MACRO cell_resampled_means(strata) AS
     list_transform(range(1000), lambda b: list_avg(flatten(list_transform(strata, lambda s, k:
-        list_transform(range(len(s)), lambda i:
-            s[1 + (md5_number_lower(concat_ws('/', b, k, i)) % len(s))::INTEGER])))));
+        list_transform(drawn_numbers(b, k, len(s)), lambda x: s[1 + (x % len(s))::INTEGER])))));
 
 -- Bootstrap 95 % interval of the mean (percentile method) as [low, high]. Null where no condition has two runs to draw
 -- from.
