@@ -1,3 +1,6 @@
+import itertools
+import random
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,24 @@ def test_pairs_have_the_exact_p_value() -> None:
     # Equal sizes share rank 2: subsets of 2, 2, 2 with a sum of 6: one of 8.
     assert compare_pairs([1, 1, 1], [0, 0, 0]) == pytest.approx(0.25)
     assert compare_pairs([3, 3], [3, 3]) == 1.0
+
+
+@pytest.mark.parametrize("size", range(2, 9))
+def test_pairs_of_equal_differences_have_the_p_value_of_all_signs(size: int) -> None:
+    chance = random.Random(size)  # noqa: S311 (not for secrets)
+    for _ in range(20):
+        differences = [chance.choice((-3, -2, -1, 1, 2, 3)) for _ in range(size)]
+        # The rank of a size is the mean of its places among all.
+        sizes = sorted(map(abs, differences))
+        ranks = [statistics.mean(n for n, one in enumerate(sizes, 1) if one == abs(d)) for d in differences]
+        sums = [
+            sum(rank for rank, sign in zip(ranks, signs, strict=True) if sign)
+            for signs in itertools.product((0, 1), repeat=size)
+        ]
+        seen = sum(rank for rank, d in zip(ranks, differences, strict=True) if d > 0)
+        tails = sum(one >= seen for one in sums), sum(one <= seen for one in sums)
+        expected = min(1.0, 2 * min(tails) / len(sums))
+        assert compare_pairs(differences, [0] * size) == pytest.approx(expected), differences
 
 
 def test_one_value_is_no_sample() -> None:

@@ -2,9 +2,12 @@
 
 import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+
+# Up to so many pairs scipy's `wilcoxon` takes ties into account by all permutations too, but one after the other.
+PERMUTED_AT_MOST: Final = 13
 
 
 def load_stats() -> Any:
@@ -30,7 +33,14 @@ def compare_pairs(first: Sequence[float], second: Sequence[float]) -> float | No
         return None
     differences = np.subtract(first, second)
     differences = differences[differences != 0]
-    return float(load_stats().wilcoxon(differences).pvalue) if differences.size else 1.0
+    if not differences.size:
+        return 1.0
+    stats = load_stats()
+    sizes = np.abs(differences)
+    if differences.size <= PERMUTED_AT_MOST and np.unique(sizes).size < sizes.size:
+        signed = np.sign(differences) * stats.rankdata(sizes)
+        return float(stats.permutation_test((signed,), np.sum, permutation_type="samples", vectorized=True).pvalue)
+    return float(stats.wilcoxon(differences).pvalue)
 
 
 def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
