@@ -5,11 +5,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import polars as pl
 import pytest
 from figure_inputs import DRAWN_FILES, declare, list_layers, make_database, make_tables, plot, texts_of
 
 from ccreport.errors import InputError
+from ccreport.figures.database import Database
+from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.selection import (
     FigureError,
     read_declaration,
@@ -106,6 +109,16 @@ def test_same_input_gives_the_same_bytes(overlapped: Path, database: Path, tmp_p
     again = plot(tmp_path, database, where="path_class = 'testbed' -- all of them")
     for name in DRAWN_FILES:
         assert (again / name).read_bytes() == (overlapped / name).read_bytes(), name
+
+
+def test_what_is_put_together_by_reference_is_what_altair_copies_and_checks(
+    overlapped: Path, database: Path, tmp_path: Path
+) -> None:
+    declaration = read_declaration(declare(tmp_path, where="path_class = 'testbed' -- all of them"), "f")
+    with Database(database) as opened:
+        chart = BUILDERS[declaration.kind](declaration, opened).chart
+    assert chart.to_json(indent=1) + "\n" == (overlapped / "figure.vl.json").read_text()
+    assert not hasattr(alt.Chart, "__deepcopy__")
 
 
 def test_separate_runs_are_overlaid(database: Path, tmp_path: Path) -> None:

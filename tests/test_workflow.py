@@ -6,8 +6,10 @@ import re
 import shutil
 from pathlib import Path
 
+import altair as alt
 import polars as pl
 import pytest
+from altair.utils.schemapi import validate_jsonschema
 from support import ROOT
 
 from ccreport.tables import load_schema
@@ -33,6 +35,15 @@ def test_tables_equal_the_golden_ones(cut: Build, name: str, request: pytest.Fix
     if request.config.getoption("--refresh-golden"):
         golden.write_text(text)
     assert text.splitlines() == golden.read_text().splitlines()
+
+
+def test_drawing_instructions_are_valid_by_the_schema_of_vega_lite(cut: Build) -> None:
+    drawn = sorted(cut.results.glob("*/figures/*/figure.vl.json"))
+    assert len(drawn) > 10
+    schema = alt.load_schema()
+    for path in drawn:
+        # Raises what does not fit.
+        validate_jsonschema(json.loads(path.read_text()), schema)
 
 
 def test_the_ledger_sums_to_the_files_on_disk(cut: Build, raw: Path) -> None:

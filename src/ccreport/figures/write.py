@@ -9,6 +9,7 @@ from typing import Final
 import altair as alt
 import vl_convert
 
+from ccreport.figures.composing import compose_by_reference
 from ccreport.figures.database import Asked, Database
 from ccreport.figures.drawn import digest_code, keep_copy, name_copy, prune_copies, take_copy
 from ccreport.figures.figure import Figure
@@ -67,7 +68,7 @@ def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> list[
     output.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         (output / name).unlink(missing_ok=True)
-    with Database(database) as opened:
+    with Database(database) as opened, compose_by_reference():
         try:
             drawn_figure = BUILDERS[declaration.kind](declaration, opened)
         except MissingFigure as missing:
@@ -79,7 +80,7 @@ def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> list[
 
 def write_files(figure: Figure, output: Path) -> None:
     """Write what a report includes of a figure, but for missing.txt, into a folder that exists."""
-    specification = figure.chart.to_json(indent=1)
+    specification = figure.chart.to_json(indent=1, validate=False)
     svg = number_anew(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE_VERSION))
     (output / "figure.vl.json").write_text(specification + "\n", encoding="utf-8")
     (output / "figure.svg").write_text(svg + "\n", encoding="utf-8")
