@@ -89,6 +89,7 @@ rule render_report:
         explorer=find_explorer,
         performance="<results>/performance",
         reference="<results>/reference",
+        changes=find_changes,
         files=find_in_site("report.pdf", "reproduction.csv", "claims.csv"),
         sections=list_section_pages,
         pages=collect("reports/{page}", page=REPORT_SOURCES),
@@ -117,6 +118,7 @@ rule render_report:
             --explorer {input.explorer:q} \
             --performance {input.performance:q} \
             --reference {input.reference:q} \
+            --changes {input.changes:q} \
             --files {input.files:q} \
             --sections {params.sections:q} \
             --output {params.output:q} \

@@ -32,12 +32,24 @@ def find_explorer(wildcards):
     return [] if Path(wildcards.site).name == "section" else [RESULTS / "explorer"]
 
 
-def list_section_pages(wildcards):
-    """List the first pages of the sections: of the evaluations, beside the report's own, that the archive has data for."""
-    if wildcards.site != "report" or not SECTIONS:
+def find_changes(wildcards):
+    """Return what changed since the release before; a section leaves it to the report."""
+    return [] if Path(wildcards.site).name == "section" else [RESULTS / "changes.md"]
+
+
+def list_shown_sections():
+    """List the evaluations, beside the report's own, that the archive has data for."""
+    if not SECTIONS:
         return []
     with checkpoints.list_sections.get().output.sections.open() as stream:
-        return [RESULTS / name / "section/index.html" for name in stream.read().split()]
+        return stream.read().split()
+
+
+def list_section_pages(wildcards):
+    """List the first pages of the sections."""
+    if wildcards.site != "report":
+        return []
+    return [RESULTS / name / "section/index.html" for name in list_shown_sections()]
 
 
 def find_section_folders(wildcards, input):

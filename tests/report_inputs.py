@@ -169,6 +169,8 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
         (explorer / name).write_text("", encoding="utf-8")
     render_performance(write_scale(folder), write_side_by_side(folder), folder / "performance")
     render_reference(folder / "reference")
+    changes = folder / "changes.md"
+    changes.write_text("Nothing to compare with.\n", encoding="utf-8")
     for file in files:
         file.write_bytes(b"%PDF-1.7\n" if file.suffix == ".pdf" else b"table\n")
     return {
@@ -178,6 +180,7 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
         "explorer": [explorer],
         "performance": folder / "performance",
         "reference": folder / "reference",
+        "changes": [changes],
         "files": files,
         "sections": [],
     }

@@ -1,17 +1,20 @@
 """Two releases compared: flipped verdicts first, cells and figures with old, new and what may be why."""
 
+import html
 import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
-from small_release import HELLO, NOTHING, make_results, release_of, save_manifests
+from small_release import HELLO, NOTHING, judge, make_config, make_results, release_of, save_manifests
 from support import save_table
 
 from ccreport.__main__ import main
+from ccreport.errors import InputError
 from ccreport.publish.changes import Change, Release, list_exhibits
 from ccreport.publish.comparison import compare_releases
+from ccreport.publish.former import compare_former
 from ccreport.publish.sums import write_sums
 from ccreport.raw import RawFile
 from ccreport.report.policy import META, POLICY
@@ -118,3 +121,31 @@ def test_changes_of_a_release_are_written_from_the_comparison(old: Path, tmp_pat
     )
     assert "    two_runs, runs, verdict: holds -> does not hold\n" in text
     assert json.loads((release / "datapackage.json").read_text())["version"] == "2.2"
+
+
+def test_a_refreshed_report_has_its_changes_as_a_page(old: Path, tmp_path: Path) -> None:
+    results, evaluation = make_results(tmp_path), old.parent.parent / "one.yaml"
+    save_table("runs", [{"run_id": "e.a", "experiment_id": "e"}], results / "tables/runs/b2.parquet")
+    save_manifests(results, FILE, ADDED)
+    judge(results, evaluation)
+    compare_former(make_config(former=str(old)), results, [evaluation], [], tmp_path / "changes.md")
+    text = (tmp_path / "changes.md").read_text()
+    assert text.startswith("Compared with version 2.1 of 2026-11-20,")
+    headings = [html.unescape(title) for title in re.findall(r"^## (.+)$", text, re.MULTILINE)]
+    assert headings[:2] == ["Verdicts that flipped (one)", "Other values of claims (one)"]
+    # Nothing that a release has and a build does not is called another.
+    assert headings[2:] == ["Raw files", "Configuration", "Code"]
+    assert "<td" in text
+    assert "two_runs, runs, verdict</td>" in text
+    assert "<li>2026-11-20:22:10/j/&lt;new&gt;</li>" in text
+    assert text.count("No difference.") == 2
+
+
+def test_a_report_without_a_former_release_says_so(tmp_path: Path) -> None:
+    compare_former(make_config(), tmp_path, [], [], tmp_path / "changes.md")
+    assert "`release.former` in `config.yaml` names no release" in (tmp_path / "changes.md").read_text()
+
+
+def test_a_former_release_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"release\.former: .* is no release"):
+        compare_former(make_config(former=str(tmp_path)), tmp_path, [], [], tmp_path / "changes.md")

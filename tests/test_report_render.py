@@ -35,6 +35,7 @@ PAGES = (
     "ledger",
     "methods",
     "provenance",
+    "changes",
 )
 # Those of the menu "Docs".
 DOCS = (
@@ -174,6 +175,8 @@ def render_site(
         fragments,
         folder / "summaries",
         explorer=explorer,
+        # The shared page of these is the report's alone, as the explorer.
+        changes=[folder / "changes.md"] if explorer else [],
         files=files,
         sections=sections or [],
         output=output,

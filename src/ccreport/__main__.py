@@ -52,6 +52,7 @@ COMMANDS: Final = {
     "render_paper": "ccreport.report.paper",
     "render_report": "ccreport.report.render",
     "publish": "ccreport.publish.release",
+    "compare_former": "ccreport.publish.former",
     "upload": "ccreport.publish.upload",
     "verify": "ccreport.verify.verify",
     "diff": "ccreport.verify.diff",

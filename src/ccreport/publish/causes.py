@@ -32,6 +32,8 @@ RULES: Final = {
 SHARED_PARTS: Final = ("algorithms", "labels", "rtt_bucket_edges_ms", "edge")
 PARTS: Final = {"cells": "tables", "claims": "claims", "verdicts": "claims", "figure": "figures"}
 NAMED_FILES: Final = 3
+# Where the archive and the evaluation lie says nothing of what they hold.
+PLACES: Final = frozenset({"archive", "evaluation"})
 
 
 def list_kinds(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -44,8 +46,8 @@ def list_kinds(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list
 
 
 def list_config(old: Release, new: Release) -> list[Change]:
-    """Return the keys of the configuration that differ, with their values."""
-    keys = sorted(old.config.keys() | new.config.keys())
+    """Return the keys of the configuration that differ, with their values, but for those that only name places."""
+    keys = sorted((old.config.keys() | new.config.keys()) - PLACES)
     pairs = ((key, str(old.config.get(key, ABSENT)), str(new.config.get(key, ABSENT))) for key in keys)
     return [Change(key, was, is_now) for key, was, is_now in pairs if was != is_now]
 
@@ -79,8 +81,7 @@ def list_causes(exhibit: Exhibit, old: Release, new: Release, rules: Mapping[str
     raw = list_kinds(old.raw, new.raw)
     causes = [f"raw files: {', '.join(f'{len(paths)} {kind}' for kind, paths in raw.items() if paths)}"]
     causes = causes if any(raw.values()) else []
-    # Where the archive and the evaluations lie says nothing of what they hold.
-    keys = [change.where for change in list_config(old, new) if change.where not in ("archive", "evaluation")]
+    keys = [change.where for change in list_config(old, new)]
     causes += [f"configuration: {', '.join(keys)}"] if keys else []
     if parts := list(_list_parts(exhibit, old, new)):
         causes.append(f"declaration: {', '.join(parts)}")

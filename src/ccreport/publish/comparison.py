@@ -30,18 +30,22 @@ class Section:
 
 
 def compare_releases(old: Release, new: Release) -> list[Section]:
-    """Return all that differs: results with their causes, flipped verdicts first, and then the causes themselves."""
+    """Return all that differs: what `compare_results` returns, and the names of all files of results that do."""
+    results = [{path: one for path, one in side.files.items() if path.startswith(RESULTS)} for side in (old, new)]
+    return [*compare_results(old, new), _list_names("Tables, figures and other results", list_kinds(*results))]
+
+
+def compare_results(old: Release, new: Release) -> list[Section]:
+    """Return which results differ with their causes, flipped verdicts first, and then the causes themselves."""
     rules = list_rules(old, new)
     sections = [_describe(exhibit, old, new, rules) for exhibit in list_exhibits(old, new)]
     if not any(section.title.startswith(TITLES["verdicts"]) for section in sections):
         sections.insert(0, Section("No verdict flipped"))
-    results = [{path: one for path, one in side.files.items() if path.startswith(RESULTS)} for side in (old, new)]
     return [
         *sections,
         _list_names("Raw files", list_kinds(old.raw, new.raw)),
         Section("Configuration", changes=tuple(list_config(old, new))),
         _list_names("Code", {f"files of {rule}": paths for rule, paths in rules.items()}),
-        _list_names("Tables, figures and other results", list_kinds(*results)),
     ]
 
 
@@ -80,14 +84,19 @@ def format_html(title: str, about: str, sections: list[Section]) -> str:
     """Return a comparison as a page of one file."""
     parts = [format_paragraph(about)]
     for section in sections:
-        parts.append(format_heading(section.title))
-        if section.causes:
-            parts += [format_paragraph("What changed of what it is made of:"), format_items(section.causes)]
-        if section.changes:
-            rows = ((one.where, one.old, one.new) for one in section.changes)
-            parts.append(format_rows(("Where", "Old", "New"), rows))
-        for kind, names in section.names:
-            parts += [format_paragraph(f"{len(names)} {kind}:"), format_items(names)]
-        if not (section.changes or section.names):
-            parts.append(format_paragraph("No difference."))
+        parts += [format_heading(section.title), *format_section(section)]
     return format_page(title, parts)
+
+
+def format_section(section: Section) -> Iterator[str]:
+    """Yield what a section says, but for its title, as pieces of HTML."""
+    if section.causes:
+        yield format_paragraph("What changed of what it is made of:")
+        yield format_items(section.causes)
+    if section.changes:
+        yield format_rows(("Where", "Old", "New"), ((one.where, one.old, one.new) for one in section.changes))
+    for kind, names in section.names:
+        yield format_paragraph(f"{len(names)} {kind}:")
+        yield format_items(names)
+    if not (section.changes or section.names):
+        yield format_paragraph("No difference.")

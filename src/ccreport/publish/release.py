@@ -13,7 +13,7 @@ from ccreport.publish.datapackage import write_package
 from ccreport.publish.declaration import Release, declare_release
 from ccreport.publish.pack import pack_folder
 from ccreport.publish.provenance import RECORDS, list_actions
-from ccreport.publish.stage import copy_tree, stage_code, stage_evaluation, stage_raw, stage_tables, write_config
+from ccreport.publish.stage import copy_tree, stage_raw, stage_results, stage_tables
 from ccreport.publish.sums import write_sums
 from ccreport.publish.texts import write_changes, write_citation, write_readme
 from ccreport.publish.views import write_views
@@ -36,14 +36,11 @@ def publish(
     Raise InputError where the release of a former version that the config names is none, or nothing tells the time.
     """
     settings = json.loads(config)
-    named = [name for path in sections for name in path.read_text(encoding="utf-8").split()]
-    shown = [path for path in evaluations if path == evaluations[0] or path.stem in named]
+    shown = list_shown(evaluations, sections)
     root = SCHEMAS.parent
     main = load_evaluation(shown[0])
     declared = declare_release(settings["release"], main, root / "CITATION.cff", results / "tables")
-    former = Path(settings["release"]["former"]) if settings["release"]["former"] else None
-    if former is not None and not (former / "CITATION.cff").is_file():
-        raise InputError(f"release.former: {former} is no release; name the folder of one, or null")
+    former = find_former(settings)
     stage = release.with_name(release.name + ".part")
     shutil.rmtree(stage, ignore_errors=True)
     moment_s = int(declared.moment.timestamp())
@@ -61,21 +58,29 @@ def publish(
         print(f"packed: {packed}")
 
 
+def list_shown(evaluations: list[Path], sections: list[Path]) -> list[Path]:
+    """Return the evaluations of a report: the first, and of the others those that the file in `sections` names."""
+    named = [name for path in sections for name in path.read_text(encoding="utf-8").split()]
+    return [path for path in evaluations if path == evaluations[0] or path.stem in named]
+
+
+def find_former(settings: dict[str, Any]) -> Path | None:
+    """Return the release that the configuration names as the former one; raise InputError where it is none."""
+    former = Path(settings["release"]["former"]) if settings["release"]["former"] else None
+    if former is not None and not (former / "CITATION.cff").is_file():
+        raise InputError(f"release.former: {former} is no release; name the folder of one, or null")
+    return former
+
+
 def _stage(
     settings: dict[str, Any], shown: list[Path], results: Path, root: Path, raw: str | None, stage: Path
 ) -> dict[str, dict[str, Any]]:
     """Copy all data of a release, and return the declarations by name."""
     stage_tables(results / "tables", stage / "tables")
-    declarations = {}
-    for path in shown:
-        folder = stage / "evaluations" / path.stem
-        declarations[path.stem] = stage_evaluation(path, results / path.stem, folder)
-        write_views(stage, path.stem)
-    if settings["explanations"]:
-        shutil.copyfile(settings["explanations"], stage / "evaluations/explanations.yaml")
+    declarations = stage_results(settings, shown, results, raw, stage)
+    for name in declarations:
+        write_views(stage, name)
     copy_tree(results / "report", stage / "site")
-    stage_code(root, stage / "code")
-    write_config(settings, raw, list(declarations), stage / "code/config.yaml")
     shutil.copyfile(root / "LICENSE", stage / "LICENSE")
     return declarations
 

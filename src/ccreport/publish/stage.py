@@ -16,7 +16,7 @@ from ccreport.publish.keys import TYPED_TABLES
 from ccreport.publish.pack import pack_folder
 from ccreport.publish.sums import format_sums
 from ccreport.raw import read_manifests
-from ccreport.tables import load_schema, open_writer
+from ccreport.tables import SCHEMAS, load_schema, open_writer
 
 # Pieces of this size are gathered before they are written, so that thousands of small files do not stay as many pieces.
 ROWS_AT_LEAST: Final = 2**17
@@ -43,7 +43,7 @@ def stage_raw(
     """
     folder.mkdir(parents=True)
     shutil.copyfile(results / "archive.json", folder / "archive.json")
-    (folder / SUMS).write_bytes(format_sums(_list_raw_sums(results)))
+    write_raw_sums(results, folder)
     if not is_whole:
         return None
     if archive.is_file():
@@ -54,15 +54,16 @@ def stage_raw(
     return name
 
 
-def _list_raw_sums(results: Path) -> dict[str, str]:
-    """Return the SHA-256 of every raw file by its name as it is on disk, which the tables show with escapes."""
+def write_raw_sums(results: Path, folder: Path) -> None:
+    """Write the SHA-256 of every raw file with its name as it is on disk, which the tables show with escapes."""
     manifests = [
         manifest
         for batch in read_batches(results / "batches.txt")
         for manifest in read_manifests(results / "manifests" / f"{batch}.json")
     ]
     files = (file for manifest in manifests for file in manifest.files)
-    return {file.path: file.sha256 for file in files if file.reason not in WITHOUT_BYTES}
+    sums = {file.path: file.sha256 for file in files if file.reason not in WITHOUT_BYTES}
+    (folder / SUMS).write_bytes(format_sums(sums))
 
 
 def stage_tables(tables: Path, folder: Path) -> None:
@@ -93,9 +94,21 @@ def _gather(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting).combine_chunks()
 
 
-def stage_evaluation(evaluation: Path, results: Path, folder: Path) -> dict[str, Any]:
+def stage_results(
+    config: Mapping[str, Any], evaluations: Iterable[Path], results: Path, raw: str | None, stage: Path
+) -> dict[str, dict[str, Any]]:
+    """Copy the results of evaluations and the code that made them, and return the evaluations' declarations by name."""
+    declarations = {path.stem: _stage_evaluation(path, results / path.stem, stage) for path in evaluations}
+    if config["explanations"]:
+        shutil.copyfile(config["explanations"], stage / "evaluations/explanations.yaml")
+    stage_code(SCHEMAS.parent, stage / "code")
+    _write_config(config, raw, list(declarations), stage / "code/config.yaml")
+    return declarations
+
+
+def _stage_evaluation(evaluation: Path, results: Path, stage: Path) -> dict[str, Any]:
     """Copy the results of one evaluation, write its declaration with all defaults, and return that."""
-    declared = load_evaluation(evaluation)
+    declared, folder = load_evaluation(evaluation), stage / "evaluations" / evaluation.stem
     (folder / "tables").mkdir(parents=True)
     for table in declared["tables"]:
         for kind in SUMMARY_KINDS:
@@ -128,7 +141,7 @@ def copy_tree(source: Path, target: Path) -> None:
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(*LEFT_BEHIND), copy_function=shutil.copyfile)
 
 
-def write_config(config: Mapping[str, Any], raw: str | None, evaluations: list[str], path: Path) -> None:
+def _write_config(config: Mapping[str, Any], raw: str | None, evaluations: list[str], path: Path) -> None:
     """Write the configuration of a release's code, all its paths leading into the release.
 
     What lies elsewhere and is no part of a release (another build to compare with, a place to upload to, a campaign) is

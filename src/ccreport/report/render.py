@@ -33,6 +33,7 @@ def render_report(
     explorer: list[Path],
     performance: Path,
     reference: Path,
+    changes: list[Path],
     files: list[Path],
     sections: list[Path],
     output: Path,
@@ -42,7 +43,8 @@ def render_report(
     `renderer` is `auto` (Quarto where it is installed, else the embedded one), `quarto` or `embedded`; `tables` and
     `figures` are folders as `exhibits` says. `cells` has a page `cells_<table>.qmd` for each table whose cells are
     traced, `explorer` is the folder that the explorer's page loads from, none for a section, `performance` and
-    `reference` those that `render_performance` and `render_reference` wrote, and `files` are those that pages link to
+    `reference` those that `render_performance` and `render_reference` wrote, `changes` is the text of that page, none
+    for a section, and `files` are those that pages link to
     by their bare names: the report as one PDF, the comparisons as CSV. `sections` are folders of sites that were
     rendered as sections before. Raise PageError where a page cannot be rendered.
     """
@@ -57,6 +59,8 @@ def render_report(
     for folder in (performance / "fragments", reference):
         shutil.copytree(folder, project / "fragments", dirs_exist_ok=True)
     copy_exhibits(performance / "fragments", tables, performance / "figures", project)
+    for path in changes:
+        shutil.copyfile(path, project / "fragments/changes.md")
     for page in sorted(cells.glob("cells_*.qmd")):
         shutil.copyfile(page, project / page.name)
     for file in files:

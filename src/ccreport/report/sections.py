@@ -14,6 +14,7 @@ import yaml
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
 SHARED_PAGES: Final = (
     "explorer",
+    "changes",
     "docs",
     "tutorial",
     "own_archive",

@@ -1,0 +1,45 @@
+"""What a refreshed report says of the release before: the page "Changes", from results that are not published yet."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from ccreport.publish.changes import Release
+from ccreport.publish.comparison import Section, compare_results, format_section
+from ccreport.publish.release import find_former, list_shown
+from ccreport.publish.stage import stage_results, write_raw_sums
+from ccreport.report.escape import escape_text, fence_html
+
+NOTHING: Final = """\
+Nothing to compare with: `release.former` in `config.yaml` names no release that was published before.
+"""
+HEAD: Final = """\
+Compared with {title}, which `release.former` in `config.yaml` names. First come verdicts that flipped, then other
+values of claims, cells of published tables and figures, each with what changed of all that it is made of; then what
+changed of the raw files, the configuration and the code as a whole.
+"""
+
+
+def compare_former(config: str, results: Path, evaluations: list[Path], sections: list[Path], changes: Path) -> None:
+    """Write the page's text: what the results of a build have otherwise than the release that the config names.
+
+    `config`, `evaluations` and `sections` are as for `publish`. Raise InputError where that release is none.
+    """
+    settings = json.loads(config)
+    former = find_former(settings)
+    if former is None:
+        changes.write_text(NOTHING, encoding="utf-8")
+        return
+    with tempfile.TemporaryDirectory(prefix="ccreport-changes-") as work:
+        stage = Path(work)
+        (stage / "raw").mkdir()
+        write_raw_sums(results, stage / "raw")
+        stage_results(settings, list_shown(evaluations, sections), results, None, stage)
+        old = Release(former)
+        parts = [HEAD.format(title=old.title), *map(_render, compare_results(old, Release(stage)))]
+    changes.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _render(section: Section) -> str:
+    return f"## {escape_text(section.title)}\n\n{fence_html(''.join(format_section(section)))}"
