@@ -111,7 +111,11 @@ def list_packet_runs(wildcards):
 
 
 def list_batch_tables(wildcards):
-    """List the files of all tables that have one for each batch."""
+    """List the files of all tables that have one for each batch, which only the ledger names.
+
+    Whoever reads them waits for the ledger, which counts what is in them: thousands of files that each rule names would
+    take Snakemake longer than the rules.
+    """
     return collect(
         "<results>/tables/{table}/{batch}.parquet",
         table=EXPERIMENT_TABLES,

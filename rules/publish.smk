@@ -22,7 +22,6 @@ RELEASE_CONFIG = json.dumps(
 rule publish:
     """Write the release: data, tables, figures, report, code, and what describes, dates and sums them up."""
     input:
-        list_batch_tables,
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
         "<results>/report/index.html",

@@ -36,7 +36,6 @@ checkpoint list_sections:
 rule render_fragments:
     """Write all that the pages include: facts, ledger, tables, figures, comparisons, dictionary, provenance."""
     input:
-        list_batch_tables,
         list_schemas,
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",

@@ -11,7 +11,6 @@ Outputs: <results>/{evaluation}/archive.duckdb
 rule list_views:
     """Make the database: a view for each table, and those that the evaluation declares."""
     input:
-        list_batch_tables,
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
         batches="<results>/batches.txt",

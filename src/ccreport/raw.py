@@ -5,7 +5,6 @@ the list of one experiment's files, as the inventory wrote it; those of a batch 
 """
 
 import bz2
-import dataclasses
 import json
 import lzma
 import os
@@ -177,7 +176,7 @@ class Manifest:
 
 def write_manifests(manifests: Iterable[Manifest], path: Path) -> None:
     """Write manifests as JSON, but only where that changes the file, so that unchanged batches stay so."""
-    text = json.dumps([dataclasses.asdict(one) for one in manifests], indent=1, sort_keys=True) + "\n"
+    text = json.dumps(list(manifests), default=vars, sort_keys=True) + "\n"
     if not path.exists() or path.read_text(encoding="ascii") != text:
         path.write_text(text, encoding="ascii")
 
@@ -201,6 +200,8 @@ def read_manifest(path: Path) -> Manifest:
 
 def display_name(name: str) -> str:
     """Return a file name as valid Unicode: bytes that are no UTF-8 and control characters stand as escapes."""
+    if name.isascii() and name.isprintable():
+        return name
     # JSON may hold halves of letters (`"\\ud800"`) that no file name has; a byte that is no UTF-8 is one of the others.
     whole = name if name.isascii() else HALF_LETTER.sub(lambda half: f"\\u{ord(half[0]):x}", name)
     text = os.fsencode(whole).decode("utf-8", "backslashreplace")

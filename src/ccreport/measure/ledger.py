@@ -76,11 +76,11 @@ def _ledger_row(manifest: Manifest, file: RawFile) -> dict[str, object]:
 
 def _find_ingested(tables: Path, batches: list[str]) -> pl.Series:
     found = [
-        pl.scan_parquet(path, glob=False).select("raw_file_id").unique().collect()["raw_file_id"]
+        pl.scan_parquet(table_files(tables, table, batches), glob=False).select(pl.col("raw_file_id").unique())
         for table in INGESTED_TABLES
-        for path in table_files(tables, table, batches)
+        if batches
     ]
-    return pl.concat(found).unique()
+    return pl.concat(found).unique().collect()["raw_file_id"] if found else pl.Series(dtype=pl.String)
 
 
 def _settle(ledger: pl.DataFrame, ingested: pl.Series, rejects: pl.DataFrame) -> pl.DataFrame:

@@ -84,19 +84,14 @@ def format_html(title: str, about: str, sections: list[Section]) -> str:
     """Return a comparison as a page of one file."""
     parts = [format_paragraph(about)]
     for section in sections:
-        parts += [format_heading(section.title), *format_section(section)]
+        parts.append(format_heading(section.title))
+        if section.causes:
+            parts += [format_paragraph("What changed of what it is made of:"), format_items(section.causes)]
+        if section.changes:
+            rows = ((one.where, one.old, one.new) for one in section.changes)
+            parts.append(format_rows(("Where", "Old", "New"), rows))
+        for kind, names in section.names:
+            parts += [format_paragraph(f"{len(names)} {kind}:"), format_items(names)]
+        if not (section.changes or section.names):
+            parts.append(format_paragraph("No difference."))
     return format_page(title, parts)
-
-
-def format_section(section: Section) -> Iterator[str]:
-    """Yield what a section says, but for its title, as pieces of HTML."""
-    if section.causes:
-        yield format_paragraph("What changed of what it is made of:")
-        yield format_items(section.causes)
-    if section.changes:
-        yield format_rows(("Where", "Old", "New"), ((one.where, one.old, one.new) for one in section.changes))
-    for kind, names in section.names:
-        yield format_paragraph(f"{len(names)} {kind}:")
-        yield format_items(names)
-    if not (section.changes or section.names):
-        yield format_paragraph("No difference.")

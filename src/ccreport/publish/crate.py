@@ -18,8 +18,8 @@ from ccreport.publish import CRATE, SUMS
 from ccreport.publish.datapackage import describe_license
 from ccreport.publish.declaration import Creator, Release
 from ccreport.publish.provenance import Action, shorten
-from ccreport.publish.sums import hash_sums, list_files
-from ccreport.storage.sums import hash_file
+from ccreport.publish.sums import list_files
+from ccreport.storage.sums import hash_file, hash_sums
 
 CONTEXT: Final = "https://w3id.org/ro/crate/1.1/context"
 # RO-Crate 1.1 is older than schema.org's term. https://schema.org/sha256

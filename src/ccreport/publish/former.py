@@ -2,14 +2,17 @@
 
 import json
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from ccreport.publish.changes import Release
-from ccreport.publish.comparison import Section, compare_results, format_section
+from ccreport.publish.comparison import Section, compare_results
 from ccreport.publish.release import find_former, list_shown
 from ccreport.publish.stage import stage_results, write_raw_sums
 from ccreport.report.escape import escape_text, fence_html
+from ccreport.report.markup import render_table, text, verbatim
+from ccreport.report.standalone import format_items
 
 NOTHING: Final = """\
 Nothing to compare with: `release.former` in `config.yaml` names no release that was published before.
@@ -37,9 +40,22 @@ def compare_former(config: str, results: Path, evaluations: list[Path], sections
         write_raw_sums(results, stage / "raw")
         stage_results(settings, list_shown(evaluations, sections), results, None, stage)
         old = Release(former)
-        parts = [HEAD.format(title=old.title), *map(_render, compare_results(old, Release(stage)))]
-    changes.write_text("\n".join(parts), encoding="utf-8")
+        parts = [part for section in compare_results(old, Release(stage)) for part in _render(section)]
+    changes.write_text("\n\n".join((HEAD.format(title=old.title), *parts)) + "\n", encoding="utf-8")
 
 
-def _render(section: Section) -> str:
-    return f"## {escape_text(section.title)}\n\n{fence_html(''.join(format_section(section)))}"
+def _render(section: Section) -> Iterator[str]:
+    """Yield the parts of the page's text about a section."""
+    yield f"## {escape_text(section.title)}"
+    if section.causes:
+        yield "What changed of what it is made of:"
+        yield fence_html(format_items(section.causes))
+    if section.changes:
+        rows = ([text(one.where), text(one.old), text(one.new)] for one in section.changes)
+        yield render_table(("Where", "Old", "New"), rows, title=section.title)
+    for kind, names in section.names:
+        yield f"{len(names)} {kind}:"
+        items = "".join(f"<li>{verbatim(name, is_long=True)}</li>\n" for name in names)
+        yield fence_html(f"<ul>\n{items}</ul>")
+    if not (section.changes or section.names):
+        yield "No difference."

@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 RECORDS: Final = Path(".snakemake/metadata")
+# Whoever waits for it reads the tables whose rows it counts.
+LEDGER: Final = "tables/raw_files/archive.parquet"
 
 
 @dataclass
@@ -43,6 +45,10 @@ def list_actions(records: Path, results: Path, evaluations: list[str], raw: str 
         action.outputs.add(released)
         places = {_place_input(path, results, evaluations, raw) for path in inputs}
         action.inputs |= {place for place in places if place is not None}
+    tables = {place for action in actions.values() for place in action.outputs if place.startswith("tables/")}
+    for action in actions.values():
+        if LEDGER in action.inputs:
+            action.inputs |= tables
     return [actions[key] for key in sorted(actions)]
 
 
@@ -79,8 +85,8 @@ def _place_own(name: str, folder: str) -> str | None:
         return f"{folder}/figures/"
     if name == "archive.duckdb":
         return f"{folder}/views.sql"
-    if name.startswith("summaries/"):
-        return f"{folder}/tables/{name.removeprefix('summaries/')}"
+    if name == "summaries":
+        return f"{folder}/tables/"
     is_released = name == "report.pdf" or name.split(".", maxsplit=1)[0] in ("reproduction", "claims")
     return f"{folder}/{name}" if is_released else None
 

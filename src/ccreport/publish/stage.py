@@ -14,8 +14,8 @@ from ccreport.evaluation import load_evaluation
 from ccreport.publish import SUMS, WHOLE
 from ccreport.publish.keys import TYPED_TABLES
 from ccreport.publish.pack import pack_folder
-from ccreport.publish.sums import format_sums
 from ccreport.raw import read_manifests
+from ccreport.storage.sums import format_sums
 from ccreport.tables import SCHEMAS, load_schema, open_writer
 
 # Pieces of this size are gathered before they are written, so that thousands of small files do not stay as many pieces.

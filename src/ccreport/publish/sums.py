@@ -3,19 +3,16 @@
 https://www.gnu.org/software/coreutils/manual/html_node/cksum-output-modes.html
 """
 
-import hashlib
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from ccreport.errors import InputError
 from ccreport.publish import SUMS
-from ccreport.storage.sums import hash_file, unescape
+from ccreport.storage.sums import format_sums, hash_file, unescape
 
 # d2a8…  tables/runs/archive.parquet · \d2a8…  raw/a\nb
 LINE: Final = re.compile(r"(?P<escape>\\?)(?P<sum>[0-9a-f]{64})  (?P<path>.+)")
-ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r"})
 
 
 def list_files(folder: Path) -> list[Path]:
@@ -23,21 +20,6 @@ def list_files(folder: Path) -> list[Path]:
     return sorted(
         (path.relative_to(folder) for path in folder.rglob("*") if path.is_file()), key=lambda p: p.as_posix()
     )
-
-
-def format_sums(sums: Mapping[str, str]) -> bytes:
-    """Return a list of sums by path, sorted by path; bytes that are no UTF-8 stay as the file system has them."""
-    lines = []
-    for path in sorted(sums):
-        escaped = path.translate(ESCAPES)
-        mark = "\\" if escaped != path else ""
-        lines.append(f"{mark}{sums[path]}  {escaped}\n")
-    return "".join(lines).encode("utf-8", "surrogateescape")
-
-
-def hash_sums(sums: Mapping[str, str]) -> str:
-    """Return the SHA-256 of a list of sums, which stands for all the files of a folder."""
-    return hashlib.sha256(format_sums(sums)).hexdigest()
 
 
 def parse_sums(content: bytes, name: str) -> dict[str, str]:

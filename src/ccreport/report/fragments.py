@@ -26,6 +26,7 @@ from ccreport.report.others import count_others, render_others
 from ccreport.report.provenance import render_assumptions, render_provenance
 from ccreport.report.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.tiles import render_tiles
+from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.tables import read_table, table_files
 
 SHOWN_TABLES: Final = (
@@ -77,6 +78,7 @@ def render_fragments(
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged),
         "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()},
+        "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__)},
     }
     shutil.rmtree(fragments, ignore_errors=True)

@@ -24,7 +24,8 @@ Results = Mapping[str, Any]
 CASES: Final = {
     "cold": "cold",
     "nothing_to_do": "nothing to do",
-    "added_run": "one run added",
+    "added_run_tables": "one run added, tables",
+    "added_run": "one run added, report",
     "changed_config": "a key of the configuration",
     "changed_buckets": "an RTT bucket's edge",
     "edited_parser": "a parser edited",

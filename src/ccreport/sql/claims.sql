@@ -1,35 +1,35 @@
 -- What the SQL of claims may use beside the views of archive.duckdb: the table measured, and statistics of its runs.
 -- `value`, `low` and `high` (bootstrap 95 % interval) and `n` (runs) are the columns of a check's one row.
 
--- How often each run is drawn in each of 1000 resamples, each condition drawn from by itself with replacement; a condition
--- is told from others by its name.
+-- How often each run is drawn in each of 1000 resamples, each condition drawn from by itself with replacement.
 CREATE TEMP TABLE resamples AS
 WITH counted AS (
     SELECT DISTINCT condition_id, run_id FROM algorithm_runs WHERE is_counted AND purpose = 'steady'
 ),
 conditions AS (
     SELECT
+        row_number() OVER (ORDER BY condition_id)::INTEGER AS number,
         condition_id,
         list(run_id ORDER BY run_id) AS run_ids,
-        (md5_number_lower(condition_id) % 2147483647)::BIGINT AS condition_number
+        len(run_ids) AS size,
+        (md5_number_lower(condition_id) % 2147483647)::BIGINT AS seed
     FROM counted
     GROUP BY condition_id
 ),
-draws AS (
-    SELECT condition_id, run_ids, resample, unnest(drawn_numbers(resample, condition_number, len(run_ids))) AS drawn
-    FROM conditions CROSS JOIN (SELECT unnest(range(1000)) AS resample)
+-- Conditions and runs by their numbers: there are a thousand rows for each run.
+places AS (SELECT number, unnest(range(size))::INTEGER AS place FROM conditions),
+draws AS (SELECT unnest(range(1000))::SMALLINT AS resample),
+drawn AS (
+    SELECT number, resample, (unnest(drawn_numbers(resample, seed, size)) % size)::INTEGER AS place
+    FROM conditions CROSS JOIN draws
 ),
-drawn AS (SELECT condition_id, resample, run_ids[1 + (drawn % len(run_ids))::INTEGER] AS run_id FROM draws),
-times AS (SELECT condition_id, run_id, resample, count(*)::DOUBLE AS times FROM drawn GROUP BY ALL)
-SELECT
-    counted.condition_id,
-    counted.run_id,
-    count(*) OVER (PARTITION BY counted.condition_id) AS size,
-    list(coalesce(times, 0) ORDER BY resample) AS times
-FROM counted
-CROSS JOIN (SELECT unnest(range(1000)) AS resample)
-LEFT JOIN times USING (condition_id, run_id, resample)
-GROUP BY counted.condition_id, counted.run_id;
+drawn_times AS (SELECT number, place, resample, count(*) AS times FROM drawn GROUP BY ALL),
+times AS (
+    SELECT number, place, list(coalesce(times, 0)::DOUBLE ORDER BY resample) AS times
+    FROM places CROSS JOIN draws LEFT JOIN drawn_times USING (number, place, resample)
+    GROUP BY ALL
+)
+SELECT condition_id, run_ids[place + 1] AS run_id, size, times FROM times JOIN conditions USING (number);
 
 -- One row per counted run of the steady tests and algorithm. rate, share (of the line rate, that of the path or else of
 -- the interface) and retransmits are what the macros below take lists of: x over y, and how often the run is drawn.

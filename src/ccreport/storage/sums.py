@@ -21,6 +21,7 @@ GNU: Final = re.compile(r"(?P<escape>\\?)(?P<sum>[0-9a-fA-F]{64})(?: [ *](?P<nam
 ESCAPED: Final = re.compile(r"\\[\\nr]")
 UNESCAPED: Final = {"\\\\": "\\", "\\n": "\n", "\\r": "\r"}
 BSD: Final = re.compile(r"SHA256 \((?P<name>.+)\) = (?P<sum>[0-9a-fA-F]{64})")
+ESCAPES: Final = str.maketrans({escaped: escape for escape, escaped in UNESCAPED.items()})
 HEADER_ALGORITHMS: Final = {"sha-512": "sha512", "sha-256": "sha256", "md5": "md5"}
 MIB: Final = 2**20
 # Sizes of parts that the common clients use, ours first.
@@ -36,6 +37,21 @@ def is_sums(name: str, beside: Collection[str]) -> bool:
 def unescape(path: str) -> str:
     """Return a path as it was before GNU coreutils escaped it."""
     return ESCAPED.sub(lambda found: UNESCAPED[found[0]], path)
+
+
+def format_sums(sums: Mapping[str, str]) -> bytes:
+    """Return a list of sums by path, sorted by path; bytes that are no UTF-8 stay as the file system has them."""
+    lines = []
+    for path in sorted(sums):
+        escaped = path.translate(ESCAPES)
+        mark = "\\" if escaped != path else ""
+        lines.append(f"{mark}{sums[path]}  {escaped}\n")
+    return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def hash_sums(sums: Mapping[str, str]) -> str:
+    """Return the SHA-256 of a list of sums, which stands for all the files of a folder."""
+    return hashlib.sha256(format_sums(sums)).hexdigest()
 
 
 def parse_sums(text: str, name: str) -> dict[str, str]:

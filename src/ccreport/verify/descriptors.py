@@ -8,7 +8,7 @@ from typing import Any, Final
 from ccreport.publish import CRATE, PACKAGE, SUMS, WHOLE
 from ccreport.publish.datapackage import COMPARED, describe_schema
 from ccreport.publish.keys import list_foreign_keys
-from ccreport.publish.sums import hash_sums
+from ccreport.storage.sums import hash_sums
 from ccreport.tables import load_schema
 from ccreport.verify import FAULTS, Check
 

@@ -6,6 +6,7 @@ its forms, comparisons, claims, and of the figures data, Vega-Lite and texts. SV
 machine to machine.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -42,7 +43,7 @@ def check_recomputed(release: Path, work: Path) -> Check:
     stage_code(SCHEMAS.parent, code)
     declared = {path.parent.name: load_evaluation(path) for path in list_evaluations(release)}
     write_yaml(code / "config.yaml", _make_config(release, archive, list(declared), work))
-    targets = ["ingest", *(str(path) for name in declared for path in _list_targets(results / name, declared[name]))]
+    targets = ["ingest", *(str(path) for name in declared for path in _list_targets(results / name))]
     command = [sys.executable, "-m", "snakemake", "--cores", str(os.cpu_count() or 1), *targets]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with (work / "recompute.txt").open("wb") as log:
@@ -54,7 +55,12 @@ def check_recomputed(release: Path, work: Path) -> Check:
         return Check(NAME, unchecked=f"the tables could not be made anew: {_find_reason(said)}")
     stage_tables(results / "tables", work / "tables")
     compared = compare_files(_pair(release, work, declared))
-    return Check(NAME, f"{compared.facts}; {_compare_code(release, code)}", compared.failures)
+    told, found = (
+        json.loads((folder / "archive.json").read_bytes())["sha256"] for folder in (release / "raw", results)
+    )
+    others = () if told == found else (f"raw/archive.json: has {told} for the archive, whose files have {found}",)
+    facts = f"{compared.facts}; raw archive {found}; {_compare_code(release, code)}"
+    return Check(NAME, facts, (*others, *compared.failures))
 
 
 def list_evaluations(release: Path) -> list[Path]:
@@ -81,12 +87,8 @@ def _make_config(release: Path, archive: Path, names: list[str], work: Path) -> 
     }
 
 
-def _list_targets(results: Path, declared: dict[str, Any]) -> Iterator[Path]:
-    for table in declared["tables"]:
-        yield results / "summaries" / f"{table}.parquet"
-    for name in COMPARED:
-        yield results / f"{name}.parquet"
-    yield results / "figures"
+def _list_targets(results: Path) -> list[Path]:
+    return [results / "summaries", results / "figures", *(results / f"{name}.parquet" for name in COMPARED)]
 
 
 def _pair(release: Path, work: Path, declared: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Path, Path]]:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ccreport.errors import InputError
 from ccreport.publish import CRATE, PACKAGE, SUMS
-from ccreport.publish.sums import format_sums, hash_sums, list_files, parse_sums
-from ccreport.storage.sums import hash_file
+from ccreport.publish.sums import list_files, parse_sums
+from ccreport.storage.sums import format_sums, hash_file, hash_sums
 from ccreport.verify import FAULTS, Check
 
 
@@ -39,7 +39,18 @@ def check_sums(release: Path, left_out: list[str]) -> tuple[Check, dict[str, str
     failures += [f"{path}: missing" for path in sorted(named.keys() - there.keys())]
     failures += [f"{path}: not listed in {SUMS}" for path in sorted(there.keys() - named.keys())]
     damaged = (changed - blamed) | (named.keys() - there.keys()) | links
-    return Check("sums", f"{len(there)} files", tuple(failures)), there, frozenset(damaged)
+    return Check("sums", _describe(there), tuple(failures)), there, frozenset(damaged)
+
+
+def _describe(there: Mapping[str, str]) -> str:
+    """Return how many files there are, and what the first page of each evaluation's report has for its tables."""
+    tables: dict[str, dict[str, str]] = {}
+    for path, sha256 in there.items():
+        match path.split("/"):
+            case ["evaluations", evaluation, "tables", name] if name.endswith(".csv"):
+                tables.setdefault(evaluation, {})[name] = sha256
+    shown = [f"published tables of {name}: {hash_sums(sums)}" for name, sums in sorted(tables.items())]
+    return ", ".join([f"{len(there)} files", *shown])
 
 
 def _find_witnessed(release: Path, there: Mapping[str, str], changed: set[str]) -> dict[str, str]:

@@ -1,0 +1,102 @@
+"""A release of a whole build: verified by making all of it anew, judged by the validators of others, and refreshed."""
+
+import html
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support import ROOT
+
+from workflow import Build, build
+
+ITERATION = "2026-11-20:22:11/cubic_p1_loss0.1"
+SHA256 = re.compile(r"\b[0-9a-f]{64}\b")
+
+
+@pytest.fixture(scope="module")
+def archive(raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(raw, tmp_path_factory.mktemp("raw") / "archive"))
+
+
+@pytest.fixture(scope="module")
+def published(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Build:
+    done = build("publish", archive, tmp_path_factory.mktemp("build"), release={"version": "1"})
+    assert done.returncode == 0, done.output
+    return done
+
+
+@pytest.fixture(scope="module")
+def release(published: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of the release elsewhere."""
+    return Path(shutil.copytree(published.results / "release/1", tmp_path_factory.mktemp("elsewhere") / "release"))
+
+
+def read_hashes(site: Path) -> list[str]:
+    """Return the hashes on the first page of a report: of the raw archive, of the published tables."""
+    page = (site / "index.html").read_text(encoding="utf-8")
+    return SHA256.findall(page[page.index('id="check"') : page.index('id="next"')])
+
+
+def verify(release: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ccreport", "verify", str(release), *options]
+    return subprocess.run(command, cwd=release.parent, capture_output=True, text=True, check=False)
+
+
+def test_all_of_a_release_is_made_anew_and_is_the_same(release: Path) -> None:
+    done = verify(release)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["passed"] * 8 + ["verified:"]
+    # What the report's first page says of itself.
+    archive, tables = read_hashes(release / "site")
+    assert f"published tables of esnet-dtn: {tables}" in lines[0]
+    assert f"raw archive {archive}" in lines[-2]
+    told = subprocess.run(
+        ["bash", "-c", "sha256sum *.csv | sha256sum"],
+        cwd=release / "site/tables",
+        env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.split()[0] == tables
+
+
+def test_a_table_that_others_would_not_come_to_is_named(release: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(release, tmp_path / "other"))
+    csv = other / "evaluations/esnet-dtn/tables/jobs.csv"
+    csv.write_text(csv.read_text().replace(",1,", ",2,", 1))
+    done = verify(other, "--quick")
+    assert done.returncode == 1
+    assert "evaluations/esnet-dtn/tables/jobs.csv: not what SHA256SUMS says" in done.stdout
+
+
+@pytest.mark.parametrize(("what", "package"), [("package", "frictionless"), ("crate", "rocrate_validator")])
+def test_validators_of_others_find_nothing(release: Path, what: str, package: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    command = [sys.executable, ROOT / "tests/release_validators.py", what, release]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
+
+
+def test_a_refreshed_report_says_what_changed_since_the_release(archive: Path, published: Build, release: Path) -> None:
+    job = archive / ITERATION
+    for name in ("src-cmd", "ss", "pre-netem"):
+        shutil.copy(job / f"{name}:10.201.1.2:1:10.0ms", job / f"{name}:10.201.1.2:3:10.0ms")
+    settings = {"version": "2", "former": str(release)}
+    done = build("report", archive, published.results.parent, release=settings)
+    assert done.returncode == 0, done.output
+    assert done.jobs["ingest_batch"] == 1
+    page = html.unescape((done.results / "report/changes.html").read_text(encoding="utf-8"))
+    assert "Compared with version 1 of 2026-11-20" in page
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)]
+    assert any("cubic_p1_loss0.1" in row[0] and row[1:] == ["4", "5"] for row in rows if row), rows
+    added = [item for item in re.findall(r"<li><code[^>]*>(.*?)</code></li>", page) if item.startswith(ITERATION)]
+    assert added == [f"{ITERATION}/{name}:10.201.1.2:3:10.0ms" for name in ("pre-netem", "src-cmd", "ss")]
+    # The tables are others now, and so is their hash.
+    assert set(read_hashes(done.results / "report")).isdisjoint(read_hashes(release / "site"))
