@@ -1,6 +1,6 @@
 """Cost of a build as the work grows: synthesised archives of several sizes, built and then changed in several ways.
 
-    python benchmarks/scale.py [RUNS ...] [--cores 2] [--repeats 1] [--folder FOLDER] [--keep FILE]
+    python benchmarks/scale.py [RUNS ...] [--cores 2] [--repeats 1] [--cases CASE ...] [--folder FOLDER] [--keep FILE]
 
 Without sizes it is 100 runs, which takes some minutes; `100 1000 10000 --repeats 3` are those of the report's page. Of
 more than 10,000 runs there is only a cold build and one with nothing to do. The program is copied, so that a module and
@@ -18,7 +18,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ TARGETS = {
 }
 ALL_CASES_RUNS = 10_000
 REPEATED_RUNS = 1_000
+CHANGES = ("added_run_tables", "added_run", "changed_config", "changed_buckets", "edited_parser", "edited_theme")
 CHEAP = ("nothing_to_do", "added_run_tables", "added_run")
 EVALUATION = "evaluations/esnet-dtn.yaml"
 EDGES = ("rtt_bucket_edges_ms: [0, 30]", "rtt_bucket_edges_ms: [0, 31]")
@@ -106,14 +107,13 @@ class Site:
         return self.build()
 
 
-def measure_size(runs: int, cores: int, repeats: int, folder: Path) -> dict[str, Any]:
-    """Return the measurement of one size; its archive and results are made below a folder."""
+def measure_size(runs: int, cores: int, repeats: int, folder: Path, asked: Sequence[str]) -> dict[str, Any]:
+    """Return the measurement of one size: a cold build and the cases asked for, made below a folder."""
     site = Site(folder, runs, cores)
     raw = measure_folder(site.archive)
     ways: dict[str, Callable[[], Measured]] = {"cold": site.cold, "nothing_to_do": site.build}
     if runs <= ALL_CASES_RUNS:
-        names = ("added_run_tables", "added_run", "changed_config", "changed_buckets", "edited_parser", "edited_theme")
-        ways |= {name: getattr(site, name) for name in names}
+        ways |= {name: getattr(site, name) for name in CHANGES if name in asked}
     cases: dict[str, Any] = {}
     facts: dict[str, Any] = {}
     for name, way in ways.items():
@@ -181,13 +181,14 @@ def main() -> None:
     parser.add_argument("runs", type=int, nargs="*", default=[100])
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--cases", nargs="*", choices=CHANGES, default=CHANGES, help="which changes are measured")
     parser.add_argument("--folder", type=Path, help="where archives and results are made; a temporary one by default")
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     for runs in options.runs:
         print(f"{runs:,} synthesised runs, {options.cores} cores, median of up to {options.repeats}", flush=True)
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            measurement = measure_size(runs, options.cores, options.repeats, Path(folder))
+            measurement = measure_size(runs, options.cores, options.repeats, Path(folder), options.cases)
         print_inside(measurement)
         if options.keep:
             kept = json.loads(options.keep.read_text()) if options.keep.exists() else {"measurements": []}
