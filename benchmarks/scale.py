@@ -3,15 +3,15 @@
     python benchmarks/scale.py [RUNS ...] [--cores 2] [--repeats 1] [--cases CASE ...] [--folder FOLDER] [--keep FILE]
 
 Without sizes it is 100 runs, which takes some minutes; `100 1000 10000 --repeats 3` are those of the report's page. Of
-more than 10,000 runs there is only a cold build and one with nothing to do. The program is copied, so that a module and
-an evaluation can be edited; kernels are compiled before, as set-up does. Prints one line per case. `--keep` writes the
-results into a file beside those of other sizes: `benchmarks/results/scale.json` is what the page "Performance" shows.
+more than 10,000 runs there is only a cold build and one with nothing to do. The program is copied, so that a module can
+be edited; kernels are compiled before, as set-up does. Prints one line per case. `--keep` writes the results into a
+file beside those of other sizes: `benchmarks/results/scale.json` is what the page "Performance" shows.
 
 Cases: cold; nothing to do; one run added (the first iteration of a job once more, as its next), of which the published
 tables of the report's own evaluation are made anew, or the report as a whole; a key of the configuration
-(`include_interrupted`, which every run's measures depend on); an edge of the evaluation's RTT buckets; an edited parser
-(a comment in `ingest/ss.py`: all is read again); an edited figure theme. Each begins with an up-to-date build. Cold
-builds, and all that read an archive anew, are not repeated above 1,000 runs.
+(`include_interrupted`, which every run's measures depend on); an edited parser (a comment in `ingest/ss.py`: all is
+read again); an edited figure theme. Each begins with an up-to-date build. Cold builds, and all that read an archive
+anew, are not repeated above 1,000 runs.
 """
 
 import argparse
@@ -49,10 +49,8 @@ TARGETS = {
 }
 ALL_CASES_RUNS = 10_000
 REPEATED_RUNS = 1_000
-CHANGES = ("added_run_tables", "added_run", "changed_config", "changed_buckets", "edited_parser", "edited_theme")
+CHANGES = ("added_run_tables", "added_run", "changed_config", "edited_parser", "edited_theme")
 CHEAP = ("nothing_to_do", "added_run_tables", "added_run")
-EVALUATION = "evaluations/esnet-dtn.yaml"
-EDGES = ("rtt_bucket_edges_ms: [0, 30]", "rtt_bucket_edges_ms: [0, 31]")
 
 
 class Site:
@@ -85,14 +83,6 @@ class Site:
 
     def changed_config(self) -> Measured:
         self.config["include_interrupted"] = not self.config["include_interrupted"]
-        return self.build()
-
-    def changed_buckets(self) -> Measured:
-        path = self.tree / EVALUATION
-        text = path.read_text(encoding="utf-8")
-        old, new = EDGES if EDGES[0] in text else EDGES[::-1]
-        assert old in text, f"{EVALUATION} has no {old}"
-        path.write_text(text.replace(old, new), encoding="utf-8")
         return self.build()
 
     def edited_parser(self) -> Measured:

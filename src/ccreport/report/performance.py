@@ -27,7 +27,6 @@ CASES: Final = {
     "added_run_tables": "one run added, tables",
     "added_run": "one run added, report",
     "changed_config": "a key of the configuration",
-    "changed_buckets": "an RTT bucket's edge",
     "edited_parser": "a parser edited",
     "edited_theme": "the figures' theme edited",
 }
