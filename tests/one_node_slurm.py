@@ -92,6 +92,7 @@ class OneNodeSlurm:
     def __init__(self, folder: Path, cpus: int = 2) -> None:
         self.folder = folder.resolve()
         self.configuration = self.folder / "slurm.conf"
+        self.job_state = self.folder / "state/job_state"
         self.commands = self.folder / "bin"
         self.environment = {
             **os.environ,

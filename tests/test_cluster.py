@@ -56,6 +56,18 @@ def wait_until(happened: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
+def is_written_down(cluster: OneNodeSlurm) -> bool:
+    """Tell, within six seconds, whether slurmctld has on disk all jobs that it knows; others are lost with it.
+
+    It writes within five seconds of what it is told, and not where it is told nothing.
+    """
+    asked, jobs = time.time(), cluster.ask("squeue", "--noheader", "--format=%i")
+    last = time.monotonic() + 6
+    while time.monotonic() < last and cluster.job_state.stat().st_mtime <= asked:
+        time.sleep(0.05)
+    return cluster.ask("squeue", "--noheader", "--format=%i") == jobs != ""
+
+
 def read_files(folder: Path, *patterns: str) -> dict[str, bytes]:
     files = [path for pattern in patterns for path in folder.glob(pattern) if path.is_file()]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
@@ -81,8 +93,7 @@ def test_slurm_gives_the_same_bytes_though_its_daemons_are_killed(cluster: OneNo
     command = start(cluster, ROOT, "--nolock", "report", f"--slurm-logdir={tmp_path}/logs", "--config", *values, places)
     wait_until(lambda: command.poll() is not None or (tmp_path / "slurm/results/batches.txt").exists())
     wait_until(lambda: command.poll() is not None or " RUNNING" in cluster.ask("squeue", "--format=%i %T"))
-    # What slurmctld is told it writes down within five seconds; a job that it had not is lost to everybody.
-    time.sleep(6)
+    wait_until(lambda: command.poll() is not None or is_written_down(cluster))
     cluster.kill("slurmctld")
     cluster.kill("slurmd")
     time.sleep(3)
