@@ -7,9 +7,7 @@ Outputs: <results>/changes.md, a page of the report
 
 
 def list_compared(wildcards):
-    """List what is compared with the release before: results of the evaluations shown, and that release; none without."""
-    if not RELEASE["former"]:
-        return []
+    """List what is compared: the release before, and of this build the results of the evaluations shown."""
     names = [MAIN, *list_shown_sections()]
     parts = (
         "summaries",
@@ -20,20 +18,26 @@ def list_compared(wildcards):
     )
     return [
         Path(RELEASE["former"]) / "SHA256SUMS",
+        "<results>/batches.txt",
+        "<results>/archive.json",
         *(RESULTS / name / part for name in names for part in parts),
+        *([config["explanations"]] if config["explanations"] else []),
+        *list_package_files("*.*"),
     ]
+
+
+# Without a release before, the page depends on nothing else: no change of the archive or the release makes it anew.
+HAS_FORMER = RELEASE["former"] is not None
 
 
 rule compare_former:
     """Write what the results have otherwise than the release before, for the report's page."""
     input:
-        list_compared,
-        batches="<results>/batches.txt",
-        facts="<results>/archive.json",
-        evaluations=[EVALUATION_FILES[name] for name in EVALUATIONS],
-        sections="<results>/sections.txt" if SECTIONS else [],
-        explanations=config["explanations"] or [],
-        package=list_package_files("*.*") if RELEASE["former"] else [],
+        list_compared if HAS_FORMER else [],
+        evaluations=(
+            [EVALUATION_FILES[name] for name in EVALUATIONS] if HAS_FORMER else []
+        ),
+        sections="<results>/sections.txt" if HAS_FORMER and SECTIONS else [],
         code=list_sources("compare_former", *list_tables()),
     output:
         changes="<results>/changes.md",
@@ -42,7 +46,9 @@ rule compare_former:
     conda:
         "../environment.yml"
     params:
-        config=RELEASE_CONFIG,
+        config=(
+            RELEASE_CONFIG if HAS_FORMER else json.dumps({"release": {"former": None}})
+        ),
         results=RESULTS,
     shell:
         """

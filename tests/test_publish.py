@@ -231,6 +231,13 @@ def test_actions_are_read_from_snakemake_s_records(tmp_path: Path, monkeypatch: 
     (action,) = list_actions(records, Path("results"), ["one"], None)
     assert (action.rule, action.outputs) == ("measure_batch", {"tables/runs/archive.parquet"})
     assert action.inputs == {"tables/flows/archive.parquet", "code/src/ccreport/units.py"}
+    # Who waits for the ledger reads all tables; a rule may make a folder of published ones.
+    (tmp_path / "results/one/summaries").mkdir(parents=True)
+    record = {"rule": "summarise_tables", "input": ["results/tables/raw_files/archive.parquet"]}
+    (records / "cmVzdWx0cy9vbmUvc3VtbWFyaWVz").write_text(json.dumps(record))
+    action = list_actions(records, Path("results"), ["one"], None)[-1]
+    assert (action.rule, action.evaluation, action.outputs) == ("summarise_tables", "one", {"evaluations/one/tables/"})
+    assert action.inputs == {"tables/raw_files/archive.parquet", "tables/runs/archive.parquet"}
 
 
 @pytest.mark.parametrize(("what", "package"), [("package", "frictionless"), ("crate", "rocrate_validator")])

@@ -2,6 +2,7 @@
 
 import html
 import importlib.util
+import json
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
+from ccreport.database import EXPERIMENT_TABLES
 from workflow import Build, build
 
 ITERATION = "2026-11-20:22:11/cubic_p1_loss0.1"
@@ -82,6 +84,15 @@ def test_validators_of_others_find_nothing(release: Path, what: str, package: st
     command = [sys.executable, ROOT / "tests/release_validators.py", what, release]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
+
+
+def test_rules_name_the_tables_that_they_made_and_read(release: Path) -> None:
+    graph = json.loads((release / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
+    acts = {one["@id"]: one for one in graph if one["@type"] == "CreateAction"}
+    made = {one["@id"] for one in acts["#summarise_tables-esnet-dtn"]["result"]}
+    assert {f"evaluations/esnet-dtn/tables/jobs.{kind}" for kind in ("parquet", "csv", "html", "tex")} <= made
+    read = {one["@id"] for one in acts["#list_views-esnet-dtn"]["object"]}
+    assert {f"tables/{table}/archive.parquet" for table in (*EXPERIMENT_TABLES, "raw_files", "rejects")} <= read
 
 
 def test_a_refreshed_report_says_what_changed_since_the_release(archive: Path, published: Build, release: Path) -> None:

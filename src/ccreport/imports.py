@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 PACKAGE: Final = Path(__file__).parent
-# Snakemake waits for this whenever it starts, and to parse whole modules takes ten times as long.
+# Snakemake waits for this whenever it starts, and to parse whole modules takes four times as long.
 STATEMENT: Final = re.compile(r"^[ \t]*((?:from|import) (?:[^\n(]*\([^)]*\)|[^\n]*))", re.MULTILINE)
 
 

@@ -75,12 +75,13 @@ def _ledger_row(manifest: Manifest, file: RawFile) -> dict[str, object]:
 
 
 def _find_ingested(tables: Path, batches: list[str]) -> pl.Series:
-    found = [
+    if not batches:
+        return pl.Series(dtype=pl.String)
+    found = (
         pl.scan_parquet(table_files(tables, table, batches), glob=False).select(pl.col("raw_file_id").unique())
         for table in INGESTED_TABLES
-        if batches
-    ]
-    return pl.concat(found).unique().collect()["raw_file_id"] if found else pl.Series(dtype=pl.String)
+    )
+    return pl.concat(found).collect()["raw_file_id"].unique()
 
 
 def _settle(ledger: pl.DataFrame, ingested: pl.Series, rejects: pl.DataFrame) -> pl.DataFrame:

@@ -157,6 +157,12 @@ def _describe_action(action: Action, held: set[str]) -> Entity:
         "@type": "CreateAction",
         "name": f"Rule {action.rule}{of_evaluation}",
         "instrument": {"@id": "#ccreport"},
-        "object": [{"@id": path} for path in shorten(action.inputs) if path in held],
-        "result": [{"@id": path} for path in sorted(action.outputs) if path in held],
+        "object": _refer(shorten(action.inputs), held),
+        "result": _refer(sorted(action.outputs), held),
     }
+
+
+def _refer(paths: Iterable[str], held: set[str]) -> list[Entity]:
+    """Return references to entities: of a folder that is none of its own to all that are in it."""
+    inside = ([path] if path in held else sorted(one for one in held if one.startswith(path)) for path in paths)
+    return [{"@id": one} for names in inside for one in names]

@@ -41,7 +41,7 @@ def compare_former(config: str, results: Path, evaluations: list[Path], sections
         stage_results(settings, list_shown(evaluations, sections), results, None, stage)
         old = Release(former)
         parts = [part for section in compare_results(old, Release(stage)) for part in _render(section)]
-    changes.write_text("\n\n".join((HEAD.format(title=old.title), *parts)) + "\n", encoding="utf-8")
+    changes.write_text("\n\n".join((HEAD.format(title=escape_text(old.title)), *parts)) + "\n", encoding="utf-8")
 
 
 def _render(section: Section) -> Iterator[str]:
