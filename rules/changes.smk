@@ -5,27 +5,6 @@ Inputs:  that release, and of each evaluation shown its summaries, figures, comp
 Outputs: <results>/changes.md, a page of the report
 """
 
-
-def list_compared(wildcards):
-    """List what is compared: the release before, and of this build the results of the evaluations shown."""
-    names = [MAIN, *list_shown_sections()]
-    parts = (
-        "summaries",
-        "figures",
-        "report.pdf",
-        "reproduction.parquet",
-        "claims.parquet",
-    )
-    return [
-        Path(RELEASE["former"]) / "SHA256SUMS",
-        "<results>/batches.txt",
-        "<results>/archive.json",
-        *(RESULTS / name / part for name in names for part in parts),
-        *([config["explanations"]] if config["explanations"] else []),
-        *list_package_files("*.*"),
-    ]
-
-
 # Without a release before, the page depends on nothing else: no change of the archive or the release makes it anew.
 HAS_FORMER = RELEASE["former"] is not None
 
@@ -33,7 +12,7 @@ HAS_FORMER = RELEASE["former"] is not None
 rule compare_former:
     """Write what the results have otherwise than the release before, for the report's page."""
     input:
-        list_compared if HAS_FORMER else [],
+        list_compared_results if HAS_FORMER else [],
         evaluations=(
             [EVALUATION_FILES[name] for name in EVALUATIONS] if HAS_FORMER else []
         ),

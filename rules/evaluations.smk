@@ -52,7 +52,7 @@ def list_figures(wildcards):
     return list(EVALUATIONS[wildcards.evaluation]["figures"])
 
 
-def list_compared(wildcards):
+def list_cell_tables(wildcards):
     """List an evaluation's tables of cells, which have values to compare; the others show what queries found."""
     tables = EVALUATIONS[wildcards.evaluation]["tables"]
     return [name for name, facts in tables.items() if "rows" in facts]
@@ -81,7 +81,7 @@ def list_other_tables(wildcards):
         return []
     folder = Path(config["compare_with"])
     places = [folder / wildcards.evaluation / "summaries", folder / "summaries", folder]
-    tables = list_compared(wildcards)
+    tables = list_cell_tables(wildcards)
     found = [place / f"{table}.parquet" for place in places for table in tables]
     found = [table for table in found if table.is_file()]
     if not found and wildcards.evaluation == MAIN:

@@ -1,6 +1,6 @@
 """
 Sites: the report, a report of one evaluation alone, and the sections that are part of the report; which evaluation
-each shows, and what it is made of.
+each shows, what it is made of, and what of it is compared with a former release.
 """
 
 
@@ -55,3 +55,26 @@ def list_section_pages(wildcards):
 def find_section_folders(wildcards, input):
     """Return the folders of the sections."""
     return [Path(index).parent for index in input.sections]
+
+
+def list_compared_results(wildcards):
+    """List a former release and what it is compared with: the results of the evaluations shown."""
+    parts = (
+        "summaries",
+        "figures",
+        "report.pdf",
+        "reproduction.parquet",
+        "claims.parquet",
+    )
+    return [
+        Path(RELEASE["former"]) / "SHA256SUMS",
+        "<results>/batches.txt",
+        "<results>/archive.json",
+        *(
+            RESULTS / name / part
+            for name in [MAIN, *list_shown_sections()]
+            for part in parts
+        ),
+        *([config["explanations"]] if config["explanations"] else []),
+        *list_package_files("*.*"),
+    ]

@@ -4,6 +4,7 @@ import argparse
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,14 @@ def test_every_interpolated_path_of_a_rule_is_quoted() -> None:
                 name,
                 field,
             )
+
+
+def test_no_name_is_defined_twice_in_the_rules() -> None:
+    # Included files share their names: the last definition would be everybody's.
+    defined = r"^(?:(?:def|rule|checkpoint) \w+|[A-Z_]+(?= =))"
+    names = Counter(name.split()[-1] for text in RULES.values() for name in re.findall(defined, text, re.MULTILINE))
+    assert {"list_views", "find_batches", "RESULTS"} <= set(names)
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_rule_files_stay_short() -> None:

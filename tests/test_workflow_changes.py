@@ -30,6 +30,7 @@ def test_only_what_depends_on_a_change_is_redone(raw: Path, tmp_path: Path) -> N
     for name in SUMMARIES:
         table = pl.read_parquet(find_own(from_folder.results) / f"summaries/{name}.parquet")
         assert as_text(table, load_schema(name).key) == (GOLDEN / f"{name}.csv").read_text(), name
+    published = Path(shutil.copytree(find_own(from_folder.results) / "summaries", tmp_path / "published"))
     # All nine experiments are one batch.
     once = {"ingest_batch": 1, "measure_batch": 1}
 
@@ -58,6 +59,11 @@ def test_only_what_depends_on_a_change_is_redone(raw: Path, tmp_path: Path) -> N
     assert value.jobs["measure_batch"] == 1
     assert "read 8 of 8 experiments, kept 0" in read_logs(tmp_path)
     assert not set(value.jobs) & {"ingest_batch", "list_raw_files"}
+
+    beside = find_own(value.results) / "reproduction.parquet"
+    compared = build(str(beside), archive, tmp_path, include_interrupted=True, compare_with=str(published))
+    assert compared.returncode == 0, compared.output
+    assert "missing" in set(pl.read_parquet(beside).filter(comparison="archive")["cell_state"])
 
 
 BROKEN: dict[str, str | bytes] = {
