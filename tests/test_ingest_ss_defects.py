@@ -322,3 +322,15 @@ def test_several_files_keep_apart(tmp_path: Path) -> None:
     assert tables.samples["run_id"].to_list() == ["run of b", "run of a"]
     assert tables.samples["flow_id"].n_unique() == 2
     assert dict(tables.rejects.select("path", "reason").iter_rows()) == {"a": "malformed_record", "c": "empty"}
+
+
+@pytest.mark.parametrize(("bytes_count", "reasons"), [(126, []), (127, [("malformed_record", False)])])
+def test_addresses_longer_than_their_row_are_no_socket(
+    bytes_count: int, reasons: list[tuple[str, bool]], tmp_path: Path
+) -> None:
+    # With a blank after each they are to fill 128 bytes; `[fe80::1%]:5201` is 15 bytes long.
+    scopes = [f"[fe80::{end}%{'x' * (length - 15)}]:5201" for end, length in ((1, 63), (2, bytes_count - 63))]
+    long = WHOLE.replace(ADDRESSES, " ".join(scopes))
+    tables = ingest_text(f"{STAMP}{long}{WHOLE}", tmp_path)
+    assert tables.reasons == reasons
+    assert tables.samples["flow_id"].n_unique() == 2 - len(reasons)

@@ -42,6 +42,7 @@ ABSENT: Final = -1
 ROOT: Final = -1
 NO_GROUP: Final = -2
 NOTES_PER_ROW: Final = 1000
+# Both addresses, a blank after each.
 ADDRESSES_WIDTH: Final = 128
 HASH_FACTORS: Final = (0x9E3779B1, 0x85EBCA77, 0x27D4EB2F)
 HASH_SHIFT: Final = 33

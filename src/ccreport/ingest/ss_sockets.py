@@ -131,7 +131,7 @@ def _read_socket(text: Bytes, pos: int, end: int) -> Socket:
     kind = layout.CONNECTED_SOCKET
     if not is_tcp or ports == layout.ANY_PORT or _is_idle(text, state, state_end):
         kind = layout.IDLE_SOCKET
-    elif ports == layout.NO_PORT or local_end - local + peer_end - peer >= layout.ADDRESSES_WIDTH:
+    elif ports == layout.NO_PORT or local_end - local + peer_end - peer + 2 > layout.ADDRESSES_WIDTH:
         kind = layout.UNREADABLE_SOCKET
     return kind, state, state_end, recv_q, send_q, local, local_end, peer, peer_end
 
