@@ -53,6 +53,7 @@ rule summarise_tables:
         "<logs>/{evaluation}/summarise_tables.txt",
     conda:
         "../environment.yml"
+    threads: 2
     params:
         declared=declare("tables"),
     shell:

@@ -15,7 +15,7 @@ from ccreport.cells import cell_href
 from ccreport.database import connect
 from ccreport.evaluation import load_evaluation
 from ccreport.explain import load_trace
-from ccreport.report.cells import render_page, trace_cells, write_command
+from ccreport.report.cells import count_runs_at_most, render_page, trace_cells, write_command
 
 NASTY = '"><script>alert(1)</script> {{< include x >}} ```\n# heading'
 
@@ -98,6 +98,19 @@ def test_a_page_that_would_be_too_large_leaves_out_the_raw_files(tmp_path: Path)
     assert "1" * 64 not in short
     assert "too many runs" in short
     assert short.count("{#cell-") == whole.count("{#cell-") == 3
+    assert "first" not in short
+
+    shortest = render_page(trace, summary, declared, largest=1000)
+    assert "too many runs to list all of them and their raw files" in shortest
+    assert "The first 1 of 2 runs:" in shortest
+    assert shortest.count("explorer.html#run=") == 3
+    assert shortest.count("ccreport explain") == 3
+
+
+@pytest.mark.parametrize(("rows_count", "runs_count"), [(0, 2775), (1, 2775), (100, 25), (660, 1), (10_000, 1)])
+def test_rows_share_what_a_page_may_hold(rows_count: int, runs_count: int) -> None:
+    # (2,500,000 / 100 - 2,000) / 900 = 25.6
+    assert count_runs_at_most(rows_count, 2_500_000) == runs_count
 
 
 def test_an_empty_archive_has_pages_without_sections(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -61,6 +62,8 @@ class ItemName:
 def strip_copy_endings(name: str) -> tuple[str, tuple[str, ...]]:
     """Return a name without the endings of compressed and repaired copies, and those endings, innermost first."""
     endings: list[str] = []
+    if not name.endswith(COPY_ENDINGS):
+        return name, ()
     while ending := next((e for e in COPY_ENDINGS if name.endswith(e) and len(name) > len(e)), None):
         name = name.removesuffix(ending)
         endings.insert(0, ending)
@@ -126,7 +129,7 @@ class Folder:
     session: str | None
     job: str | None
 
-    @property
+    @cached_property
     def experiment_id(self) -> str:
         """Return the opaque slug that stands for this folder in file names and tables."""
         stem = "-".join(part for part in (self.session, self.job) if part) or PurePosixPath(self.path).name or "archive"

@@ -260,10 +260,10 @@ def _settle_rivals(files: list[RawFile]) -> Iterable[RawFile]:
 
 
 def _rank(file: RawFile) -> tuple[bool, int, int, str]:
-    path = PurePosixPath(file.path)
-    endings = strip_copy_endings(path.name)[1]
+    name = file.path.rpartition("/")[2]
+    endings = strip_copy_endings(name)[1]
     # An empty raw file says nothing, so a copy of it that does is read in its place.
-    return (file.format == "empty", len(path.parts), len(endings), file.path)
+    return (file.format == "empty", file.path.count("/"), len(endings), file.path)
 
 
 def _manifest_of_left_out(members: list[str]) -> Manifest:

@@ -1,7 +1,6 @@
 """The kinds of raw files: how name and content decide them, and which reader reads or which rule ignores each."""
 
 import re
-from pathlib import PurePosixPath
 from typing import Final
 
 from ccreport.archive import DERIVED_ENDINGS, HOST_META_ENDING, UNFINISHED, Folder, ItemName
@@ -94,7 +93,7 @@ RUN_KINDS: Final = frozenset({"src-cmd", "ss", "mpstat", "pre-netem", "tcpdump",
 
 def kind_of_place(folder: Folder, name: str) -> str | None:
     """Return the kind of a file that its folder tells: unfinished, or one of `collect`'s about a session."""
-    if PurePosixPath(folder.path).name == UNFINISHED:
+    if folder.path.rpartition("/")[2] == UNFINISHED:
         return "unfinished"
     return SESSION_FILES.get(name) if folder.session is not None and folder.job is None else None
 

@@ -1,6 +1,7 @@
 """Published tables: each the result of one query over the database, as Parquet, CSV, HTML and LaTeX."""
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,14 +27,21 @@ STATISTICS: Final[Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
     "edge_comparisons": add_binned_tests,
     "modes": add_modes,
 }
+# Queries at a time, each of one thread.
+THREADS: Final = 2
 
 
 def summarise_tables(evaluation: Path, database: Path, output: Path) -> None:
     """Write all published tables of an evaluation into a folder, as `summarise_table` does each."""
     declared = load_evaluation(evaluation)["tables"]
-    with connect(database) as connection:
-        for table, facts in declared.items():
-            summarise_table(connection, table, facts, output)
+
+    def summarise(table: str) -> None:
+        with connect(database) as connection:
+            summarise_table(connection, table, declared[table], output)
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        # What has statistics takes longest; another is made meanwhile.
+        list(threads.map(summarise, sorted(declared, key=lambda table: table not in STATISTICS)))
 
 
 def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared: dict[str, Any], output: Path) -> None:

@@ -1,11 +1,12 @@
 """Pages that say of each cell of a published table what it is made of: `cells_<table>.qmd`, a section for each row.
 
-A page's size grows with the runs behind its cells. One that would be too large for a browser leaves out the raw files
-and says how to print them.
+A page's size grows with the runs behind its cells. One that would be too large for a browser leaves out the raw files,
+then also all but the first runs of each row, and says how to print what is left out.
 """
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -31,6 +32,9 @@ from ccreport.tables import load_schema, read_table
 
 # The site's pages may have 3 MB; around this text comes what every page has.
 LARGEST_BYTES: Final = 2_500_000
+# About a run's line in a table, and a row's section around it.
+RUN_BYTES: Final = 900
+ROW_BYTES: Final = 2_000
 EXPLORER: Final = "explorer.html"
 
 
@@ -52,8 +56,17 @@ def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any]
 
     `declared` is what the evaluation declares of the table, and under `evaluation` the evaluation's name.
     """
-    whole = _join_at_most(_render(trace, summary, declared, has_files=True), largest)
-    return "\n".join(_render(trace, summary, declared, has_files=False)) if whole is None else whole
+    parts = partial(_render, trace, summary, declared)
+    return (
+        _join_at_most(parts(has_files=True), largest)
+        or _join_at_most(parts(has_files=False), largest)
+        or "\n".join(parts(has_files=False, runs_at_most=count_runs_at_most(summary.height, largest)))
+    )
+
+
+def count_runs_at_most(rows_count: int, largest: int) -> int:
+    """Return how many runs each row of a table may list so that its page is not much larger than that; at least one."""
+    return max(1, (largest // max(1, rows_count) - ROW_BYTES) // RUN_BYTES)
 
 
 def _join_at_most(parts: Iterable[str], largest: int) -> str | None:
@@ -68,7 +81,14 @@ def _join_at_most(parts: Iterable[str], largest: int) -> str | None:
     return "\n".join(taken)
 
 
-def _render(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], *, has_files: bool) -> Iterator[str]:
+def _render(
+    trace: Trace,
+    summary: pl.DataFrame,
+    declared: Mapping[str, Any],
+    *,
+    has_files: bool,
+    runs_at_most: int | None = None,
+) -> Iterator[str]:
     # Entities, as a title is Markdown too.
     header = {
         "title": escape_text(f"Behind {declared['title']}"),
@@ -83,18 +103,25 @@ def _render(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], *,
     yield f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
     yield f"{about}\n"
     if not has_files:
-        left_out = "There are too many runs to list their raw files here. The command of each row prints them."
-        yield render_callout("note", "Raw files", left_out)
+        what = "their raw files" if runs_at_most is None else "all of them and their raw files"
+        left_out = f"There are too many runs to list {what} here. The command of each row prints them."
+        yield render_callout("note", "Raw files" if runs_at_most is None else "Runs and raw files", left_out)
     query = render_quotation(read_query(trace.table), f"Query of {declared['title']}")
     yield render_callout("note", f"Query: `src/ccreport/sql/{trace.table}.sql`", query, is_collapsed=True)
     if summary.is_empty():
         yield "The archive has no run for this table.\n"
     for number, row in enumerate(summary.iter_rows(named=True), start=1):
-        yield from _render_row(trace, number, row, declared, has_files=has_files)
+        yield from _render_row(trace, number, row, declared, has_files=has_files, runs_at_most=runs_at_most)
 
 
 def _render_row(
-    trace: Trace, number: int, row: Mapping[str, Any], declared: Mapping[str, Any], *, has_files: bool
+    trace: Trace,
+    number: int,
+    row: Mapping[str, Any],
+    declared: Mapping[str, Any],
+    *,
+    has_files: bool,
+    runs_at_most: int | None,
 ) -> list[str]:
     key = load_schema(trace.table).key
     runs = trace.select(trace.runs, row)
@@ -105,8 +132,10 @@ def _render_row(
     values = [NONE if value is None else text(show_value(value)) for value in numbers.values()]
     header = [name.replace("_", " ") for name in numbers]
     parts.append(render_table(header, [values], title=f"Numbers of row {number}"))
-    parts.append("Made of these runs:\n")
-    parts.append(_render_runs(trace, runs, number))
+    listed = runs if runs_at_most is None else runs.head(runs_at_most)
+    whole = listed.height == runs.height
+    parts.append("Made of these runs:\n" if whole else f"The first {listed.height:,} of {runs.height:,} runs:\n")
+    parts.append(_render_runs(trace, listed, number))
     if has_files:
         lines = []
         for whose, files in trace.find_files(runs):

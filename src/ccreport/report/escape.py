@@ -8,8 +8,10 @@ a shortcode (`{{<`), a reference, a formula, a list or a link.
 import re
 from typing import Final
 
-# All of ASCII but letters and digits; of spaces those at either end and after another one, which Markdown drops.
-SPECIAL: Final = re.compile(r"[\x00-\x1f!-/:-@\[-`{-\x7f]|(?<![^ ]) | \Z")
+# All of ASCII but letters, digits and spaces.
+REFERENCES: Final = {code: f"&#{code};" for code in range(128) if not (chr(code).isalnum() or chr(code) == " ")}
+# Spaces at either end and after another one, which Markdown drops.
+DROPPED_SPACE: Final = re.compile(r"(?<![^ ]) | \Z")
 LABEL_GAP: Final = re.compile(r"[^a-z0-9]+")
 
 
@@ -22,7 +24,7 @@ def show_text(text: str) -> str:
 
 def escape_text(text: str) -> str:
     """Return `show_text` of any text in a form that HTML, attribute values and Markdown take literally."""
-    return SPECIAL.sub(lambda found: f"&#{ord(found[0])};", show_text(text))
+    return DROPPED_SPACE.sub("&#32;", show_text(text).translate(REFERENCES))
 
 
 def make_label(kind: str, name: str) -> str:
