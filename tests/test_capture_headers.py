@@ -240,6 +240,8 @@ NO_OPTIONS = {"ts": (-1, -1), "mss": -1, "scale": -1, "permitted": 0, "kinds": [
             None,
             {"kinds": [5], "sacks": [(0, 1), (2, 3), (4, 5), (6, 7)]},
         ),
+        # A shift that counts as 14.
+        (b"\3\3\xff\1", None, {"scale": 14, "kinds": [3]}),
         # The end of the list, and garbage behind it.
         (b"\2\4\5\xb4\0\3\3\7", None, {"mss": 1460, "kinds": [2]}),
         # Lengths of 0 and 1, and one beyond the header.

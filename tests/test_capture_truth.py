@@ -254,6 +254,8 @@ def test_window(tmp_path: Path) -> None:
     row = flow(tmp_path, talk)
     assert (row["window_min_bytes"], row["window_max_bytes"], row["window_scale"]) == (900 * 128, 1000 * 128, 7)
     assert (row["mss_announced_bytes"], row["options"]) == (1460, flow(tmp_path, talk, "in")["options"])
+    largest = Conversation().handshake(scale=15).data(30, 0).ack(50, 1000)
+    assert (flow(tmp_path, largest)["window_max_bytes"], flow(tmp_path, largest)["window_scale"]) == (1000 * 2**14, 14)
     unknown = Conversation().data(30, 0).ack(50, 1000)
     assert flow(tmp_path, unknown)["window_max_bytes"] is None
 

@@ -48,6 +48,14 @@ def test_a_line_becomes_bytes_time_and_goodput(tmp_path: Path) -> None:
     assert rejects.is_empty()
 
 
+@pytest.mark.parametrize("year", ["0000", "-001", "10000"])
+def test_a_year_that_python_does_not_know_is_no_time(year: str, tmp_path: Path) -> None:
+    requests, rejects = ingest(f"{LINE}\n{LINE.replace('/2026:', f'/{year}:')}\n", tmp_path)
+    assert requests["logged_utc"].is_null().to_list() == [False, True]
+    assert requests["answer_bytes"].to_list() == [1250000] * 2
+    assert rejects.is_empty()
+
+
 @pytest.mark.parametrize("number", ["9223372036854775807", "9007199254740993", "18446744073709551616"])
 def test_a_number_of_bytes_beyond_any_request_leaves_the_line_out(number: str, tmp_path: Path) -> None:
     requests, rejects = ingest(f"{LINE}\n{LINE.replace('1250000', number)}\n", tmp_path)

@@ -3,6 +3,7 @@
 import gzip
 import lzma
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -24,9 +25,12 @@ LOG = "tcpdump: listening on s0, link-type EN10MB (Ethernet), snapshot length 12
 TABLES = ("captures", "capture_logs", "packet_flows", "packet_intervals", "packets")
 
 
-def ingest(tmp_path: Path, content: bytes, packet_runs: list[str] | None = None) -> dict[str, pl.DataFrame]:
-    """Return the tables and rejects of an archive of one capture and its log."""
-    archive = write_archive(tmp_path / "archive", {NAME: content, f"{JOB}/tcpdump-log:10.0.0.2:1": LOG})
+def ingest(
+    tmp_path: Path, content: bytes, packet_runs: list[str] | None = None, others: Mapping[str, bytes] | None = None
+) -> dict[str, pl.DataFrame]:
+    """Return the tables and rejects of an archive of one capture and its log, and of others."""
+    files = {NAME: content, f"{JOB}/tcpdump-log:10.0.0.2:1": LOG, **(others or {})}
+    archive = write_archive(tmp_path / "archive", files)
     manifest = list_one(archive, tmp_path / "work")
     paths = {table: tmp_path / f"{table}.parquet" for table in (*TABLES, "rejects")}
     ingest_captures(manifest, archive, **paths, packet_runs=packet_runs or [])
@@ -51,6 +55,18 @@ def test_tables_have_the_identifiers_of_run_file_and_flow(tmp_path: Path) -> Non
     assert tables["capture_logs"]["captured_packets_count"].to_list() == [24]
     assert tables["packets"].is_empty()
     assert tables["rejects"].is_empty()
+
+
+def test_a_long_capture_stands_beside_a_short_one(tmp_path: Path) -> None:
+    # The length on the wire of the first frame, 36 bytes into the file; and no snap length, 16 bytes into it.
+    long = WHOLE[:36] + struct.pack("<I", 3_000_000_000) + WHOLE[40:]
+    endless = WHOLE[:16] + bytes(4) + WHOLE[20:]
+    tables = ingest(tmp_path, WHOLE, others={f"{NAME[:-1]}2": long, f"{NAME[:-1]}3": endless})
+    short = len(WHOLE) - 24 - 16 * len(PACKETS)
+    (first,) = struct.unpack("<I", WHOLE[36:40])
+    captures = tables["captures"].sort("run_id")
+    assert captures["frames_bytes"].to_list() == [short, short - first + 3_000_000_000, short]
+    assert captures["snap_length_bytes"].is_null().to_list() == [False, False, True]
 
 
 def test_packets_are_kept_of_the_runs_that_are_named(tmp_path: Path) -> None:

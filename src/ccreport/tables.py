@@ -8,6 +8,7 @@ descriptions into the Parquet field metadata.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +37,10 @@ ARROW_TYPES: Final[Mapping[str, pa.DataType]] = {
     "timestamp": pa.timestamp("us", "UTC"),
     "map": pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])),
 }
+
+# Times of years that Python knows, as whoever reads a table in it would fail on others.
+EARLIEST: Final = datetime(1, 1, 1, tzinfo=UTC)
+LATEST: Final = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 
 
 class TableError(ValueError):
@@ -159,6 +164,8 @@ def find_broken_values(frame: pl.DataFrame, schema: TableSchema) -> list[str]:
             checks[f"{column.name} is null"] = values.is_null().sum()
         if column.type == "float":
             checks[f"{column.name} is not finite"] = (~values.is_finite()).sum()
+        if column.type == "timestamp":
+            checks[f"{column.name} is not of the years 1 to 9999"] = (~values.is_between(EARLIEST, LATEST)).sum()
         if column.min is not None:
             checks[f"{column.name} < {column.min}"] = (values < column.min).sum()
         if column.max is not None:

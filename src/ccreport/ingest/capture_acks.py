@@ -202,9 +202,9 @@ def _note_window(state: at.State, side: int, acknowledgement: int, is_control: b
     sides[side, at.WINDOW_RAW] = window
     other = side ^ 1
     if sides[side, at.HAS_SYN] != 0 and sides[other, at.HAS_SYN] != 0:
-        # Scaled only if both ends said so (RFC 7323 2.2); a shift above 14 counts as 14.
+        # Scaled only if both ends said so (RFC 7323 2.2).
         if sides[side, at.SCALE] != ABSENT and sides[other, at.SCALE] != ABSENT:
-            window = window << min(14, sides[other, at.SCALE])
+            window = window << sides[other, at.SCALE]
         sides[side, at.WINDOW_END] = max(sides[side, at.WINDOW_END], acknowledgement + window)
         sides[side, at.WINDOW_MAX] = max(sides[side, at.WINDOW_MAX], window)
         if sides[side, at.WINDOW_MIN] == ABSENT or window < sides[side, at.WINDOW_MIN]:

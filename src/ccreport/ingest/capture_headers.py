@@ -60,6 +60,8 @@ _NOP_NOP_TIMESTAMPS: Final = 0x0101080A
 _TIMESTAMPS_BYTES: Final = 12
 _END_OF_LIST, _NOP, _MSS, _SCALE, _SACK_PERMITTED, _SACK, _TIMESTAMPS = 0, 1, 2, 3, 4, 5, 8
 _KINDS_BITS: Final = 64
+# What a larger shift counts as (RFC 7323 2.3).
+_LARGEST_SCALE: Final = 14
 
 
 @inlined
@@ -163,7 +165,7 @@ def _read_option(data: Bytes, at: int, kind: int, length: int, options: Ints) ->
     elif kind == _MSS and length == 4:
         options[OPT_MSS] = big16(data, at + 2)
     elif kind == _SCALE and length == 3:
-        options[OPT_WINDOW_SCALE] = byte(data, at + 2)
+        options[OPT_WINDOW_SCALE] = min(byte(data, at + 2), _LARGEST_SCALE)
     elif kind == _SACK_PERMITTED and length == 2:
         options[OPT_SACK_PERMITTED] = 1
     elif kind == _SACK:

@@ -228,7 +228,7 @@ def _add_row(state: at.State, side: int, sequence: int, acknowledgement: int, ro
         rows[row, at.ROW_WINDOW] = packet[WINDOW]
     elif sides[side, at.HAS_SYN] != 0 and sides[other, at.HAS_SYN] != 0:
         is_scaled = sides[side, at.SCALE] != ABSENT and sides[other, at.SCALE] != ABSENT
-        rows[row, at.ROW_WINDOW] = packet[WINDOW] << (min(14, sides[side, at.SCALE]) if is_scaled else 0)
+        rows[row, at.ROW_WINDOW] = packet[WINDOW] << (sides[side, at.SCALE] if is_scaled else 0)
     totals[at.ROWS_USED] += 1
 
 

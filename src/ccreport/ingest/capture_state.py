@@ -7,6 +7,7 @@ they are compared. What a direction has more than one of (data in flight, gaps, 
 one ring for each, which grow by doubling.
 """
 
+import mmap
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -244,6 +245,15 @@ class State(NamedTuple):
     options: Ints
 
 
+def make_zeros(rows: int, columns: int) -> Ints:
+    """Return an array whose memory the system gives when it is first written to, and has back with the last use.
+
+    NumPy's zeros would come from the process's heap after the first capture, all of them paid for and kept.
+    """
+    memory = mmap.mmap(-1, rows * columns * 8)
+    return np.frombuffer(memory, np.int64).reshape(rows, columns)
+
+
 def make_state(*, wants_packets: bool, options_size: int, packet_size: int, record_size: int) -> State:
     """Return the empty state of a capture."""
     totals = np.zeros(TOTALS_SIZE, np.int64)
@@ -251,14 +261,13 @@ def make_state(*, wants_packets: bool, options_size: int, packet_size: int, reco
     totals[[START_TIME, LAST_LINK]] = ABSENT
     totals[WANTS_ROWS] = wants_packets
     return State(
-        # The system gives zeros their memory when they are first written to: only what is used is paid for.
-        links=np.zeros((LINKS_LIMIT, LINK_SIZE), np.int64),
-        sides=np.zeros((2 * LINKS_LIMIT, SIDE_SIZE), np.int64),
+        links=make_zeros(LINKS_LIMIT, LINK_SIZE),
+        sides=make_zeros(2 * LINKS_LIMIT, SIDE_SIZE),
         slots=np.full(4 * LINKS_LIMIT, ABSENT, np.int32),
-        cells=np.zeros((CELLS_LIMIT, CELL_SIZE), np.int64),
-        sketches=np.zeros((4 * LINKS_LIMIT, BUCKETS), np.int32),
-        steps=np.zeros((STEPS_ROOM, STEP_SIZE), np.int64),
-        rows=np.zeros((ROWS_ROOM if wants_packets else 1, ROW_SIZE), np.int64),
+        cells=make_zeros(CELLS_LIMIT, CELL_SIZE),
+        sketches=make_zeros(2 * LINKS_LIMIT, BUCKETS).view(np.int32).reshape(4 * LINKS_LIMIT, BUCKETS),
+        steps=make_zeros(STEPS_ROOM, STEP_SIZE),
+        rows=make_zeros(ROWS_ROOM if wants_packets else 1, ROW_SIZE),
         totals=totals,
         record=np.zeros(record_size, np.int64),
         packet=np.zeros(packet_size, np.int64),

@@ -16,7 +16,7 @@ from ccreport.errors import InputError
 from ccreport.ingest.edge_paths import EdgePlace, compile_layout, read_place
 from ccreport.ingest.ss_problems import Problems
 from ccreport.raw import RawFile, RawFileError, Rejects, iterate_blocks, read_manifest
-from ccreport.tables import TableWriter
+from ccreport.tables import EARLIEST, LATEST, TableWriter
 
 BLOCK_BYTES: Final = 16 * 2**20
 # ASSUME: a line is no longer than this; nginx limits a request's header to 32 kB by default.
@@ -189,7 +189,8 @@ def _read_times(fields: pl.DataFrame) -> pl.Series:
         times = texts.str.to_datetime(style, time_unit="us", time_zone="UTC", strict=False)
         known = pl.DataFrame({name: texts, "time": times})
         parts.append(fields.select(name).join(known, on=name, how="left", maintain_order="left")["time"])
-    return pl.select(pl.coalesce(parts)).to_series()
+    time = pl.coalesce(parts)
+    return pl.select(pl.when(time.is_between(EARLIEST, LATEST)).then(time)).to_series()
 
 
 def _note_bad_lines(text: str, is_read: pl.Series, before: int, problems: Problems) -> None:

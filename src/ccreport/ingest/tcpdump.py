@@ -17,7 +17,7 @@ import polars as pl
 from ccreport.flow_identity import flow_id_of_connection
 from ccreport.ingest.capture_logs import read_capture_logs
 from ccreport.raw import RawFile, RawFileError, Rejects, read_manifest
-from ccreport.tables import TableWriter, write_table
+from ccreport.tables import TableWriter, conform, write_table
 
 if TYPE_CHECKING:
     from ccreport.ingest.capture_file import CaptureReader
@@ -74,7 +74,8 @@ def _ingest_capture(
     if reader.error is not None:
         rejected.add_error(file, reader.error, is_whole_file=False)
     own = {"run_id": pl.lit(file.run_id), "raw_file_id": pl.lit(file.raw_file_id)}
-    return [reader.describe().with_columns(**own)]
+    # Of a single row polars takes the smallest types that hold it, which differ from capture to capture.
+    return [conform(reader.describe().with_columns(**own), "captures")]
 
 
 def _identify(piece: pl.DataFrame, file: RawFile, reader: "CaptureReader", identifiers: dict[int, str]) -> pl.DataFrame:
