@@ -13,12 +13,11 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from measuring.builds import ROOT, add_run, build, copy_tree, remove_results
+from measuring.builds import ROOT, SWEEP_JOB, add_run, build, copy_tree, find_job, remove_results
 
 from ccreport.archive import find_root
 from ccreport.unpack import unpack_archive
 
-JOB = "2026-11-20:22:11/cubic_p16_loss0.1"
 DESTINATION = "10.201.1.2"
 EVALUATION = "evaluations/esnet-dtn.yaml"
 # What is made of tables, for each evaluation: figures, pages, PDFs.
@@ -50,7 +49,7 @@ def measure(cores: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
             text = (tree / EVALUATION).read_text()
             (tree / EVALUATION).write_text(text.replace("The testbed, as", f"The testbed ({number}), as"))
             keep("one figure changed")
-            add_run(archive / JOB, DESTINATION)
+            add_run(find_job(archive, SWEEP_JOB), DESTINATION)
             keep("one run added")
     return cases
 

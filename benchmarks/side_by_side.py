@@ -24,7 +24,17 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from measuring.builds import ROOT, add_run, build, copy_tree, make_environment, measure_folder, remove_results
+from measuring.builds import (
+    ROOT,
+    SWEEP_JOB,
+    add_run,
+    build,
+    copy_tree,
+    find_job,
+    make_environment,
+    measure_folder,
+    remove_results,
+)
 from measuring.code_lines import count_lines
 from measuring.job_log import count_jobs, read_jobs
 from measuring.machine import describe_machine, name_day
@@ -48,10 +58,12 @@ CASES = ("cold", "again", "added_run")
 
 @dataclass(frozen=True)
 class Task:
-    """A table that both make: of which sessions, compared by which columns, exactly or to a relative difference."""
+    """A table that both make, compared by which columns, exactly or to a relative difference.
 
-    sessions: tuple[str, ...]
-    job: str
+    It is made of the sessions that have one of `jobs`; a run is added to the first of these.
+    """
+
+    jobs: tuple[str, ...]
     keys: list[str]
     exact: list[str]
     near: list[str]
@@ -61,16 +73,14 @@ class Task:
 
 TASKS = {
     "rates": Task(
-        sessions=("2026-11-20:22:10", "2026-11-20:22:11"),
-        job="2026-11-20:22:11/cubic_p16_loss0.1",
+        jobs=(SWEEP_JOB,),
         keys=["job", "rtt_ms"],
         exact=["runs", "retransmits"],
         near=["throughput_mean_bps", "throughput_cv", "retransmit_ratio"],
         has_figure=True,
     ),
     "captures": Task(
-        sessions=("2026-11-20:22:12", "2026-11-20:22:55"),
-        job="2026-11-20:22:12/capture_cubic_p1_lossnone",
+        jobs=("capture_cubic_p1_lossnone", "fctcap_12KB_both_p10_loss1"),
         keys=["job"],
         exact=["data_packets", "retransmits", "payload_bytes"],
         near=[],
@@ -126,8 +136,9 @@ def measure_task(name: str, raw: Path, tree: Path, repeats: int, folder: Path) -
     """Return seconds, memory and lines of both ways of a task in each case."""
     task = TASKS[name]
     archive = folder / name
-    for session in task.sessions:
-        shutil.copytree(raw / session, archive / session)
+    found_jobs = [find_job(raw, job).relative_to(raw) for job in task.jobs]
+    for job in found_jobs:
+        shutil.copytree(raw / job.parent, archive / job.parent)
     ways: dict[str, Callable[[], Measured]] = {
         "today": lambda: do_today(name, archive, folder / f"{name}.today"),
         "ccreport": lambda: join_measured(do_ccreport(name, tree, archive, folder / f"{name}.ccreport")),
@@ -138,7 +149,7 @@ def measure_task(name: str, raw: Path, tree: Path, repeats: int, folder: Path) -
         remove_results(tree)
         for case in CASES:
             if case == "added_run":
-                add_run(archive / task.job, DESTINATION)
+                add_run(archive / found_jobs[0], DESTINATION)
             for way, work in ways.items():
                 found[case][way].append(work())
             numbers = compare_numbers(name, folder / f"{name}.today/{name}.csv", folder / f"{name}.ccreport/{name}.csv")

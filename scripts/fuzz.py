@@ -34,42 +34,7 @@ LENGTH_BYTES = 16_384
 MEMORY_MB = 3_000
 # One input may take so long.
 TIMEOUT_S = 60
-NUMBER = re.compile(rb"-?\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b")
-EXTREMES = (
-    *(b"0", b"-0", b"-0.0", b"-1", b"1e308", b"-1e308", b"1e309", b"5e-324", b"NaN", b"nan", b"Infinity", b"-Infinity"),
-    *(b"9223372036854775807", b"9223372036854775808", b"18446744073709551616", b"-9223372036854775809"),
-    *(b"1e18", b"1e19", b"253402300800", b"99999999999999999999999999", b"0x10", b"1_000", "\u0663".encode()),
-    *(b"null", b"true", b'""', b"[]", b"{}", b'"\\ud800"', b'"a\\u0000b"', b"\xff", b"\x00"),
-)
-# In binary formats; nothing stands for any byte.
-WORDS = (
-    b"",
-    b"",
-    b"\0",
-    b"\xff",
-    b"\x7f",
-    b"\x80",
-    b"\0" * 4,
-    b"\xff" * 4,
-    b"\x7f" + b"\xff" * 3,
-    b"\xff" * 3 + b"\x7f",
-)
 EXECUTED = re.compile(r"stat::number_of_executed_units:\s+(\d+)")
-
-
-def mutate(data: bytes, chance: random.Random) -> bytes:
-    """Put an extreme in the place of a few of the numbers in a text, of a few of the bytes in what is none."""
-    if b"\0" in data:
-        changed = bytearray(data)
-        for _ in range(chance.choice((1, 2, 4, 16))):
-            word = chance.choice(WORDS) or chance.randbytes(1)
-            place = chance.randrange(len(changed))
-            changed[place : place + len(word)] = word
-        return bytes(changed)
-    found = list(NUMBER.finditer(data))
-    for match in sorted(chance.sample(found, min(len(found), chance.randint(1, 3))), key=lambda m: -m.start()):
-        data = data[: match.start()] + chance.choice(EXTREMES) + data[match.end() :]
-    return data
 
 
 def fuzz_one(name: str, seconds: int, executions: int, seed_number: int) -> None:
@@ -78,6 +43,8 @@ def fuzz_one(name: str, seconds: int, executions: int, seed_number: int) -> None
 
     with atheris.instrument_imports(include=["ccreport"], exclude=[*COMPILED, "ccreport.ingest.compiled"]):
         from fuzz.targets import CORPUS, TARGETS, list_inputs, write_nothing  # noqa: PLC0415
+    from fuzz.mutations import mutate  # noqa: PLC0415
+
     write_nothing()
     finds: set[tuple[str, ...]] = set()
 

@@ -12,7 +12,7 @@ from support import save_table
 
 from ccreport.__main__ import main
 from ccreport.errors import InputError
-from ccreport.publish.changes import Change, Release, list_exhibits
+from ccreport.publish.changes import Change, ReleaseFolder, list_exhibits
 from ccreport.publish.comparison import compare_releases
 from ccreport.publish.former import compare_former
 from ccreport.publish.sums import write_sums
@@ -47,7 +47,7 @@ def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_flipped_verdict_comes_first_with_its_causes(old: Path, new: Path) -> None:
-    first, *others = compare_releases(Release(old), Release(new))
+    first, *others = compare_releases(ReleaseFolder(old), ReleaseFolder(new))
     assert first.title == "Verdicts that flipped (one)"
     assert Change("two_runs, runs, claim_verdict", "holds", "does not hold") in first.changes
     assert Change("two_runs, runs, verdict", "holds", "does not hold") in first.changes
@@ -61,7 +61,7 @@ def test_a_flipped_verdict_comes_first_with_its_causes(old: Path, new: Path) -> 
 
 
 def test_figures_raw_files_keys_and_code_are_named(old: Path, new: Path) -> None:
-    sections = {section.title: section for section in compare_releases(Release(old), Release(new))}
+    sections = {section.title: section for section in compare_releases(ReleaseFolder(old), ReleaseFolder(new))}
     (change,) = sections["Figure figure_1 (one)"].changes
     assert change.where == "figure.svg"
     assert change.old != change.new
@@ -76,11 +76,11 @@ def test_cells_have_old_and_new_values(old: Path, tmp_path: Path) -> None:
     rows = [{"session": "s", "job": job, "runs_count": 1} for job in ("a", "b")]
     save_table("jobs", rows, one / path)
     save_table("jobs", [rows[0] | {"runs_count": 2}, rows[1] | {"job": "c"}], other / path)
-    (exhibit,) = list_exhibits(Release(one), Release(other))
+    (exhibit,) = list_exhibits(ReleaseFolder(one), ReleaseFolder(other))
     assert (exhibit.kind, exhibit.name) == ("cells", "jobs")
     assert [(change.old, change.new) for change in exhibit.changes] == [("1", "2"), ("–", "a row"), ("a row", "–")]
     assert exhibit.changes[0].where.endswith("runs_count")
-    section = compare_releases(Release(one), Release(other))[1]
+    section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[1]
     assert section.causes == ("nothing that this release holds; perhaps other versions of libraries",)
 
 

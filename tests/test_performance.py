@@ -3,10 +3,12 @@
 import html
 import re
 import shutil
+import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from measuring.builds import add_run
 from measuring.code_lines import count_python_lines, count_text_lines
 from measuring.job_log import Job, count_jobs, read_jobs
@@ -15,11 +17,14 @@ from measuring.processes import run_measured, summarise_repeats
 from measuring.results import replace_measurement
 from measuring.time_spent import name_part, split_time
 from performance_inputs import make_scale, make_side_by_side, write_json, write_scale, write_side_by_side
+from scale import CHANGES, TARGETS
+from side_by_side import TASKS
 from support import ROOT
 
 from ccreport.errors import InputError
 from ccreport.report.measurements import load_measurements
 from ccreport.report.performance import (
+    CASES,
     render_costs,
     render_floor,
     render_jobs,
@@ -28,6 +33,7 @@ from ccreport.report.performance import (
     render_side_by_side,
     render_time_spent,
 )
+from ccreport.tables import SCHEMAS, load_yaml
 
 LOG = [
     (1.0, "Building DAG of jobs..."),
@@ -137,6 +143,20 @@ def test_results_that_break_their_schema_are_refused(tmp_path: Path) -> None:
 
 
 # What the benchmarks read and count
+
+
+def test_the_cases_that_are_measured_are_those_that_are_kept_and_shown(tmp_path: Path) -> None:
+    measured = ["cold", "nothing_to_do", *CHANGES]
+    assert measured == list(CASES) == load_yaml(SCHEMAS / "scale.schema.yaml")["$defs"]["case_name"]["enum"]
+    load_measurements(write_json({"targets": TARGETS, "measurements": []}, tmp_path / "scale.json"), "scale")
+
+
+def test_the_jobs_that_benchmarks_name_are_each_in_one_session_of_the_sample() -> None:
+    with zstandard.open(ROOT / "archive/sample.tar.zst") as stream, tarfile.open(fileobj=stream, mode="r|") as sample:
+        jobs = [Path(member.name).name for member in sample if member.isdir()]
+    assert {job: jobs.count(job) for task in TASKS.values() for job in task.jobs} == dict.fromkeys(
+        ("cubic_p16_loss0.1", "capture_cubic_p1_lossnone", "fctcap_12KB_both_p10_loss1"), 1
+    )
 
 
 def test_jobs_of_a_log_begin_and_end_as_their_lines_came() -> None:

@@ -13,6 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # What a build of the report reads; results, logs and caches of the tree itself stay behind.
 FOLDERS = ("benchmarks", "campaigns", "evaluations", "reports", "rules", "schemas", "src", "workflow")
 FILES = ("config.yaml", "environment.yml", "pyproject.toml", "archive/explanations.yaml", "archive/sample.tar.zst")
+# A job of the sample, of the sweep behind Table II, to which a run is added.
+SWEEP_JOB = "cubic_p16_loss0.1"
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.egg-info")
 
 
@@ -49,6 +51,12 @@ def remove_results(tree: Path) -> None:
     """Make the next build a cold one."""
     for name in ("results", "logs", ".snakemake"):
         shutil.rmtree(tree / name, ignore_errors=True)
+
+
+def find_job(archive: Path, job: str) -> Path:
+    """Return the folder of the only job of this name in an archive; raise ValueError where it is not one."""
+    (found,) = archive.glob(f"*/{job}")
+    return found
 
 
 def add_run(job: Path, destination: str) -> int:

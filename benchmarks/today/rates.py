@@ -50,14 +50,16 @@ def read_runs(archive):
     for path in sorted(glob.glob(f"{archive}/*/*/src-cmd:*")):
         folder, name = os.path.split(path)
         _, host, iteration, rtt = name.split(":")
-        throughput, retransmits, ports = read_iperf3(path)
-        again, segments = read_ss(f"{folder}/{name.replace('src-cmd', 'ss', 1)}", ports)
+        suffix = name.removeprefix("src-cmd")
+        clients = [read_iperf3(client) for client in (path, *sorted(glob.glob(f"{folder}/src-cmd-*{suffix}")))]
+        ports = [port for _, _, own in clients for port in own]
+        again, segments = read_ss(f"{folder}/ss{suffix}", ports)
         rows.append(
             {
                 "job": os.path.basename(folder),
                 "rtt_ms": float(rtt.removesuffix("ms")),
-                "throughput_bps": throughput,
-                "retransmits": retransmits,
+                "throughput_bps": sum(throughput for throughput, _, _ in clients),
+                "retransmits": sum(retransmits for _, retransmits, _ in clients),
                 "ss_retransmits": again,
                 "ss_segments": segments,
             }

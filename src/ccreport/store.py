@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, connect, quote_name
+from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, connect, quote_name, quote_text
 from ccreport.storage.copy import copy_files
 from ccreport.storage.places import StorageError, is_remote
 from ccreport.storage.progress import LOG, log_into
@@ -76,6 +76,6 @@ def write_views(paths: list[str], target: str) -> str:
         files.setdefault(rest.split("/")[0].removesuffix(".parquet"), []).append(f"{root.rstrip('/')}/{path}")
     statements = []
     for name, addresses in sorted(files.items()):
-        listed = ",\n  ".join("'" + address.replace("'", "''") + "'" for address in addresses)
+        listed = ",\n  ".join(quote_text(address) for address in addresses)
         statements.append(f"CREATE OR REPLACE VIEW {quote_name(name)} AS FROM read_parquet([\n  {listed}\n]);\n")
     return "".join(statements)

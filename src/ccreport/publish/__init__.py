@@ -29,5 +29,7 @@ from typing import Final
 SUMS: Final = "SHA256SUMS"
 PACKAGE: Final = "datapackage.json"
 CRATE: Final = "ro-crate-metadata.json"
+# What explains verdicts, of all evaluations.
+EXPLANATIONS: Final = "evaluations/explanations.yaml"
 # The file of each typed table, and so the id that stands in place of the build's batches.
 WHOLE: Final = "archive"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ccreport.database import SHARED_QUERIES
 from ccreport.imports import list_imports
-from ccreport.publish.changes import ABSENT, Change, Exhibit, Release
+from ccreport.publish.changes import ABSENT, Change, Exhibit, ReleaseFolder
 
 RULE_MODULES: Final = {
     "list_raw_files": "ccreport.inventory",
@@ -45,24 +45,24 @@ def list_kinds(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, list
     }
 
 
-def list_config(old: Release, new: Release) -> list[Change]:
+def list_config(old: ReleaseFolder, new: ReleaseFolder) -> list[Change]:
     """Return the keys of the configuration that differ, with their values, but for those that only name places."""
     keys = sorted((old.config.keys() | new.config.keys()) - PLACES)
     pairs = ((key, str(old.config.get(key, ABSENT)), str(new.config.get(key, ABSENT))) for key in keys)
     return [Change(key, was, is_now) for key, was, is_now in pairs if was != is_now]
 
 
-def list_rules(old: Release, new: Release) -> dict[str, list[str]]:
+def list_rules(old: ReleaseFolder, new: ReleaseFolder) -> dict[str, list[str]]:
     """Return the files of code that differ, by the rules that run them."""
     changed = {path for paths in list_kinds(_get_code(old), _get_code(new)).values() for path in paths}
     return {rule: sorted(changed & (_list_code(old, rule) | _list_code(new, rule))) for rule in RULE_MODULES}
 
 
-def _get_code(side: Release) -> dict[str, str]:
+def _get_code(side: ReleaseFolder) -> dict[str, str]:
     return {path: sha256 for path, sha256 in side.files.items() if path.startswith("code/")}
 
 
-def _list_code(side: Release, rule: str) -> set[str]:
+def _list_code(side: ReleaseFolder, rule: str) -> set[str]:
     package = (side.folder / "code/src/ccreport").resolve()
     try:
         modules = list_imports(RULE_MODULES[rule], package)
@@ -76,7 +76,7 @@ def _list_code(side: Release, rule: str) -> set[str]:
     return code
 
 
-def list_causes(exhibit: Exhibit, old: Release, new: Release, rules: Mapping[str, list[str]]) -> list[str]:
+def list_causes(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder, rules: Mapping[str, list[str]]) -> list[str]:
     """Return in words what changed of all that a result is made of; `rules` is what `list_rules` returned."""
     raw = list_kinds(old.raw, new.raw)
     causes = [f"raw files: {', '.join(f'{len(paths)} {kind}' for kind, paths in raw.items() if paths)}"]
@@ -96,7 +96,7 @@ def list_causes(exhibit: Exhibit, old: Release, new: Release, rules: Mapping[str
     return causes or ["nothing that this release holds; perhaps other versions of libraries"]
 
 
-def _list_parts(exhibit: Exhibit, old: Release, new: Release) -> Iterator[str]:
+def _list_parts(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder) -> Iterator[str]:
     before, after = (side.evaluations.get(exhibit.evaluation, {}) for side in (old, new))
     yield from (part for part in SHARED_PARTS if before.get(part) != after.get(part))
     part = PARTS[exhibit.kind]

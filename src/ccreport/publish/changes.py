@@ -21,7 +21,7 @@ VERDICTS: Final = ("claim_verdict", "verdict")
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseFolder:
     """A release to compare, by its folder; one that is being made has no SHA256SUMS yet."""
 
     folder: Path
@@ -83,7 +83,7 @@ class Exhibit:
     changes: tuple[Change, ...]
 
 
-def list_exhibits(old: Release, new: Release) -> Iterator[Exhibit]:
+def list_exhibits(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
     """Yield what differs between two releases: verdicts first, then other values of claims, cells, and figures."""
     names = sorted(old.evaluations.keys() | new.evaluations.keys())
     claims = {name: list(_list_claims(old, new, name)) for name in names}
@@ -101,7 +101,7 @@ def list_exhibits(old: Release, new: Release) -> Iterator[Exhibit]:
     yield from _list_figures(old, new)
 
 
-def _read(side: Release, place: str) -> dict[str, pl.DataFrame]:
+def _read(side: ReleaseFolder, place: str) -> dict[str, pl.DataFrame]:
     """Return a table of a release, none where it has none."""
     path = side.folder / place
     return {"table": pl.read_parquet(path, glob=False)} if path.is_file() else {}
@@ -112,7 +112,7 @@ def _index(table: Mapping[str, pl.DataFrame], key: tuple[str, ...]) -> dict[tupl
     return {tuple(row[column] for column in key if column in row): row for row in rows}
 
 
-def _list_claims(old: Release, new: Release, name: str) -> Iterator[tuple[bool, Change]]:
+def _list_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> Iterator[tuple[bool, Change]]:
     """Yield whether it is a verdict, and what it was and is, for each check of each claim by their names."""
     place = f"evaluations/{name}/claims.parquet"
     before, after = (_index(_read(side, place), ("claim", "check")) for side in (old, new))
@@ -146,7 +146,7 @@ def _show(before: Mapping[str, Any] | None, column: str, after: Mapping[str, Any
     return (ABSENT if was is None else str(was)), (ABSENT if is_now is None else str(is_now))
 
 
-def _list_figures(old: Release, new: Release) -> Iterator[Exhibit]:
+def _list_figures(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
     """Yield the figures of which a file differs; old and new are the beginnings of its SHA-256."""
     sides = [_group_figures(side.files) for side in (old, new)]
     for evaluation, figure in sorted(sides[0].keys() | sides[1].keys()):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ccreport.publish.causes import list_causes, list_config, list_kinds, list_rules
-from ccreport.publish.changes import Change, Exhibit, Release, list_exhibits
+from ccreport.publish.changes import Change, Exhibit, ReleaseFolder, list_exhibits
 from ccreport.report.escape import show_text
 from ccreport.report.standalone import format_heading, format_items, format_page, format_paragraph, format_rows
 
@@ -29,13 +29,13 @@ class Section:
     names: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def compare_releases(old: Release, new: Release) -> list[Section]:
+def compare_releases(old: ReleaseFolder, new: ReleaseFolder) -> list[Section]:
     """Return all that differs: what `compare_results` returns, and the names of all files of results that do."""
     results = [{path: one for path, one in side.files.items() if path.startswith(RESULTS)} for side in (old, new)]
     return [*compare_results(old, new), _list_names("Tables, figures and other results", list_kinds(*results))]
 
 
-def compare_results(old: Release, new: Release) -> list[Section]:
+def compare_results(old: ReleaseFolder, new: ReleaseFolder) -> list[Section]:
     """Return which results differ with their causes, flipped verdicts first, and then the causes themselves."""
     rules = list_rules(old, new)
     sections = [_describe(exhibit, old, new, rules) for exhibit in list_exhibits(old, new)]
@@ -49,7 +49,7 @@ def compare_results(old: Release, new: Release) -> list[Section]:
     ]
 
 
-def _describe(exhibit: Exhibit, old: Release, new: Release, rules: dict[str, list[str]]) -> Section:
+def _describe(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder, rules: dict[str, list[str]]) -> Section:
     title = f"{TITLES[exhibit.kind].format(name=exhibit.name)} ({exhibit.evaluation})"
     return Section(title, tuple(list_causes(exhibit, old, new, rules)), exhibit.changes)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ccreport.publish.changes import Release
+from ccreport.publish.changes import ReleaseFolder
 from ccreport.publish.comparison import Section, compare_results
 from ccreport.publish.release import find_former, list_shown
 from ccreport.publish.stage import stage_results, write_raw_sums
@@ -39,8 +39,8 @@ def compare_former(config: str, results: Path, evaluations: list[Path], sections
         (stage / "raw").mkdir()
         write_raw_sums(results, stage / "raw")
         stage_results(settings, list_shown(evaluations, sections), results, None, stage)
-        old = Release(former)
-        parts = [part for section in compare_results(old, Release(stage)) for part in _render(section)]
+        old = ReleaseFolder(former)
+        parts = [part for section in compare_results(old, ReleaseFolder(stage)) for part in _render(section)]
     changes.write_text("\n\n".join((HEAD.format(title=escape_text(old.title)), *parts)) + "\n", encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from ccreport.batches import read_batches
 from ccreport.evaluation import load_evaluation
-from ccreport.publish import SUMS, WHOLE
+from ccreport.publish import EXPLANATIONS, SUMS, WHOLE
 from ccreport.publish.keys import TYPED_TABLES
 from ccreport.publish.pack import pack_folder
 from ccreport.raw import read_manifests
@@ -100,7 +100,7 @@ def stage_results(
     """Copy the results of evaluations and the code that made them, and return the evaluations' declarations by name."""
     declarations = {path.stem: _stage_evaluation(path, results / path.stem, stage) for path in evaluations}
     if config["explanations"]:
-        shutil.copyfile(config["explanations"], stage / "evaluations/explanations.yaml")
+        shutil.copyfile(config["explanations"], stage / EXPLANATIONS)
     stage_code(SCHEMAS.parent, stage / "code")
     _write_config(config, raw, list(declarations), stage / "code/config.yaml")
     return declarations
@@ -151,7 +151,7 @@ def _write_config(config: Mapping[str, Any], raw: str | None, evaluations: list[
     main, *sections = (f"../evaluations/{name}/{name}.yaml" for name in evaluations)
     shown |= {"evaluation": main, "sections": sections, "compare_with": None}
     shown["archive"] = f"../raw/{raw}" if raw else Path(str(config["archive"])).name
-    shown["explanations"] = "../evaluations/explanations.yaml" if config["explanations"] else None
+    shown["explanations"] = f"../{EXPLANATIONS}" if config["explanations"] else None
     shown["release"] = config["release"] | {"former": None, "target": None}
     write_yaml(path, shown)
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.publish.changes import Release
+from ccreport.publish.changes import ReleaseFolder
 from ccreport.publish.comparison import compare_releases, format_text
 from ccreport.publish.declaration import Creator
 from ccreport.publish.declaration import Release as Declared
@@ -144,6 +144,6 @@ def write_changes(release: Path, declared: Declared, former: Path | None) -> Non
     if former is None:
         text += "This release names no former one to compare with.\n"
     else:
-        old, new = Release(former), Release(release)
+        old, new = ReleaseFolder(former), ReleaseFolder(release)
         text += f"Compared with {old.title}.\n\n{format_text(compare_releases(old, new))}"
     (release / "CHANGES.md").write_text(text, encoding="utf-8")

@@ -8,7 +8,7 @@ import polars as pl
 
 from ccreport.claims import judge_claims
 from ccreport.database import list_views
-from ccreport.publish import WHOLE
+from ccreport.publish import EXPLANATIONS, WHOLE
 from ccreport.verify import Check
 from ccreport.verify.compare import list_other_cells
 from ccreport.verify.recompute import list_evaluations
@@ -31,7 +31,7 @@ def _judge(release: Path, evaluation: Path, work: Path) -> Path:
     database, made = work / "archive.duckdb", work / "claims.parquet"
     (work / "batches.txt").write_text(f"{WHOLE}\n", encoding="ascii")
     list_views(work / "batches.txt", release / "tables", evaluation, database)
-    explanations = [path for path in [release / "evaluations/explanations.yaml"] if path.is_file()]
+    explanations = [path for path in [release / EXPLANATIONS] if path.is_file()]
     facts = release / "raw/archive.json"
     # What it says of claims without an explanation is for those who publish.
     with contextlib.redirect_stdout(io.StringIO()):

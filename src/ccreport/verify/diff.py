@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from ccreport.errors import InputError
-from ccreport.publish.changes import Release
+from ccreport.publish.changes import ReleaseFolder
 from ccreport.publish.comparison import compare_releases, format_html, format_text
 from ccreport.verify import FAULTS
 from ccreport.verify.fetch import open_release
@@ -19,7 +19,7 @@ def diff(old: str, new: str, /, *, html: str = "") -> int:
     with tempfile.TemporaryDirectory(prefix="ccreport-diff-") as work:
         try:
             folders = [open_release(place, Path(work, side))[0] for side, place in (("old", old), ("new", new))]
-            before, after = (Release(folder) for folder in folders)
+            before, after = (ReleaseFolder(folder) for folder in folders)
             about = f"{before.title} ({old}) and {after.title} ({new})"
             sections = compare_releases(before, after)
         except InputError as error:

@@ -18,7 +18,7 @@ import yaml
 
 import ccreport
 from ccreport.evaluation import load_evaluation
-from ccreport.publish import WHOLE
+from ccreport.publish import EXPLANATIONS, WHOLE
 from ccreport.publish.datapackage import COMPARED, FORMATS
 from ccreport.publish.stage import SUMMARY_KINDS, stage_code, stage_tables, write_yaml
 from ccreport.publish.sums import list_files
@@ -74,7 +74,7 @@ def _make_config(release: Path, archive: Path, names: list[str], work: Path) -> 
     """Return the configuration of a release, each of its paths leading into the release or the work folder."""
     config: dict[str, Any] = yaml.safe_load((release / "code/config.yaml").read_text(encoding="utf-8"))
     main, *sections = (str(release / "evaluations" / name / f"{name}.yaml") for name in names)
-    explanations = release / "evaluations/explanations.yaml"
+    explanations = release / EXPLANATIONS
     return config | {
         "archive": str(archive),
         "evaluation": main,

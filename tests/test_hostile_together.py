@@ -1,0 +1,70 @@
+"""What fuzzing begins with and what it found, changed at random, in one archive: all the way to published tables.
+
+Each file alone is for `test_fuzz`; here they stand beside each other in jobs, batches and tables.
+"""
+
+import random
+from pathlib import Path
+
+import polars as pl
+from fuzz.mutations import mutate
+from fuzz.targets import ACCESS_LOG_FORMAT, EDGE_PATHS, READERS, list_inputs
+
+from ccreport.__main__ import main
+from ccreport.batches import read_batches
+from ccreport.database import ARCHIVE_TABLES
+from ccreport.evaluation import list_evaluations, resolve_evaluation
+
+FILES_PER_READER = 8
+JOBS = 2
+SEED = 1
+
+
+def write_files(root: Path) -> int:
+    """Write files of every reader, most of them changed, where the archive would have them; return how many."""
+    chance = random.Random(SEED)  # noqa: S311 (not for secrets)
+    written = set()
+    for name, reader in READERS.items():
+        inputs = list(list_inputs(name))
+        for number in range(1, JOBS * FILES_PER_READER + 1):
+            # src-cmd:h:1, :2, ... of two jobs; ss-neit:1795211351, ...2 of one; one jobmeta.json for each job.
+            path = reader.path.replace("/job/", f"/job{number % JOBS}/").replace("tokyo", f"tokyo{number % JOBS}")
+            path = path[:-1] + str(number) if path[-1].isdigit() else path
+            data = chance.choice(inputs)
+            target = root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(mutate(data, chance) if chance.random() < 0.75 else data)
+            written.add(path)
+    return len(written)
+
+
+def call(command: str, **options: object) -> None:
+    """Call a subcommand with options as `rules/` give them; a flag is True, what is a list several words."""
+    words = [command]
+    for name, value in options.items():
+        given = [] if value is True else value if isinstance(value, list) else [value]
+        words += [f"--{name.replace('_', '-')}", *map(str, given)]
+    assert main(words) == 0
+
+
+def test_changed_files_of_all_readers_in_one_archive_become_published_tables(tmp_path: Path) -> None:
+    raw, tables, rejected, manifests = (tmp_path / name for name in ("raw", "tables", "rejects", "manifests"))
+    batches, ledger = tmp_path / "batches.txt", {name: tables / name / "archive.parquet" for name in ARCHIVE_TABLES}
+    files_count = write_files(raw)
+    made = {"unpacked": tmp_path / "unpacked", "index": tmp_path / "index.json", "facts": tmp_path / "archive.json"}
+    kept = {"manifests": manifests, "tables": [tables, rejected], "batches": batches}
+    call("list_raw_files", archive=raw, **made, **kept, batch_mib=0.2)
+    assert len(read_batches(batches)) > 1
+    edge = {"edge_paths": EDGE_PATHS, "access_log_format": ACCESS_LOG_FORMAT}
+    for batch in read_batches(batches):
+        own = {"batch": batch, "manifests": manifests / f"{batch}.json", "tables": tables}
+        call("ingest_batch", **own, root=raw, rejected=rejected, packet_runs=[], **edge)
+        call("measure_batch", **own, include_interrupted=True, include_cpu_bound=True)
+    call("measure_ledger", batches=batches, manifests=manifests, tables=tables, rejected=rejected, **ledger)
+    assert pl.read_parquet(ledger["raw_files"]).height == files_count
+    for name in list_evaluations():
+        database = tmp_path / name / "archive.duckdb"
+        database.parent.mkdir()
+        evaluation = resolve_evaluation(name)
+        call("list_views", batches=batches, tables=tables, evaluation=evaluation, database=database)
+        call("summarise_tables", evaluation=evaluation, database=database, output=database.with_name("summaries"))
