@@ -9,10 +9,15 @@ from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, SHARED_QUERIES,
 from ccreport.evaluation import list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.tables import (
     ARROW_TYPES,
+    EARLIEST,
+    LATEST,
     POLARS_TYPES,
+    Column,
     TableError,
+    TableSchema,
     TableWriter,
     conform,
+    find_broken_values,
     list_tables,
     load_schema,
     read_table,
@@ -109,6 +114,22 @@ def test_a_malformed_table_raises(change: dict[str, object], message: str) -> No
     with pytest.raises(TableError) as caught:
         conform(pl.DataFrame([ROW | change]), "cpu_samples")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("year", [0, 10_000])
+def test_a_time_of_a_year_that_python_does_not_know_breaks_every_table(year: int) -> None:
+    # Microseconds since 1970 of the last day of the year 0 and of the first of the year 10,000.
+    day = {0: -62_135_683_200_000_000, 10_000: 253_402_300_800_000_000}[year]
+    time = pl.Series("first_utc", [day]).cast(pl.Datetime("us", "UTC"))
+    assert time.dt.year().to_list() == [year]
+    assert find_broken_values(time.to_frame(), declare_time()) == ["first_utc is not of the years 1 to 9999 in 1 rows"]
+    kept = time.to_frame().select(pl.lit([EARLIEST, LATEST]).explode().alias("first_utc"))
+    assert find_broken_values(kept, declare_time()) == []
+
+
+def declare_time() -> TableSchema:
+    column = Column("first_utc", "timestamp", "a time", "a test")
+    return TableSchema("times", "times", "a time", ("first_utc",), (column,))
 
 
 def test_a_repeated_key_raises_and_leaves_no_file(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ class CaptureReader:
 
     def _analyse_all(self) -> Iterator[tuple[str, pl.DataFrame]]:
         # A record may lie across two blocks: what is left of one stands before the next.
-        buffer = at.make_zeros(BLOCK_BYTES // 4, 1).view(np.uint8).reshape(-1)
+        buffer = at.make_zeros((2 * BLOCK_BYTES,), np.uint8)
         left, offset, position = 0, 0, ABSENT
         failure: RawFileError | None = None
         while True:

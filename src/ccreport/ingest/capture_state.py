@@ -7,8 +7,9 @@ they are compared. What a direction has more than one of (data in flight, gaps, 
 one ring for each, which grow by doubling.
 """
 
+import math
 import mmap
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -245,13 +246,13 @@ class State(NamedTuple):
     options: Ints
 
 
-def make_zeros(rows: int, columns: int) -> Ints:
+def make_zeros(shape: tuple[int, ...], kind: type[np.generic] = np.int64) -> npt.NDArray[Any]:
     """Return an array whose memory the system gives when it is first written to, and has back with the last use.
 
     NumPy's zeros would come from the process's heap after the first capture, all of them paid for and kept.
     """
-    memory = mmap.mmap(-1, rows * columns * 8)
-    return np.frombuffer(memory, np.int64).reshape(rows, columns)
+    memory = mmap.mmap(-1, math.prod(shape) * np.dtype(kind).itemsize)
+    return np.frombuffer(memory, kind).reshape(shape)
 
 
 def make_state(*, wants_packets: bool, options_size: int, packet_size: int, record_size: int) -> State:
@@ -261,13 +262,13 @@ def make_state(*, wants_packets: bool, options_size: int, packet_size: int, reco
     totals[[START_TIME, LAST_LINK]] = ABSENT
     totals[WANTS_ROWS] = wants_packets
     return State(
-        links=make_zeros(LINKS_LIMIT, LINK_SIZE),
-        sides=make_zeros(2 * LINKS_LIMIT, SIDE_SIZE),
+        links=make_zeros((LINKS_LIMIT, LINK_SIZE)),
+        sides=make_zeros((2 * LINKS_LIMIT, SIDE_SIZE)),
         slots=np.full(4 * LINKS_LIMIT, ABSENT, np.int32),
-        cells=make_zeros(CELLS_LIMIT, CELL_SIZE),
-        sketches=make_zeros(2 * LINKS_LIMIT, BUCKETS).view(np.int32).reshape(4 * LINKS_LIMIT, BUCKETS),
-        steps=make_zeros(STEPS_ROOM, STEP_SIZE),
-        rows=make_zeros(ROWS_ROOM if wants_packets else 1, ROW_SIZE),
+        cells=make_zeros((CELLS_LIMIT, CELL_SIZE)),
+        sketches=make_zeros((4 * LINKS_LIMIT, BUCKETS), np.int32),
+        steps=make_zeros((STEPS_ROOM, STEP_SIZE)),
+        rows=make_zeros((ROWS_ROOM if wants_packets else 1, ROW_SIZE)),
         totals=totals,
         record=np.zeros(record_size, np.int64),
         packet=np.zeros(packet_size, np.int64),
