@@ -123,8 +123,12 @@ def _draw_run(i: int, runs_count: int, random: np.random.Generator) -> dict[str,
 
 
 def export_measured(database: Path, output: Path) -> None:
-    """Export in a process of its own and print its time and memory."""
-    command = [sys.executable, "-m", "ccreport", "export_runs", "--database", str(database), "--output", str(output)]
+    """Export in a process of its own, without anything kept from before, and print its time and memory."""
+    batches = database.with_suffix(".txt")
+    batches.write_text("")
+    paths = {"batches": batches, "tables": database.parent, "database": database, "output": output}
+    options = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
+    command = [sys.executable, "-m", "ccreport", "export_runs", *options]
     start = time.perf_counter()
     subprocess.run(command, check=True)
     print(f"{'export, s':24} {time.perf_counter() - start:8.2f}")

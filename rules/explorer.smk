@@ -9,19 +9,26 @@ Outputs: <results>/explorer/, with runs.js, runs/<run>.js, vega.js, and the page
 rule export_runs:
     """Write the list of all runs, the series of each, and what draws them."""
     input:
+        batches="<results>/batches.txt",
         database=RESULTS / MAIN / "archive.duckdb",
         code=list_sources("export_runs"),
         assets=list_package_files("explorer/*.js", "explorer/*.css"),
     output:
-        explorer=directory("<results>/explorer"),
+        # The other scripts beside it are looked after by the command, which keeps those of experiments that did not change.
+        runs="<results>/explorer/runs.js",
     log:
         "<logs>/export_runs.txt",
     conda:
         "../environment.yml"
+    params:
+        tables=RESULTS / "tables",
+        explorer=RESULTS / "explorer",
     shell:
         """
         python -m ccreport export_runs \
+            --batches {input.batches:q} \
+            --tables {params.tables:q} \
             --database {input.database:q} \
-            --output {output.explorer:q} \
+            --output {params.explorer:q} \
             &>{log:q}
         """

@@ -103,6 +103,7 @@ rule render_report:
     params:
         renderer=config["report"]["renderer"],
         sources=Path("reports"),
+        explorer=find_explorer_folder,
         sections=find_section_folders,
         output=find_site,
     shell:
@@ -114,7 +115,7 @@ rule render_report:
             --tables {input.summaries:q} \
             --figures {input.figures:q} \
             --cells {input.cells:q} \
-            --explorer {input.explorer:q} \
+            --explorer {params.explorer:q} \
             --performance {input.performance:q} \
             --reference {input.reference:q} \
             --changes {input.changes:q} \

@@ -28,8 +28,14 @@ def find_in_site(*names):
 
 
 def find_explorer(wildcards):
-    """Return the explorer's folder; a section takes the report's."""
-    return [] if Path(wildcards.site).name == "section" else [RESULTS / "explorer"]
+    """Return the list of runs in the explorer's folder; a section takes the report's."""
+    is_section = Path(wildcards.site).name == "section"
+    return [] if is_section else [RESULTS / "explorer/runs.js"]
+
+
+def find_explorer_folder(wildcards, input):
+    """Return the folder that the explorer's page loads from."""
+    return [Path(path).parent for path in input.explorer]
 
 
 def find_changes(wildcards):

@@ -1,7 +1,7 @@
 """A small site with the explorer's page, over an archive of which every value is known."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ import polars as pl
 import yaml
 from support import EPOCH, ROOT, save_table
 
+from ccreport.batch_tables import BatchWriter
+from ccreport.batches import write_batches
 from ccreport.explorer.export import export_runs
 from ccreport.report.embedded import render_embedded
 
@@ -96,7 +98,17 @@ def add_flow(
             )
 
 
-def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None] = export_runs) -> Path:
+def export_database(database: Path, output: Path, made_of: Mapping[str, str] | None = None) -> None:
+    """Export the runs of a database; `made_of` are the fingerprints of its experiments, none of which is known else."""
+    batches, tables = database.with_suffix(".txt"), database.parent / "tables"
+    write_batches({"first": list(made_of or {})}, batches)
+    with BatchWriter("flows", tables / "flows/first.parquet") as writer:
+        for experiment, fingerprint in (made_of or {}).items():
+            writer.append(experiment, fingerprint, [])
+    export_runs(batches, tables, database, output)
+
+
+def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None] = export_database) -> Path:
     """Export the database's runs and render the explorer's page beside them; return the folder of the site."""
     project = folder / "project"
     project.mkdir(parents=True)

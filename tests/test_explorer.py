@@ -5,18 +5,33 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from explorer_site import FIRST, HOSTILE, HOSTILE_ID, PLAIN_COUNT, empty_database, read_script, write_database
+from explorer_site import (
+    FIRST,
+    HOSTILE,
+    HOSTILE_ID,
+    PLAIN_COUNT,
+    SECOND,
+    empty_database,
+    export_database,
+    read_script,
+    write_database,
+)
+from support import EPOCH
 
-from ccreport.explorer.export import bundle_vega, export_runs, iterate_batches
+from ccreport.database import connect
+from ccreport.explorer.export import bundle_vega, iterate_batches
 from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
+from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
 from ccreport.figures.theme import STYLES
+from ccreport.kept import AFRESH
+from ccreport.tables import write_table
 
 
 @pytest.fixture(scope="module")
 def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explorer")
-    export_runs(write_database(folder), folder / "explorer")
+    export_database(write_database(folder), folder / "explorer")
     return folder / "explorer"
 
 
@@ -69,7 +84,7 @@ def test_every_run_is_listed_and_can_be_named_from_its_parts(export: Path) -> No
     assert ids[0] == FIRST
     assert ids[-1] == HOSTILE_ID
     names = {packed["scripts"].get(str(number), run_id) for number, run_id in enumerate(ids)}
-    assert names == {path.stem for path in (export / "runs").iterdir()}
+    assert names == {path.stem for path in (export / "runs").glob("*.js")}
 
 
 def test_runs_that_do_not_count_are_listed_and_flagged(export: Path) -> None:
@@ -142,7 +157,7 @@ def test_batches_are_whole_experiments_of_bounded_size() -> None:
 def test_two_exports_are_the_same_bytes_whatever_lay_there_before(export: Path, tmp_path: Path) -> None:
     (tmp_path / "explorer/runs").mkdir(parents=True)
     (tmp_path / "explorer/runs/gone.js").write_text("old")
-    export_runs(write_database(tmp_path), tmp_path / "explorer")
+    export_database(write_database(tmp_path), tmp_path / "explorer")
     contents = [
         {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         for folder in (export, tmp_path / "explorer")
@@ -150,10 +165,79 @@ def test_two_exports_are_the_same_bytes_whatever_lay_there_before(export: Path, 
     assert contents[0] == contents[1]
 
 
+def test_only_what_was_made_of_something_else_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database, explorer = write_database(tmp_path), tmp_path / "explorer"
+    scripts = explorer / "runs"
+
+    def export_and_tell(**made_of: str) -> set[str]:
+        """Mark all scripts, export, and return those that lost their mark."""
+        for path in scripts.glob("*.js"):
+            path.write_text("marked")
+        export_database(database, explorer, made_of)
+        return {path.stem for path in scripts.glob("*.js") if path.read_text() != "marked"}
+
+    everything = len(export_and_tell(e1="a", e2="b", e3="c"))
+    assert export_and_tell(e1="a", e2="b", e3="c") == set()
+    assert capsys.readouterr().out.endswith(f"wrote 0 of {everything} runs, kept {everything}\n")
+    assert export_and_tell(e1="other", e2="b", e3="c") == {FIRST, SECOND}
+    # Of e3 nothing is known any more, so its run is not kept.
+    assert export_and_tell(e1="other", e2="b") == {name_script(HOSTILE_ID)}
+    (scripts / f"{SECOND}.js").unlink()
+    assert export_and_tell(e1="other", e2="b", e3="c") == {SECOND, name_script(HOSTILE_ID)}
+    (scripts / "gone.js").write_text("of a run that was removed")
+    assert "gone" not in export_and_tell(e1="other", e2="b", e3="c")
+    assert not (scripts / "gone.js").exists()
+    monkeypatch.setenv(AFRESH, "1")
+    assert len(export_and_tell(e1="other", e2="b", e3="c")) == everything
+
+
+def test_an_export_that_was_killed_leaves_no_script_that_the_next_believes(
+    export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, explorer, made_of = write_database(tmp_path), tmp_path / "explorer", {"e1": "a", "e2": "b", "e3": "c"}
+    export_database(database, explorer, made_of)
+
+    def write_half(path: Path, *_: object) -> None:
+        if path.parent.name == "runs":
+            path.write_text("ccreportExp")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("ccreport.explorer.export.write_call", write_half)
+    with pytest.raises(KeyboardInterrupt):
+        export_database(database, explorer, made_of | {"e1": "changed"})
+    monkeypatch.undo()
+    export_database(database, explorer, made_of)
+    assert {path.name: path.read_bytes() for path in explorer.glob("runs/*.js")} == {
+        path.name: path.read_bytes() for path in export.glob("runs/*.js")
+    }
+
+
+def test_series_of_a_run_do_not_depend_on_the_runs_that_are_read_with_it(tmp_path: Path) -> None:
+    # The second run is sampled every 0.5 s, the first is made to be sampled every 0.75 s.
+    database = write_database(tmp_path)
+    samples = pl.read_parquet(tmp_path / "samples.parquet")
+    since = pl.col("time_utc") - EPOCH
+    sparser = pl.when(pl.col("run_id") == FIRST).then(EPOCH + since * 1.5).otherwise(pl.col("time_utc"))
+    write_table(
+        samples.with_columns(time_utc=sparser.cast(samples.schema["time_utc"])), "samples", tmp_path / "samples.parquet"
+    )
+    with connect(database) as connection:
+        together = dict(describe_runs(connection, [FIRST, SECOND]))
+        alone = {run_id: dict(describe_runs(connection, [run_id]))[run_id] for run_id in (FIRST, SECOND)}
+    assert together == alone
+    # The bin that ends with the first sample, moved by half the time between two: -0.25 + 0.38, and -0.25 + 0.25.
+    # The first count came in the 0.75 s before the first sample, of which more than one bin is before the run.
+    sparse, regular = (together[run_id]["flows"][0]["retransmits"] for run_id in (FIRST, SECOND))
+    assert (sparse[0], regular[0]) == (0.13, 0.0)
+    assert sum(sparse[1]) == pytest.approx(4, rel=1e-3)
+
+
 def test_an_archive_without_runs_has_an_empty_list(tmp_path: Path) -> None:
-    export_runs(empty_database(tmp_path), tmp_path / "explorer")
+    export_database(empty_database(tmp_path), tmp_path / "explorer")
     assert read_list(tmp_path / "explorer")["count"] == 0
-    assert list((tmp_path / "explorer/runs").iterdir()) == []
+    assert list((tmp_path / "explorer/runs").glob("*.js")) == []
 
 
 def test_the_drawing_library_is_a_classic_script_that_leaves_the_page_its_names() -> None:

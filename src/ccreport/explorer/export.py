@@ -1,6 +1,13 @@
-"""Export all runs for the explorer: a folder of scripts that a page loads from disk, a run's own when it is picked."""
+"""Export all runs for the explorer: a folder of scripts that a page loads from disk, a run's own when it is picked.
 
-from collections.abc import Iterator
+The scripts of an experiment of which nothing changed stay as they are. A file beside them has the fingerprint of what
+each experiment's were made of; it is gone for as long as scripts are written, so that a job that was killed leaves none
+that the next takes as whole.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shutil import copyfile
 from typing import Final
@@ -8,37 +15,70 @@ from typing import Final
 import polars as pl
 import vl_convert
 
+from ccreport.batch_tables import BatchReader
+from ccreport.batches import read_batches
 from ccreport.database import connect
 from ccreport.explorer.run_list import describe_list, read_runs
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, write_call
+from ccreport.fingerprints import digest_code, digest_facts
+from ccreport.kept import AFRESH
 
 ASSETS: Final = Path(__file__).parent
 # Whole experiments are read at once until they have this many flows: few queries, and bounded memory.
 BATCH_FLOWS: Final = 10_000
+LIBRARIES: Final = ("duckdb", "polars")
+# Hidden, as what a page loads is not.
+FINGERPRINTS: Final = ".fingerprints.json"
 
 
-def export_runs(database: Path, output: Path) -> None:
+def export_runs(batches: Path, tables: Path, database: Path, output: Path) -> None:
     """Write what the explorer's page loads into the folder `output`.
 
     runs.js (the list), runs/<name>.js (the series of one run), vega.js (the drawing library, as the installed package
-    has it), and the page's own scripts and style sheet.
+    has it), and the page's own scripts and style sheet. `batches` and `tables` tell what each experiment was made of.
     """
     scripts = output / "runs"
     scripts.mkdir(parents=True, exist_ok=True)
-    for old in scripts.glob("*.js"):
-        old.unlink()
     for asset in sorted((*ASSETS.glob("*.js"), *ASSETS.glob("*.css"))):
         copyfile(asset, output / asset.name)
     (output / "vega.js").write_text(bundle_vega(), encoding="utf-8")
+    fingerprints = read_fingerprints(batches, tables)
     with connect(database) as connection:
         # Each batch asks the same files again.
         connection.execute("SET parquet_metadata_cache = true")
         runs = read_runs(connection)
         write_call(output / "runs.js", "loadList", describe_list(runs))
-        for batch in iterate_batches(runs):
+        changed = find_changed(runs, fingerprints, scripts)
+        for batch in iterate_batches(changed):
             for run_id, series in describe_runs(connection, batch):
                 write_call(scripts / f"{name_script(run_id)}.js", "loadRun", run_id, series)
+    (scripts / FINGERPRINTS).write_text(json.dumps(fingerprints), encoding="ascii")
+    print(f"wrote {changed.height} of {runs.height} runs, kept {runs.height - changed.height}")
+
+
+def read_fingerprints(batches: Path, tables: Path) -> dict[str, str]:
+    """Return by experiment what its runs' series are made of: its flows, with all they were read from, and code."""
+    code = digest_code("ccreport.explorer.run_series", (), LIBRARIES)
+    readers = (BatchReader(tables / "flows" / f"{batch}.parquet") for batch in read_batches(batches))
+    return {
+        experiment: digest_facts(part.fingerprint, code)
+        for reader in readers
+        for experiment, part in reader.parts.items()
+    }
+
+
+def find_changed(runs: pl.DataFrame, fingerprints: Mapping[str, str], scripts: Path) -> pl.DataFrame:
+    """Return the runs whose scripts are to be written, and remove the scripts of runs that are gone."""
+    index = scripts / FINGERPRINTS
+    last = json.loads(index.read_text(encoding="ascii")) if index.exists() and AFRESH not in os.environ else {}
+    index.unlink(missing_ok=True)
+    names = runs.select(pl.col("run_id").map_elements(name_script, pl.String())).to_series()
+    present = {path.stem for path in scripts.glob("*.js")}
+    for name in present.difference(names):
+        (scripts / f"{name}.js").unlink()
+    is_same = pl.col("experiment_id").is_in([one for one, known in fingerprints.items() if last.get(one) == known])
+    return runs.filter(~(is_same & names.is_in(sorted(present))))
 
 
 def bundle_vega() -> str:

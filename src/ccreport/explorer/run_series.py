@@ -1,7 +1,8 @@
 """Series of each flow over time: throughput, retransmits, congestion window and RTT, in bins of one width per run.
 
 Throughput comes from the intervals, the rest from `ss` where it saw the flow, else from the intervals; clocks and bins
-are those of `figures/series.py`. Windows are in segments, as the kernel counts them.
+are those of `figures/series.py`. Windows are in segments, as the kernel counts them. A run's series depend on nothing
+but the run, whatever else is read with it.
 """
 
 from collections.abc import Iterator
@@ -114,8 +115,8 @@ def bin_measures(rows: Rows, bin_s: float) -> dict[str, pl.DataFrame]:
     each_flow = pl.col("flow_id").alias("cc")
     placed = place_intervals(rows["intervals"], rows["flows"])
     rates = sum_rates(placed.with_columns(each_flow), bin_s)
-    growth = place_samples(rows["samples"], rows["flows"]).with_columns(each_flow)
-    retransmits = sum_retransmits(growth, placed.with_columns(each_flow), bin_s)
+    growth = place_samples(rows["samples"], rows["flows"], each_run=True).with_columns(each_flow)
+    retransmits = sum_retransmits(growth, placed.with_columns(each_flow), bin_s, each_run=True)
     flow = ("run_id", pl.col("cc").alias("flow_id"), "time_s")
     return {
         "rate": rates.select(*flow, value=pl.col("rate_bps") / BITS_PER_MBIT),

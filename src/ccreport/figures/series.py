@@ -99,13 +99,13 @@ def _bin_of(column: str, bin_s: float) -> pl.Expr:
     return (pl.col(column) / bin_s).floor().cast(pl.Int64())
 
 
-def place_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+def place_samples(samples: pl.DataFrame, flows: pl.DataFrame, *, each_run: bool = False) -> pl.DataFrame:
     """Return how much each data flow's retransmit counter grew from sample to sample.
 
     `samples` and `flows` as the tables are. The result has run_id, flow_id, cc, from_s and until_s (the sample before
     and this one, counted from the run's first data sample) and retransmits_count. A first sample contributes its count,
-    as if one had been taken an interval earlier. Where a 4-tuple was used by several connections, the last of them is
-    the flow. Samples whose counter is unknown are left out.
+    as if one had been taken an interval earlier: the usual one of all runs, or of `each_run` by itself. Where a 4-tuple
+    was used by several connections, the last of them is the flow. Samples whose counter is unknown are left out.
     """
     flow = ["run_id", "flow_id"]
     algorithms = flows.select(*flow, pl.col("cc").fill_null(UNKNOWN_CC))
@@ -125,7 +125,8 @@ def place_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
             .fill_null(pl.col("retransmits_ss_count")),
         )
     )
-    interval_s = measure_sampling_s(growth) or BIN_WIDTHS_S[0]
+    usual_s = _usual_sampling_s(each_run=each_run)
+    interval_s = pl.when(usual_s > 0).then(usual_s).otherwise(BIN_WIDTHS_S[0])
     return growth.select(
         *flow, "cc", pl.col("from_s").fill_null(pl.col("until_s") - interval_s), "until_s", "retransmits_count"
     )
@@ -133,19 +134,27 @@ def place_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
 
 def measure_sampling_s(growth: pl.DataFrame) -> float:
     """Return the median time in s between two samples of a flow; 0 where no flow has two."""
-    return _number(growth.select((pl.col("until_s") - pl.col("from_s")).median()))
+    return _number(growth.select(_usual_sampling_s(each_run=False)))
 
 
-def sum_retransmits(growth: pl.DataFrame, placed: pl.DataFrame, bin_s: float) -> pl.DataFrame:
+def _usual_sampling_s(*, each_run: bool) -> pl.Expr:
+    usual_s = (pl.col("until_s") - pl.col("from_s")).median()
+    return usual_s.over("run_id") if each_run else usual_s
+
+
+def sum_retransmits(
+    growth: pl.DataFrame, placed: pl.DataFrame, bin_s: float, *, each_run: bool = False
+) -> pl.DataFrame:
     """Return the retransmitted segments of each algorithm per bin: run_id, cc, time_s, retransmits_count, source.
 
     From `ss` (`growth` of `place_samples`); where that lacks a flow which iperf3 (`placed` of `place_intervals`) knows,
     all of that algorithm in that run from iperf3. time_s is the middle of the bin. A bin that no observation covers is
-    absent, not zero.
+    absent, not zero. Bins of all runs lie alike, to be compared, or those of `each_run` as it was sampled.
     """
     reported = placed.filter(pl.col("retransmits_iperf3_count").is_not_null())
     lacking = reported.join(growth, on=["run_id", "flow_id"], how="anti").select(*RUN_CC).unique()
-    sampled_bins = _spread_growth(growth.join(lacking, on=RUN_CC, how="anti"), bin_s, measure_sampling_s(growth))
+    late_s = (_usual_sampling_s(each_run=each_run) / 2).round(2)
+    sampled_bins = _spread_growth(growth.with_columns(late_s=late_s).join(lacking, on=RUN_CC, how="anti"), bin_s)
     reported_bins = reported.join(lacking, on=RUN_CC, how="semi").select(
         *RUN_CC,
         time_s=(((pl.col("start_s") + pl.col("end_s")) / 2 / bin_s).floor() + 0.5) * bin_s,
@@ -161,11 +170,11 @@ def sum_retransmits(growth: pl.DataFrame, placed: pl.DataFrame, bin_s: float) ->
     )
 
 
-def _spread_growth(growth: pl.DataFrame, bin_s: float, interval_s: float) -> pl.DataFrame:
+def _spread_growth(growth: pl.DataFrame, bin_s: float) -> pl.DataFrame:
     """Spread what a counter grew evenly over the bins between its two samples.
 
     A loaded host samples late: some 0.5 s bins then hold two stamps and the next none. Bins end where regular samples
-    are taken. A bin's middle is moved by half a sampling interval, by which the first sample is late on average.
+    are taken. A bin's middle is moved by `late_s`, half a sampling interval: the first sample is so late on average.
     """
     edges = [_snap(pl.col(column) / bin_s).alias(column) for column in ("from_s", "until_s")]
     # Two stamps near the same edge: all that lies between them belongs to the bin that ends there.
@@ -179,7 +188,8 @@ def _spread_growth(growth: pl.DataFrame, bin_s: float, interval_s: float) -> pl.
         .explode("bin")
         .select(
             *RUN_CC,
-            time_s=((pl.col("bin") - 0.5) * bin_s + round(interval_s / 2, 2)).clip(0),
+            # What came before the first sample belongs to the bin that ends there.
+            time_s=((pl.col("bin").clip(0) - 0.5) * bin_s + pl.col("late_s")).clip(0),
             retransmits_count=pl.col("retransmits_count") * share,
             source=pl.lit("ss"),
         )
