@@ -8,7 +8,6 @@ WITH counted AS (
 ),
 conditions AS (
     SELECT
-        row_number() OVER (ORDER BY condition_id)::INTEGER AS number,
         condition_id,
         list(run_id ORDER BY run_id) AS run_ids,
         len(run_ids) AS size,
@@ -16,20 +15,28 @@ conditions AS (
     FROM counted
     GROUP BY condition_id
 ),
--- Conditions and runs by their numbers: there are a thousand rows for each run.
-places AS (SELECT number, unnest(range(size))::INTEGER AS place FROM conditions),
-draws AS (SELECT unnest(range(1000))::SMALLINT AS resample),
+draws AS (SELECT unnest(range(1000)) AS resample),
+-- Lists, as a thousand rows for each run would take three times as long. A run is known by its place from 0.
 drawn AS (
-    SELECT number, resample, (unnest(drawn_numbers(resample, seed, size)) % size)::INTEGER AS place
+    SELECT
+        condition_id,
+        list(
+            list_transform(drawn_numbers(resample, seed, size), lambda x: (x % size)::INTEGER) ORDER BY resample
+        ) AS resampled
     FROM conditions CROSS JOIN draws
+    GROUP BY condition_id
 ),
-drawn_times AS (SELECT number, place, resample, count(*) AS times FROM drawn GROUP BY ALL),
-times AS (
-    SELECT number, place, list(coalesce(times, 0)::DOUBLE ORDER BY resample) AS times
-    FROM places CROSS JOIN draws LEFT JOIN drawn_times USING (number, place, resample)
-    GROUP BY ALL
+placed AS (
+    SELECT condition_id, size, unnest(run_ids) AS run_id, unnest(range(size))::INTEGER AS place FROM conditions
 )
-SELECT condition_id, run_ids[place + 1] AS run_id, size, times FROM times JOIN conditions USING (number);
+SELECT
+    condition_id,
+    run_id,
+    size,
+    list_transform(
+        resampled, lambda drawn_runs: len(list_filter(drawn_runs, lambda other: other = place))::INTEGER
+    ) AS times
+FROM placed JOIN drawn USING (condition_id);
 
 -- One row per counted run of the steady tests and algorithm. rate, share (of the line rate, that of the path or else of
 -- the interface) and retransmits are what the macros below take lists of: x over y, and how often the run is drawn.
