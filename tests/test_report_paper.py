@@ -128,6 +128,24 @@ def test_a_long_table_repeats_its_header(tmp_path: Path) -> None:
     assert all(f"run{i} {i}" in words for i in range(120))
 
 
+@pytest.mark.parametrize("rows_count", [200, 201])
+def test_of_a_table_of_more_than_200_rows_the_first_are_printed(rows_count: int, tmp_path: Path) -> None:
+    # Its name reaches over all rows, also those that are left out, and its note stays.
+    rows = "".join(f"<tr><td>run{i}</td></tr>" for i in range(1, rows_count))
+    table = (
+        "```{=html}\n<table><thead><tr><th>Host</th><th>Run</th></tr></thead><tbody>"
+        f"<tr><td rowspan='{rows_count}'>sender</td><td>run0</td></tr>{rows}</tbody>"
+        "<tfoot><tr><td colspan='2'>A note of the table.</td></tr></tfoot></table>\n```\n"
+    )
+    render(tmp_path, page=render_float("tbl-long", table, "Long."))
+    words = read(tmp_path)
+    assert "sender" in words
+    assert "A note of the table." in words
+    assert all(re.search(rf"\brun{i}\b", words) for i in range(200))
+    assert "run200" not in words
+    assert ("Only the first 200 rows are printed here" in words) == (rows_count > 200)
+
+
 def test_a_table_with_spanners_groups_and_notes_keeps_every_cell(tmp_path: Path) -> None:
     table = (
         "```{=html}\n<table><thead><tr><th rowspan='2'>Loss</th><th colspan='2'>BBR</th></tr>"

@@ -14,6 +14,9 @@ local KINDS = {fig = 'image', tbl = 'table'}
 local TEXT_WIDTH, PX = 481, 0.75
 -- Of drawings that are wider than high, two with their captions fit on a page.
 local LOW_HEIGHT, HEIGHT, LOW_RATIO = 258, 600, 0.75
+-- More rows of a table nobody reads on paper, and to set them would take longer than all the rest.
+local ROWS_AT_MOST = 200
+local REST = 'Only the first ' .. ROWS_AT_MOST .. ' rows are printed here; the website and the CSV have all.'
 local page, pages = '', {}
 
 local function quote(text)
@@ -131,16 +134,38 @@ local function reference(cite)
   return pandoc.RawInline('typst', table.concat(parts, ', '))
 end
 
+-- A table of HTML without the rows after the first, and whether any were left out; before pandoc reads it, which takes
+-- long.
+local function cut_rows(text)
+  local body, last = text:find('<tbody', 1, true), text:find('</tbody>', 1, true)
+  local stop = body
+  for _ = 1, body and last and ROWS_AT_MOST or 0 do
+    stop = select(2, text:find('</tr>', stop + 1, true))
+    if not stop then
+      return text, false
+    end
+  end
+  if not stop or not last or not text:sub(stop, last):find('<tr', 1, true) then
+    return text, false
+  end
+  return text:sub(1, stop) .. text:sub(last), true
+end
+
 local function html(element)
   if element.format ~= 'html' then
     return {}
   end
+  local text, is_cut = cut_rows(element.text)
   -- pandoc knows no `small`.
-  local text = element.text:gsub('<small[^>]*>', '<span class="small">'):gsub('</small>', '</span>')
-  return pandoc.read(text, 'html').blocks:walk {
+  text = text:gsub('<small[^>]*>', '<span class="small">'):gsub('</small>', '</span>')
+  local blocks = pandoc.read(text, 'html').blocks:walk {
     Div = function(div) return div.content end,
     Header = function(header) return pandoc.Para {pandoc.Strong(header.content)} end,
   }
+  if is_cut then
+    blocks:insert(pandoc.Para {pandoc.Span(REST, {class = 'small'})})
+  end
+  return blocks
 end
 
 local function is_float(identifier)
