@@ -19,6 +19,8 @@ rule measure_batch:
         "<logs>/measure_batch/{batch}.txt",
     conda:
         "../environment.yml"
+    # Before the next is read: of many jobs that could run Snakemake asks all inputs whenever it starts one.
+    priority: 1
     params:
         tables=RESULTS / "tables",
         interrupted=(
