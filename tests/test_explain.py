@@ -54,7 +54,7 @@ def test_a_row_of_every_table_is_the_same_from_its_runs_alone(database: Path) ->
             rows = connection.sql(f'FROM "{table}"').pl()
             for row in rows.iter_rows(named=True):
                 assert recompute_row(connection, trace, row) == row
-                runs = trace.select(trace.runs, row)
+                runs = trace.select_runs(row)
                 # That of a comparison is of the smaller of two samples.
                 runs_count = row.get("runs_count", runs.height)
                 assert runs.height >= runs_count > 0
@@ -70,7 +70,7 @@ def test_the_runs_of_a_cell_are_those_of_its_conditions(database: Path) -> None:
         trace = load_trace(connection, "table_2_testbed")
         rows = connection.sql("FROM table_2_testbed").pl()
         row = rows.row(find_row(rows, "table_2_testbed", "algorithm=BBR,test_group=no loss") - 1, named=True)
-        runs = trace.select(trace.runs, row)
+        runs = trace.select_runs(row)
     # The uncounted r9 and r8, whose buffer is set, belong to no cell of Table II.
     assert runs.select("run_id", "rtt_ms", "rate_bps").rows() == [
         ("r1", 10.0, 9e6),
@@ -93,7 +93,7 @@ def test_what_a_number_compares_is_behind_it_too(database: Path) -> None:
         trace = load_trace(connection, "stability")
         row = connection.sql("FROM stability WHERE algorithm = 'CUBIC' AND rtt_bucket = 'RTT < 30 ms'").pl()
         cubic = row.row(0, named=True)
-        runs = trace.select(trace.runs, cubic)
+        runs = trace.select_runs(cubic)
         computed = recompute_row(connection, trace, cubic)
     assert set(runs["algorithm"]) == {"BBR", "CUBIC"}
     # CUBIC {10, 30}: sqrt(200) / 20 = 0.70711. BBR {9, 11, 18, 22}: sqrt(110 / 3) / 15 = 0.40369.
@@ -170,7 +170,7 @@ def test_a_row_of_a_result_file_rests_on_that_file(tmp_path: Path) -> None:
     with connect(database) as connection:
         trace = load_trace(connection, "table_3_paths")
         row = connection.sql("FROM table_3_paths").pl().row(0, named=True)
-        assert trace.find_files(trace.select(trace.runs, row)) == [("run abc-0", [("old.dat", "o" * 64)])]
+        assert trace.find_files(trace.select_runs(row)) == [("run abc-0", [("old.dat", "o" * 64)])]
 
 
 def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path) -> None:

@@ -55,10 +55,24 @@ class Trace:
             return ("host", *self.values)
         return tuple(dict.fromkeys([*IDENTITY, *COMPARED.get(self.table, ()), *self.values]))
 
-    def select(self, frame: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
-        """Return what a row of the table is made of, of `source` or `runs`."""
-        names = [name for name in self.selecting if name not in COMPARED.get(self.table, ())]
-        return frame.filter(pl.lit(value=True), *(pl.col(name).eq_missing(pl.lit(row[name])) for name in names))
+    @property
+    def _names_of_rows(self) -> list[str]:
+        return [name for name in self.selecting if name not in COMPARED.get(self.table, ())]
+
+    def select_source(self, row: Mapping[str, Any]) -> pl.DataFrame:
+        """Return what a row of the table is made of, of `source`."""
+        equal = (pl.col(name).eq_missing(pl.lit(row[name])) for name in self._names_of_rows)
+        return self.source.filter(pl.lit(value=True), *equal)
+
+    def select_runs(self, row: Mapping[str, Any]) -> pl.DataFrame:
+        """Return what a row of the table is made of, of `runs`."""
+        return self._runs_of_rows.get(tuple(row[name] for name in self._names_of_rows), self.runs.clear())
+
+    @cached_property
+    def _runs_of_rows(self) -> dict[tuple[Any, ...], pl.DataFrame]:
+        # A table of thousands of rows would else go through all runs for each.
+        names = self._names_of_rows
+        return self.runs.partition_by(names, as_dict=True) if names else {(): self.runs}
 
     def find_files(self, runs: pl.DataFrame) -> list[tuple[str, list[tuple[str, str]]]]:
         """Return what was read for these runs as (run or job, [(path, sha256)]), the files of whole jobs last."""
@@ -144,7 +158,7 @@ def recompute_row(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapp
             return _pick_row(connection.sql(read_query(trace.table)).pl(), trace.table, row)
     view = _find_view(trace.table)
     # What is registered is a temporary view, which comes before the database's own of the same name.
-    connection.register(view, trace.select(trace.source, row))
+    connection.register(view, trace.select_source(row))
     try:
         rows = connection.sql(read_query(trace.table)).pl()
     finally:
@@ -214,7 +228,7 @@ def _show(trace: Trace, number: int, row: Mapping[str, Any]) -> str:
     keys = load_schema(trace.table).key
     numbers = {name: value for name, value in row.items() if name not in keys}
     width = max(map(len, numbers))
-    runs = trace.select(trace.runs, row)
+    runs = trace.select_runs(row)
     lines = [f"{trace.table}, row {number}: {name_row(trace.table, row)}", "", "Computed from the runs below alone:"]
     lines += [f"  {name:{width}}  {show_value(value)}" for name, value in numbers.items()]
     lines += ["", f"Runs ({runs.height:,}):", f"  {'  '.join((*trace.shown, 'run_id'))}"]

@@ -6,7 +6,7 @@ then also all but the first runs of each row, and says how to print what is left
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -124,7 +124,7 @@ def _render_row(
     runs_at_most: int | None,
 ) -> list[str]:
     key = load_schema(trace.table).key
-    runs = trace.select(trace.runs, row)
+    runs = trace.select_runs(row)
     # Identifiers that only machines read would fill the heading.
     names = [show_value(row[name]) for name in key if not name.endswith("_id")]
     parts = [f"## {number}: {escape_text(' · '.join(names))} {{#cell-{number}}}\n"]
@@ -163,6 +163,8 @@ def _render_runs(trace: Trace, runs: pl.DataFrame, number: int) -> str:
     return render_table(header, rows, title=f"Runs of row {number}", numbers=numbers)
 
 
+# Names repeat from row to row and from table to table.
+@lru_cache(maxsize=2**14)
 def _show(column: str, value: Any) -> Html:
     # In code font a name stays on one line.
     if value is None or column in ("session", "job", "host"):
@@ -170,6 +172,7 @@ def _show(column: str, value: Any) -> Html:
     return text(show_value(value))
 
 
+@lru_cache(maxsize=2**14)
 def _link_run(run_id: str, result_path: str | None) -> Html:
     """Return a run's name, which leads to the explorer; a row of a result file has no series to explore."""
     if result_path is not None:

@@ -21,7 +21,7 @@ from typing import Any, Final
 import pypandoc
 import yaml
 
-from ccreport.report.links import PageError, check_links
+from ccreport.report.links import PageError, PageLinks, check_links, read_links
 from ccreport.report.policy import POLICY
 from ccreport.report.search import write_search
 
@@ -76,14 +76,16 @@ def render_embedded(project: Path, output: Path) -> None:
     variables = read_yaml(project / "_variables.yml")
     output.mkdir(parents=True)
 
-    def render_page(page: Path) -> None:
+    def render_page(page: Path) -> tuple[str, PageLinks]:
         lines = read_page(project, page.name, variables)
         text = run_pandoc(lines, _make_options(_template_variables(site, page)))
-        (output / f"{page.stem}.html").write_text(text, encoding="utf-8")
+        rendered = output / f"{page.stem}.html"
+        rendered.write_text(text, encoding="utf-8")
+        return rendered.name, read_links(text)
 
-    # The work is pandoc's, a process of its own for each page.
+    # Most of the work is pandoc's, a process of its own for each page; links are read while others run.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        list(threads.map(render_page, sorted(project.glob("*.qmd"))))
+        links = dict(threads.map(render_page, sorted(project.glob("*.qmd"))))
     for asset in ("page.css", "site.js"):
         shutil.copyfile(ASSETS / asset, output / asset)
     for pattern in (*site["project"].get("resources", []), *_styles(site)):
@@ -93,7 +95,7 @@ def render_embedded(project: Path, output: Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(resource, target)
     write_search(output)
-    check_links(output)
+    check_links(output, links)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """Links of a finished site: every one leads to a file or a label of the site itself."""
 
 import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
@@ -18,7 +20,16 @@ class PageError(InputError):
     """A page cannot be rendered; the message names file and line where they are known."""
 
 
-class _Links(HTMLParser):
+@dataclass(frozen=True)
+class PageLinks:
+    """The labels of a page, and with their lines what it links to and what a browser fetches for it."""
+
+    labels: Set[str]
+    links: Sequence[tuple[int, str]]
+    fetched: Sequence[tuple[int, str]]
+
+
+class _Parser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.labels: set[str] = {""}
@@ -39,15 +50,18 @@ class _Links(HTMLParser):
             self.fetched += [(self.getpos()[0], url) for url in STYLE_URL.findall(text)]
 
 
-def check_links(site: Path) -> None:
-    """Check all links of the HTML pages of a folder; raise PageError where one leads nowhere.
+def read_links(page: str) -> PageLinks:
+    """Return the links of a page of HTML."""
+    parser = _Parser()
+    parser.feed(page)
+    return PageLinks(parser.labels, parser.links, parser.fetched)
+
+
+def check_links(site: Path, pages: Mapping[str, PageLinks]) -> None:
+    """Check all links of the pages of a folder; raise PageError where one leads nowhere.
 
     Nothing may be fetched from another host; a link to another host that a reader can click is left alone.
     """
-    pages: dict[str, _Links] = {}
-    for page in sorted(site.glob("*.html")):
-        pages[page.name] = _Links()
-        pages[page.name].feed(page.read_text(encoding="utf-8"))
     for name, page_links in pages.items():
         for line, target in page_links.fetched:
             if urlsplit(target).scheme not in ("", "data") or urlsplit(target).netloc:
