@@ -19,7 +19,7 @@ from explorer_site import (
 from support import EPOCH
 
 from ccreport.database import connect
-from ccreport.explorer.export import bundle_vega, iterate_batches
+from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches
 from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
@@ -191,6 +191,16 @@ def test_only_what_was_made_of_something_else_is_written_again(
     assert not (scripts / "gone.js").exists()
     monkeypatch.setenv(AFRESH, "1")
     assert len(export_and_tell(e1="other", e2="b", e3="c")) == everything
+
+
+def test_a_run_of_very_many_flows_has_their_number_in_place_of_series(tmp_path: Path) -> None:
+    database = write_database(tmp_path)
+    runs = pl.read_parquet(tmp_path / "runs.parquet")
+    many = pl.when(pl.col("run_id") == FIRST).then(FLOWS_AT_MOST + 1).otherwise(FLOWS_AT_MOST)
+    write_table(runs.with_columns(flows_count=many), "runs", tmp_path / "runs.parquet")
+    export_database(database, tmp_path / "explorer")
+    assert read_run(tmp_path / "explorer", FIRST) == {"bin_s": 0.5, "flows": [], "flows_count": 1001}
+    assert len(read_run(tmp_path / "explorer", SECOND)["flows"]) == 2
 
 
 def test_an_export_that_was_killed_leaves_no_script_that_the_next_believes(

@@ -15,6 +15,7 @@ from explorer_site import FIRST, HOSTILE, HOSTILE_ID, PLAIN_COUNT, SECOND, empty
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from ccreport.explorer.palette import lighten
+from ccreport.explorer.script import write_call
 from ccreport.figures.theme import STYLES
 
 CHROMIUM = shutil.which("chromium")
@@ -339,6 +340,24 @@ def test_a_time_after_the_end_shows_the_whole_run(open_page: Open) -> None:
     drawn(page)
     expect(page.locator("#x-from")).to_have_value("")
     assert time_labels(page)[0] == "0.0"
+
+
+def test_more_values_than_a_call_takes_arguments_are_drawn(open_page: Open, site: Path, tmp_path: Path) -> None:
+    # 200 flows of 800 bins: 160,000 values, where Chromium's stack has room for some 120,000.
+    flows = [{"cc": "cubic", "name": f"flow {number}", "rate": [0.25, [1] * 800]} for number in range(200)]
+    changed = shutil.copytree(site, tmp_path / "site")
+    write_call(changed / f"explorer/runs/{FIRST}.js", "loadRun", FIRST, {"bin_s": 0.5, "flows": flows})
+    page = open_page(f"#run={FIRST}&by=flow", of=changed)
+    expect(page.locator("#x-chart canvas")).to_be_visible(timeout=60_000)
+    assert page.locator("#x-chart").get_attribute("data-lines") == "rate:200"
+
+
+def test_a_run_of_too_many_flows_says_so(open_page: Open, site: Path, tmp_path: Path) -> None:
+    changed = shutil.copytree(site, tmp_path / "site")
+    left_out = {"bin_s": 0.5, "flows": [], "flows_count": 1_000_000}
+    write_call(changed / f"explorer/runs/{FIRST}.js", "loadRun", FIRST, left_out)
+    page = open_page(f"#run={FIRST}", of=changed)
+    expect(page.locator("#x-missing")).to_have_text("Run A has 1,000,000 flows, too many to be drawn here.")
 
 
 def test_an_archive_without_runs_shows_an_empty_table(open_page: Open, tmp_path: Path) -> None:

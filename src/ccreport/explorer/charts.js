@@ -20,6 +20,8 @@
   explorer.runLetters = LETTERS;
   explorer.runDashes = RUN_DASHES;
 
+  // Not Math.max(...values): a few runs of many flows have more values than a call takes arguments.
+  const findLargest = values => values.reduce((largest, value) => Math.max(largest, value ?? 0), 0);
   const roundTime = time => Math.round(time * 1000) / 1000;
 
   // A measure's lines: {key, cc, run, name, points: [[time, value]]}.
@@ -76,7 +78,7 @@
     const missing = [];
     for (const measure of MEASURES) {
       const lines = explorer.collectLines(runs, measure, by);
-      const most = Math.max(0, ...lines.flatMap(({ points }) => points.map(([, value]) => value ?? 0)));
+      const most = findLargest(lines.flatMap(({ points }) => points.map(([, value]) => value)));
       const isLarge = measure.key === "rate" && most >= 10000;
       const all = flatten(lines, list, isMany, isLarge ? 1000 : 1);
       const rows = measure.isState ? all.filter(row => row.v !== null) : all;
@@ -84,7 +86,7 @@
       else shown.push({ ...measure, ...nameUnit(measure, runs, by, isLarge), lines: lines.length });
       datasets[measure.key] = rows;
     }
-    const end = Math.max(0, ...shown.flatMap(({ key }) => datasets[key].map(row => row.t)));
+    const end = findLargest(shown.flatMap(({ key }) => datasets[key].map(row => row.t)));
     const points = shown.reduce((sum, { key }) => sum + datasets[key].length, 0);
     const isLight = points <= SVG_POINTS;
     const look = { scales: makeScales(list, datasets, isMany, isDark), by, end, width, isLight };

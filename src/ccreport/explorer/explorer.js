@@ -176,8 +176,8 @@
     showSpan();
     byId("chart").setAttribute("aria-label", describe(chart));
     byId("chart").dataset.lines = chart.shown.map(({ key, lines }) => `${key}:${lines}`).join(" ");
-    const missing = chart.missing.join(", ").toLowerCase().replace("rtt", "RTT");
-    byId("missing").textContent = missing ? `Not recorded: ${missing}.` : "";
+    const missing = runs.every(run => run.flows_count) ? "" : describeMissing(chart);
+    byId("missing").textContent = [...runs.map(describeLargeRun), missing].filter(Boolean).join(" ");
     for (const name of ["from", "until"]) byId(name).max = chart.end;
     byId("chart").ariaBusy = "false";
     if (chart.shown.length === 0) return byId("chart").replaceChildren();
@@ -187,6 +187,14 @@
       writeUrl(false);
     });
     if (current === drawing) byId("chart").dataset.drawn = ids.join(" ");
+  };
+
+  // A run of so many flows that the export left them out.
+  const describeLargeRun = ({ flows_count: count }, i) =>
+    count ? `Run ${explorer.runLetters[i]} has ${count.toLocaleString("en")} flows, too many to be drawn here.` : "";
+  const describeMissing = chart => {
+    const missing = chart.missing.join(", ").toLowerCase().replace("rtt", "RTT");
+    return missing ? `Not recorded: ${missing}.` : "";
   };
 
   const describe = ({ shown }) =>

@@ -21,12 +21,15 @@ from ccreport.database import connect
 from ccreport.explorer.run_list import describe_list, read_runs
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, write_call
+from ccreport.figures.series import BIN_WIDTHS_S
 from ccreport.fingerprints import digest_code, digest_facts
 from ccreport.kept import AFRESH
 
 ASSETS: Final = Path(__file__).parent
 # Whole experiments are read at once until they have this many flows: few queries, and bounded memory.
 BATCH_FLOWS: Final = 10_000
+# iperf3 has at most 128 in a test. More lines than these no browser draws and no eye parts.
+FLOWS_AT_MOST: Final = 1000
 LIBRARIES: Final = ("duckdb", "polars")
 # Hidden, as what a page loads is not.
 FINGERPRINTS: Final = ".fingerprints.json"
@@ -36,7 +39,8 @@ def export_runs(batches: Path, tables: Path, database: Path, output: Path) -> No
     """Write what the explorer's page loads into the folder `output`.
 
     runs.js (the list), runs/<name>.js (the series of one run), vega.js (the drawing library, as the installed package
-    has it), and the page's own scripts and style sheet. `batches` and `tables` tell what each experiment was made of.
+    has it), and the page's own scripts and style sheet. A run of more than 1,000 flows has their number in place of
+    series. `batches` and `tables` tell what each experiment was made of.
     """
     scripts = output / "runs"
     scripts.mkdir(parents=True, exist_ok=True)
@@ -50,7 +54,11 @@ def export_runs(batches: Path, tables: Path, database: Path, output: Path) -> No
         runs = read_runs(connection)
         write_call(output / "runs.js", "loadList", describe_list(runs))
         changed = find_changed(runs, fingerprints, scripts)
-        for batch in iterate_batches(changed):
+        is_drawn = pl.col("flows_count").fill_null(0) <= FLOWS_AT_MOST
+        for run_id, flows_count in changed.filter(~is_drawn).select("run_id", "flows_count").rows():
+            series = {"bin_s": BIN_WIDTHS_S[0], "flows": [], "flows_count": flows_count}
+            write_call(scripts / f"{name_script(run_id)}.js", "loadRun", run_id, series)
+        for batch in iterate_batches(changed.filter(is_drawn)):
             for run_id, series in describe_runs(connection, batch):
                 write_call(scripts / f"{name_script(run_id)}.js", "loadRun", run_id, series)
     (scripts / FINGERPRINTS).write_text(json.dumps(fingerprints), encoding="ascii")
@@ -59,7 +67,7 @@ def export_runs(batches: Path, tables: Path, database: Path, output: Path) -> No
 
 def read_fingerprints(batches: Path, tables: Path) -> dict[str, str]:
     """Return by experiment what its runs' series are made of: its flows, with all they were read from, and code."""
-    code = digest_code("ccreport.explorer.run_series", (), LIBRARIES)
+    code = digest_code("ccreport.explorer.export", (), LIBRARIES)
     readers = (BatchReader(tables / "flows" / f"{batch}.parquet") for batch in read_batches(batches))
     return {
         experiment: digest_facts(part.fingerprint, code)
