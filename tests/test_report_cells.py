@@ -49,6 +49,27 @@ def test_every_link_of_a_table_leads_to_the_section_of_its_row(tmp_path: Path) -
         assert [int(number) for number in numbers] == list(range(1, rows + 1))
 
 
+def test_of_a_long_table_the_first_rows_are_shown_and_traced(tmp_path: Path) -> None:
+    declared = yaml.safe_load(EVALUATION.read_text())
+    for table in ("jobs", "table_2_testbed"):
+        declared["tables"][table]["rows_at_most"] = 1
+    evaluation = tmp_path / "evaluation.yaml"
+    evaluation.write_text(yaml.safe_dump(declared, sort_keys=False))
+    database = build_database(tmp_path, archive(), evaluation)
+    rows, shown = {}, {}
+    for table in declared["tables"]:
+        summary, shown[table] = summarise(table, database, evaluation)
+        rows[table] = summary.height
+    trace_cells(evaluation, database, tmp_path, tmp_path / "cells")
+    sections = {table: (tmp_path / f"cells/cells_{table}.qmd").read_text().count("{#cell-") for table in rows}
+    assert rows["jobs"] > 1
+    assert f"The first 1 of {rows['jobs']} rows; the CSV file has all of them." in shown["jobs"]
+    assert set(re.findall(r'href="([^"]+)"', shown["jobs"])) == {cell_href("jobs", 1)}
+    # A table of cells has a place for each.
+    assert sections == rows | {"jobs": 1}
+    assert rows["table_2_testbed"] > 1
+
+
 def test_a_section_has_its_numbers_runs_files_and_command(tmp_path: Path) -> None:
     page = (build(tmp_path, archive()) / "cells_table_2_testbed.qmd").read_text()
     section = html.unescape(page[page.index("{#cell-1}") : page.index("{#cell-2}")])

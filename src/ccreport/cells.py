@@ -1,4 +1,14 @@
-"""Where the report shows what a cell of a published table is made of."""
+"""Which rows of a published table the report shows, and where it shows what a cell is made of."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+
+def select_shown(summary: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the rows of a table that pages show: all of one that is laid out in cells, else the first of them."""
+    return summary if "rows" in declared else summary.head(declared["rows_at_most"])
 
 
 def page_of_cells(table: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.cells import select_shown
 from ccreport.database import QueryError, connect, quote_name
 from ccreport.evaluation import load_evaluation
 from ccreport.format_cells import lay_out_cells, lay_out_rows
@@ -91,7 +92,7 @@ def lay_out_table(summary: pl.DataFrame, table: str, declared: dict[str, Any], b
             notes.append(f"No selected run has a {declared['rate']}.")
     if "rows" in declared:
         return lay_out_cells(summary, table, declared, notes)
-    shown = summary.drop("rate_basis", strict=False).head(declared.get("rows_at_most", summary.height))
+    shown = select_shown(summary.drop("rate_basis", strict=False), declared)
     if shown.height < summary.height:
         notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")
     return lay_out_rows(shown, load_schema(table), declared["title"], notes)

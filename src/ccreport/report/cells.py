@@ -14,7 +14,7 @@ from urllib.parse import quote
 import polars as pl
 import yaml
 
-from ccreport.cells import page_of_cells
+from ccreport.cells import page_of_cells, select_shown
 from ccreport.database import connect
 from ccreport.evaluation import load_evaluation
 from ccreport.explain import Trace, load_trace, name_row, read_query, show_value
@@ -45,9 +45,8 @@ def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path)
         page.unlink()
     with connect(database) as connection:
         for table, declared in load_evaluation(evaluation)["tables"].items():
-            whole = read_table(table, [summaries / f"{table}.parquet"])
-            summary = whole.head(declared.get("rows_at_most", whole.height))
-            content = render_page(load_trace(connection, table), summary, declared | {"evaluation": evaluation.stem})
+            shown = select_shown(read_table(table, [summaries / f"{table}.parquet"]), declared)
+            content = render_page(load_trace(connection, table), shown, declared | {"evaluation": evaluation.stem})
             (output / f"{page_of_cells(table)}.qmd").write_text(content, encoding="utf-8")
 
 
