@@ -1,4 +1,5 @@
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -76,6 +77,17 @@ def test_an_item_counts_once_raw_first(tmp_path: Path) -> None:
         "src-cmd:h:3.json",
     }
     assert {file.rule for file in found.values() if file.action == "ignored"} == {"copies_not_read"}
+
+
+def test_files_of_a_large_archive_are_told_apart(tmp_path: Path) -> None:
+    # Two of 410,000 paths of a synthesised archive, whose SHA-256 begin with the same 40 bits.
+    paths = (
+        "2026-01-14:19:42/both_p2_3214/src-cmd:10.201.1.2:20",
+        "2026-01-13:22:31/bbr3_p2_3009/mpstat-sender:10.201.1.2:8:burst:16.json",
+    )
+    assert len({hashlib.sha256(path.encode()).hexdigest()[:10] for path in paths}) == 1
+    found = inventory(write_archive(tmp_path / "raw", dict.fromkeys(paths, "{}")), tmp_path / "w")
+    assert len({found[path].raw_file_id for path in paths}) == 2
 
 
 def test_a_second_file_that_claims_a_run_is_rejected_and_named(tmp_path: Path) -> None:

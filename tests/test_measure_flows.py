@@ -1,3 +1,4 @@
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,14 @@ def test_a_reused_4_tuple_completes_as_the_connection_that_was_sampled(tmp_path:
 )
 def test_addresses_have_one_spelling(written: str, address: str) -> None:
     assert normalise_address(written) == address
+
+
+def test_connections_of_a_run_of_very_many_are_told_apart() -> None:
+    # Found among a million 4-tuples: their SHA-256 begin with the same 40 bits.
+    connections = (("10.0.34.223", 40006), ("10.1.68.250", 40011))
+    digests = {hashlib.sha256(f"{host} {port} 192.0.2.1 5201".encode()).hexdigest()[:10] for host, port in connections}
+    assert len(digests) == 1
+    assert len({flow_id_of_connection("r", host, port, "192.0.2.1", 5201) for host, port in connections}) == 2
 
 
 def test_empty_tables_give_no_flows(tmp_path: Path) -> None:

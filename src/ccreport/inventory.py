@@ -43,6 +43,8 @@ from ccreport.raw import (
 )
 from ccreport.unpack import ArchiveError, unpack_archive
 
+# As many as nobody can find two paths for that have the same: files of all experiments are told apart by nothing else.
+FILE_DIGITS = 32
 LEFT_OUT = "the member of the archive file is a link, a device or leads out of the archive; it was not unpacked"
 NOT_A_FILE = "this is a link, a device or a pipe, which no rule follows; copy the file itself into the archive"
 TWO_CLAIM_ONE = "{other} already is this run's {kind}; remove one of the two, or give it another iteration number"
@@ -155,7 +157,7 @@ def _make_run(run_id: str, suffix: Suffix) -> ManifestRun:
 def _look_at(
     path: PurePosixPath, entry: os.DirEntry[str], job: JobNames, folder: Folder, known: InventoryIndex
 ) -> tuple[RawFile, Suffix | None]:
-    raw_file_id = short_hash(str(path))
+    raw_file_id = short_hash(str(path), FILE_DIGITS)
     by_place = kind_of_place(folder, path.name)
     if by_place == "unfinished":
         return _unfinished(raw_file_id, path, entry), None
@@ -267,5 +269,8 @@ def _rank(file: RawFile) -> tuple[bool, int, int, str]:
 
 
 def _manifest_of_left_out(members: list[str]) -> Manifest:
-    files = [_rejected(short_hash(f"left out\0{name}"), name, "not_a_file", LEFT_OUT) for name in sorted(set(members))]
+    files = [
+        _rejected(short_hash(f"left out\0{name}", FILE_DIGITS), name, "not_a_file", LEFT_OUT)
+        for name in sorted(set(members))
+    ]
     return Manifest(f"left-out-{short_hash('left out')}", None, None, (), tuple(files))
