@@ -98,8 +98,9 @@
     const pages = table.pages(rows);
     state.page = Math.min(state.page, pages - 1);
     table.show(rows, state.sort, state.page, state.picked);
-    byId("count").textContent = `${rows.length} of ${list.count} runs`;
-    byId("page").textContent = `Page ${state.page + 1} of ${pages}`;
+    const show = count => count.toLocaleString("en");
+    byId("count").textContent = `${show(rows.length)} of ${show(list.count)} runs`;
+    byId("page").textContent = `Page ${show(state.page + 1)} of ${show(pages)}`;
     byId("previous").disabled = state.page === 0;
     byId("next").disabled = state.page === pages - 1;
     byId("none").hidden = rows.length > 0;

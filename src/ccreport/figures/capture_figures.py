@@ -35,7 +35,7 @@ def build_capture_figure(declaration: FigureDeclaration, database: Database) -> 
     captured = list_captured_flows(connections, flows)
     runs = matching.join(captured, on="run_id", how="semi")
     if runs.is_empty():
-        raise MissingFigure(f"None of the {matching.height} runs that match has a capture with flows of its test.")
+        raise MissingFigure(f"None of the {matching.height:,} runs that match has a capture with flows of its test.")
     if declaration.kind == "loss_episodes":
         runs = _keep_runs_with_packets(database, runs)
     if declaration.run is not None and declaration.run not in runs["run_id"].to_list():

@@ -40,7 +40,7 @@ def read_completions(declaration: FigureDeclaration, database: Database) -> pl.D
     """
     flows = database.ask(query, [runs["run_id"].to_list()])
     if flows.is_empty():
-        raise MissingFigure(f"None of the {runs.height} runs that match has a flow with a completion time.")
+        raise MissingFigure(f"None of the {runs.height:,} runs that match has a flow with a completion time.")
     return runs.join(flows, on="run_id").with_columns(pl.col("cc").fill_null(UNKNOWN_CC)).sort("run_id", "flow_id")
 
 

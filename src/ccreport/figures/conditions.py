@@ -60,7 +60,7 @@ def read_matching(
     counted = matching.filter("is_counted").drop("is_counted")
     if counted.is_empty():
         count = matching["run_id"].n_unique()
-        raise MissingFigure(f"None of the {count} runs that match counts (interrupted, or without a rate).")
+        raise MissingFigure(f"None of the {count:,} runs that match counts (interrupted, or without a rate).")
     return counted
 
 
@@ -106,7 +106,7 @@ def require_two(runs: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
     known = runs.filter(pl.col(column).is_not_null())
     count = runs["run_id"].n_unique()
     if known.is_empty():
-        raise MissingFigure(f"None of the {count} runs that match has a known {name}.")
+        raise MissingFigure(f"None of the {count:,} runs that match has a known {name}.")
     if known[column].n_unique() < 2:
-        raise MissingFigure(f"All {count} runs that match have the same {name}: there is nothing to compare.")
+        raise MissingFigure(f"All {count:,} runs that match have the same {name}: there is nothing to compare.")
     return known

@@ -63,7 +63,7 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, database: Database)
     matching = read_matching(declaration, database, "labelled_runs", RUN_COLUMNS, "run_id")
     fitting = matching.filter((pl.col("mode") == "both") == pl.lit(declaration.overlapped))
     if fitting.is_empty():
-        raise MissingFigure(f"None of the {matching.height} runs that match ran as the figure is declared.")
+        raise MissingFigure(f"None of the {matching.height:,} runs that match ran as the figure is declared.")
     runs = require_two(fitting.drop_nulls("jain_ratio"), "buffer_bytes", "buffer size and Jain's index")
     places, position = KINDS["rate_by_buffer"].place(runs)
     runs = runs.filter(pl.col("buffer_bytes").is_in(list(places)))

@@ -65,7 +65,7 @@ def build_flow_spread(declaration: FigureDeclaration, database: Database) -> Fig
     rate: Rate = choose_rate(declaration, flows) if flows.height else "goodput"
     spread = measure_spread(runs, flows, rate)
     if spread.strips.is_empty():
-        raise MissingFigure(f"None of the {runs.height} runs that fit has two flows of one algorithm with a rate.")
+        raise MissingFigure(f"None of the {runs.height:,} runs that fit has two flows of one algorithm with a rate.")
     drawn = [
         DrawnRun(row, 1, is_declared=False)
         for row in runs.unique("condition_id", keep="first", maintain_order=True).rows(named=True)

@@ -49,7 +49,7 @@ def build_modes_by_condition(declaration: FigureDeclaration, database: Database)
     matching = read_matching_runs(declaration, database)
     runs = list_outcomes(database, matching["run_id"].to_list())
     if runs.is_empty():
-        raise MissingFigure(f"The table {TABLE} has none of the {matching.height} runs that match.")
+        raise MissingFigure(f"The table {TABLE} has none of the {matching.height:,} runs that match.")
     rows = rank_conditions(runs)
     shown = rows.filter(pl.col("place") < ROWS_AT_MOST)
     drawn = runs.join(shown.select(*CONDITION, "outcome", "place"), on=[*CONDITION, "outcome"], nulls_equal=True)

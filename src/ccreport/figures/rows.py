@@ -72,7 +72,7 @@ def read_matching_runs(declaration: FigureDeclaration, database: Database) -> pl
         raise NoRunMatchesError(describe_absence(declaration, "run"))
     counted = matching.filter("is_counted")
     if counted.is_empty():
-        raise MissingFigure(f"None of the {matching.height} runs that match counts (interrupted, or without a rate).")
+        raise MissingFigure(f"None of the {matching.height:,} runs that match counts (interrupted, or without a rate).")
     return counted
 
 

@@ -51,11 +51,11 @@ def read_panel(declaration: FigureDeclaration, database: Database) -> PanelRuns:
 def _require_runs(declaration: FigureDeclaration, matching: pl.DataFrame, runs: pl.DataFrame) -> None:
     if declaration.run is not None and declaration.run not in runs["run_id"].to_list():
         raise MissingFigure(
-            f"Run {declaration.run} is none of the {matching.height} runs that match and fit the figure."
+            f"Run {declaration.run} is none of the {matching.height:,} runs that match and fit the figure."
         )
     if runs.is_empty():
         modes = ", ".join(sorted(matching["mode"].fill_null("unknown").unique()))
         wanted = "several algorithms at once" if declaration.overlapped else "one algorithm alone"
         raise MissingFigure(
-            f"None of the {matching.height} runs that match ran {wanted} with intervals (mode: {modes})."
+            f"None of the {matching.height:,} runs that match ran {wanted} with intervals (mode: {modes})."
         )

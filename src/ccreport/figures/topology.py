@@ -41,7 +41,7 @@ def build_topology(declaration: FigureDeclaration, database: Database) -> Figure
     matching = read_matching(declaration, database, "labelled_runs", TOPOLOGY_COLUMNS, "run_id")
     runs = matching.filter(pl.col("host").is_not_null() | pl.col("host_address").is_not_null())
     if runs.is_empty():
-        raise MissingFigure(f"None of the {matching.height} runs that match names its destination.")
+        raise MissingFigure(f"None of the {matching.height:,} runs that match names its destination.")
     qdiscs = read_rows(database, "qdiscs", runs)
     paths = [
         Path(sender, own, qdiscs.join(own.select("run_id"), on="run_id", how="semi"), _list_destinations(own))
@@ -113,7 +113,7 @@ def _describe_destinations(path: Path) -> list[Box]:
 
 
 def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
 def _format_rate(rate_bps: float) -> str:
