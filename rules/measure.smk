@@ -17,10 +17,10 @@ rule measure_batch:
         collect("<results>/tables/{table}/{{batch}}.parquet", table=MEASURED_TABLES),
     log:
         "<logs>/measure_batch/{batch}.txt",
-    conda:
-        "../environment.yml"
     # Before the next is read: of many jobs that could run Snakemake asks all inputs whenever it starts one.
     priority: 1
+    conda:
+        "../environment.yml"
     params:
         tables=RESULTS / "tables",
         interrupted=(
