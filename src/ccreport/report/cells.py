@@ -162,13 +162,17 @@ def _render_runs(trace: Trace, runs: pl.DataFrame, number: int) -> str:
     return render_table(header, rows, title=f"Runs of row {number}", numbers=numbers)
 
 
-# Names repeat from row to row and from table to table.
-@lru_cache(maxsize=2**14)
 def _show(column: str, value: Any) -> Html:
     # In code font a name stays on one line.
     if value is None or column in ("session", "job", "host"):
-        return verbatim(value)
+        return _show_name(value)
     return text(show_value(value))
+
+
+# Names repeat from row to row and from table to table. Numbers are not kept: 1 and 1.0, or 0.0 and -0.0, would be one.
+@lru_cache(maxsize=2**14)
+def _show_name(name: str | None) -> Html:
+    return verbatim(name)
 
 
 @lru_cache(maxsize=2**14)

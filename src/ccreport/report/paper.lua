@@ -16,7 +16,7 @@ local TEXT_WIDTH, PX = 481, 0.75
 local LOW_HEIGHT, HEIGHT, LOW_RATIO = 258, 600, 0.75
 -- More rows of a table nobody reads on paper, and to set them would take longer than all the rest.
 local ROWS_AT_MOST = 200
-local REST = 'Only the first ' .. ROWS_AT_MOST .. ' rows are printed here; the website and the CSV have all.'
+local REST = 'Only the first ' .. ROWS_AT_MOST .. ' rows are printed here; the rest is in the website and its files.'
 local page, pages = '', {}
 
 local function quote(text)
