@@ -13,9 +13,8 @@ import pytest
 from support import ROOT
 
 from ccreport.database import EXPERIMENT_TABLES
-from workflow import Build, build
+from workflow import SWEEP_JOB, Build, add_run, build
 
-ITERATION = "2026-11-20:22:11/cubic_p1_loss0.1"
 SHA256 = re.compile(r"\b[0-9a-f]{64}\b")
 
 
@@ -96,9 +95,7 @@ def test_rules_name_the_tables_that_they_made_and_read(release: Path) -> None:
 
 
 def test_a_refreshed_report_says_what_changed_since_the_release(archive: Path, published: Build, release: Path) -> None:
-    job = archive / ITERATION
-    for name in ("src-cmd", "ss", "pre-netem"):
-        shutil.copy(job / f"{name}:10.201.1.2:1:10.0ms", job / f"{name}:10.201.1.2:3:10.0ms")
+    add_run(archive)
     settings = {"version": "2", "former": str(release)}
     done = build("report", archive, published.results.parent, release=settings)
     assert done.returncode == 0, done.output
@@ -107,7 +104,7 @@ def test_a_refreshed_report_says_what_changed_since_the_release(archive: Path, p
     assert "Compared with version 1 of 2026-11-20" in page
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)]
     assert any("cubic_p1_loss0.1" in row[0] and row[1:] == ["4", "5"] for row in rows if row), rows
-    added = [item for item in re.findall(r"<li><code[^>]*>(.*?)</code></li>", page) if item.startswith(ITERATION)]
-    assert added == [f"{ITERATION}/{name}:10.201.1.2:3:10.0ms" for name in ("pre-netem", "src-cmd", "ss")]
+    added = [item for item in re.findall(r"<li><code[^>]*>(.*?)</code></li>", page) if item.startswith(SWEEP_JOB)]
+    assert added == [f"{SWEEP_JOB}/{name}:10.201.1.2:3:10.0ms" for name in ("pre-netem", "src-cmd", "ss")]
     # The tables are others now, and so is their hash.
     assert set(read_hashes(done.results / "report")).isdisjoint(read_hashes(release / "site"))

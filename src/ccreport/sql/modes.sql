@@ -20,9 +20,9 @@ judged AS (
         CASE WHEN sharing = 'both' THEN 'share of the rate' WHEN flows_count > 1 THEN 'slowest flow over mean flow'
             ELSE 'rate over mean' END AS outcome,
         CASE
-            WHEN sharing = 'both' THEN rate_bps / nullif(sum(rate_bps) OVER (PARTITION BY run_id), 0)
+            WHEN sharing = 'both' THEN rate_bps / nullif(sum(rate_bps ORDER BY rate_bps) OVER (PARTITION BY run_id), 0)
             WHEN flows_count > 1 THEN slowest_ratio
-            ELSE rate_bps / nullif(avg(rate_bps) OVER (PARTITION BY condition_id, algorithm), 0)
+            ELSE rate_bps / nullif(avg(rate_bps ORDER BY rate_bps) OVER (PARTITION BY condition_id, algorithm), 0)
         END AS outcome_ratio
     FROM modes_runs
     LEFT JOIN slowest USING (run_id)

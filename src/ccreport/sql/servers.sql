@@ -12,6 +12,7 @@ WITH chosen AS (
 bulk AS (
     SELECT
         chosen.*,
+        flow_id,
         coalesce(client_number::VARCHAR, '1') AS client,
         algorithms.algorithm AS client_algorithm,
         coalesce(min(start_offset_s) OVER (PARTITION BY run_id, client_number), 0) AS start_s,
@@ -40,10 +41,10 @@ bulk_of_runs AS (
             THEN 8 * sum(moved_bytes) / nullif(max(start_s + moving_s) - min(start_s), 0) END AS rate_bps,
         min(rate_bps) AS rate_min_bps,
         max(rate_bps) AS rate_max_bps,
-        sum(cwnd_mean_segments_count * weight) / nullif(sum(weight), 0) AS cwnd,
-        avg(rtt_mean_ms) AS rtt_mean_ms,
+        sum(cwnd_mean_segments_count * weight ORDER BY flow_id) / nullif(sum(weight ORDER BY flow_id), 0) AS cwnd,
+        avg(rtt_mean_ms ORDER BY flow_id) AS rtt_mean_ms,
         sum(retransmits_count) AS retransmits_count,
-        sum(segments_count) AS segments_count
+        sum(segments_count ORDER BY flow_id) AS segments_count
     FROM both_levels
     GROUP BY ALL
 ),
@@ -74,7 +75,7 @@ rpc_cells AS (
     )
     GROUP BY ALL
 ),
-pings AS (SELECT experiment_id, host, avg(rtt_ping_ms) AS rtt_ping_ms FROM hosts WHERE rtt_ping_ms > 0 GROUP BY ALL),
+pings AS (SELECT experiment_id, host, avg(rtt_ping_ms ORDER BY rtt_ping_ms) AS rtt_ping_ms FROM hosts WHERE rtt_ping_ms > 0 GROUP BY ALL),
 bulk_cells AS (
     SELECT
         session, job, host, parameter_value, rtt_nominal_ms, client, client_algorithm,
