@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ccreport.flow_identity import flow_id_of_stream
+from ccreport.ingest import iperf3_json
 from ccreport.ingest.client_tables import ClientTables, Outcome
 from ccreport.ingest.iperf3 import read_client_output
 from ccreport.ingest.iperf3_json import parse_json, read_defective
@@ -86,6 +87,15 @@ def test_not_a_number(tmp_path: Path) -> None:
     assert tables.intervals["interval_bps"].null_count() == 3
     assert tables.intervals["interval_bytes"].null_count() == 0
     assert tables.test["error"] == "saw nan, -nan and inf"
+
+
+def test_damaged_json_too_long_to_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '{"start": {}} and more'
+    monkeypatch.setattr(iperf3_json, "SEARCHED_LETTERS", len(text))
+    assert read_defective(text).value == {"start": {}}
+    with pytest.raises(RawFileError, match="too long") as caught:
+        read_defective(text + ".")
+    assert caught.value.reason == "unpacks_too_large"
 
 
 def test_bytes_that_are_no_unicode(tmp_path: Path) -> None:

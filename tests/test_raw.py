@@ -9,6 +9,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ccreport import raw
 from ccreport.raw import (
     Manifest,
     ManifestRun,
@@ -81,6 +82,18 @@ def test_what_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(bytes(50_000_000)))
     with pytest.raises(RawFileError) as caught:
         read_whole(path, limit_bytes=1_000_000)
+    assert caught.value.reason == "unpacks_too_large"
+
+
+def test_what_has_too_many_values_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    # A bracket, two braces, a comma and two line ends.
+    path.write_bytes(b'[{"a": 1}, {"b": 2}]\n\n' + bytes(20))
+    monkeypatch.setattr(raw, "PIECES_LIMIT", 6)
+    assert len(read_whole(path)) == 42
+    monkeypatch.setattr(raw, "PIECES_LIMIT", 5)
+    with pytest.raises(RawFileError, match="more than 5 lines and values in 42 bytes") as caught:
+        read_whole(path)
     assert caught.value.reason == "unpacks_too_large"
 
 

@@ -27,7 +27,9 @@ BLOCK_BYTES: Final = 4 * 2**20
 COMPRESSED_BLOCK_BYTES: Final = 4096
 # ASSUME: a JSON document or side file of one run is at most this large once decompressed.
 WHOLE_FILE_LIMIT_BYTES: Final = 2**30
-
+# ASSUME: and has at most so many lines and values; one takes up to 120 bytes of memory (`{"a":1}` are two).
+PIECES_LIMIT: Final = 2**26
+PIECE_BEGINS: Final = (b",", b"[", b"{", b"\n")
 
 # Outputs of tools compress to a tenth or a twentieth; what unpacks to so many times its size and to so much is a bomb.
 RATIO_LIMIT: Final = 200
@@ -110,7 +112,8 @@ def _iterate_plain(stream: BinaryIO, block_bytes: int) -> Iterator[bytes]:
 def read_whole(path: Path, limit_bytes: int = WHOLE_FILE_LIMIT_BYTES) -> bytes:
     """Return all decompressed bytes of a raw file.
 
-    Raise RawFileError as `iterate_blocks` does, and with `unpacks_too_large` beyond the limit.
+    Raise RawFileError as `iterate_blocks` does, and with `unpacks_too_large` beyond the limits of bytes, or of
+    lines and values, which bound the memory that a parser takes.
     """
     blocks = []
     length = 0
@@ -122,7 +125,10 @@ def read_whole(path: Path, limit_bytes: int = WHOLE_FILE_LIMIT_BYTES) -> bytes:
             raise RawFileError("unpacks_too_large", message, offset=length)
         if length > limit_bytes:
             raise RawFileError("unpacks_too_large", f"larger than {limit_bytes} bytes once decompressed", offset=length)
-    return b"".join(blocks)
+    whole = b"".join(blocks)
+    if length > PIECES_LIMIT and sum(map(whole.count, PIECE_BEGINS)) > PIECES_LIMIT:
+        raise RawFileError("unpacks_too_large", f"more than {PIECES_LIMIT} lines and values in {length} bytes")
+    return whole
 
 
 @dataclass(frozen=True)

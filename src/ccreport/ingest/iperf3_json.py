@@ -29,7 +29,7 @@ REPEATED_KEYS: Final = frozenset({"sum", "sum_sent", "sum_received"})
 REPEATING_VERSION: Final = re.compile(r"iperf 3\.(?:7|8|9|10)\b")
 
 # "bits_per_second":	-nan, (and strings, which may hold such words, so that they stay as they are)
-NOT_A_NUMBER: Final = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf(?:inity)?)\b', re.IGNORECASE | re.DOTALL)
+NOT_A_NUMBER: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?\b(?:nan|inf(?:inity)?)\b', re.IGNORECASE | re.DOTALL)
 # {"start":	{"connected":	[{ (the first line of an object; not a brace inside a warning)
 OBJECT_LINE: Final = re.compile(r"^[ \t]*(\{)", re.MULTILINE)
 # the beginnings of true, false, null and -1, and what is left of 1.5 and 1e+10, at the end of a text
@@ -39,6 +39,8 @@ START_KEY: Final = re.compile(r'"start"\s*:\s*(?=\{)')
 # "intervals":	[{
 INTERVALS_KEY: Final = re.compile(r'"intervals"\s*:\s*\[')
 SEPARATOR: Final = re.compile(r"[\s,]*")
+# What is whole of damaged JSON is searched in a text of at most so many letters, of which several copies are made.
+SEARCHED_LETTERS: Final = 2**28
 
 
 @dataclass
@@ -78,8 +80,12 @@ def decode(data: bytes) -> str:
 def read_defective(text: str) -> Content:
     """Return the first JSON object of a text that has one.
 
-    Raise RawFileError: `truncated_json` where it ends early before the first complete interval, else `not_json`.
+    Raise RawFileError: `truncated_json` where it ends early before the first complete interval, `unpacks_too_large`
+    where it is too long for a search, else `not_json`.
     """
+    if len(text) > SEARCHED_LETTERS:
+        message = f"the JSON is damaged, and too long ({len(text)} letters) to look for what is whole: copy it again"
+        raise RawFileError("unpacks_too_large", message)
     for candidate, start in _candidates(text):
         try:
             value, end = _decode_object(candidate, start)
@@ -101,12 +107,11 @@ def _first_object(text: str) -> int:
 
 def _candidates(text: str) -> Iterator[tuple[str, int]]:
     """Yield the text, as it is and with readable numbers, and where an object may begin in it."""
-    first = _first_object(text)
+    first, brace = _first_object(text), text.find("{")
     yield text, first
     numbers = _mark_not_numbers(text)
-    yield numbers, first
-    yield text, text.find("{")
-    yield numbers, text.find("{")
+    candidates = dict.fromkeys(((text, first), (numbers, first), (text, brace), (numbers, brace)))
+    yield from list(candidates)[1:]
 
 
 def _mark_not_numbers(text: str) -> str:
