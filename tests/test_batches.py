@@ -10,7 +10,7 @@ from typing import Any
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
-from support import list_batches
+from support import list_batches, write_archive
 from synthesised import make
 
 from ccreport.batches import group_experiments
@@ -43,6 +43,16 @@ def test_batches_have_the_size_asked_for_on_average() -> None:
     batches = group_experiments({f"e{number:05}": 10 for number in range(10_000)}, TARGET)
     # 1,000 are expected; the standard deviation of the sum of 10,000 dice of 1/10 is 30.
     assert 880 < len(batches) < 1120
+
+
+def test_a_file_counts_as_4_kib_at_least(tmp_path: Path) -> None:
+    names = [f"2026-11-20:22:10/both_p{job}/src-cmd:h:{number}" for job in range(3) for number in range(256)]
+    archive = write_archive(tmp_path / "archive", dict.fromkeys(names, ""))
+    # Each of the jobs is as large as a batch, and so one of its own.
+    batches = list_batches(archive, tmp_path / "one", batch_mib=1)
+    assert [len(experiments) for experiments in batches.values()] == [1, 1, 1]
+    assert set(batches) == {experiment for (experiment,) in batches.values()}
+    assert not set(batches) & set(list_batches(archive, tmp_path / "larger", batch_mib=1.01))
 
 
 SETTINGS: dict[str, Any] = {"packet_runs": [], "edge_paths": "{}", "access_log_format": "$request_time $bytes_sent"}

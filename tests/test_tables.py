@@ -3,7 +3,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from support import at, make_table
+from support import at, make_table, save_table
 
 from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, SHARED_QUERIES, SQL
 from ccreport.evaluation import list_evaluations, load_evaluation, resolve_evaluation
@@ -161,3 +161,13 @@ def test_rows_are_sorted_by_the_key_so_the_same_rows_give_the_same_bytes(tmp_pat
 def test_times_are_utc() -> None:
     tests = make_table("tests", [{"run_id": "r", "start_utc": at(1.5)}])
     assert tests["start_utc"].to_list() == [at(1.5)]
+
+
+def test_files_of_a_table_are_read_in_their_order_and_have_its_columns(tmp_path: Path) -> None:
+    paths = [save_table("runs", [{"run_id": name}], tmp_path / f"{name}[*].parquet") for name in ("b", "a", "c")]
+    assert read_table("runs", paths)["run_id"].to_list() == ["b", "a", "c"]
+    assert read_table("runs", []).schema == load_schema("runs").polars
+    pl.read_parquet(paths[1], glob=False).drop("host").write_parquet(paths[1])
+    for files in (paths, paths[1:], paths[1:2]):
+        with pytest.raises(TableError, match="columns"):
+            read_table("runs", files)

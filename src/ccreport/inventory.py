@@ -45,6 +45,8 @@ from ccreport.unpack import ArchiveError, unpack_archive
 
 # As many as nobody can find two paths for that have the same: files of all experiments are told apart by nothing else.
 FILE_DIGITS = 32
+# What a file costs at least, as a number of its bytes: a million empty ones are work for more than one job.
+LEAST_FILE_BYTES = 4096
 LEFT_OUT = "the member of the archive file is a link, a device or leads out of the archive; it was not unpacked"
 NOT_A_FILE = "this is a link, a device or a pipe, which no rule follows; copy the file itself into the archive"
 TWO_CLAIM_ONE = "{other} already is this run's {kind}; remove one of the two, or give it another iteration number"
@@ -62,9 +64,9 @@ def list_raw_files(
 ) -> None:
     """List an archive: one file of manifests per batch below `manifests`, and a line for each batch in `batches`.
 
-    Batches have `batch_mib` of raw files on average. `facts` becomes a JSON object about the archive as a whole: name,
-    files_count, size_bytes, sha256 (over the sorted paths and hashes of all files, so that a folder and its tarball
-    have the same). `index` is what is known of files from the former listing.
+    Batches have `batch_mib` of raw files on average, each counted as 4 KiB at least. `facts` becomes a JSON object
+    about the archive as a whole: name, files_count, size_bytes, sha256 (over the sorted paths and hashes of all files,
+    so that a folder and its tarball have the same). `index` is what is known of files from the former listing.
 
     An archive in one file is unpacked below `unpacked` first. Manifests of batches that are gone are deleted, and so
     are their tables below the folders `tables`; manifests that did not change are not touched. Raises ArchiveError
@@ -93,7 +95,7 @@ def _write_manifests(listed: Iterable[Manifest], folder: Path, batch_bytes: int)
     """Write the manifests of each batch, and return its experiments."""
     folder.mkdir(parents=True, exist_ok=True)
     manifests = {manifest.experiment_id: manifest for manifest in listed}
-    sizes = {name: sum(file.size_bytes for file in one.files) for name, one in manifests.items()}
+    sizes = {name: sum(max(file.size_bytes, LEAST_FILE_BYTES) for file in one.files) for name, one in manifests.items()}
     batches = group_experiments(sizes, batch_bytes)
     for stale in folder.glob("*.json"):
         if stale.stem not in batches:

@@ -243,9 +243,13 @@ def table_files(folder: Path, table: str, batches: Iterable[str]) -> list[Path]:
 
 def read_table(table: str, paths: Iterable[Path]) -> pl.DataFrame:
     """Return the rows of all these files of a table, in the order of the files; raise TableError on other columns."""
-    schema = load_schema(table)
-    frames = [pl.read_parquet(path, glob=False) for path in paths]
-    for frame in frames:
-        if frame.columns != list(schema.polars):
-            raise TableError(f"{table}: a file has other columns than its schema")
-    return pl.concat(frames) if frames else pl.DataFrame(schema=schema.polars)
+    schema, files = load_schema(table), list(paths)
+    if not files:
+        return pl.DataFrame(schema=schema.polars)
+    try:
+        rows = pl.read_parquet(files, glob=False)
+    except (pl.exceptions.SchemaError, pl.exceptions.ColumnNotFoundError) as error:
+        raise TableError(f"{table}: files have not the same columns ({error})") from error
+    if rows.columns != list(schema.polars):
+        raise TableError(f"{table}: a file has other columns than its schema")
+    return rows
