@@ -15,6 +15,10 @@ SOURCES = Path(workflow.basedir).resolve().parent / "src"
 sys.path.insert(0, str(SOURCES))
 # The rules' commands find the package without an installation, wherever Snakemake itself was installed.
 os.environ.update(PYTHONPATH=str(SOURCES))
+# The same Python that has Snakemake runs them, also where `.venv/bin/snakemake` was called and the shell finds another.
+os.environ.update(
+    PATH=os.pathsep.join((str(Path(sys.executable).parent), *os.get_exec_path()))
+)
 # Jobs run side by side, so one more thread in each would only wait for the others.
 os.environ.update(POLARS_MAX_THREADS="1")
 

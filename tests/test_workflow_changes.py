@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 from support import JOB, ROOT, iperf3_json, write_archive
 
-from ccreport.tables import load_schema
-from workflow import CUT, GOLDEN, SUMMARIES, as_text, build, find_own, read_results
+from workflow import CUT, add_run, build, check_golden, find_own, read_results
 
 
 def copy_archive(raw: Path, folder: Path) -> Path:
@@ -27,16 +26,12 @@ def test_only_what_depends_on_a_change_is_redone(raw: Path, tmp_path: Path) -> N
     from_folder = build("tables", archive, tmp_path)
     assert from_folder.returncode == 0, from_folder.output
     # A folder and the tarball of it are the same archive.
-    for name in SUMMARIES:
-        table = pl.read_parquet(find_own(from_folder.results) / f"summaries/{name}.parquet")
-        assert as_text(table, load_schema(name).key) == (GOLDEN / f"{name}.csv").read_text(), name
+    check_golden(from_folder.results)
     published = Path(shutil.copytree(find_own(from_folder.results) / "summaries", tmp_path / "published"))
     # All nine experiments are one batch.
     once = {"ingest_batch": 1, "measure_batch": 1}
 
-    job = archive / "2026-11-20:22:11/cubic_p1_loss0.1"
-    for name in ("src-cmd", "ss", "pre-netem"):
-        shutil.copy(job / f"{name}:10.201.1.2:1:10.0ms", job / f"{name}:10.201.1.2:3:10.0ms")
+    job = add_run(archive)
     added = build("tables", archive, tmp_path)
     assert added.returncode == 0, added.output
     assert {rule: added.jobs[rule] for rule in once} == once

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -13,8 +14,11 @@ from pathlib import Path
 import polars as pl
 from support import ROOT
 
+from ccreport.tables import load_schema
+
 GOLDEN = Path(__file__).parent / "golden"
 CUT = GOLDEN / "cut.tar.zst"
+SWEEP_JOB = "2026-11-20:22:11/cubic_p1_loss0.1"
 TABLES = ("runs", "flows", "experiments", "hosts", "tests")
 SUMMARIES = (
     "table_1_buffer_size",
@@ -44,7 +48,7 @@ class Build:
         return Counter(re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):$", self.output, re.MULTILINE))
 
 
-def build(target: str, archive: Path, folder: Path, *options: str, **config: object) -> Build:
+def build(target: str, archive: Path | str, folder: Path, *options: str, **config: object) -> Build:
     """Build a target of an archive into a folder, with values of the configuration if given."""
     results = folder / "results"
     values = {
@@ -57,7 +61,8 @@ def build(target: str, archive: Path, folder: Path, *options: str, **config: obj
     # Snakemake reads True and False as Python writes them, the rest as YAML.
     pairs = [f"{name}={value if isinstance(value, bool) else json.dumps(value)}" for name, value in values.items()]
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--nolock", *options, target, "--config", *pairs]
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    # Whoever calls Snakemake by its path has no need to activate the environment that it is in.
+    environment = os.environ | {"PATH": os.defpath}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
     return Build(results, done.returncode, f"$ {shlex.join(command)}\n{done.stdout}{done.stderr}")
 
@@ -69,6 +74,21 @@ def find_own(results: Path) -> Path:
 
 def read_results(results: Path, table: str) -> pl.DataFrame:
     return pl.read_parquet(sorted((results / "tables" / table).glob("*.parquet")))
+
+
+def check_golden(results: Path) -> None:
+    """Compare the published tables of a build of the cut archive with the golden ones."""
+    for name in SUMMARIES:
+        table = pl.read_parquet(find_own(results) / f"summaries/{name}.parquet")
+        assert as_text(table, load_schema(name).key) == (GOLDEN / f"{name}.csv").read_text(), name
+
+
+def add_run(archive: Path) -> Path:
+    """Copy the first run of a job of the cut archive as its third, and return the folder of the job."""
+    job = archive / SWEEP_JOB
+    for name in ("src-cmd", "ss", "pre-netem"):
+        shutil.copy(job / f"{name}:10.201.1.2:1:10.0ms", job / f"{name}:10.201.1.2:3:10.0ms")
+    return job
 
 
 def as_text(frame: pl.DataFrame, key: tuple[str, ...]) -> str:
