@@ -17,12 +17,16 @@ LINKED = ("benchmarks", "environment.yml", "evaluations", "reports", "rules", "s
 TARGET = "results/esnet-dtn/summaries"
 # A busy machine takes many times what a quiet one does.
 LIMIT_S = 900.0
-# In the place of `python`: the command named in the file `killed` is killed at its n-th file that is whole, once.
-SHIM = """\
-#!/bin/sh
-if [ "$1 $2 $3" = "-m ccreport $(cat killed 2>/dev/null)" ]; then
+# Read by each shell of a job: of `python` with the command named in the file `killed` the process is killed at its n-th
+# file that is whole, once.
+FAULT = """\
+python() {
+  if [ "$1 $2 $3" != "-m ccreport $(cat killed 2>/dev/null)" ]; then
+    command python "$@"
+    return
+  fi
   rm killed
-  exec {python} - "$@" <<'END'
+  command python - "$@" <<'END'
 import os, pathlib, runpy, signal, sys
 rename, names = pathlib.Path.replace, []
 def replace(path, target):
@@ -34,8 +38,7 @@ pathlib.Path.replace = replace
 sys.argv = sys.argv[2:]
 runpy.run_module("ccreport", run_name="__main__")
 END
-fi
-exec {python} "$@"
+}
 """
 
 
@@ -53,10 +56,7 @@ class Checkout:
             (self.folder / name).symlink_to(ROOT / name)
         shutil.copy(ROOT / "config.yaml", self.folder)
         shutil.copytree(archive, self.folder / "raw", copy_function=shutil.copy2)
-        (self.folder / "bin").mkdir()
-        shim = self.folder / "bin/python"
-        shim.write_text(SHIM.format(python=sys.executable))
-        shim.chmod(0o755)
+        (self.folder / "fault.sh").write_text(FAULT)
 
     def copy(self, folder: Path) -> "Checkout":
         """Copy all of it, times included, as if all had happened there."""
@@ -67,11 +67,9 @@ class Checkout:
         """Start a build as a user would; what it says goes into a file."""
         config = ["archive=raw", "explanations=", "sections=[]", "packet_runs=[]"]
         command = [sys.executable, "-m", "snakemake", "--cores", "2", *options, target, "--config", *config]
-        path = f"{self.folder / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = os.environ | {"BASH_ENV": str(self.folder / "fault.sh")}
         with (said or self.said).open("wb") as output:
-            return subprocess.Popen(
-                command, cwd=self.folder, env=os.environ | {"PATH": path}, stdout=output, stderr=output
-            )
+            return subprocess.Popen(command, cwd=self.folder, env=environment, stdout=output, stderr=output)
 
     def build(self, *options: str) -> tuple[int, str]:
         """Build; return the exit code and what was said."""
