@@ -7,6 +7,7 @@ At each start the times of results from the future are set back, before Snakemak
 import json
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 from snakemake.logging import logger
@@ -51,6 +52,9 @@ if not IS_REMOTE and not ARCHIVE.exists():
     )
 IS_PACKED = is_packed(config["archive"]) if IS_REMOTE else not ARCHIVE.is_dir()
 RAW_FOLDER = RESULTS / "archive" if IS_PACKED else ARCHIVE
+
+# Parameters are computed more than once.
+ask_fingerprint = cache(fingerprint)
 
 # Before Snakemake looks at any.
 if workflow.is_main_process and (aged_count := age_results(RESULTS)):

@@ -25,8 +25,10 @@ checkpoint list_raw_files:
         archive=ARCHIVE,
         # Not an input: a folder's own time stamp says nothing about changes deep inside it, a tarball may be replaced by an
         # older one, and Snakemake takes no input whose time is in the future, as of a machine whose clock is ahead.
-        # Asked by this rule only, as it looks at every file.
-        fingerprint=lambda wildcards: ("fetched" if IS_REMOTE else fingerprint(ARCHIVE)),
+        # Asked by this rule only, and once, as it looks at every file.
+        fingerprint=lambda wildcards: (
+            "fetched" if IS_REMOTE else ask_fingerprint(ARCHIVE)
+        ),
         unpacked=RESULTS / "archive",
         index=RESULTS / "inventory.json",
         manifests=RESULTS / "manifests",

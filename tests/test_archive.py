@@ -70,17 +70,17 @@ def test_names_split_into_item_and_suffix(
 
 
 def test_an_experiment_is_the_job_folder_below_the_session() -> None:
-    folder = find_folder(PurePosixPath("data/2026-11-20:22:10/job a/plots/ss:h:1"))
+    folder = find_folder(PurePosixPath("data/2026-11-20:22:10/job a/plots"))
     assert (folder.path, folder.session, folder.job) == ("data/2026-11-20:22:10/job a", "2026-11-20:22:10", "job a")
     assert folder.experiment_id.startswith("2026-11-20-22-10-job-a-")
 
 
 def test_a_file_outside_a_session_belongs_to_its_own_folder() -> None:
-    folder = find_folder(PurePosixPath("results/10g/a.dat"))
+    folder = find_folder(PurePosixPath("results/10g"))
     assert (folder.path, folder.session, folder.job) == ("results/10g", None, "10g")
 
 
 def test_folders_with_like_names_are_different_experiments() -> None:
-    one = find_folder(PurePosixPath("2026-11-20:22:10/a b/x"))
-    other = find_folder(PurePosixPath("2026-11-20:22:10/a-b/x"))
+    one = find_folder(PurePosixPath("2026-11-20:22:10/a b"))
+    other = find_folder(PurePosixPath("2026-11-20:22:10/a-b"))
     assert one.experiment_id != other.experiment_id

@@ -110,9 +110,9 @@ def test_an_edit_of_a_module_reruns_what_imports_it() -> None:
 def test_layers_import_only_downward() -> None:
     layers = [
         {"units", "flow_identity", "errors", "imports"},
-        {"tables", "raw", "fingerprints", "batch_tables", "kept"},
+        {"tables", "raw", "rejects", "fingerprints", "batches", "batch_tables", "kept"},
         {"storage"},
-        {"archive", "unpack", "content", "kinds", "batches", "job_names", "inventory_index", "inventory"},
+        {"archive", "unpack", "content", "kinds", "job_names", "inventory_index", "inventory"},
         {"ingest", "synthesise"},
         {"measure", "evaluation"},
         {"collect"},

@@ -17,7 +17,8 @@ from ccreport.ingest import iperf3_json
 from ccreport.ingest.client_tables import ClientTables, Outcome
 from ccreport.ingest.iperf3 import read_client_output
 from ccreport.ingest.iperf3_json import parse_json, read_defective
-from ccreport.raw import RawFile, RawFileError, Rejects
+from ccreport.raw import RawFile, RawFileError
+from ccreport.rejects import Rejects
 
 P2 = (RESULTS / "cli-3.20-p2.json").read_text()
 BIDIRECTIONAL = (RESULTS / "cli-3.7-bidir.json").read_text()

@@ -15,13 +15,13 @@ from ccreport.raw import (
     ManifestRun,
     RawFile,
     RawFileError,
-    Rejects,
     display_name,
     iterate_blocks,
     read_manifest,
     read_whole,
     write_manifests,
 )
+from ccreport.rejects import Rejects
 
 TEXT = b"".join(b"line %d of a raw file\n" % number for number in range(20_000))
 # bzip2 in blocks of 100 kB, so that the text has several.

@@ -145,12 +145,12 @@ def slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._]+", "-", text).strip(".-")[:60] or "x"
 
 
-def find_folder(path: PurePosixPath) -> Folder:
-    """Return the experiment that a file belongs to: the job folder below the session folder, else its own folder.
+def find_folder(place: PurePosixPath) -> Folder:
+    """Return the experiment that files in a folder belong to: the job folder below the session folder, else this one.
 
     What lies in the session folder itself is an experiment without a job, and so is all that is unfinished.
     """
-    parents = path.parts[:-1]
+    parents = place.parts
     if UNFINISHED in parents:
         return Folder("/".join(parents[: parents.index(UNFINISHED) + 1]), None, None)
     for depth, part in enumerate(parents):
@@ -176,7 +176,7 @@ def find_root(folder: Path) -> Path:
 
 
 def walk_files(root: Path) -> Iterator[tuple[PurePosixPath, os.DirEntry[str]]]:
-    """Yield everything below the root that is not a folder, with its path from there, in sorted order."""
+    """Yield everything below the root that is not a folder, with the path of its folder from there, in sorted order."""
     # Not by recursion: folders may lie deeper in each other than functions can.
     waiting = [(PurePosixPath(), iter(sorted(os.scandir(root), key=lambda entry: entry.name)))]
     while waiting:
@@ -188,7 +188,7 @@ def walk_files(root: Path) -> Iterator[tuple[PurePosixPath, os.DirEntry[str]]]:
             below = iter(sorted(os.scandir(entry.path), key=lambda entry: entry.name))
             waiting.append((place / entry.name, below))
         else:
-            yield place / entry.name, entry
+            yield place, entry
 
 
 def fingerprint(archive: Path) -> str:
@@ -200,7 +200,7 @@ def fingerprint(archive: Path) -> str:
         status = archive.stat()
         return short_hash(f"{archive.name}\0{status.st_size}\0{status.st_mtime_ns}")
     lines = []
-    for path, entry in walk_files(archive):
+    for place, entry in walk_files(archive):
         status = entry.stat(follow_symlinks=False)
-        lines.append(f"{path}\0{status.st_size}\0{status.st_mtime_ns}")
+        lines.append(f"{place}\0{entry.name}\0{status.st_size}\0{status.st_mtime_ns}")
     return short_hash("\n".join(lines))

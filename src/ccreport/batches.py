@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.flow_identity import short_hash
-from ccreport.kept import find_kept
 
 MIB: Final = 2**20
 FIRST_BATCH: Final = "first"
@@ -52,6 +51,11 @@ def read_batches(path: Path) -> dict[str, list[str]]:
     """Return the experiments of each batch, as `write_batches` wrote them."""
     lines = (line.split() for line in path.read_text(encoding="ascii").splitlines())
     return {name: experiments for name, *experiments in lines}
+
+
+def find_kept(folder: Path) -> Path:
+    """Return the folder of what was written last of the tables below a folder."""
+    return folder / ".kept"
 
 
 def remove_stale(folders: Iterable[Path], batches: Iterable[str]) -> None:

@@ -7,7 +7,8 @@ import jsonschema
 import yaml
 
 from ccreport.errors import InputError
-from ccreport.tables import SCHEMAS, load_yaml
+from ccreport.imports import SCHEMAS
+from ccreport.tables import load_yaml
 
 # Beside `schemas`, as the files that come with the pipeline are.
 EVALUATIONS: Final = SCHEMAS.parent / "evaluations"

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
-from ccreport.imports import list_imports
-from ccreport.tables import SCHEMAS
+from ccreport.imports import SCHEMAS, list_imports
 
 
 def digest_code(module: str, tables: Iterable[str], libraries: Iterable[str]) -> str:

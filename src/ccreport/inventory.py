@@ -10,8 +10,9 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 
 from ccreport.archive import (
@@ -30,7 +31,7 @@ from ccreport.content import HEAD_BYTES, recognise_format
 from ccreport.fingerprints import digest_code
 from ccreport.flow_identity import short_hash
 from ccreport.inventory_index import InventoryIndex, Look
-from ccreport.job_names import JobNames, read_job
+from ccreport.job_names import read_job
 from ccreport.kinds import COPY_RULE, RUN_KINDS, decide_kind, kind_of_name, kind_of_place, rule_of_kind
 from ccreport.raw import (
     Manifest,
@@ -76,8 +77,9 @@ def list_raw_files(
     left_out = unpack_archive(archive, unpacked) if archive.is_file() else []
     root = find_root(unpacked if archive.is_file() else archive)
     by_folder: dict[Folder, list[tuple[PurePosixPath, os.DirEntry[str]]]] = defaultdict(list)
-    for path, entry in walk_files(root):
-        by_folder[find_folder(path)].append((path, entry))
+    folder_of = cache(find_folder)
+    for place, entry in walk_files(root):
+        by_folder[folder_of(place)].append((place / entry.name, entry))
     if not by_folder:
         raise ArchiveError(f"{archive.name} holds no files; point `archive` in config.yaml at the harness's output")
     known = InventoryIndex(index, digest_code("ccreport.inventory", (), ()), started_ns)
@@ -122,11 +124,15 @@ def _write_facts(name: str, files_count: int, listed: Iterable[Manifest], facts:
 def _make_manifest(
     folder: Folder, files: list[tuple[PurePosixPath, os.DirEntry[str]]], known: InventoryIndex
 ) -> Manifest:
-    job = read_job(files)
+    job = read_job(entry for _, entry in files)
+    # Several files of a run have the same.
+    read_suffix = cache(
+        partial(parse_suffix, destinations=job.destinations, parameter=job.parameter, has_limits=job.has_limits)
+    )
     runs: dict[str, ManifestRun] = {}
     listed = []
     for path, entry in files:
-        raw_file, suffix = _look_at(path, entry, job, folder, known)
+        raw_file, suffix = _look_at(path, entry, read_suffix, folder, known)
         if suffix is not None and raw_file.run_id is not None and raw_file.kind in RUN_KINDS:
             runs.setdefault(raw_file.run_id, _make_run(raw_file.run_id, suffix))
         listed.append(raw_file)
@@ -157,10 +163,14 @@ def _make_run(run_id: str, suffix: Suffix) -> ManifestRun:
 
 
 def _look_at(
-    path: PurePosixPath, entry: os.DirEntry[str], job: JobNames, folder: Folder, known: InventoryIndex
+    path: PurePosixPath,
+    entry: os.DirEntry[str],
+    read_suffix: Callable[[str], Suffix],
+    folder: Folder,
+    known: InventoryIndex,
 ) -> tuple[RawFile, Suffix | None]:
     raw_file_id = short_hash(str(path), FILE_DIGITS)
-    by_place = kind_of_place(folder, path.name)
+    by_place = kind_of_place(folder, entry.name)
     if by_place == "unfinished":
         return _unfinished(raw_file_id, path, entry), None
     if not entry.is_file(follow_symlinks=False):
@@ -170,16 +180,16 @@ def _look_at(
     except OSError as error:
         message = f"the file cannot be read ({error.strerror}); check its permissions and the disk"
         return _rejected(raw_file_id, str(path), "unreadable", message), None
-    item = split_name(path.name)
+    item = split_name(entry.name)
     content = look.content
-    kind = decide_kind(by_place or kind_of_name(path.name, item), content)
+    kind = decide_kind(by_place or kind_of_name(entry.name, item), content)
     action, rule = rule_of_kind(kind, content)
     suffix = None
     if item is not None:
-        suffix = parse_suffix(item.suffix, job.destinations, job.parameter, has_limits=job.has_limits)
+        suffix = read_suffix(item.suffix)
     elif kind in RUN_KINDS:
         # ASSUME: a data file outside the harness's naming is a run of its own, named by the file.
-        suffix = Suffix(strip_copy_endings(path.name)[0], None, None)
+        suffix = Suffix(strip_copy_endings(entry.name)[0], None, None)
     raw_file = RawFile(
         raw_file_id=raw_file_id,
         path=str(path),
@@ -191,8 +201,8 @@ def _look_at(
         rule=rule,
         run_id=folder.run_id(suffix.text) if suffix is not None else None,
         client_number=item.client_number if item is not None else 1,
-        side=_side_of(path.name) if kind == "mpstat" else None,
-        host=display_name(path.name.removesuffix(HOST_META_ENDING)) if kind == "host-meta" else None,
+        side=_side_of(entry.name) if kind == "mpstat" else None,
+        host=display_name(entry.name.removesuffix(HOST_META_ENDING)) if kind == "host-meta" else None,
     )
     return raw_file, suffix
 

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from ccreport.archive import HOST_META_ENDING
@@ -21,13 +21,13 @@ class JobNames:
     has_limits: bool = False
 
 
-def read_job(files: Iterable[tuple[PurePosixPath, os.DirEntry[str]]]) -> JobNames:
+def read_job(entries: Iterable[os.DirEntry[str]]) -> JobNames:
     """Return what a job's metadata says about its file names; what cannot be read is `ingest_metadata`'s to reject."""
     job = JobNames()
-    for path, entry in files:
-        if path.name.endswith(HOST_META_ENDING):
-            job.destinations.add(path.name.removesuffix(HOST_META_ENDING))
-        if path.name != "jobmeta.json" and not path.name.endswith(HOST_META_ENDING):
+    for entry in entries:
+        if entry.name.endswith(HOST_META_ENDING):
+            job.destinations.add(entry.name.removesuffix(HOST_META_ENDING))
+        elif entry.name != "jobmeta.json":
             continue
         facts = _read_facts(Path(entry.path))
         hosts = facts.get("hosts")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.batch_tables import BatchReader, BatchWriter, iterate_groups
+from ccreport.batches import find_kept
 from ccreport.raw import Manifest, write_manifests
 
 AFRESH: Final = "CCREPORT_AFRESH"
@@ -35,11 +36,6 @@ class Output:
     def kept(self) -> Path:
         """Return the file's second name, under which its rows outlive it."""
         return find_kept(self.path.parents[1]) / self.path.parent.name / self.path.name
-
-
-def find_kept(folder: Path) -> Path:
-    """Return the folder of what was written last of the tables below a folder."""
-    return folder / ".kept"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Raw files: how their bytes are read, which of them an experiment has, and what could not be used of them.
+"""Raw files: how their bytes are read, and which of them an experiment has.
 
 Raw files may be compressed (gzip, zstd, xz, bzip2, recognised by their first bytes, not by their names). A manifest is
 the list of one experiment's files, as the inventory wrote it; those of a batch of experiments are in one JSON file.
@@ -10,17 +10,14 @@ import lzma
 import os
 import re
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol
 
-import polars as pl
 import zstandard
 
 from ccreport.errors import InputError
-from ccreport.tables import conform, write_table
 
 BLOCK_BYTES: Final = 4 * 2**20
 # Small pieces of compressed input bound what one of them can unpack to (about 130 MB in zstd's worst case).
@@ -34,8 +31,6 @@ PIECE_BEGINS: Final = (b",", b"[", b"{", b"\n")
 # Outputs of tools compress to a tenth or a twentieth; what unpacks to so many times its size and to so much is a bomb.
 RATIO_LIMIT: Final = 200
 RATIO_FREE_BYTES: Final = 2**26
-# Of one file so many parts are named that could not be used; more are counted.
-PARTS_LIMIT: Final = 1000
 HALF_LETTER: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
@@ -212,65 +207,3 @@ def display_name(name: str) -> str:
     whole = name if name.isascii() else HALF_LETTER.sub(lambda half: f"\\u{ord(half[0]):x}", name)
     text = os.fsencode(whole).decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-
-
-@dataclass
-class Rejects:
-    """Collects what could not be used of the files that one ingest rule reads."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    _parts: Counter[str] = field(default_factory=Counter)
-
-    def add(
-        self,
-        file: RawFile,
-        reason: str,
-        message: str,
-        *,
-        is_whole_file: bool = True,
-        line: int | None = None,
-        offset: int | None = None,
-    ) -> None:
-        """Note that a file, or a part of it at this line or byte offset, could not be used, and why.
-
-        After many parts of one file the others are not named; the last row says how many these are.
-        """
-        part_number = self._parts[file.raw_file_id]
-        self._parts[file.raw_file_id] += 1
-        if part_number >= PARTS_LIMIT and not is_whole_file:
-            if part_number > PARTS_LIMIT:
-                last = next(row for row in reversed(self.rows) if row["raw_file_id"] == file.raw_file_id)
-                last["message"] = f"{part_number - PARTS_LIMIT + 1} more parts of the file could not be used"
-                return
-            message = "1 more part of the file could not be used"
-        self.rows.append(
-            {
-                "raw_file_id": file.raw_file_id,
-                "path": display_name(file.path),
-                "run_id": file.run_id,
-                "part_number": part_number,
-                "kind": file.kind,
-                "reason": reason,
-                "is_whole_file": is_whole_file,
-                "message": message,
-                "line_number": line,
-                "byte_offset_bytes": offset,
-            }
-        )
-
-    def forget(self, file: RawFile) -> None:
-        """Forget what was noted of a file, where one reject is to say it all."""
-        self.rows = [row for row in self.rows if row["raw_file_id"] != file.raw_file_id]
-        del self._parts[file.raw_file_id]
-
-    def add_error(self, file: RawFile, error: RawFileError, *, is_whole_file: bool = True) -> None:
-        """Note the error that reading a file raised."""
-        self.add(file, error.reason, error.message, is_whole_file=is_whole_file, line=error.line, offset=error.offset)
-
-    def frame(self) -> pl.DataFrame:
-        """Return the rows as a `rejects` table."""
-        return conform(pl.DataFrame(self.rows, infer_schema_length=None), "rejects")
-
-    def write(self, path: Path) -> None:
-        """Write the rows as a `rejects` table."""
-        write_table(self.frame(), "rejects", path)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-SCHEMAS: Final = Path(__file__).resolve().parents[2] / "schemas"
+from ccreport.imports import SCHEMAS
 
 POLARS_TYPES: Final[Mapping[str, pl.DataType]] = {
     "string": pl.String(),

@@ -14,7 +14,8 @@ import polars as pl
 from ccreport.archive import find_folder
 from ccreport.ingest.metadata import read_json_object
 from ccreport.ingest.recorded import Recorded
-from ccreport.raw import Manifest, RawFile, RawFileError, Rejects, read_manifest, read_whole
+from ccreport.raw import Manifest, RawFile, RawFileError, read_manifest, read_whole
+from ccreport.rejects import Rejects
 from ccreport.tables import load_schema, write_table
 
 TABLE_OF_KIND: Final = {"session": "sessions", "calibration": "calibrations", "attempts": "attempts"}
@@ -69,7 +70,7 @@ def _read_declaration(manifest: Manifest, root: Path) -> str | None:
 
 
 def _run_id(jobs: PurePosixPath, job: str, suffix: str) -> str:
-    return find_folder(jobs / job / suffix.replace("/", "_")).run_id(suffix)
+    return find_folder(jobs / job).run_id(suffix)
 
 
 def read_session(recorded: Recorded) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.raw import RawFile, RawFileError, Rejects, display_name, read_whole
+from ccreport.raw import RawFile, RawFileError, display_name, read_whole
+from ccreport.rejects import Rejects
 from ccreport.tables import load_schema
 
 # tcpdump: listening on s0, link-type EN10MB (Ethernet), snapshot length 128 bytes

@@ -13,7 +13,8 @@ import polars as pl
 from ccreport.flow_identity import flow_id_of_connection, flow_id_of_stream
 from ccreport.ingest.json_values import Json, get_values
 from ccreport.ingest.typed_columns import Columns, Faults, build_frame, keep_whole_rows, keep_within_bounds
-from ccreport.raw import RawFile, RawFileError, Rejects
+from ccreport.raw import RawFile, RawFileError
+from ccreport.rejects import Rejects
 from ccreport.tables import load_schema, write_table
 
 Row = dict[str, Json]

@@ -17,7 +17,8 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from ccreport.ingest.edge_paths import compile_layout, read_place
-from ccreport.raw import RawFile, RawFileError, Rejects, read_manifest
+from ccreport.raw import RawFile, RawFileError, read_manifest
+from ccreport.rejects import Rejects
 from ccreport.tables import TableWriter
 
 # ASSUME: without the cookie of `ss -e`, equal addresses in two dumps of a folder are one connection.

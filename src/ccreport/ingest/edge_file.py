@@ -6,7 +6,8 @@ from typing import Final
 from ccreport.ingest import ss_layout as layout
 from ccreport.ingest.edge_batch import NO_TIME, EdgeBatch
 from ccreport.ingest.ss_file import SsFile
-from ccreport.raw import RawFile, RawFileError, Rejects
+from ccreport.raw import RawFile, RawFileError
+from ccreport.rejects import Rejects
 from ccreport.tables import TableWriter
 
 MICROSECONDS: Final = 1_000_000

@@ -13,7 +13,8 @@ from ccreport.ingest.iperf3_json import Content, decode, parse_json, read_defect
 from ccreport.ingest.iperf3_json_stream import is_stream, read_stream
 from ccreport.ingest.iperf3_text import explain_text
 from ccreport.ingest.pscheduler import find_result, read_result
-from ccreport.raw import RawFileError, Rejects, read_manifest, read_whole
+from ccreport.raw import RawFileError, read_manifest, read_whole
+from ccreport.rejects import Rejects
 
 
 def ingest_iperf3(manifest: Path, root: Path, tests: Path, streams: Path, intervals: Path, rejects: Path) -> None:

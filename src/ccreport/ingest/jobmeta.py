@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ccreport.ingest.recorded import Recorded
-from ccreport.raw import Manifest, RawFile, Rejects, display_name
+from ccreport.raw import Manifest, RawFile, display_name
+from ccreport.rejects import Rejects
 from ccreport.units import UnitError, parse_rate_bps, parse_time_ms
 
 # iperf3 -c {dst} -P 16 -C bbr · pscheduler task throughput --congestion=bbr2 · sysctl -w …tcp_congestion_control=bbr2

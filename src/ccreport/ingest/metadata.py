@@ -13,7 +13,8 @@ import polars as pl
 from ccreport.ingest.jobmeta import read_jobmeta
 from ccreport.ingest.qdiscs import parse_qdiscs
 from ccreport.ingest.results import read_results
-from ccreport.raw import Manifest, RawFile, RawFileError, Rejects, display_name, read_manifest, read_whole
+from ccreport.raw import Manifest, RawFile, RawFileError, display_name, read_manifest, read_whole
+from ccreport.rejects import Rejects
 from ccreport.tables import load_schema, write_table
 
 NO_METADATA: Final = (

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.raw import RawFile, RawFileError, Rejects, display_name, read_manifest, read_whole
+from ccreport.raw import RawFile, RawFileError, display_name, read_manifest, read_whole
+from ccreport.rejects import Rejects
 from ccreport.tables import load_schema, write_table
 
 #     "statistics": [

@@ -15,7 +15,8 @@ import polars as pl
 from ccreport.errors import InputError
 from ccreport.ingest.edge_paths import EdgePlace, compile_layout, read_place
 from ccreport.ingest.ss_problems import Problems
-from ccreport.raw import RawFile, RawFileError, Rejects, iterate_blocks, read_manifest
+from ccreport.raw import RawFile, RawFileError, iterate_blocks, read_manifest
+from ccreport.rejects import Rejects
 from ccreport.tables import EARLIEST, LATEST, TableWriter
 
 BLOCK_BYTES: Final = 16 * 2**20

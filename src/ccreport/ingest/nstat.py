@@ -16,7 +16,8 @@ import polars as pl
 
 from ccreport.ingest.edge_paths import EdgePlace, compile_layout, parse_time, read_place
 from ccreport.ingest.ss_problems import Problems
-from ccreport.raw import RawFile, RawFileError, Rejects, read_manifest, read_whole
+from ccreport.raw import RawFile, RawFileError, read_manifest, read_whole
+from ccreport.rejects import Rejects
 from ccreport.tables import TableWriter, load_schema
 
 # TcpRetransSegs                  11                 0.0

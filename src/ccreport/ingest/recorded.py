@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ccreport.ingest.json_values import as_text, quote
-from ccreport.raw import RawFile, Rejects, display_name
+from ccreport.raw import RawFile, display_name
+from ccreport.rejects import Rejects
 
 
 class Recorded:

@@ -7,7 +7,8 @@ which two algorithms ran has one row for each. Rates are the sender's.
 import json
 from typing import Any
 
-from ccreport.raw import RawFile, RawFileError, Rejects, display_name
+from ccreport.raw import RawFile, RawFileError, display_name
+from ccreport.rejects import Rejects
 
 FIELDS = 8
 

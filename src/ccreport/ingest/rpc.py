@@ -17,7 +17,8 @@ from ccreport.ingest.netperf import read_netperf
 from ccreport.ingest.netperf_columns import collect_texts, make_tests
 from ccreport.ingest.rpc_labels import label_tests
 from ccreport.ingest.rpc_rows import RpcRows
-from ccreport.raw import RawFile, RawFileError, Rejects, read_manifest, read_whole
+from ccreport.raw import RawFile, RawFileError, read_manifest, read_whole
+from ccreport.rejects import Rejects
 from ccreport.tables import load_schema, write_table
 
 # A test's file, what was read of it, and its number there.

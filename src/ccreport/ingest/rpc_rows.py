@@ -7,7 +7,8 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.ingest.json_values import QUOTE_CHARACTERS, quote
-from ccreport.raw import RawFile, RawFileError, Rejects
+from ccreport.raw import RawFile, RawFileError
+from ccreport.rejects import Rejects
 
 SAMPLE_COLUMNS: Final = (
     "test_number",

@@ -14,7 +14,8 @@ stopped ss leaves half a line. Written down in iproute2's `misc/ss.c`; which tok
 
 from pathlib import Path
 
-from ccreport.raw import RawFileError, Rejects, read_manifest
+from ccreport.raw import RawFileError, read_manifest
+from ccreport.rejects import Rejects
 from ccreport.tables import TableWriter
 
 

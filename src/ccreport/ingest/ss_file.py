@@ -16,7 +16,8 @@ from ccreport.ingest.ss_flows import FlowTable
 from ccreport.ingest.ss_layout import Ints
 from ccreport.ingest.ss_problems import BAD_FLOW, KINDS, Problems
 from ccreport.ingest.ss_sockets import parse_block
-from ccreport.raw import RawFile, RawFileError, Rejects, display_name, iterate_blocks
+from ccreport.raw import RawFile, RawFileError, display_name, iterate_blocks
+from ccreport.rejects import Rejects
 from ccreport.tables import TableWriter
 
 BLOCK_BYTES: Final = 8 * 2**20

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from ccreport.ingest import ss_layout as layout
-from ccreport.raw import RawFile, RawFileError, Rejects, display_name
+from ccreport.raw import RawFile, RawFileError, display_name
+from ccreport.rejects import Rejects
 
 # Rejects of parts of one file; the last says how many more there are.
 PARTS_LIMIT: Final = 20

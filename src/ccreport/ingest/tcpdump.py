@@ -16,7 +16,8 @@ import polars as pl
 
 from ccreport.flow_identity import flow_id_of_connection
 from ccreport.ingest.capture_logs import read_capture_logs
-from ccreport.raw import RawFile, RawFileError, Rejects, read_manifest
+from ccreport.raw import RawFile, RawFileError, read_manifest
+from ccreport.rejects import Rejects
 from ccreport.tables import TableWriter, conform, write_table
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import Final
 import polars as pl
 
 from ccreport.ingest.json_values import Json, as_text, quote
-from ccreport.raw import RawFile, Rejects
+from ccreport.raw import RawFile
+from ccreport.rejects import Rejects
 from ccreport.tables import Column, load_schema
 
 Columns = dict[str, list[Json]]

@@ -12,7 +12,8 @@ import polars as pl
 from ccreport.batches import read_batches
 from ccreport.errors import InputError
 from ccreport.ingest.readers import INGESTED_TABLES, READERS
-from ccreport.raw import Manifest, RawFile, Rejects, display_name, read_manifests
+from ccreport.raw import Manifest, RawFile, display_name, read_manifests
+from ccreport.rejects import Rejects
 from ccreport.tables import read_table, table_files, write_table
 
 

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.tables import SCHEMAS, load_schema
+from ccreport.imports import SCHEMAS
+from ccreport.tables import load_schema
 
 # Raw files and rejects may name a run of which no file could be read as a test's; an attempt may have failed.
 RUNLESS: Final = frozenset({"raw_files", "rejects", "attempts"})

@@ -11,12 +11,13 @@ import yaml
 
 from ccreport.batches import read_batches
 from ccreport.evaluation import load_evaluation
+from ccreport.imports import SCHEMAS
 from ccreport.publish import EXPLANATIONS, SUMS, WHOLE
 from ccreport.publish.keys import TYPED_TABLES
 from ccreport.publish.pack import pack_folder
 from ccreport.raw import read_manifests
 from ccreport.storage.sums import format_sums
-from ccreport.tables import SCHEMAS, load_schema, open_writer
+from ccreport.tables import load_schema, open_writer
 
 # Pieces of this size are gathered before they are written, so that thousands of small files do not stay as many pieces.
 ROWS_AT_LEAST: Final = 2**17

@@ -1,0 +1,76 @@
+"""What could not be used of raw files, and why: rows of the table `rejects`."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.raw import RawFile, RawFileError, display_name
+from ccreport.tables import conform, write_table
+
+# Of one file so many parts are named that could not be used; more are counted.
+PARTS_LIMIT: Final = 1000
+
+
+@dataclass
+class Rejects:
+    """Collects what could not be used of the files that one ingest rule reads."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    _parts: Counter[str] = field(default_factory=Counter)
+
+    def add(
+        self,
+        file: RawFile,
+        reason: str,
+        message: str,
+        *,
+        is_whole_file: bool = True,
+        line: int | None = None,
+        offset: int | None = None,
+    ) -> None:
+        """Note that a file, or a part of it at this line or byte offset, could not be used, and why.
+
+        After many parts of one file the others are not named; the last row says how many these are.
+        """
+        part_number = self._parts[file.raw_file_id]
+        self._parts[file.raw_file_id] += 1
+        if part_number >= PARTS_LIMIT and not is_whole_file:
+            if part_number > PARTS_LIMIT:
+                last = next(row for row in reversed(self.rows) if row["raw_file_id"] == file.raw_file_id)
+                last["message"] = f"{part_number - PARTS_LIMIT + 1} more parts of the file could not be used"
+                return
+            message = "1 more part of the file could not be used"
+        self.rows.append(
+            {
+                "raw_file_id": file.raw_file_id,
+                "path": display_name(file.path),
+                "run_id": file.run_id,
+                "part_number": part_number,
+                "kind": file.kind,
+                "reason": reason,
+                "is_whole_file": is_whole_file,
+                "message": message,
+                "line_number": line,
+                "byte_offset_bytes": offset,
+            }
+        )
+
+    def forget(self, file: RawFile) -> None:
+        """Forget what was noted of a file, where one reject is to say it all."""
+        self.rows = [row for row in self.rows if row["raw_file_id"] != file.raw_file_id]
+        del self._parts[file.raw_file_id]
+
+    def add_error(self, file: RawFile, error: RawFileError, *, is_whole_file: bool = True) -> None:
+        """Note the error that reading a file raised."""
+        self.add(file, error.reason, error.message, is_whole_file=is_whole_file, line=error.line, offset=error.offset)
+
+    def frame(self) -> pl.DataFrame:
+        """Return the rows as a `rejects` table."""
+        return conform(pl.DataFrame(self.rows, infer_schema_length=None), "rejects")
+
+    def write(self, path: Path) -> None:
+        """Write the rows as a `rejects` table."""
+        write_table(self.frame(), "rejects", path)
