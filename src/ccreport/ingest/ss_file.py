@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
 from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_batch import SampleBatch
+from ccreport.ingest.ss_batch import SampleBatch, to_arrow
 from ccreport.ingest.ss_columns import token_table
 from ccreport.ingest.ss_flows import FlowTable
 from ccreport.ingest.ss_layout import Ints
@@ -119,7 +118,7 @@ class SsFile:
             self._add_problem(kind, block, newlines, start, end, start)
         tokens = notes[(kinds == layout.KEPT_TOKEN) | (kinds == layout.UNKNOWN_TOKEN)]
         names = self._batch.extras.add(np.frombuffer(block, np.uint8), tokens)
-        unknown = names.filter(pa.array(tokens[:, layout.KIND] == layout.UNKNOWN_TOKEN))
+        unknown = names.filter(to_arrow(tokens[:, layout.KIND] == layout.UNKNOWN_TOKEN))
         for pair in unknown.value_counts().to_pylist():
             is_listed = pair["values"] in self._unknown or len(self._unknown) < NAMES_LIMIT
             self._unknown[pair["values"] if is_listed else "others"] += pair["counts"]
