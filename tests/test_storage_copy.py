@@ -29,6 +29,14 @@ def read_files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def test_new_folders_are_made_one_after_the_other(target: tuple[str, Path], tmp_path: Path) -> None:
+    address, folder = target
+    files = {f"{first}/{second}/{name}": b"x" for first in "abcdef" for second in "abcd" for name in "abc"}
+    source = write_archive(tmp_path / "source", dict(files))
+    assert copy_files(list_plain(source), address).written == tuple(sorted(files))
+    assert read_files(folder) == files
+
+
 def test_only_changes_move_and_nothing_is_deleted(target: tuple[str, Path], tmp_path: Path) -> None:
     address, folder = target
     source = write_archive(tmp_path / "source", dict(FILES))

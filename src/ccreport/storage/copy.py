@@ -6,6 +6,7 @@ back. What was written is compared in the same way. Nothing is deleted unless th
 
 import hashlib
 import logging
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
@@ -73,13 +74,21 @@ def copy_files(files: dict[str, Path], target: str, *, prune: bool = False, dry_
         if new and not dry_run:
             LOG.info("Copying %d files, %.1f MB, to %s", len(new), total / 1e6, target)
             with show_progress("Copying", total) as advance:
+                first = _list_firsts(new) if isinstance(place.store, HTTPStore) else []
+                for path in first:
+                    _write(place, path, files[path], advance)
                 # A list of results: the first error among them is raised.
-                list(pool.map(lambda path: _write(place, path, files[path], advance), new))
+                list(pool.map(lambda path: _write(place, path, files[path], advance), sorted({*new} - {*first})))
     others = sorted(set(there or ()) - set(files))
     if prune and others and not dry_run:
         with in_words(target):
             obstore.delete(place.store, [place.key(path) for path in others])
     return Copied(tuple(new), tuple(unchanged), tuple(others))
+
+
+def _list_firsts(paths: Iterable[str]) -> list[str]:
+    """Return a path of each folder, with which it is made: a WebDAV server refuses two at once that would make one."""
+    return sorted({path.rpartition("/")[0]: path for path in paths}.values())
 
 
 def _open_target(target: str) -> _Target:
