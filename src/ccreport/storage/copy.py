@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -74,11 +75,11 @@ def copy_files(files: dict[str, Path], target: str, *, prune: bool = False, dry_
         if new and not dry_run:
             LOG.info("Copying %d files, %.1f MB, to %s", len(new), total / 1e6, target)
             with show_progress("Copying", total) as advance:
-                first = _list_firsts(new) if isinstance(place.store, HTTPStore) else []
-                for path in first:
-                    _write(place, path, files[path], advance)
-                # A list of results: the first error among them is raised.
-                list(pool.map(lambda path: _write(place, path, files[path], advance), sorted({*new} - {*first})))
+                write = partial(_write, place, files, advance)
+                alone = _list_firsts(new) if isinstance(place.store, HTTPStore) else []
+                # Lists of results: the first error among them is raised.
+                list(map(write, alone))
+                list(pool.map(write, sorted({*new} - {*alone})))
     others = sorted(set(there or ()) - set(files))
     if prune and others and not dry_run:
         with in_words(target):
@@ -143,7 +144,8 @@ def _hash_there(place: _Target, path: str) -> str:
     return whole.hexdigest()
 
 
-def _write(place: _Target, path: str, file: Path, advance: Advance) -> None:
+def _write(place: _Target, files: dict[str, Path], advance: Advance, path: str) -> None:
+    file = files[path]
     size = file.stat().st_size
     with in_words(f"{place.address}: {path}"):
         is_long = size > PART_BYTES[0] and not isinstance(place.store, HTTPStore)
