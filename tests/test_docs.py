@@ -112,7 +112,7 @@ def test_layers_import_only_downward() -> None:
         {"units", "flow_identity", "errors", "imports"},
         {"tables", "raw", "rejects", "fingerprints", "batches", "batch_tables", "kept"},
         {"storage"},
-        {"archive", "unpack", "content", "kinds", "job_names", "inventory_index", "inventory"},
+        {"archive", "unpack", "content", "kinds", "job_names", "inventory_index", "inventory_folder", "inventory"},
         {"ingest", "synthesise"},
         {"measure", "evaluation"},
         {"collect"},

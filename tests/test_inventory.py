@@ -6,14 +6,18 @@ import os
 import tarfile
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 from support import JOB, iperf3_json, list_archive, list_batches, write_archive
 
+from ccreport import inventory_folder
+from ccreport.archive import Folder
 from ccreport.inventory_index import InventoryIndex, Look
-from ccreport.raw import RawFile, read_manifest
+from ccreport.raw import Manifest, RawFile, read_manifest
 from ccreport.unpack import ArchiveError
 
 SS = "# 1795215547.905306\nState Recv-Q Send-Q Local Address:Port Peer Address:PortProcess\n"
@@ -156,13 +160,14 @@ def test_a_file_is_read_again_only_if_it_may_have_changed(tmp_path: Path) -> Non
     long_after = time.time_ns() + 3600 * 10**9
 
     def recall(code: str = "code") -> Look | None:
-        return InventoryIndex(tmp_path / "index", code, long_after).recall("a", (tmp_path / "a").stat())
+        known = InventoryIndex(tmp_path / "index", code, long_after).open_folder("")
+        return known.recall("a", (tmp_path / "a").stat())
 
     look = Look(3, "0" * 64, "ss")
     for now_ns, known in ((time.time_ns(), None), (long_after, look)):
         # What was written within the last seconds may be written once more without another time.
         index = InventoryIndex(tmp_path / "index", "code", now_ns)
-        index.note("a", (tmp_path / "a").stat(), look)
+        index.open_folder("").note("a", (tmp_path / "a").stat(), look)
         index.write()
         assert recall() == known
     # Another version of what reads a file may see another kind.
@@ -172,6 +177,55 @@ def test_a_file_is_read_again_only_if_it_may_have_changed(tmp_path: Path) -> Non
     (tmp_path / "a").write_text("two")
     os.utime(tmp_path / "a", ns=(status.st_atime_ns, status.st_mtime_ns))
     assert recall() is None
+
+
+def _add(job: Path) -> None:
+    (job / "ss:h:2").write_text(SS)
+
+
+def _remove(job: Path) -> None:
+    (job / "src-cmd:h:1").unlink()
+
+
+def _rewrite(job: Path) -> None:
+    (job / "ss:h:1").write_text(iperf3_json())
+
+
+def _link(job: Path) -> None:
+    (job / "ss:h:1").rename(job.parent / "elsewhere")
+    (job / "ss:h:1").symlink_to("../elsewhere")
+
+
+def _name_destination(job: Path) -> None:
+    (job / "jobmeta.json").write_text('{"dst": "h:1"}')
+
+
+@pytest.mark.parametrize("change", [_add, _remove, _rewrite, _link, _name_destination])
+def test_an_experiment_that_changed_is_listed_as_if_it_were_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None]
+) -> None:
+    # Files that are old enough to be known, without waiting for it.
+    monkeypatch.setattr("ccreport.inventory_index.RACY_NS", -(10**12))
+    names = {"ss:h:1": SS, "src-cmd:h:1": iperf3_json(), "ss:h:1:2": SS, "jobmeta.json": "{}"}
+    files = {f"2026-11-20:22:10/{job}/{name}": text for job in "ab" for name, text in names.items()}
+    archive = write_archive(tmp_path / "raw", files)
+    first = list_archive(archive, tmp_path / "w")
+    made: list[str] = []
+    make_manifest = inventory_folder._make_manifest
+
+    def note_making(folder: Folder, *arguments: Any) -> Manifest:
+        made.append(str(folder.job))
+        return make_manifest(folder, *arguments)
+
+    monkeypatch.setattr(inventory_folder, "_make_manifest", note_making)
+    assert list_archive(archive, tmp_path / "w") == first
+    assert made == []
+    change(archive / "2026-11-20:22:10/b")
+    again = list_archive(archive, tmp_path / "w")
+    assert "b" in made
+    assert "a" not in made
+    assert again != first
+    assert again == list_archive(archive, tmp_path / "afresh")
 
 
 @pytest.mark.parametrize("ending", ["", ".gz", ".bz2", ".xz", ".zst"])

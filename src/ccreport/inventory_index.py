@@ -4,13 +4,19 @@ As in git's index, a file whose path, size and times of change are those of the 
 The time of its inode's change counts too, which nobody can set: a copy with another content and an old date is seen.
 What was changed shortly before it was listed may have been changed once more within the clock's resolution, or while
 it was read, and is read again (git calls such entries racily clean).
+
+An experiment of which that holds for every file, and that has no other ones, has the manifest of then. So the index is,
+behind a line for the code that made it, two lines for each experiment: its files as JSON, and its manifest, which is
+empty where it has to be made again.
 """
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
+
+from ccreport.raw import Manifest, format_manifest
 
 # FAT keeps times in steps of 2 s, and the clock of a file server is not ours.
 RACY_NS: Final = 4 * 10**9
@@ -24,42 +30,122 @@ class Look(NamedTuple):
     content: str
 
 
+class Entry(NamedTuple):
+    """A file as the index has it: when it was looked at, and what that told."""
+
+    size_bytes: int
+    mtime_ns: int
+    ctime_ns: int
+    sha256: str
+    content: str
+
+    def is_of(self, status: os.stat_result) -> bool:
+        """Tell whether the file did not change since."""
+        return (
+            self.mtime_ns == status.st_mtime_ns
+            and self.ctime_ns == status.st_ctime_ns
+            and self.size_bytes == status.st_size
+        )
+
+
+class Listed(NamedTuple):
+    """An experiment as listed: path, SHA-256 and size of each of its files, and its manifest as JSON."""
+
+    experiment_id: str
+    files: list[tuple[str, str, int]]
+    manifest: str
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> Self:
+        """Return what a manifest lists."""
+        files = [(file.path, file.sha256, file.size_bytes) for file in manifest.files]
+        return cls(manifest.experiment_id, files, format_manifest(manifest))
+
+
+class FolderIndex:
+    """The files of one experiment by path, with what a look at them told: in the former listing, and in this one."""
+
+    def __init__(self, former: Mapping[str, Entry], manifest: str, now_ns: int) -> None:
+        self._former = former
+        self._manifest = manifest
+        self._now_ns = now_ns
+        self.found: dict[str, Entry] = {}
+        self.manifest = ""
+
+    def recall_folder(self, experiment_id: str, files: Collection[tuple[str, os.DirEntry[str]]]) -> Listed | None:
+        """Return the experiment as listed formerly, if these are its files and none changed since, else None."""
+        if not self._manifest or len(files) != len(self._former):
+            return None
+        found = {}
+        for path, entry in files:
+            known = self._former.get(path)
+            if known is None or not entry.is_file(follow_symlinks=False) or not _is_unchanged(known, entry):
+                return None
+            found[path] = known
+        self.found, self.manifest = found, self._manifest
+        return Listed(experiment_id, [(path, one.sha256, one.size_bytes) for path, one in found.items()], self.manifest)
+
+    def recall(self, path: str, status: os.stat_result) -> Look | None:
+        """Return what is known of a file that did not change since the former listing, else None."""
+        known = self._former.get(path)
+        if known is None or not known.is_of(status):
+            return None
+        self.found[path] = known
+        return Look(known.size_bytes, known.sha256, known.content)
+
+    def note(self, path: str, status: os.stat_result, look: Look) -> None:
+        """Keep what reading a file told; `status` is of before it was read."""
+        times = (status.st_mtime_ns, status.st_ctime_ns)
+        if max(times) < self._now_ns - RACY_NS and look.size_bytes == status.st_size:
+            self.found[path] = Entry(look.size_bytes, *times, look.sha256, look.content)
+
+    def note_folder(self, listed: Listed) -> None:
+        """Keep the manifest of an experiment, unless some of its files are to be read again."""
+        if len(self.found) == len(listed.files):
+            self.manifest = listed.manifest
+
+
+def _is_unchanged(known: Entry, entry: os.DirEntry[str]) -> bool:
+    try:
+        return known.is_of(entry.stat(follow_symlinks=False))
+    except OSError:
+        return False
+
+
 class InventoryIndex:
-    """The files of an archive by path, with what a look at them told: those of the former listing, and of this one."""
+    """The experiments of an archive by their folders: those of the former listing, and of this one."""
 
     def __init__(self, path: Path, code: str, now_ns: int) -> None:
         self._path = path
         self._code = code
         self._now_ns = now_ns
         self._former = _read_former(path, code)
-        self._found: dict[str, list[int | str]] = {}
+        self._folders: dict[str, FolderIndex] = {}
 
-    def recall(self, path: str, status: os.stat_result) -> Look | None:
-        """Return what is known of a file that did not change since the former listing, else None."""
-        entry = self._former.get(path)
-        times = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-        if entry is None or entry[:3] != times:
-            return None
-        self._found[path] = entry
-        return Look(status.st_size, *map(str, entry[3:]))
-
-    def note(self, path: str, status: os.stat_result, look: Look) -> None:
-        """Keep what reading a file told; `status` is of before it was read."""
-        times = [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-        if max(times[1:]) < self._now_ns - RACY_NS and look.size_bytes == status.st_size:
-            self._found[path] = [*times, look.sha256, look.content]
+    def open_folder(self, folder: str) -> FolderIndex:
+        """Return what is known of an experiment, and keep what becomes known."""
+        former, manifest = self._former.get(folder, ({}, ""))
+        self._folders[folder] = FolderIndex(former, manifest, self._now_ns)
+        return self._folders[folder]
 
     def write(self) -> None:
         """Write what is known of the files of this listing."""
+        lines = [json.dumps(self._code)]
+        for path, folder in self._folders.items():
+            lines += [json.dumps([path, folder.found]), folder.manifest]
         partial = self._path.with_name(self._path.name + ".part")
-        partial.write_text(json.dumps({"code": self._code, "files": self._found}), encoding="ascii")
+        partial.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
         partial.replace(self._path)
 
 
-def _read_former(path: Path, code: str) -> Mapping[str, list[int | str]]:
+def _read_former(path: Path, code: str) -> dict[str, tuple[dict[str, Entry], str]]:
+    former = {}
     try:
-        former = json.loads(path.read_text(encoding="ascii"))
+        first, *lines, _ = path.read_text(encoding="ascii").split("\n")
+        if json.loads(first) == code:
+            for line, manifest in zip(lines[::2], lines[1::2], strict=True):
+                folder, files = json.loads(line)
+                former[folder] = ({path: Entry(*entry) for path, entry in files.items()}, manifest)
     except (OSError, ValueError):
         return {}
-    files: Mapping[str, list[int | str]] = former["files"] if former.get("code") == code else {}
-    return files
+    return former

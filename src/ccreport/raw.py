@@ -175,11 +175,21 @@ class Manifest:
         return [file for file in self.files if file.action == "ingest" and file.rule == rule]
 
 
-def write_manifests(manifests: Iterable[Manifest], path: Path) -> None:
-    """Write manifests as JSON, but only where that changes the file, so that unchanged batches stay so."""
-    text = json.dumps(list(manifests), default=vars, sort_keys=True) + "\n"
+def format_manifest(manifest: Manifest) -> str:
+    """Return a manifest as JSON, in one line of ASCII."""
+    return json.dumps(manifest, default=vars, sort_keys=True)
+
+
+def write_formatted(manifests: Iterable[str], path: Path) -> None:
+    """Write manifests of `format_manifest`, but only where that changes the file, so that unchanged batches stay so."""
+    text = f"[{', '.join(manifests)}]\n"
     if not path.exists() or path.read_text(encoding="ascii") != text:
         path.write_text(text, encoding="ascii")
+
+
+def write_manifests(manifests: Iterable[Manifest], path: Path) -> None:
+    """Write manifests as `write_formatted` does."""
+    write_formatted(map(format_manifest, manifests), path)
 
 
 def read_manifests(path: Path) -> list[Manifest]:
