@@ -192,11 +192,16 @@ def write_manifests(manifests: Iterable[Manifest], path: Path) -> None:
     write_formatted(map(format_manifest, manifests), path)
 
 
+def read_facts(path: Path) -> list[dict[str, Any]]:
+    """Return the manifests that `write_manifests` wrote as what JSON makes of them."""
+    listed: list[dict[str, Any]] = json.loads(path.read_text(encoding="ascii"))
+    return listed
+
+
 def read_manifests(path: Path) -> list[Manifest]:
     """Return the manifests that `write_manifests` wrote."""
-    listed: list[dict[str, Any]] = json.loads(path.read_text(encoding="ascii"))
     manifests = []
-    for facts in listed:
+    for facts in read_facts(path):
         runs = tuple(ManifestRun(**run) for run in facts.pop("runs"))
         files = tuple(RawFile(**file) for file in facts.pop("files"))
         manifests.append(Manifest(runs=runs, files=files, **facts))

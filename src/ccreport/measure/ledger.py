@@ -6,15 +6,19 @@ nothing of it could be used. Exactly one of the two must hold for each, so nothi
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Final
 
 import polars as pl
 
 from ccreport.batches import read_batches
 from ccreport.errors import InputError
 from ccreport.ingest.readers import INGESTED_TABLES, READERS
-from ccreport.raw import Manifest, RawFile, display_name, read_manifests
+from ccreport.raw import RawFile, display_name, read_facts
 from ccreport.rejects import Rejects
-from ccreport.tables import read_table, table_files, write_table
+from ccreport.tables import load_schema, read_table, table_files, write_table
+
+OF_EXPERIMENTS: Final = ("experiment_id", "session", "job")
+OF_FILES: Final = ("raw_file_id", "run_id", "kind", "format", "client_number", "size_bytes", "sha256", "rule")
 
 
 class LedgerError(InputError):
@@ -31,48 +35,38 @@ def measure_ledger(
     rejected, or both, or if `strict` is set and any file or part of one was rejected.
     """
     names = list(read_batches(batches))
-    listed = [manifest for name in names for manifest in read_manifests(manifests / f"{name}.json")]
+    # A million files are too many to make an object of each.
+    listed = [facts for name in names for facts in read_facts(manifests / f"{name}.json")]
     parts = [read_table("rejects", table_files(rejected, reader, names)) for reader in READERS]
     # Each reader counts for itself, and two may have something to say of one file.
     all_rejects = pl.concat([*parts, _rejects_of_inventory(listed)]).with_columns(
         part_number=pl.int_range(pl.len(), dtype=pl.Int64).over("raw_file_id")
     )
-    ledger = pl.DataFrame(
-        [_ledger_row(manifest, file) for manifest in listed for file in manifest.files], infer_schema_length=None
-    )
-    if ledger.height:
-        ledger = _settle(ledger, _find_ingested(tables, names), all_rejects)
+    ledger = _settle(_list_files(listed), _find_ingested(tables, names), all_rejects)
     write_table(ledger, "raw_files", raw_files)
     write_table(all_rejects, "rejects", rejects)
     if strict and all_rejects.height:
         raise LedgerError("strict is set and these could not be used:\n" + "\n".join(_describe(all_rejects)))
 
 
-def _rejects_of_inventory(listed: Iterable[Manifest]) -> pl.DataFrame:
+def _rejects_of_inventory(listed: Iterable[dict[str, Any]]) -> pl.DataFrame:
     rejected = Rejects()
     for manifest in listed:
-        for file in manifest.files:
-            if file.action == "rejected":
-                rejected.add(file, str(file.reason), str(file.message))
+        for file in manifest["files"]:
+            if file["action"] == "rejected":
+                rejected.add(RawFile(**file), file["reason"], file["message"])
     return rejected.frame()
 
 
-def _ledger_row(manifest: Manifest, file: RawFile) -> dict[str, object]:
-    return {
-        "raw_file_id": file.raw_file_id,
-        "path": display_name(file.path),
-        "experiment_id": manifest.experiment_id,
-        "session": manifest.session,
-        "job": manifest.job,
-        "run_id": file.run_id,
-        "kind": file.kind,
-        "format": file.format,
-        "client_number": file.client_number if file.run_id is not None else None,
-        "size_bytes": file.size_bytes,
-        "sha256": file.sha256,
-        "state": file.action,
-        "rule": file.rule,
-    }
+def _list_files(listed: Iterable[dict[str, Any]]) -> pl.DataFrame:
+    """Return a row of `raw_files` for each file of some manifests, with what the inventory decided as its state."""
+    files = [(manifest, file) for manifest in listed for file in manifest["files"]]
+    types = load_schema("raw_files").polars
+    columns = {name: [manifest[name] for manifest, _ in files] for name in OF_EXPERIMENTS}
+    columns |= {name: [file[name] for _, file in files] for name in OF_FILES}
+    columns |= {"path": [display_name(file["path"]) for _, file in files], "state": [f["action"] for _, f in files]}
+    frame = pl.DataFrame(columns, schema={name: types[name] for name in columns})
+    return frame.with_columns(client_number=pl.when(pl.col("run_id").is_not_null()).then("client_number"))
 
 
 def _find_ingested(tables: Path, batches: list[str]) -> pl.Series:
