@@ -6,7 +6,7 @@ nothing of it could be used. Exactly one of the two must hold for each, so nothi
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from ccreport.tables import load_schema, read_table, table_files, write_table
 
 OF_EXPERIMENTS: Final = ("experiment_id", "session", "job")
 OF_FILES: Final = ("raw_file_id", "run_id", "kind", "format", "client_number", "size_bytes", "sha256", "rule")
+LISTED: Final = (*OF_EXPERIMENTS, *OF_FILES, "path", "state")
 
 
 class LedgerError(InputError):
@@ -35,38 +36,35 @@ def measure_ledger(
     rejected, or both, or if `strict` is set and any file or part of one was rejected.
     """
     names = list(read_batches(batches))
-    # A million files are too many to make an object of each.
-    listed = [facts for name in names for facts in read_facts(manifests / f"{name}.json")]
+    listed, by_inventory = _list_files(manifests / f"{name}.json" for name in names)
     parts = [read_table("rejects", table_files(rejected, reader, names)) for reader in READERS]
     # Each reader counts for itself, and two may have something to say of one file.
-    all_rejects = pl.concat([*parts, _rejects_of_inventory(listed)]).with_columns(
+    all_rejects = pl.concat([*parts, by_inventory]).with_columns(
         part_number=pl.int_range(pl.len(), dtype=pl.Int64).over("raw_file_id")
     )
-    ledger = _settle(_list_files(listed), _find_ingested(tables, names), all_rejects)
+    ledger = _settle(listed, _find_ingested(tables, names), all_rejects)
     write_table(ledger, "raw_files", raw_files)
     write_table(all_rejects, "rejects", rejects)
     if strict and all_rejects.height:
         raise LedgerError("strict is set and these could not be used:\n" + "\n".join(_describe(all_rejects)))
 
 
-def _rejects_of_inventory(listed: Iterable[dict[str, Any]]) -> pl.DataFrame:
-    rejected = Rejects()
-    for manifest in listed:
-        for file in manifest["files"]:
+def _list_files(manifests: Iterable[Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return a row of `raw_files` for each listed file, its state as the inventory decided, and what that rejected."""
+    types = load_schema("raw_files").polars
+    frames, rejected = [pl.DataFrame(schema={name: types[name] for name in LISTED})], Rejects()
+    for path in manifests:
+        # A million files are too many to make an object of each, or to have all facts of at once.
+        files = [(manifest, file) for manifest in read_facts(path) for file in manifest["files"]]
+        columns = {name: [manifest[name] for manifest, _ in files] for name in OF_EXPERIMENTS}
+        columns |= {name: [file[name] for _, file in files] for name in OF_FILES}
+        columns |= {"path": [display_name(file["path"]) for _, file in files], "state": [f["action"] for _, f in files]}
+        frames.append(pl.DataFrame(columns, schema=frames[0].schema))
+        for _, file in files:
             if file["action"] == "rejected":
                 rejected.add(RawFile(**file), file["reason"], file["message"])
-    return rejected.frame()
-
-
-def _list_files(listed: Iterable[dict[str, Any]]) -> pl.DataFrame:
-    """Return a row of `raw_files` for each file of some manifests, with what the inventory decided as its state."""
-    files = [(manifest, file) for manifest in listed for file in manifest["files"]]
-    types = load_schema("raw_files").polars
-    columns = {name: [manifest[name] for manifest, _ in files] for name in OF_EXPERIMENTS}
-    columns |= {name: [file[name] for _, file in files] for name in OF_FILES}
-    columns |= {"path": [display_name(file["path"]) for _, file in files], "state": [f["action"] for _, f in files]}
-    frame = pl.DataFrame(columns, schema={name: types[name] for name in columns})
-    return frame.with_columns(client_number=pl.when(pl.col("run_id").is_not_null()).then("client_number"))
+    listed = pl.concat(frames).with_columns(client_number=pl.when(pl.col("run_id").is_not_null()).then("client_number"))
+    return listed, rejected.frame()
 
 
 def _find_ingested(tables: Path, batches: list[str]) -> pl.Series:
