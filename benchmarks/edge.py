@@ -29,12 +29,13 @@ from ccreport.evaluation import load_evaluation
 from ccreport.ingest.edge import ingest_edge
 from ccreport.ingest.nginx import ingest_nginx
 from ccreport.ingest.nstat import ingest_nstat
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.raw import Manifest, RawFile
-from ccreport.tables import list_tables, load_schema, write_table
+from ccreport.schemas import list_tables
+from ccreport.tables import load_schema, write_table
 
 ROOT = Path(__file__).resolve().parents[1]
 EVALUATION = ROOT / "evaluations" / "edge-bbr2.yaml"
-ARCHIVE_WIDE = ("raw_files", "rejects")
 # Lowest and highest value; the median is the square root of their product.
 SPREAD = {
     "retransmit_ratio": (1e-4, 1e-1),
@@ -96,8 +97,8 @@ def generate(rows: int, tables: Path) -> list[str]:
             f"COPY (SELECT {columns} FROM range({first}, {last}) AS t(i)) "
             f"TO '{path}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 32768)"
         )
-    for table in set(list_tables()) & {*database.EXPERIMENT_TABLES, *ARCHIVE_WIDE} - {"connections"}:
-        for name in ["archive"] if table in ARCHIVE_WIDE else ids:
+    for table in set(list_tables()) & {*EXPERIMENT_TABLES, *ARCHIVE_TABLES} - {"connections"}:
+        for name in ["archive"] if table in ARCHIVE_TABLES else ids:
             path = tables / table / f"{name}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             write_table(pl.DataFrame(), table, path)

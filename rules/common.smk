@@ -26,16 +26,13 @@ os.environ.update(POLARS_MAX_THREADS="1")
 from ccreport.__main__ import COMMANDS
 from ccreport.archive import fingerprint
 from ccreport.ages import age_results
-from ccreport.batches import read_batches
-from ccreport.database import EXPERIMENT_TABLES, SHARED_QUERIES
+from ccreport.batches import AFRESH, read_batches
 from ccreport.errors import InputError
 from ccreport.imports import list_imports
 from ccreport.ingest.readers import READ_TABLES, READERS
-from ccreport.measure import MEASURED_TABLES
-from ccreport.measure.batch import NEEDED_TABLES
-from ccreport.kept import AFRESH
+from ccreport.measure import EXPERIMENT_TABLES, MEASURED_TABLES, NEEDED_TABLES
+from ccreport.schemas import list_tables
 from ccreport.storage.places import find_fetched, is_packed, is_remote
-from ccreport.tables import list_tables
 
 # Path variables stand in paths only; a command that takes a folder is given it through these.
 RESULTS = Path(workflow.pathvars.apply("<results>"))

@@ -4,7 +4,7 @@ Evaluations: what each declares, and which results it has.
 
 import re
 
-from ccreport.evaluation import load_evaluation, resolve_evaluation
+from ccreport.evaluation import SHARED_QUERIES, load_evaluation, resolve_evaluation
 
 # The evaluations by name: the report's own first, then those that have a section of it where the archive has data.
 try:

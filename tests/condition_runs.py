@@ -6,7 +6,8 @@ from typing import Any
 import yaml
 from support import ROOT, save_table
 
-from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, list_views
+from ccreport.database import list_views
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
 Rows = dict[str, list[dict[str, Any]]]

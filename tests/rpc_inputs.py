@@ -10,8 +10,9 @@ import yaml
 from support import JOB, list_archive, list_one, save_table, summarise_one, write_archive
 
 from ccreport.archive import find_root
-from ccreport.database import EXPERIMENT_TABLES, list_views
+from ccreport.database import list_views
 from ccreport.ingest.rpc import ingest_rpc
+from ccreport.measure import EXPERIMENT_TABLES
 from ccreport.measure.runs import measure_runs
 from ccreport.tables import read_table
 

@@ -9,8 +9,9 @@ import yaml
 from support import EPOCH, ROOT, make_table, save_table
 
 from ccreport.claims import judge_claims
-from ccreport.database import EXPERIMENT_TABLES, list_views
+from ccreport.database import list_views
 from ccreport.evaluation import fill_defaults
+from ccreport.measure import EXPERIMENT_TABLES
 from ccreport.publish.release import publish
 from ccreport.raw import Manifest, RawFile, write_manifests
 

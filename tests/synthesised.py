@@ -7,11 +7,12 @@ from typing import Any
 import polars as pl
 from support import list_batches
 
+from ccreport.batches import table_files
 from ccreport.ingest.batch import ingest_batch
 from ccreport.measure.batch import measure_batch
 from ccreport.measure.ledger import measure_ledger
 from ccreport.synthesise.synthesise import synthesise
-from ccreport.tables import read_table, table_files
+from ccreport.tables import read_table
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from support import ROOT
 from ccreport.__main__ import COMMANDS, add_options, find_command
 from ccreport.evaluation import list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.imports import list_imports
-from ccreport.tables import list_tables
+from ccreport.schemas import list_tables
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RULES = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk")}
@@ -109,7 +109,7 @@ def test_an_edit_of_a_module_reruns_what_imports_it() -> None:
 
 def test_layers_import_only_downward() -> None:
     layers = [
-        {"units", "flow_identity", "errors", "imports"},
+        {"units", "flow_identity", "errors", "imports", "schemas"},
         {"tables", "raw", "rejects", "fingerprints", "batches", "batch_tables", "kept"},
         {"storage"},
         {"archive", "unpack", "content", "kinds", "job_names", "inventory_index", "inventory_folder", "inventory"},

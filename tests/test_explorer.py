@@ -18,13 +18,13 @@ from explorer_site import (
 )
 from support import EPOCH
 
+from ccreport.batches import AFRESH
 from ccreport.database import connect
 from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches
 from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
 from ccreport.figures.theme import STYLES
-from ccreport.kept import AFRESH
 from ccreport.tables import write_table
 
 

@@ -12,8 +12,8 @@ from fuzz.targets import ACCESS_LOG_FORMAT, EDGE_PATHS, READERS, list_inputs
 
 from ccreport.__main__ import main
 from ccreport.batches import read_batches
-from ccreport.database import ARCHIVE_TABLES
 from ccreport.evaluation import list_evaluations, resolve_evaluation
+from ccreport.measure import ARCHIVE_TABLES
 
 FILES_PER_READER = 8
 JOBS = 2

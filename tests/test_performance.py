@@ -22,7 +22,6 @@ from side_by_side import TASKS
 from support import ROOT
 
 from ccreport.errors import InputError
-from ccreport.imports import SCHEMAS
 from ccreport.report.measurements import load_measurements
 from ccreport.report.performance import (
     CASES,
@@ -34,7 +33,7 @@ from ccreport.report.performance import (
     render_side_by_side,
     render_time_spent,
 )
-from ccreport.tables import load_yaml
+from ccreport.schemas import SCHEMAS, load_yaml
 
 LOG = [
     (1.0, "Building DAG of jobs..."),

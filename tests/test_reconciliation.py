@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 from support import ROOT, at, make_table, save_table, summarise_one
 
-from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, list_views
+from ccreport.database import list_views
 from ccreport.flow_identity import flow_id_of_connection
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.measure.captured import STEP_US, Steps, select_captured
 from ccreport.measure.clients import CLIENT_SCHEMA
 from ccreport.measure.flows import join_flows

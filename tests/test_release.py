@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
-from ccreport.database import EXPERIMENT_TABLES
+from ccreport.measure import EXPERIMENT_TABLES
 from workflow import SWEEP_JOB, Build, add_run, build
 
 SHA256 = re.compile(r"\b[0-9a-f]{64}\b")

@@ -18,7 +18,8 @@ from ccreport.report.ledger import LISTED_REJECTS, render_ledger, render_rejects
 from ccreport.report.markup import markdown, number, prose, render_tabs, text
 from ccreport.report.others import count_others, render_others
 from ccreport.report.provenance import render_assumptions, render_provenance
-from ccreport.tables import list_tables, load_schema, read_table, write_table
+from ccreport.schemas import list_tables
+from ccreport.tables import load_schema, read_table, write_table
 
 TIMES = pl.List(pl.Datetime("us", "UTC"))
 NO_OTHERS = pl.DataFrame(

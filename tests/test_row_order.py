@@ -8,7 +8,8 @@ from polars.testing import assert_frame_equal
 from support import ROOT
 
 from ccreport.claims import judge_claims
-from ccreport.database import ARCHIVE_TABLES, list_views
+from ccreport.database import list_views
+from ccreport.measure import ARCHIVE_TABLES
 from ccreport.summarise import summarise_tables
 from workflow import CUT, build
 

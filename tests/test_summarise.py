@@ -9,9 +9,10 @@ import pytest
 import yaml
 from support import ROOT, SHARED, at, list_one, save_table, summarise_one, write_archive
 
-from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, QueryError, connect, list_views
+from ccreport.database import QueryError, connect, list_views
 from ccreport.format_table import format_number, format_size, rate_unit
 from ccreport.ingest.metadata import ingest_metadata
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.summarise import STATISTICS
 from ccreport.tables import TableError, load_schema, read_table
 

@@ -5,8 +5,10 @@ import pyarrow.parquet as pq
 import pytest
 from support import at, make_table, save_table
 
-from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, SHARED_QUERIES, SQL
-from ccreport.evaluation import list_evaluations, load_evaluation, resolve_evaluation
+from ccreport.database import SQL
+from ccreport.evaluation import SHARED_QUERIES, list_evaluations, load_evaluation, resolve_evaluation
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
+from ccreport.schemas import list_tables
 from ccreport.tables import (
     ARROW_TYPES,
     EARLIEST,
@@ -18,7 +20,6 @@ from ccreport.tables import (
     TableWriter,
     conform,
     find_broken_values,
-    list_tables,
     load_schema,
     read_table,
     write_table,

@@ -16,6 +16,8 @@ from ccreport.flow_identity import short_hash
 
 MIB: Final = 2**20
 FIRST_BATCH: Final = "first"
+# The environment variable by which nothing that was kept of a batch is used.
+AFRESH: Final = "CCREPORT_AFRESH"
 # Of 40 bits: the hash of an id as a share of one.
 HASH_RANGE: Final = 16**10
 
@@ -51,6 +53,11 @@ def read_batches(path: Path) -> dict[str, list[str]]:
     """Return the experiments of each batch, as `write_batches` wrote them."""
     lines = (line.split() for line in path.read_text(encoding="ascii").splitlines())
     return {name: experiments for name, *experiments in lines}
+
+
+def table_files(folder: Path, table: str, batches: Iterable[str]) -> list[Path]:
+    """Return the files of a table, one for each of these batches of experiments."""
+    return [folder / table / f"{batch}.parquet" for batch in batches]
 
 
 def find_kept(folder: Path) -> Path:

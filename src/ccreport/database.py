@@ -15,20 +15,13 @@ from typing import Any, Final
 
 import duckdb
 
-from ccreport.batches import read_batches
+from ccreport.batches import read_batches, table_files
 from ccreport.errors import InputError
 from ccreport.evaluation import load_evaluation
-from ccreport.ingest.readers import READ_TABLES
-from ccreport.measure import MEASURED_TABLES
-from ccreport.tables import table_files
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 
 SQL: Final = Path(__file__).parent / "sql"
 
-# Tables of experiments, with a file for each batch of these, and those of one file for the archive.
-EXPERIMENT_TABLES: Final = (*READ_TABLES, *MEASURED_TABLES)
-ARCHIVE_TABLES: Final = ("raw_files", "rejects")
-# Queries and macros that every evaluation's database has.
-SHARED_QUERIES: Final = ("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values")
 # Published tables that are made of RPC tests, of which no run has a rate.
 RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})
 

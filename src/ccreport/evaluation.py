@@ -7,12 +7,13 @@ import jsonschema
 import yaml
 
 from ccreport.errors import InputError
-from ccreport.imports import SCHEMAS
-from ccreport.tables import load_yaml
+from ccreport.schemas import SCHEMAS, load_yaml
 
 # Beside `schemas`, as the files that come with the pipeline are.
 EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
 SUFFIX: Final = ".yaml"
+# Queries and macros that the database of every evaluation has.
+SHARED_QUERIES: Final = ("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values")
 
 
 class EvaluationError(InputError):

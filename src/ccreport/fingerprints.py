@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from typing import Any
 
-from ccreport.imports import SCHEMAS, list_imports
+from ccreport.imports import list_imports
+from ccreport.schemas import SCHEMAS
 
 
 def digest_code(module: str, tables: Iterable[str], libraries: Iterable[str]) -> str:

@@ -1,7 +1,6 @@
 """Which source files a module runs: itself and all it imports of this package, directly or not.
 
-A rule names them as inputs, so that an edit reruns what depends on it and nothing else. The schemas, which some read,
-lie beside the folder of the package.
+A rule names them as inputs, so that an edit reruns what depends on it and nothing else.
 """
 
 import ast
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 PACKAGE: Final = Path(__file__).parent
-SCHEMAS: Final = Path(__file__).resolve().parents[2] / "schemas"
 # Snakemake waits for this whenever it starts, and to parse whole modules takes four times as long.
 STATEMENT: Final = re.compile(r"^[ \t]*((?:from|import) (?:[^\n(]*\([^)]*\)|[^\n]*))", re.MULTILINE)
 

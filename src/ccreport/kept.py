@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.batch_tables import BatchReader, BatchWriter, iterate_groups
-from ccreport.batches import find_kept
+from ccreport.batches import AFRESH, find_kept
 from ccreport.raw import Manifest, write_manifests
 
-AFRESH: Final = "CCREPORT_AFRESH"
 MANIFEST: Final = "manifest.json"
 
 

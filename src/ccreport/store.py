@@ -10,7 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES, connect, quote_name, quote_text
+from ccreport.database import connect, quote_name, quote_text
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.storage.copy import copy_files
 from ccreport.storage.places import StorageError, is_remote
 from ccreport.storage.progress import LOG, log_into

@@ -17,9 +17,8 @@ from typing import Any, Final, Self
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 
-from ccreport.imports import SCHEMAS
+from ccreport.schemas import SCHEMAS, load_yaml
 
 POLARS_TYPES: Final[Mapping[str, pl.DataType]] = {
     "string": pl.String(),
@@ -110,17 +109,6 @@ def _column(entry: str | Mapping[str, Any], table: str, folder: Path) -> Column:
 def _shared_columns(folder: Path) -> dict[str, dict[str, Any]]:
     shared: dict[str, dict[str, Any]] = load_yaml(folder / "columns.yaml")
     return shared
-
-
-def load_yaml(path: Path) -> Any:
-    """Return what a YAML file holds, read by the compiled parser where there is one: an evaluation takes 0.1 s else."""
-    with path.open(encoding="utf-8") as stream:
-        return yaml.load(stream, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (both are safe)
-
-
-def list_tables() -> list[str]:
-    """Return the names of all declared tables, sorted."""
-    return sorted(path.stem for path in (SCHEMAS / "tables").glob("*.yaml"))
 
 
 @cache
@@ -234,11 +222,6 @@ def write_table(frame: pl.DataFrame, table: str, path: Path) -> None:
     _check_key(conformed, schema)
     with TableWriter(table, path) as writer:
         writer.write_conformed(conformed)
-
-
-def table_files(folder: Path, table: str, batches: Iterable[str]) -> list[Path]:
-    """Return the files of a table, one for each of these batches of experiments."""
-    return [folder / table / f"{batch}.parquet" for batch in batches]
 
 
 def read_table(table: str, paths: Iterable[Path]) -> pl.DataFrame:

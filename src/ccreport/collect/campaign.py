@@ -19,7 +19,7 @@ import yaml
 
 from ccreport.errors import InputError
 from ccreport.evaluation import fill_defaults
-from ccreport.imports import SCHEMAS
+from ccreport.schemas import SCHEMAS
 
 Settings = dict[str, Any]
 

@@ -19,7 +19,7 @@ from ccreport.collect.harness_jobs import read_jobs
 from ccreport.collect.harness_paths import Lists
 from ccreport.collect.planning import plan_campaign
 from ccreport.errors import InputError
-from ccreport.imports import SCHEMAS
+from ccreport.schemas import SCHEMAS
 
 DEFAULT_RTT_MS: Final = 20.0
 

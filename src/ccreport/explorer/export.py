@@ -16,14 +16,13 @@ import polars as pl
 import vl_convert
 
 from ccreport.batch_tables import BatchReader
-from ccreport.batches import read_batches
+from ccreport.batches import AFRESH, read_batches
 from ccreport.database import connect
 from ccreport.explorer.run_list import describe_list, read_runs
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, write_call
 from ccreport.figures.series import BIN_WIDTHS_S
 from ccreport.fingerprints import digest_code, digest_facts
-from ccreport.kept import AFRESH
 
 ASSETS: Final = Path(__file__).parent
 # Whole experiments are read at once until they have this many flows: few queries, and bounded memory.

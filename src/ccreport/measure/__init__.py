@@ -2,5 +2,24 @@
 
 from typing import Final
 
+from ccreport.ingest.readers import READ_TABLES
+
 # The tables that are made of an experiment's others.
 MEASURED_TABLES: Final = ("flows", "runs", "reconciliation")
+# Those others, in the order in which `measure_runs` is given them.
+NEEDED_TABLES: Final = (
+    "tests",
+    "streams",
+    "samples",
+    "cpu_samples",
+    "experiments",
+    "hosts",
+    "qdiscs",
+    "captures",
+    "capture_logs",
+    "packet_flows",
+    "packet_intervals",
+)
+# Tables of experiments, with a file for each batch of these, and those of one file for the archive.
+EXPERIMENT_TABLES: Final = (*READ_TABLES, *MEASURED_TABLES)
+ARCHIVE_TABLES: Final = ("raw_files", "rejects")

@@ -10,24 +10,10 @@ from typing import Final
 from ccreport.batch_tables import BatchReader
 from ccreport.fingerprints import digest_code, digest_facts
 from ccreport.kept import Output, update_batch
-from ccreport.measure import MEASURED_TABLES
+from ccreport.measure import MEASURED_TABLES, NEEDED_TABLES
 from ccreport.measure.runs import measure_runs
 from ccreport.raw import read_manifest, read_manifests
 
-# What `measure_runs` is given, in that order.
-NEEDED_TABLES: Final = (
-    "tests",
-    "streams",
-    "samples",
-    "cpu_samples",
-    "experiments",
-    "hosts",
-    "qdiscs",
-    "captures",
-    "capture_logs",
-    "packet_flows",
-    "packet_intervals",
-)
 LIBRARIES: Final = ("numpy", "polars", "pyarrow")
 
 

@@ -10,12 +10,12 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.batches import read_batches
+from ccreport.batches import read_batches, table_files
 from ccreport.errors import InputError
 from ccreport.ingest.readers import INGESTED_TABLES, READERS
 from ccreport.raw import RawFile, display_name, read_facts
 from ccreport.rejects import Rejects
-from ccreport.tables import load_schema, read_table, table_files, write_table
+from ccreport.tables import load_schema, read_table, write_table
 
 OF_EXPERIMENTS: Final = ("experiment_id", "session", "job")
 OF_FILES: Final = ("raw_file_id", "run_id", "kind", "format", "client_number", "size_bytes", "sha256", "rule")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.database import SHARED_QUERIES
+from ccreport.evaluation import SHARED_QUERIES
 from ccreport.imports import list_imports
 from ccreport.publish.changes import ABSENT, Change, Exhibit, ReleaseFolder
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
-from ccreport.database import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.imports import SCHEMAS
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
+from ccreport.schemas import SCHEMAS
 from ccreport.tables import load_schema
 
 # Raw files and rejects may name a run of which no file could be read as a test's; an attempt may have failed.

@@ -8,7 +8,6 @@ from typing import Any
 
 from ccreport.errors import InputError
 from ccreport.evaluation import load_evaluation
-from ccreport.imports import SCHEMAS
 from ccreport.publish.crate import write_crate
 from ccreport.publish.datapackage import write_package
 from ccreport.publish.declaration import Release, declare_release
@@ -18,6 +17,7 @@ from ccreport.publish.stage import copy_tree, stage_raw, stage_results, stage_ta
 from ccreport.publish.sums import write_sums
 from ccreport.publish.texts import write_changes, write_citation, write_readme
 from ccreport.publish.views import write_views
+from ccreport.schemas import SCHEMAS
 
 
 def publish(

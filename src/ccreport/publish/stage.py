@@ -11,11 +11,11 @@ import yaml
 
 from ccreport.batches import read_batches
 from ccreport.evaluation import load_evaluation
-from ccreport.imports import SCHEMAS
 from ccreport.publish import EXPLANATIONS, SUMS, WHOLE
 from ccreport.publish.keys import TYPED_TABLES
 from ccreport.publish.pack import pack_folder
 from ccreport.raw import read_manifests
+from ccreport.schemas import SCHEMAS
 from ccreport.storage.sums import format_sums
 from ccreport.tables import load_schema, open_writer
 

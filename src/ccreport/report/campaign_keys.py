@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.imports import SCHEMAS
 from ccreport.report.markup import NONE, Html, prose, render_table, verbatim
+from ccreport.schemas import SCHEMAS
 
 HEADER: Final = ("Key", "Values", "Default", "Meaning")
 # What is longer may break anywhere.

@@ -4,7 +4,8 @@ from typing import Final
 
 from ccreport.report.escape import make_label
 from ccreport.report.markup import NONE, Html, markdown, number, prose, render_float, render_table, verbatim
-from ccreport.tables import Column, list_tables, load_schema
+from ccreport.schemas import list_tables
+from ccreport.tables import Column, load_schema
 
 HEADER: Final = ("Column", "Type", "Unit", "Null", "Values", "Meaning", "Source", "Reference")
 

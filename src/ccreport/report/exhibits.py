@@ -21,7 +21,8 @@ from ccreport.report.markup import (
     render_tabs,
     write_fragment,
 )
-from ccreport.tables import list_tables, load_schema
+from ccreport.schemas import list_tables
+from ccreport.tables import load_schema
 
 DOWNLOADS: Final[Mapping[str, str]] = {
     "figure.csv": "CSV",

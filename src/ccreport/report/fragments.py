@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 import ccreport
-from ccreport.batches import read_batches
+from ccreport.batches import read_batches, table_files
 from ccreport.claims import load_explanations
 from ccreport.evaluation import load_evaluation
 from ccreport.report.campaign_keys import render_campaign_keys
@@ -27,7 +27,7 @@ from ccreport.report.provenance import render_assumptions, render_provenance
 from ccreport.report.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.tiles import render_tiles
 from ccreport.storage.sums import hash_file, hash_sums
-from ccreport.tables import read_table, table_files
+from ccreport.tables import read_table
 
 SHOWN_TABLES: Final = (
     "runs",

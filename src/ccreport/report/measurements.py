@@ -8,7 +8,7 @@ import jsonschema
 import yaml
 
 from ccreport.errors import InputError
-from ccreport.imports import SCHEMAS
+from ccreport.schemas import SCHEMAS
 
 
 def load_measurements(path: Path, kind: str) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import Final
 
 import yaml
 
-from ccreport.imports import SCHEMAS
 from ccreport.report.campaign_keys import list_keys, render_keys
 from ccreport.report.escape import make_label
 from ccreport.report.markup import Html, markdown, prose, render_table, verbatim, write_fragment
+from ccreport.schemas import SCHEMAS
 
 OPTIONS: Final = ("Option", "Value", "Default")
 

@@ -18,11 +18,11 @@ import yaml
 
 import ccreport
 from ccreport.evaluation import load_evaluation
-from ccreport.imports import SCHEMAS
 from ccreport.publish import EXPLANATIONS, WHOLE
 from ccreport.publish.datapackage import COMPARED, FORMATS
 from ccreport.publish.stage import SUMMARY_KINDS, stage_code, stage_tables, write_yaml
 from ccreport.publish.sums import list_files
+from ccreport.schemas import SCHEMAS
 from ccreport.storage.sums import hash_file
 from ccreport.verify import Check
 from ccreport.verify.compare import compare_files
