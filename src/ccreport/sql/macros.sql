@@ -13,26 +13,37 @@ CREATE MACRO cell_cv(strata) AS
 CREATE MACRO cell_within_cv(strata) AS
     list_avg(list_transform(strata, lambda s: list_aggregate(s, 'stddev_samp') / nullif(list_avg(s), 0)));
 
--- n numbers from 0 to 2^31 - 2 for resample b of condition k, as if at random: of b, k and place i a linear combination,
--- three times squared modulo the prime 2^31 - 1. They are the same everywhere and always, and cost a tenth of a hash.
+-- A number from 0 to 2^31 - 2 for place i of condition k in resample b, as if at random: of the three a linear
+-- combination, three times squared modulo the prime 2^31 - 1. It is the same everywhere and always, and costs a tenth of a
+-- hash.
+CREATE MACRO drawn_seed(b, k, i) AS
+    (1664525 * b::BIGINT + 1013904223 * k::BIGINT + 22695477 * i + 12345) % 2147483647;
+CREATE MACRO drawn_square(x) AS (x * x + 374761393) % 2147483647;
+CREATE MACRO drawn_number(b, k, i) AS drawn_square(drawn_square(drawn_square(drawn_seed(b, k, i))));
+
+-- The numbers of the first n places. In a lambda DuckDB would compute what a macro mentions twice twice: hence a list each.
 CREATE MACRO drawn_numbers(b, k, n) AS
-    list_transform(list_transform(list_transform(
-        list_transform(range(n), lambda i:
-            (1664525 * b::BIGINT + 1013904223 * k::BIGINT + 22695477 * i + 12345) % 2147483647),
-        lambda x: (x * x + 374761393) % 2147483647),
-        lambda x: (x * x + 374761393) % 2147483647),
-        lambda x: (x * x + 374761393) % 2147483647);
+    list_transform(list_transform(list_transform(list_transform(range(n),
+        lambda i: drawn_seed(b, k, i)), lambda x: drawn_square(x)), lambda x: drawn_square(x)), lambda x: drawn_square(x));
 
--- 1000 means of as many resampled cells, stratified: each condition is drawn from by itself, with replacement.
-CREATE MACRO cell_resampled_means(strata) AS
-    list_transform(range(1000), lambda b: list_avg(flatten(list_transform(strata, lambda s, k:
-        list_transform(drawn_numbers(b, k, len(s)), lambda x: s[1 + (x % len(s))::INTEGER])))));
-
--- Bootstrap 95 % interval of the mean (percentile method) as [low, high]. Null where no condition has two runs to draw
--- from.
-CREATE MACRO cell_interval(strata) AS
-    CASE WHEN list_max(list_transform(strata, lambda s: len(s))) > 1
-    THEN list_aggregate(cell_resampled_means(strata), 'quantile_cont', [0.025, 0.975]) END;
+-- Bootstrap 95 % interval of the mean (percentile method) as [low, high]: of 1000 means of as many resampled cells, each
+-- condition drawn from by itself, with replacement. Null where no condition has two runs to draw from. By rows, as lists of
+-- lists take twice as long; unnested from each other and not joined, so that they are added in one order whatever the plan.
+CREATE MACRO cell_interval(strata) AS (
+    SELECT quantile_cont(resampled_mean, [0.025, 0.975])
+    FROM (
+        SELECT b, avg(s[1 + (drawn_number(b, k, i) % len(s))::INTEGER]) AS resampled_mean
+        FROM (
+            SELECT s, k, i, unnest(range(1000)) AS b
+            FROM (
+                SELECT s, k, unnest(range(len(s))) AS i
+                FROM (SELECT unnest(strata) AS s, generate_subscripts(strata, 1) AS k)
+                WHERE list_max(list_transform(strata, lambda one: len(one))) > 1
+            )
+        )
+        GROUP BY b
+    )
+);
 
 -- Retransmits of each algorithm under each condition of a bottleneck: the runs of a view, which is given by name and has
 -- one row per run and algorithm. The ratio is that of the group (sum over sum); mean and interval are of the runs' own.
