@@ -5,7 +5,7 @@ Inputs:  the archive of config.yaml
 Outputs: <results>/batches.txt, one batch of experiments a line
          <results>/archive.json, facts of the archive as a whole
          <results>/manifests/<batch>.json, its runs and files; rewritten only where that changes it
-         <results>/inventory.json, what was found out by reading files that have not changed since
+         <results>/inventory.jsonl, what was found out of experiments and files, for those that do not change
 """
 
 
@@ -30,7 +30,7 @@ checkpoint list_raw_files:
             "fetched" if IS_REMOTE else ask_fingerprint(ARCHIVE)
         ),
         unpacked=RESULTS / "archive",
-        index=RESULTS / "inventory.json",
+        index=RESULTS / "inventory.jsonl",
         manifests=RESULTS / "manifests",
         tables=[RESULTS / "tables", RESULTS / "rejects"],
         batch_mib=config["batch_mib"],

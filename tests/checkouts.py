@@ -81,7 +81,7 @@ class Checkout:
         return {
             str(path.relative_to(self.results)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in self.results.rglob("*")
-            if path.is_file() and path.name not in ("inventory.json", "archive.duckdb", ".snakemake_timestamp")
+            if path.is_file() and path.name not in ("inventory.jsonl", "archive.duckdb", ".snakemake_timestamp")
         }
 
 

@@ -49,7 +49,7 @@ def list_batches(archive: Path, work: Path, batch_mib: float = 32) -> dict[str, 
     """Return the experiments of each batch of an archive, whose manifests are then in a work folder."""
     work.mkdir(parents=True, exist_ok=True)
     manifests, batches = work / "batches", work / "batches.txt"
-    made_of = (archive, work / "archive", work / "inventory.json", manifests, [work / "tables", work / "rejects"])
+    made_of = (archive, work / "archive", work / "inventory.jsonl", manifests, [work / "tables", work / "rejects"])
     list_raw_files(*made_of, batches, work / "archive.json", batch_mib)
     named = read_batches(batches)
     assert {path.stem for path in manifests.iterdir()} == set(named)

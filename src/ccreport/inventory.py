@@ -19,7 +19,7 @@ from ccreport.fingerprints import digest_code
 from ccreport.flow_identity import short_hash
 from ccreport.inventory_folder import FILE_DIGITS, list_folder, reject
 from ccreport.inventory_index import InventoryIndex, Listed
-from ccreport.raw import Manifest, display_name, write_formatted
+from ccreport.raw import Manifest, display_name, write_formatted_manifests
 from ccreport.unpack import ArchiveError, unpack_archive
 
 # What a file costs at least, as a number of its bytes: a million empty ones are work for more than one job.
@@ -83,7 +83,7 @@ def _write_manifests(listed: Iterable[Listed], folder: Path, batch_bytes: int) -
         if stale.stem not in batches:
             stale.unlink()
     for batch, experiments in batches.items():
-        write_formatted((texts[experiment] for experiment in experiments), folder / f"{batch}.json")
+        write_formatted_manifests((texts[experiment] for experiment in experiments), folder / f"{batch}.json")
     return batches
 
 

@@ -180,7 +180,7 @@ def format_manifest(manifest: Manifest) -> str:
     return json.dumps(manifest, default=vars, sort_keys=True)
 
 
-def write_formatted(manifests: Iterable[str], path: Path) -> None:
+def write_formatted_manifests(manifests: Iterable[str], path: Path) -> None:
     """Write manifests of `format_manifest`, but only where that changes the file, so that unchanged batches stay so."""
     text = f"[{', '.join(manifests)}]\n"
     if not path.exists() or path.read_text(encoding="ascii") != text:
@@ -188,11 +188,11 @@ def write_formatted(manifests: Iterable[str], path: Path) -> None:
 
 
 def write_manifests(manifests: Iterable[Manifest], path: Path) -> None:
-    """Write manifests as `write_formatted` does."""
-    write_formatted(map(format_manifest, manifests), path)
+    """Write manifests as `write_formatted_manifests` does."""
+    write_formatted_manifests(map(format_manifest, manifests), path)
 
 
-def read_facts(path: Path) -> list[dict[str, Any]]:
+def read_manifest_facts(path: Path) -> list[dict[str, Any]]:
     """Return the manifests that `write_manifests` wrote as what JSON makes of them."""
     listed: list[dict[str, Any]] = json.loads(path.read_text(encoding="ascii"))
     return listed
@@ -201,7 +201,7 @@ def read_facts(path: Path) -> list[dict[str, Any]]:
 def read_manifests(path: Path) -> list[Manifest]:
     """Return the manifests that `write_manifests` wrote."""
     manifests = []
-    for facts in read_facts(path):
+    for facts in read_manifest_facts(path):
         runs = tuple(ManifestRun(**run) for run in facts.pop("runs"))
         files = tuple(RawFile(**file) for file in facts.pop("files"))
         manifests.append(Manifest(runs=runs, files=files, **facts))

@@ -13,7 +13,7 @@ import polars as pl
 from ccreport.batches import read_batches, table_files
 from ccreport.errors import InputError
 from ccreport.ingest.readers import INGESTED_TABLES, READERS
-from ccreport.raw import RawFile, display_name, read_facts
+from ccreport.raw import RawFile, display_name, read_manifest_facts
 from ccreport.rejects import Rejects
 from ccreport.tables import load_schema, read_table, write_table
 
@@ -55,10 +55,11 @@ def _list_files(manifests: Iterable[Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
     frames, rejected = [pl.DataFrame(schema={name: types[name] for name in LISTED})], Rejects()
     for path in manifests:
         # A million files are too many to make an object of each, or to have all facts of at once.
-        files = [(manifest, file) for manifest in read_facts(path) for file in manifest["files"]]
+        files = [(manifest, file) for manifest in read_manifest_facts(path) for file in manifest["files"]]
         columns = {name: [manifest[name] for manifest, _ in files] for name in OF_EXPERIMENTS}
         columns |= {name: [file[name] for _, file in files] for name in OF_FILES}
-        columns |= {"path": [display_name(file["path"]) for _, file in files], "state": [f["action"] for _, f in files]}
+        columns["path"] = [display_name(file["path"]) for _, file in files]
+        columns["state"] = [file["action"] for _, file in files]
         frames.append(pl.DataFrame(columns, schema=frames[0].schema))
         for _, file in files:
             if file["action"] == "rejected":
