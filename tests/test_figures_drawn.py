@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from ccreport.figures.database import Asked, Database
@@ -61,6 +62,17 @@ def test_the_types_of_an_answer_count(database: Path) -> None:
         connection.execute("CREATE OR REPLACE VIEW runs AS SELECT 1.5::FLOAT AS rate")
     with Database(database) as opened:
         assert not opened.is_same(asked)
+
+
+def test_an_answer_is_the_same_whatever_lies_in_memory_under_its_nulls(database: Path) -> None:
+    with Database(database) as opened:
+        opened.ask("SELECT NULL::BIGINT AS n")
+        (asked,) = opened.asked
+        nulls, numbers = b"\x00", (7).to_bytes(8, "little")
+        under = pa.Array.from_buffers(pa.int64(), 1, [pa.py_buffer(nulls), pa.py_buffer(numbers)])
+        assert under.to_pylist() == [None]
+        opened._query = lambda *_: pl.DataFrame({"n": under})  # type: ignore[method-assign]
+        assert opened.is_same(asked)
 
 
 def test_what_is_calculated_reads_the_given_tables(database: Path) -> None:

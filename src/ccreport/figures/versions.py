@@ -91,18 +91,25 @@ def build_rate_by_version(declaration: FigureDeclaration, database: Database) ->
 
 def _name_categories(runs: pl.DataFrame) -> pl.DataFrame:
     """Add category (what ran in the run: the version, and what was beside it) and its place among all."""
-    names = {}
-    for (run_id,), rows in runs.group_by("run_id", maintain_order=True):
-        ccs = theme.order_algorithms(rows["cc"].unique())
-        first = next((cc for cc in ccs if cc in VERSIONS), ccs[0])
-        others = [theme.style_of(cc).name for cc in ccs if cc != first]
-        beside = f"beside {join_names(others)}" if others else "alone"
-        names[run_id] = (VERSIONS.index(first) if first in VERSIONS else -1, f"{theme.style_of(first).name}\n{beside}")
+    mixes = runs.group_by("run_id").agg(mix=pl.col("cc").unique().sort())
+    names = {tuple(mix): _name_category(mix) for mix in mixes["mix"].unique().to_list()}
     order = sorted(set(names.values()))
-    return runs.with_columns(
-        place=pl.Series([order.index(names[run_id]) for run_id in runs["run_id"]], dtype=pl.Int64),
-        category=pl.Series([names[run_id][1] for run_id in runs["run_id"]]),
+    categories = pl.DataFrame(
+        [(list(mix), order.index(name), name[1]) for mix, name in names.items()],
+        schema={"mix": pl.List(pl.String), "place": pl.Int64, "category": pl.String},
+        orient="row",
     )
+    named = mixes.join(categories, on="mix").drop("mix")
+    return runs.join(named, on="run_id", maintain_order="left")
+
+
+def _name_category(mix: Sequence[str]) -> tuple[int, str]:
+    """Return the rank among the versions and the name of runs with these algorithms."""
+    ccs = theme.order_algorithms(mix)
+    first = next((cc for cc in ccs if cc in VERSIONS), ccs[0])
+    others = [theme.style_of(cc).name for cc in ccs if cc != first]
+    beside = f"beside {join_names(others)}" if others else "alone"
+    return VERSIONS.index(first) if first in VERSIONS else -1, f"{theme.style_of(first).name}\n{beside}"
 
 
 def _lay_out(cells: pl.DataFrame, categories: Sequence[str], name: str, axis: str, factor: float) -> Bars:
