@@ -18,6 +18,7 @@ from typing import Final
 
 from ccreport.batch_tables import BatchReader, BatchWriter, iterate_groups
 from ccreport.batches import AFRESH, find_kept
+from ccreport.hard_links import link_file
 from ccreport.raw import Manifest, write_manifests
 
 MANIFEST: Final = "manifest.json"
@@ -88,14 +89,11 @@ def _has(old: BatchReader, experiment: str, fingerprint: str) -> bool:
 
 
 def _keep(path: Path, kept: Path) -> None:
-    """Give a file a second name, whatever had that before; a copy where a file system has one name for each file."""
+    """Give a file a second name, whatever had that before."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     partial = kept.with_name(kept.name + ".part")
     partial.unlink(missing_ok=True)
-    try:
-        os.link(path, partial)
-    except OSError:
-        shutil.copyfile(path, partial)
+    link_file(path, partial)
     # Unlike a rename over another name of the same file, this leaves nothing behind.
     kept.unlink(missing_ok=True)
     partial.rename(kept)

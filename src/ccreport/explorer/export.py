@@ -9,7 +9,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from shutil import copyfile
 from typing import Final
 
 import polars as pl
@@ -20,7 +19,7 @@ from ccreport.batches import AFRESH, read_batches
 from ccreport.database import connect
 from ccreport.explorer.run_list import describe_list, read_runs
 from ccreport.explorer.run_series import describe_runs
-from ccreport.explorer.script import name_script, write_call
+from ccreport.explorer.script import name_script, replace_text, write_call
 from ccreport.figures.series import BIN_WIDTHS_S
 from ccreport.fingerprints import digest_code, digest_facts
 
@@ -44,8 +43,8 @@ def export_runs(batches: Path, tables: Path, database: Path, output: Path) -> No
     scripts = output / "runs"
     scripts.mkdir(parents=True, exist_ok=True)
     for asset in sorted((*ASSETS.glob("*.js"), *ASSETS.glob("*.css"))):
-        copyfile(asset, output / asset.name)
-    (output / "vega.js").write_text(bundle_vega(), encoding="utf-8")
+        replace_text(output / asset.name, asset.read_text(encoding="utf-8"))
+    replace_text(output / "vega.js", bundle_vega())
     fingerprints = read_fingerprints(batches, tables)
     with connect(database) as connection:
         # Each batch asks the same files again.

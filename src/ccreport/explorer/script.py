@@ -30,4 +30,10 @@ def round_number(value: float | None, digits: int = SIGNIFICANT_DIGITS) -> float
 def write_call(path: Path, function: str, *arguments: Any) -> None:
     """Write a script that calls a function of the page with these arguments, which hold what JSON can hold."""
     texts = (json.dumps(argument, separators=(",", ":"), allow_nan=False) for argument in arguments)
-    path.write_text(f"ccreportExplorer.{function}({','.join(texts)});\n", encoding="utf-8")
+    replace_text(path, f"ccreportExplorer.{function}({','.join(texts)});\n")
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file anew; the report that was rendered last, which has a second name for it, keeps what it held."""
+    path.unlink(missing_ok=True)
+    path.write_text(text, encoding="utf-8")

@@ -21,6 +21,7 @@ from typing import Any, Final
 import pypandoc
 import yaml
 
+from ccreport.hard_links import link_file
 from ccreport.report.links import PageError, PageLinks, check_links, read_links
 from ccreport.report.policy import POLICY
 from ccreport.report.search import write_search
@@ -88,12 +89,11 @@ def render_embedded(project: Path, output: Path) -> None:
         links = dict(threads.map(render_page, sorted(project.glob("*.qmd"))))
     for asset in ("page.css", "site.js"):
         shutil.copyfile(ASSETS / asset, output / asset)
-    for pattern in (*site["project"].get("resources", []), *_styles(site)):
-        for resource in sorted(project.glob(pattern)):
-            if resource.is_file():
-                target = output / resource.relative_to(project)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(resource, target)
+    patterns = (*site["project"].get("resources", []), *_styles(site))
+    for resource in {found for pattern in patterns for found in project.glob(pattern) if found.is_file()}:
+        target = output / resource.relative_to(project)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        link_file(resource, target)
     write_search(output)
     check_links(output, links)
 

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
+
+from lxml.html import HTMLParser, document_fromstring
 
 from ccreport.errors import InputError
 
@@ -29,32 +30,22 @@ class PageLinks:
     fetched: Sequence[tuple[int, str]]
 
 
-class _Parser(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.labels: set[str] = {""}
-        self.links: list[tuple[int, str]] = []
-        self.fetched: list[tuple[int, str]] = []
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        for name, value in attributes:
-            if name == "id" and value:
-                self.labels.add(value)
-            elif name in FETCHED or (tag == "link" and name == "href"):
-                self.fetched.append((self.getpos()[0], value or ""))
-            elif name == "href":
-                self.links.append((self.getpos()[0], value or ""))
-
-    def handle_data(self, text: str) -> None:
-        if self.lasttag == "style":
-            self.fetched += [(self.getpos()[0], url) for url in STYLE_URL.findall(text)]
-
-
 def read_links(page: str) -> PageLinks:
     """Return the links of a page of HTML."""
-    parser = _Parser()
-    parser.feed(page)
-    return PageLinks(parser.labels, parser.links, parser.fetched)
+    # Without `huge_tree` the parser gives up on what is deeply nested or long.
+    root = document_fromstring(page.encode(), parser=HTMLParser(encoding="utf-8", huge_tree=True))
+    links: list[tuple[int, str]] = []
+    fetched: list[tuple[int, str]] = []
+    for element in root.iterfind(".//*"):
+        line = element.sourceline or 0
+        for name, value in element.attrib.items():
+            if name in FETCHED or (name == "href" and element.tag == "link"):
+                fetched.append((line, value))
+            elif name == "href":
+                links.append((line, value))
+        if element.tag == "style":
+            fetched += [(line, url) for url in STYLE_URL.findall(element.text or "")]
+    return PageLinks({"", *root.xpath("//@id")}, links, fetched)
 
 
 def check_links(site: Path, pages: Mapping[str, PageLinks]) -> None:

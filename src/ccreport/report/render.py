@@ -9,6 +9,7 @@ from typing import Any, Final
 import pypandoc
 import yaml
 
+from ccreport.hard_links import link_tree
 from ccreport.report.embedded import render_embedded
 from ccreport.report.exhibits import copy_exhibits
 from ccreport.report.links import PageError
@@ -67,7 +68,7 @@ def render_report(
         shutil.copyfile(file, project / file.name)
     add_search(project)
     for folder in explorer:
-        shutil.copytree(folder, project / "explorer", ignore=shutil.ignore_patterns(".*"))
+        link_tree(folder, project / "explorer", ".*")
     if explorer:
         add_sections(project, sections, settings)
     else:

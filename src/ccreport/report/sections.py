@@ -5,11 +5,12 @@ report lists its sections on its first page.
 """
 
 import re
-import shutil
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
+
+from ccreport.hard_links import link_tree
 
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
 SHARED_PAGES: Final = (
@@ -59,7 +60,7 @@ def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> N
     for section in sections:
         facts = yaml.safe_load((section / FACTS).read_text(encoding="utf-8"))
         name = section.parent.name
-        shutil.copytree(section, project / name, ignore=shutil.ignore_patterns(FACTS, ".*"))
+        link_tree(section, project / name, FACTS, ".*")
         site["project"]["resources"].append(f"{name}/**/*")
         entries.append(f"- [{facts['title']}]({name}/index.html): {facts['summary']}\n")
     if entries:
