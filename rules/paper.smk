@@ -22,12 +22,14 @@ rule render_paper:
         "../environment.yml"
     params:
         sources=Path("reports"),
+        converted=RESULTS / "converted",
     shell:
         """
         python -m ccreport render_paper \
             --sources {params.sources:q} \
             --fragments {input.fragments:q} \
             --figures {input.figures:q} \
+            --kept {params.converted:q}/{wildcards.evaluation:q}/report.pdf \
             --output {output.paper:q} \
             &>{log:q}
         """

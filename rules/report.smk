@@ -105,6 +105,7 @@ rule render_report:
         sources=Path("reports"),
         explorer=find_explorer_folder,
         sections=find_section_folders,
+        converted=RESULTS / "converted",
         output=find_site,
     shell:
         """
@@ -121,6 +122,7 @@ rule render_report:
             --changes {input.changes:q} \
             --files {input.files:q} \
             --sections {params.sections:q} \
+            --kept {params.converted:q}/{wildcards.site:q} \
             --output {params.output:q} \
             &>{log:q}
         """

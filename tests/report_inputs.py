@@ -183,4 +183,5 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
         "changes": [changes],
         "files": files,
         "sections": [],
+        "kept": folder / "converted",
     }

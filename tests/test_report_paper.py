@@ -49,6 +49,7 @@ def make_project(folder: Path, pages: dict[str, str]) -> dict[str, Path]:
         "sources": folder / "reports",
         "fragments": folder / "fragments",
         "figures": folder / "figures",
+        "kept": folder / "converted",
         "output": output,
     }
 

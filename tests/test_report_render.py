@@ -179,6 +179,7 @@ def render_site(
         changes=[folder / "changes.md"] if explorer else [],
         files=files,
         sections=sections or [],
+        kept=output.with_name("converted"),
         output=output,
         **inputs,
     )

@@ -11,22 +11,19 @@ import json
 import os
 import re
 import shutil
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import pypandoc
 import yaml
 
 from ccreport.hard_links import link_file
 from ccreport.report.links import PageError, PageLinks, check_links, read_links
+from ccreport.report.pandoc import ASSETS, Line, Pandoc
 from ccreport.report.policy import POLICY
 from ccreport.report.search import write_search
 
-ASSETS: Final = Path(__file__).parent
 SEARCH_PAGE: Final = "search.qmd"
 PAPER: Final = "report.pdf"
 # ---\ntitle: Ledger\n---\n
@@ -36,10 +33,6 @@ INCLUDE: Final = re.compile(r"\s*\{\{< include (\S+) >\}\}\s*")
 # {{< var archive.sha256 >}}
 VARIABLE: Final = re.compile(r"\{\{< var ([\w.-]+) >\}\}")
 SHORTCODE: Final = re.compile(r"\{\{<.*")
-# "dangling: fig-one" of filter.lua · "[WARNING] Div at line 5 column 1 unclosed at line 9 column 1" of pandoc
-FAULT: Final = re.compile(
-    r"^(?:dangling|twice|no caption|no fig-alt): (?P<text>\S+)|at line (?P<line>\d+)", re.MULTILINE
-)
 PANDOC_OPTIONS: Final = (
     "--from=markdown",
     "--to=html5",
@@ -54,32 +47,20 @@ PANDOC_OPTIONS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of a page, and the file and line that it came from."""
-
-    text: str
-    file: str
-    number: int
-
-    @property
-    def place(self) -> str:
-        """Return the place as messages have it, `file:number`."""
-        return f"{self.file}:{self.number}"
-
-
-def render_embedded(project: Path, output: Path) -> None:
+def render_embedded(project: Path, output: Path, kept: Path | None = None) -> None:
     """Render the website project in a folder into the new folder `output`: one HTML page per `.qmd`, and its resources.
 
-    Raise PageError for a missing include, an unknown variable or shortcode, and a reference that leads nowhere.
+    `kept` is a folder with what pandoc made of this site's pages before. Raise PageError for a missing include, an
+    unknown variable or shortcode, and a reference that leads nowhere.
     """
     site = read_yaml(project / "_quarto.yml")
     variables = read_yaml(project / "_variables.yml")
     output.mkdir(parents=True)
+    pandoc = Pandoc(kept)
 
     def render_page(page: Path) -> tuple[str, PageLinks]:
         lines = read_page(project, page.name, variables)
-        text = run_pandoc(lines, _make_options(_template_variables(site, page)))
+        text = pandoc.convert(lines, _make_options(_template_variables(site, page)))
         rendered = output / f"{page.stem}.html"
         rendered.write_text(text, encoding="utf-8")
         return rendered.name, read_links(text)
@@ -96,6 +77,7 @@ def render_embedded(project: Path, output: Path) -> None:
         link_file(resource, target)
     write_search(output)
     check_links(output, links)
+    pandoc.prune()
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -190,24 +172,3 @@ def _make_options(variables: Mapping[str, Any]) -> list[str]:
     options = [*PANDOC_OPTIONS]
     options += [f"--variable-json={name}:{json.dumps(value)}" for name, value in variables.items()]
     return options + (["--toc", "--toc-depth=2"] if variables["toc"] else [])
-
-
-def run_pandoc(lines: list[Line], options: Sequence[str]) -> str:
-    """Return what pandoc makes of a page; raise PageError, with file and line where they are known, where it fails."""
-    command = [pypandoc.get_pandoc_path(), *options]
-    text = "\n".join(line.text for line in lines)
-    finished = subprocess.run(command, input=text.encode(), capture_output=True, check=False)  # noqa: S603 (no shell)
-    if finished.returncode:
-        raise PageError(_explain(lines, finished.stderr.decode(errors="replace")))
-    return finished.stdout.decode()
-
-
-def _explain(lines: list[Line], message: str) -> str:
-    """Return pandoc's message with the file and line it speaks of in front, where that can be told."""
-    fault = FAULT.search(message)
-    places = [lines[0].place]
-    if fault and fault["line"]:
-        places = [lines[min(int(fault["line"]), len(lines)) - 1].place]
-    elif fault:
-        places = [line.place for line in lines if fault["text"] in line.text] or places
-    return f"{places[0]}: {message.strip()}"

@@ -7,7 +7,7 @@ is the look. Typst uses only the fonts it brings along and no clock, so that the
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -16,8 +16,9 @@ from typing import Any, Final
 import pypandoc
 import typst
 
-from ccreport.report.embedded import ASSETS, read_header, read_page, read_yaml, run_pandoc
+from ccreport.report.embedded import read_header, read_page, read_yaml
 from ccreport.report.links import PageError
+from ccreport.report.pandoc import ASSETS, Line, Pandoc
 
 # Its header names the pages in their order, its text is the title page.
 TITLE_PAGE: Final = "paper.md"
@@ -34,16 +35,23 @@ MAIN: Final = "paper_main.typ"
 FONT: Final = "Libertinus Serif"
 # Drawings are laid out in Liberation Sans; so much larger, this font is as large to the eye and still narrower.
 FONT_SCALE: Final = 1.12
+# A page of more characters is converted in parts, side by side.
+PART_CHARACTERS: Final = 50_000
+HEADING: Final = "## "
+# ::: {.callout-note} · :::
+BLOCK: Final = re.compile(r":{3,}\s*(?P<opened>\S*)")
+# ```{=html} · ~~~
+CODE: Final = re.compile(r"`{3,}|~{3,}")
 # font-family="Liberation Sans, Arial" · font-size="11px"
 FONT_FAMILY: Final = re.compile(r'font-family="[^"]*"')
 FONT_SIZE: Final = re.compile(r'font-size="([\d.]+)px"')
 
 
-def render_paper(sources: Path, fragments: Path, figures: Path, output: Path) -> None:
+def render_paper(sources: Path, fragments: Path, figures: Path, kept: Path, output: Path) -> None:
     """Render the report as the PDF `output`, from the pages in `sources`, their fragments and the figures.
 
-    `figures` has a folder with `figure.svg` for each figure that was drawn. Raise PageError for a page that is not
-    there and for one that cannot be rendered.
+    `figures` has a folder with `figure.svg` for each figure that was drawn, `kept` what pandoc made of these pages
+    before. Raise PageError for a page that is not there and for one that cannot be rendered.
     """
     work = output.absolute().with_name(output.name + ".work")
     shutil.rmtree(work, ignore_errors=True)
@@ -55,9 +63,11 @@ def render_paper(sources: Path, fragments: Path, figures: Path, output: Path) ->
         text = _set_type(drawing.read_text(encoding="utf-8"))
         (work / "figures" / drawing.parent.name / drawing.name).write_text(text, encoding="utf-8")
     shutil.copyfile(ASSETS / "paper.typ", work / "paper.typ")
-    _write_parts(work)
+    pandoc = Pandoc(kept)
+    _write_pages(work, pandoc)
     output.write_bytes(_compile(work))
     shutil.rmtree(work)
+    pandoc.prune()
 
 
 def _set_type(svg: str) -> str:
@@ -66,7 +76,7 @@ def _set_type(svg: str) -> str:
     return FONT_FAMILY.sub(f'font-family="{FONT}"', larger)
 
 
-def _write_parts(work: Path) -> None:
+def _write_pages(work: Path, pandoc: Pandoc) -> None:
     """Write each page as a Typst file, and the file that includes them all."""
     variables = read_yaml(work / "fragments" / "_variables.yml")
     variables.setdefault("software", {})["renderer"] = (
@@ -75,21 +85,49 @@ def _write_parts(work: Path) -> None:
     pages = _list_pages(work)
     stems = [page.removesuffix(".qmd") for page in pages]
 
-    def write_part(page: str) -> None:
-        stem = Path(page).stem
+    def convert(part: tuple[str, list[Line]]) -> tuple[str, str]:
+        stem, lines = part
         options = [*PANDOC_OPTIONS, f"--metadata=page:{stem}", f"--metadata=pages:{' '.join(stems)}"]
-        text = run_pandoc(read_page(work, page, variables), options)
-        (work / f"{stem}_page.typ").write_text(f'#import "paper.typ": *\n{text}', encoding="utf-8")
+        return stem, pandoc.convert(lines, options)
 
-    # The work is pandoc's, a process of its own for each page.
+    parts = [
+        (Path(page).stem, lines)
+        for page in (TITLE_PAGE, *pages)
+        for lines in split_page(read_page(work, page, variables))
+    ]
+    texts: dict[str, str] = {}
+    # The work is pandoc's, a process of its own for each part.
     with ThreadPoolExecutor() as threads:
-        list(threads.map(write_part, (TITLE_PAGE, *pages)))
+        for stem, text in threads.map(convert, parts):
+            texts[stem] = f"{texts[stem]}\n{text}" if stem in texts else text
+    for stem, text in texts.items():
+        (work / f"{stem}_page.typ").write_text(f'#import "paper.typ": *\n{text}', encoding="utf-8")
     includes = "\n".join(f'#include "{stem}_page.typ"' for stem in stems)
     (work / MAIN).write_text(
         f'#import "paper.typ": *\n#let title = [{_title(variables)}]\n#show: paper.with(title: title)\n'
         f'#title-page(title, include "{Path(TITLE_PAGE).stem}_page.typ")\n#contents()\n{includes}\n',
         encoding="utf-8",
     )
+
+
+def split_page(lines: Iterable[Line], least: int = PART_CHARACTERS) -> list[list[Line]]:
+    """Return the parts of a page, each of so many characters or more but the last, and with whole sections."""
+    parts: list[list[Line]] = [[]]
+    size = depth = 0
+    code = ""
+    for line in lines:
+        if size >= least and not depth and not code and line.text.startswith(HEADING):
+            parts.append([])
+            size = 0
+        parts[-1].append(line)
+        size += len(line.text) + 1
+        if code:
+            code = "" if line.text.startswith(code) else code
+        elif fence := CODE.match(line.text):
+            code = fence[0]
+        elif block := BLOCK.match(line.text):
+            depth += 1 if block["opened"] else -1
+    return parts
 
 
 def _list_pages(work: Path) -> list[str]:

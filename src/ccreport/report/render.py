@@ -37,6 +37,7 @@ def render_report(
     changes: list[Path],
     files: list[Path],
     sections: list[Path],
+    kept: Path,
     output: Path,
 ) -> None:
     """Render the pages in `sources` with their fragments into `output`, a folder that is replaced.
@@ -45,9 +46,9 @@ def render_report(
     `figures` are folders as `exhibits` says. `cells` has a page `cells_<table>.qmd` for each table whose cells are
     traced, `explorer` is the folder that the explorer's page loads from, none for a section, `performance` and
     `reference` those that `render_performance` and `render_reference` wrote, `changes` is the text of that page, none
-    for a section, and `files` are those that pages link to
-    by their bare names: the report as one PDF, the comparisons as CSV. `sections` are folders of sites that were
-    rendered as sections before. Raise PageError where a page cannot be rendered.
+    for a section, and `files` are those that pages link to by their bare names: the report as one PDF, the comparisons
+    as CSV. `sections` are folders of sites that were rendered as sections before, and `kept` is one with what pandoc
+    made of this site's pages before. Raise PageError where a page cannot be rendered.
     """
     # Quarto runs in a folder of its own, where a relative path would lead elsewhere.
     work = output.absolute().with_name(output.name + ".work")
@@ -77,7 +78,7 @@ def render_report(
     if not explorer:
         leave_shared_pages(project)
     if quarto is None:
-        render_embedded(project, site)
+        render_embedded(project, site, kept)
     else:
         render_quarto(quarto, project, home, site)
     if not explorer:

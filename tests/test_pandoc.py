@@ -1,0 +1,122 @@
+"""Pages through pandoc: kept ones are taken again only where nothing that they are made of changed; pages in parts."""
+
+from pathlib import Path
+
+import pytest
+
+import ccreport.report.pandoc as module
+from ccreport.batches import AFRESH
+from ccreport.report.links import PageError
+from ccreport.report.pandoc import Line, Pandoc
+from ccreport.report.paper import split_page
+
+OPTIONS = ("--from=markdown", "--to=html")
+
+
+def make_lines(text: str) -> list[Line]:
+    return [Line(line, "page.qmd", number) for number, line in enumerate(text.split("\n"), 1)]
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect the texts that pandoc itself is given."""
+    given: list[str] = []
+    run = module._run
+
+    def record(lines: list[Line], text: str, options: list[str]) -> str:
+        given.append(text)
+        return run(lines, text, options)
+
+    monkeypatch.setattr(module, "_run", record)
+    return given
+
+
+def test_a_page_is_converted_anew_only_where_text_or_options_changed(tmp_path: Path, runs: list[str]) -> None:
+    pandoc = Pandoc(tmp_path)
+    first = pandoc.convert(make_lines("*one*"), OPTIONS)
+    assert first == "<p><em>one</em></p>\n"
+    assert (
+        pandoc.convert(make_lines("*one*"), OPTIONS) == Pandoc(tmp_path).convert(make_lines("*one*"), OPTIONS) == first
+    )
+    assert runs == ["*one*"]
+    assert pandoc.convert(make_lines("*two*"), OPTIONS) == "<p><em>two</em></p>\n"
+    assert pandoc.convert(make_lines("*one*"), (*OPTIONS, "--wrap=none")) == first
+    assert runs == ["*one*", "*two*", "*one*"]
+
+
+def test_without_a_folder_nothing_is_kept(runs: list[str]) -> None:
+    pandoc = Pandoc()
+    assert pandoc.convert(make_lines("one"), OPTIONS) == pandoc.convert(make_lines("one"), OPTIONS) == "<p>one</p>\n"
+    pandoc.prune()
+    assert len(runs) == 2
+
+
+def test_other_templates_and_a_build_afresh_convert_again(
+    tmp_path: Path, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Pandoc(tmp_path).convert(make_lines("one"), OPTIONS)
+    monkeypatch.setattr(module, "digest_pandoc", lambda: "another filter")
+    Pandoc(tmp_path).convert(make_lines("one"), OPTIONS)
+    monkeypatch.setenv(AFRESH, "1")
+    Pandoc(tmp_path).convert(make_lines("one"), OPTIONS)
+    assert len(runs) == 3
+
+
+def test_the_digest_is_of_every_filter_and_template(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = set()
+    for name in ("filter.lua", "paper_tables.lua", "page.html"):
+        (tmp_path / name).write_text("old")
+    monkeypatch.setattr(module, "ASSETS", tmp_path)
+    for name in ("", "filter.lua", "paper_tables.lua", "page.html"):
+        if name:
+            (tmp_path / name).write_text("new")
+        module.digest_pandoc.cache_clear()
+        found.add(module.digest_pandoc())
+    module.digest_pandoc.cache_clear()
+    assert len(found) == 4
+
+
+def test_what_was_not_converted_goes_and_a_page_that_fails_is_not_kept(tmp_path: Path) -> None:
+    Pandoc(tmp_path).convert(make_lines("old"), OPTIONS)
+    (tmp_path / "half").write_text("of a killed build")
+    pandoc = Pandoc(tmp_path)
+    pandoc.convert(make_lines("new"), OPTIONS)
+    with pytest.raises(PageError, match=r"page\.qmd:1: .*--no-such-option"):
+        pandoc.convert(make_lines("new"), ("--no-such-option",))
+    pandoc.prune()
+    (kept,) = tmp_path.iterdir()
+    assert kept.read_text() == "<p>new</p>\n"
+
+
+def test_a_page_is_split_before_headings_that_are_in_no_block() -> None:
+    text = """---
+title: Page
+---
+
+Text.
+
+## One
+
+::: {.callout-note}
+
+## Title of a callout
+
+:::
+
+```sh
+## a comment
+::: is no block here
+```
+
+### Below one
+
+## Two"""
+    parts = split_page(make_lines(text), 1)
+    assert [[line.text for line in part if line.text.startswith("## ")] for part in parts] == [
+        [],
+        ["## One", "## Title of a callout", "## a comment"],
+        ["## Two"],
+    ]
+    assert [line for part in parts for line in part] == make_lines(text)
+    # "## One" comes after 28 characters, line breaks among them.
+    assert [len(split_page(make_lines(text), least)) for least in (28, 29, 10_000)] == [3, 2, 1]
