@@ -6,7 +6,7 @@ then also all but the first runs of each row, and says how to print what is left
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -55,12 +55,21 @@ def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any]
 
     `declared` is what the evaluation declares of the table, and under `evaluation` the evaluation's name.
     """
-    parts = partial(_render, trace, summary, declared)
-    return (
-        _join_at_most(parts(has_files=True), largest)
-        or _join_at_most(parts(has_files=False), largest)
-        or "\n".join(parts(has_files=False, runs_at_most=count_runs_at_most(summary.height, largest)))
-    )
+    with_files = [*_render_head(trace, summary, declared)]
+    without_files = [*_render_head(trace, summary, declared, "their raw files")]
+    size, size_without = _measure(with_files), _measure(without_files)
+    for number, row in enumerate(summary.iter_rows(named=True), start=1):
+        runs = trace.select_runs(row)
+        before, after = _render_row(trace, number, row, runs), _render_command(trace, number, row, declared)
+        without_files += [*before, *after]
+        size_without += _measure(before) + _measure(after)
+        if size_without > largest:
+            return _render_first_runs(trace, summary, declared, largest)
+        if size <= largest:
+            section = [*before, *_render_files(trace, number, runs), *after]
+            with_files += section
+            size += _measure(section)
+    return "\n".join(with_files if size <= largest else without_files)
 
 
 def count_runs_at_most(rows_count: int, largest: int) -> int:
@@ -68,25 +77,22 @@ def count_runs_at_most(rows_count: int, largest: int) -> int:
     return max(1, (largest // max(1, rows_count) - ROW_BYTES) // RUN_BYTES)
 
 
-def _join_at_most(parts: Iterable[str], largest: int) -> str | None:
-    """Return parts as a page, or None as soon as they are known to be too large."""
-    taken: list[str] = []
-    size = -1
-    for part in parts:
-        taken.append(part)
-        size += len(part.encode()) + 1
-        if size > largest:
-            return None
-    return "\n".join(taken)
+def _measure(parts: Iterable[str]) -> int:
+    """Return the size of parts of a page in bytes, each with a line break."""
+    return sum(len(part.encode()) + 1 for part in parts)
 
 
-def _render(
-    trace: Trace,
-    summary: pl.DataFrame,
-    declared: Mapping[str, Any],
-    *,
-    has_files: bool,
-    runs_at_most: int | None = None,
+def _render_first_runs(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], largest: int) -> str:
+    parts = [*_render_head(trace, summary, declared, "all of them and their raw files")]
+    runs_at_most = count_runs_at_most(summary.height, largest)
+    for number, row in enumerate(summary.iter_rows(named=True), start=1):
+        parts += _render_row(trace, number, row, trace.select_runs(row), runs_at_most)
+        parts += _render_command(trace, number, row, declared)
+    return "\n".join(parts)
+
+
+def _render_head(
+    trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], left_out: str | None = None
 ) -> Iterator[str]:
     # Entities, as a title is Markdown too.
     header = {
@@ -101,29 +107,19 @@ def _render(
     )
     yield f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
     yield f"{about}\n"
-    if not has_files:
-        what = "their raw files" if runs_at_most is None else "all of them and their raw files"
-        left_out = f"There are too many runs to list {what} here. The command of each row prints them."
-        yield render_callout("note", "Raw files" if runs_at_most is None else "Runs and raw files", left_out)
+    if left_out is not None:
+        why = f"There are too many runs to list {left_out} here. The command of each row prints them."
+        yield render_callout("note", "Raw files" if left_out.startswith("their") else "Runs and raw files", why)
     query = render_quotation(read_query(trace.table), f"Query of {declared['title']}")
     yield render_callout("note", f"Query: `src/ccreport/sql/{trace.table}.sql`", query, is_collapsed=True)
     if summary.is_empty():
         yield "The archive has no run for this table.\n"
-    for number, row in enumerate(summary.iter_rows(named=True), start=1):
-        yield from _render_row(trace, number, row, declared, has_files=has_files, runs_at_most=runs_at_most)
 
 
 def _render_row(
-    trace: Trace,
-    number: int,
-    row: Mapping[str, Any],
-    declared: Mapping[str, Any],
-    *,
-    has_files: bool,
-    runs_at_most: int | None,
+    trace: Trace, number: int, row: Mapping[str, Any], runs: pl.DataFrame, runs_at_most: int | None = None
 ) -> list[str]:
     key = load_schema(trace.table).key
-    runs = trace.select_runs(row)
     # Identifiers that only machines read would fill the heading.
     names = [show_value(row[name]) for name in key if not name.endswith("_id")]
     parts = [f"## {number}: {escape_text(' · '.join(names))} {{#cell-{number}}}\n"]
@@ -135,14 +131,19 @@ def _render_row(
     whole = listed.height == runs.height
     parts.append("Made of these runs:\n" if whole else f"The first {listed.height:,} of {runs.height:,} runs:\n")
     parts.append(_render_runs(trace, listed, number))
-    if has_files:
-        lines = []
-        for whose, files in trace.find_files(runs):
-            lines += [f"# {whose}", *(f"{digest}  {path}" for path, digest in files)]
-        parts += ["Read from these files:\n", _render_lines(lines, f"Raw files of row {number}")]
-    parts.append("Computed anew by this command:\n")
-    parts.append(_render_lines([write_command(trace.table, row, declared)], f"Command of row {number}"))
     return parts
+
+
+def _render_files(trace: Trace, number: int, runs: pl.DataFrame) -> list[str]:
+    lines = []
+    for whose, files in trace.find_files(runs):
+        lines += [f"# {whose}", *(f"{digest}  {path}" for path, digest in files)]
+    return ["Read from these files:\n", _render_lines(lines, f"Raw files of row {number}")]
+
+
+def _render_command(trace: Trace, number: int, row: Mapping[str, Any], declared: Mapping[str, Any]) -> list[str]:
+    command = write_command(trace.table, row, declared)
+    return ["Computed anew by this command:\n", _render_lines([command], f"Command of row {number}")]
 
 
 def _render_lines(lines: list[str], title: str) -> str:
