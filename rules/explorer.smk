@@ -18,6 +18,8 @@ rule export_runs:
         runs="<results>/explorer/runs.js",
     log:
         "<logs>/export_runs.txt",
+    # After what the PDF is made of, which takes longest: only the pages wait for this.
+    priority: -1
     conda:
         "../environment.yml"
     params:

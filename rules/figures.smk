@@ -7,7 +7,10 @@ Outputs: <results>/{evaluation}/figures/<figure>/, with figure.{svg,png,vl.json,
 
 
 rule plot_figures:
-    """Draw all figures, in one job, since starting the drawing engine takes longer than drawing."""
+    """Draw all figures, in one job, since starting the drawing engine takes longer than drawing.
+
+    Two processes draw where many figures changed, beside other jobs: to wait for two idle cores takes longer.
+    """
     input:
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
@@ -18,7 +21,6 @@ rule plot_figures:
         "<logs>/{evaluation}/plot_figures.txt",
     conda:
         "../environment.yml"
-    threads: 2
     params:
         declared=declare("figures"),
         figures=list_figures,

@@ -53,7 +53,6 @@ rule summarise_tables:
         "<logs>/{evaluation}/summarise_tables.txt",
     conda:
         "../environment.yml"
-    threads: 2
     params:
         declared=declare("tables"),
     shell:
@@ -79,6 +78,8 @@ rule trace_cells:
         cells=directory("<results>/{evaluation}/cells"),
     log:
         "<logs>/{evaluation}/trace_cells.txt",
+    # After what the PDF is made of, which takes longest: only the pages wait for this.
+    priority: -1
     conda:
         "../environment.yml"
     params:

@@ -46,11 +46,10 @@ def test_jobs_that_the_inventory_makes_anew_stand_first_in_their_groups() -> Non
 
 
 def test_no_rule_asks_for_more_threads_than_a_cluster_job_has() -> None:
-    threads = [
-        int(count) for body in RULES.values() for count in re.findall(r"^    threads: (\d+)", body, re.MULTILINE)
-    ]
-    assert threads
-    assert max(threads) <= read_profile(SLURM)["cores"]
+    profile = read_profile(SLURM)
+    assert not any(re.search(r"^    threads:", body, re.MULTILINE) for body in RULES.values())
+    assert profile["set-threads"].keys() <= RULES.keys()
+    assert max(profile["set-threads"].values()) <= profile["cores"]
 
 
 def test_every_try_gets_more_memory() -> None:

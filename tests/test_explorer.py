@@ -20,7 +20,7 @@ from support import EPOCH
 
 from ccreport.batches import AFRESH
 from ccreport.database import connect
-from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches
+from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches, write_vega
 from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
@@ -248,6 +248,19 @@ def test_an_archive_without_runs_has_an_empty_list(tmp_path: Path) -> None:
     export_database(empty_database(tmp_path), tmp_path / "explorer")
     assert read_list(tmp_path / "explorer")["count"] == 0
     assert list((tmp_path / "explorer/runs").glob("*.js")) == []
+
+
+def test_the_drawing_library_is_bundled_again_for_another_version_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, bundled = tmp_path / "vega.js", iter(("first", "second", "third"))
+    monkeypatch.setattr("ccreport.explorer.export.bundle_vega", lambda: next(bundled))
+    for version, afresh, expected in (("1", "", "first"), ("1", "", "first"), ("2", "", "second"), ("2", "1", "third")):
+        monkeypatch.setattr("ccreport.explorer.export.version", lambda _, version=version: version)
+        if afresh:
+            monkeypatch.setenv(AFRESH, afresh)
+        write_vega(path)
+        assert path.read_text().splitlines()[1:] == [expected]
 
 
 def test_the_drawing_library_is_a_classic_script_that_leaves_the_page_its_names() -> None:

@@ -8,6 +8,7 @@ that the next takes as whole.
 import json
 import os
 from collections.abc import Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -44,7 +45,7 @@ def export_runs(batches: Path, tables: Path, database: Path, output: Path) -> No
     scripts.mkdir(parents=True, exist_ok=True)
     for asset in sorted((*ASSETS.glob("*.js"), *ASSETS.glob("*.css"))):
         replace_text(output / asset.name, asset.read_text(encoding="utf-8"))
-    replace_text(output / "vega.js", bundle_vega())
+    write_vega(output / "vega.js")
     fingerprints = read_fingerprints(batches, tables)
     with connect(database) as connection:
         # Each batch asks the same files again.
@@ -85,6 +86,16 @@ def find_changed(runs: pl.DataFrame, fingerprints: Mapping[str, str], scripts: P
         (scripts / f"{name}.js").unlink()
     is_same = pl.col("experiment_id").is_in([one for one, known in fingerprints.items() if last.get(one) == known])
     return runs.filter(~(is_same & names.is_in(sorted(present))))
+
+
+def write_vega(path: Path) -> None:
+    """Write the drawing library, unless it is there: to bundle it takes longer than to list the runs."""
+    begin = f"// Vega, Vega-Lite and vega-embed, of vl-convert {version('vl-convert-python')}\n"
+    if path.exists() and AFRESH not in os.environ:
+        with path.open(encoding="utf-8") as stream:
+            if stream.readline() == begin:
+                return
+    replace_text(path, begin + bundle_vega())
 
 
 def bundle_vega() -> str:

@@ -34,6 +34,7 @@ def write_call(path: Path, function: str, *arguments: Any) -> None:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a file anew; the report that was rendered last, which has a second name for it, keeps what it held."""
-    path.unlink(missing_ok=True)
-    path.write_text(text, encoding="utf-8")
+    """Write a file anew, whole or not; the report rendered last, which has a second name for it, keeps what it held."""
+    partial = path.with_name(f"{path.name}.part")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)

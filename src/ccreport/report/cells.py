@@ -57,7 +57,8 @@ def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any]
     """
     with_files = [*_render_head(trace, summary, declared)]
     without_files = [*_render_head(trace, summary, declared, "their raw files")]
-    size, size_without = _measure(with_files), _measure(without_files)
+    # The last part ends without a line break.
+    size, size_without = _measure(with_files) - 1, _measure(without_files) - 1
     for number, row in enumerate(summary.iter_rows(named=True), start=1):
         runs = trace.select_runs(row)
         before, after = _render_row(trace, number, row, runs), _render_command(trace, number, row, declared)
