@@ -55,6 +55,8 @@ rule judge_claims:
         csv="<results>/{evaluation}/claims.csv",
     log:
         "<logs>/{evaluation}/judge_claims.txt",
+    # As for the tables that it reads.
+    priority: 1
     conda:
         "../environment.yml"
     params:

@@ -51,6 +51,8 @@ rule summarise_tables:
         summaries=directory("<results>/{evaluation}/summaries"),
     log:
         "<logs>/{evaluation}/summarise_tables.txt",
+    # Before figures are drawn: claims wait for this, and the PDF, which takes longest, for both.
+    priority: 1
     conda:
         "../environment.yml"
     params:

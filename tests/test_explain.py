@@ -81,7 +81,7 @@ def test_the_runs_of_a_cell_are_those_of_its_conditions(database: Path) -> None:
     # (9 + 11 + 18 + 22) / 4
     assert row["rate_mean_bps"] == sum(runs["rate_bps"]) / 4 == 15e6
     # Files that no step read are not what a number rests on; those of the whole job stand last, once.
-    assert trace.find_files(runs) == [
+    assert trace.files.find(runs) == [
         ("run r1", [("1/src", "1" * 64)]),
         ("run r2", [("2/src", "2" * 64)]),
         ("all runs of e", [("meta.json", "m" * 64)]),
@@ -170,7 +170,7 @@ def test_a_row_of_a_result_file_rests_on_that_file(tmp_path: Path) -> None:
     with connect(database) as connection:
         trace = load_trace(connection, "table_3_paths")
         row = connection.sql("FROM table_3_paths").pl().row(0, named=True)
-        assert trace.find_files(trace.select_runs(row)) == [("run abc-0", [("old.dat", "o" * 64)])]
+        assert trace.files.find(trace.select_runs(row)) == [("run abc-0", [("old.dat", "o" * 64)])]
 
 
 def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path) -> None:

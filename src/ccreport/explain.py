@@ -5,7 +5,6 @@ the numbers of that view that its query names are what a run adds to the row's.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +20,7 @@ from ccreport.explain_edge import GROUPED, load_edge_source, restrict_edge
 from ccreport.format_table import MISSING, format_size
 from ccreport.published import find_database, find_table
 from ccreport.raw import display_name
+from ccreport.read_files import ReadFiles, load_read_files
 from ccreport.tables import load_schema
 
 # Views that queries read instead of `<table>_runs`.
@@ -37,8 +37,7 @@ class Trace:
     """The runs behind the rows of one table, one row per run (and algorithm, where the table tells them apart).
 
     `source` is the view that the table's query reads; `runs` has of it what there is to show: run_id, experiment_id,
-    result_path, `IDENTITY` and the columns `selecting` and `values`. `files` is the ledger's path, sha256, run_id and
-    experiment_id of all files that a step read.
+    result_path, `IDENTITY` and the columns `selecting` and `values`. `files` are all that a step read.
     """
 
     table: str
@@ -46,7 +45,7 @@ class Trace:
     values: tuple[str, ...]
     source: pl.DataFrame
     runs: pl.DataFrame
-    files: pl.DataFrame
+    files: ReadFiles
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -74,39 +73,9 @@ class Trace:
         names = self._names_of_rows
         return self.runs.partition_by(names, as_dict=True) if names else {(): self.runs}
 
-    def find_files(self, runs: pl.DataFrame) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Return what was read for these runs as (run or job, [(path, sha256)]), the files of whole jobs last."""
-        found = []
-        for run_id, result_path in runs.select("run_id", "result_path").unique(maintain_order=True).iter_rows():
-            own = self._files_of_runs.get(run_id) if result_path is None else self._files_of_results.get(result_path)
-            found.append((f"run {run_id}", own or []))
-        raw_runs = runs.filter(pl.col("result_path").is_null())
-        for (experiment_id,) in raw_runs.select("experiment_id").unique(maintain_order=True).iter_rows():
-            found.append((f"all runs of {experiment_id}", self._files_of_jobs.get(experiment_id, [])))
-        return [(whose, files) for whose, files in found if files]
 
-    @cached_property
-    def _files_of_runs(self) -> dict[str, list[tuple[str, str]]]:
-        return _group_files(self.files.filter(pl.col("run_id").is_not_null()), "run_id")
-
-    @cached_property
-    def _files_of_jobs(self) -> dict[str, list[tuple[str, str]]]:
-        return _group_files(self.files.filter(pl.col("run_id").is_null()), "experiment_id")
-
-    @cached_property
-    def _files_of_results(self) -> dict[str, list[tuple[str, str]]]:
-        return _group_files(self.files, "path")
-
-
-def _group_files(files: pl.DataFrame, by: str) -> dict[str, list[tuple[str, str]]]:
-    grouped: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for whose, path, digest in files.select(pl.col(by).alias("whose"), "path", "sha256").iter_rows():
-        grouped[whose].append((path, digest))
-    return grouped
-
-
-def load_trace(connection: duckdb.DuckDBPyConnection, table: str) -> Trace:
-    """Return the runs and files behind a published table."""
+def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFiles | None = None) -> Trace:
+    """Return the runs and files behind a published table; `files` are those of all tables, where they are there."""
     is_edge = table in GROUPED
     source = (
         load_edge_source(connection, table) if is_edge else connection.sql(f"FROM {quote_name(_find_view(table))}").pl()
@@ -130,7 +99,6 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str) -> Trace:
         runs = source.join(known.select("run_id", *missing), on="run_id", how="left", maintain_order="left")
     shown = list(dict.fromkeys(["run_id", *facts, *selecting, *values]))
     order = ["session", "job", "host", "iteration", "rtt_ms", "run_id", *selecting]
-    files = connection.sql("FROM raw_files WHERE state = 'ingested' ORDER BY path").pl()
     return Trace(
         table,
         selecting,
@@ -138,7 +106,7 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str) -> Trace:
         source,
         # A run may have a row for each of its algorithms.
         runs.select(shown).unique().sort(list(dict.fromkeys([*order, *shown])), nulls_last=True),
-        files.select("path", "sha256", "run_id", "experiment_id"),
+        files or load_read_files(connection),
     )
 
 
@@ -234,7 +202,7 @@ def _show(trace: Trace, number: int, row: Mapping[str, Any]) -> str:
     lines += ["", f"Runs ({runs.height:,}):", f"  {'  '.join((*trace.shown, 'run_id'))}"]
     lines += [f"  {'  '.join(map(show_value, run))}" for run in runs.select(*trace.shown, "run_id").iter_rows()]
     lines += ["", "Raw files (sha256, path):"]
-    for whose, files in trace.find_files(runs):
+    for whose, files in trace.files.find(runs):
         lines += [f"  # {whose}", *(f"  {digest}  {path}" for path, digest in files)]
     lines += ["", f"SQL: src/ccreport/sql/{trace.table}.sql"]
     # A terminal obeys what a name of the archive may contain.

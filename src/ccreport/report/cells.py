@@ -18,6 +18,7 @@ from ccreport.cells import page_of_cells, select_shown
 from ccreport.database import connect
 from ccreport.evaluation import load_evaluation
 from ccreport.explain import Trace, load_trace, name_row, read_query, show_value
+from ccreport.read_files import load_read_files
 from ccreport.report.escape import escape_text
 from ccreport.report.markup import (
     NONE,
@@ -43,10 +44,12 @@ def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path)
     output.mkdir(parents=True, exist_ok=True)
     for page in output.glob("cells_*.qmd"):
         page.unlink()
+    about = {"evaluation": evaluation.stem}
     with connect(database) as connection:
+        files = load_read_files(connection)
         for table, declared in load_evaluation(evaluation)["tables"].items():
             shown = select_shown(read_table(table, [summaries / f"{table}.parquet"]), declared)
-            content = render_page(load_trace(connection, table), shown, declared | {"evaluation": evaluation.stem})
+            content = render_page(load_trace(connection, table, files), shown, declared | about)
             (output / f"{page_of_cells(table)}.qmd").write_text(content, encoding="utf-8")
 
 
@@ -55,22 +58,27 @@ def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any]
 
     `declared` is what the evaluation declares of the table, and under `evaluation` the evaluation's name.
     """
-    with_files = [*_render_head(trace, summary, declared)]
-    without_files = [*_render_head(trace, summary, declared, "their raw files")]
+    rows: list[tuple[pl.DataFrame, list[str], list[str]]] = []
+    page = [*_render_head(trace, summary, declared, "their raw files")]
     # The last part ends without a line break.
-    size, size_without = _measure(with_files) - 1, _measure(without_files) - 1
+    size = _measure(page) - 1
     for number, row in enumerate(summary.iter_rows(named=True), start=1):
         runs = trace.select_runs(row)
         before, after = _render_row(trace, number, row, runs), _render_command(trace, number, row, declared)
-        without_files += [*before, *after]
-        size_without += _measure(before) + _measure(after)
-        if size_without > largest:
+        rows.append((runs, before, after))
+        page += [*before, *after]
+        size += _measure([*before, *after])
+        if size > largest:
             return _render_first_runs(trace, summary, declared, largest)
-        if size <= largest:
-            section = [*before, *_render_files(trace, number, runs), *after]
-            with_files += section
-            size += _measure(section)
-    return "\n".join(with_files if size <= largest else without_files)
+    whole = [*_render_head(trace, summary, declared)]
+    size = _measure(whole) - 1
+    for number, (runs, before, after) in enumerate(rows, start=1):
+        section = [*before, *_render_files(trace, number, runs), *after]
+        whole += section
+        size += _measure(section)
+        if size > largest:
+            return "\n".join(page)
+    return "\n".join(whole)
 
 
 def count_runs_at_most(rows_count: int, largest: int) -> int:
@@ -137,7 +145,7 @@ def _render_row(
 
 def _render_files(trace: Trace, number: int, runs: pl.DataFrame) -> list[str]:
     lines = []
-    for whose, files in trace.find_files(runs):
+    for whose, files in trace.files.find(runs):
         lines += [f"# {whose}", *(f"{digest}  {path}" for path, digest in files)]
     return ["Read from these files:\n", _render_lines(lines, f"Raw files of row {number}")]
 
@@ -168,10 +176,15 @@ def _show(column: str, value: Any) -> Html:
     # In code font a name stays on one line.
     if value is None or column in ("session", "job", "host"):
         return _show_name(value)
-    return text(show_value(value))
+    return _show_text(show_value(value))
 
 
-# Names repeat from row to row and from table to table. Numbers are not kept: 1 and 1.0, or 0.0 and -0.0, would be one.
+# A run stands in several tables. Kept by the text: as numbers 1 and 1.0, or 0.0 and -0.0, would be one.
+@lru_cache(maxsize=2**16)
+def _show_text(value: str) -> Html:
+    return text(value)
+
+
 @lru_cache(maxsize=2**14)
 def _show_name(name: str | None) -> Html:
     return verbatim(name)

@@ -24,7 +24,8 @@ def show_text(text: str) -> str:
 
 def escape_text(text: str) -> str:
     """Return `show_text` of any text in a form that HTML, attribute values and Markdown take literally."""
-    return DROPPED_SPACE.sub("&#32;", show_text(text).translate(REFERENCES))
+    escaped = show_text(text).translate(REFERENCES)
+    return DROPPED_SPACE.sub("&#32;", escaped) if " " in escaped else escaped
 
 
 def make_label(kind: str, name: str) -> str:

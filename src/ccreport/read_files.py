@@ -1,0 +1,57 @@
+"""The raw files that the ledger says were read, by what they were read for."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+import duckdb
+import polars as pl
+
+
+@dataclass(frozen=True)
+class ReadFiles:
+    """path, sha256, run_id and experiment_id of all files that a step read; those of whole jobs have no run_id."""
+
+    files: pl.DataFrame
+
+    def find(self, runs: pl.DataFrame) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return what was read for runs as (run or job, [(path, sha256)]), the files of whole jobs last.
+
+        `runs` has run_id, experiment_id and result_path.
+        """
+        found = []
+        for run_id, result_path in runs.select("run_id", "result_path").unique(maintain_order=True).iter_rows():
+            own = self._of_runs.get(run_id) if result_path is None else self._of_results.get(result_path)
+            found.append((f"run {run_id}", own or []))
+        raw_runs = runs.filter(pl.col("result_path").is_null())
+        for (experiment_id,) in raw_runs.select("experiment_id").unique(maintain_order=True).iter_rows():
+            found.append((f"all runs of {experiment_id}", self._of_jobs.get(experiment_id, [])))
+        return [(whose, files) for whose, files in found if files]
+
+    @cached_property
+    def _of_runs(self) -> dict[str, list[tuple[str, str]]]:
+        return _group(self.files.filter(pl.col("run_id").is_not_null()), "run_id")
+
+    @cached_property
+    def _of_jobs(self) -> dict[str, list[tuple[str, str]]]:
+        return _group(self.files.filter(pl.col("run_id").is_null()), "experiment_id")
+
+    @cached_property
+    def _of_results(self) -> dict[str, list[tuple[str, str]]]:
+        return _group(self.files, "path")
+
+
+def _group(files: pl.DataFrame, by: str) -> dict[str, list[tuple[str, str]]]:
+    grouped: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for whose, path, digest in files.select(pl.col(by).alias("whose"), "path", "sha256").iter_rows():
+        grouped[whose].append((path, digest))
+    return grouped
+
+
+def load_read_files(connection: duckdb.DuckDBPyConnection) -> ReadFiles:
+    """Return the files of the archive that a step read."""
+    return ReadFiles(
+        connection.sql(
+            "SELECT path, sha256, run_id, experiment_id FROM raw_files WHERE state = 'ingested' ORDER BY path"
+        ).pl()
+    )
