@@ -22,6 +22,8 @@ rule list_views:
         database="<results>/{evaluation}/archive.duckdb",
     log:
         "<logs>/{evaluation}/list_views.txt",
+    # All of them before any is read: they tell which evaluations are sections.
+    priority: 2
     conda:
         "../environment.yml"
     params:
