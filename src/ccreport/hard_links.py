@@ -1,4 +1,4 @@
-"""Second names for files, as good as copies while whoever writes a file anew first gives it up under the other name."""
+"""Second names for files, in place of copies: who changes such a file writes another and gives that its name."""
 
 import os
 import shutil

@@ -156,6 +156,8 @@ local function html(element)
     return {}
   end
   local text, is_cut = cut_rows(element.text)
+  -- Which headings a cell has, Typst is told by the table itself; pandoc takes long to read it.
+  text = text:gsub(' headers="[^"]*"', '')
   -- pandoc knows no `small`.
   text = text:gsub('<small[^>]*>', '<span class="small">'):gsub('</small>', '</span>')
   local blocks = pandoc.read(text, 'html').blocks:walk {
