@@ -109,7 +109,7 @@ def test_an_edit_of_a_module_reruns_what_imports_it() -> None:
 
 def test_layers_import_only_downward() -> None:
     layers = [
-        {"units", "flow_identity", "errors", "imports", "schemas"},
+        {"units", "flow_identity", "errors", "hard_links", "imports", "schemas"},
         {"tables", "raw", "rejects", "fingerprints", "batches", "batch_tables", "kept"},
         {"storage"},
         {"archive", "unpack", "content", "kinds", "job_names", "inventory_index", "inventory_folder", "inventory"},
@@ -130,6 +130,7 @@ def test_layers_import_only_downward() -> None:
             "claims",
             "explain",
             "explain_edge",
+            "read_files",
             "explorer",
             "list_sections",
             "published",
