@@ -8,7 +8,6 @@ Outputs: <results>/{evaluation}/figures/<figure>/, with figure.{svg,png,vl.json,
 
 rule plot_figures:
     """Draw all figures, in one job, since starting the drawing engine takes longer than drawing."""
-    # Two processes draw where many figures changed, beside other jobs: to wait for two idle cores takes longer.
     input:
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
@@ -17,6 +16,7 @@ rule plot_figures:
         figures=directory("<results>/{evaluation}/figures"),
     log:
         "<logs>/{evaluation}/plot_figures.txt",
+    # Two processes draw where many figures changed, beside other jobs: to wait for two idle cores takes longer.
     conda:
         "../environment.yml"
     params:
