@@ -16,13 +16,13 @@ rule plot_figures:
         figures=directory("<results>/{evaluation}/figures"),
     log:
         "<logs>/{evaluation}/plot_figures.txt",
-    # Two processes draw where many figures changed, beside other jobs: to wait for two idle cores takes longer.
     conda:
         "../environment.yml"
     params:
         declared=declare("figures"),
         figures=list_figures,
         results=find_results,
+    # Two processes draw where many figures changed, beside other jobs: to wait for two idle cores takes longer.
     shell:
         """
         python -m ccreport plot_figures \

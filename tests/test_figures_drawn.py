@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from ccreport.batches import AFRESH
 from ccreport.figures.database import Asked, Database
 from ccreport.figures.drawn import keep_copy, name_copy, prune_copies, take_copy
 from ccreport.figures.selection import FigureDeclaration
@@ -90,7 +91,7 @@ def test_a_copys_name_follows_the_declaration() -> None:
     assert name != name_copy(DECLARATION, "other code")
 
 
-def test_copies_are_taken_whole_and_pruned(tmp_path: Path, database: Path) -> None:
+def test_copies_are_taken_whole_and_pruned(tmp_path: Path, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache, output = tmp_path / "cache", tmp_path / "figures/f"
     cache.mkdir()
     output.mkdir(parents=True)
@@ -103,6 +104,9 @@ def test_copies_are_taken_whole_and_pruned(tmp_path: Path, database: Path) -> No
         (output / "missing.txt").write_text("of an earlier build")
         assert take_copy(cache, "a", opened, output)
         assert {path.name: path.read_text() for path in output.iterdir()} == {"figure.svg": "drawn"}
+        with monkeypatch.context() as asked_for_all:
+            asked_for_all.setenv(AFRESH, "1")
+            assert not take_copy(cache, "a", opened, output)
         # A copy that a killed build left half is not taken, and goes.
         (cache / "b.partial").mkdir()
         assert not take_copy(cache, "b", opened, output)

@@ -44,6 +44,19 @@ def test_a_page_is_converted_anew_only_where_text_or_options_changed(tmp_path: P
     assert runs == ["*one*", "*two*", "*one*"]
 
 
+def test_a_page_is_known_again_in_a_checkout_that_moved(
+    tmp_path: Path, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module.digest_pandoc()
+    for place in ("here", "there"):
+        assets = tmp_path / place
+        assets.mkdir()
+        (assets / "filter.lua").write_text("")
+        monkeypatch.setattr(module, "ASSETS", assets)
+        Pandoc(tmp_path / "kept").convert(make_lines("one"), (*OPTIONS, f"--lua-filter={assets / 'filter.lua'}"))
+    assert runs == ["one"]
+
+
 def test_without_a_folder_nothing_is_kept(runs: list[str]) -> None:
     pandoc = Pandoc()
     assert pandoc.convert(make_lines("one"), OPTIONS) == pandoc.convert(make_lines("one"), OPTIONS) == "<p>one</p>\n"

@@ -7,6 +7,7 @@ present figures do not use are removed.
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -14,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from ccreport.batches import AFRESH
 from ccreport.database import SQL
 from ccreport.figures.database import Asked, Database
 from ccreport.figures.selection import FigureDeclaration
@@ -43,10 +45,11 @@ def name_copy(declaration: FigureDeclaration, code: str) -> str:
 def take_copy(cache: Path, name: str, database: Database, output: Path) -> bool:
     """Put the copy of that name into the folder `output`.
 
-    Return False where there is none, or where the database answers otherwise than when it was drawn.
+    Return False where there is none, where the database answers otherwise than when it was drawn, and where everything
+    is made anew.
     """
     copy = cache / name
-    if not copy.is_dir():
+    if not copy.is_dir() or AFRESH in os.environ:
         return False
     asked = [Asked(**one) for one in json.loads((copy / ASKED).read_text(encoding="utf-8"))]
     if not all(map(database.is_same, asked)):

@@ -37,6 +37,9 @@ LARGEST_BYTES: Final = 2_500_000
 RUN_BYTES: Final = 900
 ROW_BYTES: Final = 2_000
 EXPLORER: Final = "explorer.html"
+# What a page leaves out: the callout's title, and what it says of the runs.
+FILES: Final = ("Raw files", "their raw files")
+RUNS: Final = ("Runs and raw files", "all of them and their raw files")
 
 
 def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path) -> None:
@@ -59,14 +62,13 @@ def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any]
     `declared` is what the evaluation declares of the table, and under `evaluation` the evaluation's name.
     """
     rows: list[tuple[pl.DataFrame, list[str], list[str]]] = []
-    page = [*_render_head(trace, summary, declared, "their raw files")]
+    head = [*_render_head(trace, summary, declared, FILES)]
     # The last part ends without a line break.
-    size = _measure(page) - 1
+    size = _measure(head) - 1
     for number, row in enumerate(summary.iter_rows(named=True), start=1):
         runs = trace.select_runs(row)
         before, after = _render_row(trace, number, row, runs), _render_command(trace, number, row, declared)
         rows.append((runs, before, after))
-        page += [*before, *after]
         size += _measure([*before, *after])
         if size > largest:
             return _render_first_runs(trace, summary, declared, largest)
@@ -77,7 +79,7 @@ def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any]
         whole += section
         size += _measure(section)
         if size > largest:
-            return "\n".join(page)
+            return "\n".join([*head, *(part for _, before, after in rows for part in (*before, *after))])
     return "\n".join(whole)
 
 
@@ -92,7 +94,7 @@ def _measure(parts: Iterable[str]) -> int:
 
 
 def _render_first_runs(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], largest: int) -> str:
-    parts = [*_render_head(trace, summary, declared, "all of them and their raw files")]
+    parts = [*_render_head(trace, summary, declared, RUNS)]
     runs_at_most = count_runs_at_most(summary.height, largest)
     for number, row in enumerate(summary.iter_rows(named=True), start=1):
         parts += _render_row(trace, number, row, trace.select_runs(row), runs_at_most)
@@ -101,7 +103,7 @@ def _render_first_runs(trace: Trace, summary: pl.DataFrame, declared: Mapping[st
 
 
 def _render_head(
-    trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], left_out: str | None = None
+    trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], left_out: tuple[str, str] | None = None
 ) -> Iterator[str]:
     # Entities, as a title is Markdown too.
     header = {
@@ -117,8 +119,9 @@ def _render_head(
     yield f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
     yield f"{about}\n"
     if left_out is not None:
-        why = f"There are too many runs to list {left_out} here. The command of each row prints them."
-        yield render_callout("note", "Raw files" if left_out.startswith("their") else "Runs and raw files", why)
+        title, what = left_out
+        why = f"There are too many runs to list {what} here. The command of each row prints them."
+        yield render_callout("note", title, why)
     query = render_quotation(read_query(trace.table), f"Query of {declared['title']}")
     yield render_callout("note", f"Query: `src/ccreport/sql/{trace.table}.sql`", query, is_collapsed=True)
     if summary.is_empty():

@@ -58,7 +58,9 @@ class Pandoc:
         text = "\n".join(line.text for line in lines)
         if self._kept is None:
             return _run(lines, text, options)
-        name = hashlib.sha256("\0".join((digest_pandoc(), *options, text)).encode()).hexdigest()
+        # The digest has what is in the filters and templates; where they lie makes no difference.
+        named = (option.replace(str(ASSETS), "") for option in options)
+        name = hashlib.sha256("\0".join((digest_pandoc(), *named, text)).encode()).hexdigest()
         kept = self._kept / name
         self._used.add(name)
         if kept.is_file() and AFRESH not in os.environ:

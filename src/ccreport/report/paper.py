@@ -95,13 +95,13 @@ def _write_pages(work: Path, pandoc: Pandoc) -> None:
         for page in (TITLE_PAGE, *pages)
         for lines in split_page(read_page(work, page, variables))
     ]
-    texts: dict[str, str] = {}
+    texts: dict[str, list[str]] = {}
     # The work is pandoc's, a process of its own for each part.
     with ThreadPoolExecutor() as threads:
         for stem, text in threads.map(convert, parts):
-            texts[stem] = f"{texts[stem]}\n{text}" if stem in texts else text
-    for stem, text in texts.items():
-        (work / f"{stem}_page.typ").write_text(f'#import "paper.typ": *\n{text}', encoding="utf-8")
+            texts.setdefault(stem, ['#import "paper.typ": *']).append(text)
+    for stem, of_page in texts.items():
+        (work / f"{stem}_page.typ").write_text("\n".join(of_page), encoding="utf-8")
     includes = "\n".join(f'#include "{stem}_page.typ"' for stem in stems)
     (work / MAIN).write_text(
         f'#import "paper.typ": *\n#let title = [{_title(variables)}]\n#show: paper.with(title: title)\n'
