@@ -1,11 +1,19 @@
 from pathlib import Path
 
+import jsonschema
 import pytest
 from support import ROOT
 
 from ccreport.evaluation import EvaluationError, list_evaluations, load_evaluation, resolve_evaluation
+from ccreport.schemas import SCHEMAS, load_yaml
 
 SHIPPED = list_evaluations()
+DECLARATIONS = sorted(SCHEMAS.glob("*.schema.yaml"))
+
+
+@pytest.mark.parametrize("path", DECLARATIONS, ids=lambda path: path.name)
+def test_the_schemas_of_declarations_are_json_schemas(path: Path) -> None:
+    jsonschema.Draft202012Validator.check_schema(load_yaml(path))
 
 
 def test_the_shipped_evaluations_are_the_files_of_their_folder() -> None:
