@@ -147,6 +147,18 @@ def test_of_a_table_of_more_than_200_rows_the_first_are_printed(rows_count: int,
     assert ("Only the first 200 rows are printed here" in words) == (rows_count > 200)
 
 
+@pytest.mark.parametrize("place", [0, 59])
+@pytest.mark.parametrize("group", ["", "<tr><th class='gt_group_heading' colspan='2'>16 flows</th></tr>"])
+def test_a_long_table_is_made_as_small_as_its_longest_cell_needs(place: int, group: str, tmp_path: Path) -> None:
+    # At the size of other tables it would be wider than the page, and break.
+    longest = " ".join(f"word{i}" for i in range(22))
+    rows = [f"<tr><td>{longest if i == place else 'short'}</td><td>{i}</td></tr>" for i in range(60)]
+    head = "<thead><tr><th>Note</th><th>Run</th></tr></thead>"
+    table = f"```{{=html}}\n<table>{head}<tbody>{group}{''.join(rows)}</tbody></table>\n```\n"
+    render(tmp_path, page=render_float("tbl-long", table, "Long."))
+    assert f"{longest} {place}" in read(tmp_path, "-layout")
+
+
 def test_a_table_with_spanners_groups_and_notes_keeps_every_cell(tmp_path: Path) -> None:
     table = (
         "```{=html}\n<table><thead><tr><th rowspan='2'>Loss</th><th colspan='2'>BBR</th></tr>"

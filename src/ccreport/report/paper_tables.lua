@@ -16,6 +16,8 @@ local function raw(text)
 end
 
 local ALIGNMENTS = {{'number', 'right'}, {'gt_right', 'right'}, {'gt_center', 'center'}, {'gt_left', 'left'}}
+-- A table of more rows than the first is measured by so many of the longest cells of each column as the second.
+local ROWS_MEASURED, CELLS_MEASURED = 20, 8
 -- Shows between two cells; no text of a page holds a control character.
 local BORDER = '\31'
 
@@ -64,8 +66,13 @@ local function head_cells(rows)
   return typst_cells(cells)
 end
 
-local function body_cells(rows, columns_count)
-  local cells = {}
+local function array(items)
+  return '(' .. table.concat(items, ', ') .. ',)'
+end
+
+-- Each row as an array of its cells.
+local function body_rows(rows, columns_count)
+  local cells, arrays, used = {}, pandoc.List {}, 0
   for _, row in ipairs(rows) do
     for _, cell in ipairs(row.cells) do
       local side = alignment(cell)
@@ -78,7 +85,12 @@ local function body_cells(rows, columns_count)
       table.insert(cells, {cell = cell, options = options})
     end
   end
-  return typst_cells(cells)
+  local written = typst_cells(cells)
+  for _, row in ipairs(rows) do
+    arrays:insert(array {table.unpack(written, used + 1, used + #row.cells)})
+    used = used + #row.cells
+  end
+  return arrays
 end
 
 -- How many characters the lines of a cell have at most, and its longest word.
@@ -116,6 +128,40 @@ local function measure_columns(head, body, columns_count)
     headings[column], words[column] = measure(last.cells[offset])
   end
   return widths, headings, words
+end
+
+-- Of rows and the lengths of one cell of each the first rows by length, as numbers from 0.
+local function longest_first(lengths)
+  table.sort(lengths, function(a, b) return a.length > b.length or a.length == b.length and a.row < b.row end)
+  return pandoc.List(lengths):map(function(one) return one.row - 1 end)
+end
+
+-- What `data-table` measures a table of many rows by; nothing of few rows, and where cells reach over rows.
+local function longest_cells(body, columns_count)
+  local columns, spanning, rows = {}, {}, pandoc.List {}
+  for column = 1, columns_count do
+    columns[column] = {}
+  end
+  for number, row in ipairs(body) do
+    local is_whole = #row.cells == columns_count
+    for column, cell in ipairs(row.cells) do
+      if cell.row_span > 1 then
+        return {}
+      end
+      table.insert(is_whole and columns[column] or spanning, {row = number, length = (measure(cell))})
+    end
+  end
+  if #body <= ROWS_MEASURED or #columns[1] < CELLS_MEASURED then
+    return {}
+  end
+  for column = 1, columns_count do
+    columns[column] = longest_first(columns[column])
+  end
+  for i = 1, CELLS_MEASURED do
+    rows:insert(array(pandoc.List(columns):map(function(numbers) return numbers[i] end)))
+  end
+  spanning = {table.unpack(longest_first(spanning), 1, CELLS_MEASURED)}
+  return {'longest: ' .. array(rows), #spanning > 0 and 'spanning: ' .. array(spanning) or nil}
 end
 
 -- A heading of several words is broken where it would be wider than what stands below it.
@@ -218,16 +264,16 @@ local function data_table(element)
   if is_wider(UNBROKEN_CHARACTERS, widths, headings) then
     break_headings(head, widths, words)
   end
-  local totals = element.foot.rows:filter(function(row) return #row.cells > 1 end)
   local parts = pandoc.List {'notes: [' .. notes_of(element.foot) .. ']'}
   if #head > 0 then
-    parts:extend {'table.header(' .. table.concat(head_cells(head), ', ') .. ')', 'head-rule'}
+    parts:insert('head: (table.header(' .. table.concat(head_cells(head), ', ') .. '), head-rule)')
   end
-  parts:extend(body_cells(body, columns_count))
+  local totals = body_rows(element.foot.rows:filter(function(row) return #row.cells > 1 end), columns_count)
   if #totals > 0 then
-    parts:insert('head-rule')
-    parts:extend(body_cells(totals, columns_count))
+    parts:insert('totals: (head-rule, ..' .. table.concat(totals, ', ..') .. ')')
   end
+  parts:extend(longest_cells(body, columns_count))
+  parts:extend(body_rows(body, columns_count))
   local block = raw('#data-table(' .. columns_count .. ',\n' .. table.concat(parts, ',\n') .. ',\n)')
   return is_wider(UPRIGHT_CHARACTERS, widths, words) and pandoc.Div({block}, {class = 'wide'}) or block
 end
