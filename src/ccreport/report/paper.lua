@@ -86,9 +86,7 @@ local function is_shown(element)
 end
 
 local function span(element)
-  if not is_shown(element) then
-    return {}
-  elseif element.classes:includes('small') then
+  if element.classes:includes('small') then
     return {pandoc.RawInline('typst', '#small['), element, pandoc.RawInline('typst', ']')}
   elseif element.classes:includes('tile-question') then
     return pandoc.Emph(element.content)
@@ -156,13 +154,14 @@ local function html(element)
     return {}
   end
   local text, is_cut = cut_rows(element.text)
-  -- Which headings a cell has, Typst is told by the table itself; pandoc takes long to read it.
-  text = text:gsub(' headers="[^"]*"', '')
+  -- Pandoc takes long to read what paper has no use for. Which headings a cell has, Typst is told by the table itself.
+  text = text:gsub(' headers="[^"]*"', ''):gsub('<a href="cells_[^>]*>(.-)</a>', '%1')
   -- pandoc knows no `small`.
   text = text:gsub('<small[^>]*>', '<span class="small">'):gsub('</small>', '</span>')
   local blocks = pandoc.read(text, 'html').blocks:walk {
     Div = function(div) return div.content end,
     Header = function(header) return pandoc.Para {pandoc.Strong(header.content)} end,
+    Para = paragraph,
   }
   if is_cut then
     blocks:insert(pandoc.Para {pandoc.Span(REST, {class = 'small'})})
@@ -203,8 +202,8 @@ local function callout(div, kind)
   return blocks
 end
 
-local function visible(div)
-  return not is_shown(div) and {} or nil
+local function visible(element)
+  return not is_shown(element) and {} or nil
 end
 
 local function panel(div)
@@ -308,9 +307,11 @@ function Pandoc(doc)
   for name in pandoc.utils.stringify(doc.meta.pages):gmatch('%S+') do
     pages[name] = true
   end
-  local blocks = doc.blocks:walk {RawBlock = html}
-  blocks = blocks:walk {RawInline = function() return {} end, Span = span, Div = visible}
+  local blocks = doc.blocks:walk {Span = visible, Div = visible}
+  -- Before there are tables of HTML, of which each cell would be looked through.
   blocks = blocks:walk {Para = paragraph, Plain = paragraph}
+  blocks = blocks:walk {RawBlock = html}
+  blocks = blocks:walk {RawInline = function() return {} end, Span = span}
   blocks = blocks:walk {Str = str, Code = code, CodeBlock = code_block, Header = header}
   blocks = blocks:walk {Link = link, Cite = reference, Image = image, Math = formula}
   blocks = blocks:walk {Div = panel}
