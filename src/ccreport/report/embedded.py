@@ -48,14 +48,15 @@ PANDOC_OPTIONS: Final = (
 
 
 def render_embedded(project: Path, output: Path, kept: Path | None = None) -> None:
-    """Render the website project in a folder into the new folder `output`: one HTML page per `.qmd`, and its resources.
+    """Render the website project in a folder into the folder `output`: one HTML page per `.qmd`, and its resources.
 
-    `kept` is a folder with what pandoc made of this site's pages before. Raise PageError for a missing include, an
-    unknown variable or shortcode, and a reference that leads nowhere.
+    Other files that pages lead to may stand there already. `kept` is a folder with what pandoc made of this site's
+    pages before. Raise PageError for a missing include, an unknown variable or shortcode, and a reference that leads
+    nowhere.
     """
     site = read_yaml(project / "_quarto.yml")
     variables = read_yaml(project / "_variables.yml")
-    output.mkdir(parents=True)
+    output.mkdir(parents=True, exist_ok=True)
     pandoc = Pandoc(kept)
 
     def render_page(page: Path) -> tuple[str, PageLinks]:

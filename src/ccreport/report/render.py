@@ -15,7 +15,7 @@ from ccreport.report.exhibits import copy_exhibits
 from ccreport.report.links import PageError
 from ccreport.report.quarto import Quarto, find_quarto, render_quarto
 from ccreport.report.search import add_search
-from ccreport.report.sections import add_sections, lead_back, leave_shared_pages, write_facts
+from ccreport.report.sections import FACTS, add_sections, lead_back, leave_shared_pages, write_facts
 
 RENDERERS: Final = ("auto", "quarto", "embedded")
 NO_QUARTO: Final = (
@@ -68,8 +68,6 @@ def render_report(
     for file in files:
         shutil.copyfile(file, project / file.name)
     add_search(project)
-    for folder in explorer:
-        link_tree(folder, project / "explorer", ".*")
     if explorer:
         add_sections(project, sections, settings)
     else:
@@ -77,6 +75,8 @@ def render_report(
     _write_yaml(settings, project / "_quarto.yml")
     if not explorer:
         leave_shared_pages(project)
+    # Quarto copies what is in the project; the embedded renderer adds to the site.
+    _link_folders(explorer, sections, project if quarto else site)
     if quarto is None:
         render_embedded(project, site, kept)
     else:
@@ -86,6 +86,14 @@ def render_report(
     shutil.rmtree(output, ignore_errors=True)
     site.rename(output)
     shutil.rmtree(work)
+
+
+def _link_folders(explorer: list[Path], sections: list[Path], target: Path) -> None:
+    """Give the files of the explorer and of the sections' sites second names below a folder."""
+    for folder in explorer:
+        link_tree(folder, target / "explorer", ".*")
+    for section in sections:
+        link_tree(section, target / section.parent.name, FACTS, ".*")
 
 
 def _choose_quarto(renderer: str, home: Path) -> Quarto | None:

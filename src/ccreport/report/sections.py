@@ -10,8 +10,6 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.hard_links import link_tree
-
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
 SHARED_PAGES: Final = (
     "explorer",
@@ -52,7 +50,7 @@ def lead_back(site: dict[str, Any]) -> None:
 
 
 def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> None:
-    """Copy the sites of sections into a project, each by the name of the evaluation, and list them on the first page.
+    """Name the sites of sections in a project's settings, by their evaluations, and list them on its first page.
 
     Each is the folder `section` in that of an evaluation's results, with a `section.yml` as `write_facts` writes it.
     """
@@ -60,7 +58,6 @@ def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> N
     for section in sections:
         facts = yaml.safe_load((section / FACTS).read_text(encoding="utf-8"))
         name = section.parent.name
-        link_tree(section, project / name, FACTS, ".*")
         site["project"]["resources"].append(f"{name}/**/*")
         entries.append(f"- [{facts['title']}]({name}/index.html): {facts['summary']}\n")
     if entries:
