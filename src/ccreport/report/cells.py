@@ -165,12 +165,12 @@ def _render_lines(lines: list[str], title: str) -> str:
 
 
 def _render_runs(trace: Trace, runs: pl.DataFrame, number: int) -> str:
-    columns = trace.shown
+    columns, schema = trace.shown, runs.schema
     rows = [
         [*map(_show, columns, values), _link_run(run_id, result_path)]
         for *values, run_id, result_path in runs.select(*columns, "run_id", "result_path").iter_rows()
     ]
-    numbers = [place for place, name in enumerate(columns) if runs.schema[name].is_numeric()]
+    numbers = [place for place, name in enumerate(columns) if schema[name].is_numeric()]
     header = [*(name.replace("_", " ") for name in columns), "run"]
     return render_table(header, rows, title=f"Runs of row {number}", numbers=numbers)
 
