@@ -12,7 +12,7 @@ Outputs: <results>/sections.txt, the evaluations that are sections of the report
 
 
 checkpoint list_sections:
-    """Find the evaluations for which the archive has data."""
+    """Find the evaluations of whose kind the archive has runs."""
     input:
         evaluations=ancient([EVALUATION_FILES[name] for name in SECTIONS]),
         databases=collect(RESULTS / "{name}/archive.duckdb", name=SECTIONS),

@@ -44,7 +44,7 @@ def find_changes(wildcards):
 
 
 def list_shown_sections():
-    """List the evaluations, beside the report's own, that the archive has data for."""
+    """List the evaluations, beside the report's own, of whose kind the archive has runs."""
     if not SECTIONS:
         return []
     with checkpoints.list_sections.get().output.sections.open() as stream:
