@@ -1,4 +1,5 @@
 import json
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import polars as pl
 import pytest
 import yaml
 from support import ROOT
+from test_database import draw_numbers
 from test_summarise import build_database, gather, run, summarise
 
 from ccreport.claims import judge_claim, judge_claims, list_unexplained
@@ -158,6 +160,26 @@ def test_algorithms_of_one_run_are_drawn_together(tmp_path: Path) -> None:
     )
     judged = judge(tmp_path, {"c": [{"sql": BBR_OVER_CUBIC}]}, tables)
     assert judged.select("value", "low", "high").row(0) == pytest.approx((2.0, 2.0, 2.0))
+
+
+def test_an_interval_is_that_of_a_thousand_resamples_of_all_runs_of_each_condition(tmp_path: Path) -> None:
+    rates = {"a": [1.0, 2.0, 4.0], "b": [10.0, 20.0], "c": [5.0]}
+    numbered = enumerate(((name, rate) for name, values in rates.items() for rate in values), 1)
+    tables = gather(*(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id=name) for n, (name, rate) in numbered))
+    # The second run of condition a is drawn as well, and adds nothing.
+    sql = "SELECT unnest(mean_of(list(rate))) FROM measured WHERE run_id <> 'r2'"
+    judged = judge(tmp_path, {"c": [{"sql": sql}]}, tables)
+    means = []
+    for b in range(1000):
+        drawn: list[float] = []
+        for name, values in rates.items():
+            (hashed,) = duckdb.sql(f"SELECT md5_number_lower('{name}')").fetchall()[0]
+            numbers = draw_numbers(b, hashed % (2**31 - 1), len(values))
+            drawn += [values[number % len(values)] * 1e6 for number in numbers]
+        means.append(statistics.mean(rate for rate in drawn if rate != 2e6))
+    cuts = statistics.quantiles(means, n=40, method="inclusive")
+    expected = (40e6 / 5, cuts[0], cuts[-1], 5)
+    assert judged.select("value", "low", "high", "runs_count").row(0) == pytest.approx(expected)
 
 
 def test_one_run_of_a_condition_has_no_interval(tmp_path: Path) -> None:

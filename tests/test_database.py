@@ -54,24 +54,27 @@ def test_the_interval_is_near_the_normal_one(macros: duckdb.DuckDBPyConnection) 
     assert cell(macros, "interval", strata) == pytest.approx([9.5 - 2.53, 9.5 + 2.53], abs=0.3)
 
 
+def draw_numbers(b: int, k: int, n: int) -> list[int]:
+    """Return what resample b draws of the n places of condition k, before it is taken modulo n, in plain arithmetic."""
+    drawn = []
+    for i in range(n):
+        x = (1664525 * b + 1013904223 * k + 22695477 * i + 12345) % (2**31 - 1)
+        for _ in range(3):
+            x = (x**2 + 374761393) % (2**31 - 1)
+        drawn.append(x)
+    return drawn
+
+
 def test_the_draws_are_those_of_plain_arithmetic(macros: duckdb.DuckDBPyConnection) -> None:
     for b, k, n in ((0, 1, 3), (999, 7, 5), (12, 2_147_483_646, 4)):
-        expected = []
-        for i in range(n):
-            x = (1664525 * b + 1013904223 * k + 22695477 * i + 12345) % (2**31 - 1)
-            for _ in range(3):
-                x = (x**2 + 374761393) % (2**31 - 1)
-            expected.append(x)
-        assert macros.execute("SELECT drawn_numbers($1, $2, $3)", [b, k, n]).fetchone() == (expected,)
+        assert macros.execute("SELECT drawn_numbers($1, $2, $3)", [b, k, n]).fetchone() == (draw_numbers(b, k, n),)
     # The strata are conditions 1 and 2; an interval reaches the 2.5 % and 97.5 % of 1000 means, between two of them.
     strata = [[1.0, 2.0, 4.0], [10.0, 20.0]]
     means = []
     for b in range(1000):
         drawn = []
         for k, values in enumerate(strata, 1):
-            numbers = macros.execute("SELECT drawn_numbers($1, $2, $3)", [b, k, len(values)]).fetchone()
-            assert numbers is not None
-            drawn += [values[number % len(values)] for number in numbers[0]]
+            drawn += [values[number % len(values)] for number in draw_numbers(b, k, len(values))]
         means.append(statistics.mean(drawn))
     low, high = cell(macros, "interval", strata)
     cuts = statistics.quantiles(means, n=40, method="inclusive")

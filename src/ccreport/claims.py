@@ -133,8 +133,8 @@ def _measure(
 ) -> tuple[float | None, float | None, float | None, int]:
     """Return value, low, high and n of a check's one row; raise QueryError where it has no such row."""
     try:
-        found = connection.sql(sql)
-        columns, rows = found.columns, found.fetchall()
+        found = connection.execute(sql)
+        columns, rows = [name for name, *_ in found.description or ()], found.fetchall()
     except duckdb.Error as error:
         raise QueryError(f"{name}: {error}") from error
     if not {"value", "n"} <= set(columns) <= RESULT or len(columns) != len(set(columns)):

@@ -1,59 +1,38 @@
 -- What the SQL of claims may use beside the views of archive.duckdb: the table measured, and statistics of its runs.
 -- `value`, `low` and `high` (bootstrap 95 % interval) and `n` (runs) are the columns of a check's one row.
 
--- How often each run is drawn in each of 1000 resamples, each condition drawn from by itself with replacement.
-CREATE TEMP TABLE resamples AS
+-- Where each run stands among those of its condition, which are drawn from by themselves, with replacement: `place` from 0
+-- of `size`; the same for all algorithms of a run.
+CREATE TEMP TABLE drawn_runs AS
 WITH counted AS (
     SELECT DISTINCT condition_id, run_id FROM algorithm_runs WHERE is_counted AND purpose = 'steady'
-),
-conditions AS (
-    SELECT
-        condition_id,
-        list(run_id ORDER BY run_id) AS run_ids,
-        len(run_ids) AS size,
-        (md5_number_lower(condition_id) % 2147483647)::BIGINT AS seed
-    FROM counted
-    GROUP BY condition_id
-),
-draws AS (SELECT unnest(range(1000)) AS resample),
--- Lists, as a thousand rows for each run would take three times as long. A run is known by its place from 0.
-drawn AS (
-    SELECT
-        condition_id,
-        list(
-            list_transform(drawn_numbers(resample, seed, size), lambda x: (x % size)::INTEGER) ORDER BY resample
-        ) AS resampled
-    FROM conditions CROSS JOIN draws
-    GROUP BY condition_id
-),
-placed AS (
-    SELECT condition_id, size, unnest(run_ids) AS run_id, unnest(range(size))::INTEGER AS place FROM conditions
 )
 SELECT
     condition_id,
     run_id,
-    size,
-    list_transform(
-        resampled, lambda drawn_runs: len(list_filter(drawn_runs, lambda other: other = place))::INTEGER
-    ) AS times
-FROM placed JOIN drawn USING (condition_id);
+    {
+        'condition': dense_rank() OVER (ORDER BY condition_id),
+        'seed': (md5_number_lower(condition_id) % 2147483647)::BIGINT,
+        'size': count(*) OVER (PARTITION BY condition_id),
+        'place': row_number() OVER (PARTITION BY condition_id ORDER BY run_id) - 1
+    } AS draw
+FROM counted;
 
 -- One row per counted run of the steady tests and algorithm. rate, share (of the line rate, that of the path or else of
--- the interface) and retransmits are what the macros below take lists of: x over y, and how often the run is drawn.
+-- the interface) and retransmits are what the macros below take lists of: x over y, and how the run is drawn.
 CREATE TEMP TABLE measured AS
 SELECT
     algorithm_runs.*,
-    resamples.size,
-    resamples.times,
+    draw,
     coalesce(bottleneck_bps, nic_bps) AS line_rate_bps,
     -- The receiver's rate, or the sender's where no run of such paths has one: as the published tables choose.
     CASE WHEN count(goodput_bps) OVER (PARTITION BY path_class = 'testbed') > 0 THEN goodput_bps ELSE throughput_bps END
         AS rate_bps,
-    {'run': run_id, 'x': rate_bps, 'y': 1.0::DOUBLE, 'size': size, 'times': times} AS rate,
-    {'run': run_id, 'x': rate_bps / nullif(line_rate_bps, 0), 'y': 1.0::DOUBLE, 'size': size, 'times': times} AS share,
-    {'run': run_id, 'x': retransmits_count::DOUBLE, 'y': segments_count, 'size': size, 'times': times} AS retransmits
+    {'draw': draw, 'x': rate_bps, 'y': 1.0::DOUBLE} AS rate,
+    {'draw': draw, 'x': rate_bps / nullif(line_rate_bps, 0), 'y': 1.0::DOUBLE} AS share,
+    {'draw': draw, 'x': retransmits_count::DOUBLE, 'y': segments_count} AS retransmits
 FROM algorithm_runs
-JOIN resamples USING (condition_id, run_id)
+JOIN drawn_runs USING (condition_id, run_id)
 WHERE is_counted AND purpose = 'steady';
 
 -- The runs that have a value, in one order whatever the plan.
@@ -64,14 +43,37 @@ CREATE TEMP MACRO known_runs(runs) AS
 CREATE TEMP MACRO total_of(runs) AS
     list_sum(list_transform(runs, lambda r: r.x)) / nullif(list_sum(list_transform(runs, lambda r: r.y)), 0);
 
--- The same of each resample. Runs in which both algorithms sent at once are drawn alike on both sides of a quotient.
+-- The conditions of a list of runs: what their draws are made of, and x and y by place, 0 where none of the runs stands.
+CREATE TEMP MACRO conditions_of(runs) AS
+    list_transform(
+        list_sort(list_distinct(list_transform(runs, lambda r: struct_pack(
+            number := r.draw.condition, seed := r.draw.seed, size := r.draw.size
+        )))),
+        lambda c: list_transform([list_filter(runs, lambda r: r.draw.condition = c.number)], lambda own: {
+            'seed': c.seed,
+            'size': c.size,
+            'values': list_transform(range(c.size), lambda i: list_transform(
+                [list_filter(own, lambda r: r.draw.place = i)],
+                lambda there: {
+                    'x': coalesce(list_sum(list_transform(there, lambda r: r.x::DOUBLE)), 0),
+                    'y': coalesce(list_sum(list_transform(there, lambda r: r.y::DOUBLE)), 0)
+                }
+            )[1])
+        })[1]
+    );
+
+-- total_of each of 1000 resamples. Runs in which both algorithms sent at once are drawn alike on both sides of a quotient.
 CREATE TEMP MACRO draws_of(runs) AS
-    list_transform(range(1, 1001), lambda b: list_sum(list_transform(runs, lambda r: r.times[b]::DOUBLE * r.x::DOUBLE))
-        / nullif(list_sum(list_transform(runs, lambda r: r.times[b]::DOUBLE * r.y::DOUBLE)), 0));
+    list_transform([conditions_of(runs)], lambda conditions: list_transform(range(1000), lambda b: list_transform(
+        [flatten(list_transform(conditions, lambda c: list_transform(
+            drawn_numbers(b, c.seed, c.size), lambda number: c.values[1 + number % c.size]
+        )))],
+        lambda drawn: total_of(drawn)
+    )[1]))[1];
 
 -- As for a cell's interval: null where no condition has two runs to draw from.
 CREATE TEMP MACRO interval_of(draws, runs) AS
-    CASE WHEN list_max(list_transform(runs, lambda r: r.size)) > 1
+    CASE WHEN list_max(list_transform(runs, lambda r: r.draw.size)) > 1
     THEN list_aggregate(draws, 'quantile_cont', [0.025, 0.975]) END;
 
 -- A list of one stands for a name: DuckDB would compute an argument anew wherever a macro mentions it.
