@@ -6,7 +6,7 @@ import re
 
 from ccreport.evaluation import SHARED_QUERIES, load_evaluation, resolve_evaluation
 
-# The evaluations by name: the report's own first, then those that have a section of it where the archive is of their kind.
+# The evaluations by name: the report's own first, then those that are sections of it where the archive is of their kind.
 try:
     EVALUATION_FILES = {
         path.stem: path if path.is_absolute() else Path(os.path.relpath(path))

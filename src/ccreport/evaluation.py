@@ -65,12 +65,22 @@ def load_declared(path: Path, kind: str) -> dict[str, Any]:
         declared: dict[str, Any] = load_yaml(path)
     except yaml.YAMLError as error:
         raise EvaluationError(f"{path.name} is no YAML: {error}") from error
-    # Not `jsonschema.validate`: it would check the schema as well, which takes longer than all else here.
-    if problem := best_match(jsonschema.Draft202012Validator(schema).iter_errors(declared)):
-        place = ".".join(str(part) for part in problem.absolute_path) or "the top level"
-        raise EvaluationError(f"{path.name}, {place}: {problem.message}")
+    if problem := find_problem(declared, schema):
+        raise EvaluationError(f"{path.name}, {problem}")
     fill_defaults(declared, schema)
     return declared
+
+
+def find_problem(value: Any, schema: dict[str, Any]) -> str | None:
+    """Return where a value breaks a schema of ours and how, as one text; None where it does not.
+
+    Not by `jsonschema.validate`, which would check the schema as well: that takes most of its time.
+    """
+    problem = best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
+    if problem is None:
+        return None
+    place = ".".join(str(part) for part in problem.absolute_path) or "the top level"
+    return f"{place}: {problem.message}"
 
 
 def fill_defaults(value: Any, schema: dict[str, Any]) -> None:

@@ -138,6 +138,9 @@ end
 
 -- What `data-table` measures a table of many rows by; nothing of few rows, and where cells reach over rows.
 local function longest_cells(body, columns_count)
+  if #body <= ROWS_MEASURED then
+    return {}
+  end
   local columns, spanning, rows = {}, {}, pandoc.List {}
   for column = 1, columns_count do
     columns[column] = {}
@@ -151,7 +154,7 @@ local function longest_cells(body, columns_count)
       table.insert(is_whole and columns[column] or spanning, {row = number, length = (measure(cell))})
     end
   end
-  if #body <= ROWS_MEASURED or #columns[1] < CELLS_MEASURED then
+  if #columns[1] < CELLS_MEASURED then
     return {}
   end
   for column = 1, columns_count do
