@@ -68,6 +68,12 @@ def list_queries(wildcards):
     return collect("src/ccreport/sql/{table}.sql", table=list_published(wildcards))
 
 
+def list_section_queries(wildcards):
+    """List the queries of the tables of all evaluations that may be sections."""
+    tables = {table for name in SECTIONS for table in EVALUATIONS[name]["tables"]}
+    return collect("src/ccreport/sql/{table}.sql", table=sorted(tables))
+
+
 def list_expected(wildcards):
     """List the files of published values that an evaluation names, by their paths from here."""
     folder = EVALUATION_FILES[wildcards.evaluation].parent
@@ -89,11 +95,16 @@ def list_other_tables(wildcards):
     return found
 
 
+# The parts of an evaluation that its views are made of.
+VIEWED_PARTS = ("algorithms", "edge", "labels", "rtt_bucket_edges_ms", "tables")
+
+
+def describe(name, parts):
+    """Return parts of an evaluation as text."""
+    declared = EVALUATIONS[name]
+    return json.dumps({part: declared[part] for part in parts}, sort_keys=True)
+
+
 def declare(*parts):
     """Return what gives parts of an evaluation as text: a rule with it reruns when these change, not with all the file."""
-
-    def describe(wildcards):
-        evaluation = EVALUATIONS[wildcards.evaluation]
-        return json.dumps({part: evaluation[part] for part in parts}, sort_keys=True)
-
-    return describe
+    return lambda wildcards: describe(wildcards.evaluation, parts)

@@ -14,8 +14,12 @@ Outputs: <results>/sections.txt, the evaluations that are sections of the report
 checkpoint list_sections:
     """Find the evaluations of whose kind the archive has runs."""
     input:
+        "<results>/tables/raw_files/archive.parquet",
+        "<results>/tables/rejects/archive.parquet",
+        batches="<results>/batches.txt",
         evaluations=ancient([EVALUATION_FILES[name] for name in SECTIONS]),
-        databases=collect(RESULTS / "{name}/archive.duckdb", name=SECTIONS),
+        queries=list_section_queries,
+        sql=collect("src/ccreport/sql/{name}.sql", name=SHARED_QUERIES),
         code=list_sources("list_sections"),
     output:
         sections="<results>/sections.txt",
@@ -24,11 +28,15 @@ checkpoint list_sections:
     priority: 2
     conda:
         "../environment.yml"
+    params:
+        declared=[describe(name, VIEWED_PARTS) for name in SECTIONS],
+        tables=RESULTS / "tables",
     shell:
         """
         python -m ccreport list_sections \
+            --batches {input.batches:q} \
+            --tables {params.tables:q} \
             --evaluations {input.evaluations:q} \
-            --databases {input.databases:q} \
             --sections {output.sections:q} \
             &>{log:q}
         """

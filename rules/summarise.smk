@@ -22,14 +22,12 @@ rule list_views:
         database="<results>/{evaluation}/archive.duckdb",
     log:
         "<logs>/{evaluation}/list_views.txt",
-    # All of them before any is read: they tell which evaluations are sections.
+    # Nearly all that follows waits for this.
     priority: 2
     conda:
         "../environment.yml"
     params:
-        declared=declare(
-            "algorithms", "edge", "labels", "rtt_bucket_edges_ms", "tables"
-        ),
+        declared=declare(*VIEWED_PARTS),
         tables=RESULTS / "tables",
     shell:
         """

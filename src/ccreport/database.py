@@ -9,7 +9,7 @@ else make anew from the files of all batches:
 - `<table>_runs`: what a published table is made of; `<table>`: the table, as its query in `src/ccreport/sql` says.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,32 +49,46 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path) ->
 
     Raise QueryError where a condition of the evaluation is no SQL over the runs.
     """
-    names = list(read_batches(batches))
     declared = load_evaluation(evaluation)
     database.unlink(missing_ok=True)
     with connect(database, read_only=False) as connection:
-        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
-        for table in EXPERIMENT_TABLES:
-            _create_view(connection, table, read_files(table_files(tables, table, names)))
-        for table in ARCHIVE_TABLES:
-            _create_view(connection, table, read_files(table_files(tables, table, ["archive"])))
-        _create_algorithms(connection, declared["algorithms"])
-        # Unlike the other macros these name the views above, which must be there before.
-        connection.execute((SQL / "fairness.sql").read_text(encoding="utf-8"))
-        measured = (SQL / "measured_runs.sql").read_text(encoding="utf-8")
-        labelled = label_runs("SELECT *, NULL::VARCHAR AS result_path FROM runs", declared)
-        _create_view(connection, "labelled_runs", labelled, kind="TABLE")
-        of_algorithms = f"FROM ({label_runs(measured, declared)}) JOIN algorithms USING (cc)"
-        _create_view(connection, "algorithm_runs", of_algorithms, kind="TABLE")
-        for view, query in label_edge(declared["edge"]).items():
-            _create_view(connection, view, query)
-        _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
-        _create_view(connection, "edge_values", (SQL / "edge_values.sql").read_text(encoding="utf-8"))
-        for table, facts in declared["tables"].items():
-            of_table = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
-            _create_view(connection, f"{table}_runs", of_table)
-            query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
-            _create_view(connection, table, query, kind="TABLE" if facts["is_stored"] else "VIEW")
+        stored = {table for table, facts in declared["tables"].items() if facts["is_stored"]}
+        create_views(connection, list(read_batches(batches)), tables, declared, stored)
+
+
+def create_views(
+    connection: duckdb.DuckDBPyConnection,
+    names: list[str],
+    tables: Path,
+    declared: Mapping[str, Any],
+    stored: Container[str] = (),
+) -> None:
+    """Create the views of an evaluation over the tables of some batches; of published ones only `stored` are run.
+
+    Raise QueryError where a condition of the evaluation is no SQL over the runs.
+    """
+    connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+    for table in EXPERIMENT_TABLES:
+        _create_view(connection, table, read_files(table_files(tables, table, names)))
+    for table in ARCHIVE_TABLES:
+        _create_view(connection, table, read_files(table_files(tables, table, ["archive"])))
+    _create_algorithms(connection, declared["algorithms"])
+    # Unlike the other macros these name the views above, which must be there before.
+    connection.execute((SQL / "fairness.sql").read_text(encoding="utf-8"))
+    measured = (SQL / "measured_runs.sql").read_text(encoding="utf-8")
+    labelled = label_runs("SELECT *, NULL::VARCHAR AS result_path FROM runs", declared)
+    _create_view(connection, "labelled_runs", labelled, kind="TABLE")
+    of_algorithms = f"FROM ({label_runs(measured, declared)}) JOIN algorithms USING (cc)"
+    _create_view(connection, "algorithm_runs", of_algorithms, kind="TABLE")
+    for view, query in label_edge(declared["edge"]).items():
+        _create_view(connection, view, query)
+    _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
+    _create_view(connection, "edge_values", (SQL / "edge_values.sql").read_text(encoding="utf-8"))
+    for table, facts in declared["tables"].items():
+        of_table = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
+        _create_view(connection, f"{table}_runs", of_table)
+        query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
+        _create_view(connection, table, query, kind="TABLE" if table in stored else "VIEW")
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str, *, kind: str = "VIEW") -> None:

@@ -1,25 +1,33 @@
 """Which evaluations a report shows beside its own: those of whose kind the archive has data."""
 
 from pathlib import Path
+from typing import Final
 
-from ccreport.database import connect, quote_name
+from ccreport.batches import read_batches
+from ccreport.database import connect, create_views, quote_name
 from ccreport.evaluation import load_evaluation
 
+# The views that tell it are of no use after: an evaluation that is no section has no database.
+IN_MEMORY: Final = Path(":memory:")
 
-def list_sections(evaluations: list[Path], databases: list[Path], sections: Path) -> None:
+
+def list_sections(batches: Path, tables: Path, evaluations: list[Path], sections: Path) -> None:
     """Write the names of the evaluations with data into the file `sections`, one a line, in their order.
 
-    `databases` are those of `list_views`, one for each evaluation. An evaluation has data if any of its tables that
-    make it a section has a row, or if it declares none.
+    The data are the tables of the listed batches. An evaluation has data if any of its tables that make it a section
+    has a row, or if it declares none. Raise QueryError where a condition of an evaluation is no SQL over the runs.
     """
-    names = [path.stem for path, database in zip(evaluations, databases, strict=True) if _has_data(path, database)]
-    sections.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+    names = list(read_batches(batches))
+    shown = [path.stem for path in evaluations if _has_data(names, tables, path)]
+    sections.write_text("".join(f"{name}\n" for name in shown), encoding="utf-8")
 
 
-def _has_data(evaluation: Path, database: Path) -> bool:
-    tables = [name for name, facts in load_evaluation(evaluation)["tables"].items() if facts["makes_section"]]
-    with connect(database) as connection:
-        return not tables or any(
+def _has_data(names: list[str], tables: Path, evaluation: Path) -> bool:
+    declared = load_evaluation(evaluation)
+    asked = [table for table, facts in declared["tables"].items() if facts["makes_section"]]
+    with connect(IN_MEMORY, read_only=False) as connection:
+        create_views(connection, names, tables, declared)
+        return not asked or any(
             connection.execute(f"SELECT 1 FROM {quote_name(table)} LIMIT 1").fetchone()  # noqa: S608 (names quoted)
-            for table in tables
+            for table in asked
         )
