@@ -7,6 +7,7 @@ then also all but the first runs of each row, and says how to print what is left
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -36,6 +37,8 @@ LARGEST_BYTES: Final = 2_500_000
 # About a run's line in a table, and a row's section around it.
 RUN_BYTES: Final = 900
 ROW_BYTES: Final = 2_000
+# At least one letter of a run's line in a column, with the tags around it.
+CELL_BYTES: Final = len("<td>1</td>")
 EXPLORER: Final = "explorer.html"
 # What a page leaves out: the callout's title, and what it says of the runs.
 FILES: Final = ("Raw files", "their raw files")
@@ -61,12 +64,14 @@ def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any]
 
     `declared` is what the evaluation declares of the table, and under `evaluation` the evaluation's name.
     """
+    runs_of_rows = [trace.select_runs(row) for row in summary.iter_rows(named=True)]
+    if sum(runs.height for runs in runs_of_rows) * len(trace.shown) * CELL_BYTES > largest:
+        return _render_first_runs(trace, summary, declared, largest)
     rows: list[tuple[pl.DataFrame, list[str], list[str]]] = []
     head = [*_render_head(trace, summary, declared, FILES)]
     # The last part ends without a line break.
     size = _measure(head) - 1
-    for number, row in enumerate(summary.iter_rows(named=True), start=1):
-        runs = trace.select_runs(row)
+    for number, (row, runs) in enumerate(zip(summary.iter_rows(named=True), runs_of_rows, strict=True), start=1):
         before, after = _render_row(trace, number, row, runs), _render_command(trace, number, row, declared)
         rows.append((runs, before, after))
         size += _measure([*before, *after])
@@ -166,10 +171,10 @@ def _render_lines(lines: list[str], title: str) -> str:
 
 def _render_runs(trace: Trace, runs: pl.DataFrame, number: int) -> str:
     columns, schema = trace.shown, runs.schema
-    rows = [
-        [*map(_show, columns, values), _link_run(run_id, result_path)]
-        for *values, run_id, result_path in runs.select(*columns, "run_id", "result_path").iter_rows()
-    ]
+    # By places: a frame of other columns for each row of a table takes longer than its lines.
+    shown = itemgetter(*map(runs.get_column_index, columns))
+    run, result = map(runs.get_column_index, ("run_id", "result_path"))
+    rows = [[*map(_show, columns, shown(values)), _link_run(values[run], values[result])] for values in runs.rows()]
     numbers = [place for place, name in enumerate(columns) if schema[name].is_numeric()]
     header = [*(name.replace("_", " ") for name in columns), "run"]
     return render_table(header, rows, title=f"Runs of row {number}", numbers=numbers)

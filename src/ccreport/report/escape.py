@@ -38,6 +38,7 @@ def make_label(kind: str, name: str) -> str:
 
 def fence_html(html: str) -> str:
     """Return HTML as a raw block that passes through Markdown unread; shortcodes in it are broken."""
-    ticks = max((len(run) for run in re.findall(r"`{3,}", html)), default=2) + 1
-    fence = "`" * max(ticks, 3)
+    fence = "```"
+    while fence in html:
+        fence += "`"
     return f"{fence}{{=html}}\n{html.replace('{{<', '{&#123;<').strip()}\n{fence}\n"

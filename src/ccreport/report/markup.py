@@ -55,9 +55,10 @@ def render_table(
 ) -> str:
     """Return a raw HTML table that scrolls in its own box; `numbers` are the columns to align right."""
 
+    classes = [' class="number"' if column in numbers else "" for column in range(len(header))]
+
     def cells(tag: str, values: Iterable[Html], scope: str = "") -> str:
-        classes = (' class="number"' if column in numbers else "" for column in range(len(header)))
-        return "".join(f"<{tag}{scope}{c}>{v}</{tag}>" for c, v in zip(classes, values, strict=True))
+        return "".join([f"<{tag}{scope}{c}>{v}</{tag}>" for c, v in zip(classes, values, strict=True)])
 
     head = cells("th", map(text, header), ' scope="col"')
     body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in rows)

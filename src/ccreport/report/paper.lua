@@ -156,6 +156,7 @@ local function html(element)
   local text, is_cut = cut_rows(element.text)
   -- Pandoc takes long to read what paper has no use for. Which headings a cell has, Typst is told by the table itself.
   text = text:gsub(' headers="[^"]*"', ''):gsub('<a href="cells_[^>]*>(.-)</a>', '%1')
+  text = text:gsub(' class="gt_row gt_left"', ''):gsub('(</t[dhr]>)%s+', '%1')
   -- pandoc knows no `small`.
   text = text:gsub('<small[^>]*>', '<span class="small">'):gsub('</small>', '</span>')
   local blocks = pandoc.read(text, 'html').blocks:walk {

@@ -16,6 +16,7 @@ local function raw(text)
 end
 
 local ALIGNMENTS = {{'number', 'right'}, {'gt_right', 'right'}, {'gt_center', 'center'}, {'gt_left', 'left'}}
+local NOTE = pandoc.List {'note'}
 -- A table of more rows than the first is measured by so many of the longest cells of each column as the second.
 local ROWS_MEASURED, CELLS_MEASURED = 20, 8
 -- Shows between two cells; no text of a page holds a control character.
@@ -46,7 +47,8 @@ local function typst_cells(cells)
     if cell.row_span > 1 then
       table.insert(options, 'rowspan: ' .. cell.row_span)
     end
-    written:insert('table.cell(' .. table.concat(options, ', ') .. ')[' .. content:match('^%s*(.-)%s*$') .. ']')
+    local call = #options > 0 and 'table.cell(' .. table.concat(options, ', ') .. ')' or ''
+    written:insert(call .. '[' .. content:match('^%s*(.-)%s*$') .. ']')
   end
   return written
 end
@@ -95,19 +97,35 @@ end
 
 -- How many characters the lines of a cell have at most, and its longest word.
 local function measure(cell)
+  if cell.longest then
+    return cell.longest, cell.word
+  end
   local longest, word, used = 0, 0, 0
   for _, block in ipairs(cell.contents) do
     used = 0
     for _, inline in ipairs(block.content or {}) do
-      local text = inline.t and pandoc.utils.stringify(inline) or ''
-      used = inline.t == 'LineBreak' and 0 or used + (utf8.len(text) or #text)
+      local tag = inline.t
+      local text = tag == 'Str' and inline.text or tag and pandoc.utils.stringify(inline) or ''
+      used = tag == 'LineBreak' and 0 or used + (utf8.len(text) or #text)
       longest = math.max(longest, used)
       for part in text:gmatch('%S+') do
         word = math.max(word, utf8.len(part) or #part)
       end
     end
   end
+  cell.longest, cell.word = longest, word
   return longest, word
+end
+
+-- Rows as tables of Lua: each time that one asks pandoc for a part of a cell it hands over a copy.
+local function take_rows(rows)
+  return pandoc.List(rows):map(function(row)
+    return {
+      cells = pandoc.List(row.cells):map(function(cell)
+        return {contents = cell.contents, classes = cell.classes, col_span = cell.col_span, row_span = cell.row_span}
+      end),
+    }
+  end)
 end
 
 -- Of each column the widest cell, the heading and the longest word of the heading.
@@ -221,7 +239,8 @@ local function move_sentences(head, body, columns_count, widths)
     end
     moved:insert {cells = cells}
     if #notes > 0 then
-      moved:insert {cells = {pandoc.Cell({pandoc.Plain(notes)}, 'AlignDefault', 1, count, {class = 'note'})}}
+      local shown = pandoc.Blocks {pandoc.Plain(notes)}
+      moved:insert {cells = pandoc.List {{contents = shown, classes = NOTE, col_span = count, row_span = 1}}}
     end
   end
   last.cells = last.cells:filter(function(_, column) return kept[column] end)
@@ -254,10 +273,10 @@ local function notes_of(foot)
 end
 
 local function data_table(element)
-  local columns_count, head, body = #element.colspecs, element.head.rows, pandoc.List {}
+  local columns_count, head, body = #element.colspecs, take_rows(element.head.rows), pandoc.List {}
   for _, part in ipairs(element.bodies) do
-    body:extend(part.head)
-    body:extend(part.body)
+    body:extend(take_rows(part.head))
+    body:extend(take_rows(part.body))
   end
   local widths, headings, words = measure_columns(head, body, columns_count)
   if is_wider(UPRIGHT_CHARACTERS, widths, words) then
