@@ -5,7 +5,6 @@ A table is a finished `<name>.html` with its `<name>.csv` and `<name>.tex`; a fi
 """
 
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +33,6 @@ DOWNLOADS: Final[Mapping[str, str]] = {
 SVG_SIZE: Final = re.compile(r'^<svg[^>]* width="(\d+)"[^>]* height="(\d+)"')
 # Published tables that stand on the page of captures.
 CAPTURE_TABLES: Final = ("witnesses",)
-# [PNG](figures/loss_1_1_flow/figure.png) · [CSV](tables/cpu.csv)
-LINK: Final = re.compile(r"\]\((tables|figures)/([\w./-]+)\)")
 
 
 @dataclass(frozen=True)
@@ -112,13 +109,3 @@ def render_list(kind: str, exhibits: list[Exhibit], fragments: Path, name: str |
         for exhibit in exhibits
     ]
     write_fragment(fragments, name or f"{kind}s.md", *(parts or [f"The evaluation declares no {kind}.\n"]))
-
-
-def copy_exhibits(fragments: Path, tables: Path, figures: Path, project: Path) -> None:
-    """Copy the files of tables and figures that the fragments link to, where the links lead in a project folder."""
-    folders = {"tables": tables, "figures": figures}
-    for fragment in sorted(fragments.glob("*.md")):
-        for kind, file in LINK.findall(fragment.read_text(encoding="utf-8")):
-            target = project / kind / file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folders[kind] / file, target)

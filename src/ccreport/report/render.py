@@ -1,6 +1,7 @@
 """The report: pages and fragments, put together in a work folder and rendered there."""
 
 import html
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -11,13 +12,14 @@ import yaml
 
 from ccreport.hard_links import link_tree
 from ccreport.report.embedded import render_embedded
-from ccreport.report.exhibits import copy_exhibits
 from ccreport.report.links import PageError
 from ccreport.report.quarto import Quarto, find_quarto, render_quarto
 from ccreport.report.search import add_search
 from ccreport.report.sections import FACTS, add_sections, lead_back, leave_shared_pages, write_facts
 
 RENDERERS: Final = ("auto", "quarto", "embedded")
+# [PNG](figures/loss_1_1_flow/figure.png) · [CSV](tables/cpu.csv)
+LINK: Final = re.compile(r"\]\((tables|figures)/([\w./-]+)\)")
 NO_QUARTO: Final = (
     "report.renderer is `quarto`, but there is no quarto on the PATH; "
     "install it (https://quarto.org/docs/download/), or set report.renderer to `auto` or `embedded`"
@@ -57,10 +59,10 @@ def render_report(
     home.mkdir(parents=True)
     quarto = _choose_quarto(renderer, home)
     variables, settings = _assemble_project(sources, fragments, project, _name_renderer(quarto))
-    copy_exhibits(fragments, tables, figures, project)
+    _copy_exhibits(fragments, tables, figures, project)
     for folder in (performance / "fragments", reference):
         shutil.copytree(folder, project / "fragments", dirs_exist_ok=True)
-    copy_exhibits(performance / "fragments", tables, performance / "figures", project)
+    _copy_exhibits(performance / "fragments", tables, performance / "figures", project)
     for path in changes:
         shutil.copyfile(path, project / "fragments/changes.md")
     for page in sorted(cells.glob("cells_*.qmd")):
@@ -86,6 +88,16 @@ def render_report(
     shutil.rmtree(output, ignore_errors=True)
     site.rename(output)
     shutil.rmtree(work)
+
+
+def _copy_exhibits(fragments: Path, tables: Path, figures: Path, project: Path) -> None:
+    """Copy the files of tables and figures that the fragments link to, where the links lead in a project folder."""
+    folders = {"tables": tables, "figures": figures}
+    for fragment in sorted(fragments.glob("*.md")):
+        for kind, file in LINK.findall(fragment.read_text(encoding="utf-8")):
+            target = project / kind / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folders[kind] / file, target)
 
 
 def _link_folders(explorer: list[Path], sections: list[Path], target: Path) -> None:

@@ -9,9 +9,11 @@ import importlib.util
 import json
 import re
 import shutil
-from html.parser import HTMLParser
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from lxml.etree import HTMLParser, fromstring
 
 from ccreport.report.links import PageError
 
@@ -34,11 +36,10 @@ LONGEST: Final = 12_000
 Document = tuple[str, str, str, str, str]
 
 
-class _Sections(HTMLParser):
-    """The text of a page's main part, by the innermost section with a label that it stands in."""
+class _Sections:
+    """What lxml tells of a page: the text of its main part, by the innermost section with a label that it stands in."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.title: list[str] = []
         # Label, heading, text; the first is the page itself.
         self.sections: list[tuple[str, list[str], list[str]]] = [("", [], [])]
@@ -48,8 +49,7 @@ class _Sections(HTMLParser):
         self.is_in_main = False
         self.is_in_heading = False
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        given = dict(attributes)
+    def start(self, tag: str, given: Mapping[str, str]) -> None:
         if tag == "main":
             self.is_in_main = True
         elif tag in SILENT:
@@ -63,15 +63,15 @@ class _Sections(HTMLParser):
             self.is_in_tab_title = True
         self._part(tag)
 
-    def _start(self, given: dict[str, str | None]) -> int:
+    def _start(self, given: Mapping[str, str]) -> int:
         current = self.open[-1] if self.open else 0
         # Panels of tabs have labels that are no one's to link to.
         if not given.get("id") or given.get("role"):
             return current
-        self.sections.append((given["id"] or "", [], []))
+        self.sections.append((given["id"], [], []))
         return len(self.sections) - 1
 
-    def handle_endtag(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
         self._part(tag)
         if tag == "main":
             self.is_in_main = False
@@ -84,8 +84,11 @@ class _Sections(HTMLParser):
         elif tag == "div":
             self.is_in_tab_title = False
 
-    def handle_data(self, data: str) -> None:
-        self._add(data)
+    def data(self, text: str) -> None:
+        self._add(text)
+
+    def close(self) -> "_Sections":
+        return self
 
     def _part(self, tag: str) -> None:
         if tag not in INLINE:
@@ -109,10 +112,11 @@ def list_documents(site: Path) -> list[Document]:
     for page in sorted(site.glob("*.html")):
         if page.stem.startswith(UNSEARCHED):
             continue
-        parser = _Sections()
-        parser.feed(page.read_text(encoding="utf-8"))
-        title = _join(parser.title)
-        for label, heading, body in parser.sections:
+        # Of a target lxml calls the methods that there are; its stubs ask for all.
+        parser: Any = HTMLParser(target=_Sections(), encoding="utf-8", huge_tree=True)  # type: ignore[call-overload]
+        found: _Sections = fromstring(page.read_bytes(), parser)
+        title = _join(found.title)
+        for label, heading, body in found.sections:
             text = _join([DIGEST.sub("", "".join(body))])[:LONGEST]
             if text or heading:
                 documents.append((page.name, label, title, _join(heading), text))
