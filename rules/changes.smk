@@ -17,7 +17,6 @@ rule compare_former:
             [EVALUATION_FILES[name] for name in EVALUATIONS] if HAS_FORMER else []
         ),
         sections="<results>/sections.txt" if HAS_FORMER and SECTIONS else [],
-        code=list_sources("compare_former", *list_tables()),
     output:
         changes="<results>/changes.md",
     log:
@@ -25,6 +24,7 @@ rule compare_former:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("compare_former", *list_tables()),
         config=(
             RELEASE_CONFIG if HAS_FORMER else json.dumps({"release": {"former": None}})
         ),

@@ -13,12 +13,12 @@ rule collect:
     """Make the runs of the campaign that its archive does not have yet, if any; the terminal shows how far it is."""
     input:
         campaign=CAMPAIGN,
-        code=list_sources("collect"),
     log:
         f"<logs>/collect/{CAMPAIGN.stem}.txt",
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("collect"),
         archive=Path(config["collect_into"]) / CAMPAIGN.stem,
         summary=RESULTS / f"collected/{CAMPAIGN.stem}.json",
     shell:

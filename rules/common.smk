@@ -28,7 +28,7 @@ from ccreport.archive import fingerprint
 from ccreport.ages import age_results
 from ccreport.batches import AFRESH, read_batches
 from ccreport.errors import InputError
-from ccreport.imports import list_imports
+from ccreport.fingerprints import digest_code
 from ccreport.ingest.readers import READ_TABLES, READERS
 from ccreport.measure import EXPERIMENT_TABLES, MEASURED_TABLES, NEEDED_TABLES
 from ccreport.schemas import list_tables
@@ -82,14 +82,13 @@ wildcard_constraints:
     table=r"[a-z0-9_]+",
 
 
-def list_sources(command, *tables):
-    """List what a subcommand is made of: its module, all that imports, and the schemas of the tables it writes."""
-    modules = [os.path.relpath(path) for path in list_imports(COMMANDS[command])]
-    return [
-        *modules,
-        "schemas/columns.yaml",
-        *(f"schemas/tables/{table}.yaml" for table in tables),
-    ]
+def digest_sources(command, *tables):
+    """Return a hash of a subcommand's sources: its module, all that imports, and the schemas of the tables it writes.
+
+    As inputs these would be thousands, the same modules for each batch, and Snakemake asks for each of them many times.
+    """
+    # Snakemake prints it as the reason why a rule is run again.
+    return f"code of {command}: {digest_code(COMMANDS[command], tables, libraries=())}"
 
 
 def list_package_files(*patterns):

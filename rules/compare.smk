@@ -16,7 +16,6 @@ rule compare_tables:
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
         summaries="<results>/{evaluation}/summaries",
-        code=list_sources("compare_tables", "reproduction"),
     output:
         parquet="<results>/{evaluation}/reproduction.parquet",
         csv="<results>/{evaluation}/reproduction.csv",
@@ -25,6 +24,7 @@ rule compare_tables:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("compare_tables", "reproduction"),
         declared=declare("algorithms", "reproduction", "tables"),
     shell:
         """
@@ -47,7 +47,6 @@ rule judge_claims:
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
         summaries="<results>/{evaluation}/summaries",
-        code=list_sources("judge_claims", "claims"),
         schema="schemas/explanations.schema.yaml",
         sql="src/ccreport/sql/claims.sql",
     output:
@@ -60,6 +59,7 @@ rule judge_claims:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("judge_claims", "claims"),
         declared=declare("claims"),
     shell:
         """

@@ -11,7 +11,6 @@ rule export_runs:
     input:
         batches="<results>/batches.txt",
         database=RESULTS / MAIN / "archive.duckdb",
-        code=list_sources("export_runs"),
         assets=list_package_files("explorer/*.js", "explorer/*.css"),
     output:
         # The other scripts beside it are looked after by the command, which keeps those of experiments that did not change.
@@ -23,6 +22,7 @@ rule export_runs:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("export_runs"),
         tables=RESULTS / "tables",
         explorer=RESULTS / "explorer",
     shell:

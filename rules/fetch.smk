@@ -27,8 +27,6 @@ localrules:
 
 rule fetch_archive:
     """Fetch what is new or changed of an archive elsewhere; the terminal shows how far it is."""
-    input:
-        code=list_sources("fetch_archive"),
     output:
         facts="<results>/fetched.json",
     log:
@@ -36,6 +34,7 @@ rule fetch_archive:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("fetch_archive"),
         source=config["archive"],
         folder=FETCHED,
         asked=ASKED,

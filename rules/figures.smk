@@ -11,7 +11,6 @@ rule plot_figures:
     input:
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
-        code=list_sources("plot_figures"),
     output:
         figures=directory("<results>/{evaluation}/figures"),
     log:
@@ -19,6 +18,7 @@ rule plot_figures:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("plot_figures"),
         declared=declare("figures"),
         figures=list_figures,
         results=find_results,

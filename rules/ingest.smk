@@ -9,14 +9,14 @@ Outputs: <results>/tables/<table>/<batch>.parquet
 
 rule compile_kernels:
     """Compile the readers' kernels once, before many jobs would each do it."""
-    input:
-        code=list_sources("compile_kernels"),
     output:
         kernels="<results>/kernels.txt",
     log:
         "<logs>/compile_kernels.txt",
     conda:
         "../environment.yml"
+    params:
+        code=digest_sources("compile_kernels"),
     shell:
         """
         python -m ccreport compile_kernels \
@@ -30,7 +30,6 @@ rule ingest_batch:
     input:
         manifests="<results>/manifests/{batch}.json",
         kernels="<results>/kernels.txt",
-        code=list_sources("ingest_batch", *READ_TABLES, "rejects"),
     output:
         collect("<results>/tables/{table}/{{batch}}.parquet", table=READ_TABLES),
         collect("<results>/rejects/{reader}/{{batch}}.parquet", reader=READERS),
@@ -39,6 +38,7 @@ rule ingest_batch:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("ingest_batch", *READ_TABLES, "rejects"),
         root=RAW_FOLDER,
         tables=RESULTS / "tables",
         rejected=RESULTS / "rejects",

@@ -13,7 +13,6 @@ checkpoint list_raw_files:
     """List every raw file of the archive, by batch, experiment and run."""
     input:
         fetched="<results>/fetched.json" if IS_REMOTE else [],
-        code=list_sources("list_raw_files"),
     output:
         batches="<results>/batches.txt",
         facts="<results>/archive.json",
@@ -22,6 +21,7 @@ checkpoint list_raw_files:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("list_raw_files"),
         archive=ARCHIVE,
         # Not an input: a folder's own time stamp says nothing about changes deep inside it, a tarball may be replaced by an
         # older one, and Snakemake takes no input whose time is in the future, as of a machine whose clock is ahead.

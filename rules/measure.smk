@@ -12,7 +12,6 @@ rule measure_batch:
     input:
         collect("<results>/tables/{table}/{{batch}}.parquet", table=NEEDED_TABLES),
         manifests="<results>/manifests/{batch}.json",
-        code=list_sources("measure_batch", *MEASURED_TABLES),
     output:
         collect("<results>/tables/{table}/{{batch}}.parquet", table=MEASURED_TABLES),
     log:
@@ -22,6 +21,7 @@ rule measure_batch:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("measure_batch", *MEASURED_TABLES),
         tables=RESULTS / "tables",
         interrupted=(
             "--include-interrupted"
@@ -51,7 +51,6 @@ rule measure_ledger:
         list_batch_tables,
         list_batch_rejects,
         batches="<results>/batches.txt",
-        code=list_sources("measure_ledger", "raw_files", "rejects"),
     output:
         raw_files="<results>/tables/raw_files/archive.parquet",
         rejects="<results>/tables/rejects/archive.parquet",
@@ -60,6 +59,7 @@ rule measure_ledger:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("measure_ledger", "raw_files", "rejects"),
         manifests=RESULTS / "manifests",
         tables=RESULTS / "tables",
         rejected=RESULTS / "rejects",

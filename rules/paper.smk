@@ -12,7 +12,6 @@ rule render_paper:
         figures="<results>/{evaluation}/figures",
         fragments="<results>/{evaluation}/fragments",
         pages=collect("reports/{page}", page=REPORT_SOURCES),
-        code=list_sources("render_paper"),
         templates=list_package_files("paper*.lua", "*.typ"),
     output:
         paper="<results>/{evaluation}/report.pdf",
@@ -21,6 +20,7 @@ rule render_paper:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("render_paper"),
         sources=Path("reports"),
         converted=RESULTS / "converted",
     shell:

@@ -12,13 +12,14 @@ rule render_performance:
         scale="benchmarks/results/scale.json",
         side_by_side="benchmarks/results/side_by_side.json",
         schemas=collect("schemas/{name}.schema.yaml", name=["scale", "side_by_side"]),
-        code=list_sources("render_performance"),
     output:
         performance=directory("<results>/performance"),
     log:
         "<logs>/render_performance.txt",
     conda:
         "../environment.yml"
+    params:
+        code=digest_sources("render_performance"),
     shell:
         """
         python -m ccreport render_performance \

@@ -35,7 +35,6 @@ rule publish:
             *("pyproject.toml", "requirements.lock", "environment.yml"),
         ],
         package=list_package_files("*.*"),
-        code=list_sources("publish", *list_tables()),
     output:
         sums=RELEASE_FOLDER / "SHA256SUMS",
     log:
@@ -43,6 +42,7 @@ rule publish:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("publish", *list_tables()),
         config=RELEASE_CONFIG,
         archive=ARCHIVE,
         raw=RAW_FOLDER,
@@ -66,12 +66,12 @@ rule upload:
     """Copy the release to `release.target`: new and changed files only, nothing deleted; the terminal shows what went where."""
     input:
         sums=RELEASE_FOLDER / "SHA256SUMS",
-        code=list_sources("upload"),
     log:
         "<logs>/upload.txt",
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("upload"),
         release=RELEASE_FOLDER,
         target=RELEASE["target"] or "",
     shell:
@@ -87,12 +87,12 @@ rule verify:
     """Check a release, this build's or the one that `verify` in the configuration names; the terminal shows each check."""
     input:
         sums=[] if config["verify"] else RELEASE_FOLDER / "SHA256SUMS",
-        code=list_sources("verify"),
     log:
         "<logs>/verify.txt",
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("verify"),
         release=config["verify"] or RELEASE_FOLDER,
         page=RESULTS / "verify.html",
     shell:

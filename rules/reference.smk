@@ -10,7 +10,6 @@ rule render_reference:
     """Write tables of the keys of config.yaml and of the options of all subcommands."""
     input:
         "schemas/config.schema.yaml",
-        code=list_sources("render_reference"),
         # A subcommand's options and words are those of the function behind it.
         shown=list_package_files("*.py"),
     output:
@@ -19,6 +18,8 @@ rule render_reference:
         "<logs>/render_reference.txt",
     conda:
         "../environment.yml"
+    params:
+        code=digest_sources("render_reference"),
     shell:
         """
         python -m ccreport render_reference \

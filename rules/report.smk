@@ -20,7 +20,6 @@ checkpoint list_sections:
         evaluations=ancient([EVALUATION_FILES[name] for name in SECTIONS]),
         queries=list_section_queries,
         sql=collect("src/ccreport/sql/{name}.sql", name=SHARED_QUERIES),
-        code=list_sources("list_sections"),
     output:
         sections="<results>/sections.txt",
     log:
@@ -29,6 +28,7 @@ checkpoint list_sections:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("list_sections"),
         declared=[describe(name, VIEWED_PARTS) for name in SECTIONS],
         tables=RESULTS / "tables",
     shell:
@@ -57,7 +57,6 @@ rule render_fragments:
         claims="<results>/{evaluation}/claims.parquet",
         explanations=config["explanations"] or [],
         schema="schemas/explanations.schema.yaml",
-        code=list_sources("render_fragments", *list_tables()),
         # The methods page lists the assumptions of all modules, the tables page shows the queries.
         shown=list_package_files("*.py", "*.sql"),
     output:
@@ -67,6 +66,7 @@ rule render_fragments:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("render_fragments", *list_tables()),
         tables=RESULTS / "tables",
         config=CONFIG_TEXT,
     shell:
@@ -101,7 +101,6 @@ rule render_report:
         files=find_in_site("report.pdf", "reproduction.csv", "claims.csv"),
         sections=list_section_pages,
         pages=collect("reports/{page}", page=REPORT_SOURCES),
-        code=list_sources("render_report"),
         templates=list_package_files("*.lua", "*.html", "*.css", "report/*.js"),
     output:
         index="<results>/{site}/index.html",
@@ -110,6 +109,7 @@ rule render_report:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("render_report"),
         renderer=config["report"]["renderer"],
         sources=Path("reports"),
         explorer=find_explorer_folder,

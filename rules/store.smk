@@ -15,7 +15,6 @@ rule store_results:
     input:
         database=RESULTS / MAIN / "archive.duckdb",
         summaries=RESULTS / MAIN / "summaries",
-        code=list_sources("store_results"),
     output:
         facts="<results>/stored.json",
     log:
@@ -23,6 +22,7 @@ rule store_results:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("store_results"),
         target=config["store_results"] or "",
     shell:
         """

@@ -17,7 +17,6 @@ rule list_views:
         evaluation=ancient(find_evaluation),
         queries=list_queries,
         sql=collect("src/ccreport/sql/{name}.sql", name=SHARED_QUERIES),
-        code=list_sources("list_views"),
     output:
         database="<results>/{evaluation}/archive.duckdb",
     log:
@@ -27,6 +26,7 @@ rule list_views:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("list_views"),
         declared=declare(*VIEWED_PARTS),
         tables=RESULTS / "tables",
     shell:
@@ -46,7 +46,6 @@ rule summarise_tables:
         list_schemas,
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
-        code=list_sources("summarise_tables"),
     output:
         summaries=directory("<results>/{evaluation}/summaries"),
     log:
@@ -56,6 +55,7 @@ rule summarise_tables:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("summarise_tables"),
         declared=declare("tables"),
     shell:
         """
@@ -75,7 +75,6 @@ rule trace_cells:
         database="<results>/{evaluation}/archive.duckdb",
         summaries="<results>/{evaluation}/summaries",
         queries=list_queries,
-        code=list_sources("trace_cells"),
     output:
         cells=directory("<results>/{evaluation}/cells"),
     log:
@@ -85,6 +84,7 @@ rule trace_cells:
     conda:
         "../environment.yml"
     params:
+        code=digest_sources("trace_cells"),
         declared=declare("algorithms", "tables"),
     shell:
         """

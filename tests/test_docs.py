@@ -63,7 +63,7 @@ def test_every_rule_calls_the_subcommand_of_its_name() -> None:
         assert f"python -m ccreport {name} " in body
         for part in ("log:", 'conda:\n        "../environment.yml"'):
             assert part in body, (name, part)
-        assert re.search(rf'code=list_sources\(\s*"{name}"', body), name
+        assert re.search(rf'code=digest_sources\(\s*"{name}"', body), name
         assert re.search(r'^    """.+"""$', body, re.MULTILINE), name
 
 

@@ -3,7 +3,9 @@
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from ccreport.imports import list_imports
@@ -13,8 +15,13 @@ from ccreport.schemas import SCHEMAS
 def digest_code(module: str, tables: Iterable[str], libraries: Iterable[str]) -> str:
     """Return a hash of a module and all that it imports, of the schemas of these tables, and of libraries' versions."""
     schemas = [SCHEMAS / "columns.yaml", *(SCHEMAS / "tables" / f"{table}.yaml" for table in tables)]
-    sources = [path.read_text(encoding="utf-8") for path in (*list_imports(module), *schemas)]
+    sources = [_digest_source(path) for path in (*list_imports(module), *schemas)]
     return digest_facts(sources, [(name, version(name)) for name in libraries])
+
+
+@cache
+def _digest_source(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def digest_facts(*facts: Any) -> str:

@@ -1,6 +1,6 @@
 """Which source files a module runs: itself and all it imports of this package, directly or not.
 
-A rule names them as inputs, so that an edit reruns what depends on it and nothing else.
+A rule has a hash of them, so that an edit reruns what depends on it and nothing else.
 """
 
 import ast
