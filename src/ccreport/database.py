@@ -41,6 +41,8 @@ def connect(database: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnect
     """Open a database so that the same queries give the same bytes: one thread, times in UTC."""
     connection = duckdb.connect(str(database), read_only=read_only)
     connection.execute("SET threads = 1; SET TimeZone = 'UTC'")
+    # A view reads the tables of all batches, and a query several views.
+    connection.execute("SET parquet_metadata_cache = true")
     return connection
 
 
