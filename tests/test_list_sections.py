@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from condition_runs import build_database, make_run
 
+from ccreport.database import QueryError
 from ccreport.list_sections import list_sections
 
 DECLARED = """
@@ -57,3 +58,18 @@ def test_an_evaluation_is_a_section_where_the_archive_is_of_its_kind(
 def test_sections_keep_the_order_in_which_they_are_named(results: Path, tmp_path: Path) -> None:
     evaluations = [write_evaluation(tmp_path, name, f"{{{OF_ITS_KIND}}}") for name in ("second", "first")]
     assert find_sections(results, evaluations, tmp_path / "sections.txt") == "second\nfirst\n"
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        pytest.param("no_such_column > 3", 'some.yaml: view jobs_runs: .*"no_such_column"', id="no such column"),
+        pytest.param("job::INTEGER > 3", "some.yaml: .*steady", id="no number"),
+    ],
+)
+def test_a_condition_that_is_no_sql_over_the_runs_is_told_with_its_evaluation(
+    where: str, message: str, results: Path, tmp_path: Path
+) -> None:
+    evaluation = write_evaluation(tmp_path, "some", f"{{jobs: {{title: of none, where: '{where}'}}}}")
+    with pytest.raises(QueryError, match=message):
+        find_sections(results, [evaluation], tmp_path / "sections.txt")

@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Final
 
+import duckdb
+
 from ccreport.batches import read_batches
-from ccreport.database import connect, create_views, quote_name
+from ccreport.database import QueryError, connect, create_views, quote_name
 from ccreport.evaluation import load_evaluation
 
 # The views that tell it are of no use after: an evaluation that is no section has no database.
@@ -26,8 +28,11 @@ def _has_data(names: list[str], tables: Path, evaluation: Path) -> bool:
     declared = load_evaluation(evaluation)
     asked = [table for table, facts in declared["tables"].items() if facts["makes_section"]]
     with connect(IN_MEMORY, read_only=False) as connection:
-        create_views(connection, names, tables, declared)
-        return not asked or any(
-            connection.execute(f"SELECT 1 FROM {quote_name(table)} LIMIT 1").fetchone()  # noqa: S608 (names quoted)
-            for table in asked
-        )
+        try:
+            create_views(connection, names, tables, declared)
+            return not asked or any(
+                connection.execute(f"SELECT 1 FROM {quote_name(table)} LIMIT 1").fetchone()  # noqa: S608 (names quoted)
+                for table in asked
+            )
+        except (QueryError, duckdb.Error) as error:
+            raise QueryError(f"{evaluation.name}: {error}") from error

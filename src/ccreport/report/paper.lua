@@ -154,7 +154,8 @@ local function html(element)
     return {}
   end
   local text, is_cut = cut_rows(element.text)
-  -- Pandoc takes long to read what paper has no use for. Which headings a cell has, Typst is told by the table itself.
+  -- Pandoc takes long to read what paper has no use for. Which headings a cell has, Typst is told by the table itself; to
+  -- the left stands what has no other alignment.
   text = text:gsub(' headers="[^"]*"', ''):gsub('<a href="cells_[^>]*>(.-)</a>', '%1')
   text = text:gsub(' class="gt_row gt_left"', ''):gsub('(</t[dhr]>)%s+', '%1')
   -- pandoc knows no `small`.

@@ -119,9 +119,9 @@ end
 
 -- Rows as tables of Lua: each time that one asks pandoc for a part of a cell it hands over a copy.
 local function take_rows(rows)
-  return pandoc.List(rows):map(function(row)
+  return rows:map(function(row)
     return {
-      cells = pandoc.List(row.cells):map(function(cell)
+      cells = row.cells:map(function(cell)
         return {contents = cell.contents, classes = cell.classes, col_span = cell.col_span, row_span = cell.row_span}
       end),
     }

@@ -84,17 +84,14 @@ class _Sections:
         elif tag == "div":
             self.is_in_tab_title = False
 
-    def data(self, text: str) -> None:
-        self._add(text)
-
     def close(self) -> "_Sections":
         return self
 
     def _part(self, tag: str) -> None:
         if tag not in INLINE:
-            self._add(" ")
+            self.data(" ")
 
-    def _add(self, text: str) -> None:
+    def data(self, text: str) -> None:
         if not self.is_in_main or self.silent or self.is_in_tab_title:
             return
         _, heading, body = self.sections[self.open[-1] if self.open else 0]
