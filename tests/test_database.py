@@ -1,3 +1,4 @@
+import hashlib
 import random
 import statistics
 from pathlib import Path
@@ -54,31 +55,40 @@ def test_the_interval_is_near_the_normal_one(macros: duckdb.DuckDBPyConnection) 
     assert cell(macros, "interval", strata) == pytest.approx([9.5 - 2.53, 9.5 + 2.53], abs=0.3)
 
 
-def draw_numbers(b: int, k: int, n: int) -> list[int]:
-    """Return what resample b draws of the n places of condition k, before it is taken modulo n, in plain arithmetic."""
+def hash_place(k: object, i: int) -> int:
+    """Return the number of place i of condition k in plain arithmetic: the lowest 31 bits of the MD5 of its name."""
+    digest = hashlib.md5(f"{k}/{i}".encode(), usedforsecurity=False).digest()
+    # DuckDB takes the last eight bytes for the lower half, the least of them first.
+    return int.from_bytes(digest[8:], "little") % 2**31
+
+
+def draw_indices(b: int, k: object, n: int) -> list[int]:
+    """Return which of the n runs of condition k, from 0, resample b draws for each of their places."""
     drawn = []
     for i in range(n):
-        x = (1664525 * b + 1013904223 * k + 22695477 * i + 12345) % (2**31 - 1)
-        for _ in range(3):
-            x = (x**2 + 374761393) % (2**31 - 1)
-        drawn.append(x)
+        product = hash_place("resample", b) * hash_place(k, i)
+        mixed = product // 2**15 % 2**31 * 1597334677 // 2**15 % 2**31
+        drawn.append(n * mixed // 2**31)
     return drawn
 
 
 def test_the_draws_are_those_of_plain_arithmetic(macros: duckdb.DuckDBPyConnection) -> None:
-    for b, k, n in ((0, 1, 3), (999, 7, 5), (12, 2_147_483_646, 4)):
-        assert macros.execute("SELECT drawn_numbers($1, $2, $3)", [b, k, n]).fetchone() == (draw_numbers(b, k, n),)
     # The strata are conditions 1 and 2; an interval reaches the 2.5 % and 97.5 % of 1000 means, between two of them.
     strata = [[1.0, 2.0, 4.0], [10.0, 20.0]]
     means = []
     for b in range(1000):
         drawn = []
         for k, values in enumerate(strata, 1):
-            drawn += [values[number % len(values)] for number in draw_numbers(b, k, len(values))]
+            drawn += [values[index] for index in draw_indices(b, k, len(values))]
         means.append(statistics.mean(drawn))
     low, high = cell(macros, "interval", strata)
     cuts = statistics.quantiles(means, n=40, method="inclusive")
     assert (low, high) == pytest.approx((cuts[0], cuts[-1]))
+
+
+def test_each_resample_has_a_number_of_its_own(macros: duckdb.DuckDBPyConnection) -> None:
+    # Means are grouped by it.
+    assert macros.execute("SELECT len(list_distinct(drawn_resamples()))").fetchone() == (1000,)
 
 
 @pytest.mark.parametrize("size", [2, 3, 7, 20, 100])
@@ -86,7 +96,11 @@ def test_the_draws_are_even_and_independent(macros: duckdb.DuckDBPyConnection, s
     # Far beyond what chance does: 5 standard deviations.
     for k in range(1, 11):
         rows = macros.execute(
-            "SELECT list_transform(drawn_numbers(b, $1, $2), lambda x: x % $2) FROM range(1000) t(b)", [k, size]
+            """
+            SELECT list_transform(range($2), lambda i: drawn_index(resample, drawn_number($1, i), $2) - 1)
+            FROM (SELECT unnest(drawn_resamples()) AS resample)
+            """,
+            [k, size],
         ).fetchall()
         drawn = np.array([row[0] for row in rows])
         counts = np.bincount(drawn.ravel(), minlength=size)

@@ -131,17 +131,23 @@ def _is_uncertain(low: float | None, high: float | None, check: Mapping[str, Any
 def _measure(
     connection: duckdb.DuckDBPyConnection, name: str, sql: str
 ) -> tuple[float | None, float | None, float | None, int]:
-    """Return value, low, high and n of a check's one row; raise QueryError where it has no such row."""
+    """Return value, low, high and n of a check's one row, or of the struct that is all of it.
+
+    Raise QueryError where it has no such row.
+    """
     try:
         found = connection.execute(sql)
         columns, rows = [name for name, *_ in found.description or ()], found.fetchall()
     except duckdb.Error as error:
         raise QueryError(f"{name}: {error}") from error
-    if not {"value", "n"} <= set(columns) <= RESULT or len(columns) != len(set(columns)):
-        raise QueryError(f"{name}: its columns are {', '.join(columns)}; they must be value, n and perhaps low, high")
     if len(rows) != 1:
         raise QueryError(f"{name}: it returns {len(rows)} rows, not one")
-    row = dict(zip(columns, rows[0], strict=True))
+    values = rows[0]
+    if len(columns) == 1 and isinstance(values[0], dict):
+        columns, values = [*values[0]], tuple(values[0].values())
+    if not {"value", "n"} <= set(columns) <= RESULT or len(columns) != len(set(columns)):
+        raise QueryError(f"{name}: its columns are {', '.join(columns)}; they must be value, n and perhaps low, high")
+    row = dict(zip(columns, values, strict=True))
     value, low, high = (_number(row.get(column), f"{name}: its {column}") for column in ("value", "low", "high"))
     runs = _number(row["n"], f"{name}: its n")
     if runs is None or runs < 0 or runs != int(runs):

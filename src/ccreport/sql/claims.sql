@@ -1,8 +1,8 @@
 -- What the SQL of claims may use beside the views of archive.duckdb: the table measured, and statistics of its runs.
 -- `value`, `low` and `high` (bootstrap 95 % interval) and `n` (runs) are the columns of a check's one row.
 
--- Where each run stands among those of its condition, which are drawn from by themselves, with replacement: `place` from 0
--- of `size`; the same for all algorithms of a run.
+-- Where each run stands among those of its condition, which are drawn from by themselves, with replacement: `place` from 1
+-- to `size`; the same for all algorithms of a run.
 CREATE TEMP TABLE drawn_runs AS
 WITH counted AS (
     SELECT DISTINCT condition_id, run_id FROM algorithm_runs WHERE is_counted AND purpose = 'steady'
@@ -11,10 +11,9 @@ SELECT
     condition_id,
     run_id,
     {
-        'condition': dense_rank() OVER (ORDER BY condition_id),
-        'seed': (md5_number_lower(condition_id) % 2147483647)::BIGINT,
+        'condition': condition_id,
         'size': count(*) OVER (PARTITION BY condition_id),
-        'place': row_number() OVER (PARTITION BY condition_id ORDER BY run_id) - 1
+        'place': row_number() OVER (PARTITION BY condition_id ORDER BY run_id)
     } AS draw
 FROM counted;
 
@@ -43,54 +42,86 @@ CREATE TEMP MACRO known_runs(runs) AS
 CREATE TEMP MACRO total_of(runs) AS
     list_sum(list_transform(runs, lambda r: r.x)) / nullif(list_sum(list_transform(runs, lambda r: r.y)), 0);
 
--- The conditions of a list of runs: what their draws are made of, and x and y by place, 0 where none of the runs stands.
-CREATE TEMP MACRO conditions_of(runs) AS
-    list_transform(
-        list_sort(list_distinct(list_transform(runs, lambda r: struct_pack(
-            number := r.draw.condition, seed := r.draw.seed, size := r.draw.size
-        )))),
-        lambda c: list_transform([list_filter(runs, lambda r: r.draw.condition = c.number)], lambda own: {
-            'seed': c.seed,
-            'size': c.size,
-            'values': list_transform(range(c.size), lambda i: list_transform(
-                [list_filter(own, lambda r: r.draw.place = i)],
-                lambda there: {
-                    'x': coalesce(list_sum(list_transform(there, lambda r: r.x::DOUBLE)), 0),
-                    'y': coalesce(list_sum(list_transform(there, lambda r: r.y::DOUBLE)), 0)
-                }
-            )[1])
-        })[1]
-    );
+-- The conditions of a list of runs, with x and y by place, 0 where none of the runs stands.
+CREATE TEMP MACRO strata_of(runs) AS (
+    SELECT list({'condition': condition, 'size': size, 'totals': totals} ORDER BY condition)
+    FROM (
+        SELECT condition, size, list({'x': x, 'y': y} ORDER BY place) AS totals
+        FROM (
+            SELECT condition, size, one.place AS place, sum(one.x ORDER BY one.x) AS x, sum(one.y ORDER BY one.y) AS y
+            FROM (
+                SELECT condition, size, unnest(list_concat(standing, list_transform(
+                    range(1, size + 1), lambda place: {'place': place, 'x': 0::DOUBLE, 'y': 0::DOUBLE}
+                ))) AS one
+                FROM (
+                    SELECT
+                        r.draw.condition AS condition,
+                        r.draw.size AS size,
+                        list({'place': r.draw.place, 'x': r.x::DOUBLE, 'y': r.y::DOUBLE}) AS standing
+                    FROM (SELECT unnest(runs) AS r)
+                    GROUP BY ALL
+                )
+            )
+            GROUP BY ALL
+        )
+        GROUP BY ALL
+    )
+);
 
--- total_of each of 1000 resamples. Runs in which both algorithms sent at once are drawn alike on both sides of a quotient.
-CREATE TEMP MACRO draws_of(runs) AS
-    list_transform([conditions_of(runs)], lambda conditions: list_transform(range(1000), lambda b: list_transform(
-        [flatten(list_transform(conditions, lambda c: list_transform(
-            drawn_numbers(b, c.seed, c.size), lambda number: c.values[1 + number % c.size]
-        )))],
-        lambda drawn: total_of(drawn)
-    )[1]))[1];
+-- total_of each of 1000 resamples, as for a cell's interval. Runs in which both algorithms sent at once are drawn alike on
+-- both sides of a quotient.
+CREATE TEMP MACRO draws_of(runs) AS (
+    SELECT list(total ORDER BY resample)
+    FROM (
+        SELECT resample, sum(drawn.x) / nullif(sum(drawn.y), 0) AS total
+        FROM (
+            SELECT resample, totals[drawn_index(resample, place, size)] AS drawn
+            FROM (
+                SELECT size, totals, place, unnest(drawn_resamples()) AS resample
+                FROM (
+                    SELECT s.size AS size, s.totals AS totals, drawn_number(s.condition, unnest(range(s.size))) AS place
+                    FROM (SELECT unnest(strata_of(runs)) AS s)
+                )
+            )
+        )
+        GROUP BY resample
+    )
+);
 
 -- As for a cell's interval: null where no condition has two runs to draw from.
 CREATE TEMP MACRO interval_of(draws, runs) AS
     CASE WHEN list_max(list_transform(runs, lambda r: r.draw.size)) > 1
     THEN list_aggregate(draws, 'quantile_cont', [0.025, 0.975]) END;
 
--- A list of one stands for a name: DuckDB would compute an argument anew wherever a macro mentions it.
-CREATE TEMP MACRO bounded(value, bounds, n) AS
-    list_transform([bounds], lambda b: {'value': value, 'low': b[1], 'high': b[2], 'n': n})[1];
-
 -- Mean (or ratio of the group) of a list of runs.
-CREATE TEMP MACRO mean_of(runs) AS
-    list_transform([known_runs(runs)], lambda k: bounded(total_of(k), interval_of(draws_of(k), k), len(k)))[1];
+CREATE TEMP MACRO mean_of(runs) AS (
+    SELECT {'value': total_of(known), 'low': bounds[1], 'high': bounds[2], 'n': len(known)}
+    FROM (
+        SELECT known_runs(runs) AS known, interval_of(draws_of(known_runs(runs)), known_runs(runs)) AS bounds
+    )
+);
 
 -- That of a over that of b; n is that of the side with fewer runs.
-CREATE TEMP MACRO quotient_of(a, b) AS
-    list_transform([{'a': known_runs(a), 'b': known_runs(b)}], lambda k: bounded(
-        total_of(k.a) / nullif(total_of(k.b), 0),
-        interval_of(
-            list_transform(list_zip(draws_of(k.a), draws_of(k.b)), lambda p: p[1]::DOUBLE / nullif(p[2]::DOUBLE, 0)),
-            list_concat(k.a, k.b)
-        ),
-        least(len(k.a), len(k.b))
-    ))[1];
+CREATE TEMP MACRO quotient_of(a, b) AS (
+    SELECT {
+        'value': total_of(known_a) / nullif(total_of(known_b), 0),
+        'low': bounds[1],
+        'high': bounds[2],
+        'n': least(len(known_a), len(known_b))
+    }
+    FROM (
+        SELECT
+            known_a,
+            known_b,
+            interval_of(
+                list_transform(list_zip(draws_a, draws_b), lambda p: p[1] / nullif(p[2], 0)), list_concat(known_a, known_b)
+            ) AS bounds
+        FROM (
+            SELECT
+                known_runs(a) AS known_a,
+                known_runs(b) AS known_b,
+                draws_of(known_runs(a)) AS draws_a,
+                draws_of(known_runs(b)) AS draws_b
+        )
+    )
+);
