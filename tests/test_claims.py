@@ -139,6 +139,11 @@ def test_a_wrong_query_is_an_error_and_no_verdict(sql: str, message: str) -> Non
     assert message in str(caught.value)
 
 
+def test_statistics_are_selected_as_they_are(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match="is selected as it is"):
+        judge(tmp_path, {"c": [{"sql": "SELECT unnest(mean_of(list(rate))) FROM measured"}]})
+
+
 def test_shares_are_of_the_line_rate(tmp_path: Path) -> None:
     # 42 of 50 Mbit/s.
     sql = "SELECT mean_of(list(share)) FROM measured WHERE algorithm = 'BBR'"

@@ -18,6 +18,8 @@ HOLDS: Final = "holds"
 FAILS: Final = "does not hold"
 UNKNOWN: Final = "not enough data"
 RESULT: Final = frozenset(("value", "low", "high", "n"))
+# What DuckDB says of `SELECT unnest(mean_of(…))`.
+NOT_UNNESTED: Final = "BoundSubqueryExpression"
 
 
 def judge_claims(
@@ -139,7 +141,8 @@ def _measure(
         found = connection.execute(sql)
         columns, rows = [name for name, *_ in found.description or ()], found.fetchall()
     except duckdb.Error as error:
-        raise QueryError(f"{name}: {error}") from error
+        hint = "; what mean_of and quotient_of return is selected as it is" if NOT_UNNESTED in str(error) else ""
+        raise QueryError(f"{name}: {error}{hint}") from error
     if len(rows) != 1:
         raise QueryError(f"{name}: it returns {len(rows)} rows, not one")
     values = rows[0]

@@ -1,5 +1,6 @@
 -- What the SQL of claims may use beside the views of archive.duckdb: the table measured, and statistics of its runs.
--- `value`, `low` and `high` (bootstrap 95 % interval) and `n` (runs) are the columns of a check's one row.
+-- `value`, `low` and `high` (bootstrap 95 % interval) and `n` (runs) are the columns of a check's one row, or the fields of
+-- the one struct that it is.
 
 -- Where each run stands among those of its condition, which are drawn from by themselves, with replacement: `place` from 1
 -- to `size`; the same for all algorithms of a run.
