@@ -1,4 +1,5 @@
 import hashlib
+import itertools
 import random
 import statistics
 from pathlib import Path
@@ -72,7 +73,18 @@ def draw_indices(b: int, k: object, n: int) -> list[int]:
     return drawn
 
 
+def draw_all(macros: duckdb.DuckDBPyConnection, k: int, size: int, places: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return which of the runs of condition k, from 0, each resample (a row) draws for each place (a column)."""
+    query = """
+        SELECT list_transform(range($3), lambda i: drawn_index(resample, drawn_number($1, i), $2) - 1)
+        FROM (SELECT unnest(drawn_resamples()) AS resample)
+    """
+    return np.array([row[0] for row in macros.execute(query, [k, size, places]).fetchall()])
+
+
 def test_the_draws_are_those_of_plain_arithmetic(macros: duckdb.DuckDBPyConnection) -> None:
+    for b, k, n in ((0, 1, 3), (999, 7, 5), (12, 2_147_483_646, 40)):
+        assert draw_all(macros, k, n, n)[b].tolist() == draw_indices(b, k, n)
     # The strata are conditions 1 and 2; an interval reaches the 2.5 % and 97.5 % of 1000 means, between two of them.
     strata = [[1.0, 2.0, 4.0], [10.0, 20.0]]
     means = []
@@ -95,14 +107,7 @@ def test_each_resample_has_a_number_of_its_own(macros: duckdb.DuckDBPyConnection
 def test_the_draws_are_even_and_independent(macros: duckdb.DuckDBPyConnection, size: int) -> None:
     # Far beyond what chance does: 5 standard deviations.
     for k in range(1, 11):
-        rows = macros.execute(
-            """
-            SELECT list_transform(range($2), lambda i: drawn_index(resample, drawn_number($1, i), $2) - 1)
-            FROM (SELECT unnest(drawn_resamples()) AS resample)
-            """,
-            [k, size],
-        ).fetchall()
-        drawn = np.array([row[0] for row in rows])
+        drawn = draw_all(macros, k, size, size)
         counts = np.bincount(drawn.ravel(), minlength=size)
         squares = float((((counts - 1000) ** 2) / 1000).sum())
         assert abs(squares - (size - 1)) < 5 * (2 * (size - 1)) ** 0.5 + 5
@@ -110,6 +115,17 @@ def test_the_draws_are_even_and_independent(macros: duckdb.DuckDBPyConnection, s
         variance = (size**2 - 1) / 12
         for one, other in ((centred[:, :-1], centred[:, 1:]), (centred[:-1], centred[1:])):
             assert abs(float((one * other).mean()) / variance) * one.size**0.5 < 5
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_what_two_places_draw_is_independent(macros: duckdb.DuckDBPyConnection, k: int) -> None:
+    # Chi-square of the 100 outcomes, each expected 10 times: 99 with a standard deviation of 14.
+    # Of 200 places the product of the numbers alone, not mixed further, has pairs between 260 and 4,300.
+    size = 10
+    drawn = draw_all(macros, k, size, 200)
+    for one, other in itertools.combinations(drawn.T, 2):
+        counts = np.bincount(size * one + other, minlength=size**2)
+        assert float((((counts - 10) ** 2) / 10).sum()) < 99 + 8 * 14
 
 
 def test_the_interval_is_stratified(macros: duckdb.DuckDBPyConnection) -> None:

@@ -23,8 +23,9 @@ CREATE MACRO drawn_resamples() AS list_transform(range(1000), lambda b: drawn_nu
 -- Which of a condition's runs stands in a place of a resample, from 1 to `size`: of the product of both numbers the 31 bits
 -- in the middle, the same of these times a constant, scaled. Without a hash or a division, as it is done for each run a
 -- thousand times.
+CREATE MACRO drawn_middle(product) AS (product >> 15) & 2147483647;
 CREATE MACRO drawn_index(resample, place, size) AS
-    1 + ((size * (((((resample * place) >> 15) & 2147483647) * 1597334677 >> 15) & 2147483647)) >> 31);
+    1 + ((size * drawn_middle(drawn_middle(resample * place) * 1597334677)) >> 31);
 
 -- Bootstrap 95 % interval of the mean (percentile method) as [low, high]: of 1000 means of as many resampled cells, each
 -- condition drawn from by itself, with replacement. Null where no condition has two runs to draw from. By rows, as lists of
