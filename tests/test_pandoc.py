@@ -8,7 +8,6 @@ import ccreport.report.pandoc as module
 from ccreport.batches import AFRESH
 from ccreport.report.links import PageError
 from ccreport.report.pandoc import Line, Pandoc
-from ccreport.report.paper import split_page
 
 OPTIONS = ("--from=markdown", "--to=html")
 
@@ -99,37 +98,3 @@ def test_what_was_not_converted_goes_and_a_page_that_fails_is_not_kept(tmp_path:
     pandoc.prune()
     (kept,) = tmp_path.iterdir()
     assert kept.read_text() == "<p>new</p>\n"
-
-
-def test_a_page_is_split_before_headings_that_are_in_no_block() -> None:
-    text = """---
-title: Page
----
-
-Text.
-
-## One
-
-::: {.callout-note}
-
-## Title of a callout
-
-:::
-
-```sh
-## a comment
-::: is no block here
-```
-
-### Below one
-
-## Two"""
-    parts = split_page(make_lines(text), 1)
-    assert [[line.text for line in part if line.text.startswith("## ")] for part in parts] == [
-        [],
-        ["## One", "## Title of a callout", "## a comment"],
-        ["## Two"],
-    ]
-    assert [line for part in parts for line in part] == make_lines(text)
-    # "## One" comes after 28 characters, line breaks among them.
-    assert [len(split_page(make_lines(text), least)) for least in (28, 29, 10_000)] == [3, 2, 1]

@@ -174,6 +174,35 @@ def test_a_table_with_spanners_groups_and_notes_keeps_every_cell(tmp_path: Path)
         assert part in words, part
 
 
+def test_a_table_of_markdown_keeps_every_cell(tmp_path: Path) -> None:
+    render(tmp_path, page="| Name | Rate |\n|---|---:|\n| one `x` | *4.2* |\n| [two](other.qmd) | 523.1 |\n")
+    assert "Name Rate one x 4.2 two 523.1" in read(tmp_path, "-layout")
+
+
+def test_a_table_amid_other_html_keeps_every_cell(tmp_path: Path) -> None:
+    table = (
+        "<table><thead><tr><th>Name</th><th>Rate</th></tr></thead><tbody><tr><th colspan='2'>16 flows</th></tr>"
+        "<tr><td rowspan='2'>one</td><td>4.2</td></tr><tr><td>5.3</td></tr></tbody>"
+        "<tfoot><tr><td>All</td><td>9.5</td></tr></tfoot></table>"
+    )
+    render(tmp_path, page=f"```{{=html}}\n<p>Before.</p>\n{table}\n<p>After.</p>\n```\n")
+    assert "Before. Name Rate 16 flows one 4.2 5.3 All 9.5 After." in read(tmp_path, "-layout")
+
+
+def test_where_only_numbers_of_tables_changed_no_page_is_converted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def render_rate(rate: str) -> str:
+        page = render_float("tbl-x", render_table(["Rate"], [[text(rate)]], title="t"), "Rates.")
+        arguments = make_project(tmp_path / rate, {"page": page})
+        render_paper(**{**arguments, "kept": tmp_path / "converted"})
+        return read(tmp_path / rate)
+
+    assert "4.2" in render_rate("4.2")
+    monkeypatch.setattr("ccreport.report.pandoc._run", lambda *_: pytest.fail("a page was converted"))
+    assert "5.3" in render_rate("5.3")
+
+
 def test_a_table_that_is_too_wide_keeps_its_text_on_the_page(tmp_path: Path) -> None:
     header = [f"column {i}" for i in range(18)] + ["explanation"]
     sentence = "A sentence that is much too long to stand in a narrow column beside eighteen others of numbers."

@@ -1,5 +1,5 @@
--- A page of the report as a part of the PDF, for pandoc's Typst writer: what Quarto adds to pandoc's Markdown, raw HTML
--- tables as tables that Typst sets (paper_tables.lua), and links between pages as links inside one document.
+-- A page of the report as a part of the PDF, for pandoc's Typst writer: what Quarto adds to pandoc's Markdown, and
+-- links between pages as links inside one document. Tables of HTML are inclusions already (paper_tables.py).
 --
 -- Text reaches Typst through pandoc's writer or `quote` below and in no other way. Labels get their page's name in
 -- front, as two pages may use the same one.
@@ -14,9 +14,6 @@ local KINDS = {fig = 'image', tbl = 'table'}
 local TEXT_WIDTH, PX = 481, 0.75
 -- Of drawings that are wider than high, two with their captions fit on a page.
 local LOW_HEIGHT, HEIGHT, LOW_RATIO = 258, 600, 0.75
--- More rows of a table nobody reads on paper, and to set them would take longer than all the rest.
-local ROWS_AT_MOST = 200
-local REST = 'Only the first ' .. ROWS_AT_MOST .. ' rows are printed here; the rest is in the website and its files.'
 local page, pages = '', {}
 
 local function quote(text)
@@ -132,43 +129,17 @@ local function reference(cite)
   return pandoc.RawInline('typst', table.concat(parts, ', '))
 end
 
--- A table of HTML without the rows after the first, and whether any were left out; before pandoc reads it, which takes
--- long.
-local function cut_rows(text)
-  local body, last = text:find('<tbody', 1, true), text:find('</tbody>', 1, true)
-  local stop = body
-  for _ = 1, body and last and ROWS_AT_MOST or 0 do
-    stop = select(2, text:find('</tr>', stop + 1, true))
-    if not stop then
-      return text, false
-    end
-  end
-  if not stop or not last or not text:sub(stop, last):find('<tr', 1, true) then
-    return text, false
-  end
-  return text:sub(1, stop) .. text:sub(last), true
-end
-
 local function html(element)
   if element.format ~= 'html' then
-    return {}
+    return element.format ~= 'typst' and {} or nil
   end
-  local text, is_cut = cut_rows(element.text)
-  -- Pandoc takes long to read what paper has no use for. Which headings a cell has, Typst is told by the table itself; to
-  -- the left stands what has no other alignment.
-  text = text:gsub(' headers="[^"]*"', ''):gsub('<a href="cells_[^>]*>(.-)</a>', '%1')
-  text = text:gsub(' class="gt_row gt_left"', ''):gsub('(</t[dhr]>)%s+', '%1')
   -- pandoc knows no `small`.
-  text = text:gsub('<small[^>]*>', '<span class="small">'):gsub('</small>', '</span>')
-  local blocks = pandoc.read(text, 'html').blocks:walk {
+  local text = element.text:gsub('<small[^>]*>', '<span class="small">'):gsub('</small>', '</span>')
+  return pandoc.read(text, 'html').blocks:walk {
     Div = function(div) return div.content end,
     Header = function(header) return pandoc.Para {pandoc.Strong(header.content)} end,
     Para = paragraph,
   }
-  if is_cut then
-    blocks:insert(pandoc.Para {pandoc.Span(REST, {class = 'small'})})
-  end
-  return blocks
 end
 
 local function is_float(identifier)
@@ -199,7 +170,7 @@ local function callout(div, kind)
   end
   local blocks = pandoc.Blocks {raw('#callout(' .. quote(kind) .. ', [' .. typst {pandoc.Plain(title)} .. '])[')}
   -- No page can be turned within a callout.
-  blocks:extend(div.content:walk {Table = tables.upright_table})
+  blocks:extend(div.content:walk {Div = function(one) return one.classes:includes('wide') and one.content or nil end})
   blocks:insert(raw(']'))
   return blocks
 end
@@ -217,7 +188,7 @@ local function panel(div)
       return callout(div, kind)
     end
   end
-  if not is_float(div.identifier) then
+  if not is_float(div.identifier) and not div.classes:includes('wide') then
     local anchor = div.identifier ~= '' and {raw('#metadata(none)' .. label(div.identifier))} or {}
     return pandoc.Blocks(anchor) .. div.content
   end

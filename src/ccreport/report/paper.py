@@ -7,7 +7,7 @@ is the look. Typst uses only the fonts it brings along and no clock, so that the
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -18,7 +18,8 @@ import typst
 
 from ccreport.report.embedded import read_header, read_page, read_yaml
 from ccreport.report.links import PageError
-from ccreport.report.pandoc import ASSETS, Line, Pandoc
+from ccreport.report.pandoc import ASSETS, Pandoc
+from ccreport.report.paper_tables import set_tables
 
 # Its header names the pages in their order, its text is the title page.
 TITLE_PAGE: Final = "paper.md"
@@ -35,13 +36,6 @@ MAIN: Final = "paper_main.typ"
 FONT: Final = "Libertinus Serif"
 # Drawings are laid out in Liberation Sans; so much larger, this font is as large to the eye and still narrower.
 FONT_SCALE: Final = 1.12
-# A page of more characters is converted in parts, side by side.
-PART_CHARACTERS: Final = 50_000
-HEADING: Final = "## "
-# ::: {.callout-note} · :::
-BLOCK: Final = re.compile(r":{3,}\s*(?P<opened>\S*)")
-# ```{=html} · ~~~
-CODE: Final = re.compile(r"`{3,}|~{3,}")
 # font-family="Liberation Sans, Arial" · font-size="11px"
 FONT_FAMILY: Final = re.compile(r'font-family="[^"]*"')
 FONT_SIZE: Final = re.compile(r'font-size="([\d.]+)px"')
@@ -85,49 +79,25 @@ def _write_pages(work: Path, pandoc: Pandoc) -> None:
     pages = _list_pages(work)
     stems = [page.removesuffix(".qmd") for page in pages]
 
-    def convert(part: tuple[str, list[Line]]) -> tuple[str, str]:
-        stem, lines = part
+    def write_page(page: str) -> None:
+        stem = Path(page).stem
+        lines, tables = set_tables(read_page(work, page, variables), stem, frozenset(stems))
+        for path, table in tables.items():
+            (work / path).write_text(table, encoding="utf-8")
         options = [*PANDOC_OPTIONS, f"--metadata=page:{stem}", f"--metadata=pages:{' '.join(stems)}"]
-        return stem, pandoc.convert(lines, options)
+        text = f'#import "paper.typ": *\n{pandoc.convert(lines, options)}'
+        (work / f"{stem}_page.typ").write_text(text, encoding="utf-8")
 
-    parts = [
-        (Path(page).stem, lines)
-        for page in (TITLE_PAGE, *pages)
-        for lines in split_page(read_page(work, page, variables))
-    ]
-    texts: dict[str, list[str]] = {}
-    # The work is pandoc's, a process of its own for each part.
+    (work / "tables").mkdir()
+    # Most of the work is pandoc's, a process of its own for each page.
     with ThreadPoolExecutor() as threads:
-        for stem, text in threads.map(convert, parts):
-            texts.setdefault(stem, ['#import "paper.typ": *']).append(text)
-    for stem, of_page in texts.items():
-        (work / f"{stem}_page.typ").write_text("\n".join(of_page), encoding="utf-8")
+        list(threads.map(write_page, (TITLE_PAGE, *pages)))
     includes = "\n".join(f'#include "{stem}_page.typ"' for stem in stems)
     (work / MAIN).write_text(
         f'#import "paper.typ": *\n#let title = [{_title(variables)}]\n#show: paper.with(title: title)\n'
         f'#title-page(title, include "{Path(TITLE_PAGE).stem}_page.typ")\n#contents()\n{includes}\n',
         encoding="utf-8",
     )
-
-
-def split_page(lines: Iterable[Line], least: int = PART_CHARACTERS) -> list[list[Line]]:
-    """Return the parts of a page, each of so many characters or more but the last, and with whole sections."""
-    parts: list[list[Line]] = [[]]
-    size = depth = 0
-    code = ""
-    for line in lines:
-        if size >= least and not depth and not code and line.text.startswith(HEADING):
-            parts.append([])
-            size = 0
-        parts[-1].append(line)
-        size += len(line.text) + 1
-        if code:
-            code = "" if line.text.startswith(code) else code
-        elif fence := CODE.match(line.text):
-            code = fence[0]
-        elif block := BLOCK.match(line.text):
-            depth += 1 if block["opened"] else -1
-    return parts
 
 
 def _list_pages(work: Path) -> list[str]:
