@@ -15,6 +15,8 @@ rule plot_figures:
         figures=directory("<results>/{evaluation}/figures"),
     log:
         "<logs>/{evaluation}/plot_figures.txt",
+    # As for the tables: the PDF, which takes longest, waits for both.
+    priority: 1
     conda:
         "../environment.yml"
     params:

@@ -24,7 +24,6 @@ checkpoint list_sections:
         sections="<results>/sections.txt",
     log:
         "<logs>/list_sections.txt",
-    priority: 2
     conda:
         "../environment.yml"
     params:

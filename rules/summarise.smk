@@ -51,7 +51,7 @@ rule summarise_tables:
     log:
         "<logs>/{evaluation}/summarise_tables.txt",
     # Before figures are drawn: claims wait for this, and the PDF, which takes longest, for both.
-    priority: 1
+    priority: 2
     conda:
         "../environment.yml"
     params:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 
-def link_file(source: Path, target: Path) -> None:
+def link_file(source: Path | str, target: Path | str) -> None:
     """Give a file a second name, which is not taken; a copy where a file system has one name for each file."""
     try:
         os.link(source, target)
@@ -15,8 +15,4 @@ def link_file(source: Path, target: Path) -> None:
 
 def link_tree(source: Path, target: Path, *left_out: str) -> None:
     """Make the new folder `target` with second names for all files of a folder, but for those of these patterns."""
-
-    def link(one: str, other: str) -> None:
-        link_file(Path(one), Path(other))
-
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns(*left_out), copy_function=link)
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns(*left_out), copy_function=link_file)

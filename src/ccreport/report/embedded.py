@@ -19,6 +19,7 @@ from typing import Any, Final
 import yaml
 
 from ccreport.hard_links import link_file
+from ccreport.report.html_blocks import put_back, set_aside
 from ccreport.report.links import PageError, PageLinks, check_links, read_links
 from ccreport.report.pandoc import ASSETS, Line, Pandoc
 from ccreport.report.policy import POLICY
@@ -60,8 +61,8 @@ def render_embedded(project: Path, output: Path, kept: Path | None = None) -> No
     pandoc = Pandoc(kept)
 
     def render_page(page: Path) -> tuple[str, PageLinks]:
-        lines = read_page(project, page.name, variables)
-        text = pandoc.convert(lines, _make_options(_template_variables(site, page)))
+        lines, blocks = set_aside(read_page(project, page.name, variables))
+        text = put_back(pandoc.convert(lines, _make_options(_template_variables(site, page))), blocks)
         rendered = output / f"{page.stem}.html"
         rendered.write_text(text, encoding="utf-8")
         return rendered.name, read_links(text)

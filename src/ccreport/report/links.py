@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -53,6 +54,7 @@ def check_links(site: Path, pages: Mapping[str, PageLinks]) -> None:
 
     Nothing may be fetched from another host; a link to another host that a reader can click is left alone.
     """
+    is_file = cache(lambda path: (site / path).is_file())
     for name, page_links in pages.items():
         for line, target in page_links.fetched:
             if urlsplit(target).scheme not in ("", "data") or urlsplit(target).netloc:
@@ -65,5 +67,5 @@ def check_links(site: Path, pages: Mapping[str, PageLinks]) -> None:
             path = unquote(url.path) or name
             # explorer.html#run=… is for that page's script, no label.
             is_label = path in pages and "=" not in url.fragment
-            if not (site / path).is_file() or (is_label and unquote(url.fragment) not in pages[path].labels):
+            if not is_file(path) or (is_label and unquote(url.fragment) not in pages[path].labels):
                 raise PageError(f"{name}:{line}: this link leads nowhere: {target}")

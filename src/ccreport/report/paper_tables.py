@@ -3,20 +3,18 @@
 Each is a file of its own that the page includes: the page stays as it is where only numbers changed.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from heapq import nlargest
 from typing import Final
 
 from lxml.etree import ParserError
 from lxml.html import HtmlElement, HTMLParser, fragment_fromstring
 
+from ccreport.report.html_blocks import split_blocks
 from ccreport.report.pandoc import Line
 from ccreport.report.paper_cells import CellWriter, quote
 from ccreport.report.paper_layout import NOTE, Cell, Row, Table, fit_table, read_table
 
-# ```{=html}
-OPENED: Final = re.compile(r"(?P<fence>`{3,})\{=html\}\s*")
 # More rows of a table nobody reads on paper, and to set them would take longer than all the rest.
 ROWS_AT_MOST: Final = 200
 REST: Final = f"Only the first {ROWS_AT_MOST} rows are printed here; the rest is in the website and its files."
@@ -33,7 +31,7 @@ def set_tables(lines: Iterable[Line], page: str, pages: Set[str]) -> tuple[list[
     kept: list[Line] = []
     files: dict[str, str] = {}
     writer = CellWriter(page, pages)
-    for block in _split_blocks(lines):
+    for block in split_blocks(lines):
         table = _find_table(block)
         if table is None:
             kept += block
@@ -48,23 +46,6 @@ def set_tables(lines: Iterable[Line], page: str, pages: Set[str]) -> tuple[list[
             included += ["", f"[{REST}]{{.small}}"]
         kept += [Line(text, block[0].file, block[0].number) for text in included]
     return kept, files
-
-
-def _split_blocks(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Yield the lines of each block of HTML, with its fences, and each other line by itself."""
-    block: list[Line] = []
-    fence = ""
-    for line in lines:
-        block.append(line)
-        if fence:
-            fence = "" if line.text.rstrip() == fence else fence
-        elif opened := OPENED.fullmatch(line.text):
-            fence = opened["fence"]
-        if not fence:
-            yield block
-            block = []
-    if block:
-        yield block
 
 
 def _find_table(block: Sequence[Line]) -> HtmlElement | None:
