@@ -23,9 +23,12 @@ PAGE = """Before <!-- a comment -->
 ```{=html}
 ```
 
-```sh
-not html
-```"""
+~~~~ markdown
+```{=html}
+<b>quoted</b>
+~~~
+```
+~~~~~"""
 OPTIONS = ("--from=markdown", "--to=html")
 
 
@@ -34,18 +37,19 @@ def make_lines(text: str) -> list[Line]:
 
 
 def test_a_block_is_whole_with_its_fences() -> None:
-    blocks = [[line.text for line in block] for block in split_blocks(make_lines(PAGE))]
-    assert [block for block in blocks if len(block) > 1] == [
-        ["```{=html}", "<p>One &amp; two", "```"],
-        ["````{=html}", "<pre>", "```", "</pre>", "````"],
-        ["```{=html}", "```"],
+    blocks = [([line.text for line in block], html) for block, html in split_blocks(make_lines(PAGE))]
+    assert [(block, html) for block, html in blocks if len(block) > 1] == [
+        (["```{=html}", "<p>One &amp; two", "```"], "<p>One &amp; two"),
+        (["````{=html}", "<pre>", "```", "</pre>", "````"], "<pre>\n```\n</pre>"),
+        (["```{=html}", "```"], ""),
+        (["~~~~ markdown", "```{=html}", "<b>quoted</b>", "~~~", "```", "~~~~~"], None),
     ]
-    assert "\n".join(line for block in blocks for line in block) == PAGE
+    assert "\n".join(line for block, _ in blocks for line in block) == PAGE
 
 
 def test_the_lines_of_a_block_that_does_not_end_are_all_there() -> None:
-    (block,) = split_blocks(make_lines("```{=html}\n<p>\n"))
-    assert [line.text for line in block] == ["```{=html}", "<p>", ""]
+    ((block, html),) = split_blocks(make_lines("```{=html}\n<p>\n"))
+    assert ([line.text for line in block], html) == (["```{=html}", "<p>", ""], None)
 
 
 def test_a_page_is_as_pandoc_makes_it() -> None:

@@ -44,6 +44,7 @@ def lines(text: str) -> list[Line]:
         ("<strong>9.5</strong><br><small>9.1–9.9</small>", '{strong("9.5"); linebreak(); small("9.1–9.9")}'),
         ("a <code>b c</code> d", '{"a "; raw("b c"); " d"}'),
         ("<code>a<em>b</em></code>", 'raw("ab")'),
+        ("<code></code>", 'raw("")'),
         ('<span class="none">–</span>', '"–"'),
         ("<b>unknown</b>", '"unknown"'),
         ("日\U0001f600", r'"\\u65e5\\U0001f600"'),

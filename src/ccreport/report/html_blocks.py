@@ -6,41 +6,44 @@ from typing import Final
 
 from ccreport.report.pandoc import Line
 
-# ```{=html}
-OPENED: Final = re.compile(r"(?P<fence>`{3,})\{=html\}\s*")
+# ```{=html} · ~~~ · ```sh
+OPENED: Final = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<kind>[^`]*)")
+HTML: Final = "{=html}"
 # <!--block 17--> in place of a block; text of the archive holds no "<" that is not escaped.
 MARK: Final = "<!--block {}-->"
 MARKED: Final = re.compile(MARK.format(r"(\d+)"))
 
 
-def split_blocks(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Yield the lines of each block of HTML, with its fences, and each other line by itself."""
+def split_blocks(lines: Iterable[Line]) -> Iterator[tuple[list[Line], str | None]]:
+    """Yield the lines of each fenced block and each other line by itself, with what is in it where it is HTML."""
     block: list[Line] = []
-    fence = ""
+    fence = kind = ""
     for line in lines:
         block.append(line)
         if fence:
-            fence = "" if line.text.rstrip() == fence else fence
+            # As long as the first one or longer.
+            is_last = line.text.startswith(fence) and not line.text.strip().strip(fence[0])
+            fence = "" if is_last else fence
         elif opened := OPENED.fullmatch(line.text):
-            fence = opened["fence"]
+            fence, kind = opened["fence"], opened["kind"].strip()
         if not fence:
-            yield block
-            block = []
+            yield block, "\n".join(one.text for one in block[1:-1]) if kind == HTML else None
+            block, kind = [], ""
     if block:
-        yield block
+        yield block, None
 
 
 def set_aside(lines: Iterable[Line]) -> tuple[list[Line], list[str]]:
     """Return a page with a mark in place of what is in each block of HTML, and what was in them."""
     kept: list[Line] = []
     contents: list[str] = []
-    for block in split_blocks(lines):
-        if len(block) > 1:
-            first, *within, last = block
-            kept += [first, Line(MARK.format(len(contents)), first.file, first.number), last]
-            contents.append("\n".join(line.text for line in within))
-        else:
+    for block, html in split_blocks(lines):
+        if html is None:
             kept += block
+        else:
+            mark = Line(MARK.format(len(contents)), block[0].file, block[0].number)
+            kept += [block[0], mark, block[-1]]
+            contents.append(html)
     return kept, contents
 
 

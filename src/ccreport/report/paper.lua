@@ -291,7 +291,6 @@ function Pandoc(doc)
   blocks = blocks:walk {Table = tables.data_table, DefinitionList = tables.definitions}
   blocks = blocks:walk {traverse = 'topdown', Div = float_div, Figure = float_figure}
   blocks = take_headings(blocks)
-  -- Of a page in parts the first has the title.
   if page ~= 'paper' and doc.meta.title then
     local title = doc.meta.title:walk {Str = str}
     blocks:insert(1, pandoc.Header(1, title, {id = page}))

@@ -47,7 +47,7 @@ class CellWriter:
             if child.tag == "br":
                 yield BREAK
             elif child.tag == "code":
-                yield f"raw({join(write_text(child.text_content()))})"
+                yield f"raw({join(write_text(child.text_content())) or quote('')})"
             elif content := self.write(child, width):
                 yield self._wrap(child, content)
             yield from write_text(child.tail, width)

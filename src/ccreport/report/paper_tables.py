@@ -3,7 +3,7 @@
 Each is a file of its own that the page includes: the page stays as it is where only numbers changed.
 """
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 from heapq import nlargest
 from typing import Final
 
@@ -31,8 +31,8 @@ def set_tables(lines: Iterable[Line], page: str, pages: Set[str]) -> tuple[list[
     kept: list[Line] = []
     files: dict[str, str] = {}
     writer = CellWriter(page, pages)
-    for block in split_blocks(lines):
-        table = _find_table(block)
+    for block, html in split_blocks(lines):
+        table = _find_table(html) if html else None
         if table is None:
             kept += block
             continue
@@ -48,9 +48,8 @@ def set_tables(lines: Iterable[Line], page: str, pages: Set[str]) -> tuple[list[
     return kept, files
 
 
-def _find_table(block: Sequence[Line]) -> HtmlElement | None:
-    """Return the table of a block of HTML that has one and nothing beside it but boxes around it."""
-    html = "\n".join(line.text for line in block[1:-1])
+def _find_table(html: str) -> HtmlElement | None:
+    """Return the table of HTML that has one and nothing beside it but boxes around it."""
     if "<table" not in html:
         return None
     try:
@@ -92,7 +91,7 @@ def _list_head_options(cell: Cell) -> list[str]:
 def _list_options(cell: Cell, columns: int) -> list[str]:
     if NOTE in cell.element.classes:
         return ["align: left", "inset: (left: 1.5em)"]
-    if cell.columns == columns:
+    if cell.columns == columns > 1:
         return ["align: left", "fill: group-fill"]
     return [f"align: {cell.side}"] if cell.side not in ("", "left") else []
 
