@@ -15,7 +15,7 @@ rule plot_figures:
         figures=directory("<results>/{evaluation}/figures"),
     log:
         "<logs>/{evaluation}/plot_figures.txt",
-    # As for the tables: the PDF, which takes longest, waits for both.
+    # As for the tables: fragments wait for both.
     priority: 1
     conda:
         "../environment.yml"

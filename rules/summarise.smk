@@ -50,7 +50,7 @@ rule summarise_tables:
         summaries=directory("<results>/{evaluation}/summaries"),
     log:
         "<logs>/{evaluation}/summarise_tables.txt",
-    # Before figures are drawn: claims wait for this, and the PDF, which takes longest, for both.
+    # The longest way through a report: claims wait for this, fragments for them, the PDF for those, the pages for it.
     priority: 2
     conda:
         "../environment.yml"
@@ -79,7 +79,7 @@ rule trace_cells:
         cells=directory("<results>/{evaluation}/cells"),
     log:
         "<logs>/{evaluation}/trace_cells.txt",
-    # After what the PDF is made of, which takes longest: only the pages wait for this.
+    # After what the PDF is made of: only the pages wait for this.
     priority: -1
     conda:
         "../environment.yml"
