@@ -32,6 +32,7 @@ from ccreport.fingerprints import digest_code
 from ccreport.ingest.readers import READ_TABLES, READERS
 from ccreport.measure import EXPERIMENT_TABLES, MEASURED_TABLES, NEEDED_TABLES
 from ccreport.schemas import list_tables
+from ccreport.slurm_status import keep_answer
 from ccreport.storage.places import find_fetched, is_packed, is_remote
 
 # Path variables stand in paths only; a command that takes a folder is given it through these.
@@ -52,6 +53,10 @@ RAW_FOLDER = RESULTS / "archive" if IS_PACKED else ARCHIVE
 
 # Parameters are computed more than once.
 ask_fingerprint = cache(fingerprint)
+
+# Loaded wherever it is installed, whether jobs go through Slurm or not.
+if workflow.is_main_process and "snakemake_executor_plugin_slurm" in sys.modules:
+    keep_answer(sys.modules["snakemake_executor_plugin_slurm"])
 
 # Before Snakemake looks at any.
 if workflow.is_main_process and (aged_count := age_results(RESULTS)):

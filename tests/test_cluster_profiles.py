@@ -4,11 +4,15 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+import snakemake_executor_plugin_slurm
 import yaml
 from support import ROOT
+
+from ccreport.slurm_status import keep_answer
 
 SLURM = ROOT / "workflow/profiles/slurm/config.yaml"
 KUBERNETES = ROOT / "workflow/profiles/kubernetes"
@@ -50,6 +54,19 @@ def test_no_rule_asks_for_more_threads_than_a_cluster_job_has() -> None:
     assert not any(re.search(r"^    threads:", body, re.MULTILINE) for body in RULES.values())
     assert profile["set-threads"].keys() <= RULES.keys()
     assert max(profile["set-threads"].values()) <= profile["cores"]
+
+
+def test_a_controller_that_is_down_leaves_its_answer_from_before() -> None:
+    answers: list[int | None] = [None, 300, None, 60, None]
+    executor = ModuleType("executor")
+    executor.get_min_job_age = lambda: answers.pop(0)
+    keep_answer(executor)
+    assert [executor.get_min_job_age() for _ in range(5)] == [None, 300, 300, 60, 60]
+
+
+def test_the_executor_asks_by_the_name_whose_answer_is_kept() -> None:
+    assert "get_min_job_age" in snakemake_executor_plugin_slurm.Executor.check_active_jobs.__code__.co_names
+    assert callable(snakemake_executor_plugin_slurm.get_min_job_age)
 
 
 def test_every_try_gets_more_memory() -> None:

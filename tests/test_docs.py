@@ -109,7 +109,7 @@ def test_an_edit_of_a_module_reruns_what_imports_it() -> None:
 
 def test_layers_import_only_downward() -> None:
     layers = [
-        {"units", "flow_identity", "errors", "hard_links", "imports", "schemas"},
+        {"units", "flow_identity", "errors", "hard_links", "imports", "schemas", "slurm_status"},
         {"tables", "raw", "rejects", "fingerprints", "batches", "batch_tables", "kept"},
         {"storage"},
         {"archive", "unpack", "content", "kinds", "job_names", "inventory_index", "inventory_folder", "inventory"},
