@@ -54,9 +54,10 @@ RAW_FOLDER = RESULTS / "archive" if IS_PACKED else ARCHIVE
 # Parameters are computed more than once.
 ask_fingerprint = cache(fingerprint)
 
-# Loaded wherever it is installed, whether jobs go through Slurm or not.
-if workflow.is_main_process and "snakemake_executor_plugin_slurm" in sys.modules:
-    keep_answer(sys.modules["snakemake_executor_plugin_slurm"])
+# Loaded wherever it is installed; first asked by its validation, before a build through Slurm submits its first job.
+slurm = sys.modules.get("snakemake_executor_plugin_slurm")
+if workflow.is_main_process and slurm:
+    keep_answer(slurm, slurm.validation)
 
 # Before Snakemake looks at any.
 if workflow.is_main_process and (aged_count := age_results(RESULTS)):

@@ -1,11 +1,13 @@
 """The profiles for clusters and the image: that they name what is there, and ask for what a cluster has."""
 
+import logging
 import re
 import shutil
 import subprocess
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import snakemake_executor_plugin_slurm
@@ -58,15 +60,24 @@ def test_no_rule_asks_for_more_threads_than_a_cluster_job_has() -> None:
 
 def test_a_controller_that_is_down_leaves_its_answer_from_before() -> None:
     answers: list[int | None] = [None, 300, None, 60, None]
-    executor = ModuleType("executor")
-    executor.get_min_job_age = lambda: answers.pop(0)
-    keep_answer(executor)
-    assert [executor.get_min_job_age() for _ in range(5)] == [None, 300, 300, 60, 60]
+    executor, validation = ModuleType("executor"), ModuleType("validation")
+    executor.get_min_job_age = validation.get_min_job_age = lambda: answers.pop(0)
+    keep_answer(executor, validation)
+    assert [executor.get_min_job_age(), validation.get_min_job_age()] == [None, 300]
+    assert [executor.get_min_job_age() for _ in range(3)] == [300, 60, 60]
 
 
 def test_the_executor_asks_by_the_name_whose_answer_is_kept() -> None:
     assert "get_min_job_age" in snakemake_executor_plugin_slurm.Executor.check_active_jobs.__code__.co_names
     assert callable(snakemake_executor_plugin_slurm.get_min_job_age)
+
+
+def test_the_executor_asks_before_its_first_job_where_the_profile_names_the_command() -> None:
+    validation = snakemake_executor_plugin_slurm.validation
+    settings = SimpleNamespace(status_command=read_profile(SLURM)["slurm-status-command"])
+    with patch.object(validation, "get_min_job_age", return_value=300) as ask:
+        validation.validate_status_command_settings(settings, logging.getLogger())
+    ask.assert_called_once_with()
 
 
 def test_every_try_gets_more_memory() -> None:

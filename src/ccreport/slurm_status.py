@@ -9,9 +9,9 @@ from collections.abc import Callable
 from types import ModuleType
 
 
-def keep_answer(executor: ModuleType) -> None:
-    """Let an executor's `get_min_job_age` give the answer from before, in seconds, where it would now give none."""
-    ask: Callable[[], int | None] = executor.get_min_job_age
+def keep_answer(*modules: ModuleType) -> None:
+    """Let the `get_min_job_age` of all modules give the last answer, in seconds, where any would now give none."""
+    ask: Callable[[], int | None] = modules[0].get_min_job_age
     known: int | None = None
 
     def ask_or_recall() -> int | None:
@@ -21,4 +21,5 @@ def keep_answer(executor: ModuleType) -> None:
             known = answer
         return known
 
-    executor.get_min_job_age = ask_or_recall  # type: ignore[attr-defined]
+    for module in modules:
+        module.get_min_job_age = ask_or_recall  # type: ignore[attr-defined]
