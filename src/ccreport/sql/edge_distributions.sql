@@ -1,6 +1,6 @@
 -- Edge network: mean and percentiles of each quantity by series, with how many connections (or requests) were left out
--- because they moved too little data, and of how many the quantity is not known. Percentiles are exact; the mean's 95 % interval is that of a normal distribution, which
--- means of at least 30 values have.
+-- because they moved too little data, and of how many the quantity is not known. Percentiles are exact; the mean's 95 %
+-- interval is that of a normal distribution, which means of at least 30 values have.
 -- The last digits of means follow the order of the rows, which is that of batches: to sort hundreds of millions of
 -- values first would take longer than everything else.
 -- ASSUME: connections (and requests) of a series are independent of each other.

@@ -75,7 +75,12 @@ rpc_cells AS (
     )
     GROUP BY ALL
 ),
-pings AS (SELECT experiment_id, host, avg(rtt_ping_ms ORDER BY rtt_ping_ms) AS rtt_ping_ms FROM hosts WHERE rtt_ping_ms > 0 GROUP BY ALL),
+pings AS (
+    SELECT experiment_id, host, avg(rtt_ping_ms ORDER BY rtt_ping_ms) AS rtt_ping_ms
+    FROM hosts
+    WHERE rtt_ping_ms > 0
+    GROUP BY ALL
+),
 bulk_cells AS (
     SELECT
         session, job, host, parameter_value, rtt_nominal_ms, client, client_algorithm,
