@@ -160,7 +160,7 @@ def draw_rtt_distribution(
     key: Sequence[KeyEntry],
 ) -> alt.VConcatChart:
     """Return the chart of a distribution (cc, rtt_ms, share); `minima` has the least RTT of each algorithm in ms."""
-    axis = alt.Axis(title="RTT (ms)", titleAnchor="start", grid=False, labelFlush=False)
+    axis = alt.Axis(title="RTT (ms)", titleAnchor="start", grid=False, labelFlush=False, tickCount=10)
     x = alt.X("rtt_ms:Q", scale=alt.Scale(zero=starts_at_zero(distribution, minima), nice=True), axis=axis)
     share_axis = alt.Axis(title="Share of RTT samples", format="%", tickCount=5)
     y = alt.Y("share:Q", scale=alt.Scale(domain=[0, 1]), axis=share_axis)

@@ -16,6 +16,7 @@ from ccreport.figures.figure import Figure
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.rows import MissingFigure
 from ccreport.figures.selection import FigureDeclaration, read_declaration, read_declarations
+from ccreport.figures.text_lengths import pin_lengths
 from ccreport.format_csv import write_csv
 
 FILES: Final = ("figure.svg", "figure.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt", "missing.txt")
@@ -83,7 +84,7 @@ def write_files(figure: Figure, output: Path) -> None:
     specification = figure.chart.to_json(indent=1, validate=False)
     svg = number_anew(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE_VERSION))
     (output / "figure.vl.json").write_text(specification + "\n", encoding="utf-8")
-    (output / "figure.svg").write_text(svg + "\n", encoding="utf-8")
+    (output / "figure.svg").write_text(pin_lengths(svg) + "\n", encoding="utf-8")
     (output / "figure.png").write_bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
     write_csv(figure.data, output / "figure.csv")
     (output / "caption.txt").write_text(figure.caption + "\n", encoding="utf-8")

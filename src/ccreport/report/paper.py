@@ -16,6 +16,7 @@ from typing import Any, Final
 import pypandoc
 import typst
 
+from ccreport.figures.text_lengths import unpin_lengths
 from ccreport.report.embedded import read_header, read_page, read_yaml
 from ccreport.report.links import PageError
 from ccreport.report.pandoc import ASSETS, Pandoc
@@ -66,7 +67,7 @@ def render_paper(sources: Path, fragments: Path, figures: Path, kept: Path, outp
 
 def _set_type(svg: str) -> str:
     """Return a drawing with its text in a font that Typst brings along, as the drawing's own may not be installed."""
-    larger = FONT_SIZE.sub(lambda size: f'font-size="{float(size[1]) * FONT_SCALE:.2f}px"', svg)
+    larger = FONT_SIZE.sub(lambda size: f'font-size="{float(size[1]) * FONT_SCALE:.2f}px"', unpin_lengths(svg))
     return FONT_FAMILY.sub(f'font-family="{FONT}"', larger)
 
 
