@@ -82,14 +82,14 @@ def test_jobs_are_those_of_the_largest_archive() -> None:
 def test_shares_are_of_all_core_seconds_of_a_size() -> None:
     # 3 of 4 core-seconds.
     rows = read_rows(render_time_spent(make_scale()))
-    assert [row[1:] for row in rows] == [["3.00", "75.0"] * 2, ["1.00", "25.0"] * 2]
+    assert [row[1:] for row in rows] == [["3.00 (75.0 %)"] * 2, ["1.00 (25.0 %)"] * 2]
 
 
 def test_the_floor_has_a_column_for_each_size() -> None:
     rows = {row[0]: row[1:] for row in read_rows(render_floor(make_scale()))}
     assert rows["Raw files"] == ["400", "40,000"]
     assert rows["Raw, MB"] == ["15.0", "1,500"]
-    assert rows["Start of the Python interpreter"] == ["0.250", "0.250"]
+    assert rows["Start of the Python interpreter, s"] == ["0.250", "0.250"]
 
 
 def test_machines_are_named_escaped() -> None:

@@ -16,7 +16,7 @@ from ccreport.figures.figure import Figure
 from ccreport.figures.wording import format_significant
 from ccreport.figures.write import write_files
 from ccreport.report.exhibits import Exhibit, render_figure_fragment
-from ccreport.report.markup import NONE, Html, number, render_float, render_table, text, verbatim, write_fragment
+from ccreport.report.markup import NONE, Html, number, prose, render_float, render_table, text, verbatim, write_fragment
 from ccreport.report.measurements import load_measurements
 
 Results = Mapping[str, Any]
@@ -45,11 +45,11 @@ PARTS: Final = {
     "idle": "Between jobs, and cores without one",
 }
 FLOORS: Final = {
-    "read_s": "All raw files through `cat`",
-    "hash_s": "All raw files through `sha256sum`",
-    "python_start_s": "Start of the Python interpreter",
-    "job_start_s": "Start of an ingest job, to its help",
-    "snakemake_start_s": "Start of Snakemake, to its version",
+    "read_s": "All raw files through `cat`, s",
+    "hash_s": "All raw files through `sha256sum`, s",
+    "python_start_s": "Start of the Python interpreter, s",
+    "job_start_s": "Start of an ingest job, to its help, s",
+    "snakemake_start_s": "Start of Snakemake, to its version, s",
 }
 TASKS: Final = {"rates": "Rates", "captures": "Captures"}
 REPETITIONS: Final = {"cold": "cold", "again": "the same again", "added_run": "one run added"}
@@ -155,33 +155,36 @@ def render_jobs(sizes: Results) -> str:
 
 
 def render_time_spent(sizes: Results) -> str:
-    """Return the table of core-seconds and shares by what they went into, a pair of columns for each size."""
+    """Return the table of core-seconds, with their shares, by what they went into; a column for each size."""
     measured = sizes["measurements"]
     of_sizes = [{row["part"]: row["core_s"] for row in one["time_spent"]} for one in measured]
     sums = [sum(spent.values()) or 1.0 for spent in of_sizes]
-    header = ["Part", *(f"{unit}, {one['runs']:,} runs" for one in measured for unit in ("Core-s", "%"))]
     rows = [
-        [text(label), *_list_shares([spent.get(part) for spent in of_sizes], sums)]
+        [text(label), *(_share(spent.get(part), total) for spent, total in zip(of_sizes, sums, strict=True))]
         for part, label in PARTS.items()
         if any(part in spent for spent in of_sizes)
     ]
+    header = ["Part", *_name_sizes(measured)]
     table = render_table(header, rows, title="Where the time goes", numbers=range(1, len(header)))
-    return render_float("tbl-performance-time", table, "Where the time of a cold build goes: wall seconds times cores.")
+    caption = "Where the time of a cold build goes: seconds times cores, and their share of all."
+    return render_float("tbl-performance-time", table, caption)
 
 
-def _list_shares(values: Sequence[float | None], sums: Sequence[float]) -> list[Html]:
-    cells = []
-    for value, total in zip(values, sums, strict=True):
-        cells += [_seconds(value), NONE if value is None else text(f"{100 * value / total:.1f}")]
-    return cells
+def _share(core_s: float | None, total_s: float) -> Html:
+    if core_s is None:
+        return NONE
+    return text(f"{format_significant(core_s, 3)} ({100 * core_s / total_s:.1f} %)")
+
+
+def _name_sizes(measured: Sequence[Results]) -> list[str]:
+    return [f"{one['runs']:,} runs" for one in measured]
 
 
 def render_floor(sizes: Results) -> str:
-    """Return the table of what no program can do without, in wall seconds, a column for each size."""
+    """Return the table of what no program can do without, and of the sizes; a column for each of these."""
     measured = sizes["measurements"]
-    header = ["What", *(f"s, {one['runs']:,} runs" for one in measured)]
-    names = {key: text(label.replace("`", "")) for key, label in FLOORS.items()}
-    rows = [[name, *(_seconds(one["floor"][key]) for one in measured)] for key, name in names.items()]
+    header = ["What", *_name_sizes(measured)]
+    rows = [[prose(label), *(_seconds(one["floor"][key]) for one in measured)] for key, label in FLOORS.items()]
     files = [[text("Raw files"), *(number(one["archive"]["files"]) for one in measured)]]
     files += [[text("Raw, MB"), *(_megabytes(one["archive"]["bytes"]) for one in measured)]]
     files += [[text("Results, MB"), *(_megabytes(one["results"]["bytes"]) for one in measured)]]
@@ -192,7 +195,7 @@ def render_floor(sizes: Results) -> str:
 def render_machines(sizes: Results, compared: Results) -> str:
     """Return the table of machines, versions and days."""
     header = ("Measured", "Day", "Processor", "Cores", "Memory, GB", "Linux", "Python", "Snakemake", "polars", "DuckDB")
-    named = [(f"{one['runs']:,} runs", one) for one in sizes["measurements"]]
+    named = list(zip(_name_sizes(sizes["measurements"]), sizes["measurements"], strict=True))
     named += [("side by side", compared)] if compared["tasks"] else []
     if not named:
         return NOT_MEASURED
