@@ -96,7 +96,7 @@ clean: ## remove results, logs and caches; .venv stays
 	 which ccreport needs. Name another: make report PYTHON=python3.12" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make a virtual environment.\
 	 On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	@echo "Setting up .venv, once: about a minute and 1.4 GB ..."
+	@echo "Setting up .venv, once: about two minutes and 2.3 GB ..."
 	@"$(PYTHON)" -m venv --clear .venv
 	@$(PIP) install --quiet --require-hashes --requirement requirements.lock || { echo "Set-up failed. Every package is\
 	 ready-made for Python 3.11 to 3.13; where one was to be compiled, name such a Python: PYTHON=python3.13" >&2; exit 1; }
