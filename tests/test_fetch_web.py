@@ -3,7 +3,10 @@
 import base64
 import hashlib
 import json
+import re
 import shutil
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,15 +22,19 @@ from web_servers import (
     declare,
     list_requests,
     promise,
+    refuse,
     run_nginx,
+    run_plain,
     run_proxy,
     shorten,
 )
 
 from ccreport.storage import transfer
-from ccreport.storage.fetch import ask_archive, fetch_archive
+from ccreport.storage.fetch import SPARE_BYTES, ask_archive, fetch_archive, open_source
+from ccreport.storage.patience import Gate
 from ccreport.storage.places import StorageError, is_packed, name_packed
-from ccreport.storage.sources import UnreachableError
+from ccreport.storage.sources import RemoteFile, UnreachableError
+from ccreport.storage.transfer import fetch_file
 
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed (Debian's package nginx-light)")
 
@@ -139,8 +146,9 @@ def test_a_wrong_length_is_seen_by_the_listed_size(proxy: FaultyProxy, tmp_path:
     fetch(f"{proxy.address}/", tmp_path / "fetched")
     assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
     shutil.rmtree(tmp_path / "fetched")
-    proxy.faults["/top.log"] = [fault, fault]
-    with pytest.raises(StorageError, match="has 2 bytes and is listed with 3"):
+    # The first byte that is missing never comes.
+    proxy.faults["/top.log"] = [fault, *[shorten(0)] * 4]
+    with pytest.raises(StorageError, match=r"broke off 5 times .it has 2 bytes and is listed with 3"):
         fetch(f"{proxy.address}/", tmp_path / "fetched")
     assert "top.log" not in read_fetched(tmp_path / "fetched")
 
@@ -150,10 +158,19 @@ def test_a_published_checksum_is_compared(proxy: FaultyProxy, site: Path, tmp_pa
     write_archive(site, {sums: f"{hashlib.sha256(b'top').hexdigest()}  top.log\n"})
     proxy.faults["/top.log"] = [damage()]
     fetch(f"{proxy.address}/", tmp_path / "fetched")
-    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+    # The list is part of the archive, as it is where that lies on a disk.
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES) | {sums: (site / sums).read_bytes()}
     write_archive(site, {sums: f"{'0' * 64}  top.log\n"})
     with pytest.raises(StorageError, match=r"top.log has the SHA-256 [0-9a-f]{16}… and 0{16}… is published"):
         fetch(f"{proxy.address}/", tmp_path / "fetched")
+
+
+def test_what_a_list_of_checksums_names_and_the_index_does_not_is_said(
+    proxy: FaultyProxy, site: Path, tmp_path: Path
+) -> None:
+    write_archive(site, {"SHA256SUMS": f"{hashlib.sha256(b'top').hexdigest()}  top.log\n{'0' * 64}  gone.log\n"})
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert "Named in a list of checksums and not listed: 'gone.log'" in (tmp_path / "fetched/log.txt").read_text()
 
 
 @pytest.mark.parametrize("header", ["Repr-Digest: sha-256=:{}:", "Digest: SHA-256={}"])
@@ -239,3 +256,128 @@ def test_a_packed_archive_is_one_file(nginx: int, site: Path, tmp_path: Path) ->
     assert ask_archive(address, tmp_path / "fetched", 4, is_offline=False) != before
     with pytest.raises(StorageError, match="is published; the file or the list of checksums is damaged"):
         fetch(address, tmp_path / "fetched")
+
+
+@pytest.mark.parametrize("name", ["a.tar.gz.sha256", "SHA256SUMS", "sha256sum.txt"])
+def test_the_checksum_of_a_packed_archive_is_looked_for_beside_it(
+    nginx: int, site: Path, tmp_path: Path, name: str
+) -> None:
+    write_archive(site, {"a.tar.gz": LONG, name: f"{'0' * 64}  a.tar.gz\n"})
+    with pytest.raises(StorageError, match="is published; the file or the list of checksums is damaged"):
+        fetch(f"http://127.0.0.1:{nginx}/a.tar.gz", tmp_path / "fetched")
+
+
+@pytest.mark.parametrize("status", [403, 405])
+def test_a_server_may_refuse_what_is_only_guessed(proxy: FaultyProxy, site: Path, tmp_path: Path, status: int) -> None:
+    write_archive(site, {"a.tar.gz": LONG})
+    for name in ("a.tar.gz.sha256", "SHA256SUMS", "sha256sum.txt"):
+        proxy.faults[f"/{name}"] = [refuse(status)]
+    # Nor need it know how to tell a size without sending the file.
+    proxy.faults["/a.tar.gz"] = [refuse(405)]
+    fetch(f"{proxy.address}/a.tar.gz", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == {"a.tar.gz": LONG}
+
+
+@pytest.mark.parametrize("path", ["/", f"/{JOB.replace(':', '%3A')}/"])
+@pytest.mark.parametrize("fault", [cut(150), shorten(150)])
+def test_an_index_that_ends_in_its_middle_is_read_again_and_removes_nothing(
+    proxy: FaultyProxy, tmp_path: Path, path: str, fault: Any
+) -> None:
+    proxy.faults[path] = [fault]
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+    proxy.faults[path] = [fault] * 2
+    known, word = ask_archive(f"{proxy.address}/", tmp_path / "fetched", 4, is_offline=False)
+    assert re.search(r"/: the index broke off 2 times .*taking its 4 files as they were fetched at 20", word)
+    assert ask_archive(f"{proxy.address}/", tmp_path / "fetched", 4, is_offline=False) == (known, "")
+
+
+@pytest.mark.parametrize(
+    ("fault", "word"),
+    [(busy(503, None), "stayed busy"), (busy(429, 3600), "come back in 3600 s"), (refuse(404), "is not there")],
+)
+def test_what_was_fetched_is_taken_with_a_word_where_the_index_cannot_be_had(
+    proxy: FaultyProxy, tmp_path: Path, fault: Any, word: str
+) -> None:
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    known, _ = ask_archive(f"{proxy.address}/", tmp_path / "fetched", 4, is_offline=False)
+    proxy.faults["/"] = [fault] * 4
+    asked, said = ask_archive(f"{proxy.address}/", tmp_path / "fetched", 4, is_offline=False)
+    assert asked == known
+    assert word in said
+    assert "taking its 4 files as they were fetched at" in said
+
+
+@pytest.mark.parametrize("wait", ["soon", "1.5", "-1", ""])
+def test_a_wait_that_nobody_understands_is_an_ordinary_one(proxy: FaultyProxy, tmp_path: Path, wait: str) -> None:
+    proxy.faults["/top.log"] = [busy(503, wait)]
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+
+
+def test_what_a_server_asks_of_one_connection_holds_for_all_until_they_are_stopped() -> None:
+    gate = Gate()
+    gate.close(0.2)
+    begin_s = time.monotonic()
+    gate.pause()
+    assert time.monotonic() - begin_s >= 0.15
+    gate.close(600)
+    threading.Timer(0.1, gate.stop).start()
+    with pytest.raises(StorageError, match="stopped; run again"):
+        gate.pause()
+    assert time.monotonic() - begin_s < 60
+
+
+def test_an_error_does_not_wait_for_what_waits(proxy: FaultyProxy, tmp_path: Path) -> None:
+    proxy.faults["/top.log"] = [busy(503, 300)]
+    proxy.faults[f"/{JOB.replace(':', '%3A')}/x%26y%20%3Cb%3E%20100%25.json"] = [refuse(410)]
+    begin_s = time.monotonic()
+    with pytest.raises(StorageError, match=r"is not there .410|stopped"):
+        fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert time.monotonic() - begin_s < 100
+
+
+@pytest.mark.parametrize("spelt", ["my archive", "my%20archive", "%6Dy%20archive", "x/../my archive"])
+def test_an_address_may_be_spelt_in_any_way(nginx: int, site: Path, tmp_path: Path, spelt: str) -> None:
+    write_archive(site, {"my archive/a.log": "a"})
+    fetch(f"HTTP://127.0.0.1:{nginx}/{spelt}", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == {"a.log": b"a"}
+
+
+def test_changes_are_seen_where_the_index_tells_names_only(site: Path, tmp_path: Path) -> None:
+    with run_plain(site) as address:
+        fetch(address, tmp_path / "fetched")
+        assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+        before, _ = ask_archive(address, tmp_path / "fetched", 4, is_offline=False)
+        assert ask_archive(address, tmp_path / "fetched", 4, is_offline=False) == (before, "")
+        (site / "top.log").write_text("longer")
+        assert ask_archive(address, tmp_path / "fetched", 4, is_offline=False)[0] != before
+        fetch(address, tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched")["top.log"] == b"longer"
+
+
+def test_what_is_half_fetched_needs_no_room_twice(
+    proxy: FaultyProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/{JOB.replace(':', '%3A')}/src-cmd%3A10.2.3.4%3A1%3A10.0ms"
+    proxy.faults[path] = [cut(900_000)] + [cut(0)] * 4
+    with pytest.raises(StorageError, match="900000 bytes are kept"):
+        fetch(f"{proxy.address}/", tmp_path / "fetched")
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=SPARE_BYTES + 200_000))
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=SPARE_BYTES))
+    with pytest.raises(StorageError, match=r"68 MB are needed, 67 MB to spare among them, and 67 MB are free"):
+        fetch(f"{proxy.address}/", tmp_path / "other")
+
+
+def test_bytes_of_a_version_that_nothing_tells_are_not_gone_on_with(
+    proxy: FaultyProxy, site: Path, tmp_path: Path
+) -> None:
+    source = open_source(f"{proxy.address}/")
+    file = RemoteFile("top.log", f"{proxy.address}/top.log", None, "")
+    (tmp_path / "part").write_bytes(b"old")
+    (site / "top.log").write_text("new and longer")
+    fetch_file(source, file, tmp_path / "target", tmp_path / "part", lambda _: None, threading.Event())
+    assert (tmp_path / "target").read_text() == "new and longer"

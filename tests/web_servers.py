@@ -6,6 +6,7 @@ import shutil
 import socket
 import socketserver
 import subprocess
+import sys
 import threading
 import time
 from collections import defaultdict
@@ -98,6 +99,14 @@ def list_requests(folder: Path) -> list[str]:
 
 
 @contextmanager
+def run_plain(root: Path) -> Iterator[str]:
+    """Serve a folder with Python's own server, whose indexes have names only; yield the address."""
+    port = find_port()
+    with run_server([sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "-d", str(root), str(port)], port):
+        yield f"http://127.0.0.1:{port}/"
+
+
+@contextmanager
 def run_s3(folder: Path) -> Iterator[dict[str, str]]:
     """Run an S3-compatible server over a folder, whose folders are buckets; yield the environment of its users."""
     facts = folder.with_name("facts-of-s3")
@@ -130,10 +139,15 @@ def cut(after: int) -> Fault:
     return lambda head, body: head + body[:after]
 
 
-def busy(status: int, wait: int | None) -> Fault:
-    """Answer that the server is busy."""
+def busy(status: int, wait: int | str | None) -> Fault:
+    """Answer that the server is busy; `wait` is what it asks for, in seconds or in words that nobody understands."""
     header = f"Retry-After: {wait}\r\n" if wait is not None else ""
     return lambda _head, _body: f"HTTP/1.1 {status} Busy\r\n{header}Content-Length: 0\r\n\r\n".encode()
+
+
+def refuse(status: int) -> Fault:
+    """Answer that this is not to be had."""
+    return lambda _head, _body: f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode()
 
 
 def damage() -> Fault:

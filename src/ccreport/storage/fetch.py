@@ -11,7 +11,7 @@ import logging
 import shutil
 import threading
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -21,26 +21,40 @@ from ccreport.storage.places import StorageError, check_address
 from ccreport.storage.progress import log_into, show_progress
 from ccreport.storage.record import Fetched, FolderLock, Record
 from ccreport.storage.s3 import S3Source
-from ccreport.storage.sources import GoneError, Listing, RemoteFile, Source, UnreachableError
+from ccreport.storage.sources import (
+    FolderMarkerError,
+    GoneError,
+    Listing,
+    RefusedError,
+    RemoteFile,
+    Source,
+    UnreachableError,
+)
 from ccreport.storage.sums import parse_sums
 from ccreport.storage.transfer import Advance, fetch_file, now_utc
-from ccreport.storage.web import WebSource
+from ccreport.storage.web import LONGEST_WAIT_S, WebSource
 
 LOG: Final = logging.getLogger("ccreport.storage")
 SUMS_BYTES: Final = 256 * 2**20
 SPARE_BYTES: Final = 64 * 2**20
+# At the start of each build nobody sees what is waited for.
+ASKING_WAIT_S: Final = 10.0
 
 
-def open_source(archive: str, connections: int = 4, attempts: int = 5) -> Source:
+def open_source(
+    archive: str, connections: int = 4, attempts: int = 5, longest_wait_s: float = LONGEST_WAIT_S
+) -> Source:
     """Return the place that an address names; raise StorageError where nothing is fetched from such a one."""
     check_address(archive)
-    return S3Source(archive, attempts) if archive.startswith("s3:") else WebSource(archive, connections, attempts)
+    if archive.startswith("s3:"):
+        return S3Source(archive, attempts)
+    return WebSource(archive, connections, attempts, longest_wait_s)
 
 
 def ask_archive(archive: str, folder: Path, connections: int, *, is_offline: bool) -> tuple[str, str]:
     """Return what changes when an archive elsewhere does, and a sentence for its user or an empty one.
 
-    Without a network, or where the user wants none, an archive that was fetched is taken as it was.
+    Without an answer, or where the user wants none, an archive that was fetched is taken as it was.
     """
     record = Record(folder)
     is_here = record.is_complete and record.source == archive
@@ -49,11 +63,11 @@ def ask_archive(archive: str, folder: Path, connections: int, *, is_offline: boo
     if is_offline:
         return known, f"Offline, so {archive} is not asked: {here}" if is_here else ""
     try:
-        return _describe_versions(open_source(archive, connections, attempts=1).list_files()), ""
-    except UnreachableError as error:
+        place = open_source(archive, connections, attempts=1, longest_wait_s=ASKING_WAIT_S)
+        return _describe_versions(place.list_files()), ""
+    except StorageError as error:
+        # Where nothing was fetched before, the fetch itself will say it.
         return known, f"{error}: {here}" if is_here else ""
-    except StorageError:
-        return known, ""  # the fetch itself will say it
 
 
 def _describe_versions(listing: Listing) -> str:
@@ -144,17 +158,20 @@ def _remove_others(files: Path, kept: dict[str, Fetched]) -> set[str]:
 
 
 def _check_space(new: list[RemoteFile], folder: Path) -> None:
-    needed, free = sum(file.size_bytes or 0 for file in new), shutil.disk_usage(folder).free
-    if needed + SPARE_BYTES > free:
+    half = sum(part.stat().st_size for part in (folder / "parts").glob("*"))
+    needed = sum(file.size_bytes or 0 for file in new) - half + SPARE_BYTES
+    free = shutil.disk_usage(folder).free
+    if needed > free:
         raise StorageError(
-            f"{needed / 1e9:.1f} GB are to be fetched and {free / 1e9:.1f} GB are free below {folder}; make room there"
+            f"{needed / 1e6:,.0f} MB are needed, {SPARE_BYTES / 1e6:.0f} MB to spare among them, and"
+            f" {free / 1e6:,.0f} MB are free below {folder}; make room there"
         )
 
 
 def _add_sums(place: Source, listing: Listing, folder: Path) -> list[RemoteFile]:
-    """Give the listed files the checksums that lists beside or above them publish."""
+    """Give the listed files, the lists too, the checksums that lists beside or above them publish."""
     sums: dict[str, str] = {}
-    for file in listing.sums:
+    for file in (*listing.sums, *listing.guesses):
         if (file.size_bytes or 0) > SUMS_BYTES:
             raise StorageError(f"{file.address} is too long for a list of checksums; fetch the archive by other means")
         above = file.path.rpartition("/")[0]
@@ -162,12 +179,19 @@ def _add_sums(place: Source, listing: Listing, folder: Path) -> list[RemoteFile]
         aside.unlink(missing_ok=True)
         try:
             fetch_file(place, file, aside.with_suffix(".txt"), aside, lambda _: None, threading.Event())
-        except GoneError:
-            continue  # a tarball without a sum beside it
+        except (GoneError, RefusedError):
+            if file in listing.guesses:
+                continue  # a tarball without a sum beside it
+            raise
         text = aside.with_suffix(".txt").read_text(encoding="utf-8", errors="surrogateescape")
         named = parse_sums(text, file.path.rpartition("/")[2])
         sums |= {f"{above}/{path}" if above else path: value for path, value in named.items()}
-    return [replace(file, sha256=sums.get(file.path)) for file in listing.files]
+    files = (*listing.files, *listing.sums)
+    missing = sorted(sums.keys() - {file.path for file in files}) if listing.sums else []
+    if missing:
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        LOG.warning("Named in a list of checksums and not listed: %s%s", ", ".join(map(repr, missing[:5])), more)
+    return [replace(file, sha256=sums.get(file.path)) for file in files]
 
 
 def _fetch_all(place: Source, new: list[RemoteFile], folder: Path, record: Record, connections: int) -> None:
@@ -178,21 +202,35 @@ def _fetch_all(place: Source, new: list[RemoteFile], folder: Path, record: Recor
         jobs = [pool.submit(_fetch_one, place, file, folder, advance, stop) for file in new]
         try:
             for job in as_completed(jobs):
-                record.add(job.result())
+                _note(job, record)
         except BaseException:
             stop.set()
+            place.stop()
             pool.shutdown(wait=True, cancel_futures=True)
             for job in jobs:
                 if job.done() and not job.cancelled() and job.exception() is None:
-                    record.add(job.result())
+                    _note(job, record)
             raise
 
 
-def _fetch_one(place: Source, file: RemoteFile, folder: Path, advance: Advance, stop: threading.Event) -> Fetched:
+def _note(job: Future[Fetched | None], record: Record) -> None:
+    fetched = job.result()
+    if fetched is not None:
+        record.add(fetched)
+
+
+def _fetch_one(
+    place: Source, file: RemoteFile, folder: Path, advance: Advance, stop: threading.Event
+) -> Fetched | None:
+    """Fetch a file; return None for what turns out to be none."""
     version = hashlib.sha256(f"{file.path}\0{file.mark}".encode("utf-8", "surrogateescape")).hexdigest()
     part = folder / "parts" / version
     target = folder / "files" / file.path
-    sha256 = fetch_file(place, file, target, part, advance, stop)
+    try:
+        sha256 = fetch_file(place, file, target, part, advance, stop)
+    except FolderMarkerError as error:
+        LOG.info("Left out: %s", error)
+        return None
     return Fetched(file.path, file.mark, target.stat().st_size, sha256)
 
 

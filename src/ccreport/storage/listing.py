@@ -25,6 +25,12 @@ FACTS: Final = re.compile(
     re.IGNORECASE,
 )
 NAME_BYTES: Final = 255
+# In so many at its beginning and at its end a page of HTML says that it begins and ends.
+HEAD_BYTES: Final = 4096
+
+
+class BrokenPageError(StorageError):
+    """An index page that ends in its middle."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ def check_name(raw: bytes) -> str | None:
 def parse_page(content: bytes, kind: str, address: str) -> Page:
     """Return what an index page lists; `kind` is its content type, `address` where it lies, with a slash at its end.
 
-    Raise StorageError where it is no index page.
+    Raise StorageError where it is no index page, BrokenPageError where it is a part of one.
     """
     kind = kind.partition(";")[0].strip().lower()
     if kind == "application/json":
@@ -65,6 +71,8 @@ def parse_page(content: bytes, kind: str, address: str) -> Page:
         raise StorageError(
             f"{address} is {kind or 'of no declared type'}, no index page; name a folder, or a tarball's file"
         )
+    if b"<html" in content[:HEAD_BYTES].lower() and b"</html" not in content[-HEAD_BYTES:].lower():
+        raise BrokenPageError(f"{address} ends in its middle")
     return _keep(_parse_html(content.decode("utf-8", "surrogateescape"), address))
 
 
@@ -84,7 +92,7 @@ def _parse_json(content: bytes, address: str) -> Iterator[Entry | str]:
     try:
         lines = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise StorageError(
+        raise BrokenPageError(
             f"{address} is said to be JSON and is not ({error}); run again, or tell its keeper"
         ) from error
     if not isinstance(lines, list):

@@ -38,7 +38,10 @@ def is_loopback(host: str | None) -> bool:
 
 def check_address(archive: str) -> None:
     """Raise StorageError where an address is of a kind that nothing is fetched from, or carries a password."""
-    parts = urlsplit(archive)
+    try:
+        parts = urlsplit(archive)
+    except ValueError as error:
+        raise StorageError(f"{archive}: no address ({error}); mend it") from error
     if parts.scheme not in SCHEMES or not parts.hostname:
         raise StorageError(
             f"{archive}: no such kind of address; use a path, https://host/folder/ or s3://bucket/prefix"

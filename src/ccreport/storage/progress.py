@@ -1,6 +1,7 @@
 """How far a transfer is: a bar on a terminal, plain lines now and then in a log."""
 
 import logging
+import shutil
 import sys
 import threading
 import time
@@ -43,7 +44,15 @@ def show_progress(what: str, total_bytes: int | None) -> Iterator[Callable[[int]
     lock, done, last = threading.Lock(), 0, time.monotonic()
     with (
         tqdm(
-            total=total_bytes, desc=what, unit="B", unit_scale=True, disable=None, file=sys.stderr, leave=False
+            total=total_bytes,
+            desc=what,
+            unit="B",
+            unit_scale=True,
+            disable=None,
+            file=sys.stderr,
+            leave=False,
+            # Of a terminal without a width, 80: tqdm would take it for one of no columns.
+            ncols=shutil.get_terminal_size().columns,
         ) as bar,
         logging_redirect_tqdm([LOG]),
     ):

@@ -2,11 +2,14 @@
 
 Credentials, region and endpoint come from the environment, as that library reads them: AWS_ACCESS_KEY_ID,
 AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL, AWS_SKIP_SIGNATURE for public buckets; or from
-the machine's or container's role. None are ever written down.
+the machine's or container's role. None are ever written down. The library waits for a busy store by itself, a bounded
+number of times, and not as long as `Retry-After` says.
 """
 
+import logging
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -22,19 +25,24 @@ from ccreport.storage.places import StorageError, is_loopback, is_packed, name_p
 from ccreport.storage.sources import (
     DEPTH_LIMIT,
     FILES_LIMIT,
+    FolderMarkerError,
     GoneError,
     InterruptedTransferError,
     Listing,
     Opened,
+    RefusedError,
     RemoteFile,
     UnreachableError,
 )
-from ccreport.storage.sums import is_sums, matches_etag
+from ccreport.storage.sums import SUMS_NAMES, is_sums, matches_etag
 
 if TYPE_CHECKING:
     from obstore import GetResult, ObjectMeta
 
+LOG: Final = logging.getLogger("ccreport.storage")
 BLOCK_BYTES: Final = 2**20
+# The library itself tries a page of a listing again, but not one that breaks off.
+LISTING_RETRIES: Final = 2
 # What the library says of connections, in words that it has kept over versions.
 NO_ANSWER: Final = ("error sending request", "connect", "dns error", "timed out")
 NO_CREDENTIALS: Final = ("169.254.169.254", "instance metadata", "credential", "error performing put http://169")
@@ -47,7 +55,12 @@ def open_bucket(address: str, attempts: int = 5) -> S3Store:
         raise StorageError(f"AWS_ENDPOINT_URL: http to {endpoint.hostname} is unprotected; use https")
     return S3Store(
         urlsplit(address).netloc,
-        client_options={"allow_http": endpoint.scheme == "http", "connect_timeout": timedelta(seconds=10)},
+        client_options={
+            "allow_http": endpoint.scheme == "http",
+            "connect_timeout": timedelta(seconds=10),
+            # Of one request, with its body.
+            "timeout": timedelta(minutes=10),
+        },
         retry_config={
             "max_retries": attempts,
             "retry_timeout": timedelta(minutes=10),
@@ -66,21 +79,25 @@ def in_words(address: str) -> Iterator[None]:
             f"{address} is not there, or changed while it was read; check the address, then run again"
         ) from error
     except (BaseError, OSError, ValueError) as error:
-        # Behind the message stands all that the library knows, its own settings (`retry_timeout`) among it.
-        text = " ".join(str(error).partition("Debug source:")[0].split())
+        text = _shorten(error)
         is_refused = isinstance(error, PermissionDeniedError | UnauthenticatedError)
         if is_refused or any(f"status code: {status}" in text for status in (401, 403)):
-            raise StorageError(
+            raise RefusedError(
                 f"{address}: the store refuses these credentials; check AWS_ACCESS_KEY_ID and its rights"
             ) from error
         if any(sign in text.lower() for sign in NO_CREDENTIALS):
-            raise StorageError(
+            raise RefusedError(
                 f"{address}: no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or"
                 " AWS_SKIP_SIGNATURE=true for a public bucket"
             ) from error
         if any(sign in text.lower() for sign in NO_ANSWER):
             raise UnreachableError(f"{address}: no store answers; check the network and AWS_ENDPOINT_URL") from error
         raise StorageError(f"{address}: {text[:300]}") from error
+
+
+def _shorten(error: BaseException) -> str:
+    """Return an error's message without what the library adds: its settings (`retry_timeout`) and all that it knows."""
+    return " ".join(str(error).partition("Debug source:")[0].split())
 
 
 class S3Source:
@@ -91,28 +108,59 @@ class S3Source:
         self.key = urlsplit(archive).path.strip("/")
         self.is_file = is_packed(archive)
         self.store = open_bucket(archive, attempts)
-        # Until one ETag is seen that cannot be an MD5.
-        self.has_md5 = True
+        self.bucket = f"s3://{urlsplit(archive).netloc}/"
+        self.attempts = attempts
+        # Encrypted with keys of the store's own or the user's, an object has an ETag that is no MD5 of it.
+        self.has_md5 = os.environ.get("AWS_SERVER_SIDE_ENCRYPTION", "AES256") == "AES256"
 
     def list_files(self) -> Listing:
-        """List the one object, or all below the prefix."""
+        """List the one object, or all below the prefix; a listing that breaks off is asked for again."""
         if self.is_file:
-            with in_words(self.archive):
-                return Listing((_file(name_packed(self.archive), obstore.head(self.store, self.key)),))
-        found: dict[str, ObjectMeta] = {}
+            return self._list_one()
+        failures = 0
+        while True:
+            try:
+                with in_words(self.archive):
+                    return self._list_all()
+            except (RefusedError, UnreachableError, GoneError):
+                raise
+            except StorageError as error:
+                failures += 1
+                if failures > min(LISTING_RETRIES, self.attempts) or not isinstance(error.__cause__, BaseError):
+                    raise
+                LOG.info("%s; once more", error)
+                time.sleep(0.25 * 2**failures)
+
+    def _list_one(self) -> Listing:
+        with in_words(self.archive):
+            file = self._file(name_packed(self.archive), obstore.head(self.store, self.key))
+        folder = file.address.rpartition("/")[0]
+        beside = {f"{file.path}.sha256": f"{file.address}.sha256"} | {name: f"{folder}/{name}" for name in SUMS_NAMES}
+        return Listing((file,), guesses=tuple(RemoteFile(name, place, None, "") for name, place in beside.items()))
+
+    def _list_all(self) -> Listing:
+        found: dict[str, RemoteFile] = {}
         left_out = []
         prefix = f"{self.key}/" if self.key else ""
-        with in_words(self.archive):
-            for objects in obstore.list(self.store, prefix=self.key or None, chunk_size=1000):
-                for one in objects:
-                    path = one["path"].removeprefix(prefix)
-                    if _is_safe(path):
-                        found[path] = one
-                    else:
-                        left_out.append(path)
-                if len(found) > FILES_LIMIT:
-                    raise StorageError(f"{self.archive} lists more than {FILES_LIMIT} files; fetch it by other means")
+        for objects in obstore.list(self.store, prefix=self.key or None, chunk_size=1000):
+            for one in objects:
+                path = one["path"].removeprefix(prefix)
+                if one["path"] == self.key:
+                    continue  # the mark of this folder
+                if _is_safe(path):
+                    found[path] = self._file(path, one)
+                else:
+                    left_out.append(path)
+            if len(found) > FILES_LIMIT:
+                raise StorageError(f"{self.archive} lists more than {FILES_LIMIT} files; fetch it by other means")
         return _arrange(found, left_out)
+
+    def _file(self, path: str, one: "ObjectMeta") -> RemoteFile:
+        mark = f"{one['size']} {one['e_tag'] or ''} {one['last_modified']:%Y-%m-%dT%H:%M:%S}"
+        return RemoteFile(path, f"{self.bucket}{one['path']}", one["size"], mark, one["e_tag"])
+
+    def _key(self, file: RemoteFile) -> str:
+        return file.address.removeprefix(self.bucket)
 
     @contextmanager
     def open_file(self, file: RemoteFile, offset: int, version: str | None) -> Iterator[Opened]:
@@ -121,8 +169,14 @@ class S3Source:
         options: dict[str, object] = {"if_match": file.etag} if file.etag else {}
         if offset:
             options["range"] = {"offset": offset}
-        with in_words(file.address):
-            result = obstore.get(self.store, file.address, options=options)  # type: ignore[arg-type]
+        try:
+            with in_words(file.address):
+                result = obstore.get(self.store, self._key(file), options=options)  # type: ignore[arg-type]
+        except GoneError as error:
+            if file.size_bytes == 0:
+                # Listed as `name/`, whose slash the library does not tell.
+                raise FolderMarkerError(f"{file.address} marks a folder, or is gone") from error
+            raise
         yield Opened(_iterate(result), result.range[0], result.meta["size"], result.meta["e_tag"])
 
     def is_intact(self, file: RemoteFile, path: Path) -> bool | None:
@@ -132,7 +186,10 @@ class S3Source:
     def is_listed_as(self, file: RemoteFile, size_bytes: int) -> bool:
         """Ask for the object's size once more."""
         with in_words(file.address):
-            return obstore.head(self.store, file.address)["size"] == size_bytes
+            return obstore.head(self.store, self._key(file))["size"] == size_bytes
+
+    def stop(self) -> None:
+        """Do nothing: the library waits by itself, and not long."""
 
 
 def _is_safe(path: str) -> bool:
@@ -140,12 +197,7 @@ def _is_safe(path: str) -> bool:
     return len(parts) <= DEPTH_LIMIT and all(check_name(part.encode()) is not None for part in parts)
 
 
-def _file(path: str, one: "ObjectMeta") -> RemoteFile:
-    mark = f"{one['size']} {one['e_tag'] or ''} {one['last_modified']:%Y-%m-%dT%H:%M:%S}"
-    return RemoteFile(path, one["path"], one["size"], mark, one["e_tag"])
-
-
-def _arrange(found: "dict[str, ObjectMeta]", left_out: Sequence[str]) -> Listing:
+def _arrange(found: Mapping[str, RemoteFile], left_out: Sequence[str]) -> Listing:
     """Sort objects; one that is also a folder of others cannot be a file here."""
     folders = {path[:end] for path in found for end, character in enumerate(path) if character == "/"}
     files: list[RemoteFile] = []
@@ -154,7 +206,7 @@ def _arrange(found: "dict[str, ObjectMeta]", left_out: Sequence[str]) -> Listing
         folder, _, name = path.rpartition("/")
         beside = [name[: name.rfind(".")]] if f"{folder}/{name[: name.rfind('.')]}".lstrip("/") in found else []
         if path not in folders:
-            (sums if is_sums(name, beside) else files).append(_file(path, found[path]))
+            (sums if is_sums(name, beside) else files).append(found[path])
     both = sorted(folders & found.keys())
     return Listing(tuple(files), tuple(sums), (*left_out, *both))
 
@@ -164,4 +216,4 @@ def _iterate(result: "GetResult") -> Iterator[bytes]:
         for block in result.stream(min_chunk_size=BLOCK_BYTES):
             yield bytes(block)
     except (BaseError, OSError) as error:
-        raise InterruptedTransferError(" ".join(str(error).split())[:200]) from error
+        raise InterruptedTransferError(_shorten(error)[:200]) from error

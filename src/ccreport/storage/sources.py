@@ -24,6 +24,14 @@ class GoneError(StorageError):
     """A file that was listed is not there, or is another by now."""
 
 
+class FolderMarkerError(GoneError):
+    """What was listed is no file but marks a folder, as S3's consoles make them."""
+
+
+class RefusedError(StorageError):
+    """A server knows what it was asked for and does not give it, or says so where there is nothing."""
+
+
 @dataclass(frozen=True)
 class RemoteFile:
     """One file elsewhere; `mark` is what the listing says of its version, by which a change is seen."""
@@ -38,11 +46,15 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of an archive elsewhere, sorted by path, the lists of their checksums, and what was left out."""
+    """The files of an archive elsewhere, sorted by path, the lists of their checksums, and what was left out.
+
+    `guesses` are lists of checksums that may be there, where no listing tells.
+    """
 
     files: tuple[RemoteFile, ...]
     sums: tuple[RemoteFile, ...] = ()
     left_out: tuple[str, ...] = ()
+    guesses: tuple[RemoteFile, ...] = ()
 
 
 @dataclass
@@ -70,6 +82,9 @@ class Source(Protocol):
 
     def is_listed_as(self, file: RemoteFile, size_bytes: int) -> bool:
         """Ask once more whether a file has this size by now."""
+
+    def stop(self) -> None:
+        """End what waits for a busy server, and raise StorageError there."""
 
 
 class UnreachableError(StorageError):

@@ -37,7 +37,7 @@ def fetch_file(
     for is_last in (False, True):
         try:
             opened = _fetch_bytes(source, file, part, advance, stop)
-            sha256 = _check(source, file, part, opened, is_last=is_last)
+            sha256 = _check(source, file, part, opened)
             break
         except _WrongBytesError as error:
             _drop(part, advance)
@@ -69,7 +69,9 @@ def _fetch_bytes(source: Source, file: RemoteFile, part: Path, advance: Advance,
     while True:
         before = part.stat().st_size if part.exists() else 0
         try:
-            return _continue(source, file, part, advance, stop)
+            opened = _continue(source, file, part, advance, stop)
+            _check_whole(source, file, part, opened)
+            return opened
         except InterruptedTransferError as error:
             arrived = part.stat().st_size if part.exists() else 0
             if isinstance(error, CannotResumeError):
@@ -84,19 +86,20 @@ def _fetch_bytes(source: Source, file: RemoteFile, part: Path, advance: Advance,
 
 
 def _continue(source: Source, file: RemoteFile, part: Path, advance: Advance, stop: threading.Event) -> Opened:
-    offset = part.stat().st_size if part.exists() else 0
     record = _version_of(part)
-    version = record.read_text(encoding="utf-8") if offset and record.exists() else None
+    version = record.read_text(encoding="utf-8") if part.exists() and record.exists() else None
+    # Where nothing tells one version from another, what is here may be of another.
+    offset = part.stat().st_size if part.exists() and (version or file.mark) else 0
     if offset and offset == file.size_bytes:
         return Opened(iter(()), offset, offset, version)
     with source.open_file(file, offset, version) as opened:
-        if opened.offset != offset:
-            advance(-offset)
-        if opened.version:
-            record.write_text(opened.version, encoding="utf-8")
         with part.open("r+b" if part.exists() else "wb") as stream:
+            advance(opened.offset - part.stat().st_size)
             stream.truncate(opened.offset)
             stream.seek(opened.offset)
+            # Not before: bytes of another version must not be taken for this one's.
+            if opened.version:
+                record.write_text(opened.version, encoding="utf-8")
             for block in opened.blocks:
                 if stop.is_set():
                     raise StorageError("stopped; run again to go on, what has been fetched is kept")
@@ -105,15 +108,22 @@ def _continue(source: Source, file: RemoteFile, part: Path, advance: Advance, st
         return opened
 
 
-def _check(source: Source, file: RemoteFile, part: Path, opened: Opened, *, is_last: bool) -> str:
-    """Return the SHA-256 of what arrived; raise _WrongBytesError where size or checksum are not the published ones."""
+def _check_whole(source: Source, file: RemoteFile, part: Path, opened: Opened) -> None:
+    """Raise InterruptedTransferError where bytes are missing, and _WrongBytesError where there are too many."""
     size = part.stat().st_size
     expected = file.size_bytes if file.size_bytes is not None else opened.total_bytes
-    if expected is not None and size != expected and not source.is_listed_as(file, size):
-        raise _WrongBytesError(
-            f"{file.address} has {size} bytes and is listed with {expected}; the transfer is broken or the file is"
-            " being written; run again later, or tell its keeper"
-        )
+    if expected is None or size == expected or source.is_listed_as(file, size):
+        return
+    if size < expected:
+        raise InterruptedTransferError(f"it has {size} bytes and is listed with {expected}")
+    raise _WrongBytesError(
+        f"{file.address} has {size} bytes and is listed with {expected}; the transfer is broken or the file is being"
+        " written; run again later, or tell its keeper"
+    )
+
+
+def _check(source: Source, file: RemoteFile, part: Path, opened: Opened) -> str:
+    """Return the SHA-256 of what arrived; raise _WrongBytesError where a checksum is not the published one."""
     sha256 = hash_file(part)
     if file.sha256 is not None and sha256 != file.sha256:
         raise _WrongBytesError(
@@ -125,9 +135,11 @@ def _check(source: Source, file: RemoteFile, part: Path, opened: Opened, *, is_l
             f"{file.address} is not what the {opened.digest[0]} digest in its response says; run again, or tell its"
             " keeper"
         )
-    # An ETag that twice is no MD5 of the same bytes is none of the content: stores that encrypt with keys of their own.
-    if file.sha256 is None and source.is_intact(file, part) is False and not is_last:
-        raise _WrongBytesError(f"{file.address} is not what its ETag says")
+    if file.sha256 is None and source.is_intact(file, part) is False:
+        raise _WrongBytesError(
+            f"{file.address} is not what its ETag says; run again, or tell its keeper. If the store encrypts with keys"
+            " of its own, so that its ETags are no checksums, set AWS_SERVER_SIDE_ENCRYPTION=aws:kms"
+        )
     return sha256
 
 

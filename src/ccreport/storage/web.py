@@ -8,51 +8,36 @@ import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3 import BaseHTTPResponse
-from urllib3.exceptions import HTTPError
-from urllib3.util.retry import Retry
 
-from ccreport.storage.listing import Entry, Page, parse_page
+from ccreport.storage.listing import BrokenPageError, Entry, Page, parse_page
+from ccreport.storage.patience import BUSY, Gate, Patience
 from ccreport.storage.places import StorageError, is_packed, name_packed
+from ccreport.storage.responses import check_status, iterate_body, name_reason, name_version, read_range
 from ccreport.storage.sources import (
     DEPTH_LIMIT,
     FILES_LIMIT,
-    CannotResumeError,
-    GoneError,
     InterruptedTransferError,
     Listing,
     Opened,
+    RefusedError,
     RemoteFile,
     UnreachableError,
 )
-from ccreport.storage.sums import is_sums, parse_digest
+from ccreport.storage.sums import SUMS_NAMES, is_sums, parse_digest
 
 LOG: Final = logging.getLogger("ccreport.storage")
 TIMEOUT_S: Final = (10, 60)  # to connect, and between two blocks
 PAGE_BYTES: Final = 64 * 2**20
-BLOCK_BYTES: Final = 2**18
-LONGEST_WAIT_S: Final = 600
-BUSY: Final = (429, 500, 502, 503, 504)
-
-
-class _Patience(Retry):
-    """Retries that say how long they wait, and give up where a server asks for more than ten minutes."""
-
-    def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
-        seconds = super().get_retry_after(response)
-        if seconds is not None and seconds > LONGEST_WAIT_S:
-            raise StorageError(
-                f"the server asks to come back in {seconds:.0f} s; run again then, what has been fetched is kept"
-            )
-        if seconds:
-            LOG.info("The server is busy (%d) and asks to wait %.0f s", response.status, seconds)
-        return seconds
+LONGEST_WAIT_S: Final = 600.0
+# More files than this are not asked about one by one.
+HEADS_LIMIT: Final = 1000
 
 
 class _Session(requests.Session):
@@ -70,14 +55,17 @@ class _Session(requests.Session):
 class WebSource:
     """A folder or a packed archive on a web server."""
 
-    def __init__(self, archive: str, connections: int = 4, attempts: int = 5) -> None:
-        is_file = is_packed(archive)
-        self.archive = archive if is_file or archive.endswith("/") else f"{archive}/"
-        self.is_file = is_file
-        self.connections = connections
+    def __init__(
+        self, archive: str, connections: int = 4, attempts: int = 5, longest_wait_s: float = LONGEST_WAIT_S
+    ) -> None:
+        self.is_file = is_packed(archive)
+        address = archive if self.is_file or archive.endswith("/") else f"{archive}/"
+        # Spelt as responses name it.
+        self.archive = str(requests.Request("GET", address).prepare().url)
+        self.connections, self.attempts, self.gate = connections, attempts, Gate()
         self.session = _Session()
         self.session.headers.update({"Accept-Encoding": "identity", "User-Agent": "ccreport"})
-        patience = _Patience(
+        patience = Patience(
             total=2 * attempts,
             connect=min(2, attempts),
             read=attempts,
@@ -90,13 +78,20 @@ class WebSource:
             backoff_max=60,
             backoff_jitter=0.2,
             raise_on_status=False,
+            gate=self.gate,
+            longest_wait_s=longest_wait_s,
         )
         for scheme in ("http://", "https://"):
             adapter = HTTPAdapter(pool_connections=1, pool_maxsize=connections, max_retries=patience, pool_block=True)
             self.session.mount(scheme, adapter)
 
+    def stop(self) -> None:
+        """End the waiting of all requests."""
+        self.gate.stop()
+
     @contextmanager
     def _ask(self, method: str, address: str, headers: dict[str, str] | None = None) -> Iterator[requests.Response]:
+        self.gate.pause()
         try:
             response = self.session.request(
                 method, address, headers=headers, stream=True, timeout=TIMEOUT_S, allow_redirects=True
@@ -104,12 +99,12 @@ class WebSource:
         except (requests.ConnectionError, requests.Timeout) as error:
             host = urlsplit(address).netloc
             raise UnreachableError(
-                f"{host} cannot be reached ({_innermost(error)}); check the network and the address"
+                f"{host} cannot be reached ({name_reason(error)}); check the network and the address"
             ) from error
         except requests.RequestException as error:
-            raise StorageError(f"{address}: {_innermost(error)}") from error
+            raise StorageError(f"{address}: {name_reason(error)}") from error
         with response:
-            _check_status(response, address)
+            check_status(response, address)
             yield response
 
     def list_files(self) -> Listing:
@@ -141,28 +136,68 @@ class WebSource:
                     break
             else:
                 raise StorageError(f"{self.archive} has folders in folders, {DEPTH_LIMIT} deep; name one further down")
+            files = self._mark(files, pool)
         return Listing(tuple(sorted(files, key=lambda file: file.path)), tuple(sums), tuple(left_out))
 
+    def _mark(self, files: list[RemoteFile], pool: ThreadPoolExecutor) -> list[RemoteFile]:
+        """Ask for size and version of the files of which the index tells neither, as by them a change is seen."""
+        unmarked = [file for file in files if not file.mark]
+        if len(unmarked) > HEADS_LIMIT:
+            LOG.warning(
+                "%s: the index tells neither size nor time of %d files, so their changes are not seen; remove what was"
+                " fetched to have them again",
+                self.archive,
+                len(unmarked),
+            )
+            return files
+        described = zip(unmarked, pool.map(lambda file: self._describe(file.address), unmarked), strict=True)
+        marked = {file.path: replace(file, size_bytes=size, mark=mark) for file, (size, mark) in described}
+        return [marked.get(file.path, file) for file in files]
+
     def _list_page(self, address: str) -> Page:
+        """Read an index page; one that breaks off is asked for again, a bounded number of times."""
+        failures = 0
+        while True:
+            try:
+                return self._read_page(address)
+            except (InterruptedTransferError, BrokenPageError) as error:
+                failures += 1
+                if failures > self.attempts:
+                    raise StorageError(
+                        f"{address}: the index broke off {failures} times ({error}); run again later"
+                    ) from error
+                LOG.info("%s: the index broke off (%s); once more", address, error)
+                self.gate.pause(0.25 * 2**failures)
+
+    def _read_page(self, address: str) -> Page:
         with self._ask("GET", address) as response:
             if not response.url.startswith(self.archive):
                 raise StorageError(
                     f"{address} leads to {response.url}, out of the archive; name that place if it is meant"
                 )
-            content = response.raw.read(PAGE_BYTES + 1, decode_content=True)
+            content = b"".join(iterate_body(response, PAGE_BYTES + 1, decode=True))
             if len(content) > PAGE_BYTES:
                 raise StorageError(f"{address} is an index of more than {PAGE_BYTES} bytes; fetch it by other means")
             return parse_page(content, response.headers.get("Content-Type", ""), response.url.split("?")[0])
 
     def _list_one(self) -> Listing:
-        with self._ask("HEAD", self.archive) as response:
-            headers = response.headers
-            length = headers.get("Content-Length", "")
-            mark = " ".join(headers.get(name, "") for name in ("Last-Modified", "ETag", "Content-Length")).strip()
         name = name_packed(self.archive)
-        file = RemoteFile(name, self.archive, int(length) if length.isdigit() else None, mark)
-        sums = RemoteFile(f"{name}.sha256", f"{self.archive}.sha256", None, "")
-        return Listing((file,), (sums,))
+        file = RemoteFile(name, self.archive, *self._describe(self.archive))
+        folder = self.archive.rpartition("/")[0]
+        beside = {f"{name}.sha256": f"{self.archive}.sha256"} | {one: f"{folder}/{one}" for one in SUMS_NAMES}
+        return Listing((file,), guesses=tuple(RemoteFile(one, place, None, "") for one, place in beside.items()))
+
+    def _describe(self, address: str) -> tuple[int | None, str]:
+        """Return a file's size and its version, as the server tells them without sending it."""
+        try:
+            with self._ask("HEAD", address) as response:
+                headers = response.headers
+        except RefusedError:  # of this method, maybe
+            with self._ask("GET", address) as response:
+                headers = response.headers
+        length = headers.get("Content-Length", "")
+        mark = " ".join(headers.get(name, "") for name in ("Last-Modified", "ETag", "Content-Length")).strip()
+        return int(length) if length.isdigit() else None, mark
 
     @contextmanager
     def open_file(self, file: RemoteFile, offset: int, version: str | None) -> Iterator[Opened]:
@@ -171,9 +206,9 @@ class WebSource:
         if offset and version:
             headers["If-Range"] = version
         with self._ask("GET", file.address, headers) as response:
-            start, total = _read_range(response, offset)
+            start, total = read_range(response, offset)
             digest = parse_digest(response.headers)
-            yield Opened(_iterate(response), start, total, _strong_version(response), digest)
+            yield Opened(iterate_body(response), start, total, name_version(response), digest)
 
     def is_intact(self, file: RemoteFile, path: Path) -> bool | None:
         """Return None: a web server's ETag says nothing of the content."""
@@ -191,60 +226,3 @@ class WebSource:
 def _file(folder: str, entry: Entry) -> RemoteFile:
     mark = f"{entry.size_bytes if entry.size_bytes is not None else ''} {entry.mark}".strip()
     return RemoteFile(folder + entry.name, entry.address, entry.size_bytes, mark)
-
-
-def _innermost(error: BaseException) -> str:
-    """Return the reason that a chain of errors begins with, such as `Connection refused`."""
-    reason: Any = error
-    while True:
-        inner = getattr(reason, "reason", None) or (reason.args[0] if reason.args else None)
-        if not isinstance(inner, BaseException):
-            text = str(reason.args[-1]) if isinstance(reason, OSError) and reason.args else str(reason)
-            return text.split(": ")[-1].strip()
-        reason = inner
-
-
-def _check_status(response: requests.Response, address: str) -> None:
-    status = response.status_code
-    if status in (200, 206, 416):
-        return
-    if status in (404, 410):
-        raise GoneError(
-            f"{address} is not there ({status}); check the address, or run again if its archive is changing"
-        )
-    if status in (401, 403):
-        raise StorageError(
-            f"{address} is not for everybody ({status}); put name and password for its host into ~/.netrc"
-        )
-    if status in BUSY:
-        raise StorageError(
-            f"{address}: the server stayed busy ({status}); run again later, what has been fetched is kept"
-        )
-    raise StorageError(f"{address}: the server answers {status} {response.reason}")
-
-
-def _read_range(response: requests.Response, offset: int) -> tuple[int, int | None]:
-    """Return where the body begins and how long the whole file is."""
-    if response.status_code == 416:
-        raise CannotResumeError("it is shorter than what has been fetched of it")
-    if response.status_code == 200:
-        length = response.headers.get("Content-Length", "")
-        return 0, int(length) if length.isdigit() else None
-    unit, _, spans = response.headers.get("Content-Range", "").partition(" ")
-    span, _, total = spans.partition("/")
-    if unit != "bytes" or span.split("-")[0] != str(offset):
-        raise CannotResumeError("the server sends another part than it was asked for")
-    return offset, int(total) if total.isdigit() else None
-
-
-def _strong_version(response: requests.Response) -> str | None:
-    etag = response.headers.get("ETag", "")
-    return etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified")
-
-
-def _iterate(response: requests.Response) -> Iterator[bytes]:
-    try:
-        # As the bytes are on the disk there: a .gz stays one, whatever the server calls it.
-        yield from cast(Iterator[bytes], response.raw.stream(BLOCK_BYTES, decode_content=False))
-    except (HTTPError, OSError) as error:
-        raise InterruptedTransferError(_innermost(error)) from error

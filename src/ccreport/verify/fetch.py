@@ -13,6 +13,7 @@ from ccreport.publish.sums import parse_sums
 from ccreport.storage.fetch import open_source
 from ccreport.storage.listing import check_name
 from ccreport.storage.places import is_packed, is_remote, name_packed
+from ccreport.storage.progress import show_progress
 from ccreport.storage.sources import GoneError, RemoteFile, Source
 from ccreport.storage.transfer import fetch_file
 from ccreport.unpack import unpack_archive
@@ -73,13 +74,14 @@ def _fetch_files(source: Source, files: list[RemoteFile], work: Path) -> None:
 
     def fetch(numbered: tuple[int, RemoteFile]) -> None:
         number, file = numbered
-        plain = replace(file, sha256=None)
+        plain = replace(file, sha256=None, etag=None)
         try:
-            fetch_file(source, plain, work / "files" / file.path, work / f"parts/{number}", lambda _: None, Event())
+            fetch_file(source, plain, work / "files" / file.path, work / f"parts/{number}", advance, Event())
         except GoneError:
             if file.path == SUMS:
                 raise
             # A file that is listed and not there is for the check of the sums to name.
 
-    with ThreadPoolExecutor(CONNECTIONS) as pool:
+    total = sum(file.size_bytes or 0 for file in files) or None
+    with show_progress("Fetching", total) as advance, ThreadPoolExecutor(CONNECTIONS) as pool:
         list(pool.map(fetch, enumerate(files)))
