@@ -236,6 +236,7 @@ def test_what_was_fetched_is_taken_where_nobody_answers(site: Path, tmp_path: Pa
         ("nowhere/", "is not there .404."),
         ("private/", "is not for everybody .403.; put name and password for its host into ~/.netrc"),
         ("elsewhere/", "leads to another host, 127.0.0.2"),
+        ("unprotected.tar", "leads to another host, 192.0.2.1"),
         ("top.log/", "is not there .404."),
     ],
 )
@@ -265,6 +266,12 @@ def test_the_checksum_of_a_packed_archive_is_looked_for_beside_it(
     write_archive(site, {"a.tar.gz": LONG, name: f"{'0' * 64}  a.tar.gz\n"})
     with pytest.raises(StorageError, match="is published; the file or the list of checksums is damaged"):
         fetch(f"http://127.0.0.1:{nginx}/a.tar.gz", tmp_path / "fetched")
+
+
+def test_a_packed_archive_may_be_kept_on_another_host(nginx: int, site: Path, tmp_path: Path) -> None:
+    write_archive(site, {"a.tar.gz": LONG})
+    fetch(f"http://127.0.0.1:{nginx}/kept/b.tar.gz", tmp_path / "fetched")
+    assert read_fetched(tmp_path / "fetched") == {"b.tar.gz": LONG}
 
 
 @pytest.mark.parametrize("status", [403, 405])

@@ -37,6 +37,8 @@ http {{
     location @slow {{ internal; add_header Retry-After 1 always; return 429; }}
     location /private/ {{ return 403; }}
     location /elsewhere/ {{ return 302 http://127.0.0.2:1/; }}
+    location /unprotected.tar {{ return 302 http://192.0.2.1/a.tar; }}
+    location /kept/ {{ return 302 http://localhost:{port}/a.tar.gz?signature=1; }}
   }}
 }}
 """

@@ -18,7 +18,7 @@ from requests.adapters import HTTPAdapter
 
 from ccreport.storage.listing import BrokenPageError, Entry, Page, parse_page
 from ccreport.storage.patience import BUSY, Gate, Patience
-from ccreport.storage.places import StorageError, is_packed, name_packed
+from ccreport.storage.places import StorageError, is_loopback, is_packed, name_packed
 from ccreport.storage.responses import check_status, iterate_body, name_reason, name_version, read_range
 from ccreport.storage.sources import (
     DEPTH_LIMIT,
@@ -41,13 +41,18 @@ HEADS_LIMIT: Final = 1000
 
 
 class _Session(requests.Session):
-    """A session that leaves its host for no redirect."""
+    """A session that leaves its host for a single file only, which services that keep such send elsewhere for."""
+
+    def __init__(self, *, is_file: bool) -> None:
+        super().__init__()
+        self.is_file = is_file
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
         target = super().get_redirect_target(resp)
         if target is not None:
             here, there = urlsplit(resp.url), urlsplit(urljoin(resp.url, target))
-            if there.hostname != here.hostname or there.scheme not in (here.scheme, "https"):
+            is_safe = there.scheme == "https" or (is_loopback(here.hostname) and is_loopback(there.hostname))
+            if not is_safe or (there.hostname != here.hostname and not self.is_file):
                 raise StorageError(f"{resp.url} leads to another host, {there.hostname}; name that one if you trust it")
         return target
 
@@ -63,7 +68,7 @@ class WebSource:
         # Spelt as responses name it.
         self.archive = str(requests.Request("GET", address).prepare().url)
         self.connections, self.attempts, self.gate = connections, attempts, Gate()
-        self.session = _Session()
+        self.session = _Session(is_file=self.is_file)
         self.session.headers.update({"Accept-Encoding": "identity", "User-Agent": "ccreport"})
         patience = Patience(
             total=2 * attempts,
