@@ -1,7 +1,5 @@
 """
 Helpers of the rules: which experiments and tables there are, and which files a command is made of.
-
-At each start the times of results from the future are set back, before Snakemake compares any.
 """
 
 import json
@@ -25,14 +23,12 @@ os.environ.update(POLARS_MAX_THREADS="1")
 
 from ccreport.__main__ import COMMANDS
 from ccreport.archive import fingerprint
-from ccreport.ages import age_results
 from ccreport.batches import AFRESH, read_batches
 from ccreport.errors import InputError
 from ccreport.fingerprints import digest_code
 from ccreport.ingest.readers import READ_TABLES, READERS
 from ccreport.measure import EXPERIMENT_TABLES, MEASURED_TABLES, NEEDED_TABLES
 from ccreport.schemas import list_tables
-from ccreport.slurm_status import keep_answer
 from ccreport.storage.places import find_fetched, is_packed, is_remote
 
 # Path variables stand in paths only; a command that takes a folder is given it through these.
@@ -53,18 +49,6 @@ RAW_FOLDER = RESULTS / "archive" if IS_PACKED else ARCHIVE
 
 # Parameters are computed more than once.
 ask_fingerprint = cache(fingerprint)
-
-# Loaded wherever it is installed; first asked by its validation, before a build through Slurm submits its first job.
-slurm = sys.modules.get("snakemake_executor_plugin_slurm")
-if workflow.is_main_process and slurm:
-    keep_answer(slurm, slurm.validation)
-
-# Before Snakemake looks at any.
-if workflow.is_main_process and (aged_count := age_results(RESULTS)):
-    logger.warning(
-        f"The clock was set back: {aged_count} files of {RESULTS} had times in the future; what they are made of decides"
-        " which are made again."
-    )
 
 REPORT_SOURCES = sorted(
     path.name for path in Path("reports").iterdir() if path.is_file()

@@ -18,7 +18,7 @@ TARGET = "results/esnet-dtn/summaries"
 # A busy machine takes many times what a quiet one does.
 LIMIT_S = 900.0
 # Read by each shell of a job: of `python` with the command named in the file `killed` the process is killed at its n-th
-# file that is whole, once.
+# file that is whole, or at its end, once.
 FAULT = """\
 python() {
   if [ "$1 $2 $3" != "-m ccreport $(cat killed 2>/dev/null)" ]; then
@@ -36,7 +36,10 @@ def replace(path, target):
     return rename(path, target)
 pathlib.Path.replace = replace
 sys.argv = sys.argv[2:]
-runpy.run_module("ccreport", run_name="__main__")
+try:
+    runpy.run_module("ccreport", run_name="__main__")
+finally:
+    os.kill(os.getpid(), signal.SIGKILL)
 END
 }
 """
@@ -63,17 +66,20 @@ class Checkout:
         shutil.copytree(self.folder, folder, symlinks=True)
         return Checkout(folder)
 
-    def start(self, *options: str, target: str = TARGET, said: Path | None = None) -> subprocess.Popen[bytes]:
-        """Start a build as a user would; what it says goes into a file."""
+    def start(
+        self, *options: str, target: str = TARGET, said: Path | None = None, **values: object
+    ) -> subprocess.Popen[bytes]:
+        """Start a build as a user would, with values of the configuration; what it says goes into a file."""
         config = ["archive=raw", "explanations=", "sections=[]", "packet_runs=[]"]
+        config += [f"{name}={value}" for name, value in values.items()]
         command = [sys.executable, "-m", "snakemake", "--cores", "2", *options, target, "--config", *config]
         environment = os.environ | {"BASH_ENV": str(self.folder / "fault.sh")}
         with (said or self.said).open("wb") as output:
             return subprocess.Popen(command, cwd=self.folder, env=environment, stdout=output, stderr=output)
 
-    def build(self, *options: str) -> tuple[int, str]:
+    def build(self, *options: str, target: str = TARGET, **values: object) -> tuple[int, str]:
         """Build; return the exit code and what was said."""
-        code = self.start(*options).wait(LIMIT_S)
+        code = self.start(*options, target=target, **values).wait(LIMIT_S)
         return code, self.said.read_text()
 
     def read_results(self) -> dict[str, str]:

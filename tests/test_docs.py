@@ -109,7 +109,8 @@ def test_an_edit_of_a_module_reruns_what_imports_it() -> None:
 
 def test_layers_import_only_downward() -> None:
     layers = [
-        {"units", "flow_identity", "errors", "hard_links", "imports", "schemas", "slurm_status"},
+        {"units", "flow_identity", "errors", "ages", "hard_links", "imports", "schemas", "slurm_status"}
+        | {"parents", "snakemake_faults", "whole"},
         {"tables", "raw", "rejects", "fingerprints", "batches", "batch_tables", "kept"},
         {"storage"},
         {"archive", "unpack", "content", "kinds", "job_names", "inventory_index", "inventory_folder", "inventory"},

@@ -2,14 +2,17 @@
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
-from checkouts import LIMIT_S, Checkout, kill_all, wait_until
+from checkouts import LIMIT_S, TARGET, Checkout, kill_all, wait_until
+from support import ROOT
 from synthesised import make
 
 HOUR_S = 3600
@@ -52,9 +55,9 @@ def added(new: Checkout) -> Checkout:
     return checkout
 
 
-def check_rerun(checkout: Checkout, undisturbed: Checkout) -> str:
+def check_rerun(checkout: Checkout, undisturbed: Checkout, target: str = TARGET, **values: object) -> str:
     """Build again; check that the results are those of an undisturbed build."""
-    code, said = checkout.build()
+    code, said = checkout.build(target=target, **values)
     assert code == 0, said
     assert checkout.read_results() == undisturbed.read_results()
     return said
@@ -83,18 +86,83 @@ def test_the_two_archives_differ(built: Checkout, added: Checkout) -> None:
     assert not any(name.endswith((".part", ".partial")) for name in one)
 
 
+def kill_one(checkout: Checkout, rule: str, target: str = TARGET, **values: object) -> None:
+    """Build, and kill a job of that rule."""
+    (checkout.folder / "killed").write_text(rule)
+    code, said = checkout.build(target=target, **values)
+    assert code == 1, said
+    assert re.search(f"Error in (rule|checkpoint) {rule}", said), said
+    assert "Killed" in said
+    assert not (checkout.folder / "killed").exists()
+
+
 @pytest.mark.parametrize("rule", ["ingest_batch", "measure_batch"])
 def test_a_job_killed_between_its_files(rule: str, built: Checkout, added: Checkout, tmp_path: Path) -> None:
     checkout = built.copy(tmp_path / "killed")
     add_run(checkout)
-    (checkout.folder / "killed").write_text(rule)
-    code, said = checkout.build()
-    assert code == 1
-    assert f"Error in rule {rule}" in said
-    assert "Killed" in said
+    kill_one(checkout, rule)
     check_rerun(checkout, added)
     logs = [path.read_text() for path in checkout.folder.glob(f"logs/{rule}/*.txt")]
     assert any("kept" in log and "kept 0" not in log for log in logs)
+
+
+@pytest.mark.parametrize("rule", ["list_raw_files", "measure_ledger", "list_views", "summarise_tables"])
+def test_a_job_killed_in_a_refresh(rule: str, built: Checkout, added: Checkout, tmp_path: Path) -> None:
+    """All that is made of its results is still there, as it was before the change."""
+    checkout = built.copy(tmp_path / "killed")
+    add_run(checkout)
+    kill_one(checkout, rule)
+    check_rerun(checkout, added)
+    check_idle(checkout)
+
+
+@pytest.fixture(scope="module")
+def reported(built: Checkout) -> Checkout:
+    """Return a checkout in which the report was made of the archive."""
+    checkout = built.copy(built.folder.with_name("reported"))
+    code, said = checkout.build(target="report")
+    assert code == 0, said
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def reported_added(added: Checkout) -> Checkout:
+    """Return a checkout in which the report was made of the archive with one more run."""
+    checkout = added.copy(added.folder.with_name("reported_added"))
+    code, said = checkout.build(target="report")
+    assert code == 0, said
+    return checkout
+
+
+@pytest.mark.parametrize("rule", ["list_raw_files", "plot_figures", "render_fragments", "render_report"])
+def test_a_job_of_the_report_killed_in_a_refresh(
+    rule: str, reported: Checkout, reported_added: Checkout, tmp_path: Path
+) -> None:
+    checkout = reported.copy(tmp_path / "killed")
+    add_run(checkout)
+    kill_one(checkout, rule, "report")
+    check_rerun(checkout, reported_added, "report")
+
+
+def test_a_job_killed_that_takes_from_the_ledger_what_the_ledger_does_not_tell(built: Checkout, tmp_path: Path) -> None:
+    """The measures change with the configuration, the ledger of the files stays as it is, byte for byte."""
+    undisturbed, checkout = (built.copy(tmp_path / name) for name in ("undisturbed", "killed"))
+    values = {"include_cpu_bound": False}
+    assert undisturbed.build(**values)[0] == 0
+    kill_one(checkout, "list_views", **values)
+    check_rerun(checkout, undisturbed, **values)
+
+
+def test_what_a_killed_build_started_ends_with_it(new: Checkout, tmp_path: Path) -> None:
+    checkout = new.copy(tmp_path / "orphans")
+    process = checkout.start()
+    wait_until(lambda: any(checkout.results.glob("tables/.ingest-*")), process)
+    started = psutil.Process(process.pid).children(recursive=True)
+    assert any("ingest_batch" in one.cmdline() for one in started)
+    process.kill()
+    process.wait()
+    _, alive = psutil.wait_procs(started, timeout=20)
+    assert alive == []
 
 
 @pytest.mark.parametrize("moment", ["tables/.ingest-*", "tables/.measure-*", "esnet-dtn/archive.duckdb"])
@@ -165,6 +233,34 @@ def test_a_clock_that_was_set_back(built: Checkout, added: Checkout, tmp_path: P
     add_run(checkout)
     assert "The clock was set back" in check_rerun(checkout, added)
     check_idle(checkout)
+
+
+def test_a_clock_that_was_set_back_by_a_moment(built: Checkout, added: Checkout, tmp_path: Path) -> None:
+    checkout = built.copy(tmp_path / "moment")
+    set_times(checkout.results, 5)
+    add_run(checkout)
+    check_rerun(checkout, added)
+
+
+def test_a_clock_that_was_set_back_within_a_refresh(built: Checkout, added: Checkout, tmp_path: Path) -> None:
+    """A build began while the clock was ahead and was killed: what it made is older then than what is older."""
+    checkout = built.copy(tmp_path / "within")
+    add_run(checkout)
+    assert checkout.build(target="results/batches.txt")[0] == 0
+    begun = [checkout.results / name for name in ("batches.txt", "archive.json", "inventory.jsonl", "manifests")]
+    for path in (*begun, *(checkout.results / "manifests").iterdir()):
+        os.utime(path, (time.time() + HOUR_S,) * 2)
+    assert "The clock was set back" in check_rerun(checkout, added)
+
+
+def test_a_source_from_the_future_is_named(built: Checkout, tmp_path: Path) -> None:
+    checkout = built.copy(tmp_path / "source")
+    (checkout.folder / "reports").unlink()
+    shutil.copytree(ROOT / "reports", checkout.folder / "reports")
+    os.utime(checkout.folder / "reports/index.qmd", (time.time() + HOUR_S,) * 2)
+    code, said = checkout.build()
+    assert code == 1
+    assert "reports/index.qmd has a time in the future: set the clock, or `touch reports/index.qmd`" in said
 
 
 def test_a_clock_that_was_set_forward(built: Checkout, added: Checkout, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ A subcommand's options are the parameters of the function behind it, so that the
 """
 
 import argparse
-import errno
 import importlib
 import inspect
 import os
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ccreport.archive import find_root
-from ccreport.errors import InputError
+from ccreport.errors import NO_ROOM, InputError
+from ccreport.parents import end_with_build
 
 COMMANDS: Final = {
     "collect": "ccreport.collect.collect",
@@ -60,7 +60,6 @@ COMMANDS: Final = {
 }
 
 # The disk is full, or what its user may have of it.
-NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 def find_command(name: str) -> Callable[..., int | None]:
@@ -104,6 +103,7 @@ def add_commands(parser: argparse.ArgumentParser, names: Collection[str]) -> dic
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; return 1, with one line on stderr, for what its user can mend."""
     parser = argparse.ArgumentParser(prog="ccreport", description=__doc__)
+    end_with_build()
     given = list(sys.argv[1:] if arguments is None else arguments)
     add_commands(parser, given[:1])
     options: dict[str, Any] = vars(parser.parse_args(given))

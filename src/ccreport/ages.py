@@ -1,35 +1,66 @@
 """Results that seem to be younger than now, since the clock was set back after they were made.
 
 Snakemake makes again what is older than its inputs. A result from the future would be younger than any change of these
-until the clock has caught up. Such results are given an old time: then Snakemake compares the hashes of small inputs
-with those that it recorded, and makes again what has others, or large ones.
+until the clock has caught up. Then all results are given old times, in the order that they have: what is made of the
+archive or of the code is made again, and of the results what is younger than what it was made into.
 """
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-# Clocks of file servers differ by less from ours; Snakemake itself refuses what a larger difference would spoil.
+from ccreport.errors import InputError
+
+# Clocks of file servers differ by less from ours: that is waited out.
 AHEAD_S: Final = 60
 # 1980-01-01, the first day of which zip knows.
 OLD_S: Final = 315_532_800
+NS_PER_S: Final = 10**9
+# Some file systems know whole seconds only.
+STEP_NS: Final = NS_PER_S
 # Snakemake looks at none of these: copies of the archive, and what was written last of tables.
 UNSEEN: Final = ("archive", "fetched", ".kept")
 
 
+def check_sources(sources: Iterable[Path]) -> None:
+    """Raise InputError where a file that results are made of is of the future, as they would never be younger.
+
+    Where its time comes within a minute, wait until it has.
+    """
+    times = {path: path.stat().st_mtime for path in sources}
+    youngest = max(times, key=times.__getitem__)
+    ahead_s = times[youngest] - time.time()
+    if ahead_s > AHEAD_S:
+        raise InputError(f"{youngest} has a time in the future: set the clock, or `touch {youngest}`")
+    time.sleep(max(ahead_s, 0.0))
+
+
 def age_results(results: Path) -> int:
-    """Give an old time to the files of a results folder whose time is in the future; return how many these were."""
-    last_s = time.time() + AHEAD_S
-    young = [entry for entry in _iterate_entries(results) if entry.stat(follow_symlinks=False).st_mtime > last_s]
-    for entry in young:
-        os.utime(entry, (OLD_S, OLD_S), follow_symlinks=False)
-    return sum(entry.is_file(follow_symlinks=False) for entry in young)
+    """Give old times to a results folder in which some are in the future; return how many files these were.
+
+    Where the future begins within a minute, wait until it has.
+    """
+    times = dict(_iterate_times(results))
+    ahead_s = max(times.values(), default=0) / NS_PER_S - time.time()
+    if ahead_s <= 0:
+        return 0
+    if ahead_s <= AHEAD_S:
+        time.sleep(ahead_s)
+        return 0
+    now_ns = time.time() * NS_PER_S
+    ranks = {time_ns: rank for rank, time_ns in enumerate(sorted(set(times.values())))}
+    for path, time_ns in times.items():
+        old_ns = OLD_S * NS_PER_S + ranks[time_ns] * STEP_NS
+        with suppress(FileNotFoundError):
+            os.utime(path, ns=(old_ns, old_ns), follow_symlinks=False)
+    return sum(time_ns > now_ns and Path(path).is_file() for path, time_ns in times.items())
 
 
-def _iterate_entries(folder: Path | str) -> Iterator[os.DirEntry[str]]:
-    """Yield all files and folders below a folder, or nothing where there is none."""
+def _iterate_times(folder: Path | str) -> Iterator[tuple[str, int]]:
+    """Yield path and time of all files and folders below a folder that are there, as another build may be at work."""
     try:
         entries = list(os.scandir(folder))
     except FileNotFoundError:
@@ -38,5 +69,6 @@ def _iterate_entries(folder: Path | str) -> Iterator[os.DirEntry[str]]:
         if entry.is_dir(follow_symlinks=False):
             if entry.name in UNSEEN:
                 continue
-            yield from _iterate_entries(entry.path)
-        yield entry
+            yield from _iterate_times(entry.path)
+        with suppress(FileNotFoundError):
+            yield entry.path, entry.stat(follow_symlinks=False).st_mtime_ns

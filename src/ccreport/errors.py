@@ -1,4 +1,9 @@
-"""Errors that are the archive's or the configuration's, not this program's."""
+"""Errors that are the archive's, the configuration's or the disk's, not this program's."""
+
+import errno
+from typing import Final
+
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 class InputError(Exception):

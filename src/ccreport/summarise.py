@@ -20,6 +20,7 @@ from ccreport.measure.comparisons import add_rank_tests
 from ccreport.measure.edge_comparisons import add_binned_tests
 from ccreport.measure.modes import add_modes
 from ccreport.tables import TableError, TableWriter, conform, load_schema
+from ccreport.whole import replaces_folder
 
 RATE_NAMES: Final = {"goodput": "receiver's rate (goodput)", "throughput": "sender's rate (throughput)"}
 # What completes the result of a query with statistics that SQL lacks.
@@ -32,6 +33,7 @@ STATISTICS: Final[Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
 THREADS: Final = 2
 
 
+@replaces_folder("output")
 def summarise_tables(evaluation: Path, database: Path, output: Path) -> None:
     """Write all published tables of an evaluation into a folder, as `summarise_table` does each."""
     declared = load_evaluation(evaluation)["tables"]

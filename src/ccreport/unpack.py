@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Final
 
-from ccreport.errors import InputError
+from ccreport.errors import NO_ROOM, InputError
 from ccreport.raw import RawFileError, iterate_blocks
 from ccreport.storage.sums import hash_file
+from ccreport.whole import remove_folder, replace_text
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -45,12 +46,14 @@ def unpack_archive(archive: Path, folder: Path) -> list[str]:
 
     Raise ArchiveError where the file is no tarball or zip, or is damaged; then nothing is left behind.
     """
-    record = folder.with_name(folder.name + ".json")
+    record = folder.with_name(f".{folder.name}.unpacked.json")
     sha256 = hash_file(archive)
     if record.exists() and folder.is_dir():
         facts = json.loads(record.read_text(encoding="utf-8"))
         if facts["sha256"] == sha256:
             return list(facts["left_out"])
+    # Before the folder that it is about.
+    record.unlink(missing_ok=True)
     partial = folder.with_name(folder.name + ".part")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -61,10 +64,12 @@ def unpack_archive(archive: Path, folder: Path) -> list[str]:
         raise
     except (*DAMAGE, OSError) as error:
         shutil.rmtree(partial)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise
         raise ArchiveError(f"{archive.name} is no readable tarball or zip ({error}); fetch it again") from error
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_folder(folder)
     partial.rename(folder)
-    record.write_text(json.dumps({"sha256": sha256, "left_out": left_out}, indent=1) + "\n", encoding="utf-8")
+    replace_text(record, json.dumps({"sha256": sha256, "left_out": left_out}, indent=1) + "\n")
     return left_out
 
 

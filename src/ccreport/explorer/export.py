@@ -20,9 +20,10 @@ from ccreport.batches import AFRESH, read_batches
 from ccreport.database import connect
 from ccreport.explorer.run_list import describe_list, read_runs
 from ccreport.explorer.run_series import describe_runs
-from ccreport.explorer.script import name_script, replace_text, write_call
+from ccreport.explorer.script import name_script, write_call
 from ccreport.figures.series import BIN_WIDTHS_S
 from ccreport.fingerprints import digest_code, digest_facts
+from ccreport.whole import replace_text
 
 ASSETS: Final = Path(__file__).parent
 # Whole experiments are read at once until they have this many flows: few queries, and bounded memory.
@@ -60,7 +61,7 @@ def export_runs(batches: Path, tables: Path, database: Path, output: Path) -> No
         for batch in iterate_batches(changed.filter(is_drawn)):
             for run_id, series in describe_runs(connection, batch):
                 write_call(scripts / f"{name_script(run_id)}.js", "loadRun", run_id, series)
-    (scripts / FINGERPRINTS).write_text(json.dumps(fingerprints), encoding="ascii")
+    replace_text(scripts / FINGERPRINTS, json.dumps(fingerprints))
     print(f"wrote {changed.height} of {runs.height} runs, kept {runs.height - changed.height}")
 
 

@@ -7,6 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from ccreport.whole import replace_text
+
 # Names that every file system and URL takes as they are; a leading dot would hide the file.
 SAFE_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")
 SIGNIFICANT_DIGITS: Final = 4
@@ -31,10 +33,3 @@ def write_call(path: Path, function: str, *arguments: Any) -> None:
     """Write a script that calls a function of the page with these arguments, which hold what JSON can hold."""
     texts = (json.dumps(argument, separators=(",", ":"), allow_nan=False) for argument in arguments)
     replace_text(path, f"ccreportExplorer.{function}({','.join(texts)});\n")
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file anew, whole or not; the report rendered last, which has a second name for it, keeps what it held."""
-    partial = path.with_name(f"{path.name}.part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)

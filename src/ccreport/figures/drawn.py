@@ -20,6 +20,7 @@ from ccreport.database import SQL
 from ccreport.figures.database import Asked, Database
 from ccreport.figures.selection import FigureDeclaration
 from ccreport.imports import list_imports
+from ccreport.whole import remove_folder
 
 LIBRARIES: Final = ("altair", "duckdb", "polars", "vl-convert-python")
 # In the folder of a copy: the figure's files, and what it asked.
@@ -63,7 +64,7 @@ def keep_copy(cache: Path, name: str, asked: Iterable[Asked], output: Path) -> N
     """Keep a copy of a figure's folder and what it asked, whole or not at all, in place of one of the same name."""
     partial = cache / f"{name}.partial"
     for folder in (partial, cache / name):
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
     shutil.copytree(output, partial / FILES)
     (partial / ASKED).write_text(json.dumps([asdict(one) for one in asked]), encoding="utf-8")
     partial.rename(cache / name)
@@ -74,4 +75,4 @@ def prune_copies(cache: Path, names: Iterable[str]) -> None:
     kept = set(names)
     for path in cache.iterdir():
         if path.name not in kept:
-            shutil.rmtree(path)
+            remove_folder(path)

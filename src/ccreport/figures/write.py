@@ -18,6 +18,8 @@ from ccreport.figures.rows import MissingFigure
 from ccreport.figures.selection import FigureDeclaration, read_declaration, read_declarations
 from ccreport.figures.text_lengths import pin_lengths
 from ccreport.format_csv import write_csv
+from ccreport.parents import end_with_build
+from ccreport.whole import replaces_folder
 
 FILES: Final = ("figure.svg", "figure.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt", "missing.txt")
 PNG_SCALE: Final = 2
@@ -30,6 +32,7 @@ NUMBERED: Final = re.compile(r'(?P<before> id="|url\(#)(?P<name>clip|gradient_)(
 VEGA_LITE_VERSION: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
+@replaces_folder("output")
 def plot_figures(figures: list[str], evaluation: Path, database: Path, cache: Path, output: Path) -> None:
     """Write each of these figures of the evaluation file into a folder of its name below `output`.
 
@@ -51,7 +54,7 @@ def _plot_all(jobs: list[tuple[FigureDeclaration, Path, Path]]) -> list[list[Ask
     if len(jobs) < WORTH_PROCESSES:
         return [_plot(*job) for job in jobs]
     # The drawing engine has threads of its own, which a forked process would lack.
-    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn"), end_with_build) as pool:
         return [future.result() for future in [pool.submit(_plot, *job) for job in jobs]]
 
 

@@ -31,6 +31,7 @@ from ccreport.report.markup import (
     verbatim,
 )
 from ccreport.tables import load_schema, read_table
+from ccreport.whole import replaces_folder
 
 # The site's pages may have 3 MB; around this text comes what every page has.
 LARGEST_BYTES: Final = 2_500_000
@@ -45,11 +46,9 @@ FILES: Final = ("Raw files", "their raw files")
 RUNS: Final = ("Runs and raw files", "all of them and their raw files")
 
 
+@replaces_folder("output")
 def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path) -> None:
-    """Write the page of each published table of an evaluation into a folder, which is replaced in all its pages."""
-    output.mkdir(parents=True, exist_ok=True)
-    for page in output.glob("cells_*.qmd"):
-        page.unlink()
+    """Write the page of each published table of an evaluation into a folder, which is replaced."""
     about = {"evaluation": evaluation.stem}
     with connect(database) as connection:
         files = load_read_files(connection)

@@ -1,7 +1,6 @@
 """Fragments: all that the pages show and do not say themselves, as Markdown that they include."""
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +27,7 @@ from ccreport.report.reproduction import describe_reproduction, render_reproduct
 from ccreport.report.tiles import render_tiles
 from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.tables import read_table
+from ccreport.whole import replaces_folder
 
 SHOWN_TABLES: Final = (
     "runs",
@@ -42,6 +42,7 @@ SHOWN_TABLES: Final = (
 PACKAGE: Final = Path(ccreport.__file__).parent
 
 
+@replaces_folder("fragments")
 def render_fragments(
     batches: Path,
     tables: Path,
@@ -81,7 +82,6 @@ def render_fragments(
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__)},
     }
-    shutil.rmtree(fragments, ignore_errors=True)
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
     write_fragment(fragments, "tiles.md", render_tiles(variables, declared))

@@ -4,7 +4,6 @@ All numbers come from result files of `benchmarks/scale.py` and `benchmarks/side
 that a build of the report measures nothing.
 """
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ from ccreport.figures.write import write_files
 from ccreport.report.exhibits import Exhibit, render_figure_fragment
 from ccreport.report.markup import NONE, Html, number, prose, render_float, render_table, text, verbatim, write_fragment
 from ccreport.report.measurements import load_measurements
+from ccreport.whole import replaces_folder
 
 Results = Mapping[str, Any]
 
@@ -57,6 +57,7 @@ NOT_MEASURED: Final = "Nothing has been measured yet; [below](#sec-performance-a
 WAYS: Final = {"today": "today's script", "ccreport": "ccreport"}
 
 
+@replaces_folder("output")
 def render_performance(scale: Path, side_by_side: Path, output: Path) -> None:
     """Write fragments and figures of the page into the folders `fragments` and `figures` of a folder that is replaced.
 
@@ -64,7 +65,6 @@ def render_performance(scale: Path, side_by_side: Path, output: Path) -> None:
     """
     sizes, compared = load_measurements(scale, "scale"), load_measurements(side_by_side, "side_by_side")
     fragments, figures = output / "fragments", output / "figures"
-    shutil.rmtree(output, ignore_errors=True)
     is_measured = {"scale": bool(sizes["measurements"]), "side_by_side": bool(compared["tasks"])}
     if is_measured["scale"]:
         curves = draw_cost_curves(list_costs(sizes), list_targets(sizes), CASES)

@@ -14,10 +14,12 @@ from ccreport.report.campaign_keys import list_keys, render_keys
 from ccreport.report.escape import make_label
 from ccreport.report.markup import Html, markdown, prose, render_table, verbatim, write_fragment
 from ccreport.schemas import SCHEMAS
+from ccreport.whole import replaces_folder
 
 OPTIONS: Final = ("Option", "Value", "Default")
 
 
+@replaces_folder("output")
 def render_reference(output: Path) -> None:
     """Write the fragments `config_keys.md` and `commands.md`, the same for every archive, into a folder."""
     write_fragment(output, "config_keys.md", render_config_keys())

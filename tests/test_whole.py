@@ -1,0 +1,94 @@
+"""Files and folders that are there whole or not at all, and locks that nothing comes between."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ccreport.snakemake_faults import lock_at_once
+from ccreport.whole import remove_folder, replace_text, replaces_folder
+
+
+@replaces_folder("output")
+def fill(names: list[str], output: Path) -> int:
+    """Write files, and fail at one without a name."""
+    for name in names:
+        if not name:
+            raise ValueError(name)
+        (output / name).write_text(name)
+    return len(names)
+
+
+def list_names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_folder_is_replaced_when_all_is_in_it(tmp_path: Path) -> None:
+    output = tmp_path / "above/output"
+    assert fill(["a", "b"], output) == 2
+    assert fill(["c"], output=output) == 1
+    assert list_names(output) == ["c"]
+    with pytest.raises(ValueError, match="^$"):
+        fill(["d", ""], output)
+    assert list_names(output) == ["c"]
+    # What the call that failed left is gone with the next one.
+    fill(["e"], output)
+    assert list_names(output.parent) == ["output"]
+    assert fill.__doc__ == "Write files, and fail at one without a name."
+
+
+def test_a_folder_that_is_removed_is_not_there_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "folder"
+    remove_folder(folder)
+    fill(["a", "b"], folder)
+    monkeypatch.setattr("shutil.rmtree", lambda path, ignore_errors=False: None)
+    remove_folder(folder)
+    assert list_names(tmp_path) == [".folder.gone"]
+
+
+def test_a_text_that_is_written_anew_leaves_second_names_as_they_are(tmp_path: Path) -> None:
+    path, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    replace_text(path, "one")
+    second.hardlink_to(path)
+    replace_text(path, "two")
+    assert (path.read_text(), second.read_text(), list_names(tmp_path)) == ("two", "one", ["a.txt", "b.txt"])
+
+
+def test_of_two_builds_that_begin_at_once_one_is_refused(tmp_path: Path) -> None:
+    class Persistence:
+        """Looks for a lock and locks some time later, as Snakemake does."""
+
+        path = tmp_path
+
+        @contextmanager
+        def lock(self) -> Iterator[None]:
+            if (tmp_path / "lock").exists():
+                raise RuntimeError
+            time.sleep(0.2)
+            (tmp_path / "lock").touch()
+            yield
+
+    outcomes = []
+
+    def build() -> None:
+        try:
+            with Persistence().lock():
+                time.sleep(0.5)
+                outcomes.append("built")
+        except RuntimeError:
+            outcomes.append("refused")
+
+    for is_guarded, expected in ((False, ["built", "built"]), (True, ["built", "refused"])):
+        if is_guarded:
+            lock_at_once(Persistence)
+        threads = [threading.Thread(target=build) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(outcomes) == expected
+        outcomes.clear()
+        (tmp_path / "lock").unlink()
