@@ -31,7 +31,7 @@ def test_a_folder_is_replaced_when_all_is_in_it(tmp_path: Path) -> None:
     assert fill(["a", "b"], output) == 2
     assert fill(["c"], output=output) == 1
     assert list_names(output) == ["c"]
-    with pytest.raises(ValueError, match="^$"):
+    with pytest.raises(ValueError, match=r"^$"):
         fill(["d", ""], output)
     assert list_names(output) == ["c"]
     # What the call that failed left is gone with the next one.
@@ -44,7 +44,7 @@ def test_a_folder_that_is_removed_is_not_there_in_part(tmp_path: Path, monkeypat
     folder = tmp_path / "folder"
     remove_folder(folder)
     fill(["a", "b"], folder)
-    monkeypatch.setattr("shutil.rmtree", lambda path, ignore_errors=False: None)
+    monkeypatch.setattr("shutil.rmtree", lambda *_, **__: None)
     remove_folder(folder)
     assert list_names(tmp_path) == [".folder.gone"]
 
