@@ -58,8 +58,8 @@ COMMANDS: Final = {
     "diff": "ccreport.verify.diff",
     "import_harness_ini": "ccreport.collect.harness_ini",
 }
-
-# The disk is full, or what its user may have of it.
+# It is no part of a build: it ends the attempt that is under way, and takes down what it has set up.
+TAKES_DOWN: Final = "collect"
 
 
 def find_command(name: str) -> Callable[..., int | None]:
@@ -103,8 +103,9 @@ def add_commands(parser: argparse.ArgumentParser, names: Collection[str]) -> dic
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; return 1, with one line on stderr, for what its user can mend."""
     parser = argparse.ArgumentParser(prog="ccreport", description=__doc__)
-    end_with_build()
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] != [TAKES_DOWN]:
+        end_with_build()
     add_commands(parser, given[:1])
     options: dict[str, Any] = vars(parser.parse_args(given))
     command = find_command(options.pop("command"))

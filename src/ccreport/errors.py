@@ -3,6 +3,7 @@
 import errno
 from typing import Final
 
+# The disk is full, or what its user may have of it.
 NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
