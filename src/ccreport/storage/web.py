@@ -141,7 +141,7 @@ class WebSource:
                     break
             else:
                 raise StorageError(f"{self.archive} has folders in folders, {DEPTH_LIMIT} deep; name one further down")
-            files = self._mark(files, pool)
+            files, sums = self._mark(files, pool), self._mark(sums, pool)
         return Listing(tuple(sorted(files, key=lambda file: file.path)), tuple(sums), tuple(left_out))
 
     def _mark(self, files: list[RemoteFile], pool: ThreadPoolExecutor) -> list[RemoteFile]:
