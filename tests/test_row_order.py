@@ -21,12 +21,12 @@ ROUNDED = "edge_distributions.parquet"
 def publish(tables: Path, batches: Path, evaluation: str, work: Path) -> dict[str, bytes]:
     """Return the Parquet files of all published tables and of the claims, made of these tables, by name."""
     work.mkdir()
-    declared, database = ROOT / f"evaluations/{evaluation}.yaml", work / "archive.duckdb"
+    declared, database, summaries = ROOT / f"evaluations/{evaluation}.yaml", work / "archive.duckdb", work / "summaries"
     list_views(batches, tables, declared, database)
-    summarise_tables(declared, database, work)
+    summarise_tables(declared, database, summaries)
     facts = batches.with_name("archive.json")
-    judge_claims(declared, database, work, facts, [], work / "claims.parquet", work / "claims.csv")
-    return {path.name: path.read_bytes() for path in work.glob("*.parquet")}
+    judge_claims(declared, database, summaries, facts, [], work / "claims.parquet", work / "claims.csv")
+    return {path.name: path.read_bytes() for path in work.rglob("*.parquet")}
 
 
 def shuffle(tables: Path, folder: Path, seed: int) -> Path:
