@@ -229,6 +229,26 @@ def test_smallest_rtts(tmp_path: Path, by_ss: float, by_tool: float, is_explaine
     assert row["is_explained"] is is_explained, row["explanation"]
 
 
+@pytest.mark.parametrize(
+    ("side", "by_ss", "is_explained"),
+    [
+        ("sender", (44.0, 46.5), True),  # 2 ms, a tenth of the smallest, may lie between the witnesses' readings
+        ("sender", (44.0, 45.5), False),
+        ("sender", (), False),  # nobody else saw a queue
+        ("between", (44.0, 46.5), False),  # which at another place than the sender does not hide from the capture
+    ],
+)
+def test_a_queue_above_the_capture(tmp_path: Path, side: str, by_ss: tuple[float, ...], is_explained: bool) -> None:
+    # Nothing was sent again, and no round trip of the capture took more than 30 ms; iperf3 never read less than 48 ms.
+    samples = [sample(0.4 + 0.5 * n, 0, rtt_ms=rtt) for n, rtt in enumerate(by_ss)]
+    captured = capture(capture_side=side, retransmits_capture_count=0)
+    tool = stream(retransmits_iperf3_count=0, rtt_min_ms=48.0)
+    row = reconcile(tmp_path, captured, samples, tool, of_steps=steps([0] * 10))
+    assert "RTT: iperf3 reads smoothed values, 48.0 ms, the capture 20.0 to 30.0 ms" in row["explanation"]
+    assert ("below the queue of the sender, ss 44.0 to" in row["explanation"]) is (side == "sender" and bool(by_ss))
+    assert row["is_explained"] is is_explained, row["explanation"]
+
+
 def test_a_capture_at_the_receiver_knows_the_path_by_the_handshake(tmp_path: Path) -> None:
     row = reconcile(tmp_path, capture(capture_side="receiver", ack_rtt_min_ms=0.05), [sample(0.95, 7, rtt_min_ms=20.0)])
     assert (row["rtt_min_capture_ms"], row["is_explained"]) == (20.0, True)

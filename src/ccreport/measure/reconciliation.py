@@ -42,6 +42,8 @@ OF_FLOW: Final = (
     pl.col("tool_rtt_min_ms").alias("rtt_min_iperf3_ms"),
     pl.col("ss_rtt_min_ms").alias("rtt_min_ss_ms"),
 )
+# What is taken of a sample, as `Sample` has it.
+OF_SAMPLE: Final = ("retransmits_ss_count", "retransmitted_bytes", "acked_bytes", "rtt_ms")
 COMPARISONS: Final = (
     compare_ss_retransmits,
     compare_iperf3_retransmits,
@@ -137,13 +139,13 @@ def _read_samples(samples: Path, captured: pl.DataFrame) -> pl.DataFrame:
     is_last = pl.col("connection_number") == pl.col("connection_number").max().over("run_id", "flow_id")
     return (
         pl.scan_parquet(samples, glob=False)
-        .select(*CONNECTION, "time_utc", "retransmits_ss_count", "retransmitted_bytes", "acked_bytes")
+        .select(*CONNECTION, "time_utc", *OF_SAMPLE)
         .join(captured.lazy().filter(pl.col("direction") == "out").select("flow_id").unique(), on="flow_id", how="semi")
         .filter(is_last)
         .filter(pl.col("retransmits_ss_count").is_not_null())
         .join(until, on=["run_id", "time_utc"])
         .sort("flow_id", "time_utc")
-        .select("flow_id", "time_utc", "until_utc", "retransmits_ss_count", "retransmitted_bytes", "acked_bytes")
+        .select("flow_id", "time_utc", "until_utc", *OF_SAMPLE)
         .collect()
     )
 
@@ -159,7 +161,7 @@ def _list_flows(
         yield Flow(
             facts=row,
             steps=Steps(steps.get(tuple(row[name] for name in DIRECTION), nothing)),
-            samples=[Sample(to_us(time), to_us(until), *counters) for time, until, *counters in samples],
+            samples=[Sample(to_us(time), to_us(until), *read) for time, until, *read in samples],
             connected_us=to_us(row["connected_utc"]) if row["syn_utc"] else None,
             capture_end_us=to_us(row["capture_end_utc"]),
             left_count=row["left_count"],

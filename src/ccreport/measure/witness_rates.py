@@ -81,13 +81,18 @@ def _judge_smoothed(flow: Flow, by_tool: float, smallest: float, tolerance: floa
     """Judge iperf3's smallest smoothed RTT: not below the smallest, and not above the largest where that is known.
 
     Segments that were sent again have RTTs for the kernel (timestamps, selective acknowledgements) that Karn's rule
-    leaves out of the capture's.
+    leaves out of the capture's. Above the largest it must have been in a queue that a capture on the sender is below:
+    then ss's samples of the same value reach as high.
     """
     largest = None if flow.facts["retransmits_capture_count"] else flow.steps.rtt_max_ms
-    holds = by_tool >= smallest - tolerance and (largest is None or by_tool <= largest + tolerance)
     within = "" if largest is None else f" to {largest:.1f}"
     text = f"RTT: iperf3 reads smoothed values, {by_tool:.1f} ms, the capture {smallest:.1f}{within} ms"
-    return Finding(text, holds)
+    if largest is not None and by_tool > largest + tolerance and flow.facts["capture_side"] == "sender":
+        of_ss = [sample.rtt_ms for sample in flow.samples if sample.rtt_ms is not None]
+        if of_ss:
+            largest = max(of_ss)
+            text = f"{text} below the queue of the sender, ss {min(of_ss):.1f} to {largest:.1f} ms above it"
+    return Finding(text, by_tool >= smallest - tolerance and (largest is None or by_tool <= largest + tolerance))
 
 
 def _judge_kernel(flow: Flow, by_ss: float, smallest: float, tolerance: float) -> Finding:

@@ -13,6 +13,8 @@ by the time at which it looked lies between the steps that had ended then and th
   within 7 ms; steps of 100 ms only bound it.
 - tcpdump that is stopped loses what the kernel had not handed over: `received by filter` less `captured` in its log.
 - Offloads hand segments to the capture in one piece, so there bytes are compared.
+- On the sender tcpdump sees packets when they leave the queue of the interface, the kernel counts their RTT from before
+  it. What iperf3 reads there is above all that the capture saw, and ss, which reads the same value, shows it too.
 """
 
 from dataclasses import dataclass
@@ -52,6 +54,8 @@ class Sample:
     retransmits: int
     retransmitted_bytes: int | None
     acked_bytes: int | None
+    # The kernel's smoothed RTT.
+    rtt_ms: float | None
 
 
 @dataclass(frozen=True)
