@@ -182,11 +182,17 @@ def test_a_workflow_killed_with_all_its_jobs(moment: str, built: Checkout, added
 
 def test_two_builds_at_once(new: Checkout, built: Checkout, tmp_path: Path) -> None:
     checkout = new.copy(tmp_path / "twice")
-    first = checkout.start()
+    first, said = checkout.start(), tmp_path / "said.txt"
     wait_until(lambda: any(checkout.results.glob("batches.txt")), first)
-    said = tmp_path / "said.txt"
+    process = psutil.Process(first.pid)
+    process.suspend()
+    # One into another folder goes on, and ends without the lock of the first.
+    other = {"target": "other/kernels.txt", "pathvars": "{results: other, logs: other/logs}"}
+    assert checkout.start(said=said, **other).wait(LIMIT_S) == 0, said.read_text()
+    assert (checkout.folder / "other/kernels.txt").exists()
     assert checkout.start(said=said).wait(LIMIT_S) == 1
     assert "Directory cannot be locked" in said.read_text()
+    process.resume()
     assert first.wait(LIMIT_S) == 0
     check_rerun(checkout, built)
 

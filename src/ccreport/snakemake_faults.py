@@ -3,6 +3,7 @@
 - Of a job that failed it writes down parameters and inputs as of one that succeeded, and removes its outputs. Where all
   that is made of these is still there, the next build finds nothing to do, though they are of before the change.
 - It looks for the lock of another build first and locks then: of two that start at once both go on.
+- A build that ends removes the locks of all: of one that still runs for another target, too.
 """
 
 import fcntl
@@ -32,7 +33,7 @@ def keep_records(job_class: Any) -> None:
 
 
 def lock_at_once(persistence_class: Any) -> None:
-    """Let no other build come between the look for a lock and the lock."""
+    """Let no other build come between the look for a lock and the lock, and none remove a lock but its own."""
     lock = persistence_class.lock
 
     @contextmanager
@@ -43,4 +44,12 @@ def lock_at_once(persistence_class: Any) -> None:
                 held.enter_context(lock(self))
             yield
 
+    def unlock_own(self: Any) -> None:
+        for path in self._lockfile.values():
+            Path(path).unlink(missing_ok=True)
+        self._lockfile.clear()
+
     persistence_class.lock = lock_guarded
+    persistence_class.unlock = unlock_own
+    # What `snakemake --unlock` does.
+    persistence_class.cleanup_locks = persistence_class._delete_locks
