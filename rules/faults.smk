@@ -2,7 +2,8 @@
 Faults: what a build does against them before Snakemake looks at any file, and what Snakemake itself gets wrong.
 
 The times of results from the future are set back, files of the checkout that are of the future are named, jobs end with
-Snakemake, two builds cannot begin at once, and a job that failed leaves no record as if it had not.
+Snakemake, two builds cannot begin at once or end each other's locks, and a job that failed leaves no record as if it
+had not.
 """
 
 from snakemake.jobs import Job
@@ -11,7 +12,7 @@ from snakemake.persistence.file import FilePersistence
 from ccreport.ages import age_results, check_sources
 from ccreport.parents import BUILT_BY
 from ccreport.slurm_status import keep_answer
-from ccreport.snakemake_faults import keep_records, lock_at_once
+from ccreport.snakemake_faults import keep_records, lock_at_once, unlock_own
 
 # A job that is left alone, as Snakemake was killed, writes nothing that the next build makes anew.
 os.environ.update({BUILT_BY: str(os.getpid())})
@@ -30,6 +31,7 @@ def list_sources():
 if workflow.is_main_process:
     keep_records(Job)
     lock_at_once(FilePersistence)
+    unlock_own(FilePersistence)
     if slurm:
         keep_answer(slurm, slurm.validation)
     if aged_count := age_results(RESULTS):

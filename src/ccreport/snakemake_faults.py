@@ -33,7 +33,7 @@ def keep_records(job_class: Any) -> None:
 
 
 def lock_at_once(persistence_class: Any) -> None:
-    """Let no other build come between the look for a lock and the lock, and none remove a lock but its own."""
+    """Let no other build come between the look for a lock and the lock."""
     lock = persistence_class.lock
 
     @contextmanager
@@ -44,12 +44,16 @@ def lock_at_once(persistence_class: Any) -> None:
                 held.enter_context(lock(self))
             yield
 
-    def unlock_own(self: Any) -> None:
+    persistence_class.lock = lock_guarded
+
+
+def unlock_own(persistence_class: Any) -> None:
+    """Let a build that ends remove no locks but its own; `snakemake --unlock` still removes all."""
+
+    def unlock(self: Any) -> None:
         for path in self._lockfile.values():
             Path(path).unlink(missing_ok=True)
         self._lockfile.clear()
 
-    persistence_class.lock = lock_guarded
-    persistence_class.unlock = unlock_own
-    # What `snakemake --unlock` does.
+    persistence_class.unlock = unlock
     persistence_class.cleanup_locks = persistence_class._delete_locks
