@@ -116,22 +116,24 @@ def test_a_job_killed_in_a_refresh(rule: str, built: Checkout, added: Checkout, 
     check_idle(checkout)
 
 
+def make_report(checkout: Checkout, name: str) -> Checkout:
+    """Return a copy of a checkout beside it, in which the report was made too."""
+    copied = checkout.copy(checkout.folder.with_name(name))
+    code, said = copied.build(target="report")
+    assert code == 0, said
+    return copied
+
+
 @pytest.fixture(scope="module")
 def reported(built: Checkout) -> Checkout:
     """Return a checkout in which the report was made of the archive."""
-    checkout = built.copy(built.folder.with_name("reported"))
-    code, said = checkout.build(target="report")
-    assert code == 0, said
-    return checkout
+    return make_report(built, "reported")
 
 
 @pytest.fixture(scope="module")
 def reported_added(added: Checkout) -> Checkout:
     """Return a checkout in which the report was made of the archive with one more run."""
-    checkout = added.copy(added.folder.with_name("reported_added"))
-    code, said = checkout.build(target="report")
-    assert code == 0, said
-    return checkout
+    return make_report(added, "reported_added")
 
 
 @pytest.mark.parametrize("rule", ["list_raw_files", "plot_figures", "render_fragments", "render_report"])
@@ -186,13 +188,15 @@ def test_two_builds_at_once(new: Checkout, built: Checkout, tmp_path: Path) -> N
     wait_until(lambda: any(checkout.results.glob("batches.txt")), first)
     process = psutil.Process(first.pid)
     process.suspend()
-    # One into another folder goes on, and ends without the lock of the first.
-    other = {"target": "other/kernels.txt", "pathvars": "{results: other, logs: other/logs}"}
-    assert checkout.start(said=said, **other).wait(LIMIT_S) == 0, said.read_text()
-    assert (checkout.folder / "other/kernels.txt").exists()
-    assert checkout.start(said=said).wait(LIMIT_S) == 1
-    assert "Directory cannot be locked" in said.read_text()
-    process.resume()
+    try:
+        # One into another folder goes on, and ends without the lock of the first.
+        other = {"target": "other/kernels.txt", "pathvars": "{results: other, logs: other/logs}"}
+        assert checkout.start(said=said, **other).wait(LIMIT_S) == 0, said.read_text()
+        assert (checkout.folder / "other/kernels.txt").exists()
+        assert checkout.start(said=said).wait(LIMIT_S) == 1
+        assert "Directory cannot be locked" in said.read_text()
+    finally:
+        process.resume()
     assert first.wait(LIMIT_S) == 0
     check_rerun(checkout, built)
 
