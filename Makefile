@@ -4,9 +4,11 @@ PYTHON ?= python3
 CORES ?= 8
 ARCHIVE ?=
 CAMPAIGN ?=
+CLOCK ?=
+KERNEL ?=
 ARGS ?=
 TARGET ?= report
-QUARTO_SECONDS ?= 55
+QUARTO_SECONDS ?= 600
 # Of each of 24 readers, two at a time: an hour in all, as before a release.
 SECONDS ?= 300
 
@@ -14,6 +16,9 @@ SECONDS ?= 300
 QUARTO := quarto-cli==1.9.38 --hash=sha256:bd59fdc0d868cd670ea4ebbf5997bfdfd6c81a0d9f50fe099f40f992b257ce18
 
 PIP := .venv/bin/python -m pip --disable-pip-version-check --no-input
+# uv installs a lock in seconds; where it or an index that it finds is missing pip does it, in minutes.
+INSTALL = { UV_PYTHON_DOWNLOADS=never .venv/bin/uv pip install --quiet --python .venv/bin/python $(1) 2>.venv/uv.log \
+  || $(PIP) install --quiet $(1); }
 # Jobs of Snakemake call `python` and `quarto` by name, snakefmt calls `shfmt`: .venv's must be the first on PATH.
 IN_VENV := export PATH="$$PWD/.venv/bin:$$PATH";
 # The path as typed (quotes, spaces, dollars), as a quoted string of YAML, which is what --config reads. The blanks
@@ -25,50 +30,60 @@ ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config "archive= $$($(QUOTED)) "}
 unexport ARCHIVE PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help collect collected cluster report tables ingest database test browser lint bench fuzz audit lock setup quarto s3server clean
+.PHONY: help collect kernel collected cluster report tables ingest database test browser lint bench fuzz audit lock setup quarto s3server clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-report: ## the whole report from the raw archive: CORES=8, ARCHIVE=path of another archive
+report: ## the whole report from the raw archive: CORES=8, ARCHIVE=path of another archive, or of a folder of parts
 tables: ## the published tables only
 ingest: ## the typed tables only, one Parquet file per table and experiment
 database: ## the DuckDB file with one view per typed table
 report tables ingest database: .venv/.complete
 	@$(IN_VENV) snakemake --cores "$(CORES)" $@ $(ARCHIVE_CONFIG)
 
-collect: .venv/.complete ## run a declared sweep on this machine, into archive/<its name>: CAMPAIGN=campaigns/quick.yaml
-	@$(IN_VENV) snakemake --cores 1 collect $(if $(CAMPAIGN),--config campaign="$(CAMPAIGN)")
+collect: .venv/.complete ## run a declared sweep into archive/<its name>: CAMPAIGN=campaigns/quick.yaml, CLOCK=virtual, KERNEL=path
+	@$(IN_VENV) snakemake --cores 1 collect $(if $(CAMPAIGN)$(CLOCK)$(KERNEL),--config) \
+	  $(if $(CAMPAIGN),campaign="$(CAMPAIGN)") $(if $(KERNEL),collect_kernel="$(KERNEL)") \
+	  $(if $(CLOCK),collect_clock="$(CLOCK)" collect_into="archive/$(CLOCK)")
+
+kernel: .venv/.complete ## build a user-mode kernel with virtual time, once, below ~/.cache/ccreport: 5 minutes on 2 cores
+	@$(IN_VENV) nice python -m ccreport build_kernel
 
 collected: .venv/.complete ## the report of what campaigns/quick.yaml collected: results/collected/quick/esnet-dtn/report
 	@$(IN_VENV) snakemake --cores "$(CORES)" evaluation --config archive=archive/quick explanations= \
 	  'pathvars={results: results/collected/quick, logs: logs/quick}'
+	@if [ -d archive/virtual/quick ]; then $(IN_VENV) snakemake --cores "$(CORES)" tables \
+	  --config archive=archive/virtual/quick explanations= \
+	  'pathvars={results: results/collected/virtual, logs: logs/virtual}'; fi
 
-cluster: .venv/.complete ## the report through a Slurm of one node, started for it: results/cluster/report; TARGET=tables
-	@$(IN_VENV) python tests/one_node_slurm.py results/cluster/slurm snakemake --profile workflow/profiles/slurm "$(TARGET)" \
+cluster: .venv/.developer ## the report through a Slurm of one node, started for it: results/cluster/report; TARGET=tables
+	@$(IN_VENV) python tests/support/one_node_slurm.py results/cluster/slurm snakemake --profile workflow/profiles/slurm "$(TARGET)" \
 	  --config 'pathvars={results: results/cluster, logs: logs/cluster}'
 
-test: .venv/.complete ## run the tests: ARGS="-k name" and the like go to pytest
+test: .venv/.developer ## run the tests: ARGS="-k name" and the like go to pytest
 	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-browser: report ## look at the built report in Chromium: faults, links, contrast; pictures in results/screenshots
-	@$(IN_VENV) CCREPORT_SITE=results/report CCREPORT_SCREENSHOTS=results/screenshots pytest --numprocesses 2 tests/test_browser.py $(ARGS)
+browser: report .venv/.developer ## look at the built report in Chromium: faults, links, contrast; pictures in results/screenshots
+	@$(IN_VENV) CCREPORT_SITE=results/report CCREPORT_SCREENSHOTS=results/screenshots pytest --numprocesses 2 tests/report/test_browser.py $(ARGS)
 
-lint: .venv/.complete ## check style, workflow and types, as continuous integration does
+lint: .venv/.developer ## check style, workflow and types, as continuous integration does
 	$(IN_VENV) ruff check
 	$(IN_VENV) ruff format --check
 	$(IN_VENV) snakefmt --check rules workflow/Snakefile
 	$(IN_VENV) snakemake --lint
 	$(IN_VENV) mypy
 
-bench: .venv/.complete ## run every benchmark, one after another
+bench: .venv/.developer ## run every benchmark, one after another
 	@$(IN_VENV) for script in benchmarks/*.py; do echo "== $$script"; python "$$script" || exit; done
 
-lock: .venv/.complete ## renew requirements.lock from pyproject.toml: ARGS=--upgrade takes the newest versions
-	.venv/bin/uv pip compile pyproject.toml --extra dev --extra bench --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-header --quiet $(ARGS) -o requirements.lock
+lock: .venv/.developer ## renew both locks from pyproject.toml: ARGS=--upgrade takes the newest versions
+	@compile="$$PWD/.venv/bin/uv pip compile pyproject.toml --extra build --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --quiet"; \
+	$$compile --extra dev --extra bench $(ARGS) -o requirements-dev.lock && \
+	$$compile --constraint requirements-dev.lock --upgrade -o requirements.lock
 
-setup: .venv/.complete ## make or renew .venv (the other targets do it by themselves): PYTHON=python3.12
+setup: .venv/.developer ## make or renew .venv, developers' tools too (other targets add what they need): PYTHON=python3.12
 	@echo "Set up: .venv"
 
 # The newest one that Rust 1.92 compiles; unoptimised, which compiles in half the time and serves the tests as well.
@@ -77,14 +92,31 @@ s3server: .venv/s3/versitygw ## compile the S3-compatible server that tests of s
 .venv/s3/versitygw: | .venv/.locked
 	@GOBIN="$$PWD/.venv/s3" GOFLAGS=-mod=mod go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
-quarto: .venv/.locked ## try once more to add Quarto to .venv
-	@rm -f .venv/.quarto
-	@$(MAKE) --no-print-directory QUARTO_SECONDS=600 .venv/.quarto
+quarto: .venv/.complete ## add Quarto to .venv, from its own releases; without it the embedded renderer makes the report
+	@$(IN_VENV) if quarto --version >/dev/null 2>&1; then \
+	  echo "Quarto: $$(command -v quarto)"; \
+	else \
+	  echo "Adding Quarto: one attempt of at most $(QUARTO_SECONDS) s ..."; \
+	  mkdir -p .venv/tmp && echo '$(QUARTO)' >.venv/tmp/quarto.txt; \
+	  TMPDIR="$$PWD/.venv/tmp" timeout -k 5 "$(QUARTO_SECONDS)" $(PIP) install --require-hashes --no-deps \
+	    --no-build-isolation --requirement .venv/tmp/quarto.txt >.venv/quarto.log 2>&1 & \
+	  attempt=$$!; trap 'kill $$attempt; exit 130' INT TERM; \
+	  wait $$attempt && .venv/bin/quarto --version >>.venv/quarto.log 2>&1; added=$$?; \
+	  rm -rf .venv/tmp; \
+	  if [ $$added = 0 ]; then \
+	    echo "Quarto: .venv/bin/quarto"; \
+	  else \
+	    $(PIP) uninstall --quiet --yes quarto-cli >/dev/null 2>&1; \
+	    rm -rf .venv/bin/quarto .venv/lib/python3*/site-packages/quarto_cli*; \
+	    echo "Quarto could not be added (see .venv/quarto.log); the embedded renderer makes the report." >&2; \
+	    exit 1; \
+	  fi; \
+	fi
 
-fuzz: .venv/.complete ## fuzz every reader of raw files: SECONDS=300 each, ARGS="--parser iperf3 ss" some of them
+fuzz: .venv/.developer ## fuzz every reader of raw files: SECONDS=300 each, ARGS="--parser iperf3 ss" some of them
 	@$(IN_VENV) nice python scripts/fuzz.py --seconds "$(SECONDS)" $(ARGS)
 
-audit: .venv/.complete ## ask for known vulnerabilities of the locked packages: 1 there are some, 2 could not be asked
+audit: .venv/.developer ## ask for known vulnerabilities of the locked packages: 1 there are some, 2 could not be asked
 	@$(IN_VENV) python scripts/audit.py $(ARGS)
 
 clean: ## remove results, logs and caches; .venv stays
@@ -96,34 +128,21 @@ clean: ## remove results, logs and caches; .venv stays
 	 which ccreport needs. Name another: make report PYTHON=python3.12" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make a virtual environment.\
 	 On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	@echo "Setting up .venv, once: about two minutes and 2.3 GB ..."
+	@echo "Setting up .venv, once: half a minute with uv, two minutes without; 1.4 GB ..."
 	@"$(PYTHON)" -m venv --clear .venv
-	@$(PIP) install --quiet --require-hashes --requirement requirements.lock || { echo "Set-up failed. Every package is\
+	@sed -n '/^uv==/,/^ *#/p' requirements-dev.lock >.venv/uv.txt
+	@$(PIP) install --quiet --require-hashes --requirement .venv/uv.txt 2>.venv/uv.log || true
+	@$(call INSTALL,--require-hashes --requirement requirements.lock) || { echo "Set-up failed. Every package is\
 	 ready-made for Python 3.11 to 3.13; where one was to be compiled, name such a Python: PYTHON=python3.13" >&2; exit 1; }
 	@touch $@
 
-# Quarto is a wish, not a need: one attempt, then the report is rendered without it.
-.venv/.quarto: .venv/.locked
-	@$(IN_VENV) if quarto --version >/dev/null 2>&1; then \
-	  echo "Quarto: $$(command -v quarto)"; \
-	else \
-	  echo "Adding Quarto: one attempt of at most $(QUARTO_SECONDS) s ..."; \
-	  mkdir -p .venv/tmp && echo '$(QUARTO)' >.venv/tmp/quarto.txt; \
-	  TMPDIR="$$PWD/.venv/tmp" timeout -k 5 "$(QUARTO_SECONDS)" $(PIP) install --require-hashes --no-deps \
-	    --no-build-isolation --requirement .venv/tmp/quarto.txt >.venv/quarto.log 2>&1 & \
-	  attempt=$$!; trap 'kill $$attempt; exit 130' INT TERM; \
-	  if wait $$attempt && .venv/bin/quarto --version >>.venv/quarto.log 2>&1; then \
-	    echo "Quarto: .venv/bin/quarto"; \
-	  else \
-	    $(PIP) uninstall --quiet --yes quarto-cli >/dev/null 2>&1; \
-	    rm -rf .venv/bin/quarto .venv/lib/python3*/site-packages/quarto_cli*; \
-	    echo "Without Quarto: it could not be added (see .venv/quarto.log; \`make quarto\` tries again)."; \
-	  fi; \
-	  rm -rf .venv/tmp; \
-	fi
+.venv/.complete: pyproject.toml .venv/.locked
+	@$(call INSTALL,--no-deps --no-build-isolation --editable .)
+	@echo "Compiling the readers of ss and of captures ..."
+	@.venv/bin/python -m ccreport compile_kernels --kernels .venv/kernels.txt
 	@touch $@
 
-.venv/.complete: pyproject.toml .venv/.locked | .venv/.quarto
-	@$(PIP) install --quiet --no-deps --no-build-isolation --editable .
-	@.venv/bin/python -m ccreport compile_kernels --kernels .venv/kernels.txt
+.venv/.developer: requirements-dev.lock .venv/.complete
+	@echo "Adding the tools of developers: 0.9 GB ..."
+	@$(call INSTALL,--require-hashes --requirement requirements-dev.lock)
 	@touch $@

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from measuring.builds import ROOT, SWEEP_JOB, add_run, build, copy_tree, find_job, remove_results
 
-from ccreport.archive import find_root
-from ccreport.unpack import unpack_archive
+from ccreport.archive.harness_layout import find_root
+from ccreport.archive.unpack import unpack_archive
 
 DESTINATION = "10.201.1.2"
 EVALUATION = "evaluations/esnet-dtn.yaml"

@@ -2,9 +2,9 @@
 
     python benchmarks/captures.py [--large-gb 5] [--timed-gb 1] [--tshark-packets 300000] [--rounds 3] [--folder FOLDER]
 
-A capture of header-only packets (`-s 128`) is made from played transfers (tests/capture_transfer.py: 16 connections at
-once, one segment in a thousand lost), tiled with other addresses and later times until it has the size. It is put into
-a temporary folder (room for both sizes and half as much again) and removed. CPU seconds, children's included,
+A capture of header-only packets (`-s 128`) is made from played transfers (tests/support/capture_transfer.py: 16
+connections at once, one segment in a thousand lost), tiled with other addresses and later times until it has the size.
+It is put into a temporary folder (room for both sizes and half as much again) and removed. CPU seconds, children's too,
 stand beside wall time: on a shared machine only they keep. Ratios are of CPU times of medians; tshark's is of the time
 a packet, since it gets fewer of them. The tiles compress better than traffic does, so gzip's time says little beyond
 that of our own decompression.
@@ -29,16 +29,16 @@ os.environ["POLARS_MAX_THREADS"] = "1"
 CORES = sorted(os.sched_getaffinity(0))
 if "--pair" not in sys.argv:
     os.sched_setaffinity(0, {CORES[-1]})
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/support"))
 
 import numpy as np  # noqa: E402
 import polars as pl  # noqa: E402
 from capture_transfer import Plan, simulate  # noqa: E402
 from captures import frame_bytes, write_pcap  # noqa: E402
+from measuring.one_reader import list_files, read_files  # noqa: E402
 
-from ccreport.ingest.capture_file import read_capture  # noqa: E402
-from ccreport.ingest.tcpdump import PIECES, ingest_captures  # noqa: E402
-from ccreport.raw import Manifest, RawFile, iterate_blocks  # noqa: E402
+from ccreport.archive.raw_file import iterate_blocks  # noqa: E402
+from ccreport.ingest.captures.file import read_capture  # noqa: E402
 
 CONNECTIONS = 16
 SEGMENTS = 5000
@@ -227,17 +227,12 @@ def measure_memory(out: Path, tile: Tile, size: int) -> None:
 
 def ingest_one(large: Path) -> None:
     """Write the tables of one capture beside it; print seconds, peak bytes, connections."""
-    facts = {"path": large.name, "raw_file_id": "large", "kind": "tcpdump", "run_id": "run", "rule": "ingest_captures"}
-    facts |= dict.fromkeys(("message", "reason", "sha256", "side", "host", "format"))
-    file = RawFile(**facts, action="ingest", client_number=1, size_bytes=large.stat().st_size)
-    manifest = large.parent / "manifest.json"
-    Manifest(experiment_id="large", session=None, job=None, runs=(), files=(file,)).write(manifest)
-    outputs = [large.parent / f"{table}.parquet" for table in ("captures", "logs", *PIECES, "rejects")]
+    listed = list_files("captures", "tcpdump", [large], large.parent)
     started = time.perf_counter()
-    ingest_captures(manifest, large.parent, *outputs, packet_runs=[])
+    read_files("captures", listed, large.parent, large.parent)
     seconds = time.perf_counter() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(seconds, peak, pl.read_parquet(outputs[0])["connections_count"].item())
+    print(seconds, peak, pl.read_parquet(large.parent / "captures.parquet")["connections_count"].item())
 
 
 def compare_cores(out: Path, tile: Tile, options: argparse.Namespace) -> None:
@@ -293,7 +288,7 @@ def read_one(core: int, file: Path) -> None:
 def print_first_calls(out: Path) -> None:
     """Print the time of a first call, with nothing compiled and with the compiled code on disk."""
     program = (
-        "import sys, time; from pathlib import Path; from ccreport.ingest.capture_file import read_capture; "
+        "import sys, time; from pathlib import Path; from ccreport.ingest.captures.file import read_capture; "
         "started = time.perf_counter(); read_capture(Path(sys.argv[1])); print(time.perf_counter() - started)"
     )
     for name in ("nothing compiled", "compiled code on disk"):

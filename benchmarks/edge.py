@@ -16,23 +16,19 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 os.environ["POLARS_MAX_THREADS"] = "1"
 
 import duckdb
 import polars as pl
+from measuring.one_reader import list_files, read_files
 
-from ccreport import database
-from ccreport.evaluation import load_evaluation
-from ccreport.ingest.edge import ingest_edge
-from ccreport.ingest.nginx import ingest_nginx
-from ccreport.ingest.nstat import ingest_nstat
+from ccreport.core.declarations import list_tables
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import load_schema, write_table
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.raw import Manifest, RawFile
-from ccreport.schemas import list_tables
-from ccreport.tables import load_schema, write_table
+from ccreport.summarise import database
 
 ROOT = Path(__file__).resolve().parents[1]
 EVALUATION = ROOT / "evaluations" / "edge-bbr2.yaml"
@@ -146,13 +142,10 @@ def time_log(folder: Path, lines: int = 1_000_000) -> None:
             LOG_LINE.format(i % 250, i // 20_000, i, 1_000_000 + i, 0.001 * (i % 5000)) for i in range(lines)
         )
     size = log.stat().st_size / 1e6
-    file = RawFile("id", "machine/bbr/access.log", "access-log", "text", 1, "", "ingest", "ingest_nginx")
-    manifest = folder / "log.json"
-    Manifest("x", None, None, (), (file,)).write(manifest)
+    listed = list_files("nginx", "access-log", [log], folder / "log", are_runs=False)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     start = time.process_time()
-    out = folder / "requests.parquet"
-    ingest_nginx(manifest, folder / "log", out, folder / "rejects.parquet", LAYOUT, LOG_FORMAT)
+    read_files("nginx", listed, folder / "log", folder, edge_paths=LAYOUT, access_log_format=LOG_FORMAT)
     own = time.process_time() - start
     start = time.process_time()
     plain = 0
@@ -162,16 +155,14 @@ def time_log(folder: Path, lines: int = 1_000_000) -> None:
             if match:
                 plain += int(match[3]) * (float(match[4]) >= 0)
     seconds = time.process_time() - start
-    assert plain == pl.read_parquet(out)["answer_bytes"].sum()
+    assert plain == pl.read_parquet(folder / "web_requests.parquet")["answer_bytes"].sum()
     print(
         f"access log, {size:.0f} MB: {size / own:.0f} MB/s of CPU, to Parquet; "
         f"plain Python, matching and adding only: {size / seconds:.0f} MB/s"
     )
 
 
-def time_recorded(
-    folder: Path, kind: str, ingest: Callable[..., None], table: str, size_bytes: int = 100_000_000
-) -> None:
+def time_recorded(folder: Path, kind: str, reader: str, table: str, size_bytes: int = 100_000_000) -> None:
     """Print the speed at which recorded files of one kind are read on one core, each repeated to a larger one."""
     root, files = folder / kind, []
     sources = [path for path in sorted(FIXTURE.rglob("*.gz")) if path.name.startswith(kind)]
@@ -189,18 +180,16 @@ def time_recorded(
             for i in range(times)
         )
         path.write_bytes(b"".join(parts))
-        files.append(RawFile(str(number), name, kind, "text", 1, "", "ingest", ingest.__name__))
-    manifest = folder / f"{kind}.json"
-    Manifest("x", None, None, (), tuple(files)).write(manifest)
-    out = folder / f"{kind}.parquet"
+        files.append(path)
+    listed = list_files(reader, kind, files, root, are_runs=False)
     # Loading modules and compiled kernels is no part of reading.
-    ingest(manifest, FIXTURE / "nothing", out, folder / "rejects.parquet", LAYOUT)
+    read_files(reader, listed, FIXTURE / "nothing", folder, edge_paths=LAYOUT)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     start = time.process_time()
-    ingest(manifest, root, out, folder / "rejects.parquet", LAYOUT)
+    read_files(reader, listed, root, folder, edge_paths=LAYOUT)
     seconds = time.process_time() - start
     size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) / 1e6
-    rows = pl.scan_parquet(out).select(pl.len()).collect().item()
+    rows = pl.scan_parquet(folder / f"{table}.parquet").select(pl.len()).collect().item()
     print(f"{kind}, {size:.0f} MB: {size / seconds:.0f} MB/s of CPU, {rows:,} rows of {table} to Parquet")
 
 
@@ -213,8 +202,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         time_aggregates(options.rows, options.threads, Path(folder))
         time_log(Path(folder))
-        time_recorded(Path(folder), "ss-neit", ingest_edge, "connections")
-        time_recorded(Path(folder), "nstat", ingest_nstat, "machine_counters")
+        time_recorded(Path(folder), "ss-neit", "edge", "connections")
+        time_recorded(Path(folder), "nstat", "nstat", "machine_counters")
 
 
 if __name__ == "__main__":

@@ -16,16 +16,16 @@ import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/support"))
 
 import duckdb
 import numpy as np
 import polars as pl
+from archives import EPOCH, make_table
 from explorer_site import make_run, write_site
 from playwright.sync_api import Page, sync_playwright
-from support import EPOCH, make_table
 
-from ccreport.tables import write_table
+from ccreport.core.tables import write_table
 
 EXPERIMENTS = 100
 BINS = 16

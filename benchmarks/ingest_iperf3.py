@@ -22,33 +22,11 @@ os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import polars as pl  # noqa: E402
 import zstandard  # noqa: E402
-
-from ccreport.ingest.iperf3 import ingest_iperf3  # noqa: E402
-from ccreport.raw import Manifest, RawFile  # noqa: E402
+from measuring.one_reader import list_files, read_files  # noqa: E402
 
 SAMPLE = Path(__file__).resolve().parents[1] / "archive" / "sample.tar.zst"
 ROUNDS = 7
 TARGET_MB_PER_S = 80
-
-
-def write_manifest(files: list[Path], root: Path, path: Path) -> None:
-    """Write the manifest of one experiment that has these files, each as a run of its own."""
-    entries = [
-        RawFile(
-            raw_file_id=f"file-{number:06}",
-            path=str(file.relative_to(root)),
-            kind="src-cmd",
-            format="iperf3",
-            size_bytes=file.stat().st_size,
-            sha256="",
-            action="ingest",
-            rule="ingest_iperf3",
-            run_id=f"benchmark-0123456789/run-{number:06}",
-            client_number=1,
-        )
-        for number, file in enumerate(files)
-    ]
-    Manifest("benchmark", None, None, (), tuple(entries)).write(path)
 
 
 def ingest_plainly(files: list[Path], out: Path) -> None:
@@ -84,10 +62,9 @@ def compare(root: Path, out: Path) -> None:
     """Run both ways by turns and print their medians."""
     files = sorted(root.glob("*/*p16*/src-cmd*"))
     megabytes = sum(file.stat().st_size for file in files) / 1e6
-    write_manifest(files, root, out / "manifest.json")
-    tables = [out / f"{name}.parquet" for name in ("tests", "streams", "intervals", "rejects")]
+    listed = list_files("iperf3", "src-cmd", files, root)
     ways: dict[str, Callable[[], None]] = {
-        "ccreport ingest_iperf3": lambda: ingest_iperf3(out / "manifest.json", root, *tables),
+        "ccreport": lambda: read_files("iperf3", listed, root, out),
         "json.load and dict loops": lambda: ingest_plainly(files, out),
     }
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}

@@ -19,8 +19,7 @@ from pathlib import Path
 os.environ["POLARS_MAX_THREADS"] = "1"
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
-from ccreport.ingest.rpc import ingest_rpc  # noqa: E402
-from ccreport.raw import Manifest, RawFile  # noqa: E402
+from measuring.one_reader import list_files, read_files  # noqa: E402
 
 FIXTURES = Path(__file__).resolve().parents[1] / "tests" / "fixtures"
 ROUNDS = 3
@@ -81,13 +80,8 @@ def main() -> None:
         for case, content in contents.items():
             for name, stored in ((case, content), (f"{case} .gz", gzip.compress(content, 6))):
                 (root / "file").write_bytes(stored)
-                kind = case.split()[0]
-                file = RawFile(
-                    "f", "file", kind, kind, len(stored), "", "ingest", "ingest_rpc", run_id="r", client_number=1
-                )
-                Manifest("e", None, None, (), (file,)).write(root / "manifest.json")
-                tables = [root / f"{table}.parquet" for table in ("tests", "samples", "histograms", "rejects")]
-                seconds = measure(lambda: ingest_rpc(root / "manifest.json", root, *tables))  # noqa: B023
+                listed = list_files("rpc", case.split()[0], [root / "file"], root)
+                seconds = measure(lambda: read_files("rpc", listed, root, root))  # noqa: B023
                 plain = measure(lambda: read_plainly(case, content))  # noqa: B023
                 megabytes = len(content) / 1e6
                 print(f"{name:<18}{megabytes:>7.1f}{megabytes / seconds:>9.0f}{megabytes / plain:>9.0f}")

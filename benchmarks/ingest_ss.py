@@ -27,11 +27,10 @@ os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import polars as pl  # noqa: E402
 import zstandard  # noqa: E402
+from measuring.one_reader import list_files, read_files  # noqa: E402
 
-from ccreport.flow_identity import flow_id_of_connection  # noqa: E402
-from ccreport.ingest.ss import ingest_ss  # noqa: E402
-from ccreport.raw import Manifest, RawFile  # noqa: E402
-from ccreport.tables import TableWriter, load_schema  # noqa: E402
+from ccreport.core.identifiers import flow_id_of_connection  # noqa: E402
+from ccreport.core.tables import TableWriter, load_schema  # noqa: E402
 
 SAMPLE = Path(__file__).resolve().parents[1] / "archive" / "sample.tar.zst"
 ROUNDS = 5
@@ -208,25 +207,6 @@ def sum_sizes(files: list[Path]) -> int:
     return sum(file.stat().st_size for file in files)
 
 
-def write_manifest(files: list[Path], root: Path, path: Path) -> None:
-    """Write the manifest of one experiment that has these files, each as a run of its own."""
-    entries = [
-        RawFile(
-            raw_file_id=f"file-{number}",
-            path=str(file.relative_to(root)),
-            kind="ss",
-            format=None,
-            size_bytes=file.stat().st_size,
-            sha256="",
-            action="ingest",
-            rule="ingest_ss",
-            run_id=f"run-{number}",
-        )
-        for number, file in enumerate(files)
-    ]
-    Manifest("benchmark", None, None, (), tuple(entries)).write(path)
-
-
 def join_samples(files: list[Path]) -> Iterator[bytes]:
     """Yield the text of all files without end, their stamps moved so that time goes on."""
     start = 1795000000.0
@@ -250,8 +230,7 @@ def write_large(files: list[Path], size: int, path: Path) -> None:
 
 def check_values(files: list[Path], root: Path, out: Path) -> None:
     """Raise if the two parsers do not give the same values."""
-    write_manifest(files, root, out / "manifest.json")
-    ingest_ss(out / "manifest.json", root, out / "samples.parquet", out / "rejects.parquet")
+    read_files("ss", list_files("ss", "ss", files, root), root, out)
     ingest_plainly(files, out / "plain.parquet")
     samples, plain = pl.read_parquet(out / "samples.parquet"), pl.read_parquet(out / "plain.parquet")
     assert samples.equals(plain), [name for name in samples.columns if not samples[name].equals(plain[name])]
@@ -261,11 +240,9 @@ def check_values(files: list[Path], root: Path, out: Path) -> None:
 def compare(title: str, files: list[Path], root: Path, out: Path) -> None:
     """Run the ways by turns and print their medians."""
     megabytes = sum_sizes(files) / 1e6
-    write_manifest(files, root, out / "manifest.json")
+    listed = list_files("ss", "ss", files, root)
     ways: dict[str, Callable[[], object]] = {
-        "ccreport ingest_ss, text to Parquet": lambda: ingest_ss(
-            out / "manifest.json", root, out / "samples.parquet", out / "rejects.parquet"
-        ),
+        "ccreport, text to Parquet": lambda: read_files("ss", listed, root, out),
         "plain Python, text to dicts": lambda: [parse_plainly(file.read_text(), "run") for file in files],
         "plain Python, text to Parquet": lambda: ingest_plainly(files, out / "plain.parquet"),
     }
@@ -278,7 +255,7 @@ def compare(title: str, files: list[Path], root: Path, out: Path) -> None:
                 times[name].append((time.perf_counter() - wall, time.process_time() - cpu))
     print(f"{title}: {len(files)} files, {megabytes:.1f} MB, one core, median of {ROUNDS}")
     medians = {name: [statistics.median(column) for column in zip(*times[name], strict=True)] for name in ways}
-    ours = medians["ccreport ingest_ss, text to Parquet"][1]
+    ours = medians["ccreport, text to Parquet"][1]
     for name, (wall, cpu) in medians.items():
         speed = f"{megabytes / wall:6.1f} MB/s wall {megabytes / cpu:6.1f} MB/s CPU"
         print(f"  {name:36} {speed} {cpu / ours:5.1f} times our CPU time")
@@ -289,7 +266,6 @@ def measure_memory(files: list[Path], out: Path) -> None:
     """Print the peak memory of an ingest of a file of 1 GB."""
     large = out / "large"
     write_large(files, LARGE_BYTES, large)
-    write_manifest([large], out, out / "manifest.json")
     started = time.perf_counter()
     subprocess.run([sys.executable, __file__, "--one", str(out)], check=True)
     seconds = time.perf_counter() - started
@@ -304,7 +280,7 @@ def main() -> None:
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     if "--one" in sys.argv:
         out = Path(arguments[0])
-        ingest_ss(out / "manifest.json", out, out / "samples.parquet", out / "rejects.parquet")
+        read_files("ss", list_files("ss", "ss", [out / "large"], out), out, out)
         return
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)

@@ -9,7 +9,7 @@ file beside those of other sizes: `benchmarks/results/scale.json` is what the pa
 
 Cases: cold; nothing to do; one run added (the first iteration of a job once more, as its next), of which the published
 tables of the report's own evaluation are made anew, or the report as a whole; a key of the configuration
-(`include_interrupted`, which every run's measures depend on); an edited parser (a comment in `ingest/ss.py`: all is
+(`include_interrupted`, which every run's measures depend on); an edited parser (a comment in `ingest/ss`: all is
 read again); an edited figure theme. Each begins with an up-to-date build. Cold builds, and all that read an archive
 anew, are not repeated above 1,000 runs.
 """
@@ -86,10 +86,10 @@ class Site:
         return self.build()
 
     def edited_parser(self) -> Measured:
-        return self._edit("src/ccreport/ingest/ss.py")
+        return self._edit("src/ccreport/ingest/ss/reader.py")
 
     def edited_theme(self) -> Measured:
-        return self._edit("src/ccreport/figures/theme.py")
+        return self._edit("src/ccreport/figures/kit/theme.py")
 
     def _edit(self, module: str) -> Measured:
         with (self.tree / module).open("a", encoding="utf-8") as stream:

@@ -42,9 +42,9 @@ from measuring.processes import Measured, run_measured, summarise_repeats
 from measuring.results import write_results
 
 from ccreport.__main__ import COMMANDS
-from ccreport.archive import find_root
-from ccreport.imports import list_imports
-from ccreport.unpack import unpack_archive
+from ccreport.archive.harness_layout import find_root
+from ccreport.archive.unpack import unpack_archive
+from ccreport.rebuild.imports import list_imports
 
 BENCHMARKS = ROOT / "benchmarks"
 EVALUATION = "side_by_side"

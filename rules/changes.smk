@@ -25,6 +25,7 @@ rule compare_former:
         "../environment.yml"
     params:
         code=digest_sources("compare_former", *list_tables()),
+        package=digest_package("*.*") if HAS_FORMER else "",
         config=(
             RELEASE_CONFIG if HAS_FORMER else json.dumps({"release": {"former": None}})
         ),

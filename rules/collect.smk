@@ -21,11 +21,15 @@ rule collect:
         code=digest_sources("collect"),
         archive=Path(config["collect_into"]) / CAMPAIGN.stem,
         summary=RESULTS / f"collected/{CAMPAIGN.stem}.json",
+        clock=config["collect_clock"] or "",
+        kernel=config["collect_kernel"] or "",
     shell:
         """
         python -m ccreport collect \
             --campaign {input.campaign:q} \
             --archive {params.archive:q} \
             --summary {params.summary:q} \
+            --clock={params.clock:q} \
+            --kernel={params.kernel:q} \
             2>&1 | tee --ignore-interrupts {log:q}
         """

@@ -2,50 +2,25 @@
 Helpers of the rules: which experiments and tables there are, and which files a command is made of.
 """
 
+import hashlib
 import json
-import os
-import sys
 from functools import cache
 from pathlib import Path
 
 from snakemake.logging import logger
 
-SOURCES = Path(workflow.basedir).resolve().parent / "src"
-sys.path.insert(0, str(SOURCES))
-# The rules' commands find the package without an installation, wherever Snakemake itself was installed.
-os.environ.update(PYTHONPATH=str(SOURCES))
-# The same Python that has Snakemake runs them, also where `.venv/bin/snakemake` was called and the shell finds another.
-os.environ.update(
-    PATH=os.pathsep.join((str(Path(sys.executable).parent), *os.get_exec_path()))
-)
-# Jobs run side by side, so one more thread in each would only wait for the others.
-os.environ.update(POLARS_MAX_THREADS="1")
-
 from ccreport.__main__ import COMMANDS
-from ccreport.archive import fingerprint
-from ccreport.batches import AFRESH, read_batches
-from ccreport.errors import InputError
-from ccreport.fingerprints import digest_code
-from ccreport.ingest.readers import READ_TABLES, READERS
+from ccreport.archive.harness_layout import fingerprint
+from ccreport.archive.parts import find_raw_folder
+from ccreport.rebuild.batches import AFRESH, read_batches
+from ccreport.core.errors import InputError
+from ccreport.rebuild.fingerprints import digest_code, digest_files
+from ccreport.ingest.readers import READ_TABLES, READERS, RULES
 from ccreport.measure import EXPERIMENT_TABLES, MEASURED_TABLES, NEEDED_TABLES
-from ccreport.schemas import list_tables
-from ccreport.storage.places import find_fetched, is_packed, is_remote
+from ccreport.core.declarations import list_tables
 
 # Path variables stand in paths only; a command that takes a folder is given it through these.
 RESULTS = Path(workflow.pathvars.apply("<results>"))
-
-# An archive elsewhere is fetched first, and read from where it then lies.
-IS_REMOTE = is_remote(config["archive"])
-FETCHED = RESULTS / "fetched"
-ARCHIVE = (
-    find_fetched(config["archive"], FETCHED) if IS_REMOTE else Path(config["archive"])
-)
-if not IS_REMOTE and not ARCHIVE.exists():
-    raise WorkflowError(
-        f"archive: {ARCHIVE} does not exist; set `archive` in config.yaml or --config archive=PATH"
-    )
-IS_PACKED = is_packed(config["archive"]) if IS_REMOTE else not ARCHIVE.is_dir()
-RAW_FOLDER = RESULTS / "archive" if IS_PACKED else ARCHIVE
 
 # Parameters are computed more than once.
 ask_fingerprint = cache(fingerprint)
@@ -77,14 +52,23 @@ def digest_sources(command, *tables):
 
     As inputs these would be thousands, the same modules for each batch, and Snakemake asks for each of them many times.
     """
+    modules = [COMMANDS[command]]
+    if command == "ingest_batch":
+        # It finds the readers by their declarations.
+        modules += [reader.module for reader in READERS]
     # Snakemake prints it as the reason why a rule is run again.
-    return f"code of {command}: {digest_code(COMMANDS[command], tables, libraries=())}"
+    return f"code of {command}: {digest_code(modules, tables, libraries=())}"
 
 
 def list_package_files(*patterns):
     """List the files of the package that match a pattern, for what is shown or rendered as a whole."""
     package = Path(os.path.relpath(SOURCES)) / "ccreport"
     return sorted(str(path) for pattern in patterns for path in package.rglob(pattern))
+
+
+def digest_package(*patterns):
+    """Return a hash of such files of the package, where a rule that named them as inputs would print hundreds of paths."""
+    return f"files of the package: {digest_files(SOURCES / 'ccreport', patterns)}"
 
 
 def find_batches():
@@ -104,6 +88,15 @@ def list_packet_runs(wildcards):
     ]
 
 
+def digest_manifest(wildcards):
+    """Return a hash of a batch's manifest, which tells whether its files changed: all manifests are written together."""
+    batch = wildcards.batch
+    manifest = RESULTS / f"manifests/{batch}.json"
+    if not manifest.exists():
+        return ""
+    return f"manifest {hashlib.sha256(manifest.read_bytes()).hexdigest()}"
+
+
 def list_batch_tables(wildcards):
     """List the files of all tables that have one for each batch, which only the ledger names.
 
@@ -121,12 +114,12 @@ def list_batch_rejects(wildcards):
     """List the files in which the readers wrote what they could not use."""
     return collect(
         "<results>/rejects/{reader}/{batch}.parquet",
-        reader=READERS,
+        reader=RULES,
         batch=find_batches(),
     )
 
 
-onstart:
-    # Who asks for everything anew does not want what was kept of a batch either.
-    if workflow.dag_settings.forceall:
-        os.environ.update({AFRESH: "1"})
+def list_warnings(log):
+    """List what a step of the build warned of in its log."""
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return [line for line in lines if line.startswith("warning: ")]

@@ -15,7 +15,7 @@ rule compare_tables:
         other=list_other_tables,
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
-        summaries="<results>/{evaluation}/summaries",
+        summaries=list_summaries,
     output:
         parquet="<results>/{evaluation}/reproduction.parquet",
         csv="<results>/{evaluation}/reproduction.csv",
@@ -26,12 +26,13 @@ rule compare_tables:
     params:
         code=digest_sources("compare_tables", "reproduction"),
         declared=declare("algorithms", "reproduction", "tables"),
+        summaries=find_summaries,
     shell:
         """
         python -m ccreport compare_tables \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --summaries {input.summaries:q} \
+            --summaries {params.summaries:q} \
             --compare-with {input.other:q} \
             --parquet {output.parquet:q} \
             --csv {output.csv:q} \
@@ -46,7 +47,7 @@ rule judge_claims:
         explanations=config["explanations"] or [],
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
-        summaries="<results>/{evaluation}/summaries",
+        summaries=list_summaries,
         schema="schemas/explanations.schema.yaml",
         sql="src/ccreport/sql/claims.sql",
     output:
@@ -61,12 +62,13 @@ rule judge_claims:
     params:
         code=digest_sources("judge_claims", "claims"),
         declared=declare("claims"),
+        summaries=find_summaries,
     shell:
         """
         python -m ccreport judge_claims \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --summaries {input.summaries:q} \
+            --summaries {params.summaries:q} \
             --archive {input.archive:q} \
             --explanations {input.explanations:q} \
             --parquet {output.parquet:q} \

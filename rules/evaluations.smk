@@ -4,28 +4,10 @@ Evaluations: what each declares, and which results it has.
 
 import re
 
-from ccreport.evaluation import SHARED_QUERIES, load_evaluation, resolve_evaluation
+from ccreport.core.evaluation import SHARED_QUERIES, name_rule
 
-# The evaluations by name: the report's own first, then those that are sections of it where the archive is of their kind.
-try:
-    EVALUATION_FILES = {
-        path.stem: path if path.is_absolute() else Path(os.path.relpath(path))
-        for path in map(resolve_evaluation, [config["evaluation"], *config["sections"]])
-    }
-    EVALUATIONS = {
-        name: load_evaluation(path) for name, path in EVALUATION_FILES.items()
-    }
-except (InputError, OSError) as error:
-    raise WorkflowError(f"evaluation: {error}")
-MAIN, *SECTIONS = EVALUATIONS
-# An evaluation's results lie in a folder of its name, beside these.
-SHARED_FOLDERS = """
-    archive collected explorer fetched manifests performance reference rejects release report screenshots tables
-""".split()
-if taken := [name for name in EVALUATIONS if name in SHARED_FOLDERS]:
-    raise WorkflowError(
-        f"evaluation: {taken[0]}.yaml needs another name, as results/{taken[0]} is taken"
-    )
+# What each published table is written as.
+TABLE_FORMATS = ("parquet", "csv", "html", "tex")
 
 
 wildcard_constraints:
@@ -37,9 +19,24 @@ def find_evaluation(wildcards):
     return EVALUATION_FILES[wildcards.evaluation]
 
 
-def find_results(wildcards):
-    """Return the folder of an evaluation's results, for commands that take folders."""
-    return RESULTS / wildcards.evaluation
+def find_summaries(wildcards):
+    """Return the folder of an evaluation's published tables, for commands that take folders."""
+    return RESULTS / wildcards.evaluation / "summaries"
+
+
+def list_table_files(evaluation):
+    """List the files of an evaluation's published tables."""
+    return collect(
+        "<results>/{evaluation}/summaries/{table}.{format}",
+        evaluation=evaluation,
+        table=EVALUATIONS[evaluation]["tables"],
+        format=TABLE_FORMATS,
+    )
+
+
+def list_summaries(wildcards):
+    """List the files of an evaluation's published tables, by the wildcard."""
+    return list_table_files(wildcards.evaluation)
 
 
 def list_published(wildcards):
@@ -52,9 +49,9 @@ def list_figures(wildcards):
     return list(EVALUATIONS[wildcards.evaluation]["figures"])
 
 
-def list_cell_tables(wildcards):
+def list_tables_of_cells(evaluation):
     """List an evaluation's tables of cells, which have values to compare; the others show what queries found."""
-    tables = EVALUATIONS[wildcards.evaluation]["tables"]
+    tables = EVALUATIONS[evaluation]["tables"]
     return [name for name, facts in tables.items() if "rows" in facts]
 
 
@@ -81,18 +78,25 @@ def list_expected(wildcards):
     return [folder / facts["expected"] for facts in reproduction.values()]
 
 
+def find_other_tables(evaluation):
+    """Return the tables of cells of an evaluation in the results that the config compares with."""
+    folder = Path(config["compare_with"])
+    places = [folder / evaluation / "summaries", folder / "summaries", folder]
+    tables = list_tables_of_cells(evaluation)
+    found = [place / f"{table}.parquet" for place in places for table in tables]
+    return [table for table in found if table.is_file()]
+
+
 def list_other_tables(wildcards):
     """List the tables of cells of the build that the config compares with."""
-    if config["compare_with"] is None:
-        return []
-    folder = Path(config["compare_with"])
-    places = [folder / wildcards.evaluation / "summaries", folder / "summaries", folder]
-    tables = list_cell_tables(wildcards)
-    found = [place / f"{table}.parquet" for place in places for table in tables]
-    found = [table for table in found if table.is_file()]
-    if not found and wildcards.evaluation == MAIN:
-        raise WorkflowError(f"compare_with: {folder} has no results of another build")
-    return found
+    return find_other_tables(wildcards.evaluation) if config["compare_with"] else []
+
+
+if config["compare_with"] and not find_other_tables(MAIN):
+    refuse(
+        f"compare_with: {config['compare_with']} has no tables of {MAIN}; name the results folder of another build",
+        "compare_with",
+    )
 
 
 # The parts of an evaluation that its views are made of.

@@ -1,31 +1,22 @@
 """
-Fetch: an archive on a web server or in S3, brought below the results, and from there read like any other.
+Fetch: an archive on a web server or in S3, or parts of one, brought below the results, and from there read like any other.
 
-Inputs:  none here: the place that `archive` in config.yaml names, asked at each start whether it changed
+Inputs:  none here: the places that `archive` in config.yaml names, asked by each build whether they changed
 Outputs: <results>/fetched.json, facts of what was fetched
          <results>/fetched/, which Snakemake does not know of: it would remove what is half fetched
 """
 
-ASKED = ""
-# Only whoever starts a build asks, not each of its jobs; without an answer what was fetched before is taken.
-if IS_REMOTE and workflow.is_main_process:
-    from ccreport.storage.fetch import ask_archive
+import time
 
-    ASKED, WORD = ask_archive(
-        config["archive"],
-        FETCHED,
-        config["connections_count"],
-        is_offline=config["offline"],
-    )
-    if WORD:
-        logger.warning(WORD)
+# Another value at each start, so that each build asks whether the archive changed.
+ASKED_AT = "offline" if config["offline"] else time.time_ns()
 
 
 localrules:
     fetch_archive,
 
 
-rule fetch_archive:
+checkpoint fetch_archive:
     """Fetch what is new or changed of an archive elsewhere; the terminal shows how far it is."""
     output:
         facts="<results>/fetched.json",
@@ -35,9 +26,9 @@ rule fetch_archive:
         "../environment.yml"
     params:
         code=digest_sources("fetch_archive"),
-        source=config["archive"],
-        folder=FETCHED,
-        asked=ASKED,
+        source=list(FETCHED),
+        folder=list(FETCHED.values()),
+        asked_at=ASKED_AT,
         connections=config["connections_count"],
         offline="--offline" if config["offline"] else "--no-offline",
     shell:
@@ -47,7 +38,17 @@ rule fetch_archive:
             --folder {params.folder:q} \
             --facts {output.facts:q} \
             --log {log:q} \
-            --asked {params.asked:q} \
             --connections {params.connections:q} \
             {params.offline:q}
         """
+
+
+def find_fetched_facts(wildcards):
+    """Return the file about an archive elsewhere, which the first job of a build fetches."""
+    return checkpoints.fetch_archive.get().output.facts
+
+
+def describe_fetched():
+    """Return the facts of an archive elsewhere as they are now, an empty text where none was fetched."""
+    facts = RESULTS / "fetched.json"
+    return facts.read_text(encoding="utf-8") if facts.exists() else ""

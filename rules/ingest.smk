@@ -1,7 +1,7 @@
 """
 Ingest: the raw files of a batch of experiments as typed tables, whatever their formats.
 
-Inputs:  <results>/manifests/<batch>.json and the raw files that it lists
+Inputs:  <results>/manifests/<batch>.json, whose content counts and not its time, and the raw files that it lists
 Outputs: <results>/tables/<table>/<batch>.parquet
          <results>/rejects/<reader>/<batch>.parquet, what could not be used and why
 """
@@ -28,18 +28,20 @@ rule compile_kernels:
 rule ingest_batch:
     """Read the raw files of the experiments of a batch that changed, and keep what is known of the others."""
     input:
-        manifests="<results>/manifests/{batch}.json",
+        manifests=ancient("<results>/manifests"),
         kernels="<results>/kernels.txt",
     output:
         collect("<results>/tables/{table}/{{batch}}.parquet", table=READ_TABLES),
-        collect("<results>/rejects/{reader}/{{batch}}.parquet", reader=READERS),
+        collect("<results>/rejects/{reader}/{{batch}}.parquet", reader=RULES),
     log:
         "<logs>/ingest_batch/{batch}.txt",
     conda:
         "../environment.yml"
     params:
         code=digest_sources("ingest_batch", *READ_TABLES, "rejects"),
-        root=RAW_FOLDER,
+        manifest=digest_manifest,
+        # Whether an archive elsewhere is packed may show only when it was fetched.
+        root=lambda wildcards: find_raw_folder(PLACES, UNPACKED),
         tables=RESULTS / "tables",
         rejected=RESULTS / "rejects",
         packet_runs=list_packet_runs,
@@ -49,7 +51,7 @@ rule ingest_batch:
         """
         python -m ccreport ingest_batch \
             --batch {wildcards.batch:q} \
-            --manifests {input.manifests:q} \
+            --manifests {input.manifests:q}/{wildcards.batch:q}.json \
             --root {params.root:q} \
             --tables {params.tables:q} \
             --rejected {params.rejected:q} \

@@ -1,17 +1,19 @@
 """
 Measure: flows and runs of a batch of experiments, and the ledger of the whole archive.
 
-Inputs:  <results>/tables/<table>/<batch>.parquet, <results>/rejects/<reader>/<batch>.parquet
+Inputs:  <results>/manifests/, <results>/tables/<table>/<batch>.parquet, <results>/rejects/<reader>/<batch>.parquet
 Outputs: <results>/tables/{flows,runs,reconciliation}/<batch>.parquet
          <results>/tables/{raw_files,rejects}/archive.parquet
 """
+
+LEDGER_LOG = Path(workflow.pathvars.apply("<logs>")) / "measure_ledger.txt"
 
 
 rule measure_batch:
     """Measure the flows of the experiments that changed, add them up to runs, and compare them with captures."""
     input:
         collect("<results>/tables/{table}/{{batch}}.parquet", table=NEEDED_TABLES),
-        manifests="<results>/manifests/{batch}.json",
+        manifests=ancient("<results>/manifests"),
     output:
         collect("<results>/tables/{table}/{{batch}}.parquet", table=MEASURED_TABLES),
     log:
@@ -22,6 +24,7 @@ rule measure_batch:
         "../environment.yml"
     params:
         code=digest_sources("measure_batch", *MEASURED_TABLES),
+        manifest=digest_manifest,
         tables=RESULTS / "tables",
         interrupted=(
             "--include-interrupted"
@@ -37,7 +40,7 @@ rule measure_batch:
         """
         python -m ccreport measure_batch \
             --batch {wildcards.batch:q} \
-            --manifests {input.manifests:q} \
+            --manifests {input.manifests:q}/{wildcards.batch:q}.json \
             --tables {params.tables:q} \
             {params.interrupted} \
             {params.cpu_bound} \
@@ -51,6 +54,7 @@ rule measure_ledger:
         list_batch_tables,
         list_batch_rejects,
         batches="<results>/batches.txt",
+        manifests="<results>/manifests",
     output:
         raw_files="<results>/tables/raw_files/archive.parquet",
         rejects="<results>/tables/rejects/archive.parquet",
@@ -60,7 +64,6 @@ rule measure_ledger:
         "../environment.yml"
     params:
         code=digest_sources("measure_ledger", "raw_files", "rejects"),
-        manifests=RESULTS / "manifests",
         tables=RESULTS / "tables",
         rejected=RESULTS / "rejects",
         strict="--strict" if config["strict"] else "--no-strict",
@@ -68,7 +71,7 @@ rule measure_ledger:
         """
         python -m ccreport measure_ledger \
             --batches {input.batches:q} \
-            --manifests {params.manifests:q} \
+            --manifests {input.manifests:q} \
             --tables {params.tables:q} \
             --rejected {params.rejected:q} \
             --raw-files {output.raw_files:q} \

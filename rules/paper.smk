@@ -1,20 +1,23 @@
 """
 Paper: the report as one PDF, from the pages and fragments of the website.
 
-Inputs:  <results>/{evaluation}/fragments/, <results>/{evaluation}/figures/, reports/
+Inputs:  <results>/{evaluation}/fragments/, <results>/{evaluation}/figures/, <results>/{evaluation}/first_page/, reports/
 Outputs: <results>/{evaluation}/report.pdf
+         <results>/converted/{evaluation}/report.pdf/, the cache: converted pages, and pages.txt, which names them
 """
 
 
 rule render_paper:
     """Render the pages that reports/paper.md names as one PDF, through pandoc and Typst."""
     input:
-        figures="<results>/{evaluation}/figures",
+        figures=["<results>/{evaluation}/figures", "<results>/{evaluation}/first_page"],
         fragments="<results>/{evaluation}/fragments",
         pages=collect("reports/{page}", page=REPORT_SOURCES),
         templates=list_package_files("paper*.lua", "*.typ"),
     output:
         paper="<results>/{evaluation}/report.pdf",
+        # Snakemake removes outputs before a job: it must not know of the converted pages beside this one.
+        cache="<results>/converted/{evaluation}/report.pdf/pages.txt",
     log:
         "<logs>/{evaluation}/render_paper.txt",
     conda:

@@ -34,7 +34,6 @@ rule publish:
             *("LICENSE", "CITATION.cff", "README.md", "CONTRIBUTING.md", "Makefile"),
             *("pyproject.toml", "requirements.lock", "environment.yml"),
         ],
-        package=list_package_files("*.*"),
     output:
         sums=RELEASE_FOLDER / "SHA256SUMS",
     log:
@@ -43,9 +42,9 @@ rule publish:
         "../environment.yml"
     params:
         code=digest_sources("publish", *list_tables()),
+        package=digest_package("*.*"),
         config=RELEASE_CONFIG,
-        archive=ARCHIVE,
-        raw=RAW_FOLDER,
+        archive=PLACES,
         results=RESULTS,
         release=RELEASE_FOLDER,
     shell:
@@ -53,7 +52,6 @@ rule publish:
         python -m ccreport publish \
             --config {params.config:q} \
             --archive {params.archive:q} \
-            --raw-folder {params.raw:q} \
             --results {params.results:q} \
             --evaluations {input.evaluations:q} \
             --sections {input.sections:q} \

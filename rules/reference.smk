@@ -10,8 +10,6 @@ rule render_reference:
     """Write tables of the keys of config.yaml and of the options of all subcommands."""
     input:
         "schemas/config.schema.yaml",
-        # A subcommand's options and words are those of the function behind it.
-        shown=list_package_files("*.py"),
     output:
         reference=directory("<results>/reference"),
     log:
@@ -20,6 +18,8 @@ rule render_reference:
         "../environment.yml"
     params:
         code=digest_sources("render_reference"),
+        # A subcommand's options and words are those of the function behind it.
+        package=digest_package("*.py"),
     shell:
         """
         python -m ccreport render_reference \

@@ -8,6 +8,7 @@ Outputs: <results>/sections.txt, the evaluations that are sections of the report
          <results>/{evaluation}/section/, the pages of a section
          <results>/report/, the pages of the report, with its sections
          <results>/{evaluation}/report/, the pages of a report without sections
+         <results>/converted/, the cache: of each site its converted pages, and pages.txt, which names them
 """
 
 
@@ -50,14 +51,13 @@ rule render_fragments:
         batches="<results>/batches.txt",
         archive="<results>/archive.json",
         evaluation=find_evaluation,
-        summaries="<results>/{evaluation}/summaries",
+        summaries=list_summaries,
         figures="<results>/{evaluation}/figures",
+        first_page="<results>/{evaluation}/first_page",
         reproduction="<results>/{evaluation}/reproduction.parquet",
         claims="<results>/{evaluation}/claims.parquet",
         explanations=config["explanations"] or [],
         schema="schemas/explanations.schema.yaml",
-        # The methods page lists the assumptions of all modules, the tables page shows the queries.
-        shown=list_package_files("*.py", "*.sql"),
     output:
         fragments=directory("<results>/{evaluation}/fragments"),
     log:
@@ -66,6 +66,9 @@ rule render_fragments:
         "../environment.yml"
     params:
         code=digest_sources("render_fragments", *list_tables()),
+        # The methods page lists the assumptions of all modules, the tables page shows the queries.
+        package=digest_package("*.py", "*.sql"),
+        summaries=find_summaries,
         tables=RESULTS / "tables",
         config=CONFIG_TEXT,
     shell:
@@ -76,8 +79,9 @@ rule render_fragments:
             --archive {input.archive:q} \
             --config {params.config:q} \
             --evaluation {input.evaluation:q} \
-            --summaries {input.summaries:q} \
+            --summaries {params.summaries:q} \
             --figures {input.figures:q} \
+            --first-page {input.first_page:q} \
             --reproduction {input.reproduction:q} \
             --claims {input.claims:q} \
             --explanations {input.explanations:q} \
@@ -89,8 +93,8 @@ rule render_fragments:
 rule render_report:
     """Render the pages with Quarto, or with the embedded renderer, and make them searchable."""
     input:
-        summaries=find_in_site("summaries"),
-        figures=find_in_site("figures"),
+        tables=list_site_tables,
+        figures=find_in_site("figures", "first_page"),
         fragments=find_in_site("fragments"),
         cells=find_in_site("cells"),
         explorer=find_explorer,
@@ -103,12 +107,15 @@ rule render_report:
         templates=list_package_files("*.lua", "*.html", "*.css", "report/*.js"),
     output:
         index="<results>/{site}/index.html",
+        # Snakemake removes outputs before a job: it must not know of the converted pages beside this one.
+        cache="<results>/converted/{site}/pages.txt",
     log:
         "<logs>/{site}/render_report.txt",
     conda:
         "../environment.yml"
     params:
         code=digest_sources("render_report"),
+        summaries=find_in_site("summaries"),
         renderer=config["report"]["renderer"],
         sources=Path("reports"),
         explorer=find_explorer_folder,
@@ -121,7 +128,7 @@ rule render_report:
             --renderer {params.renderer:q} \
             --sources {params.sources:q} \
             --fragments {input.fragments:q} \
-            --tables {input.summaries:q} \
+            --tables {params.summaries:q} \
             --figures {input.figures:q} \
             --cells {input.cells:q} \
             --explorer {params.explorer:q} \

@@ -27,6 +27,11 @@ def find_in_site(*names):
     return find
 
 
+def list_site_tables(wildcards):
+    """List the files of the published tables of the evaluation that a site shows."""
+    return list_table_files(name_evaluation(wildcards))
+
+
 def find_explorer(wildcards):
     """Return the list of runs in the explorer's folder; a section takes the report's."""
     is_section = Path(wildcards.site).name == "section"
@@ -66,21 +71,17 @@ def find_section_folders(wildcards, input):
 def list_compared_results(wildcards):
     """List a former release and what it is compared with: the results of the evaluations shown."""
     parts = (
-        "summaries",
         "figures",
         "report.pdf",
         "reproduction.parquet",
         "claims.parquet",
     )
+    shown = [MAIN, *list_shown_sections()]
     return [
         Path(RELEASE["former"]) / "SHA256SUMS",
         "<results>/batches.txt",
         "<results>/archive.json",
-        *(
-            RESULTS / name / part
-            for name in [MAIN, *list_shown_sections()]
-            for part in parts
-        ),
+        *(table for name in shown for table in list_table_files(name)),
+        *(RESULTS / name / part for name in shown for part in parts),
         *([config["explanations"]] if config["explanations"] else []),
-        *list_package_files("*.*"),
     ]

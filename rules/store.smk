@@ -14,7 +14,7 @@ rule store_results:
     """Copy what is new or changed of the tables to the place that the config names; the terminal shows how far it is."""
     input:
         database=RESULTS / MAIN / "archive.duckdb",
-        summaries=RESULTS / MAIN / "summaries",
+        tables=list_table_files(MAIN),
     output:
         facts="<results>/stored.json",
     log:
@@ -23,12 +23,13 @@ rule store_results:
         "../environment.yml"
     params:
         code=digest_sources("store_results"),
+        summaries=RESULTS / MAIN / "summaries",
         target=config["store_results"] or "",
     shell:
         """
         python -m ccreport store_results \
             --database {input.database:q} \
-            --summaries {input.summaries:q} \
+            --summaries {params.summaries:q} \
             --target {params.target:q} \
             --facts {output.facts:q} \
             --log {log:q}

@@ -40,31 +40,43 @@ rule list_views:
         """
 
 
-rule summarise_tables:
-    """Run the queries of the published tables, in one job, since starting it takes longer than a query."""
-    input:
-        list_schemas,
-        evaluation=ancient(find_evaluation),
-        database="<results>/{evaluation}/archive.duckdb",
-    output:
-        summaries=directory("<results>/{evaluation}/summaries"),
-    log:
-        "<logs>/{evaluation}/summarise_tables.txt",
-    # The longest way through a report: claims wait for this, fragments for them, the PDF for those, the pages for it.
-    priority: 2
-    conda:
-        "../environment.yml"
-    params:
-        code=digest_sources("summarise_tables"),
-        declared=declare("tables"),
-    shell:
-        """
-        python -m ccreport summarise_tables \
-            --evaluation {input.evaluation:q} \
-            --database {input.database:q} \
-            --output {output.summaries:q} \
-            &>{log:q}
-        """
+# A rule for each evaluation, since each has tables of its own.
+for evaluation in EVALUATIONS:
+
+    rule:
+        """Run the queries of the published tables, in one job, since starting it takes longer than a query."""
+        name:
+            name_rule("summarise_tables", evaluation)
+        input:
+            list_schemas,
+            evaluation=ancient(find_evaluation),
+            database="<results>/{evaluation}/archive.duckdb",
+        output:
+            collect(
+                "<results>/{{evaluation}}/summaries/{table}.{format}",
+                table=EVALUATIONS[evaluation]["tables"],
+                format=TABLE_FORMATS,
+            ),
+        log:
+            "<logs>/{evaluation}/summarise_tables.txt",
+        wildcard_constraints:
+            evaluation=re.escape(evaluation),
+        # The longest way through a report: claims wait for this, fragments for them, the PDF for those, the pages for it.
+        priority: 2
+        conda:
+            "../environment.yml"
+        params:
+            code=digest_sources("summarise_tables"),
+            declared=declare("tables"),
+            summaries=find_summaries,
+        shell:
+            """
+            python -m ccreport summarise_tables \
+                --evaluation {input.evaluation:q} \
+                --database {input.database:q} \
+                --output {params.summaries:q} \
+                &>{log:q}
+            """
 
 
 rule trace_cells:
@@ -73,7 +85,7 @@ rule trace_cells:
         list_schemas,
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
-        summaries="<results>/{evaluation}/summaries",
+        summaries=list_summaries,
         queries=list_queries,
     output:
         cells=directory("<results>/{evaluation}/cells"),
@@ -86,12 +98,13 @@ rule trace_cells:
     params:
         code=digest_sources("trace_cells"),
         declared=declare("algorithms", "tables"),
+        summaries=find_summaries,
     shell:
         """
         python -m ccreport trace_cells \
             --evaluation {input.evaluation:q} \
             --database {input.database:q} \
-            --summaries {input.summaries:q} \
+            --summaries {params.summaries:q} \
             --output {output.cells:q} \
             &>{log:q}
         """

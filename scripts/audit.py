@@ -1,4 +1,4 @@
-"""Ask whether a known vulnerability concerns a package of requirements.lock: `make audit`.
+"""Ask whether a known vulnerability concerns a package of requirements-dev.lock: `make audit`.
 
 pip-audit asks the OSV service (https://osv.dev) for each package and version that the lock pins; nothing is installed
 or resolved. Ends with 0 where none is known, 1 where there are some, each named, and 2 where the service could not be
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-LOCK = Path(__file__).resolve().parents[1] / "requirements.lock"
+LOCK = Path(__file__).resolve().parents[1] / "requirements-dev.lock"
 VULNERABLE, NOT_ASKED = 1, 2
 
 

@@ -22,12 +22,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # As in the workflow; several threads for tables of a few rows take most of the time.
 os.environ["POLARS_MAX_THREADS"] = "1"
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / name) for name in ("src", "tests", "tests/support", "tests/ingest/captures")]
 
 # numba compiles these; it cannot read what atheris makes of a function.
 COMPILED = [
-    f"ccreport.ingest.{path.stem}"
-    for path in (ROOT / "src/ccreport/ingest").glob("*.py")
+    ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+    for path in (ROOT / "src/ccreport/ingest").rglob("*.py")
     if re.search(r"^from ccreport\.ingest\.compiled import|^@(?:inlined|called)", path.read_text(), re.MULTILINE)
 ]
 LENGTH_BYTES = 16_384

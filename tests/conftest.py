@@ -2,10 +2,10 @@ import gc
 from pathlib import Path
 
 import pytest
+from builds import CUT
 
-from ccreport.archive import find_root
-from ccreport.unpack import unpack_archive
-from workflow import CUT
+from ccreport.archive.harness_layout import find_root
+from ccreport.archive.unpack import unpack_archive
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

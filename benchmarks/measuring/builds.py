@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ccreport.archive import parse_suffix, split_name
+from ccreport.archive.harness_layout import parse_suffix, split_name
 from measuring.processes import Measured, run_measured
 
 ROOT = Path(__file__).resolve().parents[2]

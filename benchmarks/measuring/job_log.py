@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ccreport.__main__ import COMMANDS
+
 STARTED = re.compile(r"\s*(?:local)?(?:rule|checkpoint) (\w+):")
 # "    jobid: 12" · "    threads: 2"
 SETTING = re.compile(r"\s+(jobid|threads): (\d+)")
@@ -21,7 +23,7 @@ FINISHED = re.compile(r"Finished jobid: (\d+)\b.*")
 
 @dataclass
 class Job:
-    """One job: its rule, its cores, and when it was announced and reported as finished."""
+    """One job: its rule, as `name_command` has it, its cores, and when it was announced and reported as finished."""
 
     rule: str
     begin_s: float
@@ -40,7 +42,7 @@ def read_jobs(lines: Iterable[tuple[float, str]]) -> list[Job]:
     by_id: dict[str, Job] = {}
     for second, line in lines:
         if started := STARTED.fullmatch(line):
-            jobs.append(Job(started[1], second))
+            jobs.append(Job(name_command(started[1]), second))
         elif (setting := SETTING.fullmatch(line)) and jobs:
             if setting[1] == "jobid":
                 by_id[setting[2]] = jobs[-1]
@@ -49,6 +51,11 @@ def read_jobs(lines: Iterable[tuple[float, str]]) -> list[Job]:
         elif (finished := FINISHED.fullmatch(line)) and finished[1] in by_id:
             by_id[finished[1]].end_s = second
     return jobs
+
+
+def name_command(rule: str) -> str:
+    """Return the subcommand that a rule runs: its name, or its name without an evaluation's; else the rule."""
+    return max((command for command in COMMANDS if f"{rule}_".startswith(f"{command}_")), key=len, default=rule)
 
 
 def count_jobs(jobs: Iterable[Job], target: str) -> dict[str, int]:

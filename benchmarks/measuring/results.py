@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ccreport.report.measurements import load_measurements
+from ccreport.report.performance.benchmark_results import load_measurements
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 
+from ccreport.core.tables import write_table
 from ccreport.ingest.readers import READ_TABLES
-from ccreport.tables import write_table
 from measuring.builds import call_command
 from measuring.job_log import Job
 

@@ -1,65 +1,78 @@
-"""Command line: one subcommand per rule, of the same name, and some for people, who read one format
+"""Command line: one subcommand per rule, of the same name, and some for people, who ask about results, read one format
 or draw one figure by hand; no logic of its own.
 
 A subcommand's options are the parameters of the function behind it, so that the two cannot drift apart.
 """
 
 import argparse
+import ast
 import importlib
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.archive import find_root
-from ccreport.errors import NO_ROOM, InputError
-from ccreport.parents import end_with_build
+from ccreport.archive.harness_layout import find_root
+from ccreport.core.errors import NO_ROOM, InputError
+from ccreport.core.schema_problems import guess_near
+from ccreport.workflow_fixes.orphans import end_with_build
 
-COMMANDS: Final = {
-    "collect": "ccreport.collect.collect",
-    "fetch_archive": "ccreport.storage.fetch",
-    "list_raw_files": "ccreport.inventory",
-    "compile_kernels": "ccreport.ingest.kernels",
-    "ingest_batch": "ccreport.ingest.batch",
-    "ingest_iperf3": "ccreport.ingest.iperf3",
-    "ingest_ss": "ccreport.ingest.ss",
-    "ingest_mpstat": "ccreport.ingest.mpstat",
-    "ingest_metadata": "ccreport.ingest.metadata",
-    "ingest_edge": "ccreport.ingest.edge",
-    "ingest_nginx": "ccreport.ingest.nginx",
-    "ingest_nstat": "ccreport.ingest.nstat",
-    "ingest_rpc": "ccreport.ingest.rpc",
-    "ingest_campaign": "ccreport.ingest.campaigns",
-    "measure_batch": "ccreport.measure.batch",
-    "measure_ledger": "ccreport.measure.ledger",
-    "list_views": "ccreport.database",
-    "summarise_tables": "ccreport.summarise",
-    "store_results": "ccreport.store",
-    "synthesise": "ccreport.synthesise.synthesise",
-    "compare_tables": "ccreport.reproduction.compare",
-    "judge_claims": "ccreport.claims",
-    "trace_cells": "ccreport.report.cells",
-    "explain": "ccreport.explain",
-    "plot_figures": "ccreport.figures.write",
-    "plot_figure": "ccreport.figures.write",
-    "export_runs": "ccreport.explorer.export",
-    "list_sections": "ccreport.list_sections",
-    "render_fragments": "ccreport.report.fragments",
-    "render_performance": "ccreport.report.performance",
-    "render_reference": "ccreport.report.reference",
-    "render_paper": "ccreport.report.paper",
-    "render_report": "ccreport.report.render",
-    "publish": "ccreport.publish.release",
-    "compare_former": "ccreport.publish.former",
-    "upload": "ccreport.publish.upload",
+# Commands in the order of the list that `--help` shows, each with the module of its function.
+FOR_PEOPLE: Final = {
+    "adopt": "ccreport.adopt.adopt",
+    "ingest": "ccreport.inventory.single_files",
+    "explain": "ccreport.trace.explain",
+    "sql": "ccreport.trace.sql",
     "verify": "ccreport.verify.verify",
     "diff": "ccreport.verify.diff",
-    "import_harness_ini": "ccreport.collect.harness_ini",
+    "upload": "ccreport.publish.upload",
+    "collect": "ccreport.collect.collect",
+    "replay_run": "ccreport.collect.replay",
+    "pack_sessions": "ccreport.collect.pack_sessions",
+    "build_kernel": "ccreport.collect.kernel.build_kernel",
+    "import_harness_ini": "ccreport.collect.harness_ini.import_ini",
+    "synthesise": "ccreport.synthesise.synthesise",
+    "plot_figure": "ccreport.figures.write",
 }
+# What the rules of the same names call.
+FOR_RULES: Final = {
+    "fetch_archive": "ccreport.storage.fetch",
+    "list_raw_files": "ccreport.inventory.inventory",
+    "compile_kernels": "ccreport.ingest.kernels",
+    "ingest_batch": "ccreport.ingest.batch",
+    "measure_batch": "ccreport.measure.batch",
+    "measure_ledger": "ccreport.measure.ledger",
+    "list_views": "ccreport.summarise.database",
+    "summarise_tables": "ccreport.summarise.summarise",
+    "store_results": "ccreport.publish.store",
+    "compare_tables": "ccreport.compare.reproduction",
+    "judge_claims": "ccreport.compare.claims",
+    "trace_cells": "ccreport.report.fragments.cells",
+    "plot_figures": "ccreport.figures.write",
+    "plot_reproduction": "ccreport.report.first_page.plot",
+    "export_runs": "ccreport.explorer.export",
+    "list_sections": "ccreport.summarise.sections",
+    "render_fragments": "ccreport.report.fragments.render",
+    "render_performance": "ccreport.report.performance.render",
+    "render_reference": "ccreport.report.reference",
+    "render_paper": "ccreport.report.pdf.render",
+    "render_report": "ccreport.report.site.render",
+    "publish": "ccreport.publish.release",
+    "compare_former": "ccreport.publish.changes.former",
+}
+COMMANDS: Final = FOR_PEOPLE | FOR_RULES
+GROUPS: Final = {
+    "commands for people": FOR_PEOPLE,
+    "called by the rules of a build": FOR_RULES,
+}
+DESCRIPTION: Final = "What a build made, explained, queried and checked; and the commands that builds consist of."
+SENTENCE_END: Final = re.compile(r"(?<=[.;])\s+(?=[`A-Z])")
 # It is no part of a build: it ends the attempt that is under way, and takes down what it has set up.
 TAKES_DOWN: Final = "collect"
+LISTS: Final = (list[Path], list[str], Sequence[str])
 
 
 def find_command(name: str) -> Callable[..., int | None]:
@@ -71,24 +84,67 @@ def find_command(name: str) -> Callable[..., int | None]:
 def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | None]) -> None:
     """Give a parser one option for each parameter of a function; a bool becomes a switch, a list takes many values.
 
-    A parameter that is positional only becomes an argument; one that has a default may be left out.
+    A parameter that is positional only becomes an argument; one that has a default may be left out. Its help is what
+    the function's docstring says of it.
     """
+    said = inspect.getdoc(command) or ""
     for name, parameter in inspect.signature(command).parameters.items():
         option, kind = f"--{name.replace('_', '-')}", parameter.annotation
+        required = parameter.default is parameter.empty
+        default = None if required else parameter.default
+        help_text = describe_option(said, name)
+        if default not in (None, "", False, ()):
+            help_text = f"{help_text} (default: {default})".strip()
+        # argparse fills in what follows a per cent sign.
+        about = help_text.replace("%", "%%")
         if parameter.kind is parameter.POSITIONAL_ONLY:
-            parser.add_argument(name, type=kind)
+            is_list = kind in LISTS
+            count = "+" if is_list else None if required else "?"
+            kind = kind.__args__[0] if is_list else kind
+            parser.add_argument(name, type=kind, nargs=count, default=default, help=about)
         elif kind is bool:
-            parser.add_argument(option, action=argparse.BooleanOptionalAction, default=False)
-        elif kind in (list[Path], list[str]):
-            parser.add_argument(option, type=kind.__args__[0], nargs="*", required=True)
+            parser.add_argument(option, action=argparse.BooleanOptionalAction, default=False, help=about)
+        elif kind in LISTS:
+            parser.add_argument(
+                option, type=kind.__args__[0], nargs="*", required=required, default=default, help=about
+            )
+        elif kind in (Path | None, str | None):
+            parser.add_argument(option, type=kind.__args__[0], default=default, help=about)
         else:
-            required = parameter.default is parameter.empty
-            parser.add_argument(option, type=kind, required=required, default=None if required else parameter.default)
+            parser.add_argument(option, type=kind, required=required, default=default, help=about)
+
+
+def describe_option(said: str, name: str) -> str:
+    """Return the sentences of a docstring that name a parameter in backticks, and are not about the errors raised."""
+    sentences = SENTENCE_END.split(" ".join(said.split()))
+    about = [sentence for sentence in sentences[1:] if f"`{name}`" in sentence and not sentence.startswith("Raise ")]
+    return " ".join(about).removesuffix(";")
+
+
+def read_summary(name: str) -> str:
+    """Return the first line of the docstring of a subcommand's function, without importing its module."""
+    module = Path(__file__).parent.joinpath(*COMMANDS[name].split(".")[1:])
+    source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return (ast.get_docstring(node) or "").partition("\n")[0]
+    return ""
+
+
+def describe_commands() -> str:
+    """Return all subcommands, those for people first, one line each."""
+    width = max(map(len, COMMANDS))
+    return "\n\n".join(
+        f"{title}:\n" + "\n".join(f"  {name:{width}}  {read_summary(name)}" for name in names)
+        for title, names in GROUPS.items()
+    )
 
 
 def add_commands(parser: argparse.ArgumentParser, names: Collection[str]) -> dict[str, argparse.ArgumentParser]:
     """Give a parser all subcommands, those of these names with their options, and return the parsers of all."""
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="command")
+    subparsers = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser
+    )
     made = {}
     for name in COMMANDS:
         # Only the module of the command that is run is imported: start-up is most of a small job's time.
@@ -100,10 +156,21 @@ def add_commands(parser: argparse.ArgumentParser, names: Collection[str]) -> dic
     return made
 
 
+class Parser(argparse.ArgumentParser):
+    """The parser of the command line; its help lists the commands, which it looks up only then."""
+
+    def format_help(self) -> str:
+        """Return usage and commands."""
+        ask = "python -m ccreport COMMAND --help says what a command takes"
+        return f"{self.format_usage()}\n{self.description}\n\n{describe_commands()}\n\n{ask}.\n"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; return 1, with one line on stderr, for what its user can mend."""
-    parser = argparse.ArgumentParser(prog="ccreport", description=__doc__)
+    parser = Parser(prog="python -m ccreport", description=DESCRIPTION)
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and not given[0].startswith("-") and given[0] not in COMMANDS:
+        parser.exit(2, f"ccreport: no command `{given[0]}`{guess_near(given[0], COMMANDS)} --help lists all.\n")
     if given[:1] != [TAKES_DOWN]:
         end_with_build()
     add_commands(parser, given[:1])

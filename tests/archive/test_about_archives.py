@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from support import FIXTURES, list_batches
+from archives import FIXTURES, list_batches
 
-from ccreport.claims import load_explanations
-from ccreport.evaluation import load_evaluation, resolve_evaluation
+from ccreport.compare.claims import load_explanations
+from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 
 
 @pytest.mark.parametrize(

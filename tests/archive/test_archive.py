@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccreport.archive import Suffix, find_folder, parse_suffix, split_name
+from ccreport.archive.harness_layout import Suffix, find_folder, parse_suffix, split_name
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import pytest
 from scipy.stats import binom
 from test_topology import FIFO, ROUTE, RUN
 
-from ccreport.collect.calibrated_paths import describe_path, distinct_paths, narrowest, slow_pace_pps
-from ccreport.collect.calibration_bounds import (
+from ccreport.collect.plan import Loss, Sender
+from ccreport.collect.testbed.calibrated_paths import describe_path, distinct_paths, narrowest, slow_pace_pps
+from ccreport.collect.testbed.calibration_bounds import (
     binomial_interval,
     burst_interval,
     judge,
@@ -18,7 +19,6 @@ from ccreport.collect.calibration_bounds import (
     rate_bounds_bps,
     rtt_bounds_ms,
 )
-from ccreport.collect.plan import Loss, Sender
 
 BURSTS = Loss("gilbert-elliott", 1.0, 1.0, 9.0)
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import yaml
-from support import ROOT
+from archives import ROOT
 
-from ccreport.collect.campaign import Campaign, CampaignError, load_campaign, read_campaign
-from ccreport.collect.planning import plan_campaign
+from ccreport.collect.declare.campaign import Campaign, CampaignError, load_campaign, read_campaign
+from ccreport.collect.declare.planning import plan_campaign
+from ccreport.core.declared_files import DeclarationError
 
 SCHEMA = yaml.safe_load((ROOT / "schemas/campaign.schema.yaml").read_text(encoding="utf-8"))
 
@@ -132,18 +133,21 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
 @pytest.mark.parametrize(
     ("job", "message"),
     [
-        ({"rtt_mss": 1}, r"session one, job a: rtt_mss is no key of this place; is it rtt_ms"),
-        ({"instruments": {"ss_interval": 1}}, r"job a, instruments: ss_interval is no key .* ss_interval_s"),
+        ({"rtt_mss": 1}, r"session one, job a: `rtt_mss` is not a key; did you mean `rtt_ms`\?"),
+        (
+            {"instruments": {"ss_interval": 1}},
+            r"job a, instruments: `ss_interval` is not a key; did you mean `ss_interval_s`\?",
+        ),
         ({"rtt_ms": -1}, r"session one, job a, rtt_ms: -1 is less than the minimum of 0"),
         ({"volume_bytes": 1, "duration_s": 1}, r"job a: duration_s and volume_bytes exclude each other"),
-        ({"name": "a/b"}, r"job a/b, name: 'a/b' is not allowed here: Folder, of letters"),
-        ({"name": "{x}"}, r"job \{x\}, name: for_each has no 'x'"),
-        ({"for_each": {"mixed": ["a"]}}, r"for_each\.mixed: mixed is no setting"),
-        ({"for_each": {"x": [{"name": "1", "rtt": 3}]}}, r"job a: rtt is no key of this place"),
+        ({"name": "a/b"}, r"job a/b, name: `a/b` is not allowed here: Folder, of letters"),
+        ({"name": "{x}"}, r"job \{x\}, name: for_each has no `x`"),
+        ({"for_each": {"mixed": ["a"]}}, r"for_each\.mixed: `mixed` is not a setting"),
+        ({"for_each": {"x": [{"name": "1", "rtt": 3}]}}, r"job a: `rtt` is not a key"),
         ({"for_each": {"rtt_ms": [1, 2]}}, r"session one: two jobs are called a"),
         (
             {"destinations": [{"alias": "a:b"}]},
-            r"destinations\.0\.alias: 'a:b' is not allowed here: Name in file names",
+            r"destinations\.0\.alias: `a:b` is not allowed here: Name in file names",
         ),
         ({"destinations": [{"alias": "x"}, {"alias": "x"}]}, r"job a, destinations: x is there twice"),
         ({"destinations": [{"alias": "x", "rtt_ms": 5}], "rtt_ms": [1, 2]}, r"rtt_ms: a sweep, but some destinations"),
@@ -182,7 +186,7 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
             {"parameter_sweep": {"name": "tcp_cubic.beta", "values": [1]}, "module_parameters": {"tcp_cubic.beta": 2}},
             r"parameter_sweep\.name: module_parameters set tcp_cubic\.beta",
         ),
-        ({"sysctls": {"kernel.panic": 1}}, r"sysctls: 'kernel.panic'"),
+        ({"sysctls": {"kernel.panic": 1}}, r"sysctls: `?'?kernel.panic"),
     ],
 )
 def test_what_contradicts_itself_is_refused_by_job_and_key(job: dict[str, Any], message: str) -> None:
@@ -199,16 +203,59 @@ def test_names_are_there_once_and_the_file_is_named(tmp_path: Path) -> None:
         read_campaign(content)
     path = tmp_path / "own.yaml"
     path.write_text("title: [", encoding="utf-8")
-    with pytest.raises(CampaignError, match=r"^own\.yaml is no YAML"):
+    with pytest.raises(DeclarationError, match=r"own\.yaml:1: not YAML: "):
         load_campaign(path)
     path.write_text("title: x", encoding="utf-8")
-    with pytest.raises(CampaignError, match=r"^own\.yaml, the top level: 'sessions' is a required property"):
+    with pytest.raises(DeclarationError, match=r"own\.yaml: `sessions` is missing$"):
         load_campaign(path)
     path.write_text("- x", encoding="utf-8")
-    with pytest.raises(CampaignError, match=r"^own\.yaml, the top level: "):
+    with pytest.raises(DeclarationError, match=r"own\.yaml: a list is not a group of keys$"):
         load_campaign(path)
-    with pytest.raises(CampaignError, match=r"^none\.yaml cannot be read"):
+    with pytest.raises(DeclarationError, match=r"none\.yaml: cannot be read: No such file or directory$"):
         load_campaign(tmp_path / "none.yaml")
+
+
+LINES = """\
+title: A sweep
+defaults: {duration_s: 5}
+sessions:
+- label: one
+  jobs:
+  - name: a
+    bottleneck_mbps: 10
+  - name: b_{rtt_ms}
+    for_each: {rtt_ms: [1, 2]}
+    queue: {ecn: true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("name: a", "nmae: a", r":6: session one, job 1: `nmae` is not a key; did you mean `name`\?$"),
+        ("label: one", "label: a b", r":4: session a b, label: `a b` is not allowed here: "),
+        (
+            "{rtt_ms: [",
+            "{rtt: [",
+            r":9: session one, job b_\{rtt_ms\}, for_each.rtt: `rtt` is not a setting, .* `rtt_ms`\?$",
+        ),
+        ("name: b_{rtt_ms}", "name: b", r":8: session one: two jobs are called b; name what differs$"),
+        ("name: b_{rtt_ms}", "name: b_{rtt}", r":8: .*: for_each has no `rtt`; did you mean `rtt_ms`\?$"),
+        ("{ecn: true}", "{ecn: ye}", r":10: session one, job b_\{rtt_ms\}, queue.ecn: `ye` is not true or false$"),
+        ("[1, 2]", "[1, x]", r":8: session one, job b_x, rtt_ms: `x` is not a number or a list or null$"),
+        ("title: A sweep", "title: A sweep\ntitle: B", r":2: `title` is also in line 1; delete one of them$"),
+        ("duration_s: 5", "duration_s: five", r":2: defaults.duration_s: `five` is not a whole number or null$"),
+        ("title", "titel", r":1: `titel` is not a key; did you mean `title`\?$"),
+        # What contradicts itself is found in what is planned.
+        ("", "", r":7: session one, job a, bottleneck_mbps: its buffer is not declared; add buffer_bytes or"),
+    ],
+)
+def test_what_is_wrong_is_said_with_file_and_line(old: str, new: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(LINES.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(DeclarationError, match=rf"own\.yaml{message}") as caught:
+        plan_campaign(load_campaign(path), "own")
+    assert "\n" not in str(caught.value)
 
 
 def test_reading_twice_gives_the_same() -> None:

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import yaml
-from support import ROOT
+from archives import ROOT
 
-from ccreport.collect.campaign import load_campaign
-from ccreport.collect.planning import plan_campaign
-from ccreport.report.campaign_keys import list_keys, render_campaign_keys
+from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.planning import plan_campaign
+from ccreport.report.archive_fragments.campaign_keys import list_keys, render_campaign_keys
 
 ROW = re.compile(r"<tr>(<td>.*?)</tr>")
 PAGE = (ROOT / "reports/collect.qmd").read_text(encoding="utf-8")
@@ -54,3 +54,13 @@ def test_keys_that_the_page_names_exist() -> None:
     listed = {part for key in list_rows() for part in re.split(r"[.\[\]]+", key)}
     for key in re.findall(r"`(\w+_(?:mbps|bytes|bdp|ms|pct|direction|count|parameters|sweep))`", PAGE):
         assert key in listed, key
+
+
+def test_a_key_that_is_a_value_or_has_keys_is_listed_with_these() -> None:
+    archive = {"type": ["string", "object"], "properties": {"path": {"type": "string"}}, "default": "x"}
+    nested = {"type": "object", "properties": {"loss": {"type": "number"}}}
+    assert [path for path, _ in list_keys({"archive": archive, "path": nested})] == [
+        "archive",
+        "archive.path",
+        "path.loss",
+    ]

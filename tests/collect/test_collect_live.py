@@ -16,6 +16,7 @@ CAMPAIGN = """\
 title: Two runs of two seconds
 testbed:
   engine: user-mode-kernel
+  clock: real
   memory_mib: 256
   retries_count: 3
   calibration: {packets_count: 1000, on_failure: warn}
@@ -138,7 +139,7 @@ def test_killed_and_resumed(tmp_path: Path, start: Callable[[Path, Path], subpro
         assert json.loads((session / f"cubic_p1/src-cmd:{run}").read_text())["end"]["sum_sent"]["bytes"] > 0
         assert (session / f"cubic_p1/ss:{run}").read_text().startswith("# ")
     files = sorted(path.name for path in (session / "cubic_p1").iterdir())
-    items = [f"{item}:{run}" for item in ("post-netem", "pre-netem", "src-cmd", "ss") for run in runs]
+    items = [f"{item}:{run}" for item in ("kernel-drops", "post-netem", "pre-netem", "src-cmd", "ss") for run in runs]
     items += [f"mpstat-sender:{run}.json" for run in runs]
     assert files == sorted([*items, "jobmeta.json", "10.201.1.2-meta.json"])
     assert [path.name for path in (archive / ".partial").iterdir()] == ["lock"]

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import ROOT
+from archives import ROOT
 
 CAMPAIGN = """\
 title: One run of one second
@@ -86,6 +86,7 @@ def test_namespaces_carry_a_sweep_out_and_nothing_stays(tmp_path: Path) -> None:
     items = ["post-netem", "pre-netem", "src-cmd", "src-cmd-2", "ss", "tcpdump", "tcpdump-log"]
     expected = [
         *(f"{item}:{run}" for item in items),
+        f"kernel-drops:{run}",
         f"mpstat-sender:{run}.json",
         "jobmeta.json",
         "10.201.1.2-meta.json",

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,11 +10,8 @@ import pytest
 
 from ccreport.collect import plan as contract
 from ccreport.collect.attempts import Attempt, append_attempt, count_attempts, read_attempts
-from ccreport.collect.clients import find_fault, limit_s, list_client_commands, list_server_command, name_output
-from ccreport.collect.collection import Collection
-from ccreport.collect.engines import Guest, choose_engine
-from ccreport.collect.hands import Hand
-from ccreport.collect.instruments import judge_cpu
+from ccreport.collect.declare.order import order_runs, place_in_time
+from ccreport.collect.engines import Guest, Place, choose_place
 from ccreport.collect.plan import Client, Plan, Route, Run, Sender
 from ccreport.collect.progress import Progress, describe_progress, format_duration
 from ccreport.collect.sessions import (
@@ -25,7 +23,18 @@ from ccreport.collect.sessions import (
     remove_rest,
     write_journal,
 )
-from ccreport.errors import InputError
+from ccreport.collect.slots import Hand
+from ccreport.collect.sweep import Collection
+from ccreport.collect.testbed.commands import (
+    find_fault,
+    limit_s,
+    list_client_commands,
+    list_server_command,
+    name_output,
+)
+from ccreport.collect.testbed.instruments import judge_cpu
+from ccreport.collect.testbed.kernel_drops import compare_drops, name_host_limit
+from ccreport.core.errors import InputError
 
 ROUTE = Route("10.201.1.2", "10.201.1.2", None, 20.0)
 NOW = datetime(2026, 11, 20, 22, 19, 30, tzinfo=UTC)
@@ -236,18 +245,18 @@ def test_the_progress_line() -> None:
 def test_namespaces_refuse_parameters_of_the_whole_machine() -> None:
     plan = make_plan(make_run(module_parameters={"tcp_cubic.beta": "600"}), engine="namespaces")
     with pytest.raises(InputError, match=r"module_parameters are the whole machine's|apt-get install"):
-        choose_engine(plan)
+        choose_place(plan)
 
 
 def test_no_order_is_longer_than_a_line_of_a_console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A terminal that reads whole lines (N_TTY) takes 4,095 bytes and drops the rest of a longer one.
     runs = [make_run(f"10.201.1.2:{number}") for number in range(2000)]
-    hand = Hand(make_plan(*runs), "user-mode-kernel", 1, tmp_path, {})
+    hand = Hand(make_plan(*runs), Place("user-mode-kernel", "real"), 1, tmp_path, {})
     told, orders = os.pipe()
     answers, said = os.pipe()
     os.write(said, b'\nccreport:{"event": "calibrated", "measurements": []}\n')
-    monkeypatch.setattr(hand, "make_ready", lambda _: Guest(None, orders, answers, -1))  # type: ignore[arg-type]
-    assert hand.calibrate(runs[1:]) == {"measurements": []}
+    monkeypatch.setattr(hand, "_start", lambda _: Guest(None, orders, answers, -1))  # type: ignore[arg-type]
+    assert hand.calibrate(runs[1:], 0) == {"measurements": []}
     order = os.read(told, 65536)
     for end in (told, orders, answers, said):
         os.close(end)
@@ -262,10 +271,41 @@ def test_a_session_tells_of_the_declaration_as_it_is_now(tmp_path: Path, monkeyp
     declaration.write_text("title: A shorter sweep\n")
     runs = [make_run("10.201.1.2:1"), make_run("10.201.1.2:2")]
     plan = make_plan(*runs)
-    hand = Hand(plan, "user-mode-kernel", 1, tmp_path, {}, machine={"kernel": "6.1.176"})
-    monkeypatch.setattr(hand, "make_ready", lambda _: None)
+    hand = Hand(plan, Place("user-mode-kernel", "real"), 1, tmp_path, {}, machine={"kernel": "6.1.176"})
+    monkeypatch.setattr(hand, "make_ready", lambda *_: None)
     collection = Collection(plan, tmp_path, declaration, {"main": session})
     collection._prepare_session("main", runs[1:], hand, Progress(runs[1:], 1))
     told = json.loads((session / "session.json").read_text())
     assert (told["planned_runs_count"], told["expected_s"], told["label"]) == (2, 24.0, "main")
     assert (session / "campaign.yaml").read_text() == "title: A shorter sweep\n"
+
+
+def test_each_iteration_is_shuffled_and_no_run_moves_another() -> None:
+    runs = [replace(make_run(f"host:{n}:{rtt}ms"), iteration=n) for n in (1, 2, 3) for rtt in (5, 10, 20, 40, 80)]
+    ordered = order_runs(runs, contract.Testbed())
+    assert [run.iteration for run in ordered] == [1] * 5 + [2] * 5 + [3] * 5
+    assert ordered != runs
+    assert sorted(run.key for run in ordered) == sorted(run.key for run in runs)
+    assert order_runs(runs, contract.Testbed()) == ordered
+    assert order_runs(runs, contract.Testbed(seed=2)) != ordered
+    assert order_runs(runs[3:], contract.Testbed()) == [run for run in ordered if run not in runs[:3]]
+    assert order_runs(runs, contract.Testbed(order="declared")) == runs
+
+
+def test_virtual_clocks_start_one_after_another() -> None:
+    runs = [make_run("host:1"), make_run("host:2")]
+    assert place_in_time(NOW) == 1_795_213_170 * 10**9
+    # The session is calibrated for 600 s; a run that takes 12 s is followed by a pause of 10.
+    assert place_in_time(NOW, runs, runs[0]) == (1_795_213_170 + 600) * 10**9
+    assert place_in_time(NOW, runs, runs[1]) == (1_795_213_170 + 622) * 10**9
+
+
+def test_drops_of_the_path_do_not_limit_a_run_and_others_do() -> None:
+    before = {("far", "c1 netem 1: dropped"): 1, ("sender1", "s0 fq 10: dropped"): 0, ("kernel", "softnet dropped"): 2}
+    lossy = compare_drops(before, before | {("far", "c1 netem 1: dropped"): 9})
+    assert [(one["host"], one["is_path"]) for one in lossy] == [("far", True), ("kernel", False), ("sender1", False)]
+    assert name_host_limit(lossy) is None
+    full = compare_drops(before, before | {("kernel", "softnet dropped"): 7, ("sender1", "s0 fq 10: dropped"): 1})
+    assert name_host_limit(full) == "softnet dropped of kernel rose by 5; s0 fq 10: dropped of sender1 rose by 1"
+    bottleneck = compare_drops({}, {("router", "r0 tbf 1: dropped"): 3, ("receiver1", "d0 netem 1: dropped"): 1})
+    assert name_host_limit(bottleneck) is None

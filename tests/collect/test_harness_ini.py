@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 import yaml
+from archives import FIXTURES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import FIXTURES
 
 from ccreport.__main__ import main
-from ccreport.collect.campaign import load_campaign
-from ccreport.collect.harness_commands import parse_source_command
-from ccreport.collect.harness_ini import import_harness_ini
-from ccreport.collect.harness_sweeps import ParameterSweep, parse_loss, parse_parameter_sweep, parse_rtts
+from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.harness_ini.commands import parse_source_command
+from ccreport.collect.harness_ini.import_ini import import_harness_ini
+from ccreport.collect.harness_ini.sweeps import ParameterSweep, parse_loss, parse_parameter_sweep, parse_rtts
 from ccreport.collect.plan import Plan
-from ccreport.collect.planning import plan_campaign
-from ccreport.errors import InputError
-from ccreport.units import UnitError
+from ccreport.core.errors import InputError
+from ccreport.core.units import UnitError
 
 INIS = FIXTURES / "harness_ini"
 

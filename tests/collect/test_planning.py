@@ -2,21 +2,22 @@
 
 import json
 import shlex
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from support import ROOT
+from archives import ROOT
 from test_campaign import declare
 
-from ccreport.archive import parse_suffix
-from ccreport.collect.campaign import load_campaign, read_campaign
-from ccreport.collect.clients import list_client_commands
-from ccreport.collect.describe_plan import describe_plan, expect_total_s, list_warnings
+from ccreport.archive.harness_layout import parse_suffix
+from ccreport.collect.declare.campaign import load_campaign, read_campaign
+from ccreport.collect.declare.clients import split_flows
+from ccreport.collect.declare.describe import describe_plan, expect_processor_s, expect_total_s, list_warnings
+from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.plan import Bottleneck, Loss, Plan, Run, from_json, to_json
-from ccreport.collect.planned_clients import split_flows
-from ccreport.collect.planning import plan_campaign
-from ccreport.ingest.jobmeta import find_congestion, parse_loss
-from ccreport.units import parse_rate_bps
+from ccreport.collect.testbed.commands import list_background_commands, list_client_commands
+from ccreport.core.units import parse_rate_bps
+from ccreport.ingest.harness.jobmeta import find_congestion, parse_loss
 
 
 def plan(*jobs: dict[str, Any], **others: Any) -> Plan:
@@ -199,6 +200,37 @@ def test_a_parameter_sweep_sets_one_parameter_or_one_element() -> None:
     assert swept["param_sweep"] == "tcp_cubic/parameters/beta,sys-module-list,1"
 
 
+def test_background_packets_come_from_a_host_of_their_own_where_one_is_declared() -> None:
+    path = {"bottleneck_mbps": 10, "buffer_bytes": 9000, "background_udp_mbps": 2, "sender_mbps": 20}
+    (run,) = plan(path | {"background_udp_sender": 2}).runs
+    assert [sender.number for sender in run.senders] == [1, 2]
+    assert (run.background_udp_sender, {client.sender_number for client in run.clients}) == (2, {1})
+    # The first host does so without being asked, and no host is made for packets that nobody declares.
+    assert [len(plan(job).runs[0].senders) for job in (path, path | {"background_udp_mbps": None})] == [1, 1]
+    assert plan(path).runs[0].background_udp_sender is None
+
+
+def test_background_packets_fill_the_mtu() -> None:
+    path = {"bottleneck_mbps": 10, "buffer_bytes": 9000, "background_udp_mbps": 2}
+    for mtu_bytes, payload_bytes in ((1500, "1448"), (9000, "8948")):
+        (run,) = plan(path | {"mtu_bytes": mtu_bytes}).runs
+        _, client = list_background_commands(run, "10.0.0.2")
+        assert client[client.index("-l") + 1] == payload_bytes
+
+
+def test_clients_differ_in_their_requests_and_some_have_none() -> None:
+    small, large = {"request_bytes": 10, "response_bytes": 1}, {"request_bytes": 1000, "response_bytes": 1}
+    (run,) = plan({"clients": [{"rpc": small}, {"rpc": large}, {}]}).runs
+    assert [(one.program, one.request_bytes) for one in run.clients] == [
+        ("netperf", 10),
+        ("netperf", 1000),
+        ("iperf3", None),
+    ]
+    # The job's are those of clients without their own.
+    (run,) = plan({"clients": [{"rpc": small}, {}], "rpc": large}).runs
+    assert [one.request_bytes for one in run.clients] == [10, 1000]
+
+
 def test_requests_and_answers_run_with_netperf() -> None:
     client = plan({"rpc": {"request_bytes": 10, "response_bytes": 1000}}).runs[0].clients[0]
     assert (client.program, client.request_bytes, client.response_bytes) == ("netperf", 10, 1000)
@@ -352,6 +384,12 @@ def test_a_plan_in_words() -> None:
         "",
         "4 runs of 1 job, 0.5 min",
     ]
+    # 5 s to start each kernel, and 12 µs for each of the packets: 7 s of 20 Mbit/s are 11,667 of 1500 bytes.
+    assert expect_processor_s(planned.runs) == pytest.approx(4 * (5 + 0.14))
+    virtual = describe_plan(replace(planned, testbed=replace(planned.testbed, clock="virtual", parallel_count=2)))
+    assert virtual.splitlines()[-1] == (
+        "4 runs of 1 job, 0.5 min of virtual time, about 0.2 min on idle processors with 2 at a time"
+    )
     done = describe_plan(planned, completed=[planned.runs[0].key, "another/run/x"])
     assert done.splitlines()[-1] == "1 run done, 3 left, 0.3 min"
 

@@ -30,10 +30,10 @@ halt -f
 INSIDE = """
 import json, sys, os
 sys.path.insert(0, sys.argv[1])
-from ccreport.collect.calibrate import _measure_losses, _measure_rate, _measure_rtt
-from ccreport.collect.calibrated_paths import narrowest
+from ccreport.collect.testbed.calibrate import _measure_losses, _measure_rate, _measure_rtt
+from ccreport.collect.testbed.calibrated_paths import narrowest
 from ccreport.collect.plan import Bottleneck, Client, Loss, Route, Run, Sender
-from ccreport.collect.testbed import Testbed
+from ccreport.collect.testbed.testbed import Testbed
 
 route = Route("h", "10.201.1.2", None, 20.0, loss=Loss("random", 1.0))
 run = Run("s", "j", "x", 1, (route,), (Sender(1),), (Client(1, "h", duration_s=1.0, congestion_control="dctcp"),), 1.0,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ccreport.collect import qdiscs
-from ccreport.collect.plan import Bottleneck, Client, Loss, Route, Run, Sender, Stage
-from ccreport.collect.testbed import of_devices, set_module_parameter
-from ccreport.collect.topology import (
+from ccreport.collect.plan import Bottleneck, Client, Loss, Route, Run, Sender, Stage, VirtualClock
+from ccreport.collect.testbed import qdiscs
+from ccreport.collect.testbed.testbed import of_devices, set_module_parameter
+from ccreport.collect.testbed.topology import (
     buffer_bytes,
     discipline_commands,
     link_words,
@@ -19,7 +19,7 @@ from ccreport.collect.topology import (
     stage_changes,
     sysctls,
 )
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
 
 ROUTE = Route("near", "10.201.1.2", None, 40.0)
 FIFO = Bottleneck(50_000_000, 250_000)
@@ -86,9 +86,24 @@ def test_a_sender_queues_fairly_below_its_line_rate() -> None:
     # 10 ms of 100 Mbit/s are 125,000 bytes.
     assert lines(run, "sender1") == [
         "tc qdisc add dev s0 root handle 1: tbf rate 100000000bit burst 125000 limit 125000",
-        "tc qdisc add dev s0 parent 1:1 handle 10: fq maxrate 5000000bit",
+        "tc qdisc add dev s0 parent 1:1 handle 10: fq limit 100000 flow_limit 100000 maxrate 5000000bit",
     ]
-    assert lines(RUN, "sender1") == ["tc qdisc add dev s0 root handle 1: fq"]
+    assert lines(RUN, "sender1") == ["tc qdisc add dev s0 root handle 1: fq limit 100000 flow_limit 100000"]
+
+
+def test_in_virtual_time_no_timer_is_late_and_aggregates_are_taken_apart() -> None:
+    senders = (Sender(1, rate_bps=10_000_000_000, flow_maxrate_bps=9_900_000_000),)
+    run = replace(RUN, senders=senders, mtu_bytes=9000, has_offloads=True, virtual_clock=VirtualClock(0, "1"))
+    # Two frames of 9,014 bytes, less than an aggregate has.
+    line, queue = lines(run, "sender1")
+    assert line.endswith("tbf rate 10000000000bit burst 18028 limit 18028")
+    assert queue.endswith("fq limit 100000 flow_limit 100000 timer_slack 0ns maxrate 9900000000bit")
+
+
+def test_deliveries_can_be_coalesced() -> None:
+    run = replace(RUN, receive_coalescing_us=62.5)
+    assert lines(run, "far")[0].endswith("delay 20000us slot 62.5us")
+    assert lines(run, "receiver1")[0].endswith("delay 20000us slot 62.5us")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 import json
-import statistics
+import math
 from pathlib import Path
 from typing import Any
 
@@ -7,14 +7,15 @@ import duckdb
 import polars as pl
 import pytest
 import yaml
-from support import ROOT
-from test_database import draw_indices
+from archives import ROOT
+from scipy import stats
 from test_summarise import build_database, gather, run, summarise
 
-from ccreport.claims import judge_claim, judge_claims, list_unexplained
-from ccreport.database import QueryError
-from ccreport.evaluation import EvaluationError, load_evaluation
-from ccreport.tables import read_table
+from ccreport.compare.claims import judge_claim, judge_claims, list_unexplained
+from ccreport.core.declared_files import DeclarationError
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import read_table
+from ccreport.summarise.database import QueryError
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
 SHA256 = "ab" * 32
@@ -83,9 +84,9 @@ def test_a_check_holds_within_its_bounds(tmp_path: Path) -> None:
     assert judged["value"].to_list() == pytest.approx([2.0] * 4)
     assert judged["verdict"].to_list() == ["holds", "holds", "does not hold", "holds"]
     assert judged["runs_count"].to_list() == [3] * 4
-    # The two algorithms ran in different conditions: the smallest mean of each is 40 and 20, the largest 44 and 22.
-    low, high = judged["low"][0], judged["high"][0]
-    assert 40 / 22 <= low < 2 < high <= 44 / 20
+    # Of both algorithms the mean's standard error is 2/√3 of 42, 2.7493 %, together √2 times that, with 4 degrees of
+    # freedom, of which t is 2.77645: e^(±0.107951).
+    assert judged.select("low", "high").row(0) == pytest.approx((2 / 1.113993, 2 * 1.113993), rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -157,8 +158,8 @@ def test_retransmits_are_the_ratio_of_the_group(tmp_path: Path) -> None:
     assert judge(tmp_path, {"c": [{"sql": sql}]})["value"].to_list() == pytest.approx([0.002])
 
 
-def test_algorithms_of_one_run_are_drawn_together(tmp_path: Path) -> None:
-    # BBR is twice as fast in every run, whatever the run's rate: no resample can have another ratio.
+def test_algorithms_of_one_run_are_a_pair(tmp_path: Path) -> None:
+    # BBR is twice as fast in every run, whatever the run's rate: no run says another ratio.
     tables = gather(
         *(
             run(n, {"bbr": 2.0 * rate, "cubic": rate}, rtt_ms=10.0, condition_id="a")
@@ -169,22 +170,46 @@ def test_algorithms_of_one_run_are_drawn_together(tmp_path: Path) -> None:
     assert judged.select("value", "low", "high").row(0) == pytest.approx((2.0, 2.0, 2.0))
 
 
-def test_an_interval_is_that_of_a_thousand_resamples_of_all_runs_of_each_condition(tmp_path: Path) -> None:
-    rates = {"a": [1.0, 2.0, 4.0], "b": [10.0, 20.0], "c": [5.0]}
+def test_the_interval_of_pairs_is_that_of_their_differences(tmp_path: Path) -> None:
+    # BBR 10, 12, 14 (mean 12) and CUBIC 5, 7, 6 (mean 6) at once: relative to their means the runs differ by 10/12 -
+    # 5/6 = 0, 1 - 7/6 = -1/6 and 14/12 - 1 = 1/6, a standard deviation of 1/6. t of 2: 4.30265 / 6 / √3 = 0.414023.
+    rates = ((1, 10.0, 5.0), (2, 12.0, 7.0), (3, 14.0, 6.0))
+    tables = gather(*(run(n, {"bbr": bbr, "cubic": cubic}, rtt_ms=10.0, condition_id="a") for n, bbr, cubic in rates))
+    judged = judge(tmp_path, {"c": [{"sql": BBR_OVER_CUBIC}]}, tables)
+    factor = math.exp(0.414023)
+    assert judged.select("value", "low", "high").row(0) == pytest.approx((2.0, 2 / factor, 2 * factor), rel=1e-4)
+
+
+def test_two_runs_of_one_algorithm_are_no_interval(tmp_path: Path) -> None:
+    tables = gather(
+        *(run(n, {"bbr": 10.0 + n}, rtt_ms=10.0, condition_id="a") for n in range(9)),
+        *(run(10 + n, {"cubic": 10.0 + n}, rtt_ms=10.0, condition_id="b") for n in range(2)),
+    )
+    judged = judge(tmp_path, {"c": [{"sql": BBR_OVER_CUBIC}]}, tables)
+    assert judged.select("low", "high", "runs_count").row(0) == (None, None, 2)
+
+
+def test_the_mean_of_differences_may_be_negative(tmp_path: Path) -> None:
+    # -3, 1, -1: mean -1, standard error 2/√3 = 1.154701; t of 2: ± 4.968273, on both sides as far.
+    sql = """
+        SELECT mean_of(list({'run': {'condition': 'a', 'id': n::VARCHAR}, 'x': x, 'y': 1.0::DOUBLE}))
+        FROM (SELECT unnest([1, 2, 3]) AS n, unnest([-3.0, 1.0, -1.0]::DOUBLE[]) AS x)
+    """
+    judged = judge(tmp_path, {"c": [{"sql": sql}]})
+    assert judged.select("value", "low", "high").row(0) == pytest.approx((-1, -5.968273, 3.968273), rel=1e-4)
+
+
+def test_an_interval_is_that_of_the_spread_within_conditions(tmp_path: Path) -> None:
+    # a: 2, 4, 6; b: 10, 20; and without its run r2 a: 2, 6. Of 2, 6, 10, 20 the mean is 9.5; squares within are 8 and
+    # 50, so variances (2 · 8 + 2 · 50) / 4² = 7.25; degrees of freedom 7.25² / (1² + 6.25²) = 1.312023.
+    rates = {"a": [2.0, 4.0, 6.0], "b": [10.0, 20.0]}
     numbered = enumerate(((name, rate) for name, values in rates.items() for rate in values), 1)
     tables = gather(*(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id=name) for n, (name, rate) in numbered))
-    # The second run of condition a is drawn as well, and adds nothing.
     sql = "SELECT mean_of(list(rate)) FROM measured WHERE run_id <> 'r2'"
     judged = judge(tmp_path, {"c": [{"sql": sql}]}, tables)
-    means = []
-    for b in range(1000):
-        drawn: list[float] = []
-        for name, values in rates.items():
-            drawn += [values[index] * 1e6 for index in draw_indices(b, name, len(values))]
-        means.append(statistics.mean(rate for rate in drawn if rate != 2e6))
-    cuts = statistics.quantiles(means, n=40, method="inclusive")
-    expected = (40e6 / 5, cuts[0], cuts[-1], 5)
-    assert judged.select("value", "low", "high", "runs_count").row(0) == pytest.approx(expected)
+    factor = math.exp(stats.t.ppf(0.975, 1.312023) * 7.25**0.5 / 9.5)
+    expected = (9.5e6, 9.5e6 / factor, 9.5e6 * factor, 4)
+    assert judged.select("value", "low", "high", "runs_count").row(0) == pytest.approx(expected, rel=1e-4)
 
 
 def test_one_run_of_a_condition_has_no_interval(tmp_path: Path) -> None:
@@ -317,7 +342,9 @@ def test_an_explanation_for_another_evaluation_is_not_shown(tmp_path: Path) -> N
 
 
 def test_an_explanation_of_no_claim_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match=r"explanations\.yaml: evaluation makes no claim other"):
+    with pytest.raises(
+        DeclarationError, match=r"explanations\.yaml:5: .*: evaluation makes no claim `other`; there are c$"
+    ):
         judge(tmp_path, {"c": [{"sql": "SELECT 1 AS value, 9 AS n"}]}, explanations=explain(other="So."))
 
 
@@ -333,7 +360,9 @@ def test_a_claim_names_figures_and_tables_that_there_are(tmp_path: Path) -> None
     declared["claims"]["buffers_alone"]["shown_in"] = ["figure_7", "figure_99"]
     path = tmp_path / "e.yaml"
     path.write_text(yaml.safe_dump(declared))
-    with pytest.raises(EvaluationError, match=r"claims\.buffers_alone\.shown_in: no figure or table figure_99"):
+    with pytest.raises(
+        DeclarationError, match=r"yaml:\d+: claims\.buffers_alone\.shown_in: no figure or table `figure_99`"
+    ):
         load_evaluation(path)
 
 

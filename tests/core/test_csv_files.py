@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from archives import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from support import ROOT
 
-from ccreport.format_csv import restore_text, write_csv
+from ccreport.core.csv_files import restore_text, write_csv
 
 
 def cells(path: Path) -> list[list[str]]:
@@ -47,4 +47,4 @@ def test_any_text_reads_back_and_none_runs(tmp_path_factory: pytest.TempPathFact
 
 def test_every_csv_of_the_package_is_written_here() -> None:
     others = [path for path in (ROOT / "src").rglob("*.py") if ".write_csv(" in path.read_text(encoding="utf-8")]
-    assert [path.name for path in others] == ["format_csv.py"]
+    assert [path.parent.name + "/" + path.name for path in others] == ["core/csv_files.py"]

@@ -2,10 +2,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support import ROOT
+from archives import ROOT
 
-from ccreport.evaluation import EvaluationError, list_evaluations, load_evaluation, resolve_evaluation
-from ccreport.schemas import SCHEMAS, load_yaml
+from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.declared_files import DeclarationError
+from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
 
 SHIPPED = list_evaluations()
 DECLARATIONS = sorted(SCHEMAS.glob("*.schema.yaml"))
@@ -41,15 +42,15 @@ def test_an_unknown_name_lists_those_there_are(tmp_path: Path) -> None:
     for name in ("b.yaml", "a.yaml", "notes.txt"):
         (tmp_path / name).write_text("", encoding="utf-8")
     (tmp_path / "c.yaml").mkdir()
-    with pytest.raises(EvaluationError, match=r"^no evaluation is called 'gomez'; .* are: a, b$"):
+    with pytest.raises(DeclarationError, match=r"^no evaluation is called `gomez`; there are a, b$"):
         resolve_evaluation("gomez", tmp_path)
-    with pytest.raises(EvaluationError, match=r"^x/y\.yaml does not exist; .* are: a, b$"):
+    with pytest.raises(DeclarationError, match=r"^x/y\.yaml does not exist; there are a, b$"):
         resolve_evaluation("x/y.yaml", tmp_path)
     # A suffix makes it a path, so that no name leads out of the folder or to another file.
-    with pytest.raises(EvaluationError, match="does not exist"):
+    with pytest.raises(DeclarationError, match="does not exist"):
         resolve_evaluation("../a.yaml", tmp_path / "c.yaml")
 
 
 def test_a_folder_without_evaluations_has_none(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match=r"are: none$"):
+    with pytest.raises(DeclarationError, match=r"; there are none$"):
         resolve_evaluation("", tmp_path)

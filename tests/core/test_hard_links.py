@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from ccreport.core.hard_links import link_file, link_tree
 from ccreport.explorer.script import replace_text
-from ccreport.hard_links import link_file, link_tree
 
 
 def test_a_tree_has_second_names_and_lacks_what_is_left_out(tmp_path: Path) -> None:
@@ -35,3 +35,4 @@ def test_where_a_file_can_have_one_name_only_it_is_copied(tmp_path: Path, monkey
     link_file(tmp_path / "a", tmp_path / "b")
     assert (tmp_path / "b").read_text() == "text"
     assert not (tmp_path / "b").samefile(tmp_path / "a")
+    assert (tmp_path / "b").stat().st_mtime_ns == (tmp_path / "a").stat().st_mtime_ns

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from archives import ROOT
+from builds import CUT, build
 from polars.testing import assert_frame_equal
-from support import ROOT
 
-from ccreport.claims import judge_claims
-from ccreport.database import list_views
+from ccreport.compare.claims import judge_claims
 from ccreport.measure import ARCHIVE_TABLES
-from ccreport.summarise import summarise_tables
-from workflow import CUT, build
+from ccreport.summarise.database import list_views
+from ccreport.summarise.summarise import summarise_tables
 
 FIXTURES = ROOT / "tests/fixtures"
 # Its query says why the last digits of its means may be others.

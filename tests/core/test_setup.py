@@ -11,11 +11,12 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-TOP = Path(__file__).parents[1]
+TOP = Path(__file__).parents[2]
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
 RUNTIME = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
 DEVELOPMENT = [Requirement(line) for line in PROJECT["project"]["optional-dependencies"]["dev"]]
-LOCK = (TOP / "requirements.lock").read_text()
+LOCK = (TOP / "requirements-dev.lock").read_text()
+RUNTIME_LOCK = (TOP / "requirements.lock").read_text()
 MAKEFILE = (TOP / "Makefile").read_text()
 ENVIRONMENT = yaml.safe_load((TOP / "environment.yml").read_text())
 
@@ -23,8 +24,8 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 CONDA_NAMES = {"duckdb": "python-duckdb", "snakemake": "snakemake-minimal"}
 
 
-def locked_versions(python: str) -> dict[str, str]:
-    """The lock's package → version on Linux with one version of Python."""
+def locked_versions(python: str, lock: str = LOCK) -> dict[str, str]:
+    """A lock's package → version on Linux with one version of Python."""
     machine = default_environment() | {
         "platform_machine": "x86_64",
         "python_full_version": f"{python}.0",
@@ -33,7 +34,7 @@ def locked_versions(python: str) -> dict[str, str]:
     }
     versions = {}
     # numpy==2.4.6 ; python_full_version < '3.12' \
-    for line in re.findall(r"^(\w\S*==.*?) *\\$", LOCK, re.MULTILINE):
+    for line in re.findall(r"^(\w\S*==.*?) *\\$", lock, re.MULTILINE):
         entry = Requirement(line)
         if entry.marker is None or entry.marker.evaluate(machine):
             (version,) = entry.specifier
@@ -47,15 +48,25 @@ def test_every_dependency_is_locked(requirement: Requirement, python: str) -> No
     assert requirement.specifier.contains(locked_versions(python)[canonicalize_name(requirement.name)])
 
 
-def test_every_locked_package_has_a_hash() -> None:
-    entries = re.split(r"^(?=\w)", LOCK, flags=re.MULTILINE)[1:]
+@pytest.mark.parametrize("python", PYTHONS)
+def test_a_report_needs_a_part_of_the_lock_of_developers(python: str) -> None:
+    runtime, everything = locked_versions(python, RUNTIME_LOCK), locked_versions(python)
+    assert runtime.items() < everything.items()
+    assert {canonicalize_name(requirement.name) for requirement in RUNTIME} | {"setuptools"} <= set(runtime)
+    assert {"pytest", "mypy", "uv"}.isdisjoint(runtime)
+
+
+@pytest.mark.parametrize("lock", [LOCK, RUNTIME_LOCK])
+def test_every_locked_package_has_a_hash(lock: str) -> None:
+    entries = re.split(r"^(?=\w)", lock, flags=re.MULTILINE)[1:]
     assert [entry.splitlines()[0] for entry in entries if "\n    --hash=sha256:" not in entry] == []
-    assert len(entries) > len(RUNTIME) + len(DEVELOPMENT)
+    assert len(entries) > len(RUNTIME)
 
 
-def test_lock_names_no_address() -> None:
-    assert "http" not in LOCK
-    assert re.findall(r"^ *--(?!hash=)\S+", LOCK, re.MULTILINE) == []
+@pytest.mark.parametrize("lock", [LOCK, RUNTIME_LOCK])
+def test_lock_names_no_address(lock: str) -> None:
+    assert "http" not in lock
+    assert re.findall(r"^ *--(?!hash=)\S+", lock, re.MULTILINE) == []
 
 
 def test_conda_environment_has_the_locked_runtime_packages() -> None:

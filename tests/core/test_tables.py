@@ -3,13 +3,11 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from support import at, make_table, save_table
+from archives import at, make_table, save_table
 
-from ccreport.database import SQL
-from ccreport.evaluation import SHARED_QUERIES, list_evaluations, load_evaluation, resolve_evaluation
-from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.schemas import list_tables
-from ccreport.tables import (
+from ccreport.core.declarations import SQL, list_tables
+from ccreport.core.evaluation import SHARED_QUERIES, list_evaluations, load_evaluation, resolve_evaluation
+from ccreport.core.tables import (
     ARROW_TYPES,
     EARLIEST,
     LATEST,
@@ -24,6 +22,7 @@ from ccreport.tables import (
     read_table,
     write_table,
 )
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 
 UNITS = {
     "_s": {"s"},

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ccreport.units import UnitError, parse_iso_duration_s, parse_rate_bps, parse_size_bytes, parse_time_ms
+from ccreport.core.units import UnitError, parse_iso_duration_s, parse_rate_bps, parse_size_bytes, parse_time_ms
 
 
 @pytest.mark.parametrize(

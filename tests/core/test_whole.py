@@ -1,15 +1,10 @@
-"""Files and folders that are there whole or not at all, and locks that nothing comes between."""
+"""Files and folders that are there whole or not at all."""
 
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from ccreport.snakemake_faults import lock_at_once
-from ccreport.whole import remove_folder, replace_text, replaces_folder
+from ccreport.core.atomic_files import remove_folder, replace_text, replaces_folder
 
 
 @replaces_folder("output")
@@ -55,40 +50,3 @@ def test_a_text_that_is_written_anew_leaves_second_names_as_they_are(tmp_path: P
     second.hardlink_to(path)
     replace_text(path, "two")
     assert (path.read_text(), second.read_text(), list_names(tmp_path)) == ("two", "one", ["a.txt", "b.txt"])
-
-
-def test_of_two_builds_that_begin_at_once_one_is_refused(tmp_path: Path) -> None:
-    class Persistence:
-        """Looks for a lock and locks some time later, as Snakemake does."""
-
-        path = tmp_path
-
-        @contextmanager
-        def lock(self) -> Iterator[None]:
-            if (tmp_path / "lock").exists():
-                raise RuntimeError
-            time.sleep(0.2)
-            (tmp_path / "lock").touch()
-            yield
-
-    outcomes = []
-
-    def build() -> None:
-        try:
-            with Persistence().lock():
-                time.sleep(0.5)
-                outcomes.append("built")
-        except RuntimeError:
-            outcomes.append("refused")
-
-    for is_guarded, expected in ((False, ["built", "built"]), (True, ["built", "refused"])):
-        if is_guarded:
-            lock_at_once(Persistence)
-        threads = [threading.Thread(target=build) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sorted(outcomes) == expected
-        outcomes.clear()
-        (tmp_path / "lock").unlink()

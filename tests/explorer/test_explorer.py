@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from archives import EPOCH
 from explorer_site import (
     FIRST,
     HOSTILE,
@@ -16,16 +17,15 @@ from explorer_site import (
     read_script,
     write_database,
 )
-from support import EPOCH
 
-from ccreport.batches import AFRESH
-from ccreport.database import connect
+from ccreport.core.tables import write_table
 from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches, write_vega
 from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
-from ccreport.figures.theme import STYLES
-from ccreport.tables import write_table
+from ccreport.figures.kit.theme import STYLES
+from ccreport.rebuild.batches import AFRESH
+from ccreport.summarise.database import connect
 
 
 @pytest.fixture(scope="module")

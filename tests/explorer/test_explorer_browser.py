@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from ccreport.explorer.palette import lighten
 from ccreport.explorer.script import write_call
-from ccreport.figures.theme import STYLES
+from ccreport.figures.kit.theme import STYLES
 
 CHROMIUM = shutil.which("chromium")
 ALL = PLAIN_COUNT + 3

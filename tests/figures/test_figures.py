@@ -10,13 +10,10 @@ import polars as pl
 import pytest
 from figure_inputs import DRAWN_FILES, declare, list_layers, make_database, make_tables, plot, texts_of
 
-from ccreport.errors import InputError
-from ccreport.figures.database import Database
+from ccreport.core.errors import InputError
 from ccreport.figures.kinds import BUILDERS
-from ccreport.figures.selection import (
-    FigureError,
-    read_declaration,
-)
+from ccreport.figures.select.declaration import FigureError, read_declaration
+from ccreport.figures.select.recording_database import Database
 from ccreport.figures.write import FILES
 
 HOSTILE = '<script>alert("x")</script> & $(touch pwned)\n2nd line'
@@ -208,9 +205,9 @@ def test_run_without_any_retransmits_recorded_has_no_second_axis(tmp_path: Path)
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "pie"}, "figures.f.kind: 'pie' is not one of"),
-        ({"rate": "speed"}, "figures.f.rate: 'speed' is not one of"),
-        ({"colour": "red"}, "'colour' was unexpected"),
+        ({"kind": "pie"}, "figures.f.kind: `pie` is not one of"),
+        ({"rate": "speed"}, "figures.f.rate: `speed` is not one of"),
+        ({"colour": "red"}, "figures.f: `colour` is not a key"),
         ({"where": "no_such_column = 1"}, "the database refuses its `where`"),
     ],
 )

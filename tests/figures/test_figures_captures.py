@@ -8,13 +8,13 @@ import duckdb
 import polars as pl
 import pytest
 import yaml
-from support import at, make_table, save_table
+from archives import at, make_table, save_table
 
-from ccreport.errors import InputError
-from ccreport.evaluation import load_evaluation
-from ccreport.figures.capture_episodes import MARKS_AT_MOST, find_episodes
-from ccreport.figures.capture_marks import choose_byte_unit
-from ccreport.figures.capture_series import (
+from ccreport.core.errors import InputError
+from ccreport.core.evaluation import load_evaluation
+from ccreport.figures.captures.episodes import MARKS_AT_MOST, find_episodes
+from ccreport.figures.captures.marks import choose_byte_unit
+from ccreport.figures.captures.series import (
     bin_steps,
     choose_width_s,
     distribute_rtts,
@@ -22,10 +22,10 @@ from ccreport.figures.capture_series import (
     list_captured_flows,
     place_steps,
 )
-from ccreport.figures.rows import COLUMNS
+from ccreport.figures.select.queries import COLUMNS
 from ccreport.figures.write import number_anew, plot_figure
 
-DRAWN_FILES = {"figure.svg", "figure.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt"}
+DRAWN_FILES = {"figure.svg", "figure.png", "thumbnail.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt"}
 KINDS = ("time_sequence", "loss_episodes", "rtt_in_flight", "rtt_distribution")
 TABLES = ("runs", "flows", "packet_flows", "packet_intervals", "packets")
 NAMES = {"raw_file_id": "c1", "run_id": "r1", "connection_number": 0}

@@ -1,4 +1,5 @@
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -7,11 +8,11 @@ import polars as pl
 import pytest
 from condition_runs import Rows, build_database, gather, make_run, write_evaluation
 
+from ccreport.figures.conditions.rate import find_lightest, shade_colour
+from ccreport.figures.conditions.topology_drawing import Box, Lane, draw_topology
 from ccreport.figures.kinds import BUILDERS
-from ccreport.figures.positions import shorten
-from ccreport.figures.rate_figures import find_lightest, shade_colour
-from ccreport.figures.selection import FigureError
-from ccreport.figures.topology_drawing import Box, Lane, draw_topology
+from ccreport.figures.kit.axes import shorten
+from ccreport.figures.select.declaration import FigureError
 from ccreport.figures.write import plot_figure
 
 KINDS = (
@@ -100,23 +101,25 @@ def test_one_value_is_nothing_to_compare(
 
 
 def test_cells_have_the_means_and_intervals_of_the_tables(tmp_path: Path) -> None:
-    # CUBIC 10 and 12 at the first RTT: mean 11, and the interval of resampled means of two runs reaches both.
-    output = plot(tmp_path, sweep("rtt_ms", (10.0, 40.0)), kind="rate_by_rtt")
+    # CUBIC 10, 12 and 11 at the first RTT: mean 11, standard error 1/√3 or 5.2486 %, t of 2 degrees of freedom 4.30265.
+    third = (make_run(5 + n, {"cubic": 11.0 / n, "bbr": 32.0 / n}, rtt_ms=rtt) for n, rtt in ((1, 10.0), (2, 40.0)))
+    output = plot(tmp_path, gather(sweep("rtt_ms", (10.0, 40.0)), *third), kind="rate_by_rtt")
     data = pl.read_csv(output / "figure.csv")
     assert data.select("cc", "rtt_ms", "runs_count", "rate_mean_bps").rows() == [
-        ("cubic", 10.0, 2, 11e6),
-        ("cubic", 40.0, 2, 5.5e6),
-        ("bbr", 10.0, 2, 32e6),
-        ("bbr", 40.0, 2, 16e6),
+        ("cubic", 10.0, 3, 11e6),
+        ("cubic", 40.0, 3, 5.5e6),
+        ("bbr", 10.0, 3, 32e6),
+        ("bbr", 40.0, 3, 16e6),
     ]
-    assert data.select("rate_low_bps", "rate_high_bps").row(0) == (10e6, 12e6)
+    expected = (11e6 / math.exp(0.225831), 11e6 * math.exp(0.225831))
+    assert data.select("rate_low_bps", "rate_high_bps").row(0) == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_single_run_has_no_interval(tmp_path: Path) -> None:
     tables = gather(make_run(1, {"bbr": 3.0}, rtt_ms=10.0), make_run(2, {"bbr": 2.0}, rtt_ms=20.0))
     output = plot(tmp_path, tables, kind="rate_by_rtt")
     assert pl.read_csv(output / "figure.csv")["rate_low_bps"].null_count() == 2
-    assert "No condition was repeated, so no mean has an interval." in read(output, "caption.txt")
+    assert "No mean has an interval: each needs three runs at least." in read(output, "caption.txt")
 
 
 def test_throughput_takes_the_place_of_an_unknown_goodput(tmp_path: Path) -> None:

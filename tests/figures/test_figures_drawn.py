@@ -9,10 +9,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from ccreport.batches import AFRESH
-from ccreport.figures.database import Asked, Database
-from ccreport.figures.drawn import keep_copy, name_copy, prune_copies, take_copy
-from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.select.cache import keep_copy, name_copy, prune_copies, take_copy
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.recording_database import Asked, Database
+from ccreport.rebuild.batches import AFRESH
 
 DECLARATION = FigureDeclaration("f", "topology", "Testbed", overlapped=True, where="TRUE")
 

@@ -11,15 +11,20 @@ import polars as pl
 import pytest
 import yaml
 
-from ccreport.figures.cpu_series import place_cpu_samples
-from ccreport.figures.limits import LIMITS, classify, find_busiest, measure_growth, sum_limits
-from ccreport.figures.limits_over_time import CATEGORIES
-from ccreport.figures.run_charts import choose_width_s
-from ccreport.figures.sampled_rates import choose_rate_source, list_flow_rates, place_acknowledged, place_flow_samples
-from ccreport.figures.selection import FigureError
-from ccreport.figures.sharing import measure_jain, measure_shares
+from ccreport.core.tables import conform, write_table
+from ccreport.figures.run.chart import choose_width_s
+from ccreport.figures.run.fair_share import measure_jain, measure_shares
+from ccreport.figures.run.limits import CATEGORIES
+from ccreport.figures.select.cpu_series import place_cpu_samples
+from ccreport.figures.select.declaration import FigureError
+from ccreport.figures.select.limit_classes import LIMITS, classify, find_busiest, measure_growth, sum_limits
+from ccreport.figures.select.sampled_rates import (
+    choose_rate_source,
+    list_flow_rates,
+    place_acknowledged,
+    place_flow_samples,
+)
 from ccreport.figures.write import plot_figure
-from ccreport.tables import conform, write_table
 
 EPOCH = datetime(2026, 11, 20, 22, 11, tzinfo=UTC)
 MSS = 1000

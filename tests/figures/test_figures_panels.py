@@ -10,14 +10,14 @@ import pytest
 import yaml
 from figure_inputs import DRAWN_FILES, declare, list_layers, make_database, make_tables, plot, texts_of
 
-from ccreport.errors import InputError
-from ccreport.evaluation import load_evaluation
-from ccreport.figures import theme
-from ccreport.figures.selection import FigureError, list_panels, read_declaration
-from ccreport.figures.throughput_series import Bins, FigureTables, choose_bins, place_rows
+from ccreport.core.errors import InputError
+from ccreport.core.evaluation import load_evaluation
+from ccreport.figures.kit import theme
+from ccreport.figures.select.declaration import FigureError, list_panels, read_declaration
+from ccreport.figures.select.throughput_series import Bins, FigureTables, choose_bins, place_rows
 from ccreport.figures.write import WORTH_PROCESSES, plot_figure, plot_figures
 
-EVALUATION = Path(__file__).resolve().parents[1] / "evaluations" / "esnet-dtn.yaml"
+EVALUATION = Path(__file__).resolve().parents[2] / "evaluations" / "esnet-dtn.yaml"
 ALONE = {"title": "Alone", "overlapped": False, "where": "mode <> 'both' -- each", "run": "experiment-bbr/2"}
 TOGETHER = {"title": "Together", "where": "mode = 'both'"}
 NOWHERE = {"title": "No where", "where": "job = 'none'"}
@@ -159,8 +159,8 @@ def test_condition_of_a_panel_is_over_the_runs_of_its_figure(database: Path, tmp
         ({"panels": [TOGETHER], "run": "r"}, "figure 'f': `run` belongs to one of its panels"),
         ({"panels": [TOGETHER], "kind": "time_sequence"}, "figure 'f': the kind 'time_sequence' has no panels"),
         ({"panels": [TOGETHER] * 27}, "figure 'f' has more panels than there are letters"),
-        ({"panels": []}, "figures.f.panels: [] "),
-        ({"panels": [{"title": "x"}]}, "figures.f.panels.0: 'where' is a required property"),
+        ({"panels": []}, "figures.f.panels: is empty"),
+        ({"panels": [{"title": "x"}]}, "figures.f.panels.0: `where` is missing"),
         ({"panels": [TOGETHER, NOWHERE | {"where": "x = 1"}]}, "figure 'f (b)': the database refuses its `where`"),
     ],
 )
@@ -234,17 +234,17 @@ def test_figures_of_two_processes_are_those_of_one(database: Path, tmp_path: Pat
     names = [f"f{number}" for number in range(WORTH_PROCESSES)]
     declared["figures"] = dict.fromkeys(names, declared["figures"]["f"])
     evaluation.write_text(yaml.safe_dump(declared), encoding="utf-8")
-    plot_figures(names, evaluation, database, tmp_path / "drawn", tmp_path / "many")
+    plot_figures(names, evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "many")
     plot_figure("f0", evaluation, database, tmp_path / "one")
     for figure in names:
         for name in DRAWN_FILES:
             assert (tmp_path / "many" / figure / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
     with pytest.raises(FigureError, match="no figure 'g'"):
-        plot_figures([*names, "g"], evaluation, database, tmp_path / "drawn", tmp_path / "broken")
+        plot_figures([*names, "g"], evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "broken")
     declared["figures"]["f3"] = declared["figures"]["f3"] | {"where": "no_such_column = 1"}
     evaluation.write_text(yaml.safe_dump(declared), encoding="utf-8")
     with pytest.raises(FigureError, match=re.escape("figure 'f3 (a)': the database refuses its `where`")):
-        plot_figures(names, evaluation, database, tmp_path / "drawn", tmp_path / "broken")
+        plot_figures(names, evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "broken")
 
 
 def test_evaluation_declares_the_papers_figures_in_order() -> None:

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccreport.figures import theme
-from ccreport.figures.captions import FigureFacts, write_alternative, write_caption
-from ccreport.figures.labels import place_labels
-from ccreport.figures.selection import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.label_placement import place_labels
+from ccreport.figures.kit.ticks import choose_ticks, round_up_step
+from ccreport.figures.select.declaration import (
     FigureDeclaration,
     choose_rate,
     select_condition_runs,
     summarise_algorithms,
 )
-from ccreport.figures.throughput_over_time import choose_ticks, round_up_step
-from ccreport.figures.throughput_series import FigureTables, bin_rows, choose_bins, place_rows
-from ccreport.figures.wording import (
+from ccreport.figures.select.throughput_series import FigureTables, bin_rows, choose_bins, place_rows
+from ccreport.figures.wording.captions import FigureFacts, write_alternative, write_caption
+from ccreport.figures.wording.runs import (
     DrawnAlgorithm,
     DrawnRun,
     choose_rate_unit,

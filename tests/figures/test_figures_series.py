@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccreport.figures.series import (
+from ccreport.figures.select.series import (
     choose_bin_s,
     find_envelope,
     measure_duration_s,

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from ccreport.figures import theme
+from ccreport.figures.kit import theme
 
 BBRS = ("bbr", "bbr1", "bbr2", "bbr3")
 Colour = tuple[float, float, float]

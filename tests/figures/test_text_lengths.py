@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-from ccreport.figures.text_lengths import LETTERS, WIDTHS, measure_text, pin_lengths, unpin_lengths
+from ccreport.figures.kit.text_lengths import LETTERS, WIDTHS, measure_text, pin_lengths, unpin_lengths
 
 STYLE = 'text-anchor="end" font-size="10px"'
 
@@ -21,7 +21,16 @@ def test_widths_are_those_of_helvetica(weight: str, file: str) -> None:
     # C 65 ; WX 667 ; N A ; B 14 0 654 718 ;
     rows = re.findall(r"^C (-?\d+) ; WX (\d+) ; N (\w+) ;", path.read_text(encoding="latin-1"), re.MULTILINE)
     by_code, by_name = ({row[key]: int(row[1]) for row in rows} for key in (0, 2))
-    names = {"'": "quotesingle", "`": "grave", "’": "quoteright", "–": "endash", "—": "emdash", "…": "ellipsis"}
+    names = {
+        "'": "quotesingle",
+        "`": "grave",
+        "’": "quoteright",
+        "–": "endash",
+        "—": "emdash",
+        "…": "ellipsis",
+        "≤": "lessequal",
+        "≥": "greaterequal",
+    }
     assert dict(WIDTHS[weight]) == {
         letter: by_name[names[letter]] if letter in names else by_code[str(ord(letter))] for letter in LETTERS
     }
@@ -31,7 +40,9 @@ def test_lengths_are_sums_of_widths() -> None:
     # C and U and B 722, I 278, at 13 px: 3166 thousandths; and BBR normal, two of 667 and one of 722, at 10 px.
     assert measure_text("CUBIC", 13, is_bold=True) == pytest.approx(41.158)
     assert measure_text("BBR", 10, is_bold=False) == pytest.approx(20.56)
-    assert measure_text("≥ 30", 13, is_bold=False) is None
+    # ≥ is 549, a blank 278, a digit 556.
+    assert measure_text("≥ 30", 10, is_bold=False) == pytest.approx(19.39)
+    assert measure_text("→ 30", 13, is_bold=False) is None
 
 
 def test_each_text_and_each_line_is_pinned() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from support import FIXTURES, JOB, iperf3_json
+from archives import FIXTURES, JOB, iperf3_json
 
 # Real outputs are long; of most the beginning has all forms.
 SEED_BYTES: Final = 6000

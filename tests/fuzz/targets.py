@@ -17,26 +17,18 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
-from support import list_archive
+from archives import list_archive
 
-from ccreport import tables as written
-from ccreport.collect.harness_ini import import_harness_ini
-from ccreport.errors import InputError
-from ccreport.ingest.campaigns import ingest_campaign
-from ccreport.ingest.edge import ingest_edge
-from ccreport.ingest.iperf3 import ingest_iperf3
-from ccreport.ingest.metadata import ingest_metadata
-from ccreport.ingest.mpstat import ingest_mpstat
-from ccreport.ingest.nginx import ingest_nginx
-from ccreport.ingest.nstat import ingest_nstat
-from ccreport.ingest.rpc import ingest_rpc
-from ccreport.ingest.ss import ingest_ss
-from ccreport.ingest.tcpdump import ingest_captures
-from ccreport.raw import Manifest, ManifestRun, RawFile, write_manifests
-from ccreport.tables import conform, load_schema, read_table
+from ccreport.archive.manifest import Manifest, ManifestRun, RawFile
+from ccreport.collect.harness_ini.import_ini import import_harness_ini
+from ccreport.core import tables as written
+from ccreport.core.errors import InputError
+from ccreport.core.tables import conform, load_schema, read_table
+from ccreport.ingest.readers import find_reader
+from ccreport.ingest.reading import Settings, read_experiment
 from fuzz.seeds import SEEDS
 
 CORPUS: Final = Path(__file__).parent / "corpus"
@@ -45,62 +37,45 @@ ACCESS_LOG_FORMAT: Final = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" '
     '"$http_user_agent" $request_time'
 )
-CLIENT: Final = ("tests", "streams", "intervals")
-RECORDED: Final = ("experiments", "hosts", "qdiscs", "harness_results")
-CAPTURED: Final = ("captures", "capture_logs", "packet_flows", "packet_intervals", "packets")
-SESSION: Final = ("sessions", "calibrations", "attempts")
-RPC: Final = ("rpc_tests", "rpc_samples", "rpc_histograms")
 RUN: Final = "e.h-1"
 # Names that bytes are made of are at most as long as Linux lets them be.
 NAME_BYTES: Final = 255
 
 
 @dataclass(frozen=True)
-class Reader:
-    """How the pipeline calls the reader of one kind of file: its function, tables, and what it takes besides."""
+class Input:
+    """What the pipeline knows of a file that is fuzzed: its reader, its kind, its path and its run."""
 
-    ingest: Callable[..., None]
-    tables: tuple[str, ...]
+    reader: str
     kind: str
     path: str
-    options: tuple[Any, ...] = ()
     run_id: str | None = RUN
 
 
-IPERF3: Final = Reader(ingest_iperf3, CLIENT, "src-cmd", "2026-11-20:22:10/job/src-cmd:h:1")
-METADATA: Final = partial(Reader, ingest_metadata, RECORDED)
-CAMPAIGN: Final = partial(Reader, ingest_campaign, SESSION, run_id=None)
-READERS: Final = {
+IPERF3: Final = Input("iperf3", "src-cmd", "2026-11-20:22:10/job/src-cmd:h:1")
+INPUTS: Final = {
     "iperf3": IPERF3,
     "iperf3_stream": IPERF3,
     "iperf3_text": IPERF3,
     "pscheduler": IPERF3,
-    "ss": Reader(ingest_ss, ("samples",), "ss", "2026-11-20:22:10/job/ss:h:1"),
-    "edge": Reader(
-        ingest_edge, ("connections",), "ss-neit", "tokyo/bbr/ss-neit:1795211351", (EDGE_PATHS,), run_id=None
-    ),
-    "mpstat": Reader(ingest_mpstat, ("cpu_samples",), "mpstat", "2026-11-20:22:10/job/mpstat-sender:h:1"),
-    "jobmeta": METADATA("jobmeta", "2026-11-20:22:10/job/jobmeta.json", run_id=None),
-    "host_meta": METADATA("host-meta", "2026-11-20:22:10/job/h-meta.json", run_id=None),
-    "qdiscs": METADATA("pre-netem", "2026-11-20:22:10/job/pre-netem:h:1"),
-    "results": METADATA("results", "results.dat", run_id=None),
-    "capture": Reader(ingest_captures, CAPTURED, "tcpdump", "2026-11-20:22:10/job/tcpdump:h:1", ([RUN],)),
-    "capture_log": Reader(ingest_captures, CAPTURED, "tcpdump-log", "2026-11-20:22:10/job/tcpdump-log:h:1", ([],)),
-    "netperf": Reader(ingest_rpc, RPC, "netperf", "2026-11-20:22:10/job/netperf:h:1"),
-    "flent": Reader(ingest_rpc, RPC, "flent", "2026-11-20:22:10/job/flent:h:1"),
-    "nginx": Reader(
-        ingest_nginx,
-        ("web_requests",),
-        "access-log",
-        "tokyo/bbr/access.log",
-        (EDGE_PATHS, ACCESS_LOG_FORMAT),
-        run_id=None,
-    ),
-    "nstat": Reader(ingest_nstat, ("machine_counters",), "nstat", "tokyo/bbr/nstat:1795211351", (EDGE_PATHS,), None),
-    "session": CAMPAIGN("session", "2026-11-20:22:10/session.json"),
-    "calibration": CAMPAIGN("calibration", "2026-11-20:22:10/calibration.json"),
-    "attempts": CAMPAIGN("attempts", "2026-11-20:22:10/attempts.jsonl"),
+    "ss": Input("ss", "ss", "2026-11-20:22:10/job/ss:h:1"),
+    "edge": Input("edge", "ss-neit", "tokyo/bbr/ss-neit:1795211351", None),
+    "mpstat": Input("mpstat", "mpstat", "2026-11-20:22:10/job/mpstat-sender:h:1"),
+    "jobmeta": Input("metadata", "jobmeta", "2026-11-20:22:10/job/jobmeta.json", None),
+    "host_meta": Input("metadata", "host-meta", "2026-11-20:22:10/job/h-meta.json", None),
+    "qdiscs": Input("metadata", "pre-netem", "2026-11-20:22:10/job/pre-netem:h:1"),
+    "results": Input("metadata", "results", "results.dat", None),
+    "capture": Input("captures", "tcpdump", "2026-11-20:22:10/job/tcpdump:h:1"),
+    "capture_log": Input("captures", "tcpdump-log", "2026-11-20:22:10/job/tcpdump-log:h:1"),
+    "netperf": Input("rpc", "netperf", "2026-11-20:22:10/job/netperf:h:1"),
+    "flent": Input("rpc", "flent", "2026-11-20:22:10/job/flent:h:1"),
+    "nginx": Input("nginx", "access-log", "tokyo/bbr/access.log", None),
+    "nstat": Input("nstat", "nstat", "tokyo/bbr/nstat:1795211351", None),
+    "session": Input("campaign", "session", "2026-11-20:22:10/session.json", None),
+    "calibration": Input("campaign", "calibration", "2026-11-20:22:10/calibration.json", None),
+    "attempts": Input("campaign", "attempts", "2026-11-20:22:10/attempts.jsonl", None),
 }
+SETTINGS: Final = Settings((RUN,), EDGE_PATHS, ACCESS_LOG_FORMAT)
 
 
 @cache
@@ -112,39 +87,38 @@ def _work() -> Path:
 
 
 @cache
-def _list_one(name: str) -> Path:
-    """Return the manifest of an archive with the one file of a reader, which the inventory would write."""
-    reader = READERS[name]
+def _list_one(name: str) -> Manifest:
+    """Return the manifest of an archive with the one file of an input, which the inventory would write."""
+    given = INPUTS[name]
     file = RawFile(
         "raw",
-        reader.path,
-        reader.kind,
+        given.path,
+        given.kind,
         None,
         1,
         "0" * 64,
         "ingest",
-        rule=reader.ingest.__name__,
-        run_id=reader.run_id,
+        rule=find_reader(given.reader).rule,
+        run_id=given.run_id,
         client_number=1,
-        side="sender" if reader.kind == "mpstat" else None,
-        host="h" if reader.kind == "host-meta" else None,
+        side="sender" if given.kind == "mpstat" else None,
+        host="h" if given.kind == "host-meta" else None,
     )
-    runs = (ManifestRun(RUN, "h:1", "h", 1),) if reader.run_id else ()
-    (_work() / "raw" / reader.path).parent.mkdir(parents=True, exist_ok=True)
-    manifest = _work() / f"{name}.json"
-    write_manifests([Manifest("e", "2026-11-20:22:10", "job", runs, (file,))], manifest)
-    return manifest
+    runs = (ManifestRun(RUN, "h:1", "h", 1),) if given.run_id else ()
+    (_work() / "raw" / given.path).parent.mkdir(parents=True, exist_ok=True)
+    return Manifest("e", "2026-11-20:22:10", "job", runs, (file,))
 
 
 def read_file(name: str, data: bytes) -> None:
-    """Read bytes as the file of one reader; rows that the schemas forbid raise TableError."""
-    reader = READERS[name]
-    manifest, root = _list_one(name), _work() / "raw"
-    (root / reader.path).write_bytes(data)
-    tables = (*reader.tables, "rejects")
+    """Read bytes as the file of one input; rows that the schemas forbid raise TableError."""
+    reader, manifest, root = find_reader(INPUTS[name].reader), _list_one(name), _work() / "raw"
+    (root / INPUTS[name].path).write_bytes(data)
+    tables = (*reader.written, "rejects")
     paths = [_work() / f"{table}.parquet" for table in tables]
+    for path in paths:
+        path.unlink(missing_ok=True)
     with contextlib.redirect_stderr(io.StringIO()):
-        reader.ingest(manifest, root, *paths, *reader.options)
+        read_experiment(reader, manifest, root, _work(), SETTINGS)
     rows = sum(_count_rows(table, path) for table, path in zip(tables, paths, strict=True))
     assert rows, "the file became neither a row nor a reject"
 
@@ -226,7 +200,7 @@ def _list(archive: Path) -> None:
 
 
 TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
-    **{name: partial(read_file, name) for name in READERS},
+    **{name: partial(read_file, name) for name in INPUTS},
     "harness_ini": import_ini,
     "harness_hosts": import_hosts,
     "names": list_names,

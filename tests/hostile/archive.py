@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import zstandard
-from support import iperf3_json
+from archives import iperf3_json
 
 PWNED: Final = "pwned_by_archive"
 # Nothing listens there.

@@ -11,10 +11,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fuzz.targets import READERS
-from support import list_archive
+from archives import list_archive
+from fuzz.targets import SETTINGS
 
-from ccreport.tables import read_table
+from ccreport.core.table_folder import TableFolder
+from ccreport.ingest.readers import READERS
+from ccreport.ingest.reading import read_experiment
 
 STARTS = ("subprocess.", "os.exec", "os.posix_spawn", "os.system", "os.spawn", "os.fork", "pty.")
 CONNECTS = ("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto", "urllib.")
@@ -34,7 +36,7 @@ CHANGES = (
 def read_watched(archive: Path, work: Path) -> dict[str, Any]:
     """List and read an archive, and return what happened."""
     # Compiling and caching the readers is before.
-    for module in ("ss_file", "capture_file", "edge_file"):
+    for module in ("ss.file", "captures.file", "edge.dump_file"):
         importlib.import_module(f"ccreport.ingest.{module}")
     from ccreport.ingest.kernels import compile_kernels  # noqa: PLC0415
 
@@ -72,17 +74,16 @@ def read_watched(archive: Path, work: Path) -> dict[str, Any]:
 
 def _read_all(archive: Path, work: Path) -> dict[str, int]:
     listed = list_archive(archive, work)
-    readers = {reader.ingest.__name__: reader for reader in READERS.values()}
+    tables = TableFolder(work / "tables")
     ingested = rejected = 0
-    for experiment, manifest in listed.items():
-        for rule, reader in readers.items():
-            if not manifest.files_for(rule):
-                continue
-            paths = [work / "tables" / f"{table}.parquet" for table in (*reader.tables, "rejects")]
-            reader.ingest(work / "manifests" / f"{experiment}.json", _root(work), *paths, *reader.options)
-            refused = read_table("rejects", paths[-1:]).filter("is_whole_file").height
-            rejected += refused
-            ingested += len(manifest.files_for(rule)) - refused
+    for manifest in listed.values():
+        for reader in READERS:
+            files = manifest.files_for(reader.rule)
+            if files:
+                read_experiment(reader, manifest, _root(work), tables.folder, SETTINGS)
+                refused = tables.read("rejects").filter("is_whole_file").height
+                rejected += refused
+                ingested += len(files) - refused
     return {"ingested": ingested, "rejected": rejected}
 
 

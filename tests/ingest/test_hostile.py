@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import re
 import resource
 import subprocess
@@ -11,16 +12,18 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from archives import ROOT
 from fuzz.targets import TARGETS
 from hostile.archive import NUMBERS, PWNED, write_hostile
-from support import ROOT
 
-from ccreport.archive import split_name, walk_files
-from ccreport.ingest.qdiscs import parse_qdiscs
-from ccreport.raw import RawFile, RawFileError, display_name, read_whole
-from ccreport.rejects import PARTS_LIMIT, Rejects
-from ccreport.units import UnitError, parse_rate_bps, parse_time_ms
-from ccreport.unpack import ArchiveError, unpack_archive
+from ccreport.archive.harness_layout import split_name, walk_files
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError, read_whole
+from ccreport.archive.unpack import ArchiveError, unpack_archive
+from ccreport.core.text import display_name
+from ccreport.core.units import UnitError, parse_rate_bps, parse_time_ms
+from ccreport.ingest.harness.qdiscs import parse_qdiscs
+from ccreport.ingest.rejects import PARTS_LIMIT, Rejects
 
 MEMORY_BYTES = 3 * 2**30
 
@@ -70,7 +73,7 @@ def test_folders_deeper_than_functions_can_call_are_listed(tmp_path: Path) -> No
 
 
 def test_an_archive_that_is_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ccreport.unpack.RATIO_FREE_BYTES", 2**20)
+    monkeypatch.setattr("ccreport.archive.unpack.RATIO_FREE_BYTES", 2**20)
     # 20 MB of zeros are 20 kB.
     archive = write_tar(tmp_path / "bomb.tar.gz", {"a": bytes(20_000_000)}, "w:gz")
     with pytest.raises(ArchiveError, match="unpack to more than"):
@@ -79,7 +82,7 @@ def test_an_archive_that_is_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_file_that_is_a_bomb_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ccreport.raw.RATIO_FREE_BYTES", 2**20)
+    monkeypatch.setattr("ccreport.archive.raw_file.RATIO_FREE_BYTES", 2**20)
     bomb = tmp_path / "bomb"
     bomb.write_bytes(gzip.compress(bytes(20_000_000)))
     with pytest.raises(RawFileError, match="no tool's output shrinks like that") as caught:
@@ -134,6 +137,7 @@ def test_the_hostile_archive_becomes_rows_and_rejects(hostile: Path, tmp_path: P
     done = subprocess.run(
         command,
         cwd=ROOT / "tests",
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests/support")},
         capture_output=True,
         text=True,
         check=False,
@@ -155,7 +159,7 @@ def test_the_hostile_archive_becomes_rows_and_rejects(hostile: Path, tmp_path: P
 
 def test_every_test_that_the_security_notes_name_is_there() -> None:
     text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-    named = re.findall(r"`(tests/test_\w+\.py)::(test_\w+)`", text)
+    named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", text)
     assert len(named) > 20
     for file, test in named:
         assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file}::{test}"

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support import make_table
+from archives import make_table
 from test_measure_runs import TEST, measure, stream
 
-from ccreport.collect import instruments
+from ccreport.collect.testbed import instruments
 from ccreport.measure import cpu
 from ccreport.measure.cpu import measure_cpu_bound
 

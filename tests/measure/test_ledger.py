@@ -1,18 +1,10 @@
 from pathlib import Path
 
-import polars as pl
-from support import list_archive, write_archive
+from archives import list_archive, write_archive
 
-from ccreport.ingest.metadata import ingest_metadata
-from ccreport.ingest.readers import INGESTED_TABLES, READERS
-from ccreport.ingest.rpc import ingest_rpc
+from ccreport.core.tables import read_table
+from ccreport.ingest.batch import ingest_batch
 from ccreport.measure.ledger import measure_ledger
-from ccreport.tables import load_schema, read_table, write_table
-
-
-def write_empty(table: str, path: Path) -> Path:
-    write_table(pl.DataFrame(schema=load_schema(table).polars), table, path)
-    return path
 
 
 def test_two_readers_may_reject_parts_of_one_file(tmp_path: Path) -> None:
@@ -23,10 +15,7 @@ def test_two_readers_may_reject_parts_of_one_file(tmp_path: Path) -> None:
     (experiment,) = (name for name, manifest in listed.items() if manifest.files_for("ingest_rpc"))
     manifest = tmp_path / "manifests" / f"{experiment}.json"
     tables, rejects = tmp_path / "tables", tmp_path / "rejects"
-    paths = {table: write_empty(table, tables / table / f"{experiment}.parquet") for table in INGESTED_TABLES}
-    notes = {name: write_empty("rejects", rejects / name / f"{experiment}.parquet") for name in READERS}
-    ingest_rpc(manifest, root, paths["rpc_tests"], *(tmp_path / name for name in ("s", "h")), notes["ingest_rpc"])
-    ingest_metadata(manifest, root, *(tmp_path / name for name in ("e", "d", "q", "r")), notes["ingest_metadata"])
+    ingest_batch(experiment, manifest, root, tables, rejects, [], ".*", "$request_time $bytes_sent")
     (tmp_path / "ids.txt").write_text(experiment)
     out = tmp_path / "raw_files.parquet", tmp_path / "rejects.parquet"
     measure_ledger(tmp_path / "ids.txt", tmp_path / "manifests", tables, rejects, *out, strict=False)

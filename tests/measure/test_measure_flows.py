@@ -4,9 +4,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support import at, make_table, save_table
+from archives import at, make_table, save_table
 
-from ccreport.flow_identity import flow_id_of_connection, flow_id_of_stream, normalise_address
+from ccreport.core.identifiers import flow_id_of_connection, flow_id_of_stream, normalise_address
 from ccreport.measure.clients import CLIENT_SCHEMA
 from ccreport.measure.flows import join_flows
 

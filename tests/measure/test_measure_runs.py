@@ -4,17 +4,18 @@ from typing import Any
 
 import polars as pl
 import pytest
+from archives import at, save_table
 from hypothesis import given
 from hypothesis import strategies as st
-from support import at, save_table
 
-from ccreport.flow_identity import flow_id_of_connection
+from ccreport.archive.manifest import Manifest, ManifestRun, RawFile
+from ccreport.core.identifiers import flow_id_of_connection
+from ccreport.core.table_folder import TableFolder
+from ccreport.measure import NEEDED_TABLES
 from ccreport.measure.conditions import condition_of
 from ccreport.measure.cpu import measure_cpu
 from ccreport.measure.fairness import jain_index
 from ccreport.measure.runs import measure_runs
-from ccreport.raw import Manifest, ManifestRun, RawFile, write_manifests
-from ccreport.tables import read_table
 
 RUN = ManifestRun("r", "h:1:20.0ms", "h", 1, rtt_nominal_ms=20.0)
 
@@ -34,15 +35,12 @@ def measure(
     include_cpu_bound: bool = True,
     **tables: list[dict[str, Any]],
 ) -> tuple[dict[str, Any], pl.DataFrame]:
-    manifest = tmp_path / "e.json"
-    write_manifests([Manifest("e", "2026-11-20:22:10", "job", (run,), files)], manifest)
-    names = ("tests", "streams", "samples", "cpu_samples", "experiments", "hosts", "qdiscs")
-    of_captures = ("captures", "capture_logs", "packet_flows", "packet_intervals")
-    ingested = [save_table(name, tables.get(name, []), tmp_path / f"{name}.parquet") for name in (*names, *of_captures)]
-    flows, runs, reconciliation = (tmp_path / f"{name}.parquet" for name in ("flows", "runs", "reconciliation"))
-    chosen = {"include_interrupted": include_interrupted, "include_cpu_bound": include_cpu_bound}
-    measure_runs(manifest, *ingested, flows, runs, reconciliation, **chosen)
-    return read_table("runs", [runs]).row(0, named=True), read_table("flows", [flows])
+    manifest = Manifest("e", "2026-11-20:22:10", "job", (run,), files)
+    own = TableFolder(tmp_path)
+    for name in NEEDED_TABLES:
+        save_table(name, tables.get(name, []), own.place(name))
+    measure_runs(manifest, own, include_interrupted=include_interrupted, include_cpu_bound=include_cpu_bound)
+    return own.read("runs").row(0, named=True), own.read("flows")
 
 
 TEST = {"run_id": "r", "protocol": "TCP", "tool_version": "iperf 3.12", "duration_s": 8.0, "mss_bytes": 1000}
@@ -253,3 +251,23 @@ def test_jain_lies_between_a_share_and_one_whatever_the_unit(rates: list[float],
     assert index is not None
     assert 1 / len(rates) - 1e-9 <= index <= 1
     assert jain([rate * factor for rate in rates]) == pytest.approx(index)
+
+
+def count_drop(is_path: bool, after: int) -> dict[str, Any]:
+    facts = {"raw_file_id": "f", "run_id": "r", "kernel_host": "far", "drop_counter": f"d{is_path} dropped"}
+    return facts | {"is_path_drop": is_path, "before_count": 1, "after_count": after}
+
+
+@pytest.mark.parametrize(
+    ("drops", "is_limited"),
+    [
+        ([], None),
+        ([count_drop(True, 5), count_drop(False, 1)], False),
+        ([count_drop(True, 5), count_drop(False, 2)], True),
+    ],
+)
+def test_a_run_in_which_the_host_dropped_packets_does_not_count(
+    drops: list[dict[str, Any]], is_limited: bool | None, tmp_path: Path
+) -> None:
+    run, _ = measure(tmp_path, tests=[TEST], streams=[stream(1, sender_bytes=1000, sender_s=8.0)], kernel_drops=drops)
+    assert (run["is_host_limited"], run["is_counted"]) == (is_limited, is_limited is not True)

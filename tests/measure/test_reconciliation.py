@@ -4,16 +4,16 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support import ROOT, at, make_table, save_table, summarise_one
+from archives import ROOT, at, make_table, save_table, summarise_one
 
-from ccreport.database import list_views
-from ccreport.flow_identity import flow_id_of_connection
+from ccreport.core.identifiers import flow_id_of_connection
+from ccreport.core.tables import read_table
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.measure.captured import STEP_US, Steps, select_captured
 from ccreport.measure.clients import CLIENT_SCHEMA
 from ccreport.measure.flows import join_flows
-from ccreport.measure.reconciliation import reconcile_flows
-from ccreport.tables import read_table
+from ccreport.measure.reconcile.captured_flows import STEP_US, Steps, select_captured
+from ccreport.measure.reconcile.reconcile import reconcile_flows
+from ccreport.summarise.database import list_views
 
 NO_CLIENTS = pl.DataFrame(schema=CLIENT_SCHEMA)
 

@@ -15,18 +15,18 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 import zstandard
+from archives import ROOT, save_table
 from small_release import HELLO, NOTHING, make_config, make_results, release_of, save_manifests
-from support import ROOT, save_table
 
-from ccreport.errors import InputError
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.pack import pack_folder
+from ccreport.core.errors import InputError
+from ccreport.core.tables import load_schema
 from ccreport.publish.declaration import declare_release
 from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
-from ccreport.publish.pack import pack_folder
 from ccreport.publish.provenance import list_actions
 from ccreport.publish.sums import format_sums, parse_sums, read_sums, write_sums
 from ccreport.publish.upload import upload
-from ccreport.raw import RawFile
-from ccreport.tables import load_schema
 
 
 @pytest.fixture(scope="module")
@@ -225,17 +225,18 @@ def test_actions_are_read_from_snakemake_s_records(tmp_path: Path, monkeypatch: 
     records = tmp_path / "records"
     records.mkdir()
     # base64 of results/tables/runs/b1.parquet, and of a file that is gone
-    record = {"rule": "measure_batch", "input": ["results/tables/flows/b1.parquet", "src/ccreport/units.py", "x"]}
+    record = {"rule": "measure_batch", "input": ["results/tables/flows/b1.parquet", "src/ccreport/core/units.py", "x"]}
     (records / "cmVzdWx0cy90YWJsZXMvcnVucy9iMS5wYXJxdWV0").write_text(json.dumps(record))
     (records / "cmVzdWx0cy9hcmNoaXZlLmpzb24=").write_text(json.dumps({"rule": "gone"}))
-    (action,) = list_actions(records, Path("results"), ["one"], None)
+    (action,) = list_actions(records, Path("results"), ["one"], [])
     assert (action.rule, action.outputs) == ("measure_batch", {"tables/runs/archive.parquet"})
-    assert action.inputs == {"tables/flows/archive.parquet", "code/src/ccreport/units.py"}
-    # Who waits for the ledger reads all tables; a rule may make a folder of published ones.
+    assert action.inputs == {"tables/flows/archive.parquet", "code/src/ccreport/core/units.py"}
+    # Who waits for the ledger reads all tables; a rule of one evaluation is called by its subcommand.
     (tmp_path / "results/one/summaries").mkdir(parents=True)
-    record = {"rule": "summarise_tables", "input": ["results/tables/raw_files/archive.parquet"]}
-    (records / "cmVzdWx0cy9vbmUvc3VtbWFyaWVz").write_text(json.dumps(record))
-    action = list_actions(records, Path("results"), ["one"], None)[-1]
+    (tmp_path / "results/one/summaries/jobs.csv").touch()
+    record = {"rule": "summarise_tables_one", "input": ["results/tables/raw_files/archive.parquet"]}
+    (records / "cmVzdWx0cy9vbmUvc3VtbWFyaWVzL2pvYnMuY3N2").write_text(json.dumps(record))
+    action = list_actions(records, Path("results"), ["one"], [])[-1]
     assert (action.rule, action.evaluation, action.outputs) == ("summarise_tables", "one", {"evaluations/one/tables/"})
     assert action.inputs == {"tables/raw_files/archive.parquet", "tables/runs/archive.parquet"}
 
@@ -244,7 +245,7 @@ def test_actions_are_read_from_snakemake_s_records(tmp_path: Path, monkeypatch: 
 def test_the_validators_of_others_find_nothing(release: Path, what: str, package: str) -> None:
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
-    command = [sys.executable, Path(__file__).with_name("release_validators.py"), what, release]
+    command = [sys.executable, ROOT / "tests/support/release_validators.py", what, release]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
 

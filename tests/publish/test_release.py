@@ -10,22 +10,35 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import ROOT
+from archives import ROOT
+from builds import SWEEP_JOB, Build, add_run, build
 
+from ccreport.archive.pack import pack_folder
 from ccreport.measure import EXPERIMENT_TABLES
-from workflow import SWEEP_JOB, Build, add_run, build
 
 SHA256 = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 @pytest.fixture(scope="module")
 def archive(raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(raw, tmp_path_factory.mktemp("raw") / "archive"))
+    """Return a folder with one session of the archive, the others being packed in `parts` beside it."""
+    folder = tmp_path_factory.mktemp("raw")
+    (folder / "parts").mkdir()
+    for number, session in enumerate(sorted(raw.iterdir())):
+        if SWEEP_JOB.startswith(session.name):
+            shutil.copytree(session, folder / "archive" / session.name)
+        else:
+            pack_folder(session, folder / f"parts/{number}.tar.zst", None, session.name)
+    return folder / "archive"
+
+
+def list_places(archive: Path) -> list[str]:
+    return [str(archive), str(archive.parent / "parts")]
 
 
 @pytest.fixture(scope="module")
 def published(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> Build:
-    done = build("publish", archive, tmp_path_factory.mktemp("build"), release={"version": "1"})
+    done = build("publish", list_places(archive), tmp_path_factory.mktemp("build"), release={"version": "1"})
     assert done.returncode == 0, done.output
     return done
 
@@ -39,7 +52,8 @@ def release(published: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read_hashes(site: Path) -> list[str]:
     """Return the hashes on the first page of a report: of the raw archive, of the published tables."""
     page = (site / "index.html").read_text(encoding="utf-8")
-    return SHA256.findall(page[page.index('id="check"') : page.index('id="next"')])
+    start = page.index('id="check"')
+    return SHA256.findall(page[start : page.index("</section>", start)])
 
 
 def verify(release: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -47,15 +61,25 @@ def verify(release: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=release.parent, capture_output=True, text=True, check=False)
 
 
+def test_parts_of_the_archive_are_parts_of_the_release(release: Path) -> None:
+    names = sorted(path.name for path in (release / "raw/parts").iterdir())
+    assert names == [*(f"{number}.tar.zst" for number in range(1, 6)), "archive.tar.zst"]
+    page = html.unescape((release / "site/provenance.html").read_text(encoding="utf-8"))
+    assert all(f"SHA-256 of {name}" in page for name in names[:-1])
+    # The part that is a folder has no hash of its own.
+    assert "SHA-256 of archive<" not in page
+
+
 def test_all_of_a_release_is_made_anew_and_is_the_same(release: Path) -> None:
     done = verify(release)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["passed"] * 8 + ["verified:"]
+    said = [line.split()[0] for line in lines if not line.startswith(" ")]
+    assert said[:-1] == ["passed"] * 9 + ["verified:"]
     # What the report's first page says of itself.
     archive, tables = read_hashes(release / "site")
-    assert f"published tables of esnet-dtn: {tables}" in lines[0]
-    assert f"raw archive {archive}" in lines[-2]
+    assert lines[1].split(maxsplit=1) == [tables, "published tables of esnet-dtn"]
+    assert lines[-3].split(maxsplit=1) == [archive, "raw archive"]
     told = subprocess.run(
         ["bash", "-c", "sha256sum *.csv | sha256sum"],
         cwd=release / "site/tables",
@@ -80,7 +104,7 @@ def test_a_table_that_others_would_not_come_to_is_named(release: Path, tmp_path:
 def test_validators_of_others_find_nothing(release: Path, what: str, package: str) -> None:
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
-    command = [sys.executable, ROOT / "tests/release_validators.py", what, release]
+    command = [sys.executable, ROOT / "tests/support/release_validators.py", what, release]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr[-2000:]
 
@@ -97,7 +121,7 @@ def test_rules_name_the_tables_that_they_made_and_read(release: Path) -> None:
 def test_a_refreshed_report_says_what_changed_since_the_release(archive: Path, published: Build, release: Path) -> None:
     add_run(archive)
     settings = {"version": "2", "former": str(release)}
-    done = build("report", archive, published.results.parent, release=settings)
+    done = build("report", list_places(archive), published.results.parent, release=settings)
     assert done.returncode == 0, done.output
     assert done.jobs["ingest_batch"] == 1
     page = html.unescape((done.results / "report/changes.html").read_text(encoding="utf-8"))

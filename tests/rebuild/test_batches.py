@@ -9,13 +9,13 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
+from archives import list_batches, write_archive
 from hypothesis import given
-from support import list_batches, write_archive
 from synthesised import make
 
-from ccreport.batches import group_experiments
 from ccreport.ingest.batch import ingest_batch
 from ccreport.measure.batch import measure_batch
+from ccreport.rebuild.batches import group_experiments
 
 TARGET = 100
 SIZES = st.dictionaries(st.text("abc", min_size=1, max_size=6), st.integers(0, 3 * TARGET // 2), max_size=40)

@@ -9,19 +9,22 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from archives import ROOT
 from axe_playwright_python.sync_playwright import Axe
 from browser import needs_chromium, open_chromium, serve
 from playwright.sync_api import Browser, Page
 from report_inputs import write_inputs, write_site_inputs
-from support import ROOT
 
-from ccreport.report.fragments import render_fragments
-from ccreport.report.render import render_report
+from ccreport.report.fragments.render import render_fragments
+from ccreport.report.site.render import render_report
 
 pytestmark = needs_chromium
 DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
 PAGE_BYTES = 3_000_000
+LONGEST_PX = 8_500
+# Texts, and pages whose parts are for the reader to compare.
+TEXTS = ("methods", "collect", "claims", "tables")
 FIRST_VIEW_BYTES = 1_500_000
 # Bytes of a page and of all that it loads by itself.
 LOADED_BYTES = "performance.getEntries().reduce((sum, entry) => sum + (entry.encodedBodySize ?? 0), 0)"
@@ -198,6 +201,45 @@ def test_tabs_by_mouse_and_by_keyboard(address: str, page: Page):
     assert state() == [("true", True), ("false", False)]
 
 
+def test_menus_open_one_at_a_time_by_keyboard_and_lead_to_pages(address: str, page: Page):
+    page.goto(f"{address}/index.html")
+    menus = page.locator("details.menu")
+    assert menus.count() >= 4
+    menus.nth(0).locator("summary").focus()
+    page.keyboard.press("Enter")
+    menus.nth(2).locator("summary").focus()
+    page.keyboard.press("Space")
+    assert [menus.nth(i).evaluate("menu => menu.open") for i in range(3)] == [False, False, True]
+    page.keyboard.press("Escape")
+    assert not menus.nth(2).evaluate("menu => menu.open")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/ledger.html")
+
+
+def test_a_menu_is_on_the_screen_of_a_phone(site: Path, page: Page):
+    page.set_viewport_size(PHONE)
+    page.goto((site / "index.html").as_uri())
+    menus = page.locator("details.menu")
+    for i in range(menus.count()):
+        menus.nth(i).locator("summary").click()
+        box = menus.nth(i).locator("ul").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= PHONE["width"]
+        # Open, it lies over the menus of the next line.
+        menus.nth(i).locator("summary").click()
+
+
+def test_a_link_to_a_section_opens_its_closed_part(address: str, page: Page):
+    page.goto(f"{address}/dictionary.html")
+    fold = page.locator("#table-runs details.fold")
+    assert not fold.locator("table").is_visible()
+    page.goto(f"{address}/dictionary.html#table-runs")
+    assert fold.locator("table").is_visible()
+
+
 def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, page: Page):
     page.goto(f"{address}/index.html")
     field = page.get_by_role("searchbox", name="Search this report")
@@ -212,6 +254,20 @@ def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, pa
     page.wait_for_url("**#*")
     label = urlsplit(page.url).fragment
     assert page.locator(f"[id='{unquote(label)}']").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("words", "leads_to"),
+    [
+        ("ledger", "ledger.html"),
+        ("Data dictionary", "dictionary.html"),
+        ("CLAIMS", "claims.html"),
+        ("figures", "figures.html"),
+    ],
+)
+def test_search_ranks_the_page_whose_title_is_asked_for_first(address: str, page: Page, words: str, leads_to: str):
+    page.goto(f"{address}/search.html?q={words}")
+    assert page.locator("#search-results a").first.get_attribute("href") == leads_to
 
 
 def test_search_for_what_is_not_there_and_for_what_looks_like_markup(address: str, page: Page):
@@ -269,6 +325,16 @@ def test_print_shows_all_tabs_and_no_navigation(site: Path, page: Page):
 
 
 # Looking
+
+
+def test_no_page_is_longer_than_a_reader_scrolls(site: Path, pages: list[str], page: Page):
+    long = {}
+    for name in pages:
+        page.goto((site / name).as_uri())
+        height = page.evaluate("document.documentElement.scrollHeight")
+        if height > LONGEST_PX and Path(name).stem not in TEXTS:
+            long[name] = height
+    assert long == {}
 
 
 def test_no_page_scrolls_sideways_on_a_phone(site: Path, pages: list[str], page: Page):

@@ -6,12 +6,11 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
+from archives import ROOT
 from browser import open_chromium
+from builds import Build, build, read_results
 from hostile.archive import PAYLOADS, PWNED, write_hostile
 from playwright.sync_api import Browser, Page
-from support import ROOT
-
-from workflow import Build, build, read_results
 
 SECTIONS = ["brakmo-bbr", "mininet-bbr2", "edge-bbr2"]
 WATCH = """

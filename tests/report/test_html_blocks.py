@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from ccreport.report.escape import escape_text
-from ccreport.report.html_blocks import put_back, set_aside, split_blocks
-from ccreport.report.pandoc import Line, Pandoc
+from ccreport.report.markup.escape import escape_text
+from ccreport.report.site.html_blocks import put_back, set_aside, split_blocks
+from ccreport.report.site.pandoc import Line, Pandoc
 
 PAGE = """Before <!-- a comment -->
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-import ccreport.report.pandoc as module
-from ccreport.batches import AFRESH
-from ccreport.report.links import PageError
-from ccreport.report.pandoc import Line, Pandoc
+import ccreport.report.site.pandoc as module
+from ccreport.rebuild.batches import AFRESH
+from ccreport.report.site.links import PageError
+from ccreport.report.site.pandoc import Line, Pandoc
 
 OPTIONS = ("--from=markdown", "--to=html")
 
@@ -48,10 +48,10 @@ def test_a_page_is_known_again_in_a_checkout_that_moved(
 ) -> None:
     module.digest_pandoc()
     for place in ("here", "there"):
-        assets = tmp_path / place
-        assets.mkdir()
+        assets = tmp_path / place / "site"
+        assets.mkdir(parents=True)
         (assets / "filter.lua").write_text("")
-        monkeypatch.setattr(module, "ASSETS", assets)
+        monkeypatch.setattr(module, "REPORT", tmp_path / place)
         Pandoc(tmp_path / "kept").convert(make_lines("one"), (*OPTIONS, f"--lua-filter={assets / 'filter.lua'}"))
     assert runs == ["one"]
 
@@ -76,10 +76,12 @@ def test_other_templates_and_a_build_afresh_convert_again(
 
 def test_the_digest_is_of_every_filter_and_template(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = set()
-    for name in ("filter.lua", "paper_tables.lua", "page.html"):
+    names = ("site/filter.lua", "pdf/paper_tables.lua", "site/page.html")
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("old")
-    monkeypatch.setattr(module, "ASSETS", tmp_path)
-    for name in ("", "filter.lua", "paper_tables.lua", "page.html"):
+    monkeypatch.setattr(module, "REPORT", tmp_path)
+    for name in ("", *names):
         if name:
             (tmp_path / name).write_text("new")
         module.digest_pandoc.cache_clear()
@@ -96,5 +98,6 @@ def test_what_was_not_converted_goes_and_a_page_that_fails_is_not_kept(tmp_path:
     with pytest.raises(PageError, match=r"page\.qmd:1: .*--no-such-option"):
         pandoc.convert(make_lines("new"), ("--no-such-option",))
     pandoc.prune()
-    (kept,) = tmp_path.iterdir()
-    assert kept.read_text() == "<p>new</p>\n"
+    (kept,) = {path.name for path in tmp_path.iterdir()} - {"pages.txt"}
+    assert (tmp_path / kept).read_text() == "<p>new</p>\n"
+    assert (tmp_path / "pages.txt").read_text() == f"{kept}\n"

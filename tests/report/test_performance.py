@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import zstandard
+from archives import ROOT
 from measuring.builds import add_run
 from measuring.code_lines import count_python_lines, count_text_lines
 from measuring.job_log import Job, count_jobs, read_jobs
@@ -19,11 +20,11 @@ from measuring.time_spent import name_part, split_time
 from performance_inputs import make_scale, make_side_by_side, write_json, write_scale, write_side_by_side
 from scale import CHANGES, TARGETS
 from side_by_side import TASKS
-from support import ROOT
 
-from ccreport.errors import InputError
-from ccreport.report.measurements import load_measurements
-from ccreport.report.performance import (
+from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.errors import InputError
+from ccreport.report.performance.benchmark_results import load_measurements
+from ccreport.report.performance.render import (
     CASES,
     render_costs,
     render_floor,
@@ -33,7 +34,6 @@ from ccreport.report.performance import (
     render_side_by_side,
     render_time_spent,
 )
-from ccreport.schemas import SCHEMAS, load_yaml
 
 LOG = [
     (1.0, "Building DAG of jobs..."),
@@ -136,7 +136,7 @@ def test_the_committed_results_are_as_their_schema_says_and_name_no_place(kind: 
 def test_results_that_break_their_schema_are_refused(tmp_path: Path) -> None:
     broken: dict[str, Any] = make_scale()
     del broken["measurements"][1]["cases"]["cold"]
-    with pytest.raises(InputError, match=r"measurements\.1\.cases: 'cold' is a required property"):
+    with pytest.raises(InputError, match=r"measurements\.1\.cases: `cold` is missing"):
         load_measurements(write_json(broken, tmp_path / "scale.json"), "scale")
     with pytest.raises(InputError, match="date"):
         load_measurements(write_json({"tasks": make_side_by_side()["tasks"]}, tmp_path / "s.json"), "side_by_side")
@@ -188,6 +188,11 @@ def test_core_seconds_of_a_build_sum_to_its_seconds_times_its_cores() -> None:
 def test_a_job_that_did_not_finish_has_no_time() -> None:
     assert Job("ingest_batch", 3.0).core_s == 0
     assert count_jobs([Job("ingest_batch", 3.0)], "report") == {}
+
+
+def test_rules_of_evaluations_count_as_one() -> None:
+    lines = [(1.0, "rule summarise_tables_esnet_dtn:"), (2.0, "rule summarise_tables:"), (3.0, "rule report:")]
+    assert [job.rule for job in read_jobs(lines)] == ["summarise_tables", "summarise_tables", "report"]
 
 
 def test_rules_are_told_apart_by_what_they_do() -> None:

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import make_table, save_table
 from report_inputs import NASTY, write_inputs
-from support import make_table, save_table
 
-from ccreport.report.captures import render_captures
-from ccreport.report.exhibits import list_exhibits
-from ccreport.report.fragments import render_fragments
+from ccreport.report.archive_fragments.captures import render_captures
+from ccreport.report.fragments.exhibits import list_exhibits
+from ccreport.report.fragments.render import render_fragments
 
 COUNTS = {"frames_count": 1200, "tcp_packets_count": 1190, "other_packets_count": 7, "fragments_count": 2}
 CAPTURE = {"raw_file_id": "c1", "run_id": "run0", "malformed_packets_count": 1, "is_cut": True} | COUNTS

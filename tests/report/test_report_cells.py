@@ -11,11 +11,18 @@ from test_explain import FACTS, raw_file
 from test_summarise import EVALUATION, build_database, gather, run, summarise
 
 from ccreport.__main__ import main
-from ccreport.cells import cell_href
-from ccreport.database import connect
-from ccreport.evaluation import load_evaluation
-from ccreport.explain import load_trace
-from ccreport.report.cells import count_runs_at_most, render_page, trace_cells, write_command
+from ccreport.core.evaluation import load_evaluation
+from ccreport.report.fragments.cells import (
+    count_runs_at_most,
+    name_column,
+    render_page,
+    round_value,
+    trace_cells,
+    write_command,
+)
+from ccreport.summarise.database import connect
+from ccreport.summarise.grids.links import cell_href
+from ccreport.trace.explain import load_trace
 
 NASTY = '"><script>alert(1)</script> {{< include x >}} ```\n# heading'
 
@@ -75,8 +82,9 @@ def test_a_section_has_its_numbers_runs_files_and_command(tmp_path: Path) -> Non
     section = html.unescape(page[page.index("{#cell-1}") : page.index("{#cell-2}")])
     text = re.sub(r"<[^>]+>", " ", section)
     # (9 + 11) / 2 Mbit/s
-    assert " 10000000.0 " in text
-    assert re.search(r"s\s+j\s+10\.0\.0\.2\s+2\s+10\.0\s+0\.0\s+11000000\.0\s+r2", text)
+    assert " 10.00 " in text
+    assert " rate mean, Mbit/s " in text
+    assert re.search(r"s\s+j\s+10\.0\.0\.2\s+2\s+10\.00\s+0\s+11\.00\s+r2", text)
     assert f"# run r1\n{'1' * 64}  1/j\n# all runs of e\n{'m' * 64}  meta.json" in text
     assert 'href="explorer.html#run=r2"' in section
     assert "src/ccreport/sql/table_2_testbed.sql" in page
@@ -123,9 +131,45 @@ def test_a_page_that_would_be_too_large_leaves_out_the_raw_files(tmp_path: Path)
 
     shortest = render_page(trace, summary, declared, largest=1000)
     assert "too many runs to list all of them and their raw files" in shortest
-    assert "The first 1 of 2 runs:" in shortest
+    assert "The first 1 of 2 runs" in html.unescape(shortest)
     assert shortest.count("explorer.html#run=") == 3
     assert shortest.count("ccreport explain") == 3
+
+
+def test_a_long_table_has_pages_that_lead_to_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("ccreport.report.fragments.cells", "ccreport.summarise.grids.links"):
+        monkeypatch.setattr(f"{module}.ROWS_PER_PAGE", 2)
+    cells = build(tmp_path, archive())
+    first, second = ((cells / f"cells_table_2_testbed{part}.qmd").read_text() for part in ("", "-2"))
+    assert [re.findall(r"\{#cell-(\d+)\}", page) for page in (first, second)] == [["1", "2"], ["3"]]
+    assert "Rows **1–2** · [3–3](cells_table_2_testbed-2.qmd)" in first
+    assert "Rows [1–2](cells_table_2_testbed.qmd) · **3–3**" in second
+    linked = re.findall(r'href="([^"]+)"', (tmp_path / "table_2_testbed.html").read_text())
+    assert set(linked) == {f"cells_table_2_testbed{end}" for end in (".html#cell-1", ".html#cell-2", "-2.html#cell-3")}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "name", "shown"),
+    [
+        ("rate_mean_bps", 51_509_697.959, "rate mean, Mbit/s", "51.51"),
+        ("retransmit_ratio", 1.463831e-05, "retransmit ratio", "0.00001464"),
+        ("rtt_ms", 10.0, "rtt, ms", "10.00"),
+        ("size_bytes", 1_234_567, "size, bytes", "1,234,567"),
+        ("rate_cv", 0.0, "rate CV", "0"),
+        ("is_first", True, "is first", "True"),
+        ("runs_count", 20, "runs count", "20"),
+    ],
+)
+def test_numbers_are_rounded_and_have_their_unit(column: str, value: Any, name: str, shown: str) -> None:
+    assert (name_column(column), round_value(column, value)) == (name, shown)
+
+
+def test_what_is_behind_a_row_is_closed_until_it_is_looked_for(tmp_path: Path) -> None:
+    page = (build(tmp_path, archive()) / "cells_table_2_testbed.qmd").read_text()
+    assert page.count('<details class="fold">') == page.count("</details>") == page.count("{#cell-")
+    # The numbers of the row are seen, its runs and files are not.
+    section = html.unescape(page[page.index("{#cell-1}") : page.index("{#cell-2}")])
+    assert section.index("10.00") < section.index('<details class="fold">') < section.index("explorer.html")
 
 
 @pytest.mark.parametrize(("rows_count", "runs_count"), [(0, 2775), (1, 2775), (100, 25), (660, 1), (10_000, 1)])

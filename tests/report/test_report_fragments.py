@@ -7,19 +7,25 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from archives import make_table
 from report_inputs import NASTY, write_inputs
-from support import make_table
 
-from ccreport.report.dictionary import render_dictionary
-from ccreport.report.escape import escape_text, fence_html, make_label, show_text
-from ccreport.report.facts import count_states, describe_archive, render_measured, render_sessions
-from ccreport.report.fragments import render_fragments
-from ccreport.report.ledger import LISTED_REJECTS, render_ledger, render_rejects
-from ccreport.report.markup import markdown, number, prose, render_tabs, text
-from ccreport.report.others import count_others, render_others
-from ccreport.report.provenance import render_assumptions, render_provenance
-from ccreport.schemas import list_tables
-from ccreport.tables import load_schema, read_table, write_table
+from ccreport.core.declarations import list_tables
+from ccreport.core.tables import load_schema, read_table, write_table
+from ccreport.report.archive_fragments.archive_facts import (
+    count_states,
+    describe_archive,
+    describe_overlooked,
+    render_measured,
+    render_sessions,
+)
+from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impossible, render_ledger, render_rejects
+from ccreport.report.archive_fragments.other_records import count_others, render_others
+from ccreport.report.fragments.dictionary import render_dictionary
+from ccreport.report.fragments.provenance import render_assumptions, render_provenance
+from ccreport.report.fragments.render import render_fragments
+from ccreport.report.markup.blocks import markdown, number, prose, render_tabs, text
+from ccreport.report.markup.escape import escape_text, fence_html, make_label, show_text
 
 TIMES = pl.List(pl.Datetime("us", "UTC"))
 NO_OTHERS = pl.DataFrame(
@@ -142,6 +148,30 @@ def test_the_ledger_says_where_it_does_not_close(inputs: dict[str, Any]):
     assert "12 files are rejected, but 11 of them have a reason" in unexplained
 
 
+def test_what_looks_like_a_measurement_and_was_not_read_is_counted_apart(inputs: dict[str, Any]):
+    frames = read_inputs(inputs)
+    files = frames["raw_files"]
+    assert describe_overlooked(files) == ""
+    assert "not read" not in render_ledger(files, frames["rejects"], 24)
+    is_ignored = pl.col("state") == "ignored"
+    overlooked = files.with_columns(
+        rule=pl.when(is_ignored).then(pl.lit("measurements_not_read")).otherwise("rule"),
+        format=pl.when(is_ignored).then(pl.lit("iperf3-text")).otherwise("format"),
+    )
+    assert describe_overlooked(overlooked) == "4 files look like measurements and were not read"
+    ledger = render_ledger(overlooked, frames["rejects"], 24)
+    assert "4 files look like measurements and were not read" in ledger
+    assert "4 of iperf3's text output: run it with `-J`" in ledger
+
+
+def test_flows_without_a_ratio_are_noted(inputs: dict[str, Any]):
+    flows = read_inputs(inputs)["flows"]
+    assert render_impossible(flows) == ""
+    counts = pl.DataFrame({"retransmits_count": [3, 2, None], "segments_count": [2.0, 2.0, None]})
+    noted = render_impossible(flows.head(3).drop("retransmits_count", "segments_count").hstack(counts))
+    assert "1 flow counts more segments as sent again than as sent" in noted
+
+
 def test_rejects_are_counted_by_reason_and_listed(inputs: dict[str, Any]):
     rejects = read_inputs(inputs)["rejects"]
     partly = rejects.with_columns(is_whole_file=pl.col("raw_file_id") != "reject3")
@@ -175,7 +205,7 @@ def test_the_dictionary_shows_bounds_and_choices():
     section = render_dictionary().split("## rejects")[1]
     row = next(line for line in section.split("\n") if "byte&#95;offset" in line)
     assert "<td>int</td><td>B</td><td>yes</td><td>≥ 0</td>" in row
-    assert "<code>src&#45;cmd</code>, <code>dst&#45;cmd</code>" in section
+    assert "<code>empty</code>, <code>unreadable</code>" in section
 
 
 def test_assumptions_are_found_with_their_place(tmp_path: Path):

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from report_inputs import NASTY
 
-from ccreport.report.escape import escape_text, show_text
-from ccreport.report.links import PageError
-from ccreport.report.markup import render_callout, render_float, render_table, render_tabs, text, verbatim
-from ccreport.report.paper import render_paper
+from ccreport.report.markup.blocks import render_callout, render_float, render_table, render_tabs, text, verbatim
+from ccreport.report.markup.escape import escape_text, show_text
+from ccreport.report.pdf.render import render_paper
+from ccreport.report.site.links import PageError
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="150"><rect width="9" height="9"/>'
@@ -48,7 +48,7 @@ def make_project(folder: Path, pages: dict[str, str]) -> dict[str, Path]:
     return {
         "sources": folder / "reports",
         "fragments": folder / "fragments",
-        "figures": folder / "figures",
+        "figures": [folder / "figures"],
         "kept": folder / "converted",
         "output": output,
     }
@@ -199,7 +199,7 @@ def test_where_only_numbers_of_tables_changed_no_page_is_converted_again(
         return read(tmp_path / rate)
 
     assert "4.2" in render_rate("4.2")
-    monkeypatch.setattr("ccreport.report.pandoc._run", lambda *_: pytest.fail("a page was converted"))
+    monkeypatch.setattr("ccreport.report.site.pandoc._run", lambda *_: pytest.fail("a page was converted"))
     assert "5.3" in render_rate("5.3")
 
 

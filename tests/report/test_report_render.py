@@ -14,46 +14,37 @@ from hypothesis import strategies as st
 from report_inputs import NASTY, write_inputs, write_site_inputs
 
 from ccreport.__main__ import COMMANDS
-from ccreport.report.embedded import ASSETS, render_embedded
-from ccreport.report.escape import escape_text, show_text
-from ccreport.report.fragments import render_fragments
-from ccreport.report.links import PageError, check_links, read_links
-from ccreport.report.markup import render_callout, render_float, render_table, render_tabs, text, verbatim
-from ccreport.report.render import render_report
-from ccreport.report.sections import SHARED_PAGES
+from ccreport.report.fragments.render import render_fragments
+from ccreport.report.markup.blocks import render_callout, render_float, render_table, render_tabs, text, verbatim
+from ccreport.report.markup.escape import escape_text, show_text
+from ccreport.report.site.links import PageError, check_links, read_links
+from ccreport.report.site.render import render_report
+from ccreport.report.site.sections import SHARED_PAGES
+from ccreport.report.site.without_quarto import ASSETS, render_embedded
 
-SOURCES = Path(__file__).parents[1] / "reports"
-PAGES = (
-    "index",
-    "tables",
-    "figures",
-    "reproduction",
-    "claims",
-    "explorer",
-    "captures",
-    "collection",
-    "ledger",
-    "methods",
-    "provenance",
-    "changes",
-)
-# Those of the menu "Docs".
-DOCS = (
-    "docs",
-    "tutorial",
-    "own_archive",
-    "evaluations",
-    "collect",
-    "elsewhere",
-    "cluster",
-    "publish",
-    "configuration",
-    "commands",
-    "dictionary",
-    "performance",
-)
+SOURCES = Path(__file__).parents[2] / "reports"
+# The menus of the navbar and their pages.
+MENUS = {
+    "Results": ("index", "tables", "figures", "reproduction", "claims"),
+    "Explore": ("explorer", "captures"),
+    "Audit": ("ledger", "collection", "provenance", "changes", "methods", "dictionary"),
+    "Docs": (
+        "docs",
+        "tutorial",
+        "own_archive",
+        "evaluations",
+        "collect",
+        "elsewhere",
+        "cluster",
+        "publish",
+        "configuration",
+        "commands",
+        "performance",
+    ),
+}
+PAGES = tuple(page for pages in MENUS.values() for page in pages)
 # Pages that the navbar does not list: the field in the header and numbers in tables lead to them.
-OTHERS = ("cells_table_of_ours", "search")
+OTHERS = ("cells_table_of_ours", "figures_throughput", "search")
 FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 # Keys and kinds of values of _quarto.yml, from Quarto's own schemas (quarto-cli: src/resources/schema).
 QUARTO_KEYS = {
@@ -167,7 +158,7 @@ def render_site(
     renderer: str, fragments: Path, output: Path, explorer: list[Path], sections: list[Path] | None = None
 ) -> None:
     folder = fragments.parent
-    inputs = {name: folder / name for name in ("figures", "cells", "performance", "reference")}
+    inputs = {name: folder / name for name in ("cells", "performance", "reference")}
     files = [folder / name for name in ("report.pdf", "reproduction.csv", "claims.csv")]
     render_report(
         renderer,
@@ -181,6 +172,7 @@ def render_site(
         sections=sections or [],
         kept=output.with_name("converted"),
         output=output,
+        figures=[folder / "figures", folder / "first_page"],
         **inputs,
     )
 
@@ -196,13 +188,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
 
 
 def test_every_page_is_made(report: dict[str, Page]):
-    assert sorted(report) == sorted((*PAGES, *DOCS, *OTHERS))
+    assert sorted(report) == sorted((*PAGES, *OTHERS))
     for name, page in report.items():
         assert len(page.find("h1")) == 1
         assert page.find("html", lang="en")
         assert page.find("a", class_="skip", href="#content")
         assert [link["href"] for link in page.find("a", aria_current="page")] == (
-            [f"{name}.html"] if name in (*PAGES, *DOCS) else []
+            [f"{name}.html"] if name in PAGES else []
         )
         assert bool(page.find("form", action="search.html", aria_label="This report")) == (name != "search")
         assert page.find("a", href="report.pdf")
@@ -230,13 +222,13 @@ def test_names_of_an_archive_show_literally_and_do_nothing(report: dict[str, Pag
 
 def test_titles_and_captions_show_literally(report: dict[str, Page]):
     assert "Table II: *M*, $x$ & {{< y >}}" in report["tables"].text
-    assert 'Figure\xa01: to "host" <b> {{< x >}} at 40 ms' in report["figures"].text
-    assert report["figures"].find("img")[0]["alt"] == 'Lines of "cubic" & bbr, {#x}'
+    assert 'Figure\xa01: to "host" <b> {{< x >}} at 40 ms' in report["figures_throughput"].text
+    assert report["figures_throughput"].find("img")[0]["alt"] == 'Lines of "cubic" & bbr, {#x}'
     assert "BBR & CUBIC" in report["index"].text
 
 
 def test_the_assumptions_and_the_dictionary_are_there(report: dict[str, Page]):
-    assert "raw.py" in report["methods"].text
+    assert "raw_file.py" in report["methods"].text
     assert "retransmit_ratio" in report["dictionary"].text
 
 
@@ -252,11 +244,31 @@ def test_the_reference_has_every_key_and_command(report: dict[str, Page]):
 
 
 def test_a_menu_works_without_script_and_says_where_one_is(report: dict[str, Page]):
-    for name in ("index", "tutorial"):
-        (menu,) = report[name].find("details", class_="menu")
-        assert "open" not in menu
-        (summary,) = [tag for tag in report[name].find("summary") if tag.get("class") in (None, "current")][:1]
-        assert (summary.get("class") == "current") == (name == "tutorial")
+    for name, current in (("index", "Results"), ("methods", "Audit"), ("tutorial", "Docs")):
+        menus = report[name].find("details", class_="menu")
+        assert len(menus) == len(MENUS)
+        # Of those with one name a browser opens one at a time.
+        assert all(menu["name"] == "pages" and "open" not in menu for menu in menus)
+        summaries = [tag for tag in report[name].find("summary") if tag.get("class") in (None, "current")]
+        marked = [menu for menu, tag in zip(MENUS, summaries, strict=False) if tag.get("class") == "current"]
+        assert marked == [current]
+
+
+def test_the_pdf_is_an_icon_with_a_name_and_the_title_leads_to_the_first_page(report: dict[str, Page]):
+    for page in report.values():
+        (icon,) = page.find("a", class_="icon")
+        assert (icon["href"], icon["aria-label"]) == ("report.pdf", "This report as PDF")
+        assert page.find("a", href="index.html")
+
+
+def test_without_a_former_release_no_menu_leads_to_its_changes(tmp_path: Path):
+    fragments = make_fragments(tmp_path)
+    (tmp_path / "changes.md").write_text("", encoding="utf-8")
+    render_site("embedded", fragments, tmp_path / "report", explorer=[tmp_path / "explorer"])
+    index = Page((tmp_path / "report/index.html").read_text(encoding="utf-8"))
+    assert not index.find("a", href="changes.html")
+    changes = Page((tmp_path / "report/changes.html").read_text(encoding="utf-8"))
+    assert "names no release that was published before" in changes.body
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path):
@@ -601,11 +613,11 @@ def test_only_known_keys_of_quarto_are_used():
     assert site["format.html.html-math-method"] == "mathml"
     assert site["format.html.html-table-processing"] == "none"
     assert site["engine"] == "markdown"
-    *links, menu = site["website.navbar.left"]
-    assert [entry["href"] for entry in links] == [f"{name}.qmd" for name in PAGES]
     # A menu of Quarto's has a text and no address of its own.
-    assert menu.keys() == {"text", "menu"}
-    assert [entry["href"] for entry in menu["menu"]] == [f"{name}.qmd" for name in DOCS]
+    assert all(entry.keys() == {"text", "menu"} for entry in site["website.navbar.left"])
+    listed = {entry["text"]: tuple(one["href"] for one in entry["menu"]) for entry in site["website.navbar.left"]}
+    assert listed == {menu: tuple(f"{page}.qmd" for page in pages) for menu, pages in MENUS.items()}
+    assert all(entry.keys() == {"icon", "aria-label", "href"} for entry in site["website.navbar.right"])
     assert [entry["href"] for entry in site["website.navbar.right"]] == ["report.pdf", "search.qmd"]
 
 
@@ -655,7 +667,9 @@ def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer_and_documen
     assert {path.name for path in (site / "other").glob("*.html")} == pages - {f"{name}.html" for name in SHARED_PAGES}
     index = Page((site / "index.html").read_text(encoding="utf-8"))
     links = {link["href"] for link in index.find("a")}
-    assert {"other/index.html", "index.html#other-evaluations"} <= links
+    assert "other/index.html" in links
+    assert {tag.get("id") for tag in index.find("section")} >= {"other-evaluations"}
+    assert [tag.get("class") for tag in index.find("details", name="pages")] == ["menu"] * (len(MENUS) + 1)
     own = Page((site / "other" / "index.html").read_text(encoding="utf-8"))
     links = {link["href"] for link in own.find("a")}
     assert {"../index.html", "../explorer.html", "../docs.html", "../tutorial.html", "dictionary.html"} <= links

@@ -3,9 +3,15 @@ from typing import Any
 import polars as pl
 from report_inputs import NASTY
 
-from ccreport.report.claims import describe_claims, find_exhibits, render_claims
-from ccreport.report.reproduction import count_pairs, describe_reproduction, judge_pair, render_reproduction, show_plain
-from ccreport.tables import conform
+from ccreport.core.tables import conform
+from ccreport.report.fragments.claims import describe_claims, find_exhibits, render_claims
+from ccreport.report.fragments.reproduction import (
+    count_pairs,
+    describe_reproduction,
+    judge_pair,
+    render_reproduction,
+    show_plain,
+)
 
 TITLES = {"table_2_testbed": "Table II"}
 ALGORITHMS = ["BBR", "CUBIC"]
@@ -24,10 +30,13 @@ def make_pair(cell: str, state: str = "compared", factor: float | None = 1.5, **
     }
     if state != "missing":
         common |= {"rate_basis": "goodput", "runs_count": 5, "rate_mean_bps": 4e7, "line_rate_bps": 5e7}
-        common |= {"share_ratio": 0.8, "share_low_ratio": 0.79, "share_high_ratio": 0.81, "is_inside": False}
+        common |= {"share_ratio": 0.8, "share_low_ratio": 0.79, "share_high_ratio": 0.81}
+        common |= {"value_ratio": 0.9, "value_low_ratio": 0.6, "value_high_ratio": 1.35}
+        common |= {"cell_verdict": "undecided", "needed_runs_count": 12}
         if factor:
-            common |= {"pair_ratio": 2 / factor, "pair_factor_ratio": factor, "is_reproduced": factor <= 2}
-            common |= {"is_same_value": False}
+            verdict = "reproduced" if factor <= 2 else "not reproduced"
+            common |= {"pair_ratio": 2 / factor, "pair_factor_ratio": 1 / factor, "pair_verdict": verdict}
+            common |= {"pair_low_ratio": 1.2 / factor, "pair_high_ratio": 3 / factor}
     rates = {"BBR": 8e9, "CUBIC": 4e9}
     return [
         common | {"algorithm": name, "expected_bps": rate, "expected_share_ratio": rate / 1e10} | facts
@@ -43,15 +52,22 @@ def make_compared(*pairs: list[dict[str, Any]]) -> pl.DataFrame:
 def test_pairs_are_counted_once_and_suspect_ones_apart() -> None:
     compared = make_compared(
         make_pair("a"),
-        make_pair("b", is_same_value=True),
+        make_pair("b", pair_verdict="undecided"),
         make_pair("c", factor=3.0),
         make_pair("d", state="missing"),
         make_pair("e", state="suspect"),
         make_pair("f", comparison="archive"),
     )
     paper = compared.filter(comparison="paper")
-    assert count_pairs(paper) == {"compared": 3, "reproduced": 2, "same_value": 1, "missing": 1, "suspect": 1}
-    expected = {"compared": "3", "reproduced": "2", "same_value": "1", "missing": "1"}
+    assert count_pairs(paper) == {
+        "compared": 3,
+        "reproduced": 1,
+        "not_reproduced": 1,
+        "undecided": 1,
+        "missing": 1,
+        "suspect": 1,
+    }
+    expected = {"compared": "3", "reproduced": "1", "not_reproduced": "1", "undecided": "1", "missing": "1"}
     assert describe_reproduction(compared) == expected
 
 
@@ -67,10 +83,12 @@ def test_the_worst_pairs_come_first_and_are_five() -> None:
 
 def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
     shown = render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS, "It is *small*.")
-    assert "**1 of 1** pairs of cells are reproduced" in shown
+    assert "**1 of 1** pairs of cells are reproduced." in shown
     assert "8&#46;00<br><small>80.0 %</small>" in shown
     assert "40&#46;00<br><small>80.0 % (79.0–81.0)</small>" in shown
-    assert "2&#46;00 and 1&#46;33<br><strong>reproduced</strong>" in shown
+    assert "2&#46;00 and 1&#46;33 <small>(0&#46;800–2&#46;00)</small><br><strong>reproduced</strong>" in shown
+    assert "0&#46;900 <small>(0&#46;600–1&#46;35)</small>" in shown
+    assert "undecided<br><small>12 runs would tell</small>" in shown
     assert "10 Gbit/s there and 50 Mbit/s here".replace("/", "&#47;") in shown
     assert "(tables.qmd#table-table-2-testbed)" in shown
     assert "It is &#42;small&#42;&#46;" in shown

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from ccreport.report.links import PageError
-from ccreport.report.search import add_search, list_documents, write_search
+from ccreport.report.site.links import PageError
+from ccreport.report.site.search import add_search, list_documents, write_search
 
 PAGE = """<!DOCTYPE html><html><head><title>Not me</title></head><body><nav>Not this</nav>
 <main><h1>The <em>page</em></h1><p>Be<em>fore</em>, <code>rtt_ms</code>.</p>

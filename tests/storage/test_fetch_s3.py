@@ -12,16 +12,16 @@ import fsspec
 import polars as pl
 import pytest
 import requests
+from archives import list_plain, save_table, write_archive
 from obstore.fsspec import FsspecStore
-from support import list_plain, save_table, write_archive
 from web_servers import S3_SERVER, Fault, FaultyProxy, busy, cut, damage, run_proxy, run_s3, shorten
 
-from ccreport.database import connect
+from ccreport.publish.store import list_table_files, store_results
 from ccreport.storage import transfer
 from ccreport.storage.copy import copy_files
-from ccreport.storage.fetch import ask_archive, fetch_archive
+from ccreport.storage.fetch import fetch_archive
 from ccreport.storage.places import StorageError
-from ccreport.store import list_table_files, store_results
+from ccreport.summarise.database import connect
 
 pytestmark = pytest.mark.skipif(S3_SERVER is None, reason="versitygw is not installed (make s3server compiles it)")
 
@@ -45,8 +45,10 @@ def proxy(bucket: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[F
         yield proxy
 
 
-def fetch(address: str, folder: Path) -> None:
-    fetch_archive(address, folder, folder / "facts.json", folder / "log.txt", offline=False)
+def fetch(address: str, folder: Path) -> str:
+    """Fetch an archive; return what is then known of it."""
+    fetch_archive([address], [folder], folder / "facts.json", folder / "log.txt", offline=False)
+    return (folder / "facts.json").read_text(encoding="utf-8")
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
@@ -63,12 +65,12 @@ def test_a_copy_is_fetched_again_the_same_and_only_changes_move(tmp_path: Path) 
     assert (again.written, again.unchanged) == ((), tuple(sorted(FILES)))
     fetch("s3://archive/a/b", tmp_path / "fetched")
     assert read_files(tmp_path / "fetched/files") == FILES
-    before, _ = ask_archive("s3://archive/a/b", tmp_path / "fetched", 4, is_offline=False)
+    facts = fetch("s3://archive/a/b", tmp_path / "fetched")
     (source / "top.log").write_bytes(b"pot")
     (source / "x&y <b>.json").unlink()
     changed = copy_files(list_plain(source), "s3://archive/a/b")
     assert (changed.written, changed.others) == (("top.log",), ("x&y <b>.json",))
-    assert ask_archive("s3://archive/a/b", tmp_path / "fetched", 4, is_offline=False)[0] != before
+    assert fetch("s3://archive/a/b", tmp_path / "fetched") != facts
     copy_files(list_plain(source), "s3://archive/a/b", prune=True)
     fetch("s3://archive/a/b", tmp_path / "fetched")
     assert read_files(tmp_path / "fetched/files") == read_files(source)

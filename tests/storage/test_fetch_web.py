@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import write_archive
+from archives import write_archive
 from web_servers import (
     NGINX,
     FaultyProxy,
@@ -30,7 +30,7 @@ from web_servers import (
 )
 
 from ccreport.storage import transfer
-from ccreport.storage.fetch import SPARE_BYTES, ask_archive, fetch_archive, open_source
+from ccreport.storage.fetch import SPARE_BYTES, fetch_archive, open_source
 from ccreport.storage.patience import Gate
 from ccreport.storage.places import StorageError, is_packed, name_packed
 from ccreport.storage.sources import RemoteFile, UnreachableError
@@ -68,13 +68,19 @@ def proxy(nginx: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultyProxy]:
 
 def fetch(address: str, folder: Path, *, offline: bool = False) -> dict[str, Any]:
     facts = folder / "facts.json"
-    fetch_archive(address, folder, facts, folder / "log.txt", offline=offline)
-    return dict(json.loads(facts.read_text()))
+    fetch_archive([address], [folder], facts, folder / "log.txt", offline=offline)
+    (told,) = json.loads(facts.read_text())
+    return dict(told)
 
 
 def read_fetched(folder: Path) -> dict[str, bytes]:
     files = folder / "files"
     return {path.relative_to(files).as_posix(): path.read_bytes() for path in files.rglob("*") if path.is_file()}
+
+
+def read_log(folder: Path) -> str:
+    """Return what the last fetch into a folder said."""
+    return (folder / "log.txt").read_text()
 
 
 def as_bytes(files: dict[str, str | bytes]) -> dict[str, bytes]:
@@ -89,11 +95,10 @@ def test_an_index_is_fetched_whole_and_then_only_what_changed(
     facts = fetch(address, folder)
     assert read_fetched(folder) == as_bytes(FILES)
     assert (facts["files_count"], facts["size_bytes"]) == (4, len(LONG) + 2 + 1 + 3)
-    before, _ = ask_archive(address, folder, 4, is_offline=False)
+    assert fetch(address, folder) == facts
+    assert "0 files fetched, 4 unchanged, 0 removed" in read_log(folder)
     write_archive(site, {"new.log": "new", "top.log": "longer"})
     (site / JOB / "ünï\nline's").unlink()
-    after, word = ask_archive(address, folder, 4, is_offline=False)
-    assert (after != before, word) == (True, "")
     asked = len(list_requests(tmp_path / "nginx"))
     fetch(address, folder)
     expected = {**FILES, "new.log": "new", "top.log": "longer"}
@@ -205,6 +210,14 @@ def test_a_file_that_went_after_it_was_listed_is_an_error(proxy: FaultyProxy, si
         fetch(f"{proxy.address}/", tmp_path / "fetched")
 
 
+def test_what_was_fetched_and_is_gone_here_is_fetched_again(nginx: int, tmp_path: Path) -> None:
+    address, folder = f"http://127.0.0.1:{nginx}/", tmp_path / "fetched"
+    facts = fetch(address, folder)
+    (folder / "files/top.log").unlink()
+    assert fetch(address, folder) == facts
+    assert read_fetched(folder) == as_bytes(FILES)
+
+
 def test_nginx_limits_requests_and_is_obeyed(nginx: int, tmp_path: Path) -> None:
     fetch(f"http://127.0.0.1:{nginx}/slow/", tmp_path / "fetched")
     assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
@@ -218,14 +231,10 @@ def test_what_was_fetched_is_taken_where_nobody_answers(site: Path, tmp_path: Pa
         with pytest.raises(StorageError, match="has not been fetched whole; run once with a network"):
             fetch(address, folder, offline=True)
         facts = fetch(address, folder)
-        known, _ = ask_archive(address, folder, 4, is_offline=False)
-    asked, word = ask_archive(address, folder, 4, is_offline=False)
-    assert asked == known
-    assert "cannot be reached" in word
-    assert "taking its 4 files as they were fetched at 20" in word
     assert fetch(address, folder) == facts
+    assert re.search("cannot be reached.*taking its 4 files as they were fetched at 20", read_log(folder))
     assert fetch(address, folder, offline=True) == facts
-    assert ask_archive(address, folder, 4, is_offline=True)[1].startswith("Offline, so http")
+    assert read_log(folder).startswith("Offline, so http")
     with pytest.raises(UnreachableError, match="Connection refused"):
         fetch(address, tmp_path / "others")
 
@@ -251,10 +260,9 @@ def test_a_packed_archive_is_one_file(nginx: int, site: Path, tmp_path: Path) ->
     assert (is_packed(address), name_packed(address)) == (True, "a.tar.gz")
     fetch(address, tmp_path / "fetched")
     assert read_fetched(tmp_path / "fetched") == {"a.tar.gz": LONG}
-    before = ask_archive(address, tmp_path / "fetched", 4, is_offline=False)
-    assert before == ask_archive(address, tmp_path / "fetched", 4, is_offline=False)
+    fetch(address, tmp_path / "fetched")
+    assert "0 files fetched, 1 unchanged, 0 removed" in read_log(tmp_path / "fetched")
     write_archive(site, {"a.tar.gz": LONG + b"x"})
-    assert ask_archive(address, tmp_path / "fetched", 4, is_offline=False) != before
     with pytest.raises(StorageError, match="is published; the file or the list of checksums is damaged"):
         fetch(address, tmp_path / "fetched")
 
@@ -294,9 +302,12 @@ def test_an_index_that_ends_in_its_middle_is_read_again_and_removes_nothing(
     fetch(f"{proxy.address}/", tmp_path / "fetched")
     assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
     proxy.faults[path] = [fault] * 2
-    known, word = ask_archive(f"{proxy.address}/", tmp_path / "fetched", 4, is_offline=False)
-    assert re.search(r"/: the index broke off 2 times .*taking its 4 files as they were fetched at 20", word)
-    assert ask_archive(f"{proxy.address}/", tmp_path / "fetched", 4, is_offline=False) == (known, "")
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    said = read_log(tmp_path / "fetched")
+    assert re.search(r"/: the index broke off 2 times .*taking its 4 files as they were fetched at 20", said)
+    assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    assert "0 files fetched, 4 unchanged, 0 removed" in read_log(tmp_path / "fetched")
 
 
 @pytest.mark.parametrize(
@@ -307,10 +318,9 @@ def test_what_was_fetched_is_taken_with_a_word_where_the_index_cannot_be_had(
     proxy: FaultyProxy, tmp_path: Path, fault: Any, word: str
 ) -> None:
     fetch(f"{proxy.address}/", tmp_path / "fetched")
-    known, _ = ask_archive(f"{proxy.address}/", tmp_path / "fetched", 4, is_offline=False)
     proxy.faults["/"] = [fault] * 4
-    asked, said = ask_archive(f"{proxy.address}/", tmp_path / "fetched", 4, is_offline=False)
-    assert asked == known
+    fetch(f"{proxy.address}/", tmp_path / "fetched")
+    said = read_log(tmp_path / "fetched")
     assert word in said
     assert "taking its 4 files as they were fetched at" in said
 
@@ -355,10 +365,9 @@ def test_changes_are_seen_where_the_index_tells_names_only(site: Path, tmp_path:
     with run_plain(site) as address:
         fetch(address, tmp_path / "fetched")
         assert read_fetched(tmp_path / "fetched") == as_bytes(FILES)
-        before, _ = ask_archive(address, tmp_path / "fetched", 4, is_offline=False)
-        assert ask_archive(address, tmp_path / "fetched", 4, is_offline=False) == (before, "")
+        fetch(address, tmp_path / "fetched")
+        assert "0 files fetched, 4 unchanged, 0 removed" in read_log(tmp_path / "fetched")
         (site / "top.log").write_text("longer")
-        assert ask_archive(address, tmp_path / "fetched", 4, is_offline=False)[0] != before
         fetch(address, tmp_path / "fetched")
     assert read_fetched(tmp_path / "fetched")["top.log"] == b"longer"
 

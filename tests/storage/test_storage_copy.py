@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import list_plain, write_archive
+from archives import list_plain, write_archive
 from web_servers import RCLONE, run_webdav
 
 from ccreport.storage.copy import copy_files

@@ -5,21 +5,21 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from archives import EPOCH, ROOT, summarise_one
 from condition_runs import Rows, build_database, gather, make_run
-from support import EPOCH, ROOT, summarise_one
 
-from ccreport.claims import judge_claims
-from ccreport.database import connect
-from ccreport.evaluation import load_evaluation
-from ccreport.explain import load_trace, recompute_row
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.flow_styles import NUMBERED_FLOWS, lighten, style_flows
-from ccreport.figures.flows_over_time import list_retransmits
+from ccreport.compare.claims import judge_claims
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import read_table
 from ccreport.figures.kinds import BUILDERS
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.selection import read_declaration
-from ccreport.tables import read_table
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.run.flow_styles import NUMBERED_FLOWS, lighten, style_flows
+from ccreport.figures.run.flows import list_retransmits
+from ccreport.figures.select.declaration import read_declaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.summarise.database import connect
+from ccreport.trace.explain import load_trace, recompute_row
 
 EVALUATION = ROOT / "evaluations/brakmo-bbr.yaml"
 SHARES = [0.50, 0.51, 0.49, 0.505, 0.495, 0.52, 0.48, 0.5, 0.05, 0.06, 0.055]
@@ -83,12 +83,21 @@ def test_flows_stand_in_the_order_of_their_starts_and_once_together(tmp_path: Pa
     assert second["flow_rate_mean_bps"] == pytest.approx(3e6)
     # Bytes over 20 s: (6 · 20 + 4 · 10)/20 = 8 and (8 · 20 + 2 · 10)/20 = 9 Mbit/s.
     assert both["flow_rate_mean_bps"] == pytest.approx(8.5e6)
-    # Two runs: resampled means lie from the one to the other.
-    assert (first["flow_rate_low_bps"], first["flow_rate_high_bps"]) == pytest.approx((6e6, 8e6))
+    # Two runs are too few.
+    assert (first["flow_rate_low_bps"], first["flow_rate_high_bps"]) == (None, None)
     # (30 · 20 + 45 · 10)/30 ms.
     assert [row["flow_rtt_mean_ms"] for row in (first, second, both)] == pytest.approx([30.0, 45.0, 35.0])
     assert [row["retransmits_mean_count"] for row in (first, second, both)] == [20.0, 200.0, 220.0]
     assert [row["retransmit_ratio"] for row in (first, second, both)] == pytest.approx([0.02, 0.2, 0.11])
+
+
+def test_three_staggered_runs_have_an_interval(tmp_path: Path) -> None:
+    rates = ((6.0, 4.0), (8.0, 2.0), (7.0, 3.0))
+    tables = gather(*(make_staggered(number, pair, (10, 10)) for number, pair in enumerate(rates)))
+    first = summarise(tmp_path, tables, "staggered_flows")[0]
+    # Mean 7, standard error 1/√3 or 8.2479 %, t of 2 degrees of freedom 4.30265: e^(±0.354877).
+    expected = (7e6 / 1.426005, 7e6 * 1.426005)
+    assert (first["flow_rate_low_bps"], first["flow_rate_high_bps"]) == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_single_run_has_no_interval(tmp_path: Path) -> None:
@@ -102,16 +111,19 @@ def test_retransmits_by_queue_and_flows(tmp_path: Path) -> None:
         make_queue(2, 100_000, 3, 0.03),
         make_queue(3, 50_000, 6, 0.11),
         make_queue(4, 100_000, 3, 0.002, "cubic"),
+        make_queue(5, 100_000, 3, 0.02),
     ]
     rows = summarise(tmp_path, gather(*runs), "queue_retransmits")
     found = [(row["buffer_bytes"], row["flows_count"], row["algorithm"], row["runs_count"]) for row in rows]
-    assert found == [(100_000, 3, "CUBIC", 1), (100_000, 3, "BBR", 2), (50_000, 6, "BBR", 1)]
+    assert found == [(100_000, 3, "CUBIC", 1), (100_000, 3, "BBR", 3), (50_000, 6, "BBR", 1)]
     assert [row["retransmit_ratio"] for row in rows] == pytest.approx([0.002, 0.02, 0.11])
     # The product is 10 Mbit/s · 40 ms / 8 = 50 kB.
     assert [row["buffer_bdp_ratio"] for row in rows] == pytest.approx([2.0, 2.0, 1.0])
-    # 3 flows of 10 and of 30 segments.
+    # 3 flows of 10, of 30 and of 20 segments.
     assert rows[1]["retransmits_mean_count"] == 60.0
-    assert (rows[1]["retransmit_low_ratio"], rows[1]["retransmit_high_ratio"]) == pytest.approx((0.01, 0.03))
+    # Mean 0.02, standard error 0.01/√3 or 28.8675 %: e^(±1.242068).
+    expected = (0.02 / 3.462767, 0.02 * 3.462767)
+    assert (rows[1]["retransmit_low_ratio"], rows[1]["retransmit_high_ratio"]) == pytest.approx(expected, rel=1e-4)
     assert rows[2]["retransmit_low_ratio"] is None
 
 

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 from condition_runs import build_database, gather, make_run
 
-from ccreport.database import connect
-from ccreport.tables import conform
+from ccreport.core.tables import conform
+from ccreport.summarise.database import connect
 
 COEFFICIENTS = ("utilization_concavity_ratio", "monotonicity_ratio", "utilization_concavity_monotonicity_ratio")
 

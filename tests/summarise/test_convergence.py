@@ -3,8 +3,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import EPOCH
 from condition_runs import Rows, make_run
-from support import EPOCH
 from test_comparisons import summarise
 
 MBIT_BYTES = 125_000

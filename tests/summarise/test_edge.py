@@ -6,18 +6,18 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from archives import EPOCH, ROOT, summarise_one
 from condition_runs import Rows, build_database
-from support import EPOCH, ROOT, summarise_one
 
-from ccreport.database import QueryError, connect
-from ccreport.evaluation import load_evaluation
-from ccreport.explain import explain
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import read_table
 from ccreport.figures.kinds import BUILDERS
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.selection import FigureError, read_declaration
-from ccreport.tables import read_table
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.select.declaration import FigureError, read_declaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.summarise.database import QueryError, connect
+from ccreport.trace.explain import explain
 
 EVALUATION = ROOT / "evaluations/edge-bbr2.yaml"
 TABLES = ("connections", "distributions", "over_time", "histograms", "comparisons", "heat_maps", "machine_retransmits")
@@ -346,7 +346,7 @@ def test_a_long_table_shows_its_first_rows_and_the_csv_file_has_all(tmp_path: Pa
     assert len((tmp_path / "edge_histograms.csv").read_text(encoding="utf-8").splitlines()) == 101
     html = (tmp_path / "edge_histograms.html").read_text(encoding="utf-8")
     assert "The first 60 of 100 rows; the CSV file has all of them." in html
-    assert 'href="cells_edge_histograms.html#cell-60"' in html
+    assert 'href="cells_edge_histograms-2.html#cell-60"' in html
     assert 'href="cells_edge_histograms.html#cell-61"' not in html
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from condition_runs import build_database, make_run
 
-from ccreport.database import QueryError
-from ccreport.list_sections import list_sections
+from ccreport.summarise.database import QueryError
+from ccreport.summarise.sections import list_sections
 
 DECLARED = """
 title: of some runs

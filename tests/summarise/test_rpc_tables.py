@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import FIXTURES, JOB, save_table
 from rpc_inputs import RpcDatabase, build_rpc_database, ingest, rpc
-from support import FIXTURES, JOB, save_table
 
-from ccreport.database import connect
-from ccreport.explain import explain
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.rpc_latency_by_load import build_rpc_latency_by_load
-from ccreport.figures.rpc_retransmits_by_load import build_rpc_retransmits_by_load
-from ccreport.figures.rpc_rtt_over_time import build_rpc_rtt_over_time
-from ccreport.figures.selection import FigureError, read_declaration
-from ccreport.ingest.rpc_labels import read_labels
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.rpc.latency_by_load import build_rpc_latency_by_load
+from ccreport.figures.rpc.retransmits_by_load import build_rpc_retransmits_by_load
+from ccreport.figures.rpc.rtt_over_time import build_rpc_rtt_over_time
+from ccreport.figures.select.declaration import FigureError, read_declaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.ingest.rpc.labels import read_labels
+from ccreport.summarise.database import connect
+from ccreport.trace.explain import explain
 
 
 @pytest.mark.parametrize(
@@ -61,25 +61,24 @@ def test_the_pings_of_a_flent_file_have_its_algorithm_and_its_bulk_transfers_as_
 
 
 def test_latency_over_the_repetitions_of_loose_folders(tmp_path: Path) -> None:
-    # Two connections at a time with latencies of 1 and 3 ms (equal rates), then 3 and 5 ms: means 2 and 4.
+    # Two connections at a time with latencies of 1 and 3 ms (equal rates), then 3 and 5, 2 and 4 ms: means 2, 4 and 3.
     files = {
         f"cc=bbr/load=2/rep={rep}/client{client}.txt": rpc(None, 1000, mean)
-        for rep, client, mean in ((1, 1, 1.0), (1, 2, 3.0), (2, 1, 3.0), (2, 2, 5.0))
+        for rep, client, mean in ((1, 1, 1.0), (1, 2, 3.0), (2, 1, 3.0), (2, 2, 5.0), (3, 1, 2.0), (3, 2, 4.0))
     }
     (row,) = build_rpc_database(files, tmp_path).read("rpc_latency")
     assert (row["algorithm"], row["rpc_test"], row["host"]) == ("BBR", "TCP_RR", "10.0.0.2")
     assert (row["request_bytes"], row["response_bytes"], row["load_count"], row["load_basis"]) == (1000, 1, 2, "path")
-    assert (row["repetitions_count"], row["rpc_connections_count"]) == (2, 4)
+    assert (row["repetitions_count"], row["rpc_connections_count"]) == (3, 6)
     # Factors 0.5, 0.9, 2, 4 and 8 of `rpc`; the least of all is 0.5 · 1, the most 8 · 5.
     assert (row["rpc_latency_min_ms"], row["rpc_latency_max_ms"]) == (0.5, 40.0)
     means = ["rpc_latency_mean_ms", "latency_p50_mean_ms", "latency_p90_mean_ms", "latency_p99_mean_ms"]
     assert [row[name] for name in means] == pytest.approx([3.0, 2.7, 6.0, 12.0])
-    assert (row["rpc_latency_low_ms"], row["rpc_latency_high_ms"]) == (
-        2.0,
-        4.0,
-    )  # of two values both ends are drawn often
+    # Standard error 1/√3 of 3, 19.245 %, and t of 2 degrees of freedom 4.30265: e^(±0.828046).
+    expected = (3 / 2.288843, 3 * 2.288843)
+    assert (row["rpc_latency_low_ms"], row["rpc_latency_high_ms"]) == pytest.approx(expected, rel=1e-4)
     assert row["transaction_rate_mean_tps"] == 200.0
-    assert row["retransmits_rpc_count"] == 20
+    assert row["retransmits_rpc_count"] == 30
     assert row["latency_p999_mean_ms"] is None
 
 

@@ -8,18 +8,19 @@ from typing import Any
 
 import polars as pl
 
-from ccreport.batches import read_batches
-from ccreport.database import connect
-from ccreport.evaluation import load_evaluation
-from ccreport.inventory import list_raw_files
-from ccreport.raw import Manifest, read_manifests, write_manifests
-from ccreport.summarise import summarise_table
-from ccreport.tables import conform, load_schema, write_table
+from ccreport.archive.manifest import Manifest, read_manifests, write_manifests
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import conform, load_schema, write_table
+from ccreport.inventory.inventory import list_raw_files
+from ccreport.rebuild.batches import read_batches
+from ccreport.summarise.database import connect
+from ccreport.summarise.summarise import summarise_table
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
-ROOT = Path(__file__).resolve().parents[1]
-FIXTURES = Path(__file__).parent / "fixtures"
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "tests/fixtures"
 JOB = "2026-11-20:22:10/both_p2"
+SS = "# 1795215547.905306\nState Recv-Q Send-Q Local Address:Port Peer Address:PortProcess\n"
 EPOCH = datetime(2026, 11, 20, 22, 10, tzinfo=UTC)
 
 
@@ -32,9 +33,9 @@ def write_archive(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     return folder
 
 
-def list_archive(archive: Path, work: Path) -> dict[str, Manifest]:
+def list_archive(archive: Path | list[Path], work: Path, layout: str = "") -> dict[str, Manifest]:
     """Return the manifests of an archive by experiment, made in a work folder, each a batch of its own there."""
-    list_batches(archive, work)
+    list_batches(archive, work, layout=layout)
     listed = {
         manifest.experiment_id: manifest for path in (work / "batches").iterdir() for manifest in read_manifests(path)
     }
@@ -45,12 +46,15 @@ def list_archive(archive: Path, work: Path) -> dict[str, Manifest]:
     return {experiment: listed[experiment] for experiment in sorted(listed)}
 
 
-def list_batches(archive: Path, work: Path, batch_mib: float = 32) -> dict[str, list[str]]:
+def list_batches(
+    archive: Path | list[Path], work: Path, batch_mib: float = 32, layout: str = ""
+) -> dict[str, list[str]]:
     """Return the experiments of each batch of an archive, whose manifests are then in a work folder."""
     work.mkdir(parents=True, exist_ok=True)
     manifests, batches = work / "batches", work / "batches.txt"
-    made_of = (archive, work / "archive", work / "inventory.jsonl", manifests, [work / "tables", work / "rejects"])
-    list_raw_files(*made_of, batches, work / "archive.json", batch_mib)
+    given = archive if isinstance(archive, list) else [archive]
+    made_of = (given, work / "archive", work / "inventory.jsonl", manifests, [work / "tables", work / "rejects"])
+    list_raw_files(*made_of, batches, work / "archive.json", batch_mib, [layout] if layout else [])
     named = read_batches(batches)
     assert {path.stem for path in manifests.iterdir()} == set(named)
     return named

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from support import ROOT
+from archives import ROOT
 
-from ccreport.tables import load_schema
+from ccreport.core.tables import load_schema
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 CUT = GOLDEN / "cut.tar.zst"
 SWEEP_JOB = "2026-11-20:22:11/cubic_p1_loss0.1"
 TABLES = ("runs", "flows", "experiments", "hosts", "tests")
@@ -48,11 +48,13 @@ class Build:
         return Counter(re.findall(r"^(?:local)?(?:rule|checkpoint) (\w+):$", self.output, re.MULTILINE))
 
 
-def build(target: str, archive: Path | str, folder: Path, *options: str, **config: object) -> Build:
+def build(
+    target: str, archive: Path | str | list[str] | dict[str, object], folder: Path, *options: str, **config: object
+) -> Build:
     """Build a target of an archive into a folder, with values of the configuration if given."""
     results = folder / "results"
     values = {
-        "archive": str(archive),
+        "archive": archive if isinstance(archive, list | dict) else str(archive),
         "report": {"renderer": "embedded"},
         "sections": [],
         "pathvars": {"results": str(results), "logs": str(folder / "logs")},

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ccreport.ingest import capture_layout as at
-from ccreport.ingest.capture_headers import decode_packet, read_options
-from ccreport.ingest.capture_records import next_record, open_capture
-from ccreport.ingest.capture_tables import describe_container
+from ccreport.ingest.captures.decode import layout as at
+from ccreport.ingest.captures.decode.pcap import next_record, open_capture
+from ccreport.ingest.captures.decode.tcp_header import decode_packet, read_options
+from ccreport.ingest.captures.tables import describe_container
 
 CODES = {
     at.NEEDS_MORE: "needs more",

@@ -1,7 +1,8 @@
 """Captures with known answers: single packets said one by one, their writers, and a bulk transfer that is played.
 
 A Conversation takes packets in the order of the capture; its sequence numbers are those of the schemas: the first data
-byte of a direction is 0, so a SYN is at -1. Times are ms after EPOCH_NS. Checksums are left 0; lengths are right.
+byte of a direction is 0, so a SYN is at -1. Times are ms after EPOCH_NS. Checksums are
+left 0 unless told; lengths are right.
 """
 
 import ipaddress
@@ -18,7 +19,10 @@ WORD = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """One TCP packet as it passes the capture; `ip_length` stands in the IP header instead of the right length."""
+    """One TCP packet as it passes the capture; `ip_length` stands in the IP header instead of the right length.
+
+    `checksum` is TCP's as a number, or "right", "damaged", or "pseudo" (left to the network card).
+    """
 
     time_ns: int
     source: str
@@ -34,6 +38,8 @@ class Packet:
     ip_id: int = 0
     ecn: int = 0
     ip_length: int | None = None
+    ttl: int = 64
+    checksum: int | str = 0
 
 
 def mss_option(size: int) -> bytes:
@@ -176,6 +182,21 @@ class Conversation:
         return self.packet(ms, sequence, acknowledgement, back=back, flags=RST | ACK, **rest)  # type: ignore[arg-type]
 
 
+def checksum_of(packet: Packet, segment: bytes) -> int:
+    """Return what stands in the checksum's field, of a segment in which that is 0 (RFC 9293 3.1)."""
+    if isinstance(packet.checksum, int):
+        return packet.checksum
+    addresses = [ipaddress.ip_address(end).packed for end in (packet.source, packet.destination)]
+    pseudo = b"".join(addresses) + struct.pack("!II", len(segment), 6)
+    content = pseudo if packet.checksum == "pseudo" else pseudo + segment + b"\0" * (len(segment) % 2)
+    total = sum(struct.unpack(f"!{len(content) // 2}H", content))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    if packet.checksum == "pseudo":
+        return total
+    return (total ^ 0xFFFF) ^ (0x0100 if packet.checksum == "damaged" else 0)
+
+
 def tcp_bytes(packet: Packet) -> bytes:
     """Return the TCP header, options and payload (zeros)."""
     options = packet.options + b"\0" * (-len(packet.options) % 4)
@@ -191,7 +212,8 @@ def tcp_bytes(packet: Packet) -> bytes:
         0,
         0,
     )
-    return header + options + bytes(packet.payload)
+    segment = header + options + bytes(packet.payload)
+    return segment[:16] + struct.pack("!H", checksum_of(packet, segment)) + segment[18:]
 
 
 def ip_bytes(packet: Packet, *, ip_options: bytes = b"", extensions: Sequence[int] = ()) -> bytes:
@@ -201,12 +223,12 @@ def ip_bytes(packet: Packet, *, ip_options: bytes = b"", extensions: Sequence[in
     if source.version == 4:
         length = 20 + len(ip_options) + len(tcp) if packet.ip_length is None else packet.ip_length
         version = 0x40 | (5 + len(ip_options) // 4)
-        header = struct.pack("!BBHHHBBH", version, packet.ecn, length % 65536, packet.ip_id, 0x4000, 64, 6, 0)
+        header = struct.pack("!BBHHHBBH", version, packet.ecn, length % 65536, packet.ip_id, 0x4000, packet.ttl, 6, 0)
         return header + source.packed + destination.packed + ip_options + tcp
     kinds = [*extensions, 6]
     chain = b"".join(bytes([following, 0, 1, 4, 0, 0, 0, 0]) for following in kinds[1:])
     length = len(chain) + len(tcp) if packet.ip_length is None else packet.ip_length
-    header = struct.pack("!IHBB", 0x60000000 | packet.ecn << 20, length % 65536, kinds[0], 64)
+    header = struct.pack("!IHBB", 0x60000000 | packet.ecn << 20, length % 65536, kinds[0], packet.ttl)
     return header + source.packed + destination.packed + chain + tcp
 
 

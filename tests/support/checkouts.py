@@ -11,10 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
-from support import ROOT
+from archives import ROOT
 
 LINKED = ("benchmarks", "environment.yml", "evaluations", "reports", "rules", "schemas", "src", "workflow", "campaigns")
-TARGET = "results/esnet-dtn/summaries"
+TARGET = "tables"
+# Notes of times, and the database, which has paths.
+NOT_COMPARED = ("inventory.jsonl", "archive.duckdb", ".snakemake_timestamp", ".set_backs.txt")
 # A busy machine takes many times what a quiet one does.
 LIMIT_S = 900.0
 # Read by each shell of a job: of `python` with the command named in the file `killed` the process is killed at its n-th
@@ -83,11 +85,12 @@ class Checkout:
         return code, self.said.read_text()
 
     def read_results(self) -> dict[str, str]:
-        """Return the SHA-256 of every result but the inventory's notes of times and the database, which has paths."""
+        """Return the SHA-256 of every result but notes of times and the database, which has paths."""
         return {
             str(path.relative_to(self.results)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in self.results.rglob("*")
-            if path.is_file() and path.name not in ("inventory.jsonl", "archive.duckdb", ".snakemake_timestamp")
+            if path.is_file()
+            and path.name not in ("inventory.jsonl", "archive.duckdb", ".snakemake_timestamp", ".set_backs.txt")
         }
 
 

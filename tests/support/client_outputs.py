@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from support import FIXTURES, write_archive
+from archives import FIXTURES, write_archive
+from readings import read_files
 
-from ccreport.ingest.iperf3 import ingest_iperf3
-from ccreport.raw import Manifest, RawFile, write_manifests
-from ccreport.tables import read_table
+from ccreport.archive.manifest import Manifest, RawFile, write_manifests
 
 RESULTS = FIXTURES / "iperf3"
 
@@ -59,10 +58,7 @@ def ingest(files: Mapping[str, str | bytes], folder: Path) -> Tables:
             )
         )
     write_manifests([Manifest("e", None, None, (), tuple(entries))], folder / "manifest.json")
-    names = ("tests", "streams", "intervals", "rejects")
-    paths = [folder / f"{name}.parquet" for name in names]
-    ingest_iperf3(folder / "manifest.json", root, *paths)
-    return Tables(*(read_table(name, [path]) for name, path in zip(names, paths, strict=True)))
+    return Tables(**read_files("iperf3", folder / "manifest.json", root, folder))
 
 
 def ingest_one(content: str | bytes | dict[str, Any], folder: Path) -> Tables:

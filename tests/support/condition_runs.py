@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from support import ROOT, save_table
+from archives import ROOT, save_table
 
-from ccreport.database import list_views
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
+from ccreport.summarise.database import list_views
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
 Rows = dict[str, list[dict[str, Any]]]

@@ -9,12 +9,12 @@ from typing import Any
 import duckdb
 import polars as pl
 import yaml
-from support import EPOCH, ROOT, save_table
+from archives import EPOCH, ROOT, save_table
 
-from ccreport.batch_tables import BatchWriter
-from ccreport.batches import write_batches
 from ccreport.explorer.export import export_runs
-from ccreport.report.embedded import render_embedded
+from ccreport.rebuild.batch_tables import BatchWriter
+from ccreport.rebuild.batches import write_batches
+from ccreport.report.site.without_quarto import render_embedded
 
 HOSTILE = '"><script>alert(1)</script> & é'
 HOSTILE_ID = f"e3/../{HOSTILE}"
@@ -117,6 +117,8 @@ def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None
     site["website"]["navbar"] = {"left": [{"text": "Explorer", "href": "explorer.qmd"}]}
     (project / "_quarto.yml").write_text(yaml.safe_dump(site), encoding="utf-8")
     (project / "_variables.yml").write_text("{}\n", encoding="utf-8")
+    # The title of each page leads there.
+    (project / "index.qmd").write_text("---\ntitle: Summary\n---\n\nThe first page.\n", encoding="utf-8")
     for page in ("explorer.qmd", "styles.css"):
         shutil.copy(ROOT / "reports" / page, project)
     export(database, project / "explorer")

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 from performance_inputs import write_scale, write_side_by_side
 
-from ccreport.report.performance import render_performance
+from ccreport.core.tables import write_table
+from ccreport.report.first_page.plot import plot_reproduction
+from ccreport.report.performance.render import render_performance
 from ccreport.report.reference import render_reference
-from ccreport.tables import write_table
 
 # Each is shown literally, except that a control character shows as its escape.
 NASTY = (
@@ -56,6 +57,7 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
     for compared in ("reproduction", "claims"):
         write_table(pl.DataFrame(), compared, folder / f"{compared}.parquet")
     _write_texts(folder, files_count=len(files))
+    plot_reproduction(folder / "evaluation.yaml", folder / "reproduction.parquet", folder / "first_page")
     return {
         "batches": folder / "experiments.txt",
         "tables": tables,
@@ -64,6 +66,7 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
         "evaluation": folder / "evaluation.yaml",
         "summaries": folder / "summaries",
         "figures": folder / "figures",
+        "first_page": folder / "first_page",
         "reproduction": folder / "reproduction.parquet",
         "claims": folder / "claims.parquet",
         "explanations": [],
@@ -175,7 +178,7 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
         file.write_bytes(b"%PDF-1.7\n" if file.suffix == ".pdf" else b"table\n")
     return {
         "tables": folder / "summaries",
-        "figures": folder / "figures",
+        "figures": [folder / "figures", folder / "first_page"],
         "cells": cells,
         "explorer": [explorer],
         "performance": folder / "performance",

@@ -7,14 +7,15 @@ from typing import Any
 
 import polars as pl
 import yaml
-from support import JOB, list_archive, list_one, save_table, summarise_one, write_archive
+from archives import JOB, list_archive, list_one, save_table, summarise_one, write_archive
+from readings import read_files
 
-from ccreport.archive import find_root
-from ccreport.database import list_views
-from ccreport.ingest.rpc import ingest_rpc
+from ccreport.archive.harness_layout import find_root
+from ccreport.core.table_folder import TableFolder
+from ccreport.core.tables import read_table
 from ccreport.measure import EXPERIMENT_TABLES
 from ccreport.measure.runs import measure_runs
-from ccreport.tables import read_table
+from ccreport.summarise.database import list_views
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,7 @@ class Tables:
 def ingest(files: Mapping[str, str | bytes], folder: Path) -> Tables:
     """Ingest files of one job by their names there."""
     archive = write_archive(folder / "raw", {f"{JOB}/{name}": content for name, content in files.items()})
-    names = ("rpc_tests", "rpc_samples", "rpc_histograms", "rejects")
-    paths = [folder / f"{name}.parquet" for name in names]
-    ingest_rpc(list_one(archive, folder / "w"), archive, *paths)
-    return Tables(*(read_table(name, [path]) for name, path in zip(names, paths, strict=True)))
+    return Tables(*read_files("rpc", list_one(archive, folder / "w"), archive, folder).values())
 
 
 EVALUATION = {
@@ -86,13 +84,14 @@ def build_rpc_database(
     tables = folder / "tables"
     for experiment, manifest in manifests.items():
         saved = {name: tables / name / f"{experiment}.parquet" for name in EXPERIMENT_TABLES}
-        (folder / "rejects").mkdir(exist_ok=True)
-        rpc = (saved[name] for name in ("rpc_tests", "rpc_samples", "rpc_histograms"))
-        ingest_rpc(folder / f"w/manifests/{experiment}.json", archive, *rpc, folder / f"rejects/{experiment}.parquet")
+        own = TableFolder(folder / "experiments" / experiment)
+        read = read_files("rpc", folder / f"w/manifests/{experiment}.json", archive, own.folder)
+        for name in EXPERIMENT_TABLES:
+            save_table(name, read[name].rows(named=True) if name in read else [], own.place(name))
+        measure_runs(manifest, own, include_interrupted=False, include_cpu_bound=True)
         for name, path in saved.items():
-            if not path.exists():
-                save_table(name, [], path)
-        _measure(folder / f"w/manifests/{experiment}.json", saved)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            own.place(name).rename(path)
         of_runs = [dict(row) for row in flows if row["run_id"] in {run.run_id for run in manifest.runs}]
         if of_runs:
             save_table("flows", of_runs, saved["flows"])
@@ -108,14 +107,6 @@ def build_rpc_database(
     evaluation.write_text(yaml.safe_dump(EVALUATION | changes), encoding="utf-8")
     list_views(folder / "w/experiments.txt", tables, evaluation, folder / "archive.duckdb")
     return RpcDatabase(folder / "archive.duckdb", evaluation)
-
-
-def _measure(manifest: Path, saved: Mapping[str, Path]) -> None:
-    inputs = ("tests", "streams", "samples", "cpu_samples", "experiments", "hosts", "qdiscs", "captures")
-    outputs = ("capture_logs", "packet_flows", "packet_intervals", "flows", "runs", "reconciliation")
-    measure_runs(
-        manifest, *(saved[name] for name in inputs + outputs), include_interrupted=False, include_cpu_bound=True
-    )
 
 
 def rpc(cc: str | None, size: int, mean_ms: float, **changes: object) -> str:

@@ -6,14 +6,14 @@ from typing import Any
 
 import jsonschema
 import yaml
-from support import EPOCH, ROOT, make_table, save_table
+from archives import EPOCH, ROOT, make_table, save_table
 
-from ccreport.claims import judge_claims
-from ccreport.database import list_views
-from ccreport.evaluation import fill_defaults
+from ccreport.archive.manifest import Manifest, RawFile, write_manifests
+from ccreport.compare.claims import judge_claims
+from ccreport.core.declared_files import fill_defaults
 from ccreport.measure import EXPERIMENT_TABLES
 from ccreport.publish.release import publish
-from ccreport.raw import Manifest, RawFile, write_manifests
+from ccreport.summarise.database import list_views
 
 EVALUATION = """\
 title: One question
@@ -94,7 +94,7 @@ def make_config(**release: Any) -> str:
     return json.dumps(config)
 
 
-def release_of(folder: Path, results: Path, **declared: Any) -> Path:
+def release_of(folder: Path, results: Path, archive: list[Path] | None = None, **declared: Any) -> Path:
     raw = folder / "raw"
     (raw / "2026-11-20:22:10/j").mkdir(parents=True, exist_ok=True)
     (raw / "2026-11-20:22:10/j/src-cmd:h:1").write_text("hello\n")
@@ -102,5 +102,5 @@ def release_of(folder: Path, results: Path, **declared: Any) -> Path:
     evaluation.write_text(EVALUATION)
     judge(results, evaluation)
     release = folder / "release/2.1"
-    publish(make_config(**declared), raw, raw, results, [evaluation], [], release)
+    publish(make_config(**declared), archive or [raw], results, [evaluation], [], release)
     return release

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from support import FIXTURES, write_archive
+from archives import FIXTURES, save_table, write_archive
+from readings import read_files
 
-from ccreport.ingest.ss import ingest_ss
-from ccreport.raw import Manifest, RawFile, write_manifests
-from ccreport.tables import read_table
+from ccreport.archive.manifest import Manifest, RawFile, write_manifests
 
 OUTPUTS = FIXTURES / "ss"
 STAMP = "# 1795211351.663251\n"
@@ -61,10 +60,14 @@ def ingest(files: Mapping[str, str | bytes], folder: Path) -> Tables:
         for name in files
     ]
     write_manifests([Manifest("e", None, None, (), tuple(entries))], folder / "manifest.json")
-    ingest_ss(folder / "manifest.json", root, folder / "samples.parquet", folder / "rejects.parquet")
-    return Tables(
-        read_table("samples", [folder / "samples.parquet"]), read_table("rejects", [folder / "rejects.parquet"])
-    )
+    return read_ss(folder / "manifest.json", root, folder)
+
+
+def read_ss(manifest: Path, root: Path, folder: Path) -> Tables:
+    """Ingest the ss files of a manifest, of an experiment without tests."""
+    for table in ("tests", "streams"):
+        save_table(table, [], folder / f"{table}.parquet")
+    return Tables(**read_files("ss", manifest, root, folder))
 
 
 def ingest_text(text: str | bytes, folder: Path) -> Tables:

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from support import list_batches
+from archives import list_batches
 
-from ccreport.batches import table_files
+from ccreport.core.tables import read_table
 from ccreport.ingest.batch import ingest_batch
 from ccreport.measure.batch import measure_batch
 from ccreport.measure.ledger import measure_ledger
+from ccreport.rebuild.batches import table_files
 from ccreport.synthesise.synthesise import synthesise
-from ccreport.tables import read_table
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
-S3_SERVER = shutil.which("versitygw", path=f"{Path(__file__).parents[1] / '.venv/s3'}{os.pathsep}{os.environ['PATH']}")
+S3_SERVER = shutil.which("versitygw", path=f"{Path(__file__).parents[2] / '.venv/s3'}{os.pathsep}{os.environ['PATH']}")
 RCLONE = shutil.which("rclone")
 
 CONFIGURATION = """

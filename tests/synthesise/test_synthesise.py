@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from archives import at, save_table
 from client_outputs import RESULTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ss_inputs import read_versions
-from support import at, save_table
 from synthesised import Built, build, make
 
 from ccreport.__main__ import main
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
 from ccreport.measure.connections import summarise_connections
 from ccreport.synthesise.defects import DEFECTS, OF_JOB, assign_defects, parse_shares
 from ccreport.synthesise.draws import draw_runs, draw_scores, share_out

@@ -9,10 +9,11 @@ import yaml
 from test_summarise import EVALUATION, build_database, gather, run
 
 from ccreport.__main__ import main
-from ccreport.database import connect
-from ccreport.errors import InputError
-from ccreport.explain import explain, find_row, load_trace, name_row, recompute_row
-from ccreport.published import find_database, find_table
+from ccreport.core.errors import InputError
+from ccreport.summarise.database import connect, read_files
+from ccreport.trace.explain import explain, load_trace, recompute_row
+from ccreport.trace.find_table import find_database, find_table
+from ccreport.trace.select_rows import find_row, name_row
 
 FACTS = {"session": "s", "job": "j", "cpu_sender_mean_pct": 20.0}
 
@@ -112,6 +113,29 @@ def test_explain_prints_runs_files_and_the_number(database: Path, capsys: pytest
     assert printed.endswith("SQL: src/ccreport/sql/table_2_testbed.sql\n")
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "test_group=no loss,flows_count=16.0,algorithm=BBR",
+        "test_group=no loss,flows_count>=16,flows_count<=16,algorithm=BBR",
+        "test_group=no loss,flows_count > 15,algorithm=BBR,sharing=alone",
+        # As keyboards have it, for `RTT < 30 ms`, in whose value a sign is no comparison.
+        "test_group=no loss,rtt_bucket=RTT < 30 ms,algorithm=BBR",
+    ],
+)
+def test_numbers_are_compared_as_numbers(cell: str, database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    explain("table_2", row=cell, database=database)
+    assert re.search(r"^  rate_mean_bps +15000000\.0$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_signs_of_tables_may_be_typed() -> None:
+    key = {"test_group": "no loss", "sharing": "both", "flows_count": 16, "algorithm": "BBR"}
+    buckets = ["RTT < 30 ms", "RTT 30–60 ms", "RTT ≥ 60 ms", "RTT unknown"]
+    summary = pl.DataFrame([key | {"rtt_bucket": bucket} for bucket in buckets])
+    typed = ["RTT < 30 ms", "RTT 30-60 ms", "RTT >= 60 ms", "RTT unknown"]
+    assert [find_row(summary, "table_2_testbed", f"rtt_bucket={text}") for text in typed] == [1, 2, 3, 4]
+
+
 def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for size in ("25000", "25 kB"):
         explain("table_1", row=f"buffer_bytes={size}", column="algorithm=CUBIC", database=database)
@@ -121,11 +145,13 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("table", "cell", "message"),
     [
-        ("table_4", "", r"no published table 'table_4'; there are coefficients, comparisons, .*table_1_buffer_size"),
-        ("table_", "", r"several tables begin with 'table_'"),
-        ("table_2", "colour=red", r"no key 'colour'; name a cell by test_group, sharing, flows_count"),
-        ("table_2", "sharing", r"no key 'sharing'"),
-        ("table_2", "algorithm=RENO", r"no algorithm 'RENO' there; it has BBR, CUBIC"),
+        ("table_4", "", r"no published table `table_4`; did you mean `table_"),
+        ("table_", "", r"several tables begin with `table_`: table_1_buffer_size, table_2_testbed"),
+        ("table_2", "colour=red", r"no key `colour`; name a cell by test_group, sharing, flows_count"),
+        ("table_2", "sharing", r"no key `sharing`"),
+        ("table_2", "flows_count>16", r"no flows_count `> 16` there; it has 16"),
+        ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?; name a cell"),
+        ("table_2", "algorithm=RENO", r"no algorithm `RENO` there; it has BBR, CUBIC"),
         ("table_2", "test_group=0.1 % loss", r"2 rows fit; name one of them:\n  test_group=0\.1 % loss,sharing=both"),
         ("table_2", "", r"\d rows fit"),
     ],
@@ -181,5 +207,49 @@ def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path) -> None
                 connection.execute(f"CREATE VIEW {table} AS SELECT 1; CREATE VIEW {table}_runs AS SELECT 1")
     assert find_database(tmp_path, "compl") == tmp_path / "b" / "archive.duckdb"
     assert find_database(tmp_path / "a" / "archive.duckdb", "jobs") == tmp_path / "a" / "archive.duckdb"
-    with pytest.raises(InputError, match=r"several evaluations have a table 'jobs'.*a/archive\.duckdb, .*b/archive"):
+    with pytest.raises(InputError, match=r"several evaluations have a table `jobs`.*a/archive\.duckdb, .*b/archive"):
         find_database(tmp_path, "jobs")
+    (tmp_path / "b/archive.duckdb").rename(tmp_path / "c.duckdb")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "a").rename(tmp_path / "results/a")
+    (tmp_path / "b").rename(tmp_path / "results/b")
+    (tmp_path / "c.duckdb").rename(tmp_path / "results/b/archive.duckdb")
+    # The configuration lies beside the folder of results.
+    (tmp_path / "config.yaml").write_text("evaluation: evaluations/b.yaml\n")
+    assert find_database(tmp_path / "results", "jobs") == tmp_path / "results/b/archive.duckdb"
+    assert find_database(tmp_path / "results", "cpu") == tmp_path / "results/a/archive.duckdb"
+    with pytest.raises(InputError, match=r"no published table `jbos`; did you mean `jobs`\?"):
+        find_database(tmp_path / "results", "jbos")
+
+
+def test_without_a_table_all_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "own").mkdir()
+    build_database(tmp_path / "own", run(1, {"cubic": 10.0}, rtt_ms=50.0))
+    assert main(["explain", "--database", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("own:\n  coefficients\n  comparisons\n")
+    assert "  table_2_testbed\n" in printed
+
+
+def test_sql_prints_a_table_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The database has paths relative to the folder that its build was called in."""
+    (tmp_path / "it's [a] */results/own").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "it's [a] *")
+    table = Path("results/names.parquet")
+    pl.DataFrame({"job": ["\x1b[2Jgone"], "number": [7]}).write_parquet(table)
+    with duckdb.connect("results/own/archive.duckdb") as connection:
+        connection.execute(f"CREATE VIEW names AS {read_files([table])}")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert main(["sql", "SELECT number * 6 AS answer, job FROM names", "--database", "../it's [a] */results"]) == 0
+    printed = capsys.readouterr().out
+    assert "answer" in printed
+    assert " 42 " in printed
+    assert "\x1b" not in printed
+    assert main(["sql", "FROM nmaes", "--database", "../it's [a] */results"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("ccreport: ")
+    assert 'Did you mean "names"' in said
+    assert main(["sql", "DROP VIEW names", "--database", "../it's [a] */results"]) == 1

@@ -17,17 +17,20 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from archives import make_table, save_table
 from small_release import NOTHING, make_results, release_of
-from support import make_table, save_table
 from web_servers import S3_SERVER, run_s3
 
 from ccreport.__main__ import main
+from ccreport.archive.pack import pack_folder
+from ccreport.core.csv_files import write_csv
+from ccreport.core.tables import load_schema
 from ccreport.publish import CRATE, PACKAGE, SUMS
 from ccreport.publish.sums import read_sums, write_sums
 from ccreport.publish.upload import upload
-from ccreport.report.policy import META, POLICY
-from ccreport.tables import load_schema
+from ccreport.report.site.content_security import META, POLICY
 from ccreport.verify import FAILED, PASSED, UNCHECKED, compare, recompute
+from ccreport.verify.cells import check_csv
 from ccreport.verify.claims import check_claims
 from ccreport.verify.descriptors import check_crate, check_package
 from ccreport.verify.ledger import check_ledger, check_raw
@@ -80,10 +83,67 @@ def test_a_release_is_verified_in_another_folder_and_nothing_is_written_there(
     monkeypatch.chdir(tmp_path)
     assert main(["verify", "elsewhere", "--quick"]) == 0
     said = capsys.readouterr().out
-    assert [line.split()[0] for line in said.splitlines()] == ["passed"] * 7 + ["verified:"]
+    *lines, last = said.splitlines()
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["passed"] * 8 + ["verified:"]
     assert "not made anew" in said
-    assert hashlib.sha256((release / SUMS).read_bytes()).hexdigest() in said
+    # Each hash is the first word of a line of its own.
+    assert last == f"{hashlib.sha256((release / SUMS).read_bytes()).hexdigest()}  {SUMS}"
+    (tables,) = [line.split(maxsplit=1) for line in lines if line.startswith(" ")]
+    assert len(tables[0]) == 64
+    assert tables[1] == "published tables of one"
     assert check_sums(release, [])[0].state == PASSED
+
+
+JOBS = [
+    {"session": "s", "job": job, "host": "h", "sharing": "alone", "flows_count": 1, "algorithm": "BBR"}
+    | {"rate_basis": "goodput", "runs_count": 3, "rate_mean_bps": rate}
+    for job, rate in (("a", 1.5e9), ("b", 2e9), ("=c", 2.5e9))
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("1500000000.0", "1600000000.0", "job=a, {key}, rate_mean_bps: 1500000000.0 as Parquet, 1600000000.0 as CSV"),
+        ("2000000000.0", "", "job=b, {key}, rate_mean_bps: 2000000000.0 as Parquet, nothing as CSV"),
+        # The apostrophe keeps a spreadsheet from running the text.
+        ("'=c", "=c", "job='=c, {key}: only as Parquet"),
+        ("2000000000.0", "2e9", None),
+    ],
+)
+def test_a_cell_of_a_csv_file_that_is_not_its_table_is_named(
+    old: str, new: str, message: str | None, release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "evaluations/one/tables/jobs.csv"
+    table = make_table("jobs", JOBS)
+    save(table, "jobs", (release / name).with_suffix(".parquet"))
+    write_csv(table, release / name)
+    write_sums(release)
+    assert [failure for failure in check_csv(release, [name], release.parent).failures if "csv" in failure] == []
+    text = (release / name).read_text()
+    assert text.count(old) == 1
+    (release / name).write_text(text.replace(old, new))
+    verify(str(release), quick=True)
+    said = capsys.readouterr().out
+    assert f"{name}: not what {SUMS} says" in said
+    key = "host=h, sharing=alone, flows_count=1, algorithm=BBR"
+    # A number that is written in another way is the same cell.
+    same = "other bytes as CSV than as Parquet, and the same cells"
+    assert f"{name}: {f'row session=s, {message.format(key=key)}' if message else same}" in said
+
+
+def test_two_releases_compared_name_a_cell_that_is_not_its_table(
+    published: Path, release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = make_table("jobs", JOBS)
+    save(table, "jobs", release / "evaluations/one/tables/jobs.parquet")
+    write_csv(table.with_columns(runs_count=pl.lit(4)), release / "evaluations/one/tables/jobs.csv")
+    write_sums(release)
+    assert main(["diff", str(published), str(release)]) == 0
+    said = capsys.readouterr().out
+    assert "CSV files that are not what their tables say" in said
+    assert said.count("runs_count: 3 as Parquet, 4 as CSV") == 3
+    assert f"3 differences in {release}:" in said
 
 
 def test_a_packed_release_is_verified(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -285,6 +345,40 @@ def make_anew(results: Path, monkeypatch: pytest.MonkeyPatch, returncode: int = 
     return folders
 
 
+@pytest.fixture
+def in_parts(tmp_path: Path) -> Path:
+    """Return a release of an archive in two parts, a folder with the one raw file and a packed file with the same."""
+    (tmp_path / "raw/2026-11-20:22:10/j").mkdir(parents=True)
+    (tmp_path / "raw/2026-11-20:22:10/j/src-cmd:h:1").write_text("hello\n")
+    pack_folder(tmp_path / "raw", tmp_path / "again.tar.zst", None, "wrapping")
+    return release_of(tmp_path, make_results(tmp_path), [tmp_path / "raw", tmp_path / "again.tar.zst"])
+
+
+def test_a_release_of_parts_is_verified_from_them(
+    in_parts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {name for name in read_sums(in_parts) if name.startswith("raw/parts/")} == {
+        "raw/parts/again.tar.zst",
+        "raw/parts/raw.tar.zst",
+    }
+    told = yaml.safe_load((in_parts / "code/config.yaml").read_text())
+    assert told["archive"] == ["../raw/parts/raw.tar.zst", "../raw/parts/again.tar.zst"]
+    assert "the parts in `raw/parts/`" in (in_parts / "README.md").read_text()
+    assert check_raw(in_parts, tmp_path / "work").facts == "1 files in raw/parts"
+    folders = make_anew(tmp_path / "results", monkeypatch)
+    check_recomputed(in_parts, tmp_path / "anew")
+    config = yaml.safe_load((folders[0] / "config.yaml").read_text())
+    assert config["archive"] == [str(in_parts / f"raw/parts/{name}.tar.zst") for name in ("again", "raw")]
+
+
+def test_a_damaged_part_of_a_release_is_named(in_parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flip(in_parts / "raw/parts/again.tar.zst")
+    # As its maker would have signed it.
+    write_sums(in_parts)
+    assert verify(str(in_parts), quick=True) == 1
+    assert "again.tar.zst is no readable tarball or zip" in capsys.readouterr().out
+
+
 def test_tables_made_anew_equal_the_published_ones(
     published: Path, release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,7 +386,8 @@ def test_tables_made_anew_equal_the_published_ones(
     check = check_recomputed(release, tmp_path / "work")
     # 28 typed tables, one published in four forms, comparisons and claims in two each.
     assert (check.state, check.failures) == (PASSED, ())
-    assert check.facts.startswith(f"36 files equal byte for byte; raw archive {NOTHING}; by ccreport ")
+    assert check.facts.startswith("37 files equal byte for byte; by ccreport ")
+    assert check.hashes == ((NOTHING, "raw archive"),)
     assert check.facts.endswith("the code of the release")
     assert folders == [tmp_path / "work/code"]
     config = yaml.safe_load((folders[0] / "config.yaml").read_text())
@@ -310,7 +405,7 @@ def test_cells_and_texts_that_are_others_made_anew_are_named(
     (results / "one/summaries/jobs.tex").unlink()
     make_anew(results, monkeypatch)
     failures = check_recomputed(release, tmp_path / "work").failures
-    assert "tables/runs/archive.parquet: row 1, rtt_ms: None, and 5.0 made anew" in failures
+    assert "tables/runs/archive.parquet: row run_id=e.a, rtt_ms: None published, 5.0 made anew" in failures
     assert "evaluations/one/tables/jobs.html: other bytes than made anew" in failures
     assert "evaluations/one/tables/jobs.tex: not made anew" in failures
 

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from support import ROOT
+from archives import ROOT
 
 pytest.importorskip("pip_audit", reason="pip-audit is not installed; it is one of the development dependencies")
 ADVISORY = {

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from archives import ROOT
+from builds import build
 from one_node_slurm import OneNodeSlurm, find_missing, run_cluster
-from support import ROOT
 from synthesised import make
-
-from workflow import build
 
 PROFILE = ROOT / "workflow/profiles/slurm"
 LIMIT_S = 900.0

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from archives import ROOT
 from browser import serve
-from support import ROOT
 
 from ccreport.__main__ import COMMANDS, add_commands
 
@@ -25,9 +25,9 @@ TUTORIAL = ROOT / "reports/tutorial.qmd"
 FENCE = re.compile(r"^```(?:sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COPIED = shlex.split("""
     Makefile README.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE config.yaml pyproject.toml requirements.lock
-    environment.yml src rules workflow schemas evaluations reports campaigns benchmarks/results archive/sample.tar.zst
-    archive/explanations.yaml tests/fixtures/edge tests/fixtures/edge.yaml tests/fixtures/rpc_load.tar.xz
-    tests/fixtures/rpc_load.yaml
+    requirements-dev.lock environment.yml src rules workflow schemas evaluations reports campaigns benchmarks/results
+    archive/sample.tar.zst archive/explanations.yaml tests/fixtures/edge tests/fixtures/edge.yaml
+    tests/fixtures/rpc_load.tar.xz tests/fixtures/rpc_load.yaml
     """)
 # Where the documents have an example's address, that of a server on loopback.
 EXAMPLE = "https://host.example"
@@ -36,6 +36,7 @@ PLANNED = {
     "make report",
     "make report ARCHIVE=path/to/archive",
     "make report ARCHIVE=archive/quick",
+    "make report ARCHIVE=archive/packed",
     "make report ARCHIVE=https://host.example/measurements/",
     "snakemake --cores 1 collect",
     "snakemake --cores 1 upload",
@@ -55,9 +56,11 @@ PLANNED_STARTS = (
 )
 # Their options are read as the command line reads them: they measure, need a release, or take what is not here.
 READ_STARTS = (
+    "python -m ccreport adopt path/to/files",
     "python -m ccreport import_harness_ini sweep.ini ",
     "python -m ccreport upload --release results/release/2.1 ",
     "python -m ccreport collect --campaign campaigns/example.yaml --archive ",
+    "python -m ccreport pack_sessions --archive archive/quick ",
     '.venv/bin/python -m ccreport explain table_2 --row "test_group=',
     "python -m ccreport verify ",
     ".venv/bin/python -m ccreport verify ",
@@ -66,18 +69,27 @@ READ_STARTS = (
 # Makefile's recipes are expanded and not run: the tests themselves, a cluster.
 EXPANDED = {"make test", "make cluster", "make setup"}
 # Other tests do what these do.
+SCALE = "python benchmarks/scale.py 100 1000 10000"
+SIDE_BY_SIDE = "python benchmarks/side_by_side.py"
 ELSEWHERE = {
-    "make report     # results/report/index.html": "test_makefile.py",
-    "make report ARCHIVE=https://host.example/measurements.tar.zst": "test_fetch_web.py",
-    "make report ARCHIVE=s3://bucket/measurements": "test_fetch_s3.py",
-    "cd results/release/2.1": "test_publish.py",
-    "sha256sum --check --quiet SHA256SUMS": "test_publish.py",
-    "duckdb -init evaluations/esnet-dtn/views.sql": "test_publish.py",
-    "docker build --tag ccreport:0.1.0 .": "test_cluster_profiles.py",
-    "kubectl apply -f workflow/profiles/kubernetes/job.yaml": "test_cluster_profiles.py",
-    "kubectl logs --follow job/ccreport": "test_cluster_profiles.py",
-    "python benchmarks/scale.py 100 1000 10000 --repeats 3 --keep benchmarks/results/scale.json": "test_performance.py",
-    "python benchmarks/side_by_side.py --repeats 3 --keep benchmarks/results/side_by_side.json": "test_performance.py",
+    "make report     # results/report/index.html": "workflow/test_makefile.py",
+    "make report ARCHIVE=https://host.example/measurements.tar.zst": "storage/test_fetch_web.py",
+    "make report ARCHIVE=s3://bucket/measurements": "storage/test_fetch_s3.py",
+    "cd results/release/2.1": "publish/test_publish.py",
+    "sha256sum --check --quiet SHA256SUMS": "publish/test_publish.py",
+    "duckdb -init evaluations/esnet-dtn/views.sql": "publish/test_publish.py",
+    "docker build --tag ccreport:0.1.0 .": "workflow/test_cluster_profiles.py",
+    "kubectl apply -f workflow/profiles/kubernetes/job.yaml": "workflow/test_cluster_profiles.py",
+    "kubectl logs --follow job/ccreport": "workflow/test_cluster_profiles.py",
+    'while :; do echo "# $(date +%s.%N)"; ss -tinm; sleep 0.5; done > run1_ss.txt': "adopt/test_recordings.py",
+    "mpstat -P ALL -o JSON 1 > run1_mpstat.json": "adopt/test_recordings.py",
+    "tcpdump -i INTERFACE -s 128 -w run1.pcap tcp port 5201": "adopt/test_recordings.py",
+    "tc -s qdisc > run1_netem.txt": "adopt/test_recordings.py",
+    "iperf3 -c HOST -C cubic -t 30 -J > run1.json": "adopt/test_recordings.py",
+    "make kernel": "collect/test_virtual_time.py",
+    "make collect CAMPAIGN=campaigns/quick.yaml CLOCK=virtual": "collect/test_campaign_physics.py",
+    f"{SCALE} --repeats 3 --keep benchmarks/results/scale.json": "report/test_performance.py",
+    f"{SIDE_BY_SIDE} --repeats 3 --keep benchmarks/results/side_by_side.json": "report/test_performance.py",
 }
 # They change the machine; Debian has the packages.
 INSTALLING = "apt-get install "
@@ -134,10 +146,12 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_script(programs / "python", f'exec "{sys.executable}" "$@"')
     write_script(programs / "snakemake", f'exec "{own}/snakemake" ${{PLAN_ONLY:+--dry-run --quiet}} "$@"')
     (programs / "activate").write_text(f'export PATH="{programs}:{own}:$PATH"\n')
-    for stamp in (".locked", ".quarto", ".complete"):
+    for stamp in (".locked", ".complete", ".developer"):
         (folder / ".venv" / stamp).touch()
     for archive in ("path/to/archive", "archive/quick"):
         shutil.copytree(ROOT / "tests/fixtures/edge/archive", folder / archive)
+    (folder / "archive/packed").mkdir()
+    shutil.copy(ROOT / "tests/golden/cut.tar.zst", folder / "archive/packed/quick.tar.zst")
     (folder / "evaluations/satellites.yaml").write_text(
         re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "reports/evaluations.qmd").read_text(), re.MULTILINE | re.DOTALL)[0]
     )

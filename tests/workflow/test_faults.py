@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from archives import ROOT
 from checkouts import LIMIT_S, TARGET, Checkout, kill_all, wait_until
-from support import ROOT
 from synthesised import make
 
 HOUR_S = 3600
@@ -193,11 +193,22 @@ def test_two_builds_at_once(new: Checkout, built: Checkout, tmp_path: Path) -> N
         other = {"target": "other/kernels.txt", "pathvars": "{results: other, logs: other/logs}"}
         assert checkout.start(said=said, **other).wait(LIMIT_S) == 0, said.read_text()
         assert (checkout.folder / "other/kernels.txt").exists()
+        # It has removed Snakemake's lock of the first, but not the lock of the results.
         assert checkout.start(said=said).wait(LIMIT_S) == 1
-        assert "Directory cannot be locked" in said.read_text()
+        assert re.search("another build writes into results|Directory cannot be locked", said.read_text())
     finally:
         process.resume()
     assert first.wait(LIMIT_S) == 0
+    check_rerun(checkout, built)
+
+
+def test_two_builds_that_start_together(new: Checkout, built: Checkout, tmp_path: Path) -> None:
+    checkout = new.copy(tmp_path / "together")
+    builds = [checkout.start(said=tmp_path / f"said{number}.txt") for number in range(2)]
+    codes = [build.wait(LIMIT_S) for build in builds]
+    assert sorted(codes) == [0, 1]
+    said = (tmp_path / f"said{codes.index(1)}.txt").read_text()
+    assert re.search("another build writes into results|Directory cannot be locked", said)
     check_rerun(checkout, built)
 
 
@@ -261,6 +272,22 @@ def test_a_clock_that_was_set_back_within_a_refresh(built: Checkout, added: Chec
     for path in (*begun, *(checkout.results / "manifests").iterdir()):
         os.utime(path, (time.time() + HOUR_S,) * 2)
     assert "The clock was set back" in check_rerun(checkout, added)
+
+
+def test_a_source_that_changed_before_the_clock_was_set_back(built: Checkout, tmp_path: Path) -> None:
+    """All was built while the clock was ahead; only a query is older than that, and differs."""
+    checkout = built.copy(tmp_path / "query")
+    (checkout.folder / "src").unlink()
+    shutil.copytree(ROOT / "src", checkout.folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    query = checkout.folder / "src/ccreport/sql/jobs.sql"
+    query.write_text(f"{query.read_text()}-- changed\n")
+    set_times(checkout.results, HOUR_S)
+    code, said = checkout.build("--dry-run")
+    assert code == 0, said
+    assert "checkpoint list_raw_files:" in said
+    assert "The clock was set back" in check_rerun(checkout, built)
+    assert re.search("rule list_views:", checkout.said.read_text())
+    check_idle(checkout)
 
 
 def test_a_source_from_the_future_is_named(built: Checkout, tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 from snakemake.cli import parse_config
 
-TOP = Path(__file__).parents[1]
+TOP = Path(__file__).parents[2]
 MAKEFILE = (TOP / "Makefile").read_text()
 # Calls that install the project itself: pip, and the kernels of its readers.
 PROJECT = [".", ".venv/kernels.txt"]
+# The stand-ins have no uv, so that pip installs.
+LOCKED = ["venv", ".venv/uv.txt", "requirements.lock"]
 
 
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -38,7 +40,7 @@ def workbench(tmp_path: Path) -> Path:
     """A folder with a blank in its name, the Makefile, and stand-ins for the programs that it calls."""
     folder = tmp_path / "a clone"
     folder.mkdir()
-    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
         (folder / name).write_bytes((TOP / name).read_bytes())
     note = 'echo "$(basename "$0") $*" >>calls'
     write_script(folder / "bin/quarto", "exit 1")
@@ -110,18 +112,37 @@ def test_archive_reaches_snakemake_as_typed(workbench: Path, path: str) -> None:
 
 def test_set_up_happens_once(workbench: Path) -> None:
     assert make(workbench, "report").returncode == 0
-    assert take_calls(workbench) == ["venv", "requirements.lock", ".venv/tmp/quarto.txt", "quarto-cli", *PROJECT]
+    assert take_calls(workbench) == [*LOCKED, *PROJECT]
     assert make(workbench, "report").returncode == 0
     assert take_calls(workbench) == []
+
+
+def test_tools_of_developers_are_added_where_they_are_needed(workbench: Path) -> None:
+    make(workbench, "report")
+    take_calls(workbench)
+    make(workbench, "setup")
+    assert take_calls(workbench) == ["requirements-dev.lock"]
+    make(workbench, "setup")
+    assert take_calls(workbench) == []
+
+
+def test_uv_installs_where_it_could_be_installed(workbench: Path) -> None:
+    write_script(workbench / "stand-ins/uv", 'echo "uv $*" >>calls')
+    make(workbench, "setup")
+    calls = (workbench / "calls").read_text().splitlines()
+    assert [line.split()[-1] for line in calls if line.startswith("uv pip install")] == [
+        "requirements.lock", ".", "requirements-dev.lock"
+    ]  # fmt: skip
+    assert not any("--require-hashes" not in line for line in calls if line.endswith(".lock"))
 
 
 def test_interrupted_set_up_is_redone(workbench: Path) -> None:
     (workbench / "no-network").touch()
     assert make(workbench, "report").returncode != 0
-    assert take_calls(workbench) == ["venv", "requirements.lock"]
+    assert take_calls(workbench) == LOCKED
     (workbench / "no-network").unlink()
     assert make(workbench, "report").returncode == 0
-    assert take_calls(workbench)[:2] == ["venv", "requirements.lock"]
+    assert take_calls(workbench)[:3] == LOCKED
 
 
 def test_new_lock_renews_everything_and_new_project_only_the_project(workbench: Path) -> None:
@@ -129,17 +150,19 @@ def test_new_lock_renews_everything_and_new_project_only_the_project(workbench: 
     take_calls(workbench)
     later = (workbench / ".venv/.complete").stat().st_mtime + 10
     os.utime(workbench / "pyproject.toml", (later, later))
-    make(workbench, "setup")
+    make(workbench, "report")
     assert take_calls(workbench) == PROJECT
     os.utime(workbench / "pyproject.toml", (0, 0))
     os.utime(workbench / "requirements.lock", (later, later))
     make(workbench, "setup")
-    assert take_calls(workbench)[:2] == ["venv", "requirements.lock"]
+    assert take_calls(workbench)[:3] == LOCKED
 
 
-def test_quarto_is_asked_for_again_only_on_demand(workbench: Path) -> None:
-    assert "Without Quarto" in make(workbench, "setup").stdout
+def test_quarto_is_added_on_demand_only(workbench: Path) -> None:
     assert "Quarto" not in make(workbench, "setup").stdout
+    failed = make(workbench, "quarto")
+    assert failed.returncode != 0
+    assert "the embedded renderer makes the report" in failed.stderr
     write_script(workbench / "new-quarto", "echo 1.9.38")
     assert "Quarto: .venv/bin/quarto" in make(workbench, "quarto").stdout
     take_calls(workbench)
@@ -149,16 +172,14 @@ def test_quarto_is_asked_for_again_only_on_demand(workbench: Path) -> None:
 
 def test_broken_quarto_is_taken_away(workbench: Path) -> None:
     write_script(workbench / "new-quarto", "exit 1")
-    result = make(workbench, "report")
-    assert result.returncode == 0
-    assert "Without Quarto" in result.stdout
+    assert make(workbench, "quarto").returncode != 0
     assert not (workbench / ".venv/bin/quarto").exists()
 
 
 def test_quarto_at_hand_is_taken(workbench: Path) -> None:
     write_script(workbench / "bin/quarto", "echo 1.9.38")
-    assert f"Quarto: {workbench}/bin/quarto" in make(workbench, "setup").stdout
-    assert take_calls(workbench) == ["venv", "requirements.lock", *PROJECT]
+    assert f"Quarto: {workbench}/bin/quarto" in make(workbench, "quarto").stdout
+    assert take_calls(workbench) == [*LOCKED, *PROJECT]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support import JOB, ROOT, iperf3_json, write_archive
-
-from workflow import CUT, add_run, build, check_golden, find_own, read_results
+from archives import JOB, ROOT, iperf3_json, write_archive
+from builds import CUT, add_run, build, check_golden, find_own, read_results
 
 
 def copy_archive(raw: Path, folder: Path) -> Path:
@@ -47,7 +46,7 @@ def test_only_what_depends_on_a_change_is_redone(raw: Path, tmp_path: Path) -> N
     removed = build("tables", archive, tmp_path)
     assert removed.returncode == 0, removed.output
     assert read_logs(tmp_path) == {"read 0 of 8 experiments, kept 8"}
-    assert removed.jobs["summarise_tables"] == 1
+    assert removed.jobs["summarise_tables_esnet_dtn"] == 1
     assert "cubic_p1_loss0.1" not in set(pl.read_parquet(find_own(removed.results) / "summaries/jobs.parquet")["job"])
 
     value = build("tables", archive, tmp_path, include_interrupted=True)
@@ -129,7 +128,8 @@ def test_names_from_the_archive_run_nothing_and_reach_no_page_unescaped(tmp_path
 def test_an_archive_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     done = build("report", tmp_path / "nowhere", tmp_path)
     assert done.returncode != 0
-    assert "does not exist; set `archive` in config.yaml" in done.output
+    last = f"ccreport: --config: archive: {tmp_path}/nowhere does not exist; name a folder, a tarball or an address"
+    assert done.output.splitlines()[-1] == last
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import list_plain
+from archives import iperf3_json, list_plain, write_archive
+from builds import SUMMARIES, add_run, build, check_golden, find_own, read_results
 from web_servers import NGINX, S3_SERVER, run_nginx, run_s3
 
+from ccreport.archive.pack import pack_folder
 from ccreport.storage.copy import copy_files
-from workflow import SUMMARIES, add_run, build, check_golden, find_own
 
 
 def follow_changes(address: str, archive: Path, folder: Path, publish: Callable[[], object]) -> None:
@@ -18,7 +19,8 @@ def follow_changes(address: str, archive: Path, folder: Path, publish: Callable[
     assert first.returncode == 0, first.output
     assert first.jobs["fetch_archive"] == 1
     check_golden(first.results)
-    assert not build("tables", address, folder).jobs
+    # The place is asked, and nothing else is done.
+    assert build("tables", address, folder).jobs == {"fetch_archive": 1}
 
     add_run(archive)
     publish()
@@ -41,8 +43,35 @@ def test_an_archive_on_a_web_server_is_built_as_one_on_disk(raw: Path, tmp_path:
         follow_changes(address, archive, tmp_path, lambda: None)
     gone = build("tables", address, tmp_path)
     assert gone.returncode == 0, gone.output
-    assert not gone.jobs
+    assert gone.jobs == {"fetch_archive": 1}
     assert "as they were fetched at" in gone.output
+
+
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed (Debian's package nginx-light)")
+def test_parts_may_be_elsewhere(tmp_path: Path) -> None:
+    parts = {}
+    for place, day in (("there/a", 20), ("there/b", 21), ("here/c", 22)):
+        files = write_archive(tmp_path / place, {f"2026-11-{day}:22:10/both_p2/src-cmd:h:1": iperf3_json()})
+        parts[place] = tmp_path / f"{place}.tar.zst"
+        pack_folder(files, parts[place], None)
+        shutil.rmtree(files)
+    with run_nginx(tmp_path / "there", tmp_path / "nginx") as port:
+        address = f"http://127.0.0.1:{port}"
+        named = [f"{address}/a.tar.zst", f"{address}/b.tar.zst", str(parts["here/c"])]
+        listed = build("ingest", named, tmp_path)
+        assert listed.returncode == 0, listed.output
+        assert read_results(listed.results, "tests").height == 3
+        # Whether anything changed there is asked in each build.
+        assert build("ingest", named, tmp_path).jobs == {"fetch_archive": 1}
+        # Their folder is one of parts, which shows when it was fetched.
+        folder = build("ingest", [f"{address}/", str(tmp_path / "here")], tmp_path / "folder")
+        assert folder.returncode == 0, folder.output
+        single = build("ingest", f"{address}/", tmp_path / "single")
+        assert single.returncode == 0, single.output
+    raw_files = [read_results(one.results, "raw_files").sort("path") for one in (listed, folder)]
+    assert raw_files[0].height == 3
+    assert raw_files[0].equals(raw_files[1])
+    assert read_results(single.results, "raw_files").height == 2
 
 
 @pytest.mark.skipif(S3_SERVER is None, reason="versitygw is not installed (make s3server compiles it)")

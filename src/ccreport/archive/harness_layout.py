@@ -1,4 +1,4 @@
-"""Where raw files lie in an archive and what their names say; the only module that knows the layout.
+"""Where raw files lie in an archive and what their names say, by the layout that is built in.
 
 The layout is that of ESnet's testing harness: `YYYY-MM-DD:HH:MM/<job>/<item>:<suffix>`, where the suffix is
 `dst:iteration`, `…:<rtt>ms`, `…:<limit>`, `…:<parameter>:<value>` or a combination. A destination may hold colons
@@ -15,16 +15,14 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from ccreport.flow_identity import short_hash
-from ccreport.raw import display_name
+from ccreport.core.identifiers import short_hash
+from ccreport.core.text import display_name
 
 # 2026-11-20:22:10 · 2026-11-20_22_10 (colons replaced by a copy to another file system)
 SESSION: Final = re.compile(r"\d{4}-\d{2}-\d{2}[:_T. -]\d{2}[:_.-]?\d{2}")
 # src-cmd:10.201.1.2:1:10.0ms · src-cmd-2:cern-pt1.example.net:4:87.0ms · mpstat-sender:2001:db8::2:1.json
 ITEM: Final = re.compile(
-    r"(?P<item>src-cmd|dst-cmd|xtraffic|ss|netperf|flent|tcpdump-log|tcpdump|mpstat-sender|mpstat-receiver|pre-netem"
-    r"|post-netem|pre-src-cmd|pre-dst-cmd|post-src-cmd|post-dst-cmd|tcptrace|nstat|ping)(?:-(?P<client>\d{1,9}))?:(?P<rest>.+)",
-    re.DOTALL,
+    r"(?P<item>[a-z][a-z0-9]*(?:-[a-z][a-z0-9]*)*)(?:-(?P<client>\d{1,9}))?:(?P<rest>.+)", re.DOTALL
 )
 COPY_ENDINGS: Final = (".fixed.json", ".json", ".gz", ".zst", ".xz", ".bz2")
 # 10.0ms · 87ms
@@ -38,7 +36,10 @@ DERIVED_ENDINGS: Final = (".gp", ".png", ".pdf", ".svg", ".eps", ".xpl", ".xpl.g
 
 @dataclass(frozen=True)
 class Suffix:
-    """What the part of a file name behind the item says."""
+    """What the part of a file name behind the item says; or what a declared layout says of a run.
+
+    Only such a layout has `conditions`: values of columns of `runs`, for which the harness's names have no place.
+    """
 
     text: str
     host: str | None
@@ -47,6 +48,7 @@ class Suffix:
     limit: int | None = None
     parameter_name: str | None = None
     parameter_value: str | None = None
+    conditions: tuple[tuple[str, str | int | float], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def strip_copy_endings(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def split_name(name: str) -> ItemName | None:
-    """Split the name of a run's file, or return None where it follows no pattern of the harness."""
+    """Split the name of a run's file, or return None where it has not the form of the harness's names."""
     match = ITEM.fullmatch(name)
     if match is None:
         return None
@@ -189,6 +191,11 @@ def walk_files(root: Path) -> Iterator[tuple[PurePosixPath, os.DirEntry[str]]]:
             waiting.append((place / entry.name, below))
         else:
             yield place, entry
+
+
+def join_path(place: PurePosixPath, name: str) -> str:
+    """Return the path of a file by its folder and its name; of many files this is faster than pathlib's."""
+    return f"{place}/{name}" if place.parts else name
 
 
 def fingerprint(archive: Path) -> str:

@@ -1,25 +1,20 @@
-"""Raw files: how their bytes are read, and which of them an experiment has.
-
-Raw files may be compressed (gzip, zstd, xz, bzip2, recognised by their first bytes, not by their names). A manifest is
-the list of one experiment's files, as the inventory wrote it; those of a batch of experiments are in one JSON file.
-"""
+"""How the bytes of a raw file are read: plain, or compressed (gzip, zstd, xz, bzip2), which its first bytes tell."""
 
 import bz2
-import json
+import contextlib
 import lzma
-import os
-import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, Protocol
 
 import zstandard
 
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
 
 BLOCK_BYTES: Final = 4 * 2**20
+# What a file is shows in as many of its first bytes.
+HEAD_BYTES: Final = 2**16
 # Small pieces of compressed input bound what one of them can unpack to (about 130 MB in zstd's worst case).
 COMPRESSED_BLOCK_BYTES: Final = 4096
 # ASSUME: a JSON document or side file of one run is at most this large once decompressed.
@@ -31,7 +26,6 @@ PIECE_BEGINS: Final = (b",", b"[", b"{", b"\n")
 # Outputs of tools compress to a tenth or a twentieth; what unpacks to so many times its size and to so much is a bomb.
 RATIO_LIMIT: Final = 200
 RATIO_FREE_BYTES: Final = 2**26
-HALF_LETTER: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 class _Decompressor(Protocol):
@@ -126,99 +120,13 @@ def read_whole(path: Path, limit_bytes: int = WHOLE_FILE_LIMIT_BYTES) -> bytes:
     return whole
 
 
-@dataclass(frozen=True)
-class RawFile:
-    """One file of the archive as the inventory saw it; `action` is ingest, ignored or rejected."""
-
-    raw_file_id: str
-    path: str
-    kind: str
-    format: str | None
-    size_bytes: int
-    sha256: str
-    action: str
-    rule: str | None = None
-    reason: str | None = None
-    message: str | None = None
-    run_id: str | None = None
-    client_number: int | None = None
-    side: str | None = None
-    host: str | None = None
-
-
-@dataclass(frozen=True)
-class ManifestRun:
-    """One run of an experiment and what the file-name suffix says about it (delays and limits as written there)."""
-
-    run_id: str
-    suffix: str
-    host: str | None
-    iteration: int | None
-    rtt_nominal_ms: float | None = None
-    limit: int | None = None
-    parameter_name: str | None = None
-    parameter_value: str | None = None
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """One experiment: a folder of the archive with its runs and files, sorted by path."""
-
-    experiment_id: str
-    session: str | None
-    job: str | None
-    runs: tuple[ManifestRun, ...]
-    files: tuple[RawFile, ...]
-
-    def files_for(self, rule: str) -> list[RawFile]:
-        """Return the files that this ingest rule reads."""
-        return [file for file in self.files if file.action == "ingest" and file.rule == rule]
-
-
-def format_manifest(manifest: Manifest) -> str:
-    """Return a manifest as JSON, in one line of ASCII."""
-    return json.dumps(manifest, default=vars, sort_keys=True)
-
-
-def write_formatted_manifests(manifests: Iterable[str], path: Path) -> None:
-    """Write manifests of `format_manifest`, but only where that changes the file, so that unchanged batches stay so."""
-    text = f"[{', '.join(manifests)}]\n"
-    if not path.exists() or path.read_text(encoding="ascii") != text:
-        path.write_text(text, encoding="ascii")
-
-
-def write_manifests(manifests: Iterable[Manifest], path: Path) -> None:
-    """Write manifests as `write_formatted_manifests` does."""
-    write_formatted_manifests(map(format_manifest, manifests), path)
-
-
-def read_manifest_facts(path: Path) -> list[dict[str, Any]]:
-    """Return the manifests that `write_manifests` wrote as what JSON makes of them."""
-    listed: list[dict[str, Any]] = json.loads(path.read_text(encoding="ascii"))
-    return listed
-
-
-def read_manifests(path: Path) -> list[Manifest]:
-    """Return the manifests that `write_manifests` wrote."""
-    manifests = []
-    for facts in read_manifest_facts(path):
-        runs = tuple(ManifestRun(**run) for run in facts.pop("runs"))
-        files = tuple(RawFile(**file) for file in facts.pop("files"))
-        manifests.append(Manifest(runs=runs, files=files, **facts))
-    return manifests
-
-
-def read_manifest(path: Path) -> Manifest:
-    """Return the manifest of a file that has one."""
-    (manifest,) = read_manifests(path)
-    return manifest
-
-
-def display_name(name: str) -> str:
-    """Return a file name as valid Unicode: bytes that are no UTF-8 and control characters stand as escapes."""
-    if name.isascii() and name.isprintable():
-        return name
-    # JSON may hold halves of letters (`"\\ud800"`) that no file name has; a byte that is no UTF-8 is one of the others.
-    whole = name if name.isascii() else HALF_LETTER.sub(lambda half: f"\\u{ord(half[0]):x}", name)
-    text = os.fsencode(whole).decode("utf-8", "backslashreplace")
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+def read_head(path: Path) -> bytes:
+    """Return the first decompressed bytes of a file, at most 64 KiB: as much as there is before any damage."""
+    head = b""
+    with contextlib.suppress(RawFileError):
+        for block in iterate_blocks(path, HEAD_BYTES):
+            head += block
+            if len(head) >= HEAD_BYTES:
+                break
+    # One block may unpack to a hundred megabytes, which patterns are not to look through.
+    return head[:HEAD_BYTES]

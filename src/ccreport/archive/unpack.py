@@ -14,12 +14,12 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
-from ccreport.errors import NO_ROOM, InputError
-from ccreport.raw import RawFileError, iterate_blocks
+from ccreport.archive.raw_file import RawFileError, iterate_blocks
+from ccreport.core.atomic_files import remove_folder, replace_text
+from ccreport.core.errors import NO_ROOM, InputError
 from ccreport.storage.sums import hash_file
-from ccreport.whole import remove_folder, replace_text
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -46,10 +46,10 @@ def unpack_archive(archive: Path, folder: Path) -> list[str]:
 
     Raise ArchiveError where the file is no tarball or zip, or is damaged; then nothing is left behind.
     """
-    record = folder.with_name(f".{folder.name}.unpacked.json")
+    record = find_record(folder)
     sha256 = hash_file(archive)
     if record.exists() and folder.is_dir():
-        facts = json.loads(record.read_text(encoding="utf-8"))
+        facts = read_record(folder)
         if facts["sha256"] == sha256:
             return list(facts["left_out"])
     # Before the folder that it is about.
@@ -71,6 +71,17 @@ def unpack_archive(archive: Path, folder: Path) -> list[str]:
     partial.rename(folder)
     replace_text(record, json.dumps({"sha256": sha256, "left_out": left_out}, indent=1) + "\n")
     return left_out
+
+
+def find_record(folder: Path) -> Path:
+    """Return where it is written down of which archive a folder was unpacked."""
+    return folder.with_name(f".{folder.name}.unpacked.json")
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return `sha256` of the archive that a folder was unpacked from, and `left_out`, the members that were not."""
+    facts: dict[str, Any] = json.loads(find_record(folder).read_text(encoding="utf-8"))
+    return facts
 
 
 def _safe_target(folder: Path, name: str) -> Path | None:

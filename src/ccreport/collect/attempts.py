@@ -11,14 +11,18 @@ from pathlib import Path
 from typing import Final, Literal
 
 LEDGER: Final = "attempts.jsonl"
-Outcome = Literal["completed", "cpu_bound", "failed", "interrupted"]
+Outcome = Literal["completed", "cpu_bound", "host_limited", "failed", "interrupted"]
 # What came of an attempt whose files are kept.
-KEPT: Final = ("completed", "cpu_bound")
+KEPT: Final = ("completed", "cpu_bound", "host_limited")
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt. `run` is the suffix; `attempt` counts from 1 for each run."""
+    """One attempt. `run` is the suffix; `attempt` counts from 1 for each run.
+
+    In virtual time `seed` and `clock_start_ns`, the start of the kernel's clock in ns since 1970, are what it takes to
+    make the run again; in real time both are null.
+    """
 
     run: str
     job: str
@@ -28,6 +32,8 @@ class Attempt:
     outcome: Outcome
     message: str | None
     fingerprint: str
+    seed: str | None = None
+    clock_start_ns: int | None = None
 
     @property
     def place(self) -> tuple[str, str]:

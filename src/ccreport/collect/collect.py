@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from ccreport.collect.attempts import read_attempts
-from ccreport.collect.campaign import load_campaign
-from ccreport.collect.collection import Collection
-from ccreport.collect.describe_plan import describe_plan
-from ccreport.collect.engines import Engine, choose_engine
+from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.describe import describe_plan
+from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.engines import Engine, choose_place
 from ccreport.collect.plan import Plan
-from ccreport.collect.planning import plan_campaign
 from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json, write_json
-from ccreport.errors import InputError
+from ccreport.collect.sweep import Collection
+from ccreport.core.errors import InputError
 
 # Stands for the campaign's name in the path of an archive.
 NAME: Final = "{campaign}"
@@ -24,16 +24,20 @@ def collect(
     campaign: Path,
     archive: Path = Path("archive", NAME),
     summary: Path = Path(NAME),
+    clock: str = "",
+    kernel: str = "",
     *,
     dry_run: bool,
 ) -> None:
     """Carry out a campaign's missing runs into a raw archive; `--dry-run` prints what they are and how long they take.
 
-    `archive` is the archive's own folder, `{campaign}` in it the campaign's name. `summary`, if given, becomes a JSON
-    file with the counts of runs and attempts. Raises InputError where the machine or the declaration does not allow it,
-    or when runs have failed, after all others were made.
+    `campaign` is the file of the campaign. `archive` is the archive's own folder, `{campaign}` in it the campaign's
+    name. `summary`, if given, becomes a JSON file with the counts of runs and attempts. `clock`, virtual or real, and
+    `kernel`, a path, count in place of the campaign's. `dry_run` measures nothing. Raise InputError where the machine
+    or the declaration does not allow it, or when runs have failed, after all others were made.
     """
-    plan = plan_campaign(load_campaign(campaign), campaign.stem)
+    given = {key: value for key, value in (("clock", clock), ("kernel", kernel)) if value}
+    plan = plan_campaign(load_campaign(campaign, given), campaign.stem)
     folder = Path(str(archive).replace(NAME, plan.campaign))
     collection = Collection(plan, folder, campaign, find_sessions(folder, plan.campaign))
     if dry_run:
@@ -64,9 +68,9 @@ def _carry_out(collection: Collection) -> Engine | None:
         collection.check_fingerprints()
         if not collection.list_missing():
             return None
-        engine = choose_engine(collection.plan)
-        collection.carry_out(engine, partial)
-    return engine
+        place = choose_place(collection.plan)
+        collection.carry_out(place, partial)
+    return place.engine
 
 
 def find_capacity_bps(collection: Collection) -> int | None:

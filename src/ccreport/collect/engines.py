@@ -1,8 +1,9 @@
 """Engines: where a testbed lives, in namespaces of this machine's kernel or inside a user-mode kernel.
 
-Both are started the same way: `guard` as the first process of new namespaces, below it the guest, which is told line by
-line what to do and answers in lines of JSON. A user-mode kernel sees the machine's root file system read-only and, of
-all that lies on it, may write the one folder that is its own below `.partial`.
+Both are started the same way: `testbed.init` as the first process of new namespaces, below it the guest, which is told
+line by line what to do and answers in lines of JSON. A user-mode kernel sees the machine's root file system read-only
+and, of all that lies on it, may write the one folder that is its own below `.partial`. One in virtual time is started
+for each order (`virtual_time`).
 """
 
 import json
@@ -18,9 +19,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from ccreport.collect.guest import MARK
+from ccreport.collect.declare.describe import find_rate_bps
+from ccreport.collect.kernel.find_kernel import SEARCH_PATH, UserKernel, find_user_kernel
 from ccreport.collect.plan import Plan
-from ccreport.errors import InputError
+from ccreport.collect.testbed.guest import MARK
+from ccreport.core.errors import InputError
 
 Engine = Literal["namespaces", "user-mode-kernel"]
 
@@ -36,8 +39,7 @@ TOOLS: Final = {
     "ping": "iputils-ping",
     "nsenter": "util-linux",
 }
-KERNEL_TOOLS: Final = {"linux.uml": "user-mode-linux", "modprobe": "kmod"}
-SEARCH_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
+Clock = Literal["virtual", "real"]
 IN_USER: Final = ("--user", "--map-root-user")
 ISOLATION: Final = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "--uts")
 BOOT_LIMIT_S: Final = 60.0
@@ -97,21 +99,48 @@ def list_algorithms(plan: Plan) -> set[str]:
     return {name for name in named | {run.default_congestion_control for run in plan.runs} if name}
 
 
-def choose_engine(plan: Plan) -> Engine:
-    """Return the engine to use, and raise an InputError that says what is missing where none can be."""
+@dataclass(frozen=True)
+class Place:
+    """Where the runs of a campaign are made, and by which clock; `kernel` is null in namespaces."""
+
+    engine: Engine
+    clock: Clock
+    kernel: UserKernel | None = None
+
+
+def choose_place(plan: Plan) -> Place:
+    """Return where to make the runs, and raise an InputError that says what is missing where they cannot be."""
     if missing := list_missing_tools(TOOLS):
         raise InputError(f"collect needs programs that are not installed: apt-get install {' '.join(missing)}")
-    asked, reason = plan.testbed.engine, None
-    if asked != "user-mode-kernel":
+    asked = plan.testbed
+    reason = None
+    kernel = None if asked.engine == "namespaces" else find_user_kernel(asked.kernel)
+    if asked.clock == "virtual" or (asked.clock == "auto" and kernel is not None and kernel.has_virtual_time):
+        return _virtual_place(plan, kernel)
+    if asked.engine != "user-mode-kernel" and asked.kernel is None:
         reason = explain_missing_namespaces(plan)
         if reason is None:
-            return "namespaces"
-        if asked == "namespaces":
+            return Place("namespaces", "real")
+        if asked.engine == "namespaces":
             raise InputError(f"engine: namespaces is not possible: {reason}")
-    if missing := list_missing_tools(KERNEL_TOOLS):
+    if kernel is None or list_missing_tools({"modprobe": "kmod"}):
         because = f"{reason}, and " if reason else ""
-        raise InputError(f"{because}{' and '.join(missing)} is not installed: apt-get install {PACKAGES}")
-    return "user-mode-kernel"
+        raise InputError(f"{because}the user-mode kernel is not installed: apt-get install {PACKAGES}")
+    return Place("user-mode-kernel", "real", kernel)
+
+
+def _virtual_place(plan: Plan, kernel: UserKernel | None) -> Place:
+    if plan.testbed.engine == "namespaces":
+        raise InputError("clock: virtual needs a user-mode kernel, and engine is namespaces")
+    if kernel is None or not kernel.has_virtual_time:
+        what = f"{kernel.path} was built without it" if kernel else "there is no user-mode kernel"
+        raise InputError(f"clock: virtual is not possible: {what}; `make kernel` builds one that has virtual time")
+    if unlimited := sorted({run.job for run in plan.runs if find_rate_bps(run) is None}):
+        raise InputError(
+            f"{', '.join(unlimited[:3])}: nothing limits the rate, so virtual time would stand still for ever; "
+            "declare sender_mbps, bottleneck_mbps or flow_pacing_mbps"
+        )
+    return Place("user-mode-kernel", "virtual", kernel)
 
 
 @dataclass
@@ -173,42 +202,65 @@ class Guest:
                 self.process.wait()
 
 
-def start_guest(
-    engine: Engine, slot: Path, memory_bytes: int, parameters: dict[str, str], slot_number: int = 1
-) -> tuple[Guest, dict[str, Any]]:
-    """Start a testbed that may write in `slot`; return it and what it says of itself.
+def start_guard(
+    place: Place,
+    slot: Path,
+    memory_bytes: int,
+    parameters: dict[str, str],
+    slot_number: int,
+    *,
+    stdin: int,
+    stdout: int,
+    start_ns: int = 0,
+) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a testbed that may write in `slot`; return its process and the lifeline, which ends it when it is closed.
 
     Module parameters are given to a user-mode kernel when it boots, since CUBIC computes more from them when it
-    starts; single elements of a vector are set by the testbed. Testbeds side by side have numbers, from 1. Raises
-    GuestEnded if it does not come up.
+    starts; single elements of a vector are set by the testbed. Testbeds side by side have numbers, from 1. A virtual
+    clock starts at `start_ns`, in ns since 1970.
     """
     end, lifeline = os.pipe()
-    told, orders = os.pipe()
-    answers, said = os.pipe()
+    is_kernel = place.kernel is not None
     asked = {
-        "engine": engine,
+        "engine": place.engine,
+        "clock": place.clock,
+        "start_ns": start_ns,
         "slot": str(slot.resolve()),
         # What works in a testbed needs no package, and a virtual environment may lie where a testbed does not see it.
         "python": sys._base_executable,  # type: ignore[attr-defined]
-        "kernel": shutil.which("linux.uml", path=SEARCH_PATH),
+        "kernel": str(place.kernel.path) if place.kernel else None,
         "memory_bytes": memory_bytes,
         "kernel_arguments": [f"{name}={value}" for name, value in parameters.items() if "[" not in name],
-        "core": find_core(slot_number) if engine == "user-mode-kernel" else None,
+        "core": find_core(slot_number) if is_kernel else None,
         "has_cores_left": len(os.sched_getaffinity(0)) > 1,
         "lifeline": end,
     }
-    guard = [asked["python"], "-I", "-S", "-B", str(Path(__file__).with_name("guard.py")), json.dumps(asked)]
-    options = find_isolation(has_network=engine == "namespaces")
+    guard = [asked["python"], "-I", "-S", "-B", str(Path(__file__).parent / "testbed/init.py"), json.dumps(asked)]
+    options = find_isolation(has_network=place.engine == "namespaces")
     process = subprocess.Popen(
         ["unshare", *options, *guard] if options else guard,
-        stdin=told,
-        stdout=said,
+        stdin=stdin,
+        stdout=stdout,
         stderr=subprocess.STDOUT,
         pass_fds=(end,),
         # Ctrl-C is for the command, which then ends its testbeds in its own order.
         start_new_session=True,
     )
-    for theirs in (end, told, said):
+    os.close(end)
+    return process, lifeline
+
+
+def start_guest(
+    place: Place, slot: Path, memory_bytes: int, parameters: dict[str, str], slot_number: int = 1
+) -> tuple[Guest, dict[str, Any]]:
+    """Start a testbed in real time, as `start_guard` does; return it and what it says of itself.
+
+    Raises GuestEnded if it does not come up.
+    """
+    told, orders = os.pipe()
+    answers, said = os.pipe()
+    process, lifeline = start_guard(place, slot, memory_bytes, parameters, slot_number, stdin=told, stdout=said)
+    for theirs in (told, said):
         os.close(theirs)
     guest = Guest(process, orders, answers, lifeline)
     try:

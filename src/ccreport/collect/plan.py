@@ -11,10 +11,11 @@ import json
 import types
 import typing
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 T = TypeVar("T")
 Direction = Literal["forward", "return", "both"]
+LATER_SETTINGS: Final = ("receive_coalescing_us", "virtual_clock", "background_udp_sender")
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,14 @@ class Commands:
 
 
 @dataclass(frozen=True)
+class VirtualClock:
+    """The clock of a run in virtual time: when it starts, in ns since 1970, and the seed of all chance in the run."""
+
+    start_ns: int
+    seed: str
+
+
+@dataclass(frozen=True)
 class Run:
     """One run. `suffix` is what stands behind the item in its file names; host, iteration and sweep stand in it."""
 
@@ -143,6 +152,8 @@ class Run:
     expected_s: float
     bottleneck: Bottleneck | None = None
     background_udp_bps: int | None = None
+    # Number of the host that sends them; null is the first.
+    background_udp_sender: int | None = None
     stages: tuple[Stage, ...] = ()
     instruments: Instruments = field(default_factory=Instruments)
     commands: Commands = field(default_factory=Commands)
@@ -151,7 +162,10 @@ class Run:
     default_congestion_control: str = "cubic"
     mtu_bytes: int = 1500
     has_offloads: bool = False
+    receive_coalescing_us: float | None = None
     sysctls: dict[str, str] = field(default_factory=dict)
+    # Set where the run is made: null in real time. A run of one seed and one start of its clock leaves the same bytes.
+    virtual_clock: VirtualClock | None = None
 
     @property
     def key(self) -> str:
@@ -160,7 +174,10 @@ class Run:
 
     def fingerprint(self) -> str:
         """Return a short hash of everything that makes the run, to tell whether a declaration changed."""
-        return hashlib.sha256(json.dumps(to_json(self), sort_keys=True).encode()).hexdigest()[:16]
+        told = to_json(self)
+        # Runs from before there were these have the same fingerprint as those without them.
+        told = {key: item for key, item in told.items() if item is not None or key not in LATER_SETTINGS}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -182,6 +199,12 @@ class Testbed:
     """How the testbed is made. `hostname` by session is what metadata call the sender."""
 
     engine: Literal["auto", "namespaces", "user-mode-kernel"] = "auto"
+    clock: Literal["auto", "virtual", "real"] = "auto"
+    # Path of a user-mode kernel; null takes the one that was built, else Debian's.
+    kernel: str | None = None
+    kernel_patches: tuple[str, ...] = ()
+    seed: int = 1
+    order: Literal["random", "declared"] = "random"
     parallel_count: int = 1
     memory_bytes: int = 1 << 30
     retries_count: int = 2
@@ -193,7 +216,7 @@ class Testbed:
 
 @dataclass(frozen=True)
 class Plan:
-    """All of a campaign: its runs in the order in which they are made. `sessions` are labels, in order."""
+    """All of a campaign: its runs in the order in which they are declared. `sessions` are labels, in order."""
 
     campaign: str
     title: str

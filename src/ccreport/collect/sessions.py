@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from ccreport.collect.attempts import Attempt, append_attempt, read_attempts
-from ccreport.collect.clients import name_output
 from ccreport.collect.plan import Job, Run
-from ccreport.errors import InputError
+from ccreport.collect.testbed.commands import name_output
+from ccreport.core.errors import InputError
 
 PARTIAL: Final = ".partial"
 LOCK: Final = "lock"

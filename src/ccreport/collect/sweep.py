@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ccreport.collect.attempts import KEPT, Attempt, count_attempts, read_attempts
-from ccreport.collect.describe_plan import list_warnings
-from ccreport.collect.engines import Engine
-from ccreport.collect.hands import Hand
+from ccreport.collect.declare.describe import list_warnings
+from ccreport.collect.declare.order import order_runs, place_in_time
+from ccreport.collect.engines import Place
 from ccreport.collect.plan import Plan, Run
 from ccreport.collect.progress import Progress
 from ccreport.collect.sessions import (
@@ -24,7 +24,8 @@ from ccreport.collect.sessions import (
     read_json,
     write_json,
 )
-from ccreport.errors import InputError
+from ccreport.collect.slots import Hand
+from ccreport.core.errors import InputError
 
 
 @dataclass
@@ -65,14 +66,14 @@ class Collection:
                 "collect into another folder, or remove these runs' files first"
             )
 
-    def carry_out(self, engine: Engine, partial: Path) -> None:
+    def carry_out(self, place: Place, partial: Path) -> None:
         """Make all missing runs, each attempted as often as the plan allows."""
-        missing = self.list_missing()
+        missing = order_runs(self.list_missing(), self.plan.testbed)
         progress = Progress(missing, len(self.plan.runs) - len(missing))
         hostnames = {(job.session, job.name): str(job.metadata.get("hostname", "sender")) for job in self.plan.jobs}
         count = max(min(self.plan.testbed.parallel_count, len(missing)), 1)
         hands = [
-            Hand(self.plan, engine, number, partial / f"slot-{number}", hostnames) for number in range(1, count + 1)
+            Hand(self.plan, place, number, partial / f"slot-{number}", hostnames) for number in range(1, count + 1)
         ]
         try:
             for label in self.plan.sessions:
@@ -88,15 +89,17 @@ class Collection:
 
     def _prepare_session(self, label: str, missing: Sequence[Run], hand: Hand, progress: Progress) -> None:
         """Have the session's folder with what describes it, and a calibration that allows to go on."""
-        hand.make_ready(missing[0].module_parameters)
+        now = datetime.now(UTC).replace(microsecond=0)
+        hand.make_ready(missing[0].module_parameters, place_in_time(now))
         machine = hand.machine
         runs = [run for run in self.plan.runs if run.session == label]
         planned = {"planned_runs_count": len(runs), "expected_s": round(sum(run.expected_s for run in runs), 1)}
         if label not in self.sessions:
             described: dict[str, Any] = {"campaign": self.plan.campaign, "title": self.plan.title, "label": label}
-            described |= {"engine": hand.engine} | {key: machine[key] for key in machine if key != "event"}
-            self.sessions[label] = make_session(self.archive, described | planned, self.declaration, datetime.now(UTC))
+            described |= self._describe_place(hand.place) | {key: machine[key] for key in machine if key != "event"}
+            self.sessions[label] = make_session(self.archive, described | planned, self.declaration, now)
         session = self.sessions[label]
+        self._check_place(session, hand.place)
         # The declaration may have changed since.
         shutil.copyfile(self.declaration, session / "campaign.yaml")
         write_json(session / SESSION, read_json(session / SESSION) | planned)
@@ -105,8 +108,39 @@ class Collection:
                 describe_job(session, job, machine["kernel"])
         if not self._has_good_calibration(session):
             progress.tell(missing[0], "calibration")
-            write_json(session / CALIBRATION, hand.calibrate(runs))
+            write_json(session / CALIBRATION, hand.calibrate(runs, self._start_ns(session)))
         self._judge_calibration(read_json(session / CALIBRATION), progress)
+
+    def _describe_place(self, place: Place) -> dict[str, Any]:
+        """Return what a session records of where, by which clock and in which order it was measured."""
+        testbed = self.plan.testbed
+        described: dict[str, Any] = {"engine": place.engine, "clock": place.clock}
+        described |= {"seed": testbed.seed, "order": testbed.order}
+        if place.kernel is None:
+            return described
+        patches = list(testbed.kernel_patches)
+        # Of a kernel from elsewhere nobody knows unless its campaign says so.
+        is_patched = True if patches else False if place.kernel.source else None
+        return described | place.kernel.describe() | {"kernel_patches": patches, "is_kernel_patched": is_patched}
+
+    def _check_place(self, session: Path, place: Place) -> None:
+        """Raise an InputError where a session was begun by another clock or with another kernel."""
+        told = read_json(session / SESSION)
+        now = self._describe_place(place)
+        for key in ("clock", "kernel_sha256"):
+            if key in told and told[key] != now.get(key):
+                raise InputError(
+                    f"{session.name} was begun with {key} {told[key]}, and this is {now.get(key)}; "
+                    "name the same kernel and clock, or collect into another folder"
+                )
+
+    def _start_ns(self, session: Path, run: Run | None = None) -> int:
+        """Return when the virtual clock of a run of a session starts; without a run, that of the session itself."""
+        began = datetime.fromisoformat(read_json(session / SESSION)["started_utc"])
+        if run is None:
+            return place_in_time(began)
+        of_session = [one for one in self.plan.runs if one.session == run.session]
+        return place_in_time(began, order_runs(of_session, self.plan.testbed), run)
 
     def _has_good_calibration(self, session: Path) -> bool:
         """Tell whether a calibration is stored that need not be made again; one that stopped a sweep has to be."""
@@ -118,7 +152,7 @@ class Collection:
 
     def _judge_calibration(self, calibration: dict[str, Any], progress: Progress) -> None:
         outside = [one for one in calibration["measurements"] if not one["is_within"]]
-        for warning in list_warnings(self.plan, calibration["capacity_bps"]):
+        for warning in list_warnings(self.plan, calibration.get("capacity_bps")):
             progress.say(f"warning: {warning}")
         told = [
             f"{one['quantity']} {one['measured']:g} {one['unit']} where {one['nominal']:g} was set "
@@ -163,7 +197,11 @@ class Collection:
             progress.tell(run, f"attempt {number}" if number > 1 else "")
             is_last = number == testbed.retries_count + 1
             attempt = hand.attempt(
-                run, before + number, session, keeps_cpu_bound=is_last or not testbed.retries_cpu_bound
+                run,
+                before + number,
+                session,
+                self._start_ns(session, run),
+                keeps_cpu_bound=is_last or not testbed.retries_cpu_bound,
             )
             if is_complete(session, run) or self.stopped.is_set():
                 break

@@ -9,10 +9,13 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.database import SQL, QueryError, connect, quote_name, read_files
-from ccreport.evaluation import EvaluationError, load_declared, load_evaluation
-from ccreport.format_csv import write_csv
-from ccreport.tables import conform, write_table
+from ccreport.core.csv_files import write_csv
+from ccreport.core.declarations import SQL
+from ccreport.core.declared_files import DeclarationError, blame, load_declared
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.schema_problems import guess
+from ccreport.core.tables import conform, write_table
+from ccreport.summarise.database import QueryError, connect, quote_name, read_files
 
 HOLDS: Final = "holds"
 FAILS: Final = "does not hold"
@@ -59,7 +62,7 @@ def load_explanations(
     """Return what is said of an archive in an evaluation: `claims` (sentence by name) and `reproduction` (`note`).
 
     Both are empty without a file, where it says nothing of the evaluation, and where it is about an archive of another
-    hash than `archive` has, the inventory's JSON object. Raise EvaluationError where the file breaks its schema, or is
+    hash than `archive` has, the inventory's JSON object. Raise DeclarationError where the file breaks its schema, or is
     about both and explains a claim that is not made.
     """
     nothing: dict[str, Any] = {"claims": {}, "reproduction": {"note": ""}}
@@ -71,7 +74,9 @@ def load_explanations(
         return nothing
     own: dict[str, Any] = explanations["evaluations"].get(evaluation, nothing)
     if unknown := sorted(set(own["claims"]) - set(claims)):
-        raise EvaluationError(f"{path.name}: {evaluation} makes no claim {', '.join(unknown)}")
+        place, claim = f"evaluations.{evaluation}.claims", unknown[0]
+        problem = f"{place}: {evaluation} makes no claim `{claim}`{guess(claim, claims)}"
+        raise blame(path, DeclarationError(problem, ("evaluations", evaluation, "claims", claim)))
     return own
 
 

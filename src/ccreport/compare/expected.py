@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.errors import InputError
-from ccreport.tables import Column, TableError, load_schema, read_table
+from ccreport.compare.verdicts import Spread, spread_of_interval, spread_published
+from ccreport.core.errors import InputError
+from ccreport.core.tables import Column, TableError, load_schema, read_table
 
 VALUES: Final = ("mean_gbps", "cv", "is_suspect")
 BOOLEANS: Final = {"true": True, "false": False}
+
+# Of less, nobody knows how much they vary.
+RUNS_AT_LEAST: Final = 3
 
 Key = tuple[Any, ...]
 
@@ -26,14 +30,28 @@ class Expected:
     low_bps: float | None = None
     high_bps: float | None = None
     is_suspect: bool = False
+    runs_count: int | None = None
+
+    def find_spread(self, own: Spread | None, own_runs: int) -> Spread | None:
+        """Return the spread of the mean, None where nothing tells; `own` is that of `own_runs` runs of this archive."""
+        if self.runs_count is None or self.runs_count < RUNS_AT_LEAST:
+            return None
+        if self.high_bps is not None:
+            return spread_of_interval(self.rate_bps, self.high_bps, self.runs_count)
+        if self.cv is not None:
+            return spread_published(self.cv, self.runs_count)
+        # ASSUME: where a publication has no CV, its runs vary as much as this archive's.
+        return own and Spread(own.variance * own_runs / self.runs_count, self.runs_count - 1)
 
 
-def read_expected(path: Path, table: str, allowed: Mapping[str, Collection[str]]) -> list[Expected]:
+def read_expected(
+    path: Path, table: str, allowed: Mapping[str, Collection[str]], runs_count: int | None = None
+) -> list[Expected]:
     """Return the published cells of a table in the order of their file.
 
-    `allowed` has the values that a key column may have, for those of which they are known. Raise InputError, which
-    names file and line, for a wrong column, a key that this table cannot have or that stands there twice, and a value
-    that is no number.
+    `allowed` has the values that a key column may have, for those of which they are known; `runs_count` runs are behind
+    each cell. Raise InputError, which names file and line, for a wrong column, a key that this table cannot have or
+    that stands there twice, and a value that is no number.
     """
     keys = {column.name: column for column in load_schema(table).columns if column.name in load_schema(table).key}
     try:
@@ -41,7 +59,9 @@ def read_expected(path: Path, table: str, allowed: Mapping[str, Collection[str]]
             reader = csv.DictReader(stream, strict=True)
             if sorted(reader.fieldnames or ()) != sorted((*keys, *VALUES)):
                 raise InputError(f"{path.name}, line 1: the columns must be {', '.join((*keys, *VALUES))}")
-            cells = [_read_row(row, keys, allowed, f"{path.name}, line {reader.line_num}") for row in reader]
+            cells = [
+                _read_row(row, keys, allowed, f"{path.name}, line {reader.line_num}", runs_count) for row in reader
+            ]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: {error}") from error
     lines: dict[Key, int] = {}
@@ -53,7 +73,11 @@ def read_expected(path: Path, table: str, allowed: Mapping[str, Collection[str]]
 
 
 def _read_row(
-    row: Mapping[str | None, Any], keys: Mapping[str, Column], allowed: Mapping[str, Collection[str]], place: str
+    row: Mapping[str | None, Any],
+    keys: Mapping[str, Column],
+    allowed: Mapping[str, Collection[str]],
+    place: str,
+    runs_count: int | None,
 ) -> Expected:
     if None in row or None in row.values():
         raise InputError(f"{place}: it has not as many fields as the first line")
@@ -65,7 +89,7 @@ def _read_row(
         raise InputError(f"{place}: is_suspect is {row['is_suspect']!r}, not true or false")
     rate = _read_number(row["mean_gbps"], "mean_gbps", place)
     cv = _read_number(row["cv"], "cv", place) if row["cv"] else None
-    return Expected(key, rate * 1e9, cv, is_suspect=BOOLEANS[row["is_suspect"]])
+    return Expected(key, rate * 1e9, cv, is_suspect=BOOLEANS[row["is_suspect"]], runs_count=runs_count)
 
 
 def _read_key(text: str, column: Column, place: str) -> Any:
@@ -102,6 +126,7 @@ def read_other(path: Path, table: str) -> list[Expected]:
             row["rate_cv"],
             row["rate_low_bps"],
             row["rate_high_bps"],
+            runs_count=row["runs_count"],
         )
         for row in frame.iter_rows(named=True)
     ]

@@ -1,11 +1,10 @@
 """Compare tables: every published cell beside this archive's, and what pairs of algorithms have in common.
 
-A pair is reproduced when the same algorithm is ahead and the ratio of the two rates is within a factor of 2 of the
-published one. It has the same value when each rate's interval holds the published one.
+Each cell is judged by the interval of this archive's mean over the published one, each pair by the intervals of both
+ratios (`ccreport.compare.verdicts`). No cell of this archive is compared with two published ones.
 """
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,15 +12,24 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.database import QueryError, connect, label_runs, quote_name
-from ccreport.evaluation import load_evaluation
-from ccreport.format_csv import write_csv
-from ccreport.format_table import format_size
-from ccreport.reproduction.expected import Expected, Key, read_expected, read_other
-from ccreport.tables import conform, load_schema, read_table, write_table
+from ccreport.compare.expected import Expected, Key, read_expected, read_other
+from ccreport.compare.matching import Match, match_sizes
+from ccreport.compare.verdicts import (
+    UNDECIDED,
+    Estimate,
+    Spread,
+    add_spreads,
+    compare_ratios,
+    count_runs_needed,
+    judge_cell,
+    judge_pair,
+)
+from ccreport.core.csv_files import write_csv
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import conform, load_schema, read_table, write_table
+from ccreport.summarise.database import QueryError, connect, label_runs, quote_name
+from ccreport.summarise.grids.grid import format_size
 
-# "Reproduced" allows this factor between two ratios of rates.
-PAIR_FACTOR: Final = 2.0
 COMPARED: Final = "compared"
 MISSING: Final = "missing"
 SUSPECT: Final = "suspect"
@@ -29,11 +37,24 @@ ADDED: Final = "added"
 
 
 @dataclass(frozen=True)
+class Compared:
+    """A row of the table, the spread of the mean to compare with, and the key of this archive's cell."""
+
+    row: dict[str, Any]
+    spread: Spread | None = None
+    own_key: Key | None = None
+
+
+@dataclass(frozen=True)
 class Cells:
-    """This archive's cells of one table: rows of its published table by key, with line rate and BDP of their runs."""
+    """This archive's cells of a table: rows of its published table by key, with line rate, BDP, spread of their runs.
+
+    `pairs` are the spreads of the ratio of the first two algorithms, by the key without the algorithm.
+    """
 
     table: str
     rows: Mapping[Key, dict[str, Any]]
+    pairs: Mapping[Key, Spread]
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -52,15 +73,18 @@ def compare_tables(
     declared = load_evaluation(evaluation)
     algorithms = list(declared["algorithms"])
     rows = []
+    within_factor = declared["consistent_within_factor"]
     with connect(database) as connection:
         allowed = {"algorithm": algorithms, "rtt_bucket": _name_buckets(connection, declared["rtt_bucket_edges_ms"])}
         for table, facts in declared["reproduction"].items():
-            cells = _read_cells(connection, table, summaries, facts["line_rate"])
-            expected = read_expected(evaluation.parent / facts["expected"], table, allowed)
-            rows += mark_pairs(compare_with_paper(expected, cells, facts), algorithms)
-    for path in sorted(compare_with):
-        cells = _index_cells(path.stem, read_table(path.stem, [summaries / path.name]))
-        rows += mark_pairs(compare_with_archive(read_other(path, path.stem), cells), algorithms)
+            cells = _read_cells(connection, table, summaries, facts["line_rate"], algorithms)
+            expected = read_expected(evaluation.parent / facts["expected"], table, allowed, facts.get("runs_count"))
+            rows += mark_pairs(compare_with_paper(expected, cells, facts, within_factor), algorithms, cells)
+        for path in sorted(compare_with):
+            cells = _read_cells(connection, path.stem, summaries, "NULL", algorithms)
+            rows += mark_pairs(
+                compare_with_archive(read_other(path, path.stem), cells, within_factor), algorithms, cells
+            )
     compared = conform(pl.DataFrame(rows, infer_schema_length=None), "reproduction")
     write_table(compared, "reproduction", parquet)
     write_csv(compared, csv)
@@ -74,77 +98,76 @@ def _name_buckets(connection: duckdb.DuckDBPyConnection, edges: list[float]) -> 
     return [name for (name,) in found.fetchall()]
 
 
-def _read_cells(connection: duckdb.DuckDBPyConnection, table: str, summaries: Path, line_rate: str) -> Cells:
+def _read_cells(
+    connection: duckdb.DuckDBPyConnection, table: str, summaries: Path, line_rate: str, algorithms: list[str]
+) -> Cells:
     """Return the cells of a published table; the line rate of a cell is known where it is the same for all its runs."""
-    key = ", ".join(map(quote_name, load_schema(table).key))
+    key = load_schema(table).key
+    names, paired = (", ".join(map(quote_name, columns)) for columns in (key, key[:-1]))
     # The line rate is the evaluation author's own SQL; names and texts of the archive never enter a query.
-    query = f"""
-        SELECT {key}, CASE WHEN min(line_rate) = max(line_rate) THEN min(line_rate) END AS line_rate_bps,
-            avg(line_rate * rtt_ms / 8e3 ORDER BY run_id) AS bdp_bytes
-        FROM (SELECT *, ({line_rate})::DOUBLE AS line_rate FROM {quote_name(f"{table}_runs")})
-        GROUP BY {key}
+    runs = f"""(
+        SELECT *, ({line_rate})::DOUBLE AS line_rate,
+            {{'run': {{'condition': condition_id, 'id': run_id}}, 'x': rate_bps, 'y': 1.0::DOUBLE}} AS rate
+        FROM {quote_name(f"{table}_runs")}
+    )"""  # noqa: S608
+    cells = f"""
+        SELECT {names}, CASE WHEN min(line_rate) = max(line_rate) THEN min(line_rate) END AS line_rate_bps,
+            avg(line_rate * rtt_ms / 8e3 ORDER BY run_id) AS bdp_bytes,
+            log_spread(parts_of(known_runs(list(rate)), [])) AS spread
+        FROM {runs} GROUP BY {names}
     """  # noqa: S608
+    pairs = f"""
+        SELECT {paired}, quotient_spread(
+            known_runs(list(rate) FILTER (algorithm = $first)), known_runs(list(rate) FILTER (algorithm = $second))
+        ) AS spread
+        FROM {runs} GROUP BY {paired}
+    """  # noqa: S608
+    first, second = (*algorithms, None)[:2]
     try:
-        paths = connection.sql(query).pl()
+        found = connection.sql(cells).pl()
+        of_pairs = connection.execute(pairs, {"first": first, "second": second}).fetchall()
     except duckdb.Error as error:
         raise QueryError(f"reproduction of {table}: {error}") from error
-    published = read_table(table, [summaries / f"{table}.parquet"])
-    return _index_cells(table, published.join(paths, on=load_schema(table).key, how="left", nulls_equal=True))
+    published = read_table(table, [summaries / f"{table}.parquet"]).join(found, on=key, how="left", nulls_equal=True)
+    rows = {tuple(row[name] for name in key): row for row in published.iter_rows(named=True)}
+    spreads = {tuple(values): Spread(**spread) for *values, spread in of_pairs if spread is not None}
+    return Cells(table, rows, spreads)
 
 
-def _index_cells(table: str, frame: pl.DataFrame) -> Cells:
-    key = load_schema(table).key
-    return Cells(table, {tuple(row[name] for name in key): row for row in frame.iter_rows(named=True)})
-
-
-def compare_with_paper(expected: Iterable[Expected], cells: Cells, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+def compare_with_paper(
+    expected: list[Expected], cells: Cells, facts: Mapping[str, Any], within_factor: float
+) -> list[Compared]:
     """Return a row for each published cell; `facts` is what the evaluation declares of the table's reproduction."""
     scaled = facts.get("as_bdp_fraction")
-    rows = []
-    for number, cell in enumerate(expected, 1):
-        found, matched = (
-            match_size(cell.key, cells, **scaled) if scaled else (cells.rows.get(cell.key), dict[str, Any]())
+    if scaled:
+        place = cells.key.index(scaled["column"])
+        matches = match_sizes([cell.key for cell in expected], cells.rows, place, **scaled)
+    else:
+        matches = {cell.key: Match(cell.key, {}) for cell in expected}
+    rates = {"expected_basis": facts["rate_basis"], "expected_line_rate_bps": facts["line_rate_bps"]}
+    return [
+        _put_side_by_side(
+            _name_cell("paper", number, cell.key, cells) | matches[cell.key].facts | rates,
+            cell,
+            cells,
+            matches[cell.key].key,
+            within_factor,
         )
-        named = _name_cell("paper", number, cell.key, cells) | matched
-        rows.append(
-            named
-            | _put_side_by_side(cell, found, facts["line_rate_bps"])
-            | {"expected_basis": facts["rate_basis"], "expected_line_rate_bps": facts["line_rate_bps"]}
-        )
-    return rows
+        for number, cell in enumerate(expected, 1)
+    ]
 
 
-def compare_with_archive(others: list[Expected], cells: Cells) -> list[dict[str, Any]]:
+def compare_with_archive(others: list[Expected], cells: Cells, within_factor: float) -> list[Compared]:
     """Return a row for each cell of another archive's table, then one for each that only this archive has."""
     rows = [
-        _name_cell("archive", number, cell.key, cells) | _put_side_by_side(cell, cells.rows.get(cell.key), None)
+        _put_side_by_side(_name_cell("archive", number, cell.key, cells), cell, cells, cell.key, within_factor)
         for number, cell in enumerate(others, 1)
     ]
     added = [key for key in cells.rows if key not in {cell.key for cell in others}]
     for number, key in enumerate(added, len(rows) + 1):
-        rows.append(_name_cell("archive", number, key, cells) | _show_found(cells.rows[key]) | {"cell_state": ADDED})
+        row = _name_cell("archive", number, key, cells) | _show_found(cells.rows[key]) | {"cell_state": ADDED}
+        rows.append(Compared(row))
     return rows
-
-
-def match_size(
-    key: Key, cells: Cells, *, column: str, bdp_bytes: float, within_factor: float
-) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """Return the cell whose size is nearest as a fraction of the bandwidth-delay product, and both fractions.
-
-    Nearest is the smallest factor between the fractions; there is no such cell beyond `within_factor`.
-    """
-    place = cells.key.index(column)
-    wanted = key[place] / bdp_bytes
-    candidates = []
-    for own, row in cells.rows.items():
-        if (*own[:place], *own[place + 1 :]) == (*key[:place], *key[place + 1 :]) and row["bdp_bytes"] and own[place]:
-            fraction = own[place] / row["bdp_bytes"]
-            candidates.append((max(fraction / wanted, wanted / fraction), own[place], fraction))
-    factor, size, fraction = min(candidates, default=(math.inf, None, None))
-    if factor > within_factor:
-        return None, {"expected_bdp_ratio": wanted}
-    found = cells.rows[(*key[:place], size, *key[place + 1 :])]
-    return found, {"expected_bdp_ratio": wanted, "matched_bdp_ratio": fraction, f"matched_{column}": size}
 
 
 def _name_cell(comparison: str, number: int, key: Key, cells: Cells) -> dict[str, Any]:
@@ -164,30 +187,40 @@ def _describe(name: str, value: Any) -> str:
     return {"sharing": f"{value}", "sender_speed": f"{value} sender"}.get(name, str(value))
 
 
-def _put_side_by_side(cell: Expected, found: dict[str, Any] | None, expected_line_rate: float | None) -> dict[str, Any]:
+def _put_side_by_side(
+    named: dict[str, Any], cell: Expected, cells: Cells, own_key: Key | None, within_factor: float
+) -> Compared:
+    found = None if own_key is None else cells.rows.get(own_key)
     state = SUSPECT if cell.is_suspect else COMPARED if found else MISSING
-    row = {
+    line_rate_there = named.get("expected_line_rate_bps")
+    row = named | {
         "cell_state": state,
         "expected_bps": cell.rate_bps,
         "expected_cv": cell.cv,
+        "expected_runs_count": cell.runs_count,
         "expected_low_bps": cell.low_bps,
         "expected_high_bps": cell.high_bps,
-        "expected_share_ratio": cell.rate_bps / expected_line_rate if expected_line_rate else None,
+        "expected_share_ratio": cell.rate_bps / line_rate_there if line_rate_there else None,
     }
     if found is None:
-        return row
+        return Compared(row)
     row |= _show_found(found)
     line_rate = found.get("line_rate_bps")
     # ASSUME: an archive that does not tell its line rate has the published one, so that rates compare as they are.
-    scale = line_rate / expected_line_rate if line_rate and expected_line_rate else 1.0
+    scale = line_rate / line_rate_there if line_rate and line_rate_there else 1.0
     expected = cell.rate_bps * scale
-    row["value_ratio"] = found["rate_mean_bps"] / expected if expected else None
-    low, high = found["rate_low_bps"], found["rate_high_bps"]
-    if low is not None and high is not None and (expected_line_rate or cell.low_bps is not None):
-        above = expected if cell.low_bps is None else cell.low_bps
-        below = expected if cell.high_bps is None else cell.high_bps
-        row["is_inside"] = above <= high and low <= below
-    return row
+    if not expected or not found["rate_mean_bps"]:
+        return Compared(row | {"value_ratio": found["rate_mean_bps"] / expected if expected else None})
+    own = Spread(**found["spread"]) if found["spread"] else None
+    theirs = cell.find_spread(own, found["runs_count"])
+    ratio = Estimate(found["rate_mean_bps"] / expected, add_spreads(theirs, own) if theirs and own else None)
+    verdict = judge_cell(ratio, within_factor)
+    row |= {"value_ratio": ratio.value, "cell_verdict": verdict}
+    if ratio.interval:
+        row |= dict(zip(("value_low_ratio", "value_high_ratio"), ratio.interval, strict=True))
+    if verdict == UNDECIDED and theirs and own:
+        row["needed_runs_count"] = count_runs_needed(theirs, own, found["runs_count"], within_factor)
+    return Compared(row, theirs, own_key)
 
 
 def _show_found(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,36 +238,43 @@ def _show_found(found: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-def mark_pairs(rows: list[dict[str, Any]], algorithms: list[str]) -> list[dict[str, Any]]:
-    """Return the rows, each pair of the first two algorithms marked as reproduced or not, and as the same or not."""
-    by_pair: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-    for row in rows:
-        by_pair.setdefault((row["table_name"], row["cell"]), {})[row["algorithm"]] = row
-    marks = {pair: _compare_pair(*map(own.get, algorithms[:2])) for pair, own in by_pair.items() if len(algorithms) > 1}
+def mark_pairs(compared: list[Compared], algorithms: list[str], cells: Cells) -> list[dict[str, Any]]:
+    """Return the rows, each pair of the first two algorithms with its ratios and the verdict on them."""
+    by_pair: dict[str, dict[str, Compared]] = {}
+    for one in compared:
+        by_pair.setdefault(one.row["cell"], {})[one.row["algorithm"]] = one
+    marks = {
+        pair: _compare_pair(cells, *map(own.get, algorithms[:2]))
+        for pair, own in by_pair.items()
+        if len(algorithms) > 1
+    }
     return [
-        row | (marks.get((row["table_name"], row["cell"]), {}) if row["algorithm"] in algorithms[:2] else {})
-        for row in rows
+        one.row | (marks.get(one.row["cell"], {}) if one.row["algorithm"] in algorithms[:2] else {}) for one in compared
     ]
 
 
-def _compare_pair(first: dict[str, Any] | None, second: dict[str, Any] | None) -> dict[str, Any]:
+def _compare_pair(cells: Cells, first: Compared | None, second: Compared | None) -> dict[str, Any]:
     if first is None or second is None:
         return {}
-    marks = {
-        "pair_expected_ratio": _divide(first.get("expected_bps"), second.get("expected_bps")),
-        "pair_ratio": _divide(first.get("rate_mean_bps"), second.get("rate_mean_bps")),
+    marks: dict[str, Any] = {
+        "pair_expected_ratio": _divide(first.row.get("expected_bps"), second.row.get("expected_bps")),
+        "pair_ratio": _divide(first.row.get("rate_mean_bps"), second.row.get("rate_mean_bps")),
     }
     expected, found = marks.values()
     if not (expected and found):
         return marks
-    factor = max(found / expected, expected / found)
-    is_same_ahead = (found > 1) == (expected > 1) and (found < 1) == (expected < 1)
-    inside = (first.get("is_inside"), second.get("is_inside"))
-    return marks | {
-        "pair_factor_ratio": factor,
-        "is_reproduced": is_same_ahead and factor <= PAIR_FACTOR,
-        "is_same_value": None if None in inside else all(inside),
-    }
+    spread = add_spreads(first.spread, second.spread) if first.spread and second.spread else None
+    theirs = Estimate(expected, spread)
+    own = Estimate(found, cells.pairs.get(first.own_key[:-1]) if first.own_key else None)
+    for name, estimate in (
+        ("pair_expected", theirs),
+        ("pair", own),
+        ("pair_factor", compare_ratios(theirs, own)),
+    ):
+        if estimate.interval:
+            low, high = estimate.interval
+            marks |= {f"{name}_low_ratio": low, f"{name}_high_ratio": high}
+    return marks | {"pair_factor_ratio": found / expected, "pair_verdict": judge_pair(theirs, own)}
 
 
 def _divide(a: float | None, b: float | None) -> float | None:

@@ -1,6 +1,6 @@
 """Where schemas lie, and how they and other declarations are read.
 
-Apart from `ccreport.tables`, whose libraries take longer to import than Snakemake takes to read all rules.
+Apart from `ccreport.core.tables`, whose libraries take longer to import than Snakemake takes to read all rules.
 """
 
 from pathlib import Path
@@ -9,7 +9,9 @@ from typing import Any, Final
 import yaml
 
 # Beside the folder of the package, as `evaluations` is.
-SCHEMAS: Final = Path(__file__).resolve().parents[2] / "schemas"
+SCHEMAS: Final = Path(__file__).resolve().parents[3] / "schemas"
+# The queries of published tables, and what they share.
+SQL: Final = Path(__file__).resolve().parents[1] / "sql"
 
 
 def load_yaml(path: Path) -> Any:

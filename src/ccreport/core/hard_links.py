@@ -6,11 +6,13 @@ from pathlib import Path
 
 
 def link_file(source: Path | str, target: Path | str) -> None:
-    """Give a file a second name, which is not taken; a copy where a file system has one name for each file."""
+    """Give a file a second name, which is not taken; where it can have only one, copy it with its time."""
     try:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
+        status = Path(source).stat()
+        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def link_tree(source: Path, target: Path, *left_out: str) -> None:

@@ -6,19 +6,19 @@ Every table passes through `write_table` or `TableWriter`, which check it agains
 descriptions into the Parquet field metadata.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ccreport.schemas import SCHEMAS, load_yaml
+from ccreport.core.declarations import SCHEMAS, load_yaml
 
 POLARS_TYPES: Final[Mapping[str, pl.DataType]] = {
     "string": pl.String(),
@@ -44,6 +44,18 @@ LATEST: Final = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
 
 class TableError(ValueError):
     """A table breaks its schema: a fault of this program, never of an archive."""
+
+
+class RowNet(Protocol):
+    """What takes rows that break a schema out of a reader's frame, and notes them (`ingest/bounds.py`)."""
+
+    def keep_sound(self, frame: pl.DataFrame, table: str) -> pl.DataFrame:
+        """Return the rows that keep to the schema of a table."""
+        ...
+
+    def keep_first(self, frame: pl.DataFrame, table: str) -> pl.DataFrame:
+        """Return the first row of each key."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -79,16 +91,25 @@ class TableSchema:
     key: tuple[str, ...]
     columns: tuple[Column, ...]
 
-    @property
+    @cached_property
     def polars(self) -> dict[str, pl.DataType]:
         """Return the polars type of every column, in order."""
         return {column.name: POLARS_TYPES[column.type] for column in self.columns}
 
-    @property
+    @cached_property
     def arrow(self) -> pa.Schema:
         """Return the Arrow schema with units and descriptions as field metadata."""
         fields = [pa.field(c.name, ARROW_TYPES[c.type], c.nullable, c.metadata) for c in self.columns]
         return pa.schema(fields, {"table": self.name, "description": self.description, "grain": self.grain})
+
+    @cached_property
+    def checks(self) -> dict[str, pl.Expr]:
+        """Return what counts the values of a frame that break each rule; most tables are too small to build it anew."""
+        return {
+            f"{column.name} {rule}": is_broken.sum()
+            for column in self.columns
+            for rule, is_broken in list_rules(column, pl.col(column.name))
+        }
 
 
 def _column(entry: str | Mapping[str, Any], table: str, folder: Path) -> Column:
@@ -145,23 +166,24 @@ def conform(frame: pl.DataFrame, table: str) -> pl.DataFrame:
 
 def find_broken_values(frame: pl.DataFrame, schema: TableSchema) -> list[str]:
     """Return what the values of a frame, whose columns are those declared, break of a schema: nulls, bounds, enums."""
-    checks: dict[str, pl.Expr] = {}
-    for column in schema.columns:
-        values = pl.col(column.name)
-        if not column.nullable and column.type != "map":
-            checks[f"{column.name} is null"] = values.is_null().sum()
-        if column.type == "float":
-            checks[f"{column.name} is not finite"] = (~values.is_finite()).sum()
-        if column.type == "timestamp":
-            checks[f"{column.name} is not of the years 1 to 9999"] = (~values.is_between(EARLIEST, LATEST)).sum()
-        if column.min is not None:
-            checks[f"{column.name} < {column.min}"] = (values < column.min).sum()
-        if column.max is not None:
-            checks[f"{column.name} > {column.max}"] = (values > column.max).sum()
-        if column.enum is not None:
-            checks[f"{column.name} not in {list(column.enum)}"] = (~values.is_in(column.enum)).sum()
-    counts = frame.select(**checks).row(0, named=True) if checks else {}
+    counts = frame.select(**schema.checks).row(0, named=True) if schema.checks else {}
     return [f"{rule} in {count} rows" for rule, count in counts.items() if count]
+
+
+def list_rules(column: Column, values: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+    """Yield what a column's values may not be, each rule with the expression that is true where it is broken."""
+    if not column.nullable and column.type != "map":
+        yield "is null", values.is_null()
+    if column.type == "float":
+        yield "is not finite", ~values.is_finite()
+    if column.type == "timestamp":
+        yield "is not of the years 1 to 9999", ~values.is_between(EARLIEST, LATEST)
+    if column.min is not None:
+        yield f"< {column.min}", values < column.min
+    if column.max is not None:
+        yield f"> {column.max}", values > column.max
+    if column.enum is not None:
+        yield f"not in {list(column.enum)}", ~values.is_in(column.enum)
 
 
 def _check_key(frame: pl.DataFrame, schema: TableSchema) -> None:
@@ -182,10 +204,11 @@ class TableWriter:
     """Write one table in pieces, each conformed to the schema; for what does not fit in memory at once.
 
     The file appears under its name only when all of it is written. The key is not checked and rows are not sorted
-    across pieces.
+    across pieces. With a net, rows that break the schema go there instead of raising TableError.
     """
 
-    def __init__(self, table: str, path: Path) -> None:
+    def __init__(self, table: str, path: Path, net: RowNet | None = None) -> None:
+        self._net = net
         self._schema = load_schema(table)
         self._path = path
         self._partial = path.with_name(path.name + ".part")
@@ -197,7 +220,7 @@ class TableWriter:
 
     def write(self, frame: pl.DataFrame) -> None:
         """Append a piece of the table as one row group, conformed to the schema."""
-        self.write_conformed(conform(frame, self._schema.name))
+        self.write_conformed(conform_sound(frame, self._schema.name, self._net))
 
     def write_conformed(self, frame: pl.DataFrame) -> None:
         """Append what `conform` returned."""
@@ -215,13 +238,32 @@ class TableWriter:
             self._partial.unlink(missing_ok=True)
 
 
-def write_table(frame: pl.DataFrame, table: str, path: Path) -> None:
-    """Write a whole table, checked against its schema and sorted by its key; raise TableError if it breaks it."""
+def write_table(frame: pl.DataFrame, table: str, path: Path, net: RowNet | None = None) -> None:
+    """Write a whole table, checked against its schema and sorted by its key; raise TableError if it breaks it.
+
+    With a net, rows that break the schema or repeat a key go there instead.
+    """
     schema = load_schema(table)
-    conformed = conform(frame, table).sort(schema.key, maintain_order=True)
-    _check_key(conformed, schema)
+    conformed = conform_sound(frame, table, net).sort(schema.key, maintain_order=True)
+    try:
+        _check_key(conformed, schema)
+    except TableError:
+        if net is None:
+            raise
+        conformed = net.keep_first(conformed, table)
     with TableWriter(table, path) as writer:
         writer.write_conformed(conformed)
+
+
+def conform_sound(frame: pl.DataFrame, table: str, net: RowNet | None) -> pl.DataFrame:
+    """Return what `conform` does, without the rows that break the schema where there is a net for them."""
+    try:
+        return conform(frame, table)
+    except TableError:
+        # Only where something is wrong, so that whole frames are checked once.
+        if net is None:
+            raise
+        return conform(net.keep_sound(frame, table), table)
 
 
 def read_table(table: str, paths: Iterable[Path]) -> pl.DataFrame:

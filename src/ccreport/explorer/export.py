@@ -15,15 +15,15 @@ from typing import Final
 import polars as pl
 import vl_convert
 
-from ccreport.batch_tables import BatchReader
-from ccreport.batches import AFRESH, read_batches
-from ccreport.database import connect
+from ccreport.core.atomic_files import replace_text
 from ccreport.explorer.run_list import describe_list, read_runs
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, write_call
-from ccreport.figures.series import BIN_WIDTHS_S
-from ccreport.fingerprints import digest_code, digest_facts
-from ccreport.whole import replace_text
+from ccreport.figures.select.series import BIN_WIDTHS_S
+from ccreport.rebuild.batch_tables import BatchReader
+from ccreport.rebuild.batches import AFRESH, read_batches
+from ccreport.rebuild.fingerprints import digest_code, digest_facts
+from ccreport.summarise.database import connect
 
 ASSETS: Final = Path(__file__).parent
 # Whole experiments are read at once until they have this many flows: few queries, and bounded memory.
@@ -67,7 +67,7 @@ def export_runs(batches: Path, tables: Path, database: Path, output: Path) -> No
 
 def read_fingerprints(batches: Path, tables: Path) -> dict[str, str]:
     """Return by experiment what its runs' series are made of: its flows, with all they were read from, and code."""
-    code = digest_code("ccreport.explorer.export", (), LIBRARIES)
+    code = digest_code(["ccreport.explorer.export"], (), LIBRARIES)
     readers = (BatchReader(tables / "flows" / f"{batch}.parquet") for batch in read_batches(batches))
     return {
         experiment: digest_facts(part.fingerprint, code)

@@ -11,9 +11,9 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.core.tables import load_schema
 from ccreport.explorer.palette import describe_algorithms, describe_paper
 from ccreport.explorer.script import name_script, round_number
-from ccreport.tables import load_schema
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 
 from ccreport.explorer.script import round_number
-from ccreport.figures.series import (
+from ccreport.figures.select.series import (
     BIN_WIDTHS_S,
     LONGEST_S,
     UNKNOWN_CC,
@@ -68,7 +68,8 @@ def describe_runs(connection: duckdb.DuckDBPyConnection, run_ids: list[str]) -> 
 
 
 def _read_rows(connection: duckdb.DuckDBPyConnection, table: str, run_ids: list[str]) -> pl.DataFrame:
-    query = f"SELECT {COLUMNS[table]} FROM {table} WHERE run_id IN (SELECT unnest(?))"  # noqa: S608 (names from above)
+    known = " AND time_utc IS NOT NULL" if table == "samples" else ""
+    query = f"SELECT {COLUMNS[table]} FROM {table} WHERE run_id IN (SELECT unnest(?)){known}"  # noqa: S608 (from above)
     rows: pl.DataFrame = connection.sql(query, params=[run_ids]).pl()
     return rows.sort(ORDER[table])
 

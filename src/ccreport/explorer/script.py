@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.whole import replace_text
+from ccreport.core.atomic_files import replace_text
 
 # Names that every file system and URL takes as they are; a leading dot would hide the file.
 SAFE_NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")

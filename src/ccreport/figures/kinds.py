@@ -7,36 +7,36 @@ where the archive has no data for it, FigureError where the declaration cannot b
 from collections.abc import Callable
 from typing import Final
 
-from ccreport.figures.capture_figures import build_capture_figure
-from ccreport.figures.completion_by_buffer import build_completion_by_buffer
-from ccreport.figures.completion_cdf import build_completion_cdf
-from ccreport.figures.cpu_over_time import build_cpu_over_time
-from ccreport.figures.cwnd_over_time import build_cwnd_over_time
-from ccreport.figures.database import Database
-from ccreport.figures.edge_distributions import build_distribution_pdf
-from ccreport.figures.edge_heat_maps import build_heat_map
-from ccreport.figures.edge_over_time import build_distribution_over_time, build_machine_retransmits
-from ccreport.figures.edge_percentiles import build_distribution_percentiles
-from ccreport.figures.fairness_by_buffer import build_fairness_by_buffer
-from ccreport.figures.fairness_over_time import build_fairness_over_time
-from ccreport.figures.figure import Figure
-from ccreport.figures.flow_rates_over_time import build_flow_rates_over_time
-from ccreport.figures.flow_spread import build_flow_spread
-from ccreport.figures.flows_over_time import build_flows_over_time
-from ccreport.figures.joins_over_time import build_joins_over_time
-from ccreport.figures.limits_over_time import build_limits_over_time
-from ccreport.figures.modes_by_condition import build_modes_by_condition
-from ccreport.figures.rate_axes import KINDS as RATE_KINDS
-from ccreport.figures.rate_figures import build_rate_figure
-from ccreport.figures.rpc_latency_by_load import build_rpc_latency_by_load
-from ccreport.figures.rpc_retransmits_by_load import build_rpc_retransmits_by_load
-from ccreport.figures.rpc_rtt_over_time import build_rpc_rtt_over_time
-from ccreport.figures.selection import CAPTURE_KINDS, FigureDeclaration
-from ccreport.figures.share_over_time import build_share_over_time
-from ccreport.figures.stages_over_time import build_stages_over_time
-from ccreport.figures.throughput_figures import build_throughput_over_time
-from ccreport.figures.topology import build_topology
-from ccreport.figures.versions import build_rate_by_version
+from ccreport.figures.captures.build import build_capture_figure
+from ccreport.figures.conditions.bbr_versions import build_rate_by_version
+from ccreport.figures.conditions.completion_by_buffer import build_completion_by_buffer
+from ccreport.figures.conditions.completion_cdf import build_completion_cdf
+from ccreport.figures.conditions.fairness_by_buffer import build_fairness_by_buffer
+from ccreport.figures.conditions.flow_spread import build_flow_spread
+from ccreport.figures.conditions.modes import build_modes_by_condition
+from ccreport.figures.conditions.rate import build_rate_figure
+from ccreport.figures.conditions.rate_axes import KINDS as RATE_KINDS
+from ccreport.figures.conditions.topology import build_topology
+from ccreport.figures.edge.distributions import build_distribution_pdf
+from ccreport.figures.edge.heat_maps import build_heat_map
+from ccreport.figures.edge.over_time import build_distribution_over_time, build_machine_retransmits
+from ccreport.figures.edge.percentiles import build_distribution_percentiles
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.rpc.latency_by_load import build_rpc_latency_by_load
+from ccreport.figures.rpc.retransmits_by_load import build_rpc_retransmits_by_load
+from ccreport.figures.rpc.rtt_over_time import build_rpc_rtt_over_time
+from ccreport.figures.run.cpu import build_cpu_over_time
+from ccreport.figures.run.cwnd import build_cwnd_over_time
+from ccreport.figures.run.fairness import build_fairness_over_time
+from ccreport.figures.run.flow_rates import build_flow_rates_over_time
+from ccreport.figures.run.flows import build_flows_over_time
+from ccreport.figures.run.joins import build_joins_over_time
+from ccreport.figures.run.limits import build_limits_over_time
+from ccreport.figures.run.share import build_share_over_time
+from ccreport.figures.run.stages import build_stages_over_time
+from ccreport.figures.select.declaration import CAPTURE_KINDS, FigureDeclaration
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.throughput.build import build_throughput_over_time
 
 Builder = Callable[[FigureDeclaration, Database], Figure]
 

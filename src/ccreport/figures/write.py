@@ -1,5 +1,6 @@
 """Plot a declared figure: read its runs from the database, draw, and write the files that a report includes."""
 
+import json
 import re
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -9,20 +10,32 @@ from typing import Final
 import altair as alt
 import vl_convert
 
-from ccreport.figures.composing import compose_by_reference
-from ccreport.figures.database import Asked, Database
-from ccreport.figures.drawn import digest_code, keep_copy, name_copy, prune_copies, take_copy
-from ccreport.figures.figure import Figure
+from ccreport.core.atomic_files import replace_text, replaces_folder
+from ccreport.core.csv_files import write_csv
 from ccreport.figures.kinds import BUILDERS
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.selection import FigureDeclaration, read_declaration, read_declarations
-from ccreport.figures.text_lengths import pin_lengths
-from ccreport.format_csv import write_csv
-from ccreport.parents import end_with_build
-from ccreport.whole import replaces_folder
+from ccreport.figures.kit.dark_colours import add_dark_colours
+from ccreport.figures.kit.fast_altair import compose_by_reference
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.text_lengths import pin_lengths
+from ccreport.figures.select.cache import digest_code, keep_copy, name_copy, prune_copies, take_copy
+from ccreport.figures.select.declaration import FigureDeclaration, read_declaration, read_declarations
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Asked, Database
+from ccreport.workflow_fixes.orphans import end_with_build
 
-FILES: Final = ("figure.svg", "figure.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt", "missing.txt")
+THUMBNAIL: Final = "thumbnail.png"
+FILES: Final = (
+    "figure.svg",
+    "figure.png",
+    THUMBNAIL,
+    "figure.vl.json",
+    "figure.csv",
+    "caption.txt",
+    "alt.txt",
+    "missing.txt",
+)
 PNG_SCALE: Final = 2
+THUMBNAIL_SCALE: Final = 0.4
 # A process takes a second to start, a figure about one to draw.
 PROCESSES: Final = 2
 WORTH_PROCESSES: Final = 4
@@ -36,17 +49,20 @@ VEGA_LITE_VERSION: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split("
 def plot_figures(figures: list[str], evaluation: Path, database: Path, cache: Path, output: Path) -> None:
     """Write each of these figures of the evaluation file into a folder of its name below `output`.
 
-    `cache` is a folder with copies of the figures drawn last; only what would come out otherwise is drawn anew.
+    `cache` becomes a JSON object: of each figure the name of its copy, in the folder that the file is in. A copy that
+    was there before is taken where the figure would come out the same, and removed where no figure uses it.
     """
     code = digest_code()
     declarations = read_declarations(evaluation, figures)
     names = {one.name: name_copy(one, code) for one in declarations}
-    cache.mkdir(parents=True, exist_ok=True)
-    prune_copies(cache, names.values())
+    copies = cache.parent
+    copies.mkdir(parents=True, exist_ok=True)
+    prune_copies(copies, names.values())
     with Database(database) as opened:
-        missing = [one for one in declarations if not take_copy(cache, names[one.name], opened, output / one.name)]
+        missing = [one for one in declarations if not take_copy(copies, names[one.name], opened, output / one.name)]
     for one, asked in zip(missing, _plot_all([(one, database, output / one.name) for one in missing]), strict=True):
-        keep_copy(cache, names[one.name], asked, output / one.name)
+        keep_copy(copies, names[one.name], asked, output / one.name)
+    replace_text(cache, json.dumps(names, indent=1, sort_keys=True) + "\n")
 
 
 def _plot_all(jobs: list[tuple[FigureDeclaration, Path, Path]]) -> list[list[Asked]]:
@@ -61,9 +77,10 @@ def _plot_all(jobs: list[tuple[FigureDeclaration, Path, Path]]) -> list[list[Ask
 def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> None:
     """Write a figure of the evaluation file into the folder `output`.
 
-    figure.svg, figure.png (twice the size), figure.vl.json (Vega-Lite), figure.csv (the data drawn), caption.txt and
-    alt.txt, both plain text with one line; or, where no run has data for it, only missing.txt that says why. Raise
-    FigureError where the declaration cannot be used.
+    `figure` is the figure's name in `evaluation`, the evaluation's file. `database` is the evaluation's archive.duckdb.
+    `output` is a folder, which gets figure.svg, figure.png (twice the size), thumbnail.png, figure.vl.json (Vega-Lite),
+    figure.csv (the data drawn), caption.txt and alt.txt, both plain text with one line; or, where no run has data for
+    it, only missing.txt that says why. Raise FigureError where the declaration cannot be used.
     """
     _plot(read_declaration(evaluation, figure), database, output)
 
@@ -87,8 +104,9 @@ def write_files(figure: Figure, output: Path) -> None:
     specification = figure.chart.to_json(indent=1, validate=False)
     svg = number_anew(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE_VERSION))
     (output / "figure.vl.json").write_text(specification + "\n", encoding="utf-8")
-    (output / "figure.svg").write_text(pin_lengths(svg) + "\n", encoding="utf-8")
+    (output / "figure.svg").write_text(add_dark_colours(pin_lengths(svg)) + "\n", encoding="utf-8")
     (output / "figure.png").write_bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
+    (output / THUMBNAIL).write_bytes(vl_convert.svg_to_png(svg, scale=THUMBNAIL_SCALE))
     write_csv(figure.data, output / "figure.csv")
     (output / "caption.txt").write_text(figure.caption + "\n", encoding="utf-8")
     (output / "alt.txt").write_text(figure.alternative + "\n", encoding="utf-8")

@@ -1,18 +1,24 @@
 """All raw files of a batch of experiments; those of which nothing changed keep the rows that they have.
 
-What an experiment's rows are made of is in its fingerprint: its manifest, with the hashes of its files; the code of
-the readers, the schemas and the libraries that parse and write; and what the configuration says about reading it.
+What a reader's rows of an experiment are made of is in their fingerprint: the experiment's manifest, with the hashes of
+its files; the code of this reader, the schemas of its tables and the libraries that parse and write; and what the
+configuration says about reading them. So an edit of one reader has nothing read again by the others.
+
+One process reads every format: starting Python with polars and pyarrow costs more than reading a small experiment.
 """
 
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
-from ccreport.fingerprints import digest_code, digest_facts
-from ccreport.ingest.experiment import Settings, ingest_experiment
-from ccreport.ingest.readers import READ_TABLES, READERS
-from ccreport.kept import Output, update_batch
-from ccreport.raw import Manifest, read_manifests
+from ccreport.archive.manifest import Manifest, read_manifests
+from ccreport.ingest.declaration import Reader
+from ccreport.ingest.readers import READERS
+from ccreport.ingest.reading import Settings, read_experiment
+from ccreport.rebuild.batch_tables import BatchReader
+from ccreport.rebuild.fingerprints import digest_code, digest_facts
+from ccreport.rebuild.reuse import Output, update_batch
 
 LIBRARIES: Final = ("numba", "numpy", "polars", "pyarrow")
 
@@ -27,31 +33,56 @@ def ingest_batch(
     edge_paths: str,
     access_log_format: str,
 ) -> None:
-    """Write `<table>/<batch>.parquet` below `tables`, and `<reader>/<batch>.parquet` with rejects below `rejected`.
+    """Write `<table>/<batch>.parquet` below `tables`, and `<rule>/<batch>.parquet` with rejects below `rejected`.
 
-    `packet_runs` names the runs of whose captures every packet is kept. `edge_paths` and `access_log_format` are those
+    `packet_runs` names the runs of whose captures every packet is kept. `edge.paths` and `access_log_format` are those
     of the configuration.
     """
     listed = read_manifests(manifests)
-    code = digest_code("ccreport.ingest.experiment", (*READ_TABLES, "rejects"), LIBRARIES)
-    settings = {
-        one.experiment_id: Settings(_select_runs(one, packet_runs), edge_paths, access_log_format) for one in listed
-    }
-    fingerprints = {
-        one.experiment_id: digest_facts(asdict(one), asdict(settings[one.experiment_id]), code) for one in listed
-    }
-    outputs = [
-        *(Output(table, tables / table / f"{batch}.parquet", table) for table in READ_TABLES),
-        *(Output("rejects", rejected / reader / f"{batch}.parquet", reader) for reader in READERS),
-    ]
-
-    def read(manifest: Path, folder: Path) -> None:
-        (one,) = read_manifests(manifest)
-        ingest_experiment(manifest, root, folder, settings[one.experiment_id])
-
-    update_batch(listed, fingerprints, outputs, tables / f".ingest-{batch}", read)
+    settings = Settings(tuple(packet_runs), edge_paths, access_log_format)
+    changed: set[str] = set()
+    for reader in READERS:
+        changed |= _update(reader, batch, listed, root, tables, rejected, settings)
+    print(f"read {len(changed)} of {len(listed)} experiments, kept {len(listed) - len(changed)}")
 
 
-def _select_runs(manifest: Manifest, packet_runs: list[str]) -> tuple[str, ...]:
+def _update(
+    reader: Reader,
+    batch: str,
+    listed: Iterable[Manifest],
+    root: Path,
+    tables: Path,
+    rejected: Path,
+    settings: Settings,
+) -> set[str]:
+    """Write the tables of one reader; return the experiments that it read again."""
+    code = digest_code([reader.module], (*reader.written, "rejects"), LIBRARIES)
+    joined = {table: BatchReader(tables / table / f"{batch}.parquet") for table in reader.joins}
+    of_runs = {one.experiment_id: _select_runs(one, settings) for one in listed}
+
+    def digest(one: Manifest) -> str:
+        experiment = one.experiment_id
+        own = of_runs[experiment].select(reader.settings)
+        joins = [part.parts[experiment].fingerprint for part in joined.values()] if _has_orphans(reader, one) else []
+        return digest_facts(asdict(one), own, joins, code)
+
+    def read(manifest: Manifest, folder: Path) -> None:
+        if _has_orphans(reader, manifest):
+            for table, part in joined.items():
+                part.extract(manifest.experiment_id, table, folder / f"{table}.parquet")
+        read_experiment(reader, manifest, root, folder, of_runs[manifest.experiment_id])
+
+    outputs = [Output(table, tables / table / f"{batch}.parquet") for table in reader.written]
+    outputs.append(Output("rejects", rejected / reader.rule / f"{batch}.parquet"))
+    return update_batch(listed, digest, outputs, tables / f".ingest-{batch}", read)
+
+
+def _has_orphans(reader: Reader, manifest: Manifest) -> bool:
+    """Tell whether the reader has files whose names tell no run, which other readers' tables may."""
+    return bool(reader.joins) and any(file.run_id is None for file in manifest.files_for(reader.rule))
+
+
+def _select_runs(manifest: Manifest, settings: Settings) -> Settings:
+    """Return the settings as they concern one experiment."""
     own = {run.run_id for run in manifest.runs}
-    return tuple(run for run in packet_runs if run in own)
+    return replace(settings, packet_runs=tuple(run for run in settings.packet_runs if run in own))

@@ -3,7 +3,7 @@
 from operator import itemgetter
 from typing import Final, TypeAlias, cast
 
-from ccreport.raw import RawFileError
+from ccreport.archive.raw_file import RawFileError
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 JsonObject: TypeAlias = dict[str, Json]

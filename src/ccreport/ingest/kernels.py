@@ -6,8 +6,8 @@ together on a fresh checkout would each do it.
 
 from pathlib import Path
 
-from ccreport.ingest.capture_file import compile_capture_reader
-from ccreport.ingest.ss_file import compile_reader
+from ccreport.ingest.captures.file import compile_capture_reader
+from ccreport.ingest.ss.file import compile_reader
 
 
 def compile_kernels(kernels: Path) -> None:

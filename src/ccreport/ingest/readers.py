@@ -1,41 +1,27 @@
-"""The readers of raw files and the tables that they write, by name."""
+"""All readers of raw files, as the folders beside this module declare them, and the tables that they write."""
 
+import pkgutil
+from importlib import import_module
+from pathlib import Path
 from typing import Final
 
-# In the order in which they read an experiment, and in which the ledger lists what they could not use.
-READERS: Final = (
-    "ingest_iperf3",
-    "ingest_ss",
-    "ingest_mpstat",
-    "ingest_metadata",
-    "ingest_captures",
-    "ingest_edge",
-    "ingest_nginx",
-    "ingest_nstat",
-    "ingest_rpc",
-    "ingest_campaign",
-)
+from ccreport.ingest.declaration import Reader
+
+
+def _find_readers() -> tuple[Reader, ...]:
+    folders = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]) if module.ispkg)
+    found = [reader for name in folders for reader in import_module(f"ccreport.ingest.{name}").READERS]
+    # A reader that asks for others' tables comes after them.
+    return tuple(sorted(found, key=lambda reader: bool(reader.joins)))
+
+
+READERS: Final = _find_readers()
+RULES: Final = tuple(reader.rule for reader in READERS)
 # Tables of which each row, or one at least, names the raw file that it was read from.
-INGESTED_TABLES: Final = (
-    "tests",
-    "intervals",
-    "streams",
-    "samples",
-    "cpu_samples",
-    "experiments",
-    "hosts",
-    "qdiscs",
-    "harness_results",
-    "captures",
-    "capture_logs",
-    "connections",
-    "web_requests",
-    "machine_counters",
-    "rpc_tests",
-    "sessions",
-    "calibrations",
-    "attempts",
-)
-# What else they write of the same files.
-DETAIL_TABLES: Final = ("packet_flows", "packet_intervals", "packets", "rpc_samples", "rpc_histograms")
-READ_TABLES: Final = (*INGESTED_TABLES, *DETAIL_TABLES)
+INGESTED_TABLES: Final = tuple(table for reader in READERS for table in reader.tables)
+READ_TABLES: Final = tuple(table for reader in READERS for table in reader.written)
+
+
+def find_reader(name: str) -> Reader:
+    """Return the reader of this name; raise KeyError where there is none."""
+    return {reader.name: reader for reader in READERS}[name]

@@ -3,15 +3,21 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from ccreport.raw import RawFile, RawFileError, display_name
-from ccreport.tables import conform, write_table
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError
+from ccreport.core.tables import conform, write_table
+from ccreport.core.text import display_name
 
 # Of one file so many parts are named that could not be used; more are counted.
 PARTS_LIMIT: Final = 1000
+# Of `Problems` so many become rejects; the last says how many more there are.
+PROBLEMS_LIMIT: Final = 20
+KEPT_LIMIT: Final = 200
+SNIPPET_BYTES: Final = 60
 
 
 @dataclass
@@ -74,3 +80,43 @@ class Rejects:
     def write(self, path: Path) -> None:
         """Write the rows as a `rejects` table."""
         write_table(self.frame(), "rejects", path)
+
+
+class Problem(NamedTuple):
+    """Something at a place of a file that could not be used; `line` counts from 1."""
+
+    offset: int | None
+    line: int | None
+    reason: str
+    message: str
+
+
+@dataclass
+class Problems:
+    """The problems of one file: the first of them, and how many there are."""
+
+    count: int = 0
+    first: list[Problem] = field(default_factory=list)
+
+    def add(self, kind: tuple[str, str], text: bytes, offset: int | None = None, line: int | None = None) -> None:
+        """Note a problem with this text of the file."""
+        self.count += 1
+        if len(self.first) < KEPT_LIMIT:
+            snippet = text[:SNIPPET_BYTES].strip().decode("utf-8", "surrogateescape")
+            self.first.append(Problem(offset, line, kind[0], kind[1].replace("{}", display_name(snippet))))
+
+    def add_error(self, error: RawFileError) -> None:
+        """Note where and why the file could be read no further."""
+        self.first.append(Problem(error.offset, error.line, error.reason, error.message))
+        self.count += 1
+
+    def write(self, file: RawFile, rejected: Rejects) -> None:
+        """Add the problems as rejects of parts of the file, the ends of what could be read before all others."""
+        ranked = sorted(self.first, key=lambda problem: problem.reason in ("malformed_record", "doubled"))
+        shown = ranked if self.count <= PROBLEMS_LIMIT else ranked[: PROBLEMS_LIMIT - 1]
+        for problem in sorted(shown, key=lambda problem: (problem.offset is None, problem.offset)):
+            place = {"line": problem.line, "offset": problem.offset}
+            rejected.add(file, problem.reason, problem.message, is_whole_file=False, **place)
+        if len(shown) < self.count:
+            message = f"{self.count - len(shown)} more places of this file could not be read"
+            rejected.add(file, "malformed_record", message, is_whole_file=False)

@@ -6,28 +6,45 @@ A folder whose files all are as they were in the former listing keeps the manife
 import contextlib
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import cache, partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from ccreport.archive import HOST_META_ENDING, Folder, Suffix, parse_suffix, split_name, strip_copy_endings
-from ccreport.content import HEAD_BYTES, recognise_format
-from ccreport.flow_identity import short_hash
-from ccreport.inventory_index import FolderIndex, Listed, Look
-from ccreport.job_names import read_job
-from ccreport.kinds import COPY_RULE, RUN_KINDS, decide_kind, kind_of_name, kind_of_place, rule_of_kind
-from ccreport.raw import Manifest, ManifestRun, RawFile, RawFileError, display_name, iterate_blocks
+from ccreport.archive.harness_layout import Folder, Suffix, strip_copy_endings
+from ccreport.archive.manifest import Manifest, ManifestRun, RawFile
+from ccreport.archive.raw_file import read_head
+from ccreport.core.identifiers import short_hash
+from ccreport.core.text import display_name
+from ccreport.inventory.formats import recognise_format
+from ccreport.inventory.index import FolderIndex, Listed, Look
+from ccreport.inventory.kinds import (
+    CLAIMING_KINDS,
+    COPY_RULE,
+    NO_RUN,
+    NO_RUN_DECLARED,
+    RUN_KINDS,
+    TEST_KINDS,
+    decide_kind,
+    rule_of_kind,
+)
+from ccreport.inventory.names import FileName, HarnessNames, ListedFile
 
 # As many as nobody can find two paths for that have the same: files of all experiments are told apart by nothing else.
 FILE_DIGITS = 32
 NOT_A_FILE = "this is a link, a device or a pipe, which no rule follows; copy the file itself into the archive"
 TWO_CLAIM_ONE = "{other} already is this run's {kind}; remove one of the two, or give it another iteration number"
+UNCLEAR: dict[str, Any] = {"action": "rejected", "rule": None, "reason": "unclear_name", "run_id": None}
+CLIENT_FORMATS = frozenset({"iperf3", "iperf3-stream", "pscheduler"})
+TWO_DECLARED = (
+    "{other} already is this run's {kind}; give the layout a group that tells the two apart: `iteration` or `run` for "
+    "repetitions, `flow` for flows of one run, `side` for its two hosts"
+)
 
 
-def list_folder(folder: Folder, files: list[tuple[str, os.DirEntry[str]]], known: FolderIndex) -> Listed:
+def list_folder(folder: Folder, files: list[ListedFile], known: FolderIndex) -> Listed:
     """Return an experiment as listed: its files, by their paths below the root, and its manifest."""
-    former = known.recall_folder(folder.experiment_id, files)
+    former = known.recall_folder(folder.experiment_id, [(file.path, file.entry) for file in files])
     if former is not None:
         return former
     listed = Listed.of(_make_manifest(folder, files, known))
@@ -35,30 +52,42 @@ def list_folder(folder: Folder, files: list[tuple[str, os.DirEntry[str]]], known
     return listed
 
 
-def _make_manifest(folder: Folder, files: list[tuple[str, os.DirEntry[str]]], known: FolderIndex) -> Manifest:
-    job = read_job(entry for _, entry in files)
-    # Several files of a run have the same.
-    read_suffix = cache(
-        partial(parse_suffix, destinations=job.destinations, parameter=job.parameter, has_limits=job.has_limits)
-    )
+def _make_manifest(folder: Folder, files: list[ListedFile], known: FolderIndex) -> Manifest:
+    names = HarnessNames(folder, (file.entry for file in files))
+    declared = {file.path for file in files if file.declared is not None}
     runs: dict[str, ManifestRun] = {}
     listed = []
-    for path, entry in files:
-        raw_file, suffix = _look_at(path, entry, read_suffix, folder, known)
-        if suffix is not None and raw_file.run_id is not None and raw_file.kind in RUN_KINDS:
+    for file in files:
+        raw_file, suffix = _look_at(file, file.declared or names.read(file.entry.name), folder, known)
+        if suffix is not None and raw_file.run_id is not None and raw_file.kind in CLAIMING_KINDS:
             runs.setdefault(raw_file.run_id, _make_run(raw_file.run_id, suffix))
         listed.append(raw_file)
-    # A snapshot of counters is a run's if the run has other files; names of edge networks look the same.
+    has_client_output = any(file.kind == "src-cmd" and file.action == "ingest" for file in listed)
     listed = [
-        replace(file, run_id=None) if file.kind == "nstat" and file.run_id not in runs else file for file in listed
+        _place(file, runs, has_client_output=has_client_output, is_declared=file.path in declared) for file in listed
     ]
     return Manifest(
         folder.experiment_id,
         folder.session,
         folder.job,
         tuple(runs[run_id] for run_id in sorted(runs)),
-        tuple(_settle_rivals(listed)),
+        tuple(_settle_rivals(listed, declared)),
     )
+
+
+def _place(file: RawFile, runs: Mapping[str, ManifestRun], *, has_client_output: bool, is_declared: bool) -> RawFile:
+    """Return a file without a run that it alone would be, rejected where it says nothing without one.
+
+    Samples of sockets may still be those of a test in the same folder, whose connections the reader knows.
+    """
+    # A snapshot of counters is a run's if the run has other files; names of edge networks look the same.
+    if file.kind == "nstat" and file.run_id not in runs:
+        return replace(file, run_id=None)
+    is_placed = file.run_id in runs or (file.kind == "ss" and has_client_output)
+    if is_placed or file.action != "ingest" or file.kind not in NO_RUN:
+        return file
+    message = (NO_RUN_DECLARED if is_declared else NO_RUN)[file.kind]
+    return replace(file, action="rejected", rule=None, reason="no_run", message=message, run_id=None, client_number=1)
 
 
 def _make_run(run_id: str, suffix: Suffix) -> ManifestRun:
@@ -71,19 +100,14 @@ def _make_run(run_id: str, suffix: Suffix) -> ManifestRun:
         suffix.limit,
         suffix.parameter_name,
         suffix.parameter_value,
+        dict(suffix.conditions) if suffix.conditions is not None else None,
     )
 
 
-def _look_at(
-    path: str,
-    entry: os.DirEntry[str],
-    read_suffix: Callable[[str], Suffix],
-    folder: Folder,
-    known: FolderIndex,
-) -> tuple[RawFile, Suffix | None]:
+def _look_at(file: ListedFile, name: FileName, folder: Folder, known: FolderIndex) -> tuple[RawFile, Suffix | None]:
+    path, entry = file.path, file.entry
     raw_file_id = short_hash(path, FILE_DIGITS)
-    by_place = kind_of_place(folder, entry.name)
-    if by_place == "unfinished":
+    if name.kind == "unfinished":
         return _unfinished(raw_file_id, path, entry), None
     if not entry.is_file(follow_symlinks=False):
         return reject(raw_file_id, path, "not_a_file", NOT_A_FILE), None
@@ -92,15 +116,12 @@ def _look_at(
     except OSError as error:
         message = f"the file cannot be read ({error.strerror}); check its permissions and the disk"
         return reject(raw_file_id, path, "unreadable", message), None
-    item = split_name(entry.name)
     content = look.content
-    kind = decide_kind(by_place or kind_of_name(entry.name, item), content)
+    kind = decide_kind(_correct_kind(name, content), content)
     action, rule = rule_of_kind(kind, content)
-    suffix = None
-    if item is not None:
-        suffix = read_suffix(item.suffix)
-    elif kind in RUN_KINDS:
-        # ASSUME: a data file outside the harness's naming is a run of its own, named by the file.
+    suffix = name.run
+    if suffix is None and kind in TEST_KINDS:
+        # ASSUME: a test's result outside the harness's naming is a run of its own, named by the file.
         suffix = Suffix(strip_copy_endings(entry.name)[0], None, None)
     raw_file = RawFile(
         raw_file_id=raw_file_id,
@@ -112,11 +133,24 @@ def _look_at(
         action=action,
         rule=rule,
         run_id=folder.run_id(suffix.text) if suffix is not None else None,
-        client_number=item.client_number if item is not None else 1,
-        side=_side_of(entry.name) if kind == "mpstat" else None,
-        host=display_name(entry.name.removesuffix(HOST_META_ENDING)) if kind == "host-meta" else None,
+        client_number=name.client_number,
+        # ASSUME: mpstat output that does not say which host it is from is the sender's, where the harness runs.
+        side=(name.side or "sender") if kind == "mpstat" else None,
+        host=name.host if kind == "host-meta" else None,
+        cc=name.cc,
     )
+    if name.problem is not None:
+        return replace(raw_file, **UNCLEAR, message=name.problem), None
     return raw_file, suffix
+
+
+def _correct_kind(name: FileName, content: str) -> str:
+    """Return the kind that a name says; what a layout puts on the receiver's side is not how the sender saw it."""
+    if not name.is_declared or name.side != "receiver":
+        return name.kind
+    if content in CLIENT_FORMATS:
+        return "dst-cmd"
+    return "side-file" if content == "ss" else name.kind
 
 
 def _unfinished(raw_file_id: str, path: str, entry: os.DirEntry[str]) -> RawFile:
@@ -127,11 +161,6 @@ def _unfinished(raw_file_id: str, path: str, entry: os.DirEntry[str]) -> RawFile
             size_bytes, sha256, _ = _read_bytes(Path(entry.path))
     action, rule = rule_of_kind("unfinished", "")
     return RawFile(raw_file_id, path, "unfinished", None, size_bytes, sha256, action, rule)
-
-
-def _side_of(name: str) -> str:
-    # ASSUME: mpstat output that does not say which host it is from is the sender's, where the harness runs.
-    return "receiver" if "receiver" in name else "sender"
 
 
 def reject(raw_file_id: str, path: str, reason: str, message: str) -> RawFile:
@@ -157,33 +186,36 @@ def _read_bytes(path: Path) -> tuple[int, str, bytes]:
     with path.open("rb") as stream:
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
         size_bytes = stream.tell()
-    head = b""
-    with contextlib.suppress(RawFileError):  # a broken rest is for the ingest rule to report
-        for block in iterate_blocks(path, HEAD_BYTES):
-            head += block
-            if len(head) >= HEAD_BYTES:
-                break
-    # One block may unpack to a hundred megabytes, which patterns are not to look through.
-    return size_bytes, sha256, head[:HEAD_BYTES]
+    return size_bytes, sha256, read_head(path)
 
 
-def _settle_rivals(files: list[RawFile]) -> Iterable[RawFile]:
+def _settle_rivals(files: list[RawFile], declared: Collection[str]) -> Iterable[RawFile]:
     """Let one file stand for each item of a run: the raw one before its copies, the first path before another."""
     ranked = sorted(files, key=_rank)
     chosen: dict[tuple[object, ...], RawFile] = {}
     settled = {}
     for file in ranked:
         item = (file.kind, file.run_id, file.client_number, file.side)
-        if file.action != "ingest" or file.kind not in RUN_KINDS or chosen.setdefault(item, file) is file:
+        is_alone = file.action != "ingest" or file.kind not in RUN_KINDS or file.run_id is None
+        if is_alone or chosen.setdefault(item, file) is file:
             settled[file.path] = file
             continue
         first = chosen[item]
-        if PurePosixPath(first.path).parent == PurePosixPath(file.path).parent:
+        is_declared = file.path in declared
+        if _is_copy(file.path, first.path, is_declared=is_declared):
             settled[file.path] = replace(file, action="ignored", rule=COPY_RULE)
         else:
-            message = TWO_CLAIM_ONE.format(other=display_name(first.path), kind=file.kind)
+            words = TWO_DECLARED if is_declared else TWO_CLAIM_ONE
+            message = words.format(other=display_name(first.path), kind=file.kind)
             settled[file.path] = replace(file, action="rejected", rule=None, reason="duplicate_run", message=message)
     return [settled[file.path] for file in files]
+
+
+def _is_copy(path: str, other: str, *, is_declared: bool) -> bool:
+    """Tell whether a file is a copy of another of its run: in its folder, and by a declared layout of its name."""
+    if is_declared:
+        return strip_copy_endings(path)[0] == strip_copy_endings(other)[0]
+    return PurePosixPath(path).parent == PurePosixPath(other).parent
 
 
 def _rank(file: RawFile) -> tuple[bool, int, int, str]:

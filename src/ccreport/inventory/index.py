@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from ccreport.raw import Manifest, format_manifest
+from ccreport.archive.manifest import Manifest, format_manifest
 
 # FAT keeps times in steps of 2 s, and the clock of a file server is not ours.
 RACY_NS: Final = 4 * 10**9
@@ -115,22 +115,27 @@ def _is_unchanged(known: Entry, entry: os.DirEntry[str]) -> bool:
 class InventoryIndex:
     """The experiments of an archive by their folders: those of the former listing, and of this one."""
 
-    def __init__(self, path: Path, code: str, now_ns: int) -> None:
+    def __init__(self, path: Path, code: str, now_ns: int, layout: str = "") -> None:
+        """Take where the index is kept, and hashes of code and layout; another layout makes new manifests."""
         self._path = path
-        self._code = code
+        self._told = [code, layout]
         self._now_ns = now_ns
-        self._former = _read_former(path, code)
+        self._former, former_layout = _read_former(path, code)
+        self._moved: dict[str, Entry] | None = None
+        if former_layout != layout:
+            # A file may be of another experiment then, and still has the content that it had.
+            self._moved = {path: entry for files, _ in self._former.values() for path, entry in files.items()}
         self._folders: dict[str, FolderIndex] = {}
 
     def open_folder(self, folder: str) -> FolderIndex:
         """Return what is known of an experiment, and keep what becomes known."""
-        former, manifest = self._former.get(folder, ({}, ""))
+        former, manifest = (self._moved, "") if self._moved is not None else self._former.get(folder, ({}, ""))
         self._folders[folder] = FolderIndex(former, manifest, self._now_ns)
         return self._folders[folder]
 
     def write(self) -> None:
         """Write what is known of the files of this listing."""
-        lines = [json.dumps(self._code)]
+        lines = [json.dumps(self._told)]
         for path, folder in self._folders.items():
             lines += [json.dumps([path, folder.found]), folder.manifest]
         partial = self._path.with_name(self._path.name + ".part")
@@ -138,14 +143,17 @@ class InventoryIndex:
         partial.replace(self._path)
 
 
-def _read_former(path: Path, code: str) -> dict[str, tuple[dict[str, Entry], str]]:
+def _read_former(path: Path, code: str) -> tuple[dict[str, tuple[dict[str, Entry], str]], str]:
+    """Return the files and the manifest of each folder as the index has them, and the hash of the layout of then."""
     former = {}
+    layout = ""
     try:
         first, *lines, _ = path.read_text(encoding="ascii").split("\n")
-        if json.loads(first) == code:
+        former_code, layout = json.loads(first)
+        if former_code == code:
             for line, manifest in zip(lines[::2], lines[1::2], strict=True):
                 folder, files = json.loads(line)
                 former[folder] = ({path: Entry(*entry) for path, entry in files.items()}, manifest)
-    except (OSError, ValueError):
-        return {}
-    return former
+    except (OSError, ValueError, TypeError):
+        return {}, ""
+    return former, layout

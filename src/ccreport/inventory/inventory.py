@@ -6,29 +6,37 @@ that the ledger (`measure_ledger`) can count all files again at the end.
 
 import hashlib
 import json
-import os
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from ccreport.archive import Folder, find_folder, find_root, walk_files
-from ccreport.batches import MIB, group_experiments, remove_stale, write_batches
-from ccreport.fingerprints import digest_code
-from ccreport.flow_identity import short_hash
-from ccreport.inventory_folder import FILE_DIGITS, list_folder, reject
-from ccreport.inventory_index import InventoryIndex, Listed
-from ccreport.raw import Manifest, display_name, write_formatted_manifests
-from ccreport.unpack import ArchiveError, unpack_archive
+from ccreport.archive.harness_layout import UNFINISHED, Folder, find_folder, join_path, walk_files
+from ccreport.archive.layout import NAME as LAYOUT_NAME
+from ccreport.archive.layout import Layout
+from ccreport.archive.manifest import Manifest, write_formatted_manifests
+from ccreport.archive.parts import find_raw_folder, name_archive, open_archive
+from ccreport.archive.read_layout import open_layout
+from ccreport.archive.unpack import ArchiveError
+from ccreport.core.atomic_files import replaces_folder
+from ccreport.core.identifiers import short_hash
+from ccreport.core.text import display_name
+from ccreport.inventory.experiment_listing import FILE_DIGITS, list_folder, reject
+from ccreport.inventory.index import InventoryIndex, Listed
+from ccreport.inventory.names import ListedFile, read_declared
+from ccreport.rebuild.batches import MIB, group_experiments, remove_stale, write_batches
+from ccreport.rebuild.fingerprints import digest_code
 
 # What a file costs at least, as a number of its bytes: a million empty ones are work for more than one job.
 LEAST_FILE_BYTES = 4096
-LEFT_OUT = "the member of the archive file is a link, a device or leads out of the archive; it was not unpacked"
+LEFT_OUT = "this is a link, a device or a pipe, or its name leads out of the archive; it was left out"
 
 
+@replaces_folder("manifests")
 def list_raw_files(
-    archive: Path,
+    archive: list[Path],
     unpacked: Path,
     index: Path,
     manifests: Path,
@@ -36,35 +44,55 @@ def list_raw_files(
     batches: Path,
     facts: Path,
     batch_mib: float,
+    layout: Sequence[str] = (),
 ) -> None:
     """List an archive: one file of manifests per batch below `manifests`, and a line for each batch in `batches`.
 
     Batches have `batch_mib` of raw files on average, each counted as 4 KiB at least. `facts` becomes a JSON object
     about the archive as a whole: name, files_count, size_bytes, sha256 (over the sorted paths and hashes of all files,
-    so that a folder and its tarball have the same). `index` is what is known of files from the former listing.
+    so that a folder, its tarball and its parts have the same), and of an archive in parts the name and hash of each.
+    `index` is what is known of files from the former listing.
 
-    An archive in one file is unpacked below `unpacked` first. Manifests of batches that are gone are deleted, and so
-    are their tables below the folders `tables`; manifests that did not change are not touched. Raises ArchiveError
-    where the archive as a whole cannot be used.
+    `archive` is one folder, one packed file, or the parts; what is packed is unpacked first, and parts are joined below
+    `unpacked`. Tables below the folders `tables` are deleted where their batch is gone. `layout` holds the path of
+    a declared layout, or the layout as JSON; where it is empty, the archive's own `layout.yaml` counts. Raises
+    ArchiveError where the archive as a whole cannot be used, DeclarationError where its layout cannot.
     """
     started_ns = time.time_ns()
-    left_out = unpack_archive(archive, unpacked) if archive.is_file() else []
-    root = find_root(unpacked if archive.is_file() else archive)
-    by_folder: dict[Folder, list[tuple[str, os.DirEntry[str]]]] = defaultdict(list)
-    folder_of = cache(find_folder)
-    for place, entry in walk_files(root):
-        by_folder[folder_of(place)].append((f"{place}/{entry.name}" if place.parts else entry.name, entry))
+    opened = open_archive(archive, unpacked)
+    declared, layout_hash = open_layout(next(iter(layout), ""), opened.root)
+    wrapping = opened.root.relative_to(find_raw_folder(archive, unpacked)).as_posix()
+    by_folder = group_files(opened.root, declared, "" if wrapping == "." else f"{wrapping}/")
     if not by_folder:
-        raise ArchiveError(f"{archive.name} holds no files; point `archive` in config.yaml at the harness's output")
-    known = InventoryIndex(index, digest_code("ccreport.inventory", (), ()), started_ns)
+        name = name_archive(archive)
+        raise ArchiveError(f"{name} holds no files; point `archive` in config.yaml at the folder of your measurements")
+    known = InventoryIndex(index, digest_code(["ccreport.inventory.inventory"], (), ()), started_ns, layout_hash)
     listed = [list_folder(folder, files, known.open_folder(folder.path)) for folder, files in by_folder.items()]
     known.write()
-    if left_out:
-        listed.append(_list_left_out(left_out))
+    if opened.left_out:
+        listed.append(_list_left_out(opened.left_out))
     named = _write_manifests(listed, manifests, round(batch_mib * MIB))
     remove_stale(tables, named)
     write_batches(named, batches)
-    _write_facts(archive.name, listed, facts)
+    _write_facts(name_archive(archive), listed, opened.parts, facts)
+
+
+def group_files(root: Path, layout: Layout | None, wrapping: str = "") -> dict[Folder, list[ListedFile]]:
+    """Return the files below a folder by the experiments that they belong to, with what a layout says of their names.
+
+    `wrapping` are the folders above the root that are part of the paths which a layout is written for.
+    """
+    by_folder: dict[Folder, list[ListedFile]] = defaultdict(list)
+    folder_of = cache(find_folder)
+    files = [(join_path(place, entry.name), place, entry) for place, entry in walk_files(root)]
+    declared = {}
+    if layout is not None:
+        places = {path: place for path, place, _ in files if UNFINISHED not in place.parts and path != LAYOUT_NAME}
+        declared = read_declared(layout, places, wrapping)
+    for path, place, entry in files:
+        folder, name = declared.get(path) or (folder_of(place), None)
+        by_folder[folder].append(ListedFile(path, entry, name))
+    return by_folder
 
 
 def _list_left_out(members: Iterable[str]) -> Listed:
@@ -75,25 +103,23 @@ def _list_left_out(members: Iterable[str]) -> Listed:
 
 def _write_manifests(listed: Iterable[Listed], folder: Path, batch_bytes: int) -> dict[str, list[str]]:
     """Write the manifests of each batch, and return its experiments."""
-    folder.mkdir(parents=True, exist_ok=True)
     texts = {one.experiment_id: one.manifest for one in listed}
     sizes = {one.experiment_id: sum(max(size, LEAST_FILE_BYTES) for _, _, size in one.files) for one in listed}
     batches = group_experiments(sizes, batch_bytes)
-    for stale in folder.glob("*.json"):
-        if stale.stem not in batches:
-            stale.unlink()
     for batch, experiments in batches.items():
         write_formatted_manifests((texts[experiment] for experiment in experiments), folder / f"{batch}.json")
     return batches
 
 
-def _write_facts(name: str, listed: Iterable[Listed], facts: Path) -> None:
+def _write_facts(name: str, listed: Iterable[Listed], parts: Mapping[str, str | None], facts: Path) -> None:
     files = sorted(file for one in listed for file in one.files)
     lines = "".join(f"{sha256}  {display_name(path)}\n" for path, sha256, _ in files)
-    about = {
+    about: dict[str, Any] = {
         "name": display_name(name),
         "files_count": len(files),
         "size_bytes": sum(size for _, _, size in files),
         "sha256": hashlib.sha256(lines.encode()).hexdigest(),
     }
+    if parts:
+        about["parts"] = [{"name": display_name(part), "sha256": sha256} for part, sha256 in parts.items()]
     facts.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

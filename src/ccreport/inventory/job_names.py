@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ccreport.archive import HOST_META_ENDING
-from ccreport.raw import RawFileError, read_whole
+from ccreport.archive.harness_layout import HOST_META_ENDING
+from ccreport.archive.raw_file import RawFileError, read_whole
 
 
 @dataclass

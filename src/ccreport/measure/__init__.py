@@ -6,7 +6,7 @@ from ccreport.ingest.readers import READ_TABLES
 
 # The tables that are made of an experiment's others.
 MEASURED_TABLES: Final = ("flows", "runs", "reconciliation")
-# Those others, in the order in which `measure_runs` is given them.
+# Those others.
 NEEDED_TABLES: Final = (
     "tests",
     "streams",
@@ -19,6 +19,7 @@ NEEDED_TABLES: Final = (
     "capture_logs",
     "packet_flows",
     "packet_intervals",
+    "kernel_drops",
 )
 # Tables of experiments, with a file for each batch of these, and those of one file for the archive.
 EXPERIMENT_TABLES: Final = (*READ_TABLES, *MEASURED_TABLES)

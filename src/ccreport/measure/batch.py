@@ -7,12 +7,13 @@ the schemas, the libraries, and what the configuration says about which runs cou
 from pathlib import Path
 from typing import Final
 
-from ccreport.batch_tables import BatchReader
-from ccreport.fingerprints import digest_code, digest_facts
-from ccreport.kept import Output, update_batch
+from ccreport.archive.manifest import Manifest, read_manifests
+from ccreport.core.table_folder import TableFolder
 from ccreport.measure import MEASURED_TABLES, NEEDED_TABLES
 from ccreport.measure.runs import measure_runs
-from ccreport.raw import read_manifest, read_manifests
+from ccreport.rebuild.batch_tables import BatchReader
+from ccreport.rebuild.fingerprints import digest_code, digest_facts
+from ccreport.rebuild.reuse import Output, update_batch
 
 LIBRARIES: Final = ("numpy", "polars", "pyarrow")
 
@@ -22,24 +23,19 @@ def measure_batch(
 ) -> None:
     """Write the measured tables of a batch below `tables`, where the ingested ones lie; as `measure_runs` says."""
     listed = read_manifests(manifests)
-    code = digest_code("ccreport.measure.runs", MEASURED_TABLES, LIBRARIES)
+    code = digest_code(["ccreport.measure.runs"], MEASURED_TABLES, LIBRARIES)
     ingested = {table: BatchReader(tables / table / f"{batch}.parquet") for table in NEEDED_TABLES}
-    read_from = {experiment: part.fingerprint for experiment, part in ingested["tests"].parts.items()}
-    fingerprints = {
-        one.experiment_id: digest_facts(read_from[one.experiment_id], code, include_interrupted, include_cpu_bound)
-        for one in listed
-    }
-    outputs = [Output(table, tables / table / f"{batch}.parquet", table) for table in MEASURED_TABLES]
 
-    def measure(manifest: Path, folder: Path) -> None:
-        experiment = read_manifest(manifest).experiment_id
+    def digest(one: Manifest) -> str:
+        read_from = [reader.parts[one.experiment_id].fingerprint for reader in ingested.values()]
+        return digest_facts(read_from, code, include_interrupted, include_cpu_bound)
+
+    def measure(manifest: Manifest, folder: Path) -> None:
+        own = TableFolder(folder)
         for table, reader in ingested.items():
-            reader.extract(experiment, table, folder / f"{table}.parquet")
-        measure_runs(
-            manifest,
-            *(folder / f"{table}.parquet" for table in (*NEEDED_TABLES, *MEASURED_TABLES)),
-            include_interrupted=include_interrupted,
-            include_cpu_bound=include_cpu_bound,
-        )
+            reader.extract(manifest.experiment_id, table, own.place(table))
+        measure_runs(manifest, own, include_interrupted=include_interrupted, include_cpu_bound=include_cpu_bound)
 
-    update_batch(listed, fingerprints, outputs, tables / f".measure-{batch}", measure)
+    outputs = [Output(table, tables / table / f"{batch}.parquet") for table in MEASURED_TABLES]
+    made = update_batch(listed, digest, outputs, tables / f".measure-{batch}", measure)
+    print(f"read {len(made)} of {len(listed)} experiments, kept {len(listed) - len(made)}")

@@ -4,9 +4,9 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.archive import slug
-from ccreport.flow_identity import short_hash
-from ccreport.raw import Manifest, ManifestRun
+from ccreport.archive.harness_layout import slug
+from ccreport.archive.manifest import Manifest, ManifestRun
+from ccreport.core.identifiers import short_hash
 
 RUN_SCHEMA: Final = {
     "run_id": pl.String(),
@@ -19,6 +19,18 @@ RUN_SCHEMA: Final = {
     "suffix_limit": pl.Int64(),
     "has_capture": pl.Boolean(),
 }
+# What a declared layout tells of a run, beside what a name of the harness does: columns of `runs`, `layout_…` here.
+LAYOUT_SCHEMA: Final = {
+    "loss_pct": pl.Float64(),
+    "buffer_bytes": pl.Int64(),
+    "mtu_bytes": pl.Int64(),
+    "bottleneck_bps": pl.Float64(),
+    "pacing_bps": pl.Float64(),
+    "sender_host": pl.String(),
+    "kernel": pl.String(),
+    "queue_discipline": pl.String(),
+}
+PREFIX: Final = "layout_"
 
 
 def list_runs(manifest: Manifest) -> pl.DataFrame:
@@ -35,19 +47,53 @@ def list_runs(manifest: Manifest) -> pl.DataFrame:
             "suffix_rtt_ms": run.rtt_nominal_ms,
             "suffix_limit": run.limit,
             "has_capture": run.run_id in captured,
+            **{PREFIX + column: (run.conditions or {}).get(column) for column in LAYOUT_SCHEMA},
         }
         for run in manifest.runs
     ]
-    return pl.DataFrame(rows, schema=RUN_SCHEMA)
+    told = {PREFIX + column: kind for column, kind in LAYOUT_SCHEMA.items()}
+    return pl.DataFrame(rows, schema=RUN_SCHEMA | told)
+
+
+def list_named_algorithms(manifest: Manifest) -> pl.DataFrame:
+    """Return what a declared layout says of the algorithm of each client: run_id, client_number, layout_cc."""
+    rows = [
+        (file.run_id, file.client_number, file.cc)
+        for file in manifest.files
+        if file.kind == "src-cmd" and file.action == "ingest" and file.cc is not None
+    ]
+    schema = {"run_id": pl.String(), "client_number": pl.Int64(), "layout_cc": pl.String()}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def condition_of(experiment_id: str, run: ManifestRun) -> str:
     """Return the identifier of a run's condition: everything of its suffix but the iteration."""
-    if run.host is None:
-        return run.run_id  # the name says no iteration, so the run stands alone
     point = [str(part) for part in (run.rtt_nominal_ms, run.limit, run.parameter_name, run.parameter_value)]
-    readable = "-".join([slug(run.host), *(part for part in point if part != "None")])
-    return f"{experiment_id}.{slug(readable)}-{short_hash('|'.join([run.host, *point]))}"
+    point += [f"{name}={value}" for name, value in sorted((run.conditions or {}).items())]
+    is_told = run.host is not None
+    if run.conditions is not None:
+        is_told |= run.iteration is not None or any(part != "None" for part in point)
+    if not is_told:
+        return run.run_id  # the name says no iteration, so the run stands alone
+    readable = "-".join([*([slug(run.host)] if run.host else []), *(part for part in point if part != "None")])
+    return f"{experiment_id}.{slug(readable)}-{short_hash('|'.join([run.host or '', *point]))}"
+
+
+def part_conditions(runs: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
+    """Return the runs, those that a declared layout names with algorithms and number of flows in their condition's id.
+
+    A job of the harness has one command, so that its runs differ in neither; other files tell it themselves.
+    """
+    declared = [run.run_id for run in manifest.runs if run.conditions is not None]
+    point = pl.format(
+        "{}-{}-p{}",
+        "condition_id",
+        pl.col("cc_list").fill_null("unknown").str.replace_all(r"[^A-Za-z0-9_]+", "-"),
+        pl.col("flows_count").fill_null(0),
+    )
+    return runs.with_columns(
+        condition_id=pl.when(pl.col("run_id").is_in(declared)).then(point).otherwise("condition_id")
+    )
 
 
 def describe_paths(qdiscs: pl.DataFrame) -> pl.DataFrame:
@@ -81,20 +127,26 @@ def join_conditions(
     nominal = pl.coalesce("suffix_rtt_ms", "job_rtt_ms")
     # netem that is set up without a loss loses nothing; a path that netem does not run through is not known.
     job_loss = pl.coalesce("job_loss_pct", pl.when(pl.col("has_netem")).then(pl.lit(0.0)))
-    return joined.with_columns(
+    by_layout = joined.with_columns(
+        pl.coalesce(PREFIX + column, column).alias(column) for column in LAYOUT_SCHEMA if column in facts.columns
+    )
+    is_recorded, is_named = pl.col("qdisc_loss_pct").is_not_null(), pl.col("layout_loss_pct").is_not_null()
+    return by_layout.with_columns(
         rtt_nominal_ms=nominal,
         rtt_ms=pl.coalesce(nominal, "rtt_ping_ms"),
         rtt_source=pl.when(nominal.is_not_null())
         .then(pl.lit("nominal"))
         .when(pl.col("rtt_ping_ms").is_not_null())
         .then(pl.lit("ping")),
-        loss_pct=pl.coalesce("qdisc_loss_pct", job_loss),
-        loss_source=pl.when(pl.col("qdisc_loss_pct").is_not_null())
+        loss_pct=pl.coalesce("qdisc_loss_pct", "layout_loss_pct", job_loss),
+        loss_source=pl.when(is_recorded)
         .then(pl.lit("qdisc"))
+        .when(is_named)
+        .then(pl.lit("layout"))
         .when(job_loss.is_not_null())
         .then(pl.lit("jobmeta")),
         limit_packets_count=pl.coalesce("suffix_limit", "limit_packets_count"),
-        bottleneck_bps=pl.coalesce("job_bottleneck_bps", "qdisc_rate_bps"),
+        bottleneck_bps=pl.coalesce("layout_bottleneck_bps", "job_bottleneck_bps", "qdisc_rate_bps"),
     )
 
 

@@ -52,6 +52,7 @@ def sampling_intervals(samples: Path) -> pl.DataFrame:
     return (
         pl.scan_parquet(samples, glob=False)
         .select("run_id", "time_utc")
+        .drop_nulls("time_utc")
         .unique()
         .sort("run_id", "time_utc")
         .group_by("run_id")

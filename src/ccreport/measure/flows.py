@@ -9,12 +9,13 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.measure.captured import measure_completions, select_captured
 from ccreport.measure.connections import sampling_intervals, select_data_connections, summarise_connections
+from ccreport.measure.reconcile.captured_flows import measure_completions, select_captured
 
 # iperf3 prints its start in whole seconds before version 3.20.
 IPERF3_CLOCK_S: Final = 1.0
 
+NONE_NAMED: Final = pl.DataFrame(schema={"run_id": pl.String(), "client_number": pl.Int64(), "layout_cc": pl.String()})
 SS_MEASURES: Final = (
     "retransmits_ss_count",
     "data_segments_out_count",
@@ -34,15 +35,18 @@ def join_flows(
     packet_flows: pl.DataFrame,
     cc_command: str | None,
     clients: pl.DataFrame,
+    named_algorithms: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Return the `flows` of one experiment, unsorted and without the columns of the schema that stay null.
 
     `tests`, `streams` and `packet_flows` are tables as ingested; `cc_command` is the algorithm that the job's command
-    asks for, `clients` what its metadata say of each client. Columns beyond the schema are what
-    `measure_reconciliation` compares: omit_s, tool_rtt_min_ms, ss_rtt_min_ms, first_utc and last_utc (samples).
+    asks for, `clients` what its metadata say of each client, `named_algorithms` what a layout says of its algorithm.
+    Columns beyond the schema are what `measure_reconciliation` compares:
+    omit_s, tool_rtt_min_ms, ss_rtt_min_ms, first_utc and last_utc (samples).
     """
     connections = summarise_connections(samples)
-    named = _name_streams(tests, streams, cc_command, clients)
+    by_name = NONE_NAMED if named_algorithms is None else named_algorithms
+    named = _name_streams(tests, streams, cc_command, clients, by_name)
     known = named.filter(pl.col("local_port").is_not_null())
     unnamed = named.filter(pl.col("local_port").is_null())
     # Only what a run's tool does not name is told apart by its samples.
@@ -64,9 +68,13 @@ def join_flows(
 
 
 def _name_streams(
-    tests: pl.DataFrame, streams: pl.DataFrame, cc_command: str | None, clients: pl.DataFrame
+    tests: pl.DataFrame,
+    streams: pl.DataFrame,
+    cc_command: str | None,
+    clients: pl.DataFrame,
+    named_algorithms: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return the TCP streams with the facts of their test, cc as the tool or the command says."""
+    """Return the TCP streams with the facts of their test, cc as the tool, the command or a layout says."""
     facts = tests.filter(pl.col("protocol").is_null() | (pl.col("protocol") == "TCP")).select(
         "run_id",
         "client_number",
@@ -82,7 +90,15 @@ def _name_streams(
         streams.drop("raw_file_id")
         .join(facts, on=["run_id", "client_number"])
         .join(declared, on=["run_id", "client_number"], how="left")
-        .with_columns(command_cc=pl.coalesce("cc_command", "client_cc", pl.lit(cc_command, pl.String)))
+        .join(named_algorithms, on=["run_id", "client_number"], how="left")
+        .with_columns(
+            # A name tells of its own file, and the job's command of all that do not.
+            command_cc=pl.coalesce(
+                "cc_command",
+                "client_cc",
+                pl.when(pl.col("layout_cc").is_null()).then(pl.lit(cc_command, pl.String)),
+            )
+        )
         .drop("cc_command", "client_cc")
     )
 
@@ -151,7 +167,7 @@ def _measure_rates(flows: pl.DataFrame) -> pl.DataFrame:
 
     return flows.with_columns(
         throughput_bps=rate("sender"),
-        goodput_bps=rate("receiver"),
+        goodput_bps=pl.coalesce(rate("receiver"), "receiver_bps"),
         received_share_ratio=pl.when(pl.col("sender_bytes") > 0).then(
             pl.col("receiver_bytes") / pl.col("sender_bytes")
         ),
@@ -175,13 +191,13 @@ def _measure_completion(flows: pl.DataFrame, packet_flows: pl.DataFrame) -> pl.D
 
 
 def _measure_retransmits(flows: pl.DataFrame) -> pl.DataFrame:
-    has_ss = pl.col("data_segments_out_count") > 0
+    has_ss = (pl.col("data_segments_out_count") > 0) & pl.col("retransmits_ss_count").is_not_null()
     mss = pl.coalesce("ss_mss_bytes", "tool_mss_bytes")
     # ASSUME: without ss, segments sent are the sender's bytes over the MSS.
     estimated = pl.when(mss > 0).then(pl.col("sender_bytes") / mss)
     has_estimate = pl.col("retransmits_iperf3_count").is_not_null() & (estimated > 0)
     named = flows.with_columns(
-        cc=pl.coalesce("ss_cc", "rank_cc", "tool_cc", "command_cc"),
+        cc=pl.coalesce("ss_cc", "rank_cc", "tool_cc", "command_cc", "layout_cc"),
         cc_source=pl.when(pl.col("ss_cc").is_not_null())
         .then(pl.lit("ss"))
         .when(pl.col("rank_cc").is_not_null())
@@ -189,7 +205,9 @@ def _measure_retransmits(flows: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("tool_cc").is_not_null())
         .then(pl.lit("iperf3"))
         .when(pl.col("command_cc").is_not_null())
-        .then(pl.lit("command")),
+        .then(pl.lit("command"))
+        .when(pl.col("layout_cc").is_not_null())
+        .then(pl.lit("layout")),
         retransmit_source=pl.when(has_ss).then(pl.lit("ss")).when(has_estimate).then(pl.lit("iperf3")),
         retransmits_count=pl.when(has_ss)
         .then("retransmits_ss_count")
@@ -204,4 +222,6 @@ def _measure_retransmits(flows: pl.DataFrame) -> pl.DataFrame:
         tool_rtt_min_ms=pl.col("rtt_min_ms"),
         samples_count=pl.col("samples_count").fill_null(0),
     )
-    return named.with_columns(retransmit_ratio=pl.col("retransmits_count") / pl.col("segments_count"))
+    ratio = pl.col("retransmits_count") / pl.col("segments_count")
+    # The kernel counts a SYN that is sent again, but not the SYN itself: few segments can make more than one of each.
+    return named.with_columns(retransmit_ratio=pl.when(ratio <= 1).then(ratio))

@@ -4,21 +4,31 @@ A file that a reader was to read is ingested if rows of a table name it, and rej
 nothing of it could be used. Exactly one of the two must hold for each, so nothing is dropped in silence.
 """
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
-from ccreport.batches import read_batches, table_files
-from ccreport.errors import InputError
-from ccreport.ingest.readers import INGESTED_TABLES, READERS
-from ccreport.raw import RawFile, display_name, read_manifest_facts
-from ccreport.rejects import Rejects
-from ccreport.tables import load_schema, read_table, write_table
+from ccreport.archive.manifest import RawFile, read_manifest_facts
+from ccreport.core.errors import InputError
+from ccreport.core.tables import load_schema, read_table, write_table
+from ccreport.core.text import display_name
+from ccreport.ingest.readers import INGESTED_TABLES, READERS, RULES
+from ccreport.ingest.rejects import Rejects
+from ccreport.inventory.kinds import MEASUREMENT_RULE
+from ccreport.rebuild.batches import read_batches, table_files
 
 OF_EXPERIMENTS: Final = ("experiment_id", "session", "job")
 OF_FILES: Final = ("raw_file_id", "run_id", "kind", "format", "client_number", "size_bytes", "sha256", "rule")
+# Any row of these is something that was measured; samples, as a run that is declared to be of flows alone has them.
+TESTS: Final = tuple(reader.measured for reader in READERS if reader.measured is not None)
+WARNING: Final = "warning: "
+NO_TEST: Final = (
+    "the archive holds no test: not one result of a tool, capture or dump could be read, so that all tables are empty; "
+    "the report's page Ledger says what became of each file"
+)
 LISTED: Final = (*OF_EXPERIMENTS, *OF_FILES, "path", "state")
 
 
@@ -32,17 +42,20 @@ def measure_ledger(
     """Write `raw_files` and `rejects` of the whole archive.
 
     `batches` lists the batches of experiments, `manifests` and `tables` are the folders of their manifests and ingested
-    tables, `rejected` that of the readers' rejects. Raise LedgerError if a file is neither in a table nor
+    tables, `rejected` that of the readers' rejects. Prints on stderr, behind `WARNING`, what whoever builds is to see
+    at the end. Raise LedgerError if a file is neither in a table nor
     rejected, or both, or if `strict` is set and any file or part of one was rejected.
     """
     names = list(read_batches(batches))
     listed, by_inventory = _list_files(manifests / f"{name}.json" for name in names)
-    parts = [read_table("rejects", table_files(rejected, reader, names)) for reader in READERS]
+    parts = [read_table("rejects", table_files(rejected, reader, names)) for reader in RULES]
     # Each reader counts for itself, and two may have something to say of one file.
     all_rejects = pl.concat([*parts, by_inventory]).with_columns(
         part_number=pl.int_range(pl.len(), dtype=pl.Int64).over("raw_file_id")
     )
+    listed = _name_runs(listed, tables, names)
     ledger = _settle(listed, _find_ingested(tables, names), all_rejects)
+    _warn(ledger, tables, names)
     write_table(ledger, "raw_files", raw_files)
     write_table(all_rejects, "rejects", rejects)
     if strict and all_rejects.height:
@@ -68,6 +81,28 @@ def _list_files(manifests: Iterable[Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
     return listed, rejected.frame()
 
 
+def _name_runs(listed: pl.DataFrame, tables: Path, batches: list[str]) -> pl.DataFrame:
+    """Return the listed files with the run of each file of samples that its reader joined to one test."""
+    is_joined = (pl.col("kind") == "ss") & (pl.col("state") == "ingest") & pl.col("run_id").is_null()
+    joined = listed.filter(is_joined)["raw_file_id"]
+    if joined.is_empty():
+        return listed
+    runs = (
+        pl.scan_parquet(table_files(tables, "samples", batches), glob=False)
+        .filter(pl.col("raw_file_id").is_in(joined.to_list()))
+        .group_by("raw_file_id")
+        .agg(joined_run=pl.col("run_id").first(), runs_count=pl.col("run_id").n_unique())
+        .filter(pl.col("runs_count") == 1)
+        .drop("runs_count")
+        .collect()
+    )
+    return (
+        listed.join(runs, on="raw_file_id", how="left", maintain_order="left")
+        .with_columns(run_id=pl.coalesce("run_id", "joined_run"))
+        .drop("joined_run")
+    )
+
+
 def _find_ingested(tables: Path, batches: list[str]) -> pl.Series:
     if not batches:
         return pl.Series(dtype=pl.String)
@@ -90,6 +125,22 @@ def _settle(ledger: pl.DataFrame, ingested: pl.Series, rejects: pl.DataFrame) ->
         raise LedgerError(f"{open_files.height} files are neither in a table nor rejected, or both: {paths}")
     state = pl.when(~is_read).then("state").when("is_ingested").then(pl.lit("ingested")).otherwise(pl.lit("rejected"))
     return settled.with_columns(state=state).drop("is_ingested")
+
+
+def _warn(ledger: pl.DataFrame, tables: Path, batches: list[str]) -> None:
+    if not _has_test(tables, batches):
+        print(f"{WARNING}{NO_TEST}", file=sys.stderr)
+    overlooked = ledger.filter(pl.col("rule") == MEASUREMENT_RULE).height
+    if overlooked:
+        look = "1 file looks like a measurement" if overlooked == 1 else f"{overlooked} files look like measurements"
+        print(f"{WARNING}{look} and could not be read; see the report's page Ledger", file=sys.stderr)
+
+
+def _has_test(tables: Path, batches: list[str]) -> bool:
+    if not batches:
+        return False
+    heights = (pl.scan_parquet(table_files(tables, table, batches), glob=False).select(pl.len()) for table in TESTS)
+    return any(height.collect().item() for height in heights)
 
 
 def _describe(rejects: pl.DataFrame) -> list[str]:

@@ -3,85 +3,74 @@
 One step writes all, since a run is the sum of its flows and a reconciliation compares them with their captures.
 """
 
-from pathlib import Path
-
 import polars as pl
 
+from ccreport.archive.manifest import Manifest
+from ccreport.core.table_folder import TableFolder
+from ccreport.core.tables import TableError, load_schema
 from ccreport.measure.clients import find_branching, list_clients, summarise_clients
-from ccreport.measure.conditions import correct_branching, join_conditions, list_runs
+from ccreport.measure.conditions import (
+    correct_branching,
+    join_conditions,
+    list_named_algorithms,
+    list_runs,
+    part_conditions,
+)
 from ccreport.measure.cpu import measure_cpu, measure_cpu_bound
+from ccreport.measure.datagrams import sum_if_all, summarise_datagrams
 from ccreport.measure.fairness import jain_index
 from ccreport.measure.flows import join_flows
-from ccreport.measure.reconciliation import reconcile_flows
-from ccreport.raw import read_manifest
-from ccreport.tables import TableError, load_schema, read_table, write_table
+from ccreport.measure.reconcile.reconcile import reconcile_flows
 
 
 def measure_runs(
-    manifest: Path,
-    tests: Path,
-    streams: Path,
-    samples: Path,
-    cpu_samples: Path,
-    experiments: Path,
-    hosts: Path,
-    qdiscs: Path,
-    captures: Path,
-    capture_logs: Path,
-    packet_flows: Path,
-    packet_intervals: Path,
-    flows: Path,
-    runs: Path,
-    reconciliation: Path,
-    *,
-    include_interrupted: bool,
-    include_cpu_bound: bool,
+    manifest: Manifest, tables: TableFolder, *, include_interrupted: bool, include_cpu_bound: bool
 ) -> None:
-    """Write the `flows`, `runs` and `reconciliation` of one experiment; the other arguments are its ingested tables.
+    """Write the `flows`, `runs` and `reconciliation` of one experiment beside its ingested tables.
 
     A run that was interrupted counts in means only if `include_interrupted` is set, one that was CPU-bound only if
-    `include_cpu_bound` is.
+    `include_cpu_bound` is, one that was limited by its host never.
     """
-    listed = read_manifest(manifest)
-    of_tests = read_table("tests", [tests])
-    of_experiment = read_table("experiments", [experiments])
-    conditions = join_conditions(
-        list_runs(listed), of_experiment, read_table("hosts", [hosts]), read_table("qdiscs", [qdiscs])
+    tests, streams, experiments = tables.read("tests"), tables.read("streams"), tables.read("experiments")
+    samples, cpu_samples = tables.place("samples"), tables.place("cpu_samples")
+    conditions = join_conditions(list_runs(manifest), experiments, tables.read("hosts"), tables.read("qdiscs"))
+    clients = list_clients(conditions, _read_fact(experiments, "clients_json"))
+    named = list_named_algorithms(manifest)
+    captured = tables.read("packet_flows")
+    flows = join_flows(tests, streams, samples, captured, _read_fact(experiments, "cc_command"), clients, named).pipe(
+        join_nominal_rtts, conditions, clients
     )
-    clients = list_clients(conditions, _read_fact(of_experiment, "clients_json"))
-    of_captures = read_table("packet_flows", [packet_flows])
-    cc_command = _read_fact(of_experiment, "cc_command")
-    joined_flows = join_flows(
-        of_tests, read_table("streams", [streams]), samples, of_captures, cc_command, clients
-    ).pipe(join_nominal_rtts, conditions, clients)
-    cpu_bound = measure_cpu_bound(read_table("cpu_samples", [cpu_samples]), measure_spans(of_tests, joined_flows))
-    joined_runs = (
+    cpu_bound = measure_cpu_bound(tables.read("cpu_samples"), measure_spans(tests, flows))
+    runs = (
         correct_branching(conditions, find_branching(clients))
-        .join(summarise_tests(of_tests), on="run_id", how="left")
-        .join(summarise_flows(joined_flows), on="run_id", how="left")
+        .join(summarise_tests(tests), on="run_id", how="left")
+        .join(summarise_flows(flows), on="run_id", how="left")
+        .join(summarise_datagrams(tests, streams), on="run_id", how="left")
         .join(summarise_clients(clients), on="run_id", how="left")
         .join(measure_cpu(cpu_samples), on="run_id", how="left")
         .join(cpu_bound, on="run_id", how="left")
+        .join(find_host_limits(tables.read("kernel_drops")), on="run_id", how="left")
         .with_columns(
-            experiment_id=pl.lit(listed.experiment_id),
-            session=pl.lit(listed.session, pl.String),
-            job=pl.lit(listed.job, pl.String),
+            experiment_id=pl.lit(manifest.experiment_id),
+            session=pl.lit(manifest.session, pl.String),
+            job=pl.lit(manifest.job, pl.String),
         )
         .pipe(complete_runs, include_interrupted=include_interrupted, include_cpu_bound=include_cpu_bound)
+        .pipe(part_conditions, manifest)
     )
-    if joined_runs.height != len(listed.runs):
-        raise TableError(f"runs: {joined_runs.height} rows for the {len(listed.runs)} runs of {listed.experiment_id}")
-    write_table(_select("flows", joined_flows), "flows", flows)
-    write_table(_select("runs", joined_runs), "runs", runs)
+    if runs.height != len(manifest.runs):
+        raise TableError(f"runs: {runs.height} rows for the {len(manifest.runs)} runs of {manifest.experiment_id}")
+    tables.write("flows", _select("flows", flows))
+    tables.write("runs", _select("runs", runs))
     compared = reconcile_flows(
-        joined_flows,
-        of_captures,
+        flows,
+        captured,
         samples,
-        read_table("captures", [captures]),
-        read_table("capture_logs", [capture_logs]),
-        packet_intervals,
+        tables.read("captures"),
+        tables.read("capture_logs"),
+        tables.place("packet_intervals"),
     )
-    write_table(compared, "reconciliation", reconciliation)
+    tables.write("reconciliation", compared)
 
 
 def _select(table: str, frame: pl.DataFrame) -> pl.DataFrame:
@@ -128,10 +117,11 @@ def summarise_tests(tests: pl.DataFrame) -> pl.DataFrame:
             pl.col("tool", "tool_version", "protocol", "system").first(),
             pl.len().alias("clients_count"),
             pl.col("duration_s").max(),
-            pl.col("volume_bytes").sum().replace(0, None),
+            sum_if_all("volume_bytes"),
             pl.col("start_utc").min(),
             pl.col("is_interrupted").any(),
-            pl.col("cpu_host_total_pct", "cpu_remote_total_pct").sum(),
+            sum_if_all("cpu_host_total_pct"),
+            sum_if_all("cpu_remote_total_pct"),
         )
     )
 
@@ -139,17 +129,18 @@ def summarise_tests(tests: pl.DataFrame) -> pl.DataFrame:
 def summarise_flows(flows: pl.DataFrame) -> pl.DataFrame:
     """Return per run the totals of its flows; a rate is the sum of the flows' rates, a ratio the sum over the sum."""
     is_counted = pl.col("retransmit_ratio").is_not_null()
-    sources = pl.col("retransmit_source").drop_nulls().unique()
+    sources = pl.col("retransmit_source").filter(is_counted).unique()
     totals = flows.group_by("run_id").agg(
         pl.col("cc").drop_nulls().unique().sort().alias("cc_list"),
         pl.len().alias("flows_count"),
-        _sum_if_all("throughput_bps"),
-        _sum_if_all("goodput_bps"),
+        sum_if_all("throughput_bps"),
+        sum_if_all("goodput_bps"),
         _sum_known(pl.col("retransmits_count").filter(is_counted)).alias("retransmits_count"),
         _sum_known(pl.col("segments_count").filter(is_counted)).alias("segments_count"),
         pl.when(sources.len() > 1).then(pl.lit("mixed")).otherwise(sources.first()).alias("retransmit_source"),
         pl.col("mss_bytes").min(),
         pl.col("rtt_min_ms").min(),
+        pl.col("ss_rtt_min_ms").min(),
         (pl.col("start_offset_s").max() - pl.col("start_offset_s").min()).alias("start_spread_s"),
         pl.col("remote_address").drop_nulls().first(),
         pl.col("remote_address").drop_nulls().n_unique().replace(0, None).alias("destinations_count"),
@@ -165,25 +156,40 @@ def summarise_flows(flows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _sum_if_all(column: str) -> pl.Expr:
-    return pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).sum()).alias(column)
-
-
 def _sum_known(values: pl.Expr) -> pl.Expr:
-    return pl.when(values.len() > 0).then(values.sum())
+    return pl.when(values.count() > 0).then(values.sum())
+
+
+def find_host_limits(kernel_drops: pl.DataFrame) -> pl.DataFrame:
+    """Return per run `is_host_limited`: the testbed's own kernel dropped packets where the path is to drop none.
+
+    Runs of which nothing was counted are left out.
+    """
+    has_grown = ~pl.col("is_path_drop").fill_null(value=True) & (pl.col("after_count") > pl.col("before_count"))
+    return kernel_drops.group_by("run_id").agg(is_host_limited=has_grown.any())
 
 
 def complete_runs(runs: pl.DataFrame, *, include_interrupted: bool, include_cpu_bound: bool) -> pl.DataFrame:
     """Return the runs with the columns that depend on both metadata and flows."""
     is_interrupted = pl.col("is_interrupted").fill_null(value=False)
-    has_rate = pl.col("throughput_bps").is_not_null() & (pl.col("protocol").fill_null("TCP") == "TCP")
+    throughput = pl.coalesce("throughput_bps", "datagram_throughput_bps")
+    has_rate = throughput.is_not_null() & (pl.col("protocol").fill_null("TCP") == "TCP")
     is_cpu_bound = pl.col("is_cpu_bound").fill_null(value=False)
+    is_host_limited = pl.col("is_host_limited").fill_null(value=False)
     is_wanted = (pl.lit(include_interrupted) | ~is_interrupted) & (pl.lit(include_cpu_bound) | ~is_cpu_bound)
     uname = pl.col("system").str.split(" ")
+    measured = (
+        pl.when(pl.col("ss_rtt_min_ms") == pl.col("rtt_min_ms"))
+        .then(pl.lit("ss"))
+        .when(pl.col("rtt_min_ms").is_not_null())
+        .then(pl.lit("iperf3"))
+    )
     return runs.with_columns(
         host=pl.coalesce("host", "remote_address"),
+        throughput_bps=throughput,
+        goodput_bps=pl.coalesce("goodput_bps", "datagram_goodput_bps"),
         rtt_ms=pl.coalesce("rtt_ms", "rtt_min_ms"),
-        rtt_source=pl.coalesce("rtt_source", pl.when(pl.col("rtt_min_ms").is_not_null()).then(pl.lit("ss"))),
+        rtt_source=pl.coalesce("rtt_source", measured),
         # Linux nersc-tbn-1 6.1.176 #1 Sat Jul 4 15:38:16 UTC 2026 x86_64
         sender_host=pl.coalesce("sender_host", uname.list.get(1, null_on_oob=True)),
         kernel=pl.coalesce("kernel", uname.list.get(2, null_on_oob=True)),
@@ -192,5 +198,5 @@ def complete_runs(runs: pl.DataFrame, *, include_interrupted: bool, include_cpu_
         clients_count=pl.col("clients_count").fill_null(0),
         is_interrupted=is_interrupted,
         start_spread_s=pl.coalesce("declared_spread_s", "start_spread_s"),
-        is_counted=has_rate & is_wanted,
+        is_counted=has_rate & is_wanted & ~is_host_limited,
     )

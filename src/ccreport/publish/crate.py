@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import ccreport
+from ccreport.archive.pack import list_files
 from ccreport.publish import CRATE, SUMS
 from ccreport.publish.datapackage import describe_license
 from ccreport.publish.declaration import Creator, Release
 from ccreport.publish.provenance import Action, shorten
-from ccreport.publish.sums import list_files
 from ccreport.storage.sums import hash_file, hash_sums
 
 CONTEXT: Final = "https://w3id.org/ro/crate/1.1/context"

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from ccreport.core.tables import Column, TableSchema, load_schema
 from ccreport.publish import PACKAGE, WHOLE
 from ccreport.publish.declaration import Release
 from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
 from ccreport.storage.sums import hash_file
-from ccreport.tables import Column, TableSchema, load_schema
 
 PROFILES: Final = "https://datapackage.org/profiles/2.0"
 FIELD_TYPES: Final = {

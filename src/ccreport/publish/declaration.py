@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import yaml
 
-from ccreport.errors import InputError
-from ccreport.tables import load_schema
+from ccreport.core.errors import InputError
+from ccreport.core.tables import load_schema
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Final
 
+from ccreport.core.declarations import SCHEMAS
+from ccreport.core.tables import load_schema
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.schemas import SCHEMAS
-from ccreport.tables import load_schema
 
 # Raw files and rejects may name a run of which no file could be read as a test's; an attempt may have failed.
 RUNLESS: Final = frozenset({"raw_files", "rejects", "attempts"})

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from ccreport.core.evaluation import name_rule
+
 RECORDS: Final = Path(".snakemake/metadata")
 # Whoever waits for it reads the tables whose rows it counts.
 LEDGER: Final = "tables/raw_files/archive.parquet"
@@ -29,10 +31,10 @@ class Action:
     outputs: set[str] = field(default_factory=set)
 
 
-def list_actions(records: Path, results: Path, evaluations: list[str], raw: str | None) -> list[Action]:
+def list_actions(records: Path, results: Path, evaluations: list[str], raw: list[str]) -> list[Action]:
     """Return the actions that made the results of a build, sorted by rule; inputs and outputs only as far as released.
 
-    `raw` is the name of the raw archive's file in the release, if it has one.
+    `raw` has the names of the raw archive's files in the release, if it is there.
     """
     actions: dict[tuple[str, str], Action] = {}
     for output, rule, inputs in _read_records(records):
@@ -41,7 +43,8 @@ def list_actions(records: Path, results: Path, evaluations: list[str], raw: str 
             continue
         parts = PurePosixPath(released).parts
         evaluation = parts[1] if parts[0] == "evaluations" else ""
-        action = actions.setdefault((rule, evaluation), Action(rule, evaluation))
+        command = rule.removesuffix(name_rule("", evaluation)) if evaluation else rule
+        action = actions.setdefault((command, evaluation), Action(command, evaluation))
         action.outputs.add(released)
         places = {_place_input(path, results, evaluations, raw) for path in inputs}
         action.inputs |= {place for place in places if place is not None}
@@ -85,13 +88,13 @@ def _place_own(name: str, folder: str) -> str | None:
         return f"{folder}/figures/"
     if name == "archive.duckdb":
         return f"{folder}/views.sql"
-    if name == "summaries":
+    if name.startswith("summaries/"):
         return f"{folder}/tables/"
     is_released = name == "report.pdf" or name.split(".", maxsplit=1)[0] in ("reproduction", "claims")
     return f"{folder}/{name}" if is_released else None
 
 
-def _place_input(path: str, results: Path, evaluations: list[str], raw: str | None) -> str | None:
+def _place_input(path: str, results: Path, evaluations: list[str], raw: list[str]) -> str | None:
     if (place := place_result(path, results, evaluations)) is not None:
         return place
     if Path(path).is_relative_to(results):
@@ -102,7 +105,7 @@ def _place_input(path: str, results: Path, evaluations: list[str], raw: str | No
         return f"code/{path}"
     if Path(path).suffix == ".yaml" and Path(path).stem in evaluations:
         return f"evaluations/{Path(path).stem}/{Path(path).stem}.yaml"
-    return f"raw/{raw}" if raw and Path(path).name == raw else None
+    return next((f"raw/{name}" for name in raw if Path(path).name == Path(name).name), None)
 
 
 def shorten(paths: Iterable[str]) -> list[str]:

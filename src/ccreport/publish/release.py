@@ -6,24 +6,23 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from ccreport.errors import InputError
-from ccreport.evaluation import load_evaluation
+from ccreport.archive.pack import pack_folder
+from ccreport.core.declarations import SCHEMAS
+from ccreport.core.errors import InputError
+from ccreport.core.evaluation import load_evaluation
 from ccreport.publish.crate import write_crate
 from ccreport.publish.datapackage import write_package
 from ccreport.publish.declaration import Release, declare_release
-from ccreport.publish.pack import pack_folder
 from ccreport.publish.provenance import RECORDS, list_actions
 from ccreport.publish.stage import copy_tree, stage_raw, stage_results, stage_tables
 from ccreport.publish.sums import write_sums
 from ccreport.publish.texts import write_changes, write_citation, write_readme
 from ccreport.publish.views import write_views
-from ccreport.schemas import SCHEMAS
 
 
 def publish(
     config: str,
-    archive: Path,
-    raw_folder: Path,
+    archive: list[Path],
     results: Path,
     evaluations: list[Path],
     sections: list[Path],
@@ -31,7 +30,7 @@ def publish(
 ) -> None:
     """Write a release of a build into a folder, which is replaced, and beside it the same in one file if asked for.
 
-    `config` is the configuration as JSON text; `archive` the raw archive as given, `raw_folder` the same as a folder;
+    `config` is the configuration as JSON text; `archive` the raw archive as given, in one or in parts;
     `evaluations` are the declarations, the report's own first, of which those count that the file in `sections` names.
     Raise InputError where the release of a former version that the config names is none, or nothing tells the time.
     """
@@ -45,7 +44,7 @@ def publish(
     shutil.rmtree(stage, ignore_errors=True)
     moment_s = int(declared.moment.timestamp())
     is_whole = settings["release"]["raw"] == "archive"
-    raw = stage_raw(archive, raw_folder, results, stage / "raw", moment_s, is_whole=is_whole)
+    raw = stage_raw(archive, results, stage / "raw", moment_s, is_whole=is_whole)
     declarations = _stage(settings, shown, results, root, raw, stage)
     _describe(stage, declared, declarations, results, raw, former)
     sha256 = write_sums(stage)
@@ -73,7 +72,7 @@ def find_former(settings: dict[str, Any]) -> Path | None:
 
 
 def _stage(
-    settings: dict[str, Any], shown: list[Path], results: Path, root: Path, raw: str | None, stage: Path
+    settings: dict[str, Any], shown: list[Path], results: Path, root: Path, raw: list[str], stage: Path
 ) -> dict[str, dict[str, Any]]:
     """Copy all data of a release, and return the declarations by name."""
     stage_tables(results / "tables", stage / "tables")
@@ -90,7 +89,7 @@ def _describe(
     declared: Release,
     declarations: dict[str, dict[str, Any]],
     results: Path,
-    raw: str | None,
+    raw: list[str],
     former: Path | None,
 ) -> None:
     names = list(declarations)

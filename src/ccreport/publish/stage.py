@@ -9,15 +9,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from ccreport.batches import read_batches
-from ccreport.evaluation import load_evaluation
-from ccreport.publish import EXPLANATIONS, SUMS, WHOLE
+from ccreport.archive.manifest import read_manifests
+from ccreport.archive.pack import pack_folder
+from ccreport.archive.parts import PARTS, is_in_parts, list_parts, number_names
+from ccreport.archive.read_layout import read_declaration, split_archive
+from ccreport.core.declarations import SCHEMAS
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import load_schema, open_writer
+from ccreport.publish import EXPLANATIONS, LAYOUT, LAYOUT_TABLE, SUMS, WHOLE
 from ccreport.publish.keys import TYPED_TABLES
-from ccreport.publish.pack import pack_folder
-from ccreport.raw import read_manifests
-from ccreport.schemas import SCHEMAS
+from ccreport.rebuild.batches import read_batches
 from ccreport.storage.sums import format_sums
-from ccreport.tables import load_schema, open_writer
 
 # Pieces of this size are gathered before they are written, so that thousands of small files do not stay as many pieces.
 ROWS_AT_LEAST: Final = 2**17
@@ -35,24 +37,27 @@ WITHOUT_BYTES: Final = frozenset({"not_a_file", "unreadable"})
 LEFT_BEHIND: Final = ("__pycache__", ".snakemake_timestamp", "*.pyc")
 
 
-def stage_raw(
-    archive: Path, raw_folder: Path, results: Path, folder: Path, moment_s: int, *, is_whole: bool
-) -> str | None:
-    """Write what tells of the raw files, and the archive itself if asked for; return the name of its file.
+def stage_raw(archive: list[Path], results: Path, folder: Path, moment_s: int, *, is_whole: bool) -> list[str]:
+    """Write what tells of the raw files, and the archive itself if asked for; return the names of its files.
 
-    An archive that is a folder is packed into one file.
+    An archive or a part that is a folder is packed into one file. Parts are in a folder of their own.
     """
     folder.mkdir(parents=True)
     shutil.copyfile(results / "archive.json", folder / "archive.json")
     write_raw_sums(results, folder)
     if not is_whole:
-        return None
-    if archive.is_file():
-        shutil.copyfile(archive, folder / archive.name)
-        return archive.name
-    name = f"{raw_folder.resolve().name}.tar.zst"
-    pack_folder(raw_folder, folder / name, moment_s)
-    return name
+        return []
+    parts = list_parts(archive)
+    names = number_names(f"{part.resolve().name}.tar.zst" if part.is_dir() else part.name for part in parts)
+    if is_in_parts(archive):
+        (folder / PARTS).mkdir()
+        names = [f"{PARTS}/{name}" for name in names]
+    for part, name in zip(parts, names, strict=True):
+        if part.is_dir():
+            pack_folder(part, folder / name, moment_s)
+        else:
+            shutil.copyfile(part, folder / name)
+    return names
 
 
 def write_raw_sums(results: Path, folder: Path) -> None:
@@ -96,7 +101,7 @@ def _gather(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def stage_results(
-    config: Mapping[str, Any], evaluations: Iterable[Path], results: Path, raw: str | None, stage: Path
+    config: Mapping[str, Any], evaluations: Iterable[Path], results: Path, raw: list[str], stage: Path
 ) -> dict[str, dict[str, Any]]:
     """Copy the results of evaluations and the code that made them, and return the evaluations' declarations by name."""
     declarations = {path.stem: _stage_evaluation(path, results / path.stem, stage) for path in evaluations}
@@ -104,7 +109,19 @@ def stage_results(
         shutil.copyfile(config["explanations"], stage / EXPLANATIONS)
     stage_code(SCHEMAS.parent, stage / "code")
     _write_config(config, raw, list(declarations), stage / "code/config.yaml")
+    stage_layout(split_archive(config["archive"])[1], stage / "code")
     return declarations
+
+
+def stage_layout(layout: str, folder: Path) -> None:
+    """Write the layout that the configuration gives, with its table, beside the configuration of a release."""
+    if not layout:
+        return
+    declared, source = read_declaration(layout)
+    if "table" in declared:
+        shutil.copyfile(source.folder / declared["table"], folder / LAYOUT_TABLE)
+        declared = declared | {"table": LAYOUT_TABLE}
+    write_yaml(folder / LAYOUT, declared)
 
 
 def _stage_evaluation(evaluation: Path, results: Path, stage: Path) -> dict[str, Any]:
@@ -142,7 +159,7 @@ def copy_tree(source: Path, target: Path) -> None:
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(*LEFT_BEHIND), copy_function=shutil.copyfile)
 
 
-def _write_config(config: Mapping[str, Any], raw: str | None, evaluations: list[str], path: Path) -> None:
+def _write_config(config: Mapping[str, Any], raw: list[str], evaluations: list[str], path: Path) -> None:
     """Write the configuration of a release's code, all its paths leading into the release.
 
     What lies elsewhere and is no part of a release (another build to compare with, a place to upload to, a campaign) is
@@ -151,7 +168,12 @@ def _write_config(config: Mapping[str, Any], raw: str | None, evaluations: list[
     shown = {key: value for key, value in config.items() if key not in LEFT_OUT_KEYS}
     main, *sections = (f"../evaluations/{name}/{name}.yaml" for name in evaluations)
     shown |= {"evaluation": main, "sections": sections, "compare_with": None}
-    shown["archive"] = f"../raw/{raw}" if raw else Path(str(config["archive"])).name
+    archive, layout = split_archive(config["archive"])
+    given = archive if isinstance(archive, list) else [archive]
+    places = [f"../raw/{name}" for name in raw] or [Path(str(place)).name for place in given]
+    shown["archive"] = places if len(places) > 1 else places[0]
+    if layout:
+        shown["archive"] = {"path": shown["archive"], "layout": LAYOUT}
     shown["explanations"] = f"../{EXPLANATIONS}" if config["explanations"] else None
     shown["release"] = config["release"] | {"former": None, "target": None}
     write_yaml(path, shown)

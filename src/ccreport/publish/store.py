@@ -10,11 +10,11 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from ccreport.database import connect, quote_name, quote_text
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.storage.copy import copy_files
 from ccreport.storage.places import StorageError, is_remote
 from ccreport.storage.progress import LOG, log_into
+from ccreport.summarise.database import connect, quote_name, quote_text
 
 # read_parquet(main.list_value('results/tables/runs/a.parquet', 'results/tables/runs/b''s.parquet'))
 PATH: Final = re.compile(r"'((?:[^']|'')+\.parquet)'")

@@ -7,19 +7,13 @@ import re
 from pathlib import Path
 from typing import Final
 
-from ccreport.errors import InputError
+from ccreport.archive.pack import list_files
+from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
 from ccreport.storage.sums import format_sums, hash_file, unescape
 
 # d2a8…  tables/runs/archive.parquet · \d2a8…  raw/a\nb
 LINE: Final = re.compile(r"(?P<escape>\\?)(?P<sum>[0-9a-f]{64})  (?P<path>.+)")
-
-
-def list_files(folder: Path) -> list[Path]:
-    """Return the files below a folder, relative to it, sorted by their paths as text."""
-    return sorted(
-        (path.relative_to(folder) for path in folder.rglob("*") if path.is_file()), key=lambda p: p.as_posix()
-    )
 
 
 def parse_sums(content: bytes, name: str) -> dict[str, str]:

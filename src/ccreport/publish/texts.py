@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.publish.changes import ReleaseFolder
-from ccreport.publish.comparison import compare_releases, format_text
+from ccreport.publish.changes.compare import compare_releases, format_text
+from ccreport.publish.changes.differences import ReleaseFolder
 from ccreport.publish.declaration import Creator
 from ccreport.publish.declaration import Release as Declared
 
@@ -62,7 +62,7 @@ Units are in the names of columns: `_s` seconds, `_ms` milliseconds, `_bytes`, `
 {rebuild}
 """
 RAW_CHECK: Final = """ Of the raw files, `raw/SHA256SUMS` has the same: unpack the
-archive, change into the folder that its sessions lie in, and name that list instead."""
+archive{all_parts}, change into the folder that its sessions lie in, and name that list instead."""
 REBUILD: Final = """\
 With Python {python} or one near it, make and git, in a copy of this folder:
 
@@ -90,11 +90,13 @@ PARTS: Final = {
 }
 
 
-def write_readme(release: Path, declared: Declared, raw: str | None, main: str, python: str) -> None:
-    """Write the README for whoever finds the folder; `raw` is the name of the raw archive's file, if it is there."""
-    held = f"`raw/{raw}`" if raw else "not here: see `raw/archive.json` for its hash"
+def write_readme(release: Path, declared: Declared, raw: list[str], main: str, python: str) -> None:
+    """Write the README for whoever finds the folder; `raw` has the names of the raw archive's files, if it is there."""
+    is_in_parts = any("/" in name for name in raw)
+    named = "the parts in `raw/parts/`" if is_in_parts else f"`raw/{raw[0]}`" if raw else ""
+    held = named or "not here: see `raw/archive.json` for its hash"
     rows = "\n".join(f"| `{path}` | {text.format(raw=held)} |" for path, text in PARTS.items())
-    source = f"`raw/{raw}`" if raw else "the archive that `archive` in `code/config.yaml` names (put it there first)"
+    source = named or "the archive that `archive` in `code/config.yaml` names (put it there first)"
     text = README.format(
         title=declared.title,
         description=declared.description,
@@ -104,7 +106,7 @@ def write_readme(release: Path, declared: Declared, raw: str | None, main: str, 
         license=declared.license,
         doi=f" DOI: <https://doi.org/{declared.doi}>." if declared.doi else "",
         rows=rows,
-        raw_check=RAW_CHECK if raw else "",
+        raw_check=RAW_CHECK.format(all_parts=", all parts into one folder" if is_in_parts else "") if raw else "",
         main=main,
         rebuild=REBUILD.format(python=python, source=source),
     )

@@ -5,9 +5,10 @@ It goes below the target by its version. `SHA256SUMS` is written last: where it 
 
 from pathlib import Path
 
-from ccreport.errors import InputError
+from ccreport.archive.pack import list_files
+from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
-from ccreport.publish.sums import list_files, read_sums
+from ccreport.publish.sums import read_sums
 from ccreport.storage.copy import Copied, copy_files
 from ccreport.storage.sums import hash_file
 
@@ -15,8 +16,9 @@ from ccreport.storage.sums import hash_file
 def upload(release: Path, target: str, *, dry_run: bool = False, prune: bool = False) -> None:
     """Copy a release to `<target>/<version>`, new and changed files only, and compare each after it was written.
 
-    `target` is the path of a folder, s3://bucket/prefix or the https address of a WebDAV folder. `dry_run` only says
-    what would go where, `prune` also deletes what is there and not in the release. Raise InputError where the folder is
+    `release` is the folder of the release. `target` is the path of a folder, s3://bucket/prefix or the https address of
+    a WebDAV folder. `dry_run` only says what would go where. `prune` also deletes what is there and not in the release.
+    Raise InputError where the folder is
     no release, or not what its SHA256SUMS says; StorageError where a file cannot be written.
     """
     if not target:

@@ -11,8 +11,8 @@ from typing import Final
 
 import duckdb
 
-from ccreport.database import QueryError, connect, list_views, quote_name, quote_text
 from ccreport.publish import WHOLE
+from ccreport.summarise.database import QueryError, connect, list_views, quote_name, quote_text
 
 HEAD: Final = """\
 -- Views and macros over the tables of this release. In the release's folder, with DuckDB:

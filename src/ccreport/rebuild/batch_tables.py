@@ -15,7 +15,7 @@ from typing import Final, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ccreport.tables import load_schema, open_writer
+from ccreport.core.tables import load_schema, open_writer
 
 INDEX: Final = b"experiments"
 # Row groups of several small experiments, so that there are not thousands, of one large one in parts that fit memory;
@@ -74,7 +74,9 @@ class BatchReader:
 
 
 def iterate_groups(path: Path) -> Iterator[pa.Table]:
-    """Yield the rows of a table, a row group at once."""
+    """Yield the rows of a table, a row group at once; there are none where there is no such file."""
+    if not path.exists():
+        return
     with pq.ParquetFile(path) as file:
         for number in range(file.num_row_groups):
             yield file.read_row_group(number)

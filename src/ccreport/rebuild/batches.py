@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from ccreport.flow_identity import short_hash
+from ccreport.core.identifiers import short_hash
 
 MIB: Final = 2**20
 FIRST_BATCH: Final = "first"

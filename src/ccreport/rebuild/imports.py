@@ -9,15 +9,18 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-PACKAGE: Final = Path(__file__).parent
+PACKAGE: Final = Path(__file__).parents[1]
 # Snakemake waits for this whenever it starts, and to parse whole modules takes four times as long.
 STATEMENT: Final = re.compile(r"^[ \t]*((?:from|import) (?:[^\n(]*\([^)]*\)|[^\n]*))", re.MULTILINE)
+# A module that calls this imports the packages beside it.
+FINDS_PACKAGES: Final = "pkgutil.iter_modules("
 
 
 @cache
 def _imports_of(module: Path, package: Path) -> frozenset[Path]:
     names: set[str] = set()
-    for statement in STATEMENT.findall(module.read_text(encoding="utf-8")):
+    text = module.read_text(encoding="utf-8")
+    for statement in STATEMENT.findall(text):
         try:
             (node,) = ast.parse(statement).body
         except SyntaxError:
@@ -27,7 +30,9 @@ def _imports_of(module: Path, package: Path) -> frozenset[Path]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    files = (_file_of(name, package) for name in names if name.split(".")[0] == package.name)
+    files = {_file_of(name, package) for name in names if name.split(".")[0] == package.name}
+    if FINDS_PACKAGES in text:
+        files.update(module.parent.glob("*/__init__.py"))
     return frozenset(file for file in files if file is not None)
 
 
@@ -38,7 +43,7 @@ def _file_of(name: str, package: Path) -> Path | None:
 
 
 def list_imports(module: str, package: Path = PACKAGE) -> list[Path]:
-    """Return the files of a module such as `ccreport.ingest.ss` and of all its imports, sorted.
+    """Return the files of a module such as `ccreport.ingest.ss.reader` and of all its imports, sorted.
 
     `package` is the folder of the package, this one or a copy of it. Raise ModuleNotFoundError where it has no such
     module.

@@ -10,27 +10,23 @@ failed, so a job that was killed leaves none that a rerun takes as made; their r
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from ccreport.batch_tables import BatchReader, BatchWriter, iterate_groups
-from ccreport.batches import AFRESH, find_kept
-from ccreport.hard_links import link_file
-from ccreport.raw import Manifest, write_manifests
-
-MANIFEST: Final = "manifest.json"
+from ccreport.archive.manifest import Manifest
+from ccreport.core.hard_links import link_file
+from ccreport.rebuild.batch_tables import BatchReader, BatchWriter, iterate_groups
+from ccreport.rebuild.batches import AFRESH, find_kept
 
 
 @dataclass(frozen=True)
 class Output:
-    """One file of a batch: its schema, its path, and the name under which a step writes an experiment's part of it."""
+    """One file of a batch: its schema, and its path."""
 
     table: str
     path: Path
-    name: str
 
     @property
     def kept(self) -> Path:
@@ -51,36 +47,39 @@ def open_scratch(folder: Path) -> Iterator[Path]:
 
 def update_batch(
     manifests: Iterable[Manifest],
-    fingerprints: Mapping[str, str],
+    digest: Callable[[Manifest], str],
     outputs: Iterable[Output],
     scratch: Path,
-    make: Callable[[Path, Path], None],
-) -> None:
-    """Write the tables of a batch, with `make(manifest, folder)` for what is new, and say how much that was.
+    make: Callable[[Manifest, Path], None],
+) -> set[str]:
+    """Write the tables of a batch, with `make(manifest, folder)` for what is new, and return these experiments.
 
-    `fingerprints` has one for each experiment; `make` writes `<name>.parquet` of each output into the folder.
+    `digest` returns an experiment's fingerprint; `make` writes `<table>.parquet` of each output into the folder, which
+    is empty, or none where there are no rows.
     """
     outputs = list(outputs)
     listed = sorted(manifests, key=lambda manifest: manifest.experiment_id)
     olds = [BatchReader(output.kept) for output in outputs] if AFRESH not in os.environ else []
-    made_count = 0
+    made: set[str] = set()
     with open_scratch(scratch) as folder, ExitStack() as stack:
         writers = [stack.enter_context(BatchWriter(output.table, output.path)) for output in outputs]
         for manifest in listed:
-            experiment = manifest.experiment_id
-            fingerprint = fingerprints[experiment]
-            if is_kept := bool(olds) and all(_has(old, experiment, fingerprint) for old in olds):
+            experiment, fingerprint = manifest.experiment_id, digest(manifest)
+            if olds and all(_has(old, experiment, fingerprint) for old in olds):
                 parts = [old.iterate(experiment) for old in olds]
             else:
-                write_manifests([manifest], folder / MANIFEST)
-                make(folder / MANIFEST, folder)
-                parts = [iterate_groups(folder / f"{output.name}.parquet") for output in outputs]
+                own = folder / str(len(made))
+                own.mkdir()
+                make(manifest, own)
+                parts = [iterate_groups(own / f"{output.table}.parquet") for output in outputs]
+                made.add(experiment)
             for writer, part in zip(writers, parts, strict=True):
                 writer.append(experiment, fingerprint, part)
-            made_count += not is_kept
+            if experiment in made:
+                shutil.rmtree(own)
     for output in outputs:
         _keep(output.path, output.kept)
-    print(f"read {made_count} of {len(listed)} experiments, kept {len(listed) - made_count}")
+    return made
 
 
 def _has(old: BatchReader, experiment: str, fingerprint: str) -> bool:

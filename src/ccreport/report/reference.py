@@ -10,11 +10,20 @@ from typing import Final
 
 import yaml
 
-from ccreport.report.campaign_keys import list_keys, render_keys
-from ccreport.report.escape import make_label
-from ccreport.report.markup import Html, markdown, prose, render_table, verbatim, write_fragment
-from ccreport.schemas import SCHEMAS
-from ccreport.whole import replaces_folder
+from ccreport.core.atomic_files import replaces_folder
+from ccreport.core.declarations import SCHEMAS
+from ccreport.report.archive_fragments.campaign_keys import list_keys, render_keys
+from ccreport.report.markup.blocks import (
+    Html,
+    close_fold,
+    markdown,
+    open_fold,
+    prose,
+    render_table,
+    verbatim,
+    write_fragment,
+)
+from ccreport.report.markup.escape import make_label
 
 OPTIONS: Final = ("Option", "Value", "Default")
 
@@ -47,7 +56,10 @@ def _render_command(name: str, said: str, parser: argparse.ArgumentParser) -> st
     paragraphs = [markdown(" ".join(part.split())) for part in said.split("\n\n")]
     options = [action for action in parser._actions if action.dest != "help"]  # argparse lists them nowhere else
     table = render_table(OPTIONS, [_make_row(action) for action in options], title=f"Options of {name}")
-    return "\n\n".join((f"## {name} {{#{make_label('command', name)}}}", *paragraphs, table)) + "\n"
+    first, *others = paragraphs or [""]
+    fold = open_fold(f"{len(options)} option{'' if len(options) == 1 else 's'}")
+    heading = f"## {name} {{#{make_label('command', name)}}}"
+    return "\n\n".join((heading, first, fold, *others, table, close_fold())) + "\n"
 
 
 def _make_row(action: argparse.Action) -> list[Html]:
@@ -62,4 +74,4 @@ def _make_row(action: argparse.Action) -> list[Html]:
 def _show_default(action: argparse.Action) -> Html:
     if action.required:
         return prose("required")
-    return prose("none") if action.default in (None, "") else verbatim(str(action.default))
+    return prose("none") if action.default in (None, "", ()) else verbatim(str(action.default))

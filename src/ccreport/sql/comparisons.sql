@@ -10,7 +10,7 @@ WITH conditioned AS (
         *,
         rate_bps AS rate,
         -- An RTT that was measured differs from run to run: the destination stands for it.
-        CASE WHEN coalesce(rtt_source, '') NOT IN ('ping', 'ss') THEN rtt_ms END AS path_rtt_ms,
+        CASE WHEN coalesce(rtt_source, '') NOT IN ('ping', 'ss', 'iperf3') THEN rtt_ms END AS path_rtt_ms,
         -- Beside another algorithm, who that is matters.
         CASE sharing WHEN 'both' THEN cc_list END AS beside
     FROM comparisons_runs

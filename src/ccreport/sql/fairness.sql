@@ -18,7 +18,7 @@ placed AS (
         epoch_us(time_utc - min(time_utc) OVER (PARTITION BY run_id)) / 1e6 AS time_s
     FROM main.samples
     SEMI JOIN chosen USING (run_id, flow_id)
-    WHERE coalesce(tcp_state, 'ESTAB') = 'ESTAB'
+    WHERE coalesce(tcp_state, 'ESTAB') = 'ESTAB' AND time_utc IS NOT NULL
     QUALIFY connection_number = max(connection_number) OVER (PARTITION BY run_id, flow_id)
 ),
 acknowledged AS (

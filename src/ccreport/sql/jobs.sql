@@ -21,7 +21,10 @@ SELECT
     avg(cpu_host_total_pct ORDER BY run_id) AS cpu_host_total_pct,
     avg(cpu_remote_total_pct ORDER BY run_id) AS cpu_remote_total_pct,
     min(mss_bytes) AS mss_bytes,
-    min(pacing_bps) AS pacing_bps
+    min(pacing_bps) AS pacing_bps,
+    -- Of UDP.
+    avg(lost_packets_ratio ORDER BY run_id) AS lost_packets_ratio,
+    avg(jitter_mean_ms ORDER BY run_id) AS jitter_mean_ms
 FROM jobs_runs
 GROUP BY session, job, host, sharing, flows_count, algorithm, algorithm_rank, rate_basis
 ORDER BY session, job, host, flows_count, algorithm_rank, algorithm

@@ -13,36 +13,202 @@ CREATE MACRO cell_cv(strata) AS
 CREATE MACRO cell_within_cv(strata) AS
     list_avg(list_transform(strata, lambda s: list_aggregate(s, 'stddev_samp') / nullif(list_avg(s), 0)));
 
--- A number from 0 to 2^31 - 1 for place i of condition k, and with 'resample' in place of k for resample i: as if at random,
--- and the same everywhere and always.
-CREATE MACRO drawn_number(k, i) AS (md5_number_lower(concat(k, '/', i)) & 2147483647)::BIGINT;
+-- Quantiles for the 95 % intervals below, for degrees of freedom from 1 on, fractions included. DuckDB has none, so these
+-- are polynomials fitted to scipy's t.ppf and chi2.ppf; the largest error is 0.01 %.
+-- Student's t at 0.975.
+CREATE MACRO student_quantile(df) AS exp(
+    0.67291332 + (1.21110129 + (0.69739978 + (0.21002157 + (-0.39650055 + (0.16936946 - 0.02220538 / df) / df) / df) / df)
+    / df) / df
+);
+-- Degrees of freedom over chi-square at 0.975 and at 0.025: the ends of a variance's interval, over the variance.
+CREATE MACRO variance_low(df) AS exp(
+    (-2.771551 + (1.942545 + (-1.333057 + (0.842531 + (-0.372856 + 0.078194 / sqrt(df)) / sqrt(df)) / sqrt(df)) / sqrt(df))
+    / sqrt(df)) / sqrt(df)
+);
+CREATE MACRO variance_high(df) AS exp(
+    (2.773512 + (1.900027 + (1.813131 + (-1.114249 + (5.156123 + (-5.202574 + 1.599928 / sqrt(df)) / sqrt(df)) / sqrt(df))
+    / sqrt(df)) / sqrt(df)) / sqrt(df)) / sqrt(df)
+);
 
--- The numbers of the 1000 resamples.
-CREATE MACRO drawn_resamples() AS list_transform(range(1000), lambda b: drawn_number('resample', b));
-
--- Which of a condition's runs stands in a place of a resample, from 1 to `size`: of the product of both numbers the 31 bits
--- in the middle, the same of these times a constant, scaled. Without a hash or a division, as it is done for each run a
--- thousand times.
-CREATE MACRO drawn_middle(product) AS (product >> 15) & 2147483647;
-CREATE MACRO drawn_index(resample, place, size) AS
-    1 + ((size * drawn_middle(drawn_middle(resample * place) * 1597334677)) >> 31);
-
--- Bootstrap 95 % interval of the mean (percentile method) as [low, high]: of 1000 means of as many resampled cells, each
--- condition drawn from by itself, with replacement. Null where no condition has two runs to draw from. By rows, as lists of
--- lists take twice as long; unnested from each other and not joined, so that they are added in one order whatever the plan.
-CREATE MACRO cell_interval(strata) AS (
-    SELECT quantile_cont(resampled_mean, [0.025, 0.975])
+-- Spread of the logarithm of a statistic: the variance of its error, and its degrees of freedom after Satterthwaite (1946).
+-- `parts` has a list for each condition: how far each of its runs moves the logarithm. Only differences within a condition
+-- count. Null below two degrees of freedom within conditions, so always for one run and for two.
+-- ASSUME: a condition with a single run varies as much as the others of its cell.
+CREATE MACRO log_spread(parts) AS (
+    SELECT {
+        'variance': variance,
+        'df': variance ** 2 / nullif(list_sum(list_transform(conditions, lambda c: c.variance ** 2 / c.df)), 0)
+    }
     FROM (
-        SELECT resample, avg(s[drawn_index(resample, place, size)]) AS resampled_mean
+        SELECT conditions, list_sum(list_transform(conditions, lambda c: c.variance)) AS variance
         FROM (
-            SELECT s, size, place, unnest(drawn_resamples()) AS resample
+            SELECT list_transform(list_filter(parts, lambda p: len(p) > 1), lambda p: {
+                'df': len(p) - 1,
+                'variance': list_aggregate(p, 'var_samp') * (len(p) + singles * (len(p) - 1) / within_df)
+            }) AS conditions
             FROM (
-                SELECT s, len(s) AS size, drawn_number(k, unnest(range(len(s)))) AS place
-                FROM (SELECT unnest(strata) AS s, generate_subscripts(strata, 1) AS k)
-                WHERE list_max(list_transform(strata, lambda one: len(one))) > 1
+                SELECT
+                    list_sum(list_transform(parts, lambda p: greatest(len(p) - 1, 0))) AS within_df,
+                    len(list_filter(parts, lambda p: len(p) = 1)) AS singles
+            )
+            WHERE within_df >= 2
+        )
+    )
+);
+
+-- Half width of the 95 % interval of the logarithm of a statistic: none where runs do not differ.
+CREATE MACRO log_half_width(parts) AS (
+    SELECT coalesce(sqrt(spread.variance) * student_quantile(spread.df), 0 * spread.variance)
+    FROM (SELECT log_spread(parts) AS spread)
+);
+
+-- The values of a cell without missing ones.
+CREATE MACRO known_strata(strata) AS list_filter(
+    list_transform(coalesce(strata, []), lambda s: list_filter(coalesce(s, []), lambda x: x IS NOT NULL)),
+    lambda s: len(s) > 0
+);
+
+-- 95 % interval of the mean of values of which none is negative, as [low, high]: Student's t on the logarithm of the mean.
+-- Null where there are too few runs, and where all values are 0.
+CREATE MACRO cell_interval(strata) AS (
+    SELECT CASE WHEN mean * half_width IS NOT NULL THEN [mean / exp(half_width), mean * exp(half_width)] END
+    FROM (
+        SELECT
+            total / len(flatten(known)) AS mean,
+            log_half_width(list_transform(known, lambda s: list_transform(s, lambda x: x / total))) AS half_width
+        FROM (SELECT known, nullif(list_sum(flatten(known))::DOUBLE, 0) AS total FROM (SELECT known_strata(strata) AS known))
+    )
+);
+
+-- 95 % interval of the CV, as [low, high]. The variance of a cell is that within its conditions, whose interval is
+-- chi-square's with Satterthwaite's degrees of freedom, and that between them; this and the mean move with the conditions'
+-- means, whose errors are normal. Both are put together on the logarithm of the CV (Zou and Donner 2008). Null below two
+-- degrees of freedom within conditions, and where a condition has a single run.
+CREATE MACRO cell_cv_interval(strata) AS (
+    SELECT [cv * exp(-sqrt(below ** 2 + moved)), cv * exp(sqrt(above ** 2 + moved))]
+    FROM (
+        SELECT
+            cv,
+            coalesce(ln(variance / greatest(
+                variance - within * (1 - variance_low(df)),
+                within * variance_low(df) * (runs - len(conditions)) / (runs - 1)
+            )) / 2, 0) AS below,
+            coalesce(ln((variance + within * (variance_high(df) - 1)) / variance) / 2, 0) AS above,
+            1.959964 ** 2 * list_sum(list_transform(conditions, lambda c: c.variance * c.size * (
+                (c.mean - mean) / ((runs - 1) * variance) - 1 / (runs * mean)
+            ) ** 2)) AS moved
+        FROM (
+            SELECT
+                *, (cv * mean) ** 2 AS variance,
+                within ** 2 / nullif(list_sum(list_transform(
+                    conditions, lambda c: (c.size * c.variance / runs) ** 2 / (c.size - 1)
+                )), 0) AS df
+            FROM (
+                SELECT
+                    *,
+                    list_sum(list_transform(conditions, lambda c: c.size * c.variance)) / runs AS within
+                FROM (
+                    SELECT
+                        cell_count(known) AS runs, cell_mean(known) AS mean, nullif(cell_cv(known), 0) AS cv,
+                        list_transform(known, lambda s: {
+                            'size': len(s), 'mean': list_avg(s), 'variance': list_aggregate(s, 'var_samp')
+                        }) AS conditions
+                    FROM (SELECT known_strata(strata) AS known)
+                    WHERE len(flatten(known)) - len(known) >= 2 AND list_min(list_transform(known, lambda s: len(s))) >= 2
+                )
             )
         )
-        GROUP BY resample
+    )
+    WHERE cv IS NOT NULL
+);
+
+-- Lists of runs, each a struct of `run` (its condition and id) and of x and y, whose sums are divided: the mean of rates, where y
+-- is 1, and the retransmit ratio of a group. mean_of and quotient_of return `value`, `low`, `high` (95 % interval) and `n` (runs).
+
+-- The runs that have a value, in one order whatever the plan.
+CREATE MACRO known_runs(runs) AS
+    list_sort(list_filter(coalesce(runs, []), lambda r: r.x IS NOT NULL AND r.y > 0));
+
+-- Sum of x over sum of y: the mean of rates and of shares; of retransmits the ratio of the group, as in its table.
+CREATE MACRO total_of(runs) AS
+    list_sum(list_transform(runs, lambda r: r.x)) / nullif(list_sum(list_transform(runs, lambda r: r.y)), 0);
+
+-- What each run does to the logarithm of total_of(a), less what it does to that of total_of(b): a list for each condition.
+-- Runs in which both algorithms sent at once are one run on both sides. Of each side only the differences within a condition
+-- count, so that a run which is on one side only adds nothing on the other.
+CREATE MACRO parts_of(a, b) AS (
+    SELECT list(parts ORDER BY condition)
+    FROM (
+        SELECT condition, list(part ORDER BY id) AS parts
+        FROM (
+            SELECT condition, one.id AS id, sum(one.part - mean ORDER BY side) AS part
+            FROM (
+                SELECT
+                    condition, side, unnest(standing) AS one,
+                    list_avg(list_transform(standing, lambda s: s.part)) AS mean
+                FROM (
+                    SELECT condition, side, list({'id': id, 'part': part} ORDER BY id) AS standing
+                    FROM (
+                        SELECT
+                            r.run.condition AS condition, side, r.run.id AS id,
+                            sum(sign * (r.x / nullif(x_total, 0) - r.y / y_total) ORDER BY r.x, r.y) AS part
+                        FROM (
+                            SELECT
+                                side, unnest(members) AS r, CASE side WHEN 1 THEN 1 ELSE -1 END AS sign,
+                                list_sum(list_transform(members, lambda one: one.x)) AS x_total,
+                                list_sum(list_transform(members, lambda one: one.y)) AS y_total
+                            FROM (SELECT unnest([a, b]) AS members, unnest([1, 2]) AS side)
+                        )
+                        GROUP BY ALL
+                    )
+                    GROUP BY ALL
+                )
+            )
+            GROUP BY ALL
+        )
+        GROUP BY ALL
+    )
+);
+
+-- Whether two degrees of freedom are left within the conditions of a list of runs.
+CREATE MACRO has_spread(runs) AS
+    len(list_distinct(list_transform(runs, lambda r: r.run)))
+    - len(list_distinct(list_transform(runs, lambda r: r.run.condition))) >= 2;
+
+-- Spread of the logarithm of total_of(a) over total_of(b); null where either side alone has too few runs.
+CREATE MACRO quotient_spread(a, b) AS CASE WHEN has_spread(a) AND has_spread(b) THEN log_spread(parts_of(a, b)) END;
+
+-- Mean (or ratio of the group) of a list of runs. Where values may be negative, Student's t is not on the logarithm.
+CREATE MACRO mean_of(runs) AS (
+    SELECT {
+        'value': value,
+        'low': CASE WHEN is_signed THEN value - abs(value) * half_width ELSE nullif(value, 0) / exp(half_width) END,
+        'high': CASE WHEN is_signed THEN value + abs(value) * half_width ELSE nullif(value, 0) * exp(half_width) END,
+        'n': len(known)
+    }
+    FROM (
+        SELECT
+            known, total_of(known) AS value, log_half_width(parts_of(known, [])) AS half_width,
+            coalesce(list_min(list_transform(known, lambda r: r.x)) < 0, FALSE) AS is_signed
+        FROM (SELECT known_runs(runs) AS known)
+    )
+);
+
+-- That of a over that of b; n is that of the side with fewer runs.
+CREATE MACRO quotient_of(a, b) AS (
+    SELECT {
+        'value': value,
+        'low': nullif(value, 0) / exp(half_width),
+        'high': nullif(value, 0) * exp(half_width),
+        'n': n
+    }
+    FROM (
+        SELECT
+            total_of(known_a) / nullif(total_of(known_b), 0) AS value,
+            CASE WHEN has_spread(known_a) AND has_spread(known_b) THEN log_half_width(parts_of(known_a, known_b)) END
+                AS half_width,
+            least(len(known_a), len(known_b)) AS n
+        FROM (SELECT known_runs(a) AS known_a, known_runs(b) AS known_b)
     )
 );
 

@@ -9,8 +9,10 @@ WITH algorithm_flows AS (
         CASE WHEN count(goodput_bps) = count(*) THEN sum(goodput_bps ORDER BY flow_id) END AS goodput_bps,
         sum(retransmits_count) FILTER (retransmit_ratio IS NOT NULL) AS retransmits_count,
         sum(segments_count ORDER BY flow_id) FILTER (retransmit_ratio IS NOT NULL) AS segments_count,
-        CASE WHEN count(DISTINCT retransmit_source) > 1 THEN 'mixed' ELSE min(retransmit_source) END
-            AS retransmit_source
+        CASE
+            WHEN count(DISTINCT retransmit_source) FILTER (retransmit_ratio IS NOT NULL) > 1 THEN 'mixed'
+            ELSE min(retransmit_source) FILTER (retransmit_ratio IS NOT NULL)
+        END AS retransmit_source
     FROM flows
     GROUP BY ALL
 ),

@@ -43,9 +43,11 @@ SELECT
     retransmits_count / nullif(segments_count, 0) AS retransmit_ratio,
     cell_mean(strata) AS retransmit_mean_ratio,
     cell_cv(strata) AS retransmit_ratio_cv,
+    cv_bounds[1] AS retransmit_ratio_low_cv,
+    cv_bounds[2] AS retransmit_ratio_high_cv,
     bounds[1] AS retransmit_low_ratio,
     bounds[2] AS retransmit_high_ratio
-FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds)
+FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds, cell_cv_interval(strata) AS cv_bounds)
 ORDER BY
     path_class_rank, path_class, sender_speed_rank, sender_speed, test_group_rank,
     min(loss_pct) OVER (PARTITION BY test_group), test_group, sharing, flows_count, rtt_bucket_rank, algorithm_rank, algorithm

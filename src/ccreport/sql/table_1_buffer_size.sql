@@ -24,8 +24,10 @@ SELECT
     cell_count(strata) AS runs_count,
     cell_mean(strata) AS rate_mean_bps,
     cell_cv(strata) AS rate_cv,
+    cv_bounds[1] AS rate_low_cv,
+    cv_bounds[2] AS rate_high_cv,
     cell_within_cv(strata) AS rate_within_cv,
     bounds[1] AS rate_low_bps,
     bounds[2] AS rate_high_bps
-FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds)
+FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds, cell_cv_interval(strata) AS cv_bounds)
 ORDER BY buffer_bytes, flows_count, algorithm_rank, algorithm

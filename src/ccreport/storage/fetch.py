@@ -1,7 +1,7 @@
 """Archives elsewhere, fetched into a folder: a mirror that later calls bring up to date.
 
 Below the folder lie `files/` with what was fetched, `parts/` with what is half fetched, and the journal of it all. What
-is in `files/` is whole and checked; what is listed no more is removed there. Whether an archive changed is asked by its
+is in `files/` is whole and checked; what is listed no more is removed there. Which files changed is told by the
 listing alone: names, sizes, times, ETags.
 """
 
@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from ccreport.flow_identity import short_hash
+from ccreport.core.identifiers import short_hash
 from ccreport.storage.places import StorageError, check_address
 from ccreport.storage.progress import log_into, show_progress
 from ccreport.storage.record import Fetched, FolderLock, Record
@@ -37,7 +37,7 @@ from ccreport.storage.web import LONGEST_WAIT_S, WebSource
 LOG: Final = logging.getLogger("ccreport.storage")
 SUMS_BYTES: Final = 256 * 2**20
 SPARE_BYTES: Final = 64 * 2**20
-# At the start of each build nobody sees what is waited for.
+# Where there are files of a former fetch, nobody waits long for a listing.
 ASKING_WAIT_S: Final = 10.0
 
 
@@ -51,63 +51,60 @@ def open_source(
     return WebSource(archive, connections, attempts, longest_wait_s)
 
 
-def ask_archive(archive: str, folder: Path, connections: int, *, is_offline: bool) -> tuple[str, str]:
-    """Return what changes when an archive elsewhere does, and a sentence for its user or an empty one.
-
-    Without an answer, or where the user wants none, an archive that was fetched is taken as it was.
-    """
-    record = Record(folder)
-    is_here = record.is_complete and record.source == archive
-    known = record.asked if is_here and record.asked else "nothing yet"
-    here = f"taking its {len(record.files)} files as they were fetched at {record.time}"
-    if is_offline:
-        return known, f"Offline, so {archive} is not asked: {here}" if is_here else ""
-    try:
-        place = open_source(archive, connections, attempts=1, longest_wait_s=ASKING_WAIT_S)
-        return _describe_versions(place.list_files()), ""
-    except StorageError as error:
-        # Where nothing was fetched before, the fetch itself will say it.
-        return known, f"{error}: {here}" if is_here else ""
-
-
-def _describe_versions(listing: Listing) -> str:
-    lines = [f"{file.path}\0{file.mark}" for file in (*listing.files, *listing.sums)]
-    return short_hash("\n".join(lines))
-
-
 def fetch_archive(
-    source: str, folder: Path, facts: Path, log: Path, asked: str = "", connections: int = 4, *, offline: bool
+    source: list[str], folder: list[Path], facts: Path, log: Path, connections: int = 4, *, offline: bool
 ) -> None:
     """Fetch what is new or changed of an archive on a web server or in S3 into a folder, checked.
 
-    `facts` becomes a JSON object: source, files_count, size_bytes, sha256 over the sorted paths and hashes. `asked` is
-    what `ask_archive` said. Raise StorageError, with all that arrived kept for the next call.
+    Several sources, each with a folder of its own, are parts of one archive. One that was fetched before and whose
+    listing cannot be had now, or for which `offline` is set, is taken as it was. `facts` becomes a JSON list of an
+    object for each: source, files_count, size_bytes, sha256 over the sorted paths and hashes. Raise StorageError, with
+    all that arrived kept for the next call.
     """
+    if len(source) != len(folder):
+        raise StorageError(f"{len(source)} sources and {len(folder)} folders; name a folder for each source")
+    with log_into(log):
+        fetched = [_fetch_source(*one, connections, offline=offline) for one in zip(source, folder, strict=True)]
+    facts.parent.mkdir(parents=True, exist_ok=True)
+    facts.write_text(json.dumps([_describe_fetched(record) for record in fetched], indent=1) + "\n", encoding="utf-8")
+
+
+def _fetch_source(source: str, folder: Path, connections: int, *, offline: bool) -> Record:
+    """Fetch one source into its folder, and return what is there."""
     check_address(source)
-    with log_into(log), FolderLock(folder):
+    with FolderLock(folder):
         record = Record(folder)
-        if not (offline and _take_as_is(record, source, "Offline")):
-            if offline:
-                raise StorageError(
-                    f"{source} has not been fetched whole; run once with a network and without `offline`"
-                )
-            try:
-                _mirror(open_source(source, connections), source, folder, record, asked, connections)
-            except UnreachableError as error:
-                if not _take_as_is(record, source, str(error)):
-                    raise
-        _write_facts(record, facts)
+        is_here = record.is_complete and record.source == source
+        if offline and not is_here:
+            raise StorageError(f"{source} has not been fetched whole; run once with a network and without `offline`")
+        if is_here:
+            _update(source, folder, record, connections, offline=offline)
+        else:
+            place = open_source(source, connections)
+            _mirror(place, place.list_files(), source, folder, record, connections)
+        return record
 
 
-def _take_as_is(record: Record, source: str, why: str) -> bool:
-    is_here = record.is_complete and record.source == source
-    if is_here:
-        LOG.info("%s: taking the %d files as they were fetched at %s", why, len(record.files), record.time)
-    return is_here
+def _update(source: str, folder: Path, record: Record, connections: int, *, offline: bool) -> None:
+    """Bring an archive that was fetched before up to date, if its listing can be had soon."""
+    taken = f"taking its {len(record.files)} files as they were fetched at {record.time}"
+    if offline:
+        LOG.info("Offline, so %s is not asked: %s", source, taken)
+        return
+    try:
+        listing = open_source(source, connections, attempts=1, longest_wait_s=ASKING_WAIT_S).list_files()
+    except StorageError as error:
+        LOG.warning("%s: %s", error, taken)
+        return
+    try:
+        _mirror(open_source(source, connections), listing, source, folder, record, connections)
+    except UnreachableError as error:
+        if not record.is_complete:
+            raise
+        LOG.warning("%s: %s", error, taken)
 
 
-def _mirror(place: Source, source: str, folder: Path, record: Record, asked: str, connections: int) -> None:
-    listing = place.list_files()
+def _mirror(place: Source, listing: Listing, source: str, folder: Path, record: Record, connections: int) -> None:
     if not listing.files:
         raise StorageError(f"{source} lists no files; check the address")
     _name_left_out(listing.left_out)
@@ -124,7 +121,7 @@ def _mirror(place: Source, source: str, folder: Path, record: Record, asked: str
         _check_space(new, folder)
         _fetch_all(place, new, folder, record, connections)
     shutil.rmtree(folder / "parts", ignore_errors=True)
-    record.finish(asked or _describe_versions(listing), now_utc())
+    record.finish(now_utc())
     removed = len(gone - set(record.files))
     LOG.info("%s: %d files fetched, %d unchanged, %d removed", source, len(new), unchanged, removed)
 
@@ -234,15 +231,13 @@ def _fetch_one(
     return Fetched(file.path, file.mark, target.stat().st_size, sha256)
 
 
-def _write_facts(record: Record, facts: Path) -> None:
+def _describe_fetched(record: Record) -> dict[str, Any]:
     whole, files = hashlib.sha256(), [record.files[path] for path in sorted(record.files)]
     for file in files:
         whole.update(f"{file.sha256}  {file.path}\n".encode("utf-8", "surrogateescape"))
-    about = {
+    return {
         "source": record.source,
         "files_count": len(files),
         "size_bytes": sum(file.size_bytes for file in files),
         "sha256": whole.hexdigest(),
     }
-    facts.parent.mkdir(parents=True, exist_ok=True)
-    facts.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

@@ -1,11 +1,13 @@
 """What `archive` in config.yaml may name besides a path: a web server's folder or file, an S3 prefix or object."""
 
 import ipaddress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
+from ccreport.core.identifiers import short_hash
 
 SCHEMES: Final = ("https", "http", "s3")
 PACKED_ENDINGS: Final = (
@@ -60,6 +62,13 @@ def find_fetched(archive: str, folder: Path) -> Path:
     """Return where a fetched archive lies below the folder that it is fetched into: a folder, or the one file."""
     files = folder / "files"
     return files / name_packed(archive) if is_packed(archive) else files
+
+
+def list_fetch_folders(archive: str | Sequence[str], folder: Path) -> dict[str, Path]:
+    """Return where each address of a configured archive is fetched into: one alone into `folder`, others below it."""
+    if isinstance(archive, str):
+        return {archive: folder} if is_remote(archive) else {}
+    return {address: folder / short_hash(address) for address in archive if is_remote(address)}
 
 
 def name_packed(archive: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 from tqdm import tqdm
 from tqdm.contrib.logging import logging_redirect_tqdm
 
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
 
 LOG: Final = logging.getLogger("ccreport.storage")
 LINE_EVERY_S: Final = 10.0

@@ -22,13 +22,12 @@ class Fetched:
 
 
 class Record:
-    """The journal of a folder: `files` by path, the `source`, and once all is there what was `asked` and when."""
+    """The journal of a folder: `files` by path, the `source`, and once all is there the `time` of that."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
         self.files: dict[str, Fetched] = {}
         self.source: str | None = None
-        self.asked: str | None = None
         self.time: str | None = None
         if self.path.exists():
             self._read()
@@ -41,19 +40,19 @@ class Record:
                 continue
             if "source" in facts:
                 self.source = facts["source"]
-            elif "asked" in facts:
-                self.asked, self.time = facts["asked"], facts["time"]
+            elif "time" in facts:
+                self.time = facts["time"]
             else:
                 self.files[facts["path"]] = Fetched(**facts)
 
     @property
     def is_complete(self) -> bool:
         """Tell whether the last fetch came to its end."""
-        return self.asked is not None
+        return self.time is not None
 
     def begin(self, source: str, kept: dict[str, Fetched]) -> None:
         """Begin a fetch, of which these files are here already."""
-        self.source, self.files, self.asked = source, kept, None
+        self.source, self.files, self.time = source, kept, None
         self.path.parent.mkdir(parents=True, exist_ok=True)
         aside = self.path.with_name(f"{NAME}.part")
         lines = [json.dumps({"source": source}), *(json.dumps(vars(one)) for one in kept.values())]
@@ -65,10 +64,10 @@ class Record:
         self.files[one.path] = one
         self._append(vars(one))
 
-    def finish(self, asked: str, time: str) -> None:
+    def finish(self, time: str) -> None:
         """Write down that all is there."""
-        self.asked, self.time = asked, time
-        self._append({"asked": asked, "time": time})
+        self.time = time
+        self._append({"time": time})
 
     def _append(self, facts: dict[str, object]) -> None:
         with self.path.open("a", encoding="utf-8") as stream:

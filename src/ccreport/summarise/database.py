@@ -15,12 +15,11 @@ from typing import Any, Final
 
 import duckdb
 
-from ccreport.batches import read_batches, table_files
-from ccreport.errors import InputError
-from ccreport.evaluation import load_evaluation
+from ccreport.core.declarations import SQL
+from ccreport.core.errors import InputError
+from ccreport.core.evaluation import load_evaluation
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
-
-SQL: Final = Path(__file__).parent / "sql"
+from ccreport.rebuild.batches import read_batches, table_files
 
 # Published tables that are made of RPC tests, of which no run has a rate.
 RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})

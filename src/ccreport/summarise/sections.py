@@ -5,9 +5,9 @@ from typing import Final
 
 import duckdb
 
-from ccreport.batches import read_batches
-from ccreport.database import QueryError, connect, create_views, quote_name
-from ccreport.evaluation import load_evaluation
+from ccreport.core.evaluation import load_evaluation
+from ccreport.rebuild.batches import read_batches
+from ccreport.summarise.database import QueryError, connect, create_views, quote_name
 
 # The views that tell it are of no use after: an evaluation that is no section has no database.
 IN_MEMORY: Final = Path(":memory:")

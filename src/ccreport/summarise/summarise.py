@@ -8,19 +8,19 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.cells import select_shown
-from ccreport.database import QueryError, connect, quote_name
-from ccreport.evaluation import load_evaluation
-from ccreport.format_cells import lay_out_cells, lay_out_rows
-from ccreport.format_csv import write_csv
-from ccreport.format_html import format_html
-from ccreport.format_latex import format_latex
-from ccreport.format_table import Grid
-from ccreport.measure.comparisons import add_rank_tests
-from ccreport.measure.edge_comparisons import add_binned_tests
-from ccreport.measure.modes import add_modes
-from ccreport.tables import TableError, TableWriter, conform, load_schema
-from ccreport.whole import replaces_folder
+from ccreport.core.atomic_files import replaces_folder
+from ccreport.core.csv_files import write_csv
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import TableError, TableWriter, conform, load_schema
+from ccreport.summarise.database import QueryError, connect, quote_name
+from ccreport.summarise.grids.cells import lay_out_cells, lay_out_rows
+from ccreport.summarise.grids.grid import Grid
+from ccreport.summarise.grids.html import format_html
+from ccreport.summarise.grids.latex import format_latex
+from ccreport.summarise.grids.links import select_shown
+from ccreport.summarise.statistics.comparisons import add_rank_tests
+from ccreport.summarise.statistics.edge_comparisons import add_binned_tests
+from ccreport.summarise.statistics.modes import add_modes
 
 RATE_NAMES: Final = {"goodput": "receiver's rate (goodput)", "throughput": "sender's rate (throughput)"}
 # What completes the result of a query with statistics that SQL lacks.

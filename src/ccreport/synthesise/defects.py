@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
 
 # Of a whole job; all others are of one run.
 OF_JOB: Final = "missing_jobmeta"

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.raw import display_name
+from ccreport.core.text import display_name
 from ccreport.synthesise.draws import Flow, Run
 from ccreport.synthesise.files import FOREIGN_NAME, File, suffix_of
 from ccreport.synthesise.plan import LAT_SWEEP, Job

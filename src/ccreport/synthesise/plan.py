@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
 
 FIRST_SESSION: Final = datetime(2026, 1, 1, tzinfo=UTC)
 # Times of later runs would not be taken for times.

@@ -14,7 +14,7 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
 from ccreport.synthesise.defects import assign_defects, parse_shares
 from ccreport.synthesise.draws import draw_runs
 from ccreport.synthesise.files import File, files_of_job
@@ -41,9 +41,11 @@ def synthesise(
 ) -> None:
     """Write an archive of so many runs into a new folder, and the answers into `<folder>.key`.
 
-    `flows` is the most that a run has. ss samples are as dense as `bytes_per_run` allows, unless `sample_interval_s`
-    says otherwise. `defects` is the share of runs with each defect (`0.01`), or shares by name (`empty_ss=0.1,…`).
-    `workers` 0 stands for one process per core. Raise InputError where the folder holds something.
+    `folder` is a new folder. `runs` is how many runs it gets. `seed` makes other draws. `runs_per_job` is how many runs
+    a job has. `flows` is the most that a run has. `duration_s` is the time that each run says it took. ss samples are
+    as dense as `bytes_per_run` allows, unless `sample_interval_s` says otherwise. `defects` is the share of runs with
+    each defect (`0.01`), or shares by name (`empty_ss=0.1,…`). `workers` 0 stands for one process per core. Raise
+    InputError where the folder holds something.
     """
     order = Order(runs, seed, runs_per_job, flows, duration_s, sample_interval_s, bytes_per_run)
     order.check()

@@ -7,8 +7,9 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.database import SQL, quote_name, quote_text
-from ccreport.tables import load_schema
+from ccreport.core.declarations import SQL
+from ccreport.core.tables import load_schema
+from ccreport.summarise.database import quote_name, quote_text
 
 CONNECTIONS, REQUESTS, COUNTERS = "grouped_connections", "grouped_requests", "grouped_counters"
 BOTH: Final = (CONNECTIONS, REQUESTS)

@@ -14,14 +14,15 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.database import SQL, connect, quote_name
-from ccreport.errors import InputError
-from ccreport.explain_edge import GROUPED, load_edge_source, restrict_edge
-from ccreport.format_table import MISSING, format_size
-from ccreport.published import find_database, find_table
-from ccreport.raw import display_name
-from ccreport.read_files import ReadFiles, load_read_files
-from ccreport.tables import load_schema
+from ccreport.core.declarations import SQL
+from ccreport.core.tables import load_schema
+from ccreport.core.text import display_name
+from ccreport.summarise.database import quote_name
+from ccreport.summarise.grids.grid import MISSING
+from ccreport.trace.edge import GROUPED, load_edge_source, restrict_edge
+from ccreport.trace.find_table import describe_tables, find_database, find_table, open_results
+from ccreport.trace.raw_files import ReadFiles, load_read_files
+from ccreport.trace.select_rows import find_row, name_row
 
 # Views that queries read instead of `<table>_runs`.
 VIEWS: Final = {"witnesses": "reconciliation"}
@@ -29,6 +30,7 @@ VIEWS: Final = {"witnesses": "reconciliation"}
 COMPARED: Final = {"modes": ("algorithm",), "stability": ("algorithm",)}
 # Which run it was, in the order of the archive's folders.
 IDENTITY: Final = ("session", "job", "host", "iteration", "rtt_ms")
+RESULTS: Final = Path("results")
 COMMENT: Final = re.compile(r"--.*")
 
 
@@ -140,56 +142,24 @@ def _pick_row(rows: pl.DataFrame, table: str, row: Mapping[str, Any]) -> dict[st
     return computed
 
 
-def explain(table: str, /, row: str = "", column: str = "", database: Path = Path("results")) -> None:
+def explain(table: str = "", /, row: str = "", column: str = "", database: Path = RESULTS) -> None:
     """Print the runs, raw files and SQL behind one number of a published table, computed anew from its runs alone.
 
-    `table` may be the beginning of a name; `row` and `column` name the cell, as `test_group=no loss,flows_count=16`,
-    each key with its value as the CSV file has it. It does not matter which of the two a key stands in. `database` is
-    an evaluation's, or a folder of results in which one evaluation only has such a table.
+    `table` may be the beginning of a name; without it all tables are listed. `row` and `column` name the cell, as
+    `test_group=no loss,flows_count=16`, each key with its value as the CSV file has it; numbers also by <, <=, > and
+    >=, as `rtt_ms>=30`. It does not matter which of the two a key stands in. `database` is an evaluation's, or a
+    folder of results, where the configured evaluation goes before others.
     """
-    with connect(find_database(database, table)) as connection:
+    if not table:
+        print(describe_tables(database))
+        return
+    with open_results(find_database(database, table)) as connection:
         name = find_table(connection, table)
         summary = connection.sql(f"FROM {quote_name(name)}").pl()
         number = find_row(summary, name, ",".join(part for part in (row, column) if part))
         chosen = summary.row(number - 1, named=True)
         trace = load_trace(connection, name)
         print(_show(trace, number, recompute_row(connection, trace, chosen)))
-
-
-def find_row(summary: pl.DataFrame, table: str, wanted: str) -> int:
-    """Return the number, from 1, of the one row that `key=value,…` names; raise InputError that lists what there is."""
-    keys = load_schema(table).key
-    parts = re.split(rf",\s*(?=(?:{'|'.join(keys)})\s*=)", wanted) if wanted else []
-    fitting = summary.with_row_index("number", offset=1)
-    for part in parts:
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if name not in keys or not equals:
-            raise InputError(f"{table} has no key {name!r}; name a cell by {', '.join(keys)}, each as key=value")
-        held = list(dict.fromkeys(fitting[name].to_list()))
-        chosen = [one for one in held if value in _spell(name, one)]
-        if not chosen:
-            offered = ", ".join(_spell(name, one)[0] for one in held) or "nothing"
-            raise InputError(f"{table} has no {name} {value!r} there; it has {display_name(offered)}")
-        fitting = fitting.filter(pl.col(name).eq_missing(pl.lit(chosen[0])))
-    if fitting.height != 1:
-        listed = [name_row(table, row) for row in fitting.head(20).iter_rows(named=True)]
-        more = [f"and {fitting.height - len(listed)} more"] if fitting.height > len(listed) else []
-        raise InputError("\n  ".join([f"{table}: {fitting.height:,} rows fit; name one of them:", *listed, *more]))
-    return int(fitting["number"][0])
-
-
-def _spell(name: str, value: Any) -> list[str]:
-    """Return how a key may be written: as in the CSV file, a size also as on the pages."""
-    if value is None:
-        return [MISSING, ""]
-    sizes = [format_size(value)] if name.endswith("_bytes") else []
-    return [str(value), *sizes]
-
-
-def name_row(table: str, row: Mapping[str, Any], keys: tuple[str, ...] | None = None) -> str:
-    """Return what names a row of a table, as `explain` takes it, by its whole key or by some columns of it."""
-    names = load_schema(table).key if keys is None else keys
-    return display_name(",".join(f"{name}={_spell(name, row[name])[0]}" for name in names))
 
 
 def _show(trace: Trace, number: int, row: Mapping[str, Any]) -> str:

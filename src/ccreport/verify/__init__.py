@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import yaml
 
-from ccreport.errors import InputError
-from ccreport.tables import TableError
+from ccreport.core.errors import InputError
+from ccreport.core.tables import TableError
 
 PASSED: Final = "passed"
 FAILED: Final = "FAILED"
@@ -27,12 +27,16 @@ FAULTS: Final = (
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what was looked at, which files or cells failed, or why it could not be made."""
+    """One check: what was looked at, which files or cells failed, or why it could not be made.
+
+    `hashes` are SHA-256 sums to compare with those told elsewhere, each with what it is of.
+    """
 
     name: str
     facts: str = ""
     failures: tuple[str, ...] = ()
     unchecked: str = ""
+    hashes: tuple[tuple[str, str], ...] = ()
 
     @property
     def state(self) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from ccreport.claims import judge_claims
-from ccreport.database import list_views
+from ccreport.compare.claims import judge_claims
 from ccreport.publish import EXPLANATIONS, WHOLE
+from ccreport.summarise.database import list_views
 from ccreport.verify import Check
 from ccreport.verify.compare import list_other_cells
 from ccreport.verify.recompute import list_evaluations

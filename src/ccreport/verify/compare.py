@@ -1,19 +1,19 @@
 """Files made anew beside those of a release: byte for byte, and Parquet tables else cell by cell.
 
 Another version of the library that writes Parquet writes other bytes of the same cells. All other kinds are text, of
-which every byte counts.
+which every byte counts; what differs in a CSV table is named by its cells.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import polars as pl
 
+from ccreport.core.tables import load_schema
 from ccreport.verify import FAULTS
-
-SHOWN: Final = 5
+from ccreport.verify.cells import SHOWN, list_other_texts, name_row
+from ccreport.verify.descriptors import name_table
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ def compare_files(pairs: Iterable[tuple[str, Path, Path]]) -> Compared:
             failures.append(f"{name}: {'not made anew' if published.is_file() else 'made anew and not published'}")
         elif published.read_bytes() == made.read_bytes():
             by_bytes += 1
+        elif name.endswith(".csv") and name_table(name):
+            failures += list_other_texts(name, published, made, ("published", "made anew"))
         elif name.endswith(".parquet"):
             found = list_other_cells(name, published, made)
             by_cells += not found
@@ -59,9 +61,12 @@ def list_other_cells(name: str, published: Path, made: Path) -> list[str]:
         return [f"{name}: other columns than made anew"]
     if old.height != new.height:
         return [f"{name}: {old.height} rows, and {new.height} made anew"]
+    table = name_table(name)
+    key = load_schema(table).key if table else ()
     found = []
     for column in old.columns:
-        for row in old[column].ne_missing(new[column]).arg_true().head(SHOWN):
-            values = f"{old[column][row]!r}, and {new[column][row]!r} made anew"
-            found.append(f"{name}: row {row + 1}, {column}: {values}")
+        for number in old[column].ne_missing(new[column]).arg_true().head(SHOWN):
+            row = name_row(number + 1, old.row(number, named=True), key)
+            values = f"{old[column][number]!r} published, {new[column][number]!r} made anew"
+            found.append(f"{name}: {row}, {column}: {values}")
     return found

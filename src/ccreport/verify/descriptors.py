@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from ccreport.core.tables import load_schema
 from ccreport.publish import CRATE, PACKAGE, SUMS, WHOLE
 from ccreport.publish.datapackage import COMPARED, describe_schema
 from ccreport.publish.keys import list_foreign_keys
 from ccreport.storage.sums import hash_sums
-from ccreport.tables import load_schema
 from ccreport.verify import FAULTS, Check
 
 SCHEMAS: Final = "code/schemas"

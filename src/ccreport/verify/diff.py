@@ -4,17 +4,19 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ccreport.errors import InputError
-from ccreport.publish.changes import ReleaseFolder
-from ccreport.publish.comparison import compare_releases, format_html, format_text
+from ccreport.core.errors import InputError
+from ccreport.publish.changes.compare import Section, compare_releases, format_html, format_text
+from ccreport.publish.changes.differences import ReleaseFolder
 from ccreport.verify import FAULTS
+from ccreport.verify.cells import check_csv
 from ccreport.verify.fetch import open_release
 
 
 def diff(old: str, new: str, /, *, html: str = "") -> int:
     """Print what differs between two releases (folders, packed ones or addresses): verdicts, cells, figures, and why.
 
-    `html` is the path of a page to write. Return 0 where it could be told, whatever it is, else 2.
+    `old` and `new` are their paths or addresses. `html` is the path of a page to write. Return 0 where it could be
+    told, whatever it is, else 2.
     """
     with tempfile.TemporaryDirectory(prefix="ccreport-diff-") as work:
         try:
@@ -22,12 +24,18 @@ def diff(old: str, new: str, /, *, html: str = "") -> int:
             before, after = (ReleaseFolder(folder) for folder in folders)
             about = f"{before.title} ({old}) and {after.title} ({new})"
             sections = compare_releases(before, after)
+            found = [
+                (f"differences in {place}", check_csv(side.folder, side.files, Path(work)).failures)
+                for place, side in ((old, before), (new, after))
+            ]
         except InputError as error:
             print(f"ccreport: {error}", file=sys.stderr)
             return 2
         except FAULTS as error:
             print(f"ccreport: a release cannot be read ({type(error).__name__}: {error}); verify both", file=sys.stderr)
             return 2
+    if named := tuple((kind, failures) for kind, failures in found if failures):
+        sections.insert(0, Section("CSV files that are not what their tables say", names=named))
     print(f"# {about}\n\n{format_text(sections)}", end="")
     if html:
         Path(html).parent.mkdir(parents=True, exist_ok=True)

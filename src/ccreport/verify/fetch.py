@@ -7,7 +7,8 @@ from threading import Event
 from typing import Final
 from urllib.parse import quote_from_bytes
 
-from ccreport.errors import InputError
+from ccreport.archive.unpack import unpack_archive
+from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
 from ccreport.publish.sums import parse_sums
 from ccreport.storage.fetch import open_source
@@ -16,7 +17,6 @@ from ccreport.storage.places import is_packed, is_remote, name_packed
 from ccreport.storage.progress import show_progress
 from ccreport.storage.sources import GoneError, RemoteFile, Source
 from ccreport.storage.transfer import fetch_file
-from ccreport.unpack import unpack_archive
 
 CONNECTIONS: Final = 4
 

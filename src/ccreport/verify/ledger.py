@@ -5,46 +5,47 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.archive import find_root
+from ccreport.archive.pack import list_files
+from ccreport.archive.parts import PARTS, open_archive
+from ccreport.core.text import display_name
 from ccreport.ingest.readers import INGESTED_TABLES
 from ccreport.publish import SUMS, WHOLE
 from ccreport.publish.stage import WITHOUT_BYTES
-from ccreport.publish.sums import list_files, parse_sums
-from ccreport.raw import display_name
+from ccreport.publish.sums import parse_sums
 from ccreport.storage.sums import hash_file
-from ccreport.unpack import unpack_archive
 from ccreport.verify import Check
 
 BESIDE: Final = ("archive.json", SUMS)
 NO_ARCHIVE: Final = "the release has only the list of its raw files; put the archive into its raw/ or fetch it whole"
 
 
-def find_archive(release: Path) -> Path | None:
-    """Return the raw archive of a release, one file; None where it has only the list."""
-    found = [path for path in sorted((release / "raw").iterdir()) if path.is_file() and path.name not in BESIDE]
-    return found[0] if found else None
+def find_archive(release: Path) -> list[Path]:
+    """Return the raw archive of a release, one file or its parts; nothing where it has only the list."""
+    folder = release / "raw"
+    parts = sorted(path for path in (folder / PARTS).glob("*") if path.is_file())
+    found = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name not in BESIDE]
+    return parts or found[:1]
 
 
 def check_raw(release: Path, work: Path) -> Check:
     """Unpack the raw archive into a work folder and compare every file with `raw/SHA256SUMS`."""
     archive = find_archive(release)
-    if archive is None:
+    if not archive:
         return Check("raw files", unchecked=NO_ARCHIVE)
     named = _read_sums(release)
-    unpack_archive(archive, work / "raw")
-    root = find_root(work / "raw")
+    root = open_archive(archive, work / "raw").root
+    place = f"raw/{archive[0].name}" if archive[0].parent == release / "raw" else f"raw/{PARTS}"
     there = {path.as_posix(): hash_file(root / path) for path in list_files(root) if not (root / path).is_symlink()}
-    failures = [f"{display_name(path)}: missing in raw/{archive.name}" for path in sorted(named.keys() - there.keys())]
+    failures = [f"{display_name(path)}: missing in {place}" for path in sorted(named.keys() - there.keys())]
     failures += [
-        f"{display_name(path)}: in raw/{archive.name} and not in raw/{SUMS}"
-        for path in sorted(there.keys() - named.keys())
+        f"{display_name(path)}: in {place} and not in raw/{SUMS}" for path in sorted(there.keys() - named.keys())
     ]
     failures += [
         f"{display_name(path)}: not what raw/{SUMS} says"
         for path in sorted(named.keys() & there.keys())
         if named[path] != there[path]
     ]
-    return Check("raw files", f"{len(there)} files in raw/{archive.name}", tuple(failures))
+    return Check("raw files", f"{len(there)} files in {place}", tuple(failures))
 
 
 def _read_sums(release: Path) -> dict[str, str]:

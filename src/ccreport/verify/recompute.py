@@ -17,12 +17,12 @@ from typing import Any, Final
 import yaml
 
 import ccreport
-from ccreport.evaluation import load_evaluation
-from ccreport.publish import EXPLANATIONS, WHOLE
+from ccreport.archive.pack import list_files
+from ccreport.core.declarations import SCHEMAS
+from ccreport.core.evaluation import load_evaluation
+from ccreport.publish import EXPLANATIONS, LAYOUT, WHOLE
 from ccreport.publish.datapackage import COMPARED, FORMATS
 from ccreport.publish.stage import SUMMARY_KINDS, stage_code, stage_tables, write_yaml
-from ccreport.publish.sums import list_files
-from ccreport.schemas import SCHEMAS
 from ccreport.storage.sums import hash_file
 from ccreport.verify import Check
 from ccreport.verify.compare import compare_files
@@ -37,13 +37,13 @@ FIGURE_PARTS: Final = (".csv", ".json", ".txt")
 def check_recomputed(release: Path, work: Path) -> Check:
     """Build the tables of a release in a work folder and compare them with the published ones."""
     archive = find_archive(release)
-    if archive is None:
+    if not archive:
         return Check(NAME, unchecked=NO_ARCHIVE)
     code, results = work / "code", work / "results"
     stage_code(SCHEMAS.parent, code)
     declared = {path.parent.name: load_evaluation(path) for path in list_evaluations(release)}
     write_yaml(code / "config.yaml", _make_config(release, archive, list(declared), work))
-    targets = ["ingest", *(str(path) for name in declared for path in _list_targets(results / name))]
+    targets = ["ingest", *(str(path) for name in declared for path in _list_targets(results / name, declared[name]))]
     command = [sys.executable, "-m", "snakemake", "--cores", str(os.cpu_count() or 1), *targets]
     with (work / "recompute.txt").open("wb") as log:
         done = subprocess.run(  # noqa: S603 (the program that runs this, and paths as arguments)
@@ -57,9 +57,9 @@ def check_recomputed(release: Path, work: Path) -> Check:
     told, found = (
         json.loads((folder / "archive.json").read_bytes())["sha256"] for folder in (release / "raw", results)
     )
-    others = () if told == found else (f"raw/archive.json: has {told} for the archive, whose files have {found}",)
-    facts = f"{compared.facts}; raw archive {found}; {_compare_code(release, code)}"
-    return Check(NAME, facts, (*others, *compared.failures))
+    others = () if told == found else (f"raw/archive.json: has another hash than the raw archive: {told}",)
+    facts = f"{compared.facts}; {_compare_code(release, code)}"
+    return Check(NAME, facts, (*others, *compared.failures), hashes=((found, "raw archive"),))
 
 
 def list_evaluations(release: Path) -> list[Path]:
@@ -69,13 +69,15 @@ def list_evaluations(release: Path) -> list[Path]:
     return [release / "evaluations" / name / f"{name}.yaml" for name in names]
 
 
-def _make_config(release: Path, archive: Path, names: list[str], work: Path) -> dict[str, Any]:
+def _make_config(release: Path, archive: list[Path], names: list[str], work: Path) -> dict[str, Any]:
     """Return the configuration of a release, each of its paths leading into the release or the work folder."""
     config: dict[str, Any] = yaml.safe_load((release / "code/config.yaml").read_text(encoding="utf-8"))
     main, *sections = (str(release / "evaluations" / name / f"{name}.yaml") for name in names)
     explanations = release / EXPLANATIONS
+    place: Any = [str(part) for part in archive] if len(archive) > 1 else str(archive[0])
+    layout = release / "code" / LAYOUT
     return config | {
-        "archive": str(archive),
+        "archive": {"path": place, "layout": str(layout)} if layout.is_file() else place,
         "evaluation": main,
         "sections": sections,
         "explanations": str(explanations) if explanations.is_file() else None,
@@ -86,8 +88,9 @@ def _make_config(release: Path, archive: Path, names: list[str], work: Path) -> 
     }
 
 
-def _list_targets(results: Path) -> list[Path]:
-    return [results / "summaries", results / "figures", *(results / f"{name}.parquet" for name in COMPARED)]
+def _list_targets(results: Path, declared: dict[str, Any]) -> list[Path]:
+    summaries = (results / "summaries" / f"{table}.parquet" for table in declared["tables"])
+    return [*summaries, results / "figures", *(results / f"{name}.parquet" for name in COMPARED)]
 
 
 def _pair(release: Path, work: Path, declared: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Path, Path]]:

@@ -8,10 +8,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ccreport.database import quote_name, read_files
+from ccreport.core.tables import TableSchema, find_broken_values, load_schema
 from ccreport.publish import WHOLE
 from ccreport.publish.keys import list_foreign_keys
-from ccreport.tables import TableSchema, find_broken_values, load_schema
+from ccreport.summarise.database import quote_name, read_files
 from ccreport.verify import FAULTS, Check
 from ccreport.verify.descriptors import SCHEMAS, name_table
 

@@ -8,9 +8,10 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ccreport.errors import InputError
+from ccreport.archive.pack import list_files
+from ccreport.core.errors import InputError
 from ccreport.publish import CRATE, PACKAGE, SUMS
-from ccreport.publish.sums import list_files, parse_sums
+from ccreport.publish.sums import parse_sums
 from ccreport.storage.sums import format_sums, hash_file, hash_sums
 from ccreport.verify import FAULTS, Check
 
@@ -39,18 +40,18 @@ def check_sums(release: Path, left_out: list[str]) -> tuple[Check, dict[str, str
     failures += [f"{path}: missing" for path in sorted(named.keys() - there.keys())]
     failures += [f"{path}: not listed in {SUMS}" for path in sorted(there.keys() - named.keys())]
     damaged = (changed - blamed) | (named.keys() - there.keys()) | links
-    return Check("sums", _describe(there), tuple(failures)), there, frozenset(damaged)
+    check = Check("sums", f"{len(there)} files", tuple(failures), hashes=_hash_tables(there))
+    return check, there, frozenset(damaged)
 
 
-def _describe(there: Mapping[str, str]) -> str:
-    """Return how many files there are, and what the first page of each evaluation's report has for its tables."""
+def _hash_tables(there: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return the sum that the first page of each evaluation's report has for its tables."""
     tables: dict[str, dict[str, str]] = {}
     for path, sha256 in there.items():
         match path.split("/"):
             case ["evaluations", evaluation, "tables", name] if name.endswith(".csv"):
                 tables.setdefault(evaluation, {})[name] = sha256
-    shown = [f"published tables of {name}: {hash_sums(sums)}" for name, sums in sorted(tables.items())]
-    return ", ".join([f"{len(there)} files", *shown])
+    return tuple((hash_sums(sums), f"published tables of {name}") for name, sums in sorted(tables.items()))
 
 
 def _find_witnessed(release: Path, there: Mapping[str, str], changed: set[str]) -> dict[str, str]:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
 from ccreport.publish import SUMS
-from ccreport.report.escape import show_text
-from ccreport.report.standalone import format_page, format_paragraph, format_rows
+from ccreport.report.markup.escape import show_text
+from ccreport.report.markup.standalone_page import format_page, format_paragraph, format_rows
 from ccreport.storage.places import is_remote
 from ccreport.storage.sums import hash_file
 from ccreport.verify import FAILED, FAULTS, UNCHECKED, Check
+from ccreport.verify.cells import check_csv
 from ccreport.verify.claims import check_claims
 from ccreport.verify.descriptors import check_crate, check_package
 from ccreport.verify.fetch import open_release
@@ -35,8 +36,9 @@ READS: Final = {
 def verify(place: str, /, *, quick: bool, html: str = "") -> int:
     """Check a release (a folder, a .tar.zst, or an https:// or s3:// address of one) and print what was found.
 
-    `quick` leaves out to make the tables anew, `html` is the path of a page to write. Return 0 where all passed, 1
-    where something failed, 2 where something could not be checked. Nothing is written into the release.
+    `place` is its path or address. `quick` does not make the tables anew. `html` is the path of a page to write. Return
+    0 where all passed, 1 where something failed, 2 where something could not be checked. Nothing is written into the
+    release.
     """
     with tempfile.TemporaryDirectory(prefix="ccreport-verify-") as work:
         try:
@@ -51,11 +53,11 @@ def verify(place: str, /, *, quick: bool, html: str = "") -> int:
     states = [check.state for check in checks]
     verdict = FAILED if FAILED in states else UNCHECKED if UNCHECKED in states else "verified"
     asked = " (quick: the tables were not made anew)" if quick else ""
-    head = f"{verdict}: {place}{asked}; SHA-256 of its {SUMS} {sha256}"
-    print(show_text(head), flush=True)
+    head = f"{verdict}: {place}{asked}"
+    print(f"{show_text(head)}\n{sha256}  {SUMS}", flush=True)
     if html:
         Path(html).parent.mkdir(parents=True, exist_ok=True)
-        Path(html).write_text(_format_page(head, checks), encoding="utf-8")
+        Path(html).write_text(_format_page(f"{head}; SHA-256 of its {SUMS} {sha256}", checks), encoding="utf-8")
     return 1 if FAILED in states else 2 if UNCHECKED in states else 0
 
 
@@ -65,6 +67,8 @@ def _list_checks(release: Path, left_out: list[str], work: Path, *, quick: bool)
     yield _say(sums)
     yield _say(check_package(release, there))
     yield _say(check_crate(release, there))
+    # Also of files that are not as SHA256SUMS says: it tells which cell was changed.
+    yield _say(_try("csv", lambda: check_csv(release, there, work)))
     later: dict[str, Callable[[], Check]] = {
         "schemas": lambda: check_schemas(release, there),
         "raw files": lambda: check_raw(release, work),
@@ -78,19 +82,29 @@ def _list_checks(release: Path, left_out: list[str], work: Path, *, quick: bool)
         if unfit:
             yield _say(Check(name, unchecked=f"it reads what is not as {SUMS} says: {', '.join(unfit[:5])}"))
             continue
-        try:
-            yield _say(check())
-        except FAULTS as error:
-            yield _say(Check(name, failures=(f"{type(error).__name__}: {error}",)))
+        yield _say(_try(name, check))
+
+
+def _try(name: str, check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except FAULTS as error:
+        return Check(name, failures=(f"{type(error).__name__}: {error}",))
 
 
 def _say(check: Check) -> Check:
     about = check.unchecked or check.facts
     print(show_text(f"{check.state:<11}  {check.name}{f': {about}' if about else ''}"))
+    for sha256, what in check.hashes:
+        print(f"{'':13}{sha256}  {show_text(what)}")
     for line in _shorten(check.failures):
         print(f"{'':13}{show_text(line)}")
     sys.stdout.flush()
     return check
+
+
+def _describe(check: Check) -> str:
+    return "; ".join([check.unchecked or check.facts, *(f"{what} {sha256}" for sha256, what in check.hashes)])
 
 
 def _shorten(failures: tuple[str, ...]) -> list[str]:
@@ -99,9 +113,6 @@ def _shorten(failures: tuple[str, ...]) -> list[str]:
 
 
 def _format_page(head: str, checks: list[Check]) -> str:
-    rows = [
-        (check.state, check.name, check.unchecked or check.facts, "; ".join(_shorten(check.failures)))
-        for check in checks
-    ]
+    rows = [(check.state, check.name, _describe(check), "; ".join(_shorten(check.failures))) for check in checks]
     table = format_rows(("State", "Check", "What was looked at", "What failed"), rows)
     return format_page("Verification of a release", (format_paragraph(head), table))

@@ -7,18 +7,21 @@ archive or of the code is made again, and of the results what is younger than wh
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from ccreport.errors import InputError
+from ccreport.core.atomic_files import replace_text
+from ccreport.core.errors import InputError
 
 # Clocks of file servers differ by less from ours: that is waited out.
 AHEAD_S: Final = 60
 # 1980-01-01, the first day of which zip knows.
 OLD_S: Final = 315_532_800
 NS_PER_S: Final = 10**9
+# The file below the results that says how often this happened.
+COUNT: Final = ".set_backs.txt"
 # Some file systems know whole seconds only.
 STEP_NS: Final = NS_PER_S
 # Snakemake looks at none of these: copies of the archive, and what was written last of tables.
@@ -38,18 +41,27 @@ def check_sources(sources: Iterable[Path]) -> None:
     time.sleep(max(ahead_s, 0.0))
 
 
-def age_results(results: Path) -> int:
+def count_set_backs(results: Path) -> int:
+    """Return how often a results folder was given old times, one more where it has times in the future; change nothing.
+
+    A build records this number when it begins, and finds it again afterwards.
+    """
+    count = results / COUNT
+    before = int(count.read_text(encoding="ascii")) if count.exists() else 0
+    return before + (_find_ahead_s(dict(_iterate_times(results))) > AHEAD_S)
+
+
+def backdate_results(results: Path) -> int:
     """Give old times to a results folder in which some are in the future; return how many files these were.
 
     Where the future begins within a minute, wait until it has.
     """
     times = dict(_iterate_times(results))
-    ahead_s = max(times.values(), default=0) / NS_PER_S - time.time()
-    if ahead_s <= 0:
-        return 0
+    ahead_s = _find_ahead_s(times)
     if ahead_s <= AHEAD_S:
-        time.sleep(ahead_s)
+        time.sleep(max(ahead_s, 0.0))
         return 0
+    replace_text(results / COUNT, str(count_set_backs(results)))
     now_ns = time.time() * NS_PER_S
     ranks = {time_ns: rank for rank, time_ns in enumerate(sorted(set(times.values())))}
     for path, time_ns in times.items():
@@ -57,6 +69,10 @@ def age_results(results: Path) -> int:
         with suppress(FileNotFoundError):
             os.utime(path, ns=(old_ns, old_ns), follow_symlinks=False)
     return sum(time_ns > now_ns and Path(path).is_file() for path, time_ns in times.items())
+
+
+def _find_ahead_s(times: Mapping[str, int]) -> float:
+    return max(times.values(), default=0) / NS_PER_S - time.time()
 
 
 def _iterate_times(folder: Path | str) -> Iterator[tuple[str, int]]:

@@ -10,9 +10,9 @@ from types import ModuleType
 
 
 def keep_answer(*modules: ModuleType) -> None:
-    """Let the `get_min_job_age` of all modules give the last answer, in seconds, where any would now give none."""
+    """Ask the controller, and let `get_min_job_age` of all modules give its last answer, in s, where it gives none."""
     ask: Callable[[], int | None] = modules[0].get_min_job_age
-    known: int | None = None
+    known = ask()
 
     def ask_or_recall() -> int | None:
         nonlocal known

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from archives import ROOT
 from capture_transfer import Plan, simulate
 from captures import SLL, SLL2, Conversation, write_pcap, write_pcapng
 
-from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_file import CaptureReader
-from ccreport.raw import RawFileError
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.captures.file import CaptureReader
+from ccreport.ingest.captures.follow import state as at
 
 INPUTS = 100_000
 PACKETS = simulate(Plan(segments=8, lost_after=frozenset({2}), delayed_before={5: 3.0}, closes_after=6))[0]
@@ -86,7 +87,7 @@ def test_an_undamaged_seed_is_read_whole(seed: int) -> None:
 def test_no_damage_leads_out_of_the_arrays(tmp_path: Path) -> None:
     # With bounds checks compiled in, a read or write beyond an array raises IndexError.
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    environment["PYTHONPATH"] = str(Path(__file__).parent)
+    environment["PYTHONPATH"] = f"{Path(__file__).parent}{os.pathsep}{ROOT / 'tests/support'}"
     command = [sys.executable, "-c", f"import test_capture_fuzz; test_capture_fuzz.fuzz({INPUTS})"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr

@@ -22,8 +22,8 @@ from capture_frames import (
     tcp,
 )
 
-from ccreport.ingest import capture_layout as at
-from ccreport.ingest.capture_pcapng import is_readable
+from ccreport.ingest.captures.decode import layout as at
+from ccreport.ingest.captures.decode.pcapng import is_readable
 
 EACH_LINK = pytest.mark.parametrize(
     ("link", "frame"), LINKS, ids=[f"{link}-{number}" for number, (link, _) in enumerate(LINKS)]

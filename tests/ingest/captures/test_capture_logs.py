@@ -2,11 +2,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import list_one, write_archive
+from archives import list_one, write_archive
 
-from ccreport.ingest.capture_logs import read_capture_log, read_capture_logs
-from ccreport.raw import RawFile, RawFileError, read_manifest
-from ccreport.rejects import Rejects
+from ccreport.archive.manifest import RawFile, read_manifest
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.captures.tcpdump_log import read_capture_log, read_capture_logs
+from ccreport.ingest.rejects import Rejects
 
 START = "tcpdump: listening on s0, link-type EN10MB (Ethernet), snapshot length 128 bytes\n"
 COUNTS = "10814 packets captured\n11572 packets received by filter\n0 packets dropped by kernel\n"

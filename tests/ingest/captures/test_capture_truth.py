@@ -15,7 +15,7 @@ from captures import CWR, ECE, Conversation, Packet, merge, save, write_pcap, wr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ccreport.ingest.capture_file import CaptureTables, read_capture
+from ccreport.ingest.captures.file import CaptureTables, read_capture
 
 Row = dict[str, Any]
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 import zstandard
+from archives import JOB, list_one, write_archive
 from capture_transfer import Plan, simulate
 from captures import Conversation, write_pcap, write_pcapng
 from fuzz.mutations import mutate
 from fuzz.targets import list_inputs
-from support import JOB, list_one, write_archive
+from readings import read_files
 
-from ccreport.flow_identity import flow_id_of_connection
-from ccreport.ingest import capture_file
-from ccreport.ingest.tcpdump import ingest_captures
-from ccreport.raw import read_manifest
+from ccreport.archive.manifest import read_manifest
+from ccreport.core.identifiers import flow_id_of_connection
+from ccreport.ingest.captures import file
 
 NAME = f"{JOB}/tcpdump:10.0.0.2:1"
 PACKETS = simulate(Plan(segments=10))[0]
@@ -36,9 +36,7 @@ def ingest(
     files = {NAME: content, f"{JOB}/tcpdump-log:10.0.0.2:1": LOG, **(others or {})}
     archive = write_archive(tmp_path / "archive", files)
     manifest = list_one(archive, tmp_path / "work")
-    paths = {table: tmp_path / f"{table}.parquet" for table in (*TABLES, "rejects")}
-    ingest_captures(manifest, archive, **paths, packet_runs=packet_runs or [])
-    return {table: pl.read_parquet(path) for table, path in paths.items()}
+    return read_files("captures", manifest, archive, tmp_path, packet_runs=tuple(packet_runs or ()))
 
 
 def run_id(tmp_path: Path) -> str:
@@ -143,7 +141,7 @@ def test_what_cannot_be_used_is_rejected_with_a_reason(tmp_path: Path, name: str
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capture_file, "RATIO_FREE_BYTES", 2**20)
+    monkeypatch.setattr(file, "RATIO_FREE_BYTES", 2**20)
     one = write_pcap(Conversation().data(0, 0).packets)[24:]
     tables = ingest(tmp_path, gzip.compress(write_pcap([]) + one * 200_000))
     assert tables["rejects"]["reason"].to_list() == ["unpacks_too_large"]
@@ -158,7 +156,7 @@ def test_a_damaged_record_keeps_what_stands_before(tmp_path: Path) -> None:
 def test_more_connections_than_are_kept_are_given_up_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Room for 64 connections: of 300 that each send one packet, all are in the table, once. The first sends another
     # now and then, so that it is never the one silent longest.
-    monkeypatch.setattr(capture_file.at, "LINKS_LIMIT", 64)
+    monkeypatch.setattr(file.at, "LINKS_LIMIT", 64)
     first = Conversation(local_port=20000)
     packets = []
     for number in range(300):

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support import FIXTURES, list_archive, write_archive
+from archives import FIXTURES, list_archive, write_archive
+from readings import read_files
 
-from ccreport.ingest.edge import ingest_edge
-from ccreport.ingest.edge_paths import EdgePathError, compile_layout, read_place
-from ccreport.tables import read_table
+from ccreport.ingest.edge.paths import EdgePathError, compile_layout, read_place
 
 LAYOUT = r"(?:(?:.*/)?(?P<machine>[^/]+)/)?(?P<label>[^/]+)/[^/:]+(?::(?P<time>.+))?"
 HEADER = "State Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
@@ -27,14 +26,12 @@ def connection(client: int, sent: int = 2000, again: int = 40, more: str = "", c
 def ingest(files: dict[str, str | bytes], folder: Path, layout: str = LAYOUT) -> tuple[pl.DataFrame, pl.DataFrame]:
     # The folder beside it keeps the names of the others' from being the root.
     root = write_archive(folder / "raw", {**files, "elsewhere/none/notes.txt": "x"})
-    tables: list[tuple[Path, Path]] = []
-    for experiment, manifest in list_archive(root, folder / "work").items():
-        if manifest.files_for("ingest_edge"):
-            out = tuple(folder / f"{experiment}.{kind}.parquet" for kind in ("connections", "rejects"))
-            ingest_edge(folder / "work/manifests" / f"{experiment}.json", root, *out, layout)
-            tables.append(out)
-    connections, rejects = zip(*tables, strict=True)
-    return read_table("connections", list(connections)), read_table("rejects", list(rejects))
+    tables = [
+        read_files("edge", folder / f"work/manifests/{name}.json", root, folder / name, edge_paths=layout)
+        for name, manifest in list_archive(root, folder / "work").items()
+        if manifest.files_for("ingest_edge")
+    ]
+    return pl.concat(one["connections"] for one in tables), pl.concat(one["rejects"] for one in tables)
 
 
 def test_a_dump_without_stamps_has_the_time_of_its_name(tmp_path: Path) -> None:

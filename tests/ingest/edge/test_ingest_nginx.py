@@ -5,10 +5,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support import list_archive, list_one, write_archive
+from archives import list_archive, list_one, write_archive
+from readings import read_files
 
-from ccreport.ingest.nginx import LogFormatError, compile_format, ingest_nginx
-from ccreport.tables import read_table
+from ccreport.ingest.edge.nginx import LogFormatError, compile_format
 
 LAYOUT = r"(?:(?:.*/)?(?P<machine>[^/]+)/)?(?P<label>[^/]+)/[^/:]+(?::(?P<time>.+))?"
 COMBINED = (
@@ -21,9 +21,8 @@ LINE = '203.0.113.7 - - [20/Nov/2026:23:10:05 +0100] "GET /a HTTP/1.1" 200 12500
 def ingest(content: str | bytes, folder: Path, log_format: str = COMBINED, name: str = "access.log"):
     root = write_archive(folder / "raw", {f"tokyo-1/bbr2/{name}": content, "tokyo-2/bbr/access.log": LINE})
     manifests = list_all(root, folder / "work")
-    out, rejects = folder / "requests.parquet", folder / "rejects.parquet"
-    ingest_nginx(manifests, root, out, rejects, LAYOUT, log_format)
-    return read_table("web_requests", [out]), read_table("rejects", [rejects])
+    tables = read_files("nginx", manifests, root, folder, edge_paths=LAYOUT, access_log_format=log_format)
+    return tables["web_requests"], tables["rejects"]
 
 
 def list_all(root: Path, work: Path) -> Path:

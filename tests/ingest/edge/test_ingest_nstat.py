@@ -3,11 +3,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support import list_archive, write_archive
+from archives import list_archive, write_archive
+from readings import read_files
 
-from ccreport.ingest.edge_paths import EdgePathError, compile_layout, parse_time, read_place
-from ccreport.ingest.nstat import ingest_nstat
-from ccreport.tables import read_table
+from ccreport.ingest.edge.paths import EdgePathError, compile_layout, parse_time, read_place
 
 LAYOUT = r"(?:(?:.*/)?(?P<machine>[^/]+)/)?(?P<label>[^/]+)/[^/:]+(?::(?P<time>.+))?"
 NSTAT = (
@@ -21,9 +20,8 @@ PROC = "Tcp: RtoAlgorithm MaxConn RetransSegs\nTcp: 1 -1 11\nTcpExt: SyncookiesS
 def ingest(content: str | bytes, folder: Path, name: str = "nstat:1795212605") -> tuple[pl.DataFrame, pl.DataFrame]:
     root = write_archive(folder / "raw", {f"tokyo-1/cubic/{name}": content, "tokyo-2/cubic/zzz": "x"})
     manifest = find_manifest(root, folder / "work")
-    out, rejects = folder / "counters.parquet", folder / "rejects.parquet"
-    ingest_nstat(manifest, root, out, rejects, LAYOUT)
-    return read_table("machine_counters", [out]), read_table("rejects", [rejects])
+    tables = read_files("nstat", manifest, root, folder, edge_paths=LAYOUT)
+    return tables["machine_counters"], tables["rejects"]
 
 
 def find_manifest(root: Path, work: Path) -> Path:

@@ -7,15 +7,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support import list_archive, write_archive
+from archives import list_archive, write_archive
+from readings import read_files
 
-from ccreport.ingest.campaigns import ingest_campaign
-from ccreport.ingest.edge import ingest_edge
-from ccreport.ingest.nstat import ingest_nstat
+from ccreport.core.tables import load_schema
 from ccreport.measure.clients import find_branching, list_clients, summarise_clients
-from ccreport.report.collection import render_collection
-from ccreport.report.escape import escape_text
-from ccreport.tables import load_schema, read_table
+from ccreport.report.archive_fragments.collection import render_collection
+from ccreport.report.markup.escape import escape_text
 
 SESSION = "2026-11-20:22:10"
 SUFFIX = "10.201.1.2:1:10.0ms"
@@ -59,11 +57,8 @@ def write_session(folder: Path, **files: str | bytes) -> Path:
 
 def ingest(root: Path, work: Path) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
     (experiment,) = (name for name, manifest in list_archive(root, work).items() if manifest.job is None)
-    tables = ("sessions", "calibrations", "attempts")
-    paths = [work / f"{table}.parquet" for table in (*tables, "rejects")]
-    ingest_campaign(work / f"manifests/{experiment}.json", root, *paths)
-    *found, rejects = (read_table(table, [path]) for table, path in zip((*tables, "rejects"), paths, strict=True))
-    return dict(zip(tables, found, strict=True)), rejects
+    tables = read_files("campaign", work / f"manifests/{experiment}.json", root, work)
+    return tables, tables.pop("rejects")
 
 
 def test_a_session_s_files_become_rows(tmp_path: Path) -> None:
@@ -196,14 +191,13 @@ def test_dumps_and_counters_of_a_job_are_read_beside_its_runs(tmp_path: Path) ->
     root = write_archive(tmp_path / "raw", run | dumps)
     ((experiment, manifest),) = list_archive(root, tmp_path).items()
     assert (manifest.job, len(manifest.runs)) == ("many", 1)
-    path, rejects = tmp_path / f"manifests/{experiment}.json", tmp_path / "rejects.parquet"
-    ingest_edge(path, root, tmp_path / "connections.parquet", rejects, EDGE_PATHS)
-    connections = read_table("connections", [tmp_path / "connections.parquet"])
+    path = tmp_path / f"manifests/{experiment}.json"
+    tables = read_files("edge", path, root, tmp_path, edge_paths=EDGE_PATHS)
+    connections = tables["connections"]
     # The label of the path is only where ss says nothing of the algorithm.
     assert connections.select("machine", "label", "cc").rows() == [("edge", "bbr", "bbr"), ("edge", "mixed", "bbr")]
-    assert read_table("rejects", [rejects]).is_empty()
-    ingest_nstat(path, root, tmp_path / "counters.parquet", rejects, EDGE_PATHS)
-    counters = read_table("machine_counters", [tmp_path / "counters.parquet"])
+    assert tables["rejects"].is_empty()
+    counters = read_files("nstat", path, root, tmp_path, edge_paths=EDGE_PATHS)["machine_counters"]
     columns = ("run_id", "machine", "label", "cc", "counter", "counter_value_count")
     assert counters.select(columns).rows() == [(manifest.runs[0].run_id, None, None, None, "TcpRetransSegs", 11)]
 

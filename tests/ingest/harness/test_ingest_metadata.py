@@ -3,24 +3,19 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from archives import JOB, SHARED, iperf3_json, list_one, write_archive
 from hypothesis import given
 from hypothesis import strategies as st
-from support import JOB, SHARED, iperf3_json, list_one, write_archive
+from readings import read_files
 
-from ccreport.ingest.jobmeta import find_congestion, parse_loss
-from ccreport.ingest.metadata import ingest_metadata
-from ccreport.ingest.qdiscs import parse_qdiscs
-from ccreport.raw import RawFileError
-from ccreport.tables import read_table
-
-TABLES = ("experiments", "hosts", "qdiscs", "harness_results", "rejects")
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.harness.jobmeta import find_congestion, parse_loss
+from ccreport.ingest.harness.qdiscs import parse_qdiscs
 
 
 def ingest(files: dict[str, str | bytes], tmp_path: Path) -> dict[str, pl.DataFrame]:
     archive = write_archive(tmp_path / "raw", files)
-    paths = [tmp_path / f"{table}.parquet" for table in TABLES]
-    ingest_metadata(list_one(archive, tmp_path / "w"), archive, *paths)
-    return {table: read_table(table, [path]) for table, path in zip(TABLES, paths, strict=True)}
+    return read_files("metadata", list_one(archive, tmp_path / "w"), archive, tmp_path)
 
 
 JOBMETA = {

@@ -12,13 +12,13 @@ from typing import Any
 import polars as pl
 import pytest
 import zstandard
+from archives import SHARED
 from client_outputs import RESULTS, Tables, all_values, ingest, ingest_one, result
-from support import SHARED
 
-from ccreport.flow_identity import flow_id_of_connection
+from ccreport.core.identifiers import flow_id_of_connection
 
 CORPUS = SHARED / "corpus"
-CUT = Path(__file__).parent / "golden" / "cut.tar.zst"
+CUT = Path(__file__).parents[2] / "golden" / "cut.tar.zst"
 
 WHOLE = sorted(path.stem for path in RESULTS.glob("*.json") if path.stem.startswith(("cli", "srv", "iperf3")))
 INTERRUPTED = sorted(path.stem for path in RESULTS.glob("int-*") if not path.stem.endswith("KILL"))
@@ -138,6 +138,7 @@ def test_one_stream_in_every_column(tmp_path: Path) -> None:
         "packets_count": None,
         "lost_packets_count": None,
         "jitter_ms": None,
+        "receiver_bps": None,
     }
     assert tables.intervals.filter(stream_number=7, interval_number=1).row(0, named=True) == {
         "run_id": "e/src",

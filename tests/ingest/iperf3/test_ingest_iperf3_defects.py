@@ -12,13 +12,16 @@ from client_outputs import RESULTS, Tables, ingest, ingest_one, result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ccreport.flow_identity import flow_id_of_stream
-from ccreport.ingest import iperf3_json
-from ccreport.ingest.client_tables import ClientTables, Outcome
-from ccreport.ingest.iperf3 import read_client_output
-from ccreport.ingest.iperf3_json import parse_json, read_defective
-from ccreport.raw import RawFile, RawFileError
-from ccreport.rejects import Rejects
+from ccreport.archive.manifest import Manifest, RawFile
+from ccreport.archive.raw_file import RawFileError
+from ccreport.core.identifiers import flow_id_of_stream
+from ccreport.core.table_folder import TableFolder
+from ccreport.ingest.iperf3 import json_repair
+from ccreport.ingest.iperf3.json_repair import parse_json, read_defective
+from ccreport.ingest.iperf3.reader import read_client_output
+from ccreport.ingest.iperf3.tables import ClientTables, Outcome
+from ccreport.ingest.reading import Reading, Settings
+from ccreport.ingest.rejects import Rejects
 
 P2 = (RESULTS / "cli-3.20-p2.json").read_text()
 BIDIRECTIONAL = (RESULTS / "cli-3.7-bidir.json").read_text()
@@ -56,7 +59,7 @@ def test_a_result_printed_twice(tmp_path: Path) -> None:
     other = P2.replace('"bytes":\t50069504', '"bytes":\t1')
     tables = ingest({"a": P2 + "\n" + other, "b": P2 + P2[:500]}, tmp_path)
     assert tables.reasons == [("doubled", False)] * 2
-    assert tables.rejects["byte_offset_bytes"].to_list() == [len(P2.rstrip())] * 2
+    assert tables.rejects["byte_offset_bytes"].to_list() == [len(P2) + 1, len(P2.rstrip())]
     assert tables.tests["is_doubled"].to_list() == [True, True]
     assert tables.streams["sender_bytes"].to_list() == [50069504] * 4
 
@@ -78,6 +81,14 @@ def test_text_without_a_line_break_before_the_json(tmp_path: Path) -> None:
     assert tables.streams.height == 2
 
 
+def test_a_result_behind_more_damage_than_is_searched(tmp_path: Path) -> None:
+    """Braces that open nothing, more than are tried; the line that begins with a whole result is still read."""
+    damage = "log: " + "{ " * (json_repair.FAILURES_LIMIT + 1)
+    tables = ingest_one(f"{damage}\n{P2}", tmp_path)
+    assert tables.reasons == [("repaired", False)]
+    assert tables.streams.height == 2
+
+
 def test_not_a_number(tmp_path: Path) -> None:
     text = json.dumps(changed({"error": "saw nan, -nan and inf"}))
     for number, word in ((9366251536.1617, "-nan"), (9292839837.5323448, "nan"), (13170759861.616564, "-inf")):
@@ -92,7 +103,7 @@ def test_not_a_number(tmp_path: Path) -> None:
 
 def test_damaged_json_too_long_to_search(monkeypatch: pytest.MonkeyPatch) -> None:
     text = '{"start": {}} and more'
-    monkeypatch.setattr(iperf3_json, "SEARCHED_LETTERS", len(text))
+    monkeypatch.setattr(json_repair, "SEARCHED_LETTERS", len(text))
     assert read_defective(text).value == {"start": {}}
     with pytest.raises(RawFileError, match="too long") as caught:
         read_defective(text + ".")
@@ -412,7 +423,8 @@ def read_and_write(data: bytes, folder: Path) -> Outcome | None:
     file = RawFile("id", "p", "src-cmd", None, 1, "", "ingest", run_id="e/r", client_number=1)
     tables.add(file, outcome)
     rejected = Rejects()
-    tables.write(folder / "t.parquet", folder / "s.parquet", folder / "i.parquet", rejected)
+    manifest = Manifest("e", None, None, (), (file,))
+    tables.write(Reading(manifest, [file], folder, TableFolder(folder), Settings(), rejected))
     for note in outcome.notes:
         rejected.add_error(file, note, is_whole_file=False)
     rejected.write(folder / "r.parquet")
@@ -482,9 +494,9 @@ def test_defective_json_raises_nothing_else(text: str) -> None:
 WHOLE_NUMBERS = st.integers(0, 2**62)
 MEASURES = st.fixed_dictionaries(
     {
-        "bytes": WHOLE_NUMBERS,
-        # Six of them stay below what is a count of less than nothing to iperf3's 32 bits.
-        "retransmits": st.integers(0, 2**28),
+        # Less than 10 Tbit/s, and six of the counts below what no sender of so few bytes could send again.
+        "bytes": st.integers(0, 10**12),
+        "retransmits": st.integers(0, 16),
         "rtt": st.integers(1, 10**9),
         "snd_cwnd": WHOLE_NUMBERS,
     }

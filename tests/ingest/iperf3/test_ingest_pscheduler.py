@@ -10,14 +10,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from archives import SHARED
 from client_outputs import ingest, ingest_one, result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import SHARED
 
-from ccreport.flow_identity import flow_id_of_connection, flow_id_of_stream
-from ccreport.ingest.iperf3 import read_client_output
-from ccreport.raw import RawFileError
+from ccreport.archive.raw_file import RawFileError
+from ccreport.core.identifiers import flow_id_of_connection, flow_id_of_stream
+from ccreport.ingest.iperf3.reader import read_client_output
 
 CORPUS = SHARED / "corpus" / "pscheduler"
 CLIENT = "/usr/bin/iperf3 -p 5201 -B 10.0.0.1 -c 10.0.0.2 -t 3 --json -i 1 -P 2 -C bbr2"
@@ -335,3 +335,68 @@ def test_whatever_stands_in_diags(diags: str) -> None:
     except RawFileError as error:
         pytest.fail(f"the summary is whole: {error}")
     assert len(outcome.streams) == 2
+
+
+def test_the_receiver_s_rate_of_a_summary(tmp_path: Path) -> None:
+    # 3 and 1 parts of the bytes: so are the parts of the rate.
+    streams = [
+        {"stream-id": 5 + 2 * n, "start": 0, "end": 10.0, "throughput-bytes": size, "throughput-bits": size * 0.8}
+        for n, size in enumerate((3_000_000, 1_000_000))
+    ]
+    total = {"throughput-bytes": 4_000_000, "receiver-throughput-bits": 3_000_000.0}
+    task = {"succeeded": True, "diags": "", "intervals": [], "summary": {"streams": streams, "summary": total}}
+    tables = ingest_one(task, tmp_path)
+    assert tables.streams["receiver_bps"].to_list() == [2_250_000.0, 750_000.0]
+    assert tables.streams["receiver_bytes"].null_count() == 2
+
+
+def test_a_task_that_succeeded_without_a_measurement_says_why(tmp_path: Path) -> None:
+    failed = {"start": {"connected": []}, "intervals": [{"streams": []}], "end": {"streams": []}}
+    output = json.dumps(failed | {"error": "error - unable to connect to server: Connection timed out"}, indent=1)
+    task = {
+        "diags": f"SENDER START\nbwctl: exec_line: iperf3 -c h -J\n{output}\nbwctl: stop_tool\nSENDER END\n",
+        "succeeded": True,
+        "intervals": [{"streams": [], "summary": {}}],
+        "summary": {"streams": [], "summary": {"throughput-bytes": 0}},
+    }
+    for value in (task, {"result-merged": task}):
+        tables = ingest_one(value, tmp_path)
+        assert tables.reasons == [("error_only", True)]
+        assert "Connection timed out" in tables.rejects["message"][0]
+
+
+def test_a_task_that_failed_says_why_in_its_diags(tmp_path: Path) -> None:
+    diags = "Participant 0:\niperf3 -c h -t 10\niperf3: error - unable to connect to server: No route to host\n"
+    tables = ingest_one({"succeeded": False, "diags": diags, "error": None, "summary": None}, tmp_path)
+    assert tables.reasons == [("error_only", True)]
+    assert "No route to host" in tables.rejects["message"][0]
+
+
+def test_what_a_record_says_of_its_task(tmp_path: Path) -> None:
+    block = {"stream-id": 5, "start": 0, "end": 10.0, "throughput-bytes": 1000}
+    spec = {"dest": "h", "reverse": True, "duration": "PT1M30S", "omit": "PT5S", "parallel": 4, "congestion": "bbr"}
+    record = {
+        "test": {"type": "throughput", "spec": spec},
+        "schedule": {"start": "2024-05-01T12:00:00+02:00", "duration": "PT2M"},
+        "result": {"succeeded": True, "diags": "", "intervals": [], "summary": {"streams": [block], "summary": {}}},
+    }
+    tables = ingest_one(record, tmp_path)
+    assert tables.reasons == []
+    test = tables.test
+    assert (test["is_reverse"], test["duration_s"], test["omit_s"], test["streams_count"]) == (True, 90.0, 5.0, 4)
+    assert (test["cc_command"], str(test["start_utc"])) == ("bbr", "2024-05-01 10:00:00+00:00")
+    assert tables.stream["is_reverse"]
+    other = record | {"schedule": None, "test": {"spec": {"udp": True, "duration": "10 s", "parallel": "x"}}}
+    test = ingest_one(other, tmp_path).test
+    assert (test["protocol"], test["duration_s"], test["streams_count"], test["start_utc"]) == ("UDP", None, None, None)
+
+
+def test_several_runs_in_a_list(tmp_path: Path) -> None:
+    good = summarise(result()) | {"diags": ""}
+    failed = {"succeeded": False, "diags": "", "error": "Iperf3 failed", "intervals": None, "summary": None}
+    tables = ingest_one(json.dumps([{"result": failed}, {"result": good}]), tmp_path)
+    assert tables.reasons == [("repaired", False)]
+    assert tables.streams.height == 2
+    other = json.loads(json.dumps(good))
+    other["summary"]["streams"][0]["throughput-bytes"] += 1
+    assert ingest_one(json.dumps([good, other]), tmp_path).reasons == [("duplicate_run", False)]

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import FIXTURES
 from hypothesis import given
 from hypothesis import strategies as st
 from rpc_inputs import Tables, ingest
-from support import FIXTURES
 
-from ccreport.content import recognise_format
-from ccreport.ingest.flent import read_flent
-from ccreport.raw import RawFileError
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.rpc.flent import read_flent
+from ccreport.inventory.formats import recognise_format
 
 FLENT = FIXTURES / "flent"
 

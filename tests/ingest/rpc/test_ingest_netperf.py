@@ -3,16 +3,16 @@ import re
 from pathlib import Path
 
 import pytest
+from archives import FIXTURES, JOB, list_archive, write_archive
 from hypothesis import given
 from hypothesis import strategies as st
 from rpc_inputs import ingest
-from support import FIXTURES, JOB, list_archive, write_archive
 
-from ccreport.content import recognise_format
-from ccreport.ingest.netperf import read_netperf
-from ccreport.ingest.netperf_forms import find_banners
-from ccreport.ingest.netperf_histogram import parse_histogram, summarise_histogram
-from ccreport.raw import RawFileError
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.rpc.netperf import read_netperf
+from ccreport.ingest.rpc.netperf_forms import find_banners
+from ccreport.ingest.rpc.netperf_histogram import parse_histogram, summarise_histogram
+from ccreport.inventory.formats import recognise_format
 
 NETPERF = FIXTURES / "netperf"
 RR = "MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 () port 0 AF_INET to h () port 0 AF_INET : demo : first burst 0\n"

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from ss_inputs import END, OUTPUTS, STAMP, ingest, ingest_information, ingest_text, read_versions
 
-from ccreport.flow_identity import flow_id_of_connection
-from ccreport.ingest.ss_columns import SLOTS, TOKENS
-from ccreport.tables import load_schema
+from ccreport.core.identifiers import flow_id_of_connection
+from ccreport.core.tables import load_schema
+from ccreport.ingest.ss.tokens import SLOTS, TOKENS
 
 VERSIONS = read_versions()
 # Read by hand from the lines of the same socket; None stands for what this version does not print.

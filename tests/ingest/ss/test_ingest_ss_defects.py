@@ -8,15 +8,15 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
+from archives import SHARED
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ss_inputs import ADDRESSES, END, LINE, OUTPUTS, STAMP, ingest, ingest_information, ingest_text
-from support import SHARED
+from ss_inputs import ADDRESSES, END, LINE, OUTPUTS, STAMP, ingest, ingest_information, ingest_text, read_ss
 
-from ccreport.ingest import ss_batch, ss_file, ss_flows, ss_sockets, ss_words
-from ccreport.ingest.ss import ingest_ss
-from ccreport.ingest.ss_file import compile_reader, cut_blocks
-from ccreport.raw import Manifest, RawFile, RawFileError, write_manifests
+from ccreport.archive.manifest import Manifest, RawFile, write_manifests
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.ss import file, flows, parse_sockets, rows, words
+from ccreport.ingest.ss.file import compile_reader, cut_blocks
 
 LATER = "# 1795211352.163251\n"
 WHOLE = f"{LINE}\t cubic wscale:7,7 rtt:1.5/0.5 mss:1448 cwnd:43 bytes_sent:5384729 segs_out:69 {END}"
@@ -27,13 +27,12 @@ REAL = [path.read_bytes() for path in sorted(OUTPUTS.iterdir())]
     ("content", "reason", "hint"),
     [
         (b"", "empty", "empty"),
-        (b"\n \n\t", "no_measurement", "no time stamp"),
+        (b"\n \n\t", "no_measurement", "ESTAB 0 0"),
         (STAMP * 3, "no_measurement", "3 time stamps"),
         (f"{STAMP}State Recv-Q Send-Q Local Address:Port Peer Address:Port\n", "no_measurement", "filter"),
         (f"{STAMP}LISTEN 0 128 0.0.0.0:22 0.0.0.0:*\n\t cubic cwnd:10\n", "no_measurement", "filter"),
         (f"{STAMP}{LINE}{LATER}{LINE}", "no_measurement", "-i"),
-        (WHOLE, "no_measurement", "no time stamp"),
-        ("ss: command not found\n", "no_measurement", "no time stamp"),
+        ("ss: command not found\n", "no_measurement", "date '+# %s.%N'"),
         (bytes(range(256)) * 50, "not_text", "no text"),
         (b"\x1f\x8b\x08\x00" + b"\xff" * 60, "corrupt_compression", "copy it again"),
         (gzip.compress(WHOLE.encode(), mtime=0)[:20], "truncated_compression", "copy it again"),
@@ -48,11 +47,11 @@ def test_files_without_a_sample(content: str | bytes, reason: str, hint: str, tm
 
 def test_a_missing_file_and_a_file_of_no_run(tmp_path: Path) -> None:
     file = RawFile("id", "nowhere", "ss", None, 1, "", "ingest", "ingest_ss", run_id="run")
-    other = RawFile(**(vars(file) | {"raw_file_id": "b", "run_id": None}))
+    other = RawFile(**(vars(file) | {"raw_file_id": "b", "path": "there", "run_id": None}))
+    (tmp_path / "there").write_text(f"{STAMP}{WHOLE}")
     write_manifests([Manifest("e", None, None, (), (file, other))], tmp_path / "m.json")
-    ingest_ss(tmp_path / "m.json", tmp_path, tmp_path / "samples.parquet", tmp_path / "rejects.parquet")
-    rejects = pl.read_parquet(tmp_path / "rejects.parquet")
-    assert sorted(rejects["reason"]) == ["no_metadata", "unreadable"]
+    rejects = read_ss(tmp_path / "m.json", tmp_path, tmp_path).rejects
+    assert sorted(rejects["reason"]) == ["no_run", "unreadable"]
 
 
 @pytest.mark.parametrize(
@@ -226,12 +225,12 @@ def test_no_bytes_make_it_fail(content: bytes) -> None:
 def test_samples_do_not_depend_on_how_the_text_is_cut(path: Path, data: st.DataObject) -> None:
     content = path.read_bytes()
     # Not one row: the versions are told by the rows that are written together, and the first has no snd_wnd yet.
-    size, rows = data.draw(st.integers(1, 9000)), data.draw(st.integers(2, 40))
+    size, capacity = data.draw(st.integers(1, 9000)), data.draw(st.integers(2, 40))
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         whole = ingest_text(content, Path(folder) / "whole")
-        patch.setattr(ss_file, "BLOCK_BYTES", size)
-        patch.setattr(ss_batch, "CAPACITY", rows)
-        patch.setattr(ss_file, "iterate_blocks", lambda path: iter_pieces(path.read_bytes(), size))
+        patch.setattr(file, "BLOCK_BYTES", size)
+        patch.setattr(rows, "CAPACITY", capacity)
+        patch.setattr(file, "iterate_blocks", lambda path: iter_pieces(path.read_bytes(), size))
         cut = ingest_text(content, Path(folder) / "cut")
     assert cut.samples.equals(whole.samples)
     assert cut.rejects.equals(whole.rejects)
@@ -242,8 +241,8 @@ def iter_pieces(content: bytes, size: int) -> list[bytes]:
 
 
 def test_blocks_end_before_a_stamp_or_a_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ss_file, "BLOCK_BYTES", 10)
-    monkeypatch.setattr(ss_file, "BLOCK_LIMIT_BYTES", 40)
+    monkeypatch.setattr(file, "BLOCK_BYTES", 10)
+    monkeypatch.setattr(file, "BLOCK_LIMIT_BYTES", 40)
 
     def cut(*pieces: bytes) -> list[tuple[bytes, bool]]:
         return [(block[:end], is_last) for block, end, is_last in cut_blocks(pieces)]
@@ -268,12 +267,12 @@ FUZZ = """
 import json, random, sys
 from pathlib import Path
 import numpy as np
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_file import find_glued_stamps
-from ccreport.ingest.ss_batch import SampleBatch
-from ccreport.ingest.ss_columns import token_table
-from ccreport.ingest.ss_flows import FlowTable
-from ccreport.ingest.ss_sockets import parse_block
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.file import find_glued_stamps
+from ccreport.ingest.ss.rows import SampleBatch
+from ccreport.ingest.ss.tokens import token_table
+from ccreport.ingest.ss.flows import FlowTable
+from ccreport.ingest.ss.parse_sockets import parse_block
 
 chance = random.Random(7)
 pieces = [bytes.fromhex(piece) for piece in json.loads(sys.argv[2])]
@@ -313,7 +312,7 @@ def test_the_reader_can_be_compiled_beforehand(tmp_path: Path) -> None:
     compile_reader()
     ingest_information(f"cubic new:1 {END}", tmp_path)
     # What the ingest calls is what was compiled, for no other types.
-    kernels = (ss_sockets.parse_block, ss_flows._track_flows, ss_words.copy_spans)
+    kernels = (parse_sockets.parse_block, flows._track_flows, words.copy_spans)
     assert [len(kernel.signatures) for kernel in kernels] == [1, 1, 1]  # type: ignore[attr-defined]
 
 

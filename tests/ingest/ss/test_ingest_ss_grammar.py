@@ -223,7 +223,7 @@ def test_a_port_that_is_used_again_is_another_connection(tmp_path: Path) -> None
 
 def test_ports_by_name(tmp_path: Path) -> None:
     line = f"ESTAB 0 0 10.0.0.1:43802 10.0.0.2:{{}}\n\t cubic {END}"
-    tables = ingest_text(STAMP + line.format("targus-getdata1") + line.format("ssh"), tmp_path)
+    tables = ingest_text(STAMP + line.format("targus-getdata1") + line.format("no-such-name"), tmp_path)
     assert tables.sample["remote_port"] == 5201
     assert tables.reasons == [("malformed_record", False)]
     assert "10.0.0.2" in tables.rejects["message"][0]

@@ -4,14 +4,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ccreport.cells import cell_href
-from ccreport.errors import InputError
-from ccreport.format_cells import lay_out_cells, lay_out_rows
-from ccreport.format_html import format_html
-from ccreport.format_latex import escape_latex, format_latex
-from ccreport.format_names import describe_shared, format_name, write_heading
-from ccreport.format_table import Cell, Grid, count_decimals, find_better, format_measured
-from ccreport.tables import load_schema
+from ccreport.core.errors import InputError
+from ccreport.core.tables import load_schema
+from ccreport.summarise.grids.cells import lay_out_cells, lay_out_rows
+from ccreport.summarise.grids.grid import Cell, Grid, count_decimals, find_better, format_ends, format_measured
+from ccreport.summarise.grids.headings import describe_shared, format_name, write_heading
+from ccreport.summarise.grids.html import format_html
+from ccreport.summarise.grids.latex import escape_latex, format_latex
+from ccreport.summarise.grids.links import cell_href
 
 NASTY = r"<b>&%$#_{}~^\ [x] *-- {{x^2}}"
 
@@ -60,6 +60,17 @@ def test_a_number_and_its_interval_have_as_many_decimals() -> None:
     assert format_measured(15.0, 15.0, 15.0) == ("15.0", "15.0–15.0")
 
 
+def test_an_uneven_interval_has_the_digits_of_its_nearer_end() -> None:
+    # 2.33 is 1.87 above its lower end: two digits. A whole 2 would have an interval from 0.
+    assert format_measured(2.333, 0.459, 11.864) == ("2.3", "0.5–11.9")
+
+
+def test_the_ends_of_a_cvs_interval_have_two_digits_each() -> None:
+    assert format_ends(0.0471, 1.2391) == "0.047–1.2"
+    assert format_ends(0.351, 23.4) == "0.35–23"
+    assert format_ends(None, None) == ""
+
+
 def test_better_is_what_lies_beyond_all_others() -> None:
     assert find_better([(5, 6), (1, 2)]) == 0
     assert find_better([(5, 6), (1, 2)], is_less_better=True) == 1
@@ -75,7 +86,11 @@ def cell(rows: str, bucket: str, algorithm: str, mean: float, half_width: float 
     low, high = (None, None) if half_width is None else (mean - half_width, mean + half_width)
     names = {"test_group": rows, "flows_count": 16, "rtt_bucket": bucket, "algorithm": algorithm}
     rates = {"rate_mean_bps": mean, "rate_low_bps": low, "rate_high_bps": high}
-    return names | rates | {"rate_cv": 0.1, "rate_within_cv": None, "runs_count": 5}
+    return (
+        names
+        | rates
+        | {"rate_cv": 0.1, "rate_low_cv": 0.0482, "rate_high_cv": 1.239, "rate_within_cv": None, "runs_count": 5}
+    )
 
 
 DECLARED = {
@@ -156,7 +171,7 @@ def test_a_row_list_has_intervals_below_their_means() -> None:
     assert grid.cells[0][4:] == [
         Cell("0.500", number=1),
         Cell("0.51", interval="0.45–0.57", number=1, is_better=True),
-        Cell("–", number=1),
+        Cell("–", interval="–", number=1),
     ]
     assert [one.text for one in grid.cells[0][:4]] == ["ss", "3", "5", "1000"]
     assert not grid.cells[1][5].is_better

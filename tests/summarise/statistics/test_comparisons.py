@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from archives import ROOT, summarise_one
 from condition_runs import Rows, build_database, gather, make_run
-from support import ROOT, summarise_one
 
-from ccreport.measure.comparisons import add_rank_tests
-from ccreport.measure.rank_tests import compare_pairs, compare_samples, correct_holm
-from ccreport.tables import read_table
+from ccreport.core.tables import read_table
+from ccreport.summarise.statistics.comparisons import add_rank_tests
+from ccreport.summarise.statistics.rank_tests import compare_pairs, compare_samples, correct_holm
 
 EVALUATION = ROOT / "evaluations/mininet-bbr2.yaml"
 

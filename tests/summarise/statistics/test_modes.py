@@ -3,7 +3,7 @@ import random
 import polars as pl
 import pytest
 
-from ccreport.measure.modes import (
+from ccreport.summarise.statistics.modes import (
     REFERENCES,
     add_modes,
     assign_modes,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccreport.measure.representative import choose_representatives
+from ccreport.summarise.statistics.representative import choose_representatives
 
 
 def make_rates(rows: list[tuple[int, str, float | None, float | None]], condition: str = "c") -> pl.DataFrame:

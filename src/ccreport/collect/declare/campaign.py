@@ -5,21 +5,18 @@ exclude each other the innermost counts. What a job then is, no longer depends o
 """
 
 import copy
-import difflib
 import itertools
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
-import jsonschema
-import yaml
-
-from ccreport.errors import InputError
-from ccreport.evaluation import fill_defaults
-from ccreport.schemas import SCHEMAS
+from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, read_declared
+from ccreport.core.schema_problems import Place, find_problem, format_place, guess
 
 Settings = dict[str, Any]
 
@@ -36,40 +33,49 @@ NESTED: Final = ("queue", "commands", "instruments", "module_parameters", "sysct
 PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
 
-class CampaignError(InputError):
+class CampaignError(DeclarationError):
     """A campaign breaks its schema, or contradicts itself."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """A part of a campaign; each of its jobs has its `name` and every setting of the schema."""
+    """A part of a campaign; each of its jobs has its `name` and every setting of the schema.
+
+    `places` tell where in the file each job is declared.
+    """
 
     label: str
     hostname: str
     jobs: tuple[Settings, ...]
+    places: tuple[Place, ...]
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """A whole declaration; `testbed` has every key of the schema."""
+    """A whole declaration; `testbed` has every key of the schema, `path` is its file where it comes from one."""
 
     title: str
     testbed: Settings
     sessions: tuple[Session, ...]
+    path: Path | None = None
+
+    def blame(self, error: CampaignError) -> DeclarationError:
+        """Return an error with the file and line of its place."""
+        return blame(self.path, error) if self.path else error
 
 
-def load_campaign(path: Path) -> Campaign:
-    """Return a campaign with all jobs written out; raise CampaignError where the file breaks its schema."""
+def load_campaign(path: Path, testbed: Mapping[str, str] = MappingProxyType({})) -> Campaign:
+    """Return a campaign with all jobs written out; raise DeclarationError where the file breaks its schema.
+
+    Settings of the testbed that are given count in place of the campaign's own.
+    """
+    declared = read_declared(path)
+    if testbed and isinstance(declared, dict) and isinstance(declared.setdefault("testbed", {}), dict):
+        declared["testbed"] |= testbed
     try:
-        declared = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CampaignError(f"{path.name} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise CampaignError(f"{path.name} is no YAML: {error}") from error
-    try:
-        return read_campaign(declared)
+        return replace(read_campaign(declared), path=path)
     except CampaignError as error:
-        raise CampaignError(f"{path.name}, {error}") from error
+        raise blame(path, error) from error
 
 
 def read_campaign(declared: Any) -> Campaign:
@@ -81,10 +87,15 @@ def read_campaign(declared: Any) -> Campaign:
     testbed = copy.deepcopy(declared.get("testbed", {}))
     fill_defaults(testbed, copy.deepcopy(schema["properties"]["testbed"]))
     sessions = []
-    for session in declared["sessions"]:
-        jobs = tuple(_write_out(declared.get("defaults", {}), session, session_schema["properties"]["jobs"]["items"]))
+    for number, session in enumerate(declared["sessions"]):
+        job_schema = session_schema["properties"]["jobs"]["items"]
+        written = [
+            (("sessions", number, "jobs", place), job)
+            for place, job in _write_out(declared.get("defaults", {}), session, number, job_schema)
+        ]
+        places, jobs = zip(*written, strict=True)
         hostname = session.get("hostname", session_schema["properties"]["hostname"]["default"])
-        sessions.append(Session(session["label"], hostname, jobs))
+        sessions.append(Session(session["label"], hostname, jobs, places))
     _check_names(sessions)
     return Campaign(declared["title"], testbed, tuple(sessions))
 
@@ -92,29 +103,42 @@ def read_campaign(declared: Any) -> Campaign:
 @cache
 def load_schema() -> Settings:
     """Return the schema of campaigns, which is the only place with their defaults."""
-    schema: Settings = yaml.safe_load((SCHEMAS / "campaign.schema.yaml").read_text(encoding="utf-8"))
+    schema: Settings = load_yaml(SCHEMAS / "campaign.schema.yaml")
     return schema
 
 
-def _write_out(defaults: Settings, session: Settings, schema: Settings) -> Iterator[Settings]:
-    """Yield the jobs of a session with every setting, one for each combination of `for_each`."""
-    for declared in session["jobs"]:
-        place = f"session {session['label']}, job {declared['name']}"
-        own = {key: value for key, value in declared.items() if key not in ("name", "for_each")}
-        for level in (defaults, session.get("defaults", {}), own):
-            _check_alternatives(level, place)
-        settings = schema["properties"].keys() - {"name", "for_each"}
-        for words, case in _list_cases(declared.get("for_each", {}), settings, place):
-            _check_alternatives(case, place)
-            job: Settings = {}
-            for level in (defaults, session.get("defaults", {}), own, case):
-                job = _overlay(job, level)
-            job["name"] = _fill_in(declared["name"], words, place)
-            # What a case sets has been checked by no one yet.
-            _check(job, schema, None, f"session {session['label']}, job {job['name']}")
-            fill_defaults(job, copy.deepcopy(schema))
-            del job["for_each"]
-            yield job
+def _write_out(
+    defaults: Settings, session: Settings, session_number: int, schema: Settings
+) -> Iterator[tuple[int, Settings]]:
+    """Yield the jobs of a session by the numbers they are declared under, one for each combination of `for_each`."""
+    for number, declared in enumerate(session["jobs"]):
+        try:
+            for job in _write_out_job((defaults, session.get("defaults", {})), declared, session["label"], schema):
+                yield number, job
+        except CampaignError as error:
+            place = ("sessions", session_number, "jobs", number, *error.place)
+            raise CampaignError(str(error), place) from error
+
+
+def _write_out_job(
+    outer: tuple[Settings, Settings], declared: Settings, session: str, schema: Settings
+) -> Iterator[Settings]:
+    place = f"session {session}, job {declared['name']}"
+    own = {key: value for key, value in declared.items() if key not in ("name", "for_each")}
+    for level in (*outer, own):
+        _check_alternatives(level, place)
+    settings = schema["properties"].keys() - {"name", "for_each"}
+    for words, case in _list_cases(declared.get("for_each", {}), settings, place):
+        _check_alternatives(case, place)
+        job: Settings = {}
+        for level in (*outer, own, case):
+            job = _overlay(job, level)
+        job["name"] = _fill_in(declared["name"], words, place)
+        # What a case sets has been checked by no one yet.
+        _check(job, schema, None, f"session {session}, job {job['name']}")
+        fill_defaults(job, copy.deepcopy(schema))
+        del job["for_each"]
+        yield job
 
 
 def _list_cases(for_each: Settings, known: set[str], place: str) -> Iterator[tuple[dict[str, str], Settings]]:
@@ -134,7 +158,8 @@ def _read_case(key: str, value: Any, known: set[str], place: str) -> tuple[str, 
     if isinstance(value, dict) and "name" in value:
         return key, str(value["name"]), {name: item for name, item in value.items() if name != "name"}
     if key not in known:
-        raise CampaignError(f"{place}: {key} is no setting, so a case needs a `name` and settings{_guess(key, known)}")
+        problem = f"`{key}` is not a setting, so a case needs a `name` and settings{guess(key, known)}"
+        raise CampaignError(f"{place}: {problem}", ("for_each", key))
     word = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
     return key, word, {key: value}
 
@@ -154,42 +179,37 @@ def _overlay(lower: Settings, upper: Settings) -> Settings:
 
 def _fill_in(name: str, words: dict[str, str], place: str) -> str:
     if unknown := [key for key in PLACEHOLDER.findall(name) if key not in words]:
-        raise CampaignError(f"{place}, name: for_each has no {unknown[0]!r}{_guess(unknown[0], words)}")
+        raise CampaignError(f"{place}, name: for_each has no `{unknown[0]}`{guess(unknown[0], words)}", ("name",))
     return PLACEHOLDER.sub(lambda match: words[match[1]], name)
 
 
 def _check_alternatives(level: Settings, place: str) -> None:
     for one, other in ALTERNATIVES:
         if level.get(one) is not None and level.get(other) is not None:
-            raise CampaignError(f"{place}: {one} and {other} exclude each other")
+            raise CampaignError(f"{place}: {one} and {other} exclude each other", (one,))
 
 
 def _check_names(sessions: list[Session]) -> None:
     labels = [session.label for session in sessions]
     if twice := sorted({label for label in labels if labels.count(label) > 1}):
-        raise CampaignError(f"two sessions are called {twice[0]}")
+        number = len(labels) - 1 - labels[::-1].index(twice[0])
+        raise CampaignError(f"two sessions are called {twice[0]}", ("sessions", number, "label"))
     for session in sessions:
         names = [job["name"] for job in session.jobs]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise CampaignError(f"session {session.label}: two jobs are called {twice[0]}; name what differs")
+            place = session.places[len(names) - 1 - names[::-1].index(twice[0])]
+            problem = f"session {session.label}: two jobs are called {twice[0]}; name what differs"
+            raise CampaignError(problem, (*place, "name"))
 
 
 def _check(value: Any, schema: Settings, declared: Any, place: str = "") -> None:
     """Raise CampaignError for what fits the schema least, with the names of session and job in place of numbers."""
-    validator = jsonschema.Draft202012Validator(schema)
-    error = jsonschema.exceptions.best_match(validator.iter_errors(value))
-    if error is None:
+    problem = find_problem(value, schema)
+    if problem is None:
         return
-    message = error.message
-    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        known = error.schema["properties"]
-        unknown = min(key for key in map(str, error.instance) if key not in known)
-        message = f"{unknown} is no key of this place{_guess(unknown, known)}"
-    elif error.validator == "pattern":
-        message = f"{error.instance!r} is not allowed here: {error.schema.get('description', error.message)}"
-    where = [place] if place else []
-    where += _name_place(list(error.absolute_path), declared)
-    raise CampaignError(f"{', '.join(where) or 'the top level'}: {message}")
+    where = ([place] if place else []) + _name_place(list(problem.place), declared)
+    text = f"{', '.join(where)}: {problem.text}" if where else problem.text
+    raise CampaignError(text, problem.culprit)
 
 
 def _name_place(path: list[Any], declared: Any) -> list[str]:
@@ -202,9 +222,4 @@ def _name_place(path: list[Any], declared: Any) -> list[str]:
             job = session["jobs"][path[1]]
             named.append(f"job {job.get('name', path[1] + 1) if isinstance(job, dict) else path[1] + 1}")
             path = path[2:]
-    return named + ([".".join(map(str, path))] if path else [])
-
-
-def _guess(word: str, known: Any) -> str:
-    near = difflib.get_close_matches(word, list(known), n=2)
-    return f"; is it {' or '.join(near)}?" if near else ""
+    return named + ([format_place(tuple(path))] if path else [])

@@ -3,16 +3,17 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ccreport.collect.campaign import CampaignError, Settings
-from ccreport.collect.planned_clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients, find_program
-from ccreport.collect.planned_conditions import as_list
+from ccreport.collect.declare.campaign import CampaignError, Settings
+from ccreport.collect.declare.clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients, find_program, find_rpc
+from ccreport.collect.declare.conditions import as_list
 
 
 def check_job(job: Settings, session: str) -> None:
     """Raise CampaignError with the first contradiction of a job, its session, name and key."""
     for check in (_check_path, _check_bottleneck, _check_destinations, _check_clients, _check_times, _check_sweeps):
         for problem in check(job):
-            raise CampaignError(f"session {session}, job {job['name']}, {problem}")
+            key = problem.partition(":")[0].split(".")[0]
+            raise CampaignError(f"session {session}, job {job['name']}, {problem}", (key,))
 
 
 def _check_path(job: Settings) -> Iterator[str]:
@@ -85,7 +86,7 @@ def _check_clients(job: Settings) -> Iterator[str]:
         program = find_program(job, declared)
         if declared["flows_count"] > FLOWS_AT_MOST:
             yield f"flows_count: a client has at most {FLOWS_AT_MOST}; declare clients with a count"
-        if program == "netperf" and not job["rpc"]:
+        if program == "netperf" and not find_rpc(job, declared):
             yield "clients.program: netperf needs rpc, its sizes of requests and answers"
         if program == "netperf" and (declared["volume_bytes"] or job["volume_bytes"]):
             yield "volume_bytes: netperf's requests and answers run for duration_s"

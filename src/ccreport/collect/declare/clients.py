@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ccreport.collect.campaign import Settings
+from ccreport.collect.declare.campaign import Settings
+from ccreport.collect.declare.conditions import as_list
 from ccreport.collect.plan import Client, Route, Sender
-from ccreport.collect.planned_conditions import as_list
 
 # iperf3 makes no more in one process.
 FLOWS_AT_MOST: Final = 128
@@ -27,6 +27,7 @@ PLAIN: Final[Settings] = {
     "sender": 1,
     "flow_pacing_mbps": None,
     "program": None,
+    "rpc": None,
     "ecn": None,
     "extra_arguments": [],
 }
@@ -74,6 +75,8 @@ def list_clients(job: Settings, routes: Sequence[Route]) -> tuple[Client, ...]:
 def list_senders(job: Settings) -> tuple[Sender, ...]:
     """Return the sending hosts of a job's runs, each with the job's line rate."""
     count = max(declared["sender"] for declared in declare_clients(job))
+    if job["background_udp_mbps"] is not None:
+        count = max(count, job["background_udp_sender"])
     maxrate = to_bps(job["flow_pacing_mbps"]) if job["pacing_by"] == "fq" else None
     return tuple(Sender(number, to_bps(job["sender_mbps"]), maxrate) for number in range(1, count + 1))
 
@@ -108,7 +111,7 @@ def _list_processes(job: Settings, routes: Sequence[Route]) -> Iterator[tuple[Se
 
 
 def _make_client(job: Settings, declared: Settings, route: Route, start_s: float) -> dict[str, Any]:
-    program = find_program(job, declared)
+    program, rpc = find_program(job, declared), find_rpc(job, declared)
     duration_s, volume_bytes = declared["duration_s"], declared["volume_bytes"]
     if duration_s is None and volume_bytes is None:
         volume_bytes = job["volume_bytes"]
@@ -130,16 +133,22 @@ def _make_client(job: Settings, declared: Settings, route: Route, start_s: float
         "interval_s": float(job["report_interval_s"]),
         "has_ecn": asks_for_ecn(job, declared),
         "is_reverse": job["reverse"],
-        "request_bytes": job["rpc"]["request_bytes"] if program == "netperf" else None,
-        "response_bytes": job["rpc"]["response_bytes"] if program == "netperf" else None,
+        "request_bytes": rpc["request_bytes"] if rpc and program == "netperf" else None,
+        "response_bytes": rpc["response_bytes"] if rpc and program == "netperf" else None,
         "extra_arguments": (*job["extra_arguments"], *declared["extra_arguments"]),
     }
 
 
 def find_program(job: Settings, declared: Settings) -> str:
-    """Return the program of a client: what it names, else netperf in a job of requests and answers."""
-    program: str = declared["program"] or ("netperf" if job["rpc"] else "iperf3")
+    """Return the program of a client: what it names, else netperf where it has requests and answers."""
+    program: str = declared["program"] or ("netperf" if find_rpc(job, declared) else "iperf3")
     return program
+
+
+def find_rpc(job: Settings, declared: Settings) -> Settings | None:
+    """Return the sizes of a client's requests and answers: its own, else the job's, null for neither."""
+    rpc: Settings | None = declared["rpc"] or job["rpc"]
+    return rpc
 
 
 def asks_for_ecn(job: Settings, declared: Settings) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ccreport.collect.campaign import Session, Settings
+from ccreport.collect.declare.campaign import Session, Settings
 from ccreport.collect.plan import Loss, Route
 
 # The name of the one destination of a job that declares none.

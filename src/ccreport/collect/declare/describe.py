@@ -1,7 +1,7 @@
 """A plan in words, as `--dry-run` prints it: jobs, conditions, runs, hours, and what looks wrong about them."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from ccreport.collect.plan import Plan, Route, Run
@@ -9,6 +9,10 @@ from ccreport.collect.plan import Plan, Route, Run
 # A flow that slow start has just brought up to speed has not shown how it behaves.
 ROUND_TRIPS_AT_LEAST: Final = 50
 ETHERNET_HEADER_BYTES: Final = 14
+# ASSUME: what a processor takes in virtual time for a run's kernel to start, and for a packet from the sender to its
+# acknowledgement (16 flows of packets of 9000 bytes at 10 Gbit/s).
+START_S: Final = 5.0
+PACKET_S: Final = 12e-6
 
 
 def describe_plan(plan: Plan, completed: Collection[str] = (), capacity_bps: int | None = None) -> str:
@@ -38,6 +42,12 @@ def expect_total_s(plan: Plan, runs: Sequence[Run]) -> float:
     return sum(run.expected_s for run in runs) / min(plan.testbed.parallel_count, max(len(runs), 1))
 
 
+def expect_processor_s(runs: Iterable[Run]) -> float:
+    """Return what runs in virtual time take of a processor, if each sends at the rate that its path has."""
+    packets = [run.expected_s * (find_rate_bps(run) or 0) / 8 / run.mtu_bytes for run in runs]
+    return START_S * len(packets) + PACKET_S * sum(packets)
+
+
 def list_warnings(plan: Plan, capacity_bps: int | None = None) -> list[str]:
     """Return what is allowed and still most likely not meant, with the jobs that it is true of."""
     jobs: dict[str, list[str]] = {}
@@ -53,7 +63,7 @@ def list_warnings(plan: Plan, capacity_bps: int | None = None) -> list[str]:
 
 
 def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
-    rate_bps = _find_rate_bps(run)
+    rate_bps = find_rate_bps(run)
     if rate_bps is None:
         yield "nothing limits the rate, so that the processor does"
     elif capacity_bps is not None and rate_bps > capacity_bps:
@@ -80,7 +90,7 @@ def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
             return
 
 
-def _find_rate_bps(run: Run) -> int | None:
+def find_rate_bps(run: Run) -> int | None:
     """Return the rate that nothing of the path or the senders lets through more of, null if all do."""
     rates = [run.bottleneck.rate_bps] if run.bottleneck else []
     rates += [stage.rate_bps for stage in run.stages if stage.rate_bps is not None]
@@ -108,7 +118,7 @@ def _describe_job(runs: Sequence[Run]) -> tuple[str, str, str, str]:
         conditions.append(f"{_mbps(bottleneck.rate_bps)} Mbit/s with {bottleneck.buffer_bytes:,} bytes")
         if bottleneck.discipline != "fifo":
             conditions[-1] += f" of {bottleneck.discipline}{' with ECN' if bottleneck.has_ecn else ''}"
-    elif (rate_bps := _find_rate_bps(runs[0])) is not None:
+    elif (rate_bps := find_rate_bps(runs[0])) is not None:
         conditions.append(f"{_mbps(rate_bps)} Mbit/s")
     if runs[0].background_udp_bps is not None:
         conditions.append(f"{_mbps(runs[0].background_udp_bps)} Mbit/s of UDP")
@@ -142,10 +152,18 @@ def _align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _format_time(plan: Plan, runs: Sequence[Run]) -> str:
-    total_s = expect_total_s(plan, runs)
     at_once = plan.testbed.parallel_count
-    text = f"{total_s / 3600:.2f} h" if total_s >= 3600 else f"{total_s / 60:.1f} min"
-    return f"{text}{f' with {at_once} at a time' if at_once > 1 else ''}"
+    together = f" with {at_once} at a time" if at_once > 1 else ""
+    if plan.testbed.clock != "virtual":
+        return f"{_format_s(expect_total_s(plan, runs))}{together}"
+    virtual = _format_s(sum(run.expected_s for run in runs))
+    return (
+        f"{virtual} of virtual time, about {_format_s(expect_processor_s(runs) / at_once)} on idle processors{together}"
+    )
+
+
+def _format_s(time_s: float) -> str:
+    return f"{time_s / 3600:.2f} h" if time_s >= 3600 else f"{time_s / 60:.1f} min"
 
 
 def _count(number: int, noun: str) -> str:

@@ -10,11 +10,11 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ccreport.collect.campaign import Settings
-from ccreport.collect.clients import find_port, list_client_commands
+from ccreport.collect.declare.campaign import Settings
+from ccreport.collect.declare.clients import to_bps
+from ccreport.collect.declare.conditions import Condition, find_rtt, make_loss, name_parameter
 from ccreport.collect.plan import Bottleneck, Client, Loss, Route, Run
-from ccreport.collect.planned_clients import to_bps
-from ccreport.collect.planned_conditions import Condition, find_rtt, make_loss, name_parameter
+from ccreport.collect.testbed.commands import find_port, list_client_commands
 
 # So that two collections of a campaign differ in nothing but what they measured.
 NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "https://github.com/esnet/testing-harness")

@@ -7,18 +7,18 @@ machine does changes over hours, and so meets all RTTs of a job alike instead of
 from collections.abc import Sequence
 from typing import Final
 
-from ccreport.collect.campaign import Campaign, CampaignError, Session, Settings
-from ccreport.collect.campaign_checks import check_job
-from ccreport.collect.job_metadata import describe_hosts, describe_job
+from ccreport.collect.declare.campaign import Campaign, CampaignError, Session, Settings
+from ccreport.collect.declare.checks import check_job
+from ccreport.collect.declare.clients import expect_s, list_clients, list_senders, to_bps
+from ccreport.collect.declare.conditions import Condition, list_conditions, make_loss, make_suffix, number_destinations
+from ccreport.collect.declare.job_metadata import describe_hosts, describe_job
 from ccreport.collect.plan import Bottleneck, Commands, Instruments, Job, Plan, Run, Stage, Testbed
-from ccreport.collect.planned_clients import expect_s, list_clients, list_senders, to_bps
-from ccreport.collect.planned_conditions import Condition, list_conditions, make_loss, make_suffix, number_destinations
 
 MEBIBYTE_BYTES: Final = 1 << 20
 
 
 def plan_campaign(declared: Campaign, name: str) -> Plan:
-    """Return all runs of a campaign in their order; raise CampaignError where a job contradicts itself.
+    """Return all runs of a campaign in their order; raise DeclarationError where a job contradicts itself.
 
     `name` is that of the campaign, its file's without the ending. Nothing of a plan depends on time or chance.
     """
@@ -26,10 +26,13 @@ def plan_campaign(declared: Campaign, name: str) -> Plan:
     runs: list[Run] = []
     for session in declared.sessions:
         addresses = number_destinations(session)
-        for job in session.jobs:
-            check_job(job, session.label)
-            conditions = list(list_conditions(job, addresses))
-            made = _list_runs(job, session, conditions)
+        for job, place in zip(session.jobs, session.places, strict=True):
+            try:
+                check_job(job, session.label)
+                conditions = list(list_conditions(job, addresses))
+                made = _list_runs(job, session, conditions)
+            except CampaignError as error:
+                raise declared.blame(CampaignError(str(error), (*place, *error.place))) from error
             metadata = describe_job(job, conditions, made, (name, session.label, session.hostname))
             jobs.append(Job(session.label, job["name"], metadata, describe_hosts(metadata, conditions)))
             runs += made
@@ -40,6 +43,11 @@ def plan_campaign(declared: Campaign, name: str) -> Plan:
 def _plan_testbed(declared: Settings) -> Testbed:
     return Testbed(
         engine=declared["engine"],
+        clock=declared["clock"],
+        kernel=declared["kernel"],
+        kernel_patches=tuple(declared["kernel_patches"]),
+        seed=declared["seed"],
+        order=declared["order"],
         parallel_count=declared["parallel_count"],
         memory_bytes=declared["memory_mib"] * MEBIBYTE_BYTES,
         retries_count=declared["retries_count"],
@@ -76,6 +84,7 @@ def _make_run(job: Settings, session: str, condition: Condition, iteration: int)
         expected_s=expect_s(job, clients),
         bottleneck=_make_bottleneck(job, condition),
         background_udp_bps=to_bps(job["background_udp_mbps"]),
+        background_udp_sender=_find_background_sender(job),
         stages=tuple(
             Stage(float(stage["at_s"]), stage["rtt_ms"], to_bps(stage["bottleneck_mbps"]), make_loss(stage))
             for stage in job["stages"]
@@ -86,8 +95,14 @@ def _make_run(job: Settings, session: str, condition: Condition, iteration: int)
         default_congestion_control=job["default_congestion_control"],
         mtu_bytes=job["mtu_bytes"],
         has_offloads=job["offloads"],
+        receive_coalescing_us=job["receive_coalescing_us"],
         sysctls={name: str(value) for name, value in job["sysctls"].items()},
     )
+
+
+def _find_background_sender(job: Settings) -> int | None:
+    number: int = job["background_udp_sender"]
+    return number if job["background_udp_mbps"] is not None and number > 1 else None
 
 
 def _make_bottleneck(job: Settings, condition: Condition) -> Bottleneck | None:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
-from ccreport.collect.harness_sweeps import parse_rate, tidy
-from ccreport.units import UnitError, parse_iso_duration_s, parse_size_bytes
+from ccreport.collect.harness_ini.sweeps import parse_rate, tidy
+from ccreport.core.units import UnitError, parse_iso_duration_s, parse_size_bytes
 
 # The defaults of both programs.
 DURATION_S: Final = 10

@@ -14,8 +14,8 @@ from typing import Any, Final
 import jsonschema
 import yaml
 
-from ccreport.collect.harness_jobs import HarnessJob
-from ccreport.collect.harness_paths import Lists, Paths, express_loss, list_paths, to_mbps
+from ccreport.collect.harness_ini.jobs import HarnessJob
+from ccreport.collect.harness_ini.paths import Lists, Paths, express_loss, list_paths, to_mbps
 
 WIDTH: Final = 110
 # Algorithms that Linux itself does not have, in Debian's user-mode kernel as little as elsewhere.

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.collect.harness_sweeps import parse_rate, tidy
-from ccreport.errors import InputError
-from ccreport.units import UnitError, parse_time_ms
+from ccreport.collect.harness_ini.sweeps import parse_rate, tidy
+from ccreport.core.errors import InputError
+from ccreport.core.units import UnitError, parse_time_ms
 
 COMMENT = re.compile(r"\s*#.*$")
 COLUMNS: Final = frozenset({"hostname", "alias", "profile", "rtt", "NIC_speed"})

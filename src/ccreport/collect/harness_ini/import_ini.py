@@ -12,14 +12,14 @@ from typing import Final
 
 import yaml
 
-from ccreport.collect.campaign import load_campaign
-from ccreport.collect.harness_declaration import declare_jobs, write_campaign
-from ccreport.collect.harness_hosts import read_hosts, read_profiles
-from ccreport.collect.harness_jobs import read_jobs
-from ccreport.collect.harness_paths import Lists
-from ccreport.collect.planning import plan_campaign
-from ccreport.errors import InputError
-from ccreport.schemas import SCHEMAS
+from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.harness_ini.declaration import declare_jobs, write_campaign
+from ccreport.collect.harness_ini.hosts import read_hosts, read_profiles
+from ccreport.collect.harness_ini.jobs import read_jobs
+from ccreport.collect.harness_ini.paths import Lists
+from ccreport.core.declarations import SCHEMAS
+from ccreport.core.errors import InputError
 
 DEFAULT_RTT_MS: Final = 20.0
 
@@ -36,9 +36,10 @@ def import_harness_ini(
 ) -> None:
     """Write the campaign that an INI file of ESnet's testing harness stands for; warn of what cannot be kept.
 
-    `hostlist` and `profiles` are its files of hosts (CSV) and of profiles (YAML); `default_rtt_ms` is the RTT of hosts
-    that no file gives one. Raise InputError where a file is not what it should be, where no section can be run, or
-    where the campaign exists already.
+    `ini` is the harness's file. `campaign` is the file to write. `hostlist` is the harness's CSV file of hosts.
+    `profiles` is its YAML file of profiles. `scale_rates_by` multiplies all rates, for a slower testbed.
+    `default_rtt_ms` is the RTT of hosts that no file gives one. Raise InputError where a file is not what it should be,
+    where no section can be run, or where the campaign exists already.
     """
     if not (math.isfinite(scale_rates_by) and scale_rates_by > 0 and math.isfinite(default_rtt_ms)):
         raise InputError("--scale-rates-by must be a number above 0, such as 0.005, and --default-rtt-ms a number")

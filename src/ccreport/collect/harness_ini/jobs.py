@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from ccreport.collect.harness_commands import SourceCommand, parse_source_command
-from ccreport.collect.harness_hosts import read_text
-from ccreport.collect.harness_sweeps import (
+from ccreport.collect.harness_ini.commands import SourceCommand, parse_source_command
+from ccreport.collect.harness_ini.hosts import read_text
+from ccreport.collect.harness_ini.sweeps import (
     ParameterSweep,
     parse_limits,
     parse_loss,
@@ -23,8 +23,8 @@ from ccreport.collect.harness_sweeps import (
     parse_rate,
     parse_rtts,
 )
-from ccreport.errors import InputError
-from ccreport.units import UnitError
+from ccreport.core.errors import InputError
+from ccreport.core.units import UnitError
 
 T = TypeVar("T")
 D = TypeVar("D")

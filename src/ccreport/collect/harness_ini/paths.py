@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.collect.harness_hosts import Host, read_hosts, read_profiles
-from ccreport.collect.harness_jobs import LOCAL, HarnessJob
-from ccreport.collect.harness_sweeps import parse_limits, parse_loss, parse_rate, tidy
-from ccreport.units import UnitError, parse_time_ms
+from ccreport.collect.harness_ini.hosts import Host, read_hosts, read_profiles
+from ccreport.collect.harness_ini.jobs import LOCAL, HarnessJob
+from ccreport.collect.harness_ini.sweeps import parse_limits, parse_loss, parse_rate, tidy
+from ccreport.core.units import UnitError, parse_time_ms
 
 # A packet of Ethernet's usual size, to count a limit in bytes.
 PACKET_BYTES: Final = 1500

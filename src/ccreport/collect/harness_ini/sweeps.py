@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ccreport.units import UnitError, parse_rate_bps, parse_time_ms
+from ccreport.core.units import UnitError, parse_rate_bps, parse_time_ms
 
 # A list longer than any that was swept is a slip, such as an increment of 1 over 0 to 10^9.
 VALUES_MAX: Final = 10_000

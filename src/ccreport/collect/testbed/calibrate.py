@@ -2,7 +2,8 @@
 
 Each distinct path is made as for a run. Its RTT is that of `ping`; its loss is counted with small UDP packets that
 nothing but netem drops, or by netem itself where too few could be sent; the rate is what leaves a shaper that is
-offered more. The last measurement, without any path, is what this machine can carry at all.
+offered more. The last measurement, without any path, is what this machine can carry at all; in virtual time, where work
+takes no time, it would never end.
 """
 
 import json
@@ -15,7 +16,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from ccreport.collect.calibrated_paths import (
+from ccreport.collect.plan import Loss, Route, Run, Sender
+from ccreport.collect.testbed.calibrated_paths import (
     Shaper,
     anonymous,
     describe_path,
@@ -24,7 +26,7 @@ from ccreport.collect.calibrated_paths import (
     one_path,
     slow_pace_pps,
 )
-from ccreport.collect.calibration_bounds import (
+from ccreport.collect.testbed.calibration_bounds import (
     judge,
     loss_bounds_pct,
     mean_loss,
@@ -32,9 +34,8 @@ from ccreport.collect.calibration_bounds import (
     rate_bounds_bps,
     rtt_bounds_ms,
 )
-from ccreport.collect.offered_load import count_arrivals, measure_departures
-from ccreport.collect.plan import Loss, Route, Run, Sender
-from ccreport.collect.testbed import Testbed, TestbedError
+from ccreport.collect.testbed.testbed import Testbed, TestbedError
+from ccreport.collect.testbed.udp_load import count_arrivals, measure_departures
 
 ECHOES_COUNT: Final = 40
 ECHOES_JITTER_COUNT: Final = 200
@@ -77,7 +78,7 @@ def measure_paths(runs: Sequence[Run], packets_count: int) -> dict[str, Any]:
     return {
         "measured_utc": measured_utc,
         "elapsed_s": round(time.monotonic() - began, 1),
-        "capacity_bps": measure_capacity(runs),
+        "capacity_bps": measure_capacity(runs) if runs[0].virtual_clock is None else None,
         "measurements": measurements,
     }
 

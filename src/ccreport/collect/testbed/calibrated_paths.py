@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ccreport.collect.calibration_bounds import mean_loss
 from ccreport.collect.plan import Client, Route, Run, Sender
-from ccreport.collect.qdiscs import asks_for_ecn
+from ccreport.collect.testbed.calibration_bounds import mean_loss
+from ccreport.collect.testbed.qdiscs import asks_for_ecn
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,8 @@ def one_path(run: Run, route: Route, sender: Sender) -> Run:
         bottleneck=run.bottleneck,
         mtu_bytes=run.mtu_bytes,
         has_offloads=run.has_offloads,
+        receive_coalescing_us=run.receive_coalescing_us,
+        virtual_clock=run.virtual_clock,
     )
 
 

@@ -3,30 +3,49 @@
 It makes the place fit for work first: a user-mode kernel begins with nothing mounted but the machine's root file
 system, read-only, and has its modules in a folder of their own (/usr/lib/uml/modules). Orders come as lines of JSON
 on standard input, answers go to standard output behind a mark, since the rest there is the kernel's; the end of input
-is the end.
+is the end. A kernel in virtual time lives for one order, which lies in a file as its answers do: input that comes when
+the host has time for it would be an event that no seed repeats.
 """
 
 import ctypes
+import fcntl
+import hashlib
 import json
 import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import termios
+import threading
+import time
 import traceback
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.collect.calibrate import measure_paths
-from ccreport.collect.guard import mount
 from ccreport.collect.plan import Run, from_json
-from ccreport.collect.worker import perform_run
+from ccreport.collect.testbed.calibrate import measure_paths
+from ccreport.collect.testbed.init import mount
+from ccreport.collect.testbed.run import perform_run
 
 MARK: Final = "ccreport:"
 PLACE: Final = Path("/run/ccreport")
 SLOT, WORK = PLACE / "slot", PLACE / "work"
+ORDER, ANSWERS, CLOCK = "order.json", "answers", "clock"
+# linux/random.h: RNDADDENTROPY, and how many bits the kernel's generator takes.
+ADD_ENTROPY, SEED_BYTES = 0x40085203, 32
+# What a kernel may hold at once that only serves the testbed: limits of a machine that would drop packets in place of
+# the path. tcp_mem is counted in pages, the others in packets and bytes.
+KERNEL_SETTINGS: Final = {
+    "net.core.netdev_max_backlog": "1000000",
+    "net.core.rmem_max": str(1 << 30),
+    # Of a UDP socket; the kernel's own 208 KiB are twelve packets of 9000 bytes. TCP has limits of its own.
+    "net.core.rmem_default": str(1 << 24),
+    "net.core.wmem_max": str(1 << 30),
+    "net.ipv4.tcp_mem": " ".join([str(1 << 22)] * 3),
+}
 KERNEL_MODULES: Final = Path("/usr/lib/uml/modules")
 # What is used before a testbed is there, or by instruments.
 MODULES: Final = ("inet_diag", "tcp_diag", "af_packet")
@@ -48,10 +67,12 @@ class UnfitError(Exception):
 
 def main() -> None:
     """Answer orders until there are no more."""
-    engine, slot = sys.argv[1], Path(sys.argv[2])
+    engine, slot, clock = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         (_prepare_kernel if engine == "user-mode-kernel" else _prepare_namespaces)(slot)
+        if clock == "virtual":
+            _prepare_virtual_time()
         WORK.mkdir()
         os.environ["TMPDIR"] = str(WORK)
         spec = json.loads((SLOT / "spec.json").read_text(encoding="utf-8"))
@@ -70,7 +91,8 @@ def main() -> None:
 
 
 def _answer_orders(spec: dict[str, Any]) -> None:
-    for line in sys.stdin:
+    has_one = (SLOT / ORDER).exists()
+    for line in [(SLOT / ORDER).read_text(encoding="utf-8")] if has_one else sys.stdin:
         order = json.loads(line)
         try:
             if order["do"] == "run":
@@ -79,6 +101,8 @@ def _answer_orders(spec: dict[str, Any]) -> None:
                 _say(event="ran", **perform_run(run, WORK, SLOT / order["folder"]))
             elif order["do"] == "calibrate":
                 _say(event="calibrated", **measure_paths(_read_runs(spec, order), spec["packets_count"]))
+            elif order["do"] == "describe":
+                _say(event="described")
         except Exception as error:  # noqa: BLE001
             # A fault of the program fails one attempt, with the place of it, and not the sweep.
             place = traceback.extract_tb(error.__traceback__)[-1]
@@ -93,7 +117,27 @@ def _read_runs(spec: dict[str, Any], order: dict[str, Any]) -> tuple[Run, ...]:
 
 def _say(**answer: Any) -> None:
     # A line of the kernel's may stand unfinished on the console.
-    os.write(1, f"\n{MARK}{json.dumps(answer)}\n".encode())
+    text = f"\n{MARK}{json.dumps(answer)}\n".encode()
+    if (SLOT / ORDER).exists():
+        with (SLOT / ANSWERS).open("ab") as stream:
+            stream.write(text)
+    else:
+        os.write(1, text)
+
+
+def _prepare_virtual_time() -> None:
+    """Seed the kernel's random numbers, and write its clock to a file each second, by which the host sees it go on."""
+    order = json.loads((SLOT / ORDER).read_text(encoding="utf-8"))
+    seed = hashlib.sha256(str(order["seed"]).encode()).digest()
+    with Path("/dev/urandom").open("wb", buffering=0) as stream:
+        fcntl.ioctl(stream, ADD_ENTROPY, struct.pack(f"ii{SEED_BYTES}s", 8 * SEED_BYTES, SEED_BYTES, seed))
+
+    def tell_clock() -> None:
+        while True:
+            (SLOT / CLOCK).write_text(f"{time.monotonic():.3f}", encoding="ascii")
+            time.sleep(1)
+
+    threading.Thread(target=tell_clock, daemon=True).start()
 
 
 def _prepare_namespaces(slot: Path) -> None:
@@ -117,10 +161,13 @@ def _prepare_kernel(slot: Path) -> None:
             mount("tmpfs", Path(path), "tmpfs", "mode=1777")
     SLOT.mkdir(parents=True)
     mount("none", SLOT, "hostfs", str(slot))
-    attributes = termios.tcgetattr(0)
-    # Orders are not to be echoed among the answers.
-    attributes[3] &= ~termios.ECHO
-    termios.tcsetattr(0, termios.TCSANOW, attributes)
+    if os.isatty(0):
+        attributes = termios.tcgetattr(0)
+        # Orders are not to be echoed among the answers.
+        attributes[3] &= ~termios.ECHO
+        termios.tcsetattr(0, termios.TCSANOW, attributes)
+    for name, value in KERNEL_SETTINGS.items():
+        Path("/proc/sys", *name.split(".")).write_text(value, encoding="ascii")
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 

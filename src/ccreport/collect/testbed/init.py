@@ -1,5 +1,8 @@
 """The first process of a testbed: it starts what does the work, and when it ends, everything of the testbed ends.
 
+A kernel with a clock of its own is kept from whatever the host would add by chance: the addresses of its memory and the
+host's random numbers (the guest gives it a seed instead).
+
 Where the machine allows namespaces it is the first process of its own process namespace, whose end the kernel makes the
 end of all others in it, detached ones and those of a user-mode kernel too; its files lie in a tmpfs that is gone with
 its mount namespace. Elsewhere it kills the process group and removes its folder. It ends when the pipe `lifeline`
@@ -10,12 +13,14 @@ Run as a script by `engines`, before any package can be imported.
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import select
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,6 +30,11 @@ from typing import Any
 # What is covered by a tmpfs for the testbed's own files: folders that are everywhere, with nothing of a user's in them.
 # A user-mode kernel covers /dev itself before its first process starts, and has a /sys of its own later.
 OWN_MEMORY = {"namespaces": Path("/dev/shm"), "user-mode-kernel": Path("/sys")}  # noqa: S108
+
+ADDR_NO_RANDOMIZE = 0x0040000
+# Of x86-64, the only architecture that a user-mode kernel runs on besides i386.
+GETRANDOM = 318
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_FILTER = 38, 22, 2
 
 
 def mount(source: str, target: Path, kind: str, data: str = "", flags: int = 0) -> None:
@@ -38,21 +48,25 @@ def mount(source: str, target: Path, kind: str, data: str = "", flags: int = 0) 
 
 def copy_sources(folder: Path) -> Path:
     """Copy the modules that work inside a testbed; the place of the package may be hidden or unreadable there."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[2]
     target = folder / "sources/ccreport"
-    (target / package.name).mkdir(parents=True)
-    for path in [*package.parent.glob("__init__.py"), *package.parent.glob("errors.py")]:
-        shutil.copyfile(path, target / path.name)
-    for path in package.glob("*.py"):
-        shutil.copyfile(path, target / package.name / path.name)
+    for path in [
+        package / "__init__.py",
+        package / "core/__init__.py",
+        package / "core/errors.py",
+        *package.glob("collect/**/*.py"),
+    ]:
+        copy = target / path.relative_to(package)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
     return target.parent
 
 
 def list_guest_command(folder: Path, asked: dict[str, Any]) -> list[str]:
     """Return the command that works inside the testbed, which stands in `folder`."""
     sources = str(copy_sources(folder))
-    start = f"import sys; sys.path.insert(0, {sources!r}); from ccreport.collect.guest import main; main()"
-    return [asked["python"], "-I", "-S", "-B", "-c", start, asked["engine"], asked["slot"]]
+    start = f"import sys; sys.path.insert(0, {sources!r}); from ccreport.collect.testbed.guest import main; main()"
+    return [asked["python"], "-I", "-S", "-B", "-c", start, asked["engine"], asked["slot"], asked["clock"]]
 
 
 def list_kernel_command(folder: Path, asked: dict[str, Any]) -> list[str]:
@@ -64,13 +78,33 @@ def list_kernel_command(folder: Path, asked: dict[str, Any]) -> list[str]:
     guest = shlex.join(list_guest_command(folder, asked))
     start.write_text(f"#!/bin/sh\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin\nexec {guest}\n", encoding="utf-8")
     start.chmod(0o755)
+    console = ["con0=fd:0,fd:1"]
+    if asked["clock"] == "virtual":
+        # Input would come when the host has time for it, so a kernel of this clock has none.
+        console = ["con0=null,fd:1", "time-travel=inf-cpu", f"time-travel-start={asked['start_ns']}", "norandmaps"]
     return [
         asked["kernel"],
         f"mem={asked['memory_bytes'] // 1024}K",
         *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"init={start}"),
-        *("con=null", "con0=fd:0,fd:1", "quiet", "panic=-1", f"uml_dir={folder}/", "umid=guest"),
+        *("con=null", *console, "quiet", "panic=-1", f"uml_dir={folder}/", "umid=guest"),
         *asked["kernel_arguments"],
     ]
+
+
+def exclude_chance() -> None:
+    """Have all programs started from here on at the same addresses, and without the host's random numbers.
+
+    getrandom(2) answers that there is no such call, for which every program has another way; a kernel that is asked for
+    its own random numbers then has only those that its seed gives it.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    library.personality(ADDR_NO_RANDOMIZE)
+    # Load the call's number; where it is getrandom's fail with ENOSYS, else allow it (linux/filter.h, seccomp(2)).
+    lines = ((0x20, 0, 0, 0), (0x15, 0, 1, GETRANDOM), (6, 0, 0, 0x00050000 | errno.ENOSYS), (6, 0, 0, 0x7FFF0000))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+    program = struct.pack("HP", len(lines), ctypes.addressof(code))
+    if library.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or library.prctl(PR_SET_SECCOMP, SECCOMP_FILTER, program):
+        raise OSError(ctypes.get_errno(), "the host's random numbers cannot be kept out")
 
 
 def wait_for(child: int, lifeline: int) -> int:
@@ -113,7 +147,9 @@ def main() -> None:
         environment["TMPDIR"] = str(folder)
     if asked["core"] is not None:
         os.sched_setaffinity(0, {asked["core"]})
-    if is_kernel and asked["has_cores_left"]:
+    if asked["clock"] == "virtual":
+        exclude_chance()
+    elif is_kernel and asked["has_cores_left"]:
         # What else the machine does is not to be measured: with other work on its core a user-mode kernel took 14 s for
         # runs of 9 s, and was busy throughout. Only root may put it before all else.
         with contextlib.suppress(PermissionError):

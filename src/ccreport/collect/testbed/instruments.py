@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ccreport.collect.clients import find_port
 from ccreport.collect.plan import Run
-from ccreport.collect.testbed import Testbed
+from ccreport.collect.testbed.commands import find_port
+from ccreport.collect.testbed.testbed import Testbed
 
 STOP_LIMIT_S: Final = 10.0
 START_LIMIT_S: Final = 10.0
@@ -44,7 +44,7 @@ class Watch:
         wanted, suffix = self.run.instruments, self.run.suffix
         if wanted.tcpdump_snap_bytes is not None:
             self._start_tcpdump(wanted.tcpdump_snap_bytes, wanted.tcpdump_filter or "tcp")
-        if wanted.mpstat_interval_s is not None:
+        if watches_cpu(self.run):
             command = ["mpstat", "-P", "ALL", "-o", "JSON", str(wanted.mpstat_interval_s)]
             self._start_program(command, f"mpstat-sender:{suffix}.json")
         if wanted.ping_interval_s is not None:
@@ -131,7 +131,13 @@ class Watch:
         folder = self.folder / "edge" / (algorithms.pop() if len(algorithms) == 1 else "mixed")
         folder.mkdir(parents=True, exist_ok=True)
         now = int(time.time())
-        (folder / f"ss-neit:{now}").write_text(self._ask("sender1", ["ss", "-neit"]), encoding="utf-8")
+        for name, command in (("ss-neit", ["ss", "-neit"]), ("nstat", ["nstat", "-asz"])):
+            (folder / f"{name}:{now}").write_text(self._ask("sender1", command), encoding="utf-8")
+
+
+def watches_cpu(run: Run) -> bool:
+    """Tell whether mpstat looks at the processor in a run: in virtual time none is ever busy, so it does not."""
+    return run.instruments.mpstat_interval_s is not None and run.virtual_clock is None
 
 
 def judge_cpu(text: str) -> bool:

@@ -9,10 +9,11 @@ import math
 from typing import Final
 
 from ccreport.collect.plan import Bottleneck, Loss, Route, Run, Sender
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
 
 ETHERNET_BYTES: Final = 14
 # A tbf that wakes late makes up for it out of its burst, of one tick of a kernel with HZ = 100 (tc-tbf(8): rate / HZ).
+# In virtual time none wakes late.
 BURST_S: Final = 0.01
 # With segmentation offload on, what tbf sees as one packet is up to this long.
 AGGREGATE_BYTES: Final = 65_536
@@ -21,6 +22,7 @@ RED_PROBABILITY: Final = 0.1
 FQ_CODEL_TARGET_MS: Final = 5.0
 # The path back is never to drop for want of room, whatever the declared limit of the way there is.
 RETURN_LIMIT_PACKETS: Final = 100_000
+FQ_LIMIT_PACKETS: Final = 100_000
 
 Words = list[str]
 
@@ -31,7 +33,12 @@ def frame_bytes(run: Run) -> int:
 
 
 def burst_bytes(run: Run, rate_bps: int) -> int:
-    """Return the burst of a tbf: 10 ms of its rate, at least two frames (one aggregate with offloads on)."""
+    """Return the burst of a tbf: 10 ms of its rate, at least two frames (one aggregate with offloads on).
+
+    In virtual time it is two frames. That also has tbf take aggregates apart, so that the path loses single packets.
+    """
+    if run.virtual_clock is not None:
+        return 2 * frame_bytes(run)
     least = AGGREGATE_BYTES + ETHERNET_BYTES if run.has_offloads else 2 * frame_bytes(run)
     return max(least, math.ceil(rate_bps * BURST_S / 8))
 
@@ -43,12 +50,19 @@ def tbf(run: Run, rate_bps: int, limit_bytes: int) -> Words:
     return ["tbf", "rate", f"{rate_bps}bit", "burst", str(burst_bytes(run, rate_bps)), "limit", str(limit)]
 
 
-def fq(sender: Sender) -> Words:
-    """Return the sender's fair queue, with the limit of each flow where one is declared."""
-    return ["fq"] + (["maxrate", f"{sender.flow_maxrate_bps}bit"] if sender.flow_maxrate_bps else [])
+def fq(run: Run, sender: Sender) -> Words:
+    """Return the sender's fair queue, with the limit of each flow where one is declared.
+
+    It never drops: what TCP hands down at once may be more packets than fq's own limits (100 of a flow) once a tbf
+    above it has taken aggregates apart. In virtual time, where a timer that may be late always is, it has no slack:
+    with the usual 10 µs a flow paced to 9.9 Gbit/s has 5.6.
+    """
+    words = ["fq", "limit", str(FQ_LIMIT_PACKETS), "flow_limit", str(FQ_LIMIT_PACKETS)]
+    words += ["timer_slack", "0ns"] if run.virtual_clock is not None else []
+    return words + (["maxrate", f"{sender.flow_maxrate_bps}bit"] if sender.flow_maxrate_bps else [])
 
 
-def netem_forward(route: Route) -> Words:
+def netem_forward(route: Route, coalescing_us: float | None = None) -> Words:
     """Return netem towards a receiver: half of the RTT, jitter, reordering, and loss if it is declared for this way.
 
     The limit stays as declared even where it is below delay × rate: it is a variable of the experiment, in packets.
@@ -59,14 +73,16 @@ def netem_forward(route: Route) -> Words:
         words.append(_microseconds(route.jitter_ms))
     if route.reordering_pct:
         words += ["reorder", _percent(route.reordering_pct)]
-    return words + (_loss(route.loss) if route.loss_direction in ("forward", "both") else [])
+    words += _loss(route.loss) if route.loss_direction in ("forward", "both") else []
+    return words + _slot(coalescing_us)
 
 
-def netem_return(route: Route) -> Words:
+def netem_return(route: Route, coalescing_us: float | None = None) -> Words:
     """Return netem of the path back: the other half of the RTT, and loss if it is declared for this way."""
     limit = max(route.limit_packets_count, RETURN_LIMIT_PACKETS)
     words = ["netem", "limit", str(limit), "delay", _microseconds(route.rtt_ms / 2)]
-    return words + (_loss(route.loss) if route.loss_direction in ("return", "both") else [])
+    words += _loss(route.loss) if route.loss_direction in ("return", "both") else []
+    return words + _slot(coalescing_us)
 
 
 def shaper(run: Run, bottleneck: Bottleneck) -> Words:
@@ -149,6 +165,11 @@ def _loss(loss: Loss | None) -> Words:
         raise InputError("a Gilbert–Elliott loss needs the chances to enter and to leave its bad state")
     chances = (loss.enter_bad_pct, loss.leave_bad_pct, loss.bad_loss_pct, loss.good_loss_pct)
     return ["loss", "gemodel", *map(_percent, chances)]
+
+
+def _slot(coalescing_us: float | None) -> Words:
+    # netem's slots stand for a network card that raises an interrupt for all that came since the last.
+    return ["slot", f"{coalescing_us:g}us"] if coalescing_us is not None else []
 
 
 def _percent(value: float) -> str:

@@ -1,20 +1,26 @@
 """One run: testbed up, servers, instruments, clients at their times, stages, all stopped, files left in a folder.
 
+In virtual time the processor tells nothing, and so is not looked at; clients begin up to one RTT later than declared,
+by chance from the run's seed, since clocks that are exact would have flows meet in the same way every time.
+
 Files are written to memory while the run goes on, so that no disk of the machine slows it, and copied when all is
 over. A run failed when a client says so, outlives its time or leaves no result; its files are then not kept.
 """
 
 import glob
+import json
 import os
+import random
 import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.collect.clients import (
+from ccreport.collect.plan import Client, Run
+from ccreport.collect.testbed.commands import (
     find_background_port,
     find_fault,
     find_port,
@@ -25,11 +31,13 @@ from ccreport.collect.clients import (
     list_server_command,
     name_output,
 )
-from ccreport.collect.instruments import Watch, judge_cpu
-from ccreport.collect.plan import Client, Run
-from ccreport.collect.testbed import Testbed, TestbedError
-from ccreport.collect.topology import receiver_of, stage_changes
-from ccreport.errors import InputError
+from ccreport.collect.testbed.instruments import Watch, judge_cpu, watches_cpu
+from ccreport.collect.testbed.kernel_drops import compare_drops, name_host_limit, read_drops
+from ccreport.collect.testbed.pause_polling import pause_polling
+from ccreport.collect.testbed.read_blocks import read_in_blocks
+from ccreport.collect.testbed.testbed import Testbed, TestbedError
+from ccreport.collect.testbed.topology import receiver_of, stage_changes
+from ccreport.core.errors import InputError
 
 LISTEN_LIMIT_S: Final = 10.0
 COMMAND_LIMIT_S: Final = 120.0
@@ -48,9 +56,11 @@ def perform_run(run: Run, work: Path, target: Path) -> dict[str, Any]:
     outcome, message = "completed", None
     try:
         with Testbed(run) as testbed:
-            _Performance(run, testbed, folder).perform()
+            message = _Performance(run, testbed, folder).perform()
         mpstat = folder / f"mpstat-sender:{run.suffix}.json"
-        if mpstat.exists() and judge_cpu(mpstat.read_text(encoding="utf-8")):
+        if message is not None:
+            outcome = "host_limited"
+        elif mpstat.exists() and judge_cpu(mpstat.read_text(encoding="utf-8")):
             outcome = "cpu_bound"
         _copy_whole(folder, target)
     except (RunFailedError, TestbedError, InputError, OSError, ValueError, subprocess.SubprocessError) as error:
@@ -67,11 +77,13 @@ class _Performance:
         self.receivers = {route.host: receiver_of(run, route.host) for route in run.routes}
         self.servers: list[subprocess.Popen[bytes]] = []
         self.clients: list[tuple[Client, Path, subprocess.Popen[bytes]]] = []
+        # What only virtual time has, to be ended when the clients have.
+        self.helping: list[Callable[[], None]] = []
         self.fault: str | None = None
 
-    def perform(self) -> None:
-        """Make the run; raise RunFailedError where it is none."""
-        run = self.run
+    def perform(self) -> str | None:
+        """Make the run; return what its kernel dropped in place of the path; raise RunFailedError if it fails."""
+        run, before = self.run, read_drops(self.testbed)
         self._run_commands(run.commands.before_source, "pre-src-cmd", ["sender1"])
         self._run_commands(run.commands.before_destination, "pre-dst-cmd", list(self.receivers.values()))
         self._write("pre-netem", self.testbed.qdisc_record())
@@ -85,9 +97,12 @@ class _Performance:
             for process in [*(client for _, _, client in self.clients), *self.servers]:
                 _end(process)
         self._write("post-netem", self.testbed.qdisc_record())
+        drops = compare_drops(before, read_drops(self.testbed))
+        self._write("kernel-drops", json.dumps(drops) + "\n")
         self._run_commands(run.commands.after_source, "post-src-cmd", ["sender1"])
         self._run_commands(run.commands.after_destination, "post-dst-cmd", list(self.receivers.values()))
         self._judge()
+        return name_host_limit(drops) if run.virtual_clock is not None else None
 
     def _write(self, item: str, text: str) -> None:
         (self.folder / f"{item}:{self.run.suffix}").write_text(text, encoding="utf-8")
@@ -128,22 +143,40 @@ class _Performance:
         if run.background_udp_bps is not None:
             _, command = list_background_commands(run, run.routes[0].address)
             with (self.folder / f"xtraffic:{run.suffix}").open("wb") as stream:
-                self.servers.append(self._start("sender1", command, stream))
+                self.servers.append(self._start(f"sender{run.background_udp_sender or 1}", command, stream))
         watch.start_sampling()
         start = time.monotonic()
         stages = threading.Thread(target=self._make_stages, args=(start,), daemon=True)
         stages.start()
-        for client in sorted(run.clients, key=lambda client: client.start_s):
-            _sleep_until(start + client.start_s)
+        for delay_s, client in sorted(
+            ((client.start_s + self._draw_delay_s(client), client) for client in run.clients), key=lambda one: one[0]
+        ):
+            _sleep_until(start + delay_s)
             self._start_client(client)
+        self._read_in_blocks()
         for client, _, process in self.clients:
             try:
                 process.wait(max(start + limit_s(client, run) - time.monotonic(), 0))
             except subprocess.TimeoutExpired:
                 process.kill()
                 self.fault = self.fault or f"client {client.number} did not end within {limit_s(client, run):.0f} s"
+        for end_helping in self.helping:
+            end_helping()
         if run.background_udp_bps is not None and self.servers:
             _wait_quietly(self.servers[-1], start + last_expected_s(run) + END_LIMIT_S)
+
+    def _draw_delay_s(self, client: Client) -> float:
+        """Return by how much a client begins later than declared: in virtual time by chance, up to its path's RTT."""
+        if self.run.virtual_clock is None:
+            return 0.0
+        rtt_ms = next(route.rtt_ms for route in self.run.routes if route.host == client.host)
+        return random.Random(f"{self.run.virtual_clock.seed}/{client.number}").uniform(0, rtt_ms / 1000)  # noqa: S311
+
+    def _read_in_blocks(self) -> None:
+        if self.run.virtual_clock is not None:
+            pairs = zip(self.run.clients, self.servers, strict=False)
+            iperf3 = [server.pid for client, server in pairs if client.program == "iperf3" and not client.is_reverse]
+            self.helping.append(read_in_blocks(iperf3))
 
     def _start_client(self, client: Client) -> None:
         name = name_output(client, self.run.suffix)
@@ -153,6 +186,9 @@ class _Performance:
             with output.open("wb") as stream:
                 process = self._start(f"sender{client.sender_number}", command, stream)
             self.clients.append((client, output, process))
+            if self.run.virtual_clock is not None and client.program == "iperf3" and not client.is_reverse:
+                length_s = client.omit_s + client.duration_s if client.duration_s is not None else None
+                self.helping.append(pause_polling(process.pid, length_s))
 
     def _make_stages(self, start: float) -> None:
         for change in stage_changes(self.run):
@@ -175,7 +211,7 @@ class _Performance:
             raise RunFailedError(self.fault)
         wanted, suffix = self.run.instruments, self.run.suffix
         needed = [f"ss:{suffix}"] if wanted.ss_interval_s is not None else []
-        needed += [f"mpstat-sender:{suffix}.json"] if wanted.mpstat_interval_s is not None else []
+        needed += [f"mpstat-sender:{suffix}.json"] if watches_cpu(self.run) else []
         needed += [f"tcpdump:{suffix}"] if wanted.tcpdump_snap_bytes is not None else []
         for name in needed:
             if not (self.folder / name).stat().st_size:

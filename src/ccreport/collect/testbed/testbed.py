@@ -22,10 +22,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from ccreport.collect import topology
 from ccreport.collect.plan import Run
-from ccreport.collect.topology import Command
-from ccreport.errors import InputError
+from ccreport.collect.testbed import topology
+from ccreport.collect.testbed.topology import Command
+from ccreport.core.errors import InputError
 
 NAMESPACES: Final = Path("/run/netns")
 CLONE_NEWNET: Final = 0x40000000

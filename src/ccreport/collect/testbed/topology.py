@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ccreport.collect import qdiscs
 from ccreport.collect.plan import Loss, Route, Run
-from ccreport.errors import InputError
+from ccreport.collect.testbed import qdiscs
+from ccreport.core.errors import InputError
 
 BUFFER_LEAST_BYTES: Final = 16 << 20
 # ASSUME: where nothing limits the rate, socket buffers for 1 Gbit/s suffice.
@@ -122,11 +122,11 @@ def discipline_commands(run: Run) -> list[Command]:
             line = qdiscs.tbf(run, sender.rate_bps, qdiscs.burst_bytes(run, sender.rate_bps))
             found.append(_discipline("add", place, "s0", root, line))
             root = ("parent", "1:1", "handle", "10:")
-        found.append(_discipline("add", place, "s0", root, qdiscs.fq(sender)))
+        found.append(_discipline("add", place, "s0", root, qdiscs.fq(run, sender)))
     found += _bottleneck_commands(run, "add")
     if run.bottleneck is not None and (below := qdiscs.child(run, run.bottleneck)):
         found.append(_discipline("add", "router", "r0", ("parent", "1:1", "handle", "10:"), below))
-    return found + _netem_commands("add", run.routes)
+    return found + _netem_commands("add", run)
 
 
 def stage_changes(run: Run) -> list[Change]:
@@ -143,7 +143,7 @@ def stage_changes(run: Run) -> list[Change]:
             commands += changed
         if stage.rtt_ms is not None or stage.loss is not None:
             run = replace(run, routes=tuple(_staged(route, stage.rtt_ms, stage.loss) for route in run.routes))
-            commands += _netem_commands("change", run.routes)
+            commands += _netem_commands("change", run)
         changes.append(Change(stage.at_s, tuple(commands)))
     return changes
 
@@ -228,12 +228,12 @@ def _bottleneck_commands(run: Run, verb: str) -> list[Command]:
     return [_discipline(verb, "router", "r0", ("root", "handle", "1:"), qdiscs.shaper(run, run.bottleneck))]
 
 
-def _netem_commands(verb: str, routes: tuple[Route, ...]) -> list[Command]:
-    root = ("root", "handle", "1:")
+def _netem_commands(verb: str, run: Run) -> list[Command]:
+    root, together_us = ("root", "handle", "1:"), run.receive_coalescing_us
     found = []
-    for number, route in enumerate(routes, start=1):
-        found.append(_discipline(verb, "far", f"c{number}", root, qdiscs.netem_forward(route)))
-        found.append(_discipline(verb, f"receiver{number}", "d0", root, qdiscs.netem_return(route)))
+    for number, route in enumerate(run.routes, start=1):
+        found.append(_discipline(verb, "far", f"c{number}", root, qdiscs.netem_forward(route, together_us)))
+        found.append(_discipline(verb, f"receiver{number}", "d0", root, qdiscs.netem_return(route, together_us)))
     return found
 
 

@@ -5,16 +5,16 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.figures.assemble import choose_drawn_runs
-from ccreport.figures.assemble_rtts import assemble_rtt_distribution, assemble_rtt_in_flight
-from ccreport.figures.assemble_sequences import assemble_loss_episodes, assemble_time_sequence
-from ccreport.figures.capture_series import list_captured_flows
-from ccreport.figures.capture_wording import CaptureFacts
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.rows import MissingFigure, read_matching_runs, read_rows
-from ccreport.figures.selection import FigureDeclaration, choose_rate
-from ccreport.figures.wording import DrawnRun
+from ccreport.figures.captures.rtts import assemble_rtt_distribution, assemble_rtt_in_flight
+from ccreport.figures.captures.sequences import assemble_loss_episodes, assemble_time_sequence
+from ccreport.figures.captures.series import list_captured_flows
+from ccreport.figures.captures.wording import CaptureFacts
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.run.panel import choose_drawn_runs
+from ccreport.figures.select.declaration import FigureDeclaration, choose_rate
+from ccreport.figures.select.queries import MissingFigure, read_matching_runs, read_rows
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.runs import DrawnRun
 
 ASSEMBLERS: Final[dict[str, Callable[[CaptureFacts, Database], Figure]]] = {
     "time_sequence": assemble_time_sequence,

@@ -9,10 +9,12 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import capture_marks, theme
-from ccreport.figures.capture_episodes import ROLES, Episode
-from ccreport.figures.capture_marks import RETRANSMIT_COLOUR, SACK_COLOUR, SENT_COLOUR, KeyEntry
-from ccreport.figures.throughput_over_time import choose_ticks
+from ccreport.figures.captures.episodes import ROLES, Episode
+from ccreport.figures.captures.marks import draw_segments
+from ccreport.figures.kit import keyed_panels, theme
+from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.kit.theme import RETRANSMIT_COLOUR, SACK_COLOUR, SENT_COLOUR
+from ccreport.figures.kit.ticks import choose_ticks
 
 SHAPES: Final = {
     "retransmit_fast": "circle",
@@ -41,31 +43,31 @@ def draw_loss_episodes(
         _draw_panel(episode, name, place, is_single=is_single)
         for place, (episode, name) in enumerate(zip(episodes, names, strict=True))
     ]
-    return capture_marks.stack(title, subtitle, list_episode_key(episodes), capture_marks.arrange(panels))
+    return keyed_panels.stack(title, subtitle, list_episode_key(episodes), keyed_panels.arrange(panels))
 
 
 def _draw_panel(episode: Episode, name: str, place: int, *, is_single: bool) -> alt.LayerChart:
     marks = episode.marks
-    x = capture_marks.time_axis(
+    x = keyed_panels.time_axis(
         "Time in the episode (ms)", "time_ms", (episode.shown_until_s - episode.start_s) * 1000, ticks=6
     )
     top: float = marks["to_kb"].max() or 1.0  # type: ignore[assignment]
     ticks = choose_ticks(top)
 
     def y(column: str) -> alt.Y:
-        return capture_marks.value_axis("Sequence number (kB)", column, ticks[-1], ticks, is_named=place % 2 == 0)
+        return keyed_panels.value_axis("Sequence number (kB)", column, ticks[-1], ticks, is_named=place % 2 == 0)
 
     resent = marks.filter(pl.col("kind").is_in(list(ROLES)))
     layers = [
-        capture_marks.draw_segments(marks.filter(kind="sack"), SACK_COLOUR, 1.0, x, y("kb")),
-        capture_marks.draw_segments(marks.filter(kind="data"), SENT_COLOUR, 1.6, x, y("kb")),
+        draw_segments(marks.filter(kind="sack"), SACK_COLOUR, 1.0, x, y("kb")),
+        draw_segments(marks.filter(kind="data"), SENT_COLOUR, 1.6, x, y("kb")),
         _draw_acks(marks.filter(kind="ack"), x, y("to_kb")),
-        capture_marks.draw_segments(resent, RETRANSMIT_COLOUR, 2.4, x, y("kb")),
+        draw_segments(resent, RETRANSMIT_COLOUR, 2.4, x, y("kb")),
         *[_draw_role(resent.filter(kind=role), SHAPES[role], x, y("middle_kb")) for role in ROLES],
     ]
-    width = theme.PLOT_WIDTH_PX if is_single else capture_marks.PAIR_WIDTH_PX
+    width = theme.PLOT_WIDTH_PX if is_single else keyed_panels.PAIR_WIDTH_PX
     height = SINGLE_HEIGHT_PX if is_single else PAIR_HEIGHT_PX
-    return capture_marks.size_panel(layers, width, height, name)
+    return keyed_panels.size_panel(layers, width, height, name)
 
 
 def _draw_acks(acks: pl.DataFrame, x: alt.X, y: alt.Y) -> alt.Chart:
@@ -78,6 +80,6 @@ def _draw_acks(acks: pl.DataFrame, x: alt.X, y: alt.Y) -> alt.Chart:
 
 def _draw_role(resent: pl.DataFrame, shape: str, x: alt.X, y: alt.Y) -> alt.Chart:
     middles = resent.select("time_ms", middle_kb=((pl.col("from_kb") + pl.col("to_kb")) / 2).round(3))
-    points = capture_marks.mark_point(alt.Chart(middles), shape, RETRANSMIT_COLOUR, 42)
+    points = keyed_panels.mark_point(alt.Chart(middles), shape, RETRANSMIT_COLOUR, 42)
     chart: alt.Chart = points.encode(x=x, y=y)
     return chart

@@ -7,9 +7,10 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import capture_marks, theme
-from ccreport.figures.capture_marks import BAND_OPACITY, KeyEntry
-from ccreport.figures.throughput_over_time import choose_ticks
+from ccreport.figures.captures import marks
+from ccreport.figures.kit import keyed_panels, theme
+from ccreport.figures.kit.keyed_panels import BAND_OPACITY, KeyEntry
+from ccreport.figures.kit.ticks import choose_ticks
 
 PANEL_HEIGHT_PX: Final = 190
 DISTRIBUTION_HEIGHT_PX: Final = 330
@@ -80,21 +81,19 @@ def draw_rtt_in_flight(
     if lines["rtt_min_ms"].count():
         rtts.insert(0, _draw_band(lines, axes))
     scaled = flights.with_columns((pl.col("in_flight_bytes") / axes.unit_bytes).round(5))
-    y = capture_marks.value_axis(
-        f"In flight ({axes.unit})", "in_flight_bytes", axes.flight_ticks[-1], axes.flight_ticks
-    )
+    y = keyed_panels.value_axis(f"In flight ({axes.unit})", "in_flight_bytes", axes.flight_ticks[-1], axes.flight_ticks)
     in_flight = [_draw_lines(scaled, "in_flight_bytes", y, axes, is_lowest=True)]
     rows = [
-        [capture_marks.size_panel(layers, theme.PLOT_WIDTH_PX, PANEL_HEIGHT_PX, None)] for layers in (rtts, in_flight)
+        [keyed_panels.size_panel(layers, theme.PLOT_WIDTH_PX, PANEL_HEIGHT_PX, None)] for layers in (rtts, in_flight)
     ]
-    return capture_marks.stack(title, subtitle, key, rows)
+    return keyed_panels.stack(title, subtitle, key, rows)
 
 
 def _choose_axes(lines: pl.DataFrame, flights: pl.DataFrame) -> RttAxes:
     ends = pl.concat([lines["middle_s"], flights["middle_s"]])
     top_ms: float = lines.select(pl.max_horizontal(pl.col("rtt_ms", "rtt_max_ms").max())).item() or 1.0
     top_bytes: float = flights["in_flight_bytes"].max() or 1.0  # type: ignore[assignment]
-    unit, unit_bytes = capture_marks.choose_byte_unit(top_bytes)
+    unit, unit_bytes = marks.choose_byte_unit(top_bytes)
     start_s, end_s = float(ends.min() or 0.0), float(ends.max() or 1.0)  # type: ignore[arg-type]
     return RttAxes(
         min(start_s, 0.0), end_s, choose_ticks(top_ms), unit, unit_bytes, choose_ticks(top_bytes / unit_bytes)
@@ -102,12 +101,12 @@ def _choose_axes(lines: pl.DataFrame, flights: pl.DataFrame) -> RttAxes:
 
 
 def _rtt_axis(column: str, axes: RttAxes) -> alt.Y:
-    return capture_marks.value_axis("RTT (ms)", column, axes.rtt_ticks[-1], axes.rtt_ticks)
+    return keyed_panels.value_axis("RTT (ms)", column, axes.rtt_ticks[-1], axes.rtt_ticks)
 
 
 def _time(axes: RttAxes, *, is_lowest: bool) -> alt.X:
     title = "Time since the first packet (s)" if is_lowest else None
-    return capture_marks.time_axis(title, "middle_s", axes.end_s, ticks=10, start=axes.start_s)
+    return keyed_panels.time_axis(title, "middle_s", axes.end_s, ticks=10, start=axes.start_s)
 
 
 def _colour(ccs: Sequence[str], attribute: str = "colour") -> alt.Scale:
@@ -174,5 +173,5 @@ def draw_rtt_distribution(
     marked = alt.Chart(lines).mark_line(strokeWidth=2, interpolate="step-after")
     dash = alt.StrokeDash("cc:N", scale=_colour(ccs, "dash"), legend=None)
     curve = marked.encode(x=x, y=y, color=colour, strokeDash=dash)
-    panel = capture_marks.size_panel([lowest, curve], theme.PLOT_WIDTH_PX, DISTRIBUTION_HEIGHT_PX, None)
-    return capture_marks.stack(title, subtitle, key, [[panel]])
+    panel = keyed_panels.size_panel([lowest, curve], theme.PLOT_WIDTH_PX, DISTRIBUTION_HEIGHT_PX, None)
+    return keyed_panels.stack(title, subtitle, key, [[panel]])

@@ -10,9 +10,10 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import capture_marks, theme
-from ccreport.figures.capture_marks import KeyEntry
-from ccreport.figures.throughput_over_time import choose_ticks
+from ccreport.figures.captures.marks import choose_byte_unit
+from ccreport.figures.kit import keyed_panels, theme
+from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.kit.ticks import choose_ticks
 
 SINGLE_HEIGHT_PX: Final = 380
 PAIR_HEIGHT_PX: Final = 230
@@ -41,7 +42,7 @@ class SequenceScales:
 def choose_sequence_scales(bins: pl.DataFrame, marks: pl.DataFrame) -> SequenceScales:
     """Return the scales for bins and marks of all flows drawn; the window does not stretch the axis."""
     top = bins.select(pl.max_horizontal(pl.col(ENDS[:2]).max())).item() or 1
-    unit, unit_bytes = capture_marks.choose_byte_unit(top)
+    unit, unit_bytes = choose_byte_unit(top)
     count: int = marks["retransmits_capture_count"].max() or 0  # type: ignore[assignment]
     end_s: float = pl.concat([bins["end_s"], marks["end_s"]]).max() or 1.0  # type: ignore[assignment]
     is_single = bins["number"].n_unique() == 1
@@ -67,7 +68,7 @@ def draw_time_sequence(
         _draw_panel(bins.filter(number=number), marks.filter(number=number), name, scales, place)
         for place, (number, name) in enumerate(zip(numbers, names, strict=True))
     ]
-    return capture_marks.stack(title, subtitle, key, capture_marks.arrange(panels))
+    return keyed_panels.stack(title, subtitle, key, keyed_panels.arrange(panels))
 
 
 def _draw_panel(
@@ -76,15 +77,15 @@ def _draw_panel(
     ends, marked = (_in_units(frame, scales) for frame in (bins, marks))
     # The lines lie above the circles, which may be many.
     layers = [
-        _draw_end(ends, ENDS[2], capture_marks.WINDOW_COLOUR, 1.2, scales, place),
+        _draw_end(ends, ENDS[2], theme.WINDOW_COLOUR, 1.2, scales, place),
         *_draw_retransmits(marked, scales, place),
         _draw_end(ends, ENDS[0], theme.style_of(bins["cc"][0]).colour, 2.2, scales, place),
         _draw_end(ends, ENDS[1], theme.INK, 0.9, scales, place),
         *_draw_sacks(marked, scales, place),
     ]
-    width = theme.PLOT_WIDTH_PX if scales.is_single else capture_marks.PAIR_WIDTH_PX
+    width = theme.PLOT_WIDTH_PX if scales.is_single else keyed_panels.PAIR_WIDTH_PX
     height = SINGLE_HEIGHT_PX if scales.is_single else PAIR_HEIGHT_PX
-    return capture_marks.size_panel(layers, width, height, None if scales.is_single else name)
+    return keyed_panels.size_panel(layers, width, height, None if scales.is_single else name)
 
 
 def _in_units(frame: pl.DataFrame, scales: SequenceScales) -> pl.DataFrame:
@@ -93,9 +94,9 @@ def _in_units(frame: pl.DataFrame, scales: SequenceScales) -> pl.DataFrame:
 
 
 def _axes(column: str, scales: SequenceScales, place: int) -> tuple[alt.X, alt.Y]:
-    x = capture_marks.time_axis("Time (s)", "end_s", scales.end_s, ticks=10 if scales.is_single else 6)
+    x = keyed_panels.time_axis("Time (s)", "end_s", scales.end_s, ticks=10 if scales.is_single else 6)
     title = f"Sequence number ({scales.unit})"
-    y = capture_marks.value_axis(title, column, scales.ticks[-1], scales.ticks, is_named=place % 2 == 0)
+    y = keyed_panels.value_axis(title, column, scales.ticks[-1], scales.ticks, is_named=place % 2 == 0)
     return x, y
 
 
@@ -121,7 +122,7 @@ def _draw_retransmits(data: pl.DataFrame, scales: SequenceScales, place: int) ->
         legend=None,
     )
     chart = alt.Chart(drawn.select("end_s", ENDS[0], "retransmits_capture_count"))
-    points = capture_marks.mark_point(chart, "circle", capture_marks.RETRANSMIT_COLOUR, AREAS[0])
+    points = keyed_panels.mark_point(chart, "circle", theme.RETRANSMIT_COLOUR, AREAS[0])
     return [points.encode(x=x, y=y, size=size)]
 
 
@@ -133,5 +134,5 @@ def _draw_sacks(data: pl.DataFrame, scales: SequenceScales, place: int) -> list[
     per_px = scales.ticks[-1] / (SINGLE_HEIGHT_PX if scales.is_single else PAIR_HEIGHT_PX)
     below = (pl.col(ENDS[1]) - SACK_BELOW_PX * per_px).clip(lower_bound=SACK_LOWEST_PX * per_px)
     chart = alt.Chart(drawn.select("end_s", below=below.round(5)))
-    strokes = capture_marks.mark_point(chart, "stroke", capture_marks.SACK_COLOUR, 30)
+    strokes = keyed_panels.mark_point(chart, "stroke", theme.SACK_COLOUR, 30)
     return [strokes.encode(x=x, y=y)]

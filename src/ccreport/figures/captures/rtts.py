@@ -2,21 +2,8 @@
 
 import polars as pl
 
-from ccreport.figures import capture_marks, theme
-from ccreport.figures.capture_marks import KeyEntry, style_entry
-from ccreport.figures.capture_series import (
-    bin_steps,
-    choose_width_s,
-    distribute_rtts,
-    find_quantile,
-    measure_duration_s,
-    place_steps,
-)
-from ccreport.figures.capture_wording import CaptureFacts, count, join_sentences, write_capture_caption, write_title
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure, stack_parts
-from ccreport.figures.rows import MissingFigure, read_rows
-from ccreport.figures.rtt_figures import (
+from ccreport.figures.captures import marks
+from ccreport.figures.captures.draw_rtts import (
     draw_rtt_distribution,
     draw_rtt_in_flight,
     has_bands,
@@ -24,7 +11,21 @@ from ccreport.figures.rtt_figures import (
     list_rtt_lines,
     starts_at_zero,
 )
-from ccreport.figures.wording import format_significant
+from ccreport.figures.captures.series import (
+    bin_steps,
+    choose_width_s,
+    distribute_rtts,
+    find_quantile,
+    measure_duration_s,
+    place_steps,
+)
+from ccreport.figures.captures.wording import CaptureFacts, count, join_sentences, write_capture_caption, write_title
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
+from ccreport.figures.select.queries import MissingFigure, read_rows
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.runs import format_significant
 
 NO_SAMPLES = "The captures hold no RTT of the flows: they have one direction only."
 RTT = "An RTT is the time from data to the acknowledgement of its last byte, data sent again left out"
@@ -72,7 +73,7 @@ def _describe_levels(lines: pl.DataFrame, flights: pl.DataFrame, cc: str) -> str
     ).row(0)
     least, middle, most = (format_significant(level, 3) for level in levels)
     top: float = flights.select(pl.col("in_flight_bytes").max()).item()
-    unit, size = capture_marks.choose_byte_unit(top)
+    unit, size = marks.choose_byte_unit(top)
     in_flight = f"up to {format_significant(top / size, 3)} {unit} in flight"
     return f"{name}: RTT {least} to {most} ms, median {middle} ms; {in_flight}"
 

@@ -5,11 +5,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.figures import capture_marks, theme
-from ccreport.figures.capture_episodes import ROLES, Episode, find_episodes
-from ccreport.figures.capture_marks import KeyEntry
-from ccreport.figures.capture_series import LINK, bin_steps, choose_width_s, measure_duration_s, place_steps
-from ccreport.figures.capture_wording import (
+from ccreport.core.text import display_name
+from ccreport.figures.captures.draw_episodes import draw_loss_episodes
+from ccreport.figures.captures.draw_sequence import MARKS_IN_PANEL, draw_time_sequence
+from ccreport.figures.captures.episodes import ROLES, Episode, find_episodes
+from ccreport.figures.captures.series import LINK, bin_steps, choose_width_s, measure_duration_s, place_steps
+from ccreport.figures.captures.wording import (
     CaptureFacts,
     count,
     join_sentences,
@@ -17,13 +18,12 @@ from ccreport.figures.capture_wording import (
     write_capture_caption,
     write_title,
 )
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure, stack_parts
-from ccreport.figures.loss_episodes import draw_loss_episodes
-from ccreport.figures.rows import MissingFigure, read_rows
-from ccreport.figures.time_sequence import MARKS_IN_PANEL, draw_time_sequence
-from ccreport.figures.wording import join_names
-from ccreport.raw import display_name
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.select.queries import MissingFigure, read_rows
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.runs import join_names
 
 FLOWS_AT_MOST: Final = 4
 
@@ -71,11 +71,11 @@ def _list_key(bins: pl.DataFrame, kept: pl.DataFrame, width_s: float) -> list[Ke
     entries = [KeyEntry(f"{theme.style_of(cc).name}, sent", "line", theme.style_of(cc).colour, width=2.2) for cc in ccs]
     entries.append(KeyEntry("acknowledged", "line", theme.INK, width=0.9))
     if bins["window_end_bytes"].count():
-        entries.append(KeyEntry("edge of the window", "line", capture_marks.WINDOW_COLOUR, width=1.2))
+        entries.append(KeyEntry("edge of the window", "line", theme.WINDOW_COLOUR, width=1.2))
     if bins["retransmits_capture_count"].sum():
-        entries.append(KeyEntry(f"retransmits in {width_s:g} s", "circle", capture_marks.RETRANSMIT_COLOUR))
+        entries.append(KeyEntry(f"retransmits in {width_s:g} s", "circle", theme.RETRANSMIT_COLOUR))
     if bins["sack_blocks_count"].sum():
-        entries.append(KeyEntry(f"SACK blocks in {width_s:g} s", "stroke", capture_marks.SACK_COLOUR))
+        entries.append(KeyEntry(f"SACK blocks in {width_s:g} s", "stroke", theme.SACK_COLOUR))
     return entries
 
 

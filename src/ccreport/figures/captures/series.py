@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.figures.series import UNKNOWN_CC
+from ccreport.figures.select.series import UNKNOWN_CC
 
 STEP_S: Final = 0.1
 # Steps are joined until a run has no more: a panel is 300 to 700 px wide.

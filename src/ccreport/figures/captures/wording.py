@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.captions import name_runs
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.wording import DrawnAlgorithm, DrawnRun, describe_runs, name_run, wrap_title
+from ccreport.figures.kit import theme
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.wording.captions import name_runs
+from ccreport.figures.wording.runs import DrawnAlgorithm, DrawnRun, describe_runs, name_run, wrap_title
 
 SIDES: Final = {
     "sender": "beside the sender",

@@ -7,23 +7,18 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import NO_DATA, at_x, at_y, to_x, to_y, write
-from ccreport.figures.condition_wording import (
-    count_runs,
-    describe_conditions,
-    describe_intervals,
-    write_sentences,
-)
-from ccreport.figures.conditions import read_algorithm_rates, summarise_cells
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.panels import TITLE_LIMIT_PX, TITLE_RISE_PX
-from ccreport.figures.positions import Position, draw_ticks
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.axes import Position, draw_ticks
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.small_multiples import TITLE_LIMIT_PX, TITLE_RISE_PX
+from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, to_y, write
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.select.condition_cells import read_algorithm_rates, summarise_cells
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import count_runs, describe_conditions, describe_intervals, write_sentences
+from ccreport.figures.wording.runs import (
     RATE_UNITS,
     choose_rate_unit,
     format_ratio,

@@ -4,8 +4,13 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.completions import (
+from ccreport.figures.conditions.rate_axes import KINDS, MULTIPLES
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.small_multiples import Multiples, Series, draw_multiples
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.run.fair_share import ALL
+from ccreport.figures.select.completions import (
     QUANTILES,
     SETTINGS,
     describe_left_out,
@@ -13,17 +18,12 @@ from ccreport.figures.completions import (
     read_completions,
     summarise_completions,
 )
-from ccreport.figures.condition_wording import describe_panel, describe_value, write_sentences
-from ccreport.figures.conditions import list_varying, require_two
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.panels import Multiples, Series, draw_multiples
-from ccreport.figures.rate_axes import KINDS, MULTIPLES
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.sharing import ALL
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import format_significant, join_names
+from ccreport.figures.select.condition_cells import list_varying, require_two
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import describe_panel, describe_value, write_sentences
+from ccreport.figures.wording.runs import format_significant, join_names
 
 PANELS_AT_MOST: Final = 6
 DASHES: Final = {"mean": (1, 0), "median": (6, 3), "p95": (1, 3)}
@@ -59,7 +59,7 @@ def build_completion_by_buffer(declaration: FigureDeclaration, database: Databas
     )
     sentences = [
         describe_sources(flows),
-        "Solid: mean with its bootstrap 95 % interval, dashed: median, dotted: 95th percentile of the flows",
+        "Solid: mean with its 95 % interval, dashed: median, dotted: 95th percentile of the flows",
         _count_flows(statistics),
         *describe_left_out(database, flows),
         MULTIPLES,

@@ -5,18 +5,18 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import PAIR_WIDTH_PX, arrange, size_panel, stack, style_entry, time_axis
-from ccreport.figures.completions import SETTINGS, describe_left_out, describe_sources, read_completions
-from ccreport.figures.condition_wording import describe_panel, write_sentences
-from ccreport.figures.conditions import list_varying
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.run_charts import scale_of
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import format_significant, join_names
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.keyed_panels import PAIR_WIDTH_PX, arrange, size_panel, stack, style_entry, time_axis
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.run.chart import scale_of
+from ccreport.figures.select.completions import SETTINGS, describe_left_out, describe_sources, read_completions
+from ccreport.figures.select.condition_cells import list_varying
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import describe_panel, write_sentences
+from ccreport.figures.wording.runs import format_significant, join_names
 
 PANEL_HEIGHT_PX: Final = 190
 PANELS_AT_MOST: Final = 12

@@ -11,20 +11,20 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import draw_notes
-from ccreport.figures.capture_marks import KeyEntry, size_panel, stack
-from ccreport.figures.condition_wording import describe_conditions, describe_value, write_sentences
-from ccreport.figures.conditions import read_matching, require_two, summarise_cells
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure, stack_parts
-from ccreport.figures.positions import Position, draw_ticks
-from ccreport.figures.rate_axes import KINDS, MULTIPLES
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.series import UNKNOWN_CC
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import RATE_UNITS, choose_rate_unit, format_significant, join_names, wrap_title
+from ccreport.figures.conditions.rate_axes import KINDS, MULTIPLES
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.axes import Position, draw_ticks
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.keyed_panels import KeyEntry, size_panel, stack
+from ccreport.figures.kit.text import draw_notes
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.select.condition_cells import read_matching, require_two, summarise_cells
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.series import UNKNOWN_CC
+from ccreport.figures.wording.conditions import describe_conditions, describe_value, write_sentences
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant, join_names, wrap_title
 
 RUN_COLUMNS: Final = """
     run_id, condition_id, mode, sharing, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
@@ -75,6 +75,8 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, database: Database)
     keys = ["cc_list", "buffer_bytes", "cc", "rtt_group"]
     cells = summarise_cells(database, rates, keys, "rate_bps")
     indices = summarise_cells(database, runs, ["cc_list", "buffer_bytes"], "jain_ratio")
+    # The index is never above 1.
+    indices = indices.with_columns(pl.col("high").clip(upper_bound=1))
     at = pl.col("buffer_bytes").replace_strict(places, return_dtype=pl.Float64)
     groups = _style_groups(cells)
     unit = choose_rate_unit(cells.select(pl.max_horizontal("mean", "high").max()).item() or 0.0)
@@ -87,7 +89,7 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, database: Database)
         describe_conditions(_name_algorithms(runs, flows)),
         "Coloured: throughput of each group, summed over its flows",
         "Black: Jain's index (RFC 5166) of the mean rates of all flows of a run, mean over the runs",
-        "Bars: bootstrap 95 % intervals of the means",
+        "Bars: 95 % intervals of the means",
         f"{_count(indices)} to a point",
         *(["Panels: runs of other algorithms, all with the same scales"] if len(mixes) > 1 else []),
         MULTIPLES,

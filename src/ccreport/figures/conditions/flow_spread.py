@@ -7,18 +7,19 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import write
-from ccreport.figures.condition_wording import write_sentences
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.panels import PANEL_GAP_PX, TITLE_LIMIT_PX, TITLE_RISE_PX
-from ccreport.figures.positions import Position, draw_ticks
-from ccreport.figures.rows import MissingFigure, read_matching_runs, read_rows
-from ccreport.figures.selection import FigureDeclaration, Rate, choose_rate, select_condition_runs
-from ccreport.figures.series import UNKNOWN_CC
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import (
+from ccreport.core.text import display_name
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.axes import Position, draw_ticks
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.small_multiples import PANEL_GAP_PX, TITLE_LIMIT_PX, TITLE_RISE_PX
+from ccreport.figures.kit.text import write
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.select.declaration import FigureDeclaration, Rate, choose_rate, select_condition_runs
+from ccreport.figures.select.queries import MissingFigure, read_matching_runs, read_rows
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.series import UNKNOWN_CC
+from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.runs import (
     RATE_UNITS,
     DrawnAlgorithm,
     DrawnRun,
@@ -28,7 +29,6 @@ from ccreport.figures.wording import (
     wrap_title,
 )
 from ccreport.measure.fairness import jain_index
-from ccreport.raw import display_name
 
 HEIGHT_PX: Final = 280
 # Width that a run needs for its Jain index.

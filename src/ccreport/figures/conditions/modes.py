@@ -6,18 +6,18 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import write
-from ccreport.figures.capture_marks import TITLE_LIMIT_PX, KeyEntry, draw_key
-from ccreport.figures.condition_wording import write_sentences
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.positions import Position, draw_ticks, shorten
-from ccreport.figures.rows import MissingFigure, read_matching_runs
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.measure.modes import assign_modes
-from ccreport.raw import display_name
+from ccreport.core.text import display_name
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.axes import Position, draw_ticks, shorten
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX, KeyEntry, draw_key
+from ccreport.figures.kit.text import write
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure, read_matching_runs
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import write_sentences
+from ccreport.summarise.statistics.modes import assign_modes
 
 TABLE: Final = "modes"
 ROW_PX: Final = 24

@@ -7,16 +7,13 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.condition_wording import (
-    ConditionFacts,
-    describe_conditions,
-    describe_panel,
-    describe_value,
-    write_condition_alternative,
-    write_condition_caption,
-)
-from ccreport.figures.conditions import (
+from ccreport.figures.conditions.rate_axes import KINDS, Kind
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.axes import Position
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.small_multiples import Multiples, Series, draw_multiples
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.select.condition_cells import (
     SETTINGS,
     list_values,
     list_varying,
@@ -24,15 +21,18 @@ from ccreport.figures.conditions import (
     require_two,
     summarise_cells,
 )
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.panels import Multiples, Series, draw_multiples
-from ccreport.figures.positions import Position
-from ccreport.figures.rate_axes import KINDS, Kind
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import RATE_UNITS, choose_rate_unit, wrap_title
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import (
+    ConditionFacts,
+    describe_conditions,
+    describe_panel,
+    describe_value,
+    write_condition_alternative,
+    write_condition_caption,
+)
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, wrap_title
 
 PANELS_AT_MOST: Final = 12
 LINES_AT_MOST: Final = 8

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.figures.conditions import list_values
-from ccreport.figures.positions import Position
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.format_table import format_size
-from ccreport.raw import display_name
+from ccreport.core.text import display_name
+from ccreport.figures.kit.axes import Position
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.select.condition_cells import list_values
+from ccreport.summarise.grids.grid import format_size
 
 # RTTs are to scale, so that means may hardly leave their place.
 RTT_DODGE_PX: Final = 2.0

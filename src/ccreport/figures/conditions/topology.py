@@ -6,16 +6,16 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.figures.condition_wording import write_sentences
-from ccreport.figures.conditions import read_matching
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.rows import MissingFigure, read_rows
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.topology_drawing import Box, Lane, draw_topology
-from ccreport.figures.wording import RATE_UNITS, choose_rate_unit
-from ccreport.format_table import format_size
-from ccreport.raw import display_name
+from ccreport.core.text import display_name
+from ccreport.figures.conditions.topology_drawing import Box, Lane, draw_topology
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.select.condition_cells import read_matching
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure, read_rows
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit
+from ccreport.summarise.grids.grid import format_size
 
 TOPOLOGY_COLUMNS: Final = """
     run_id, experiment_id, sender_host, host, host_address, rtt_ms, nic_bps, mtu_bytes, kernel, buffer_bytes,

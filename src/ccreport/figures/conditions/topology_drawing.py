@@ -6,10 +6,10 @@ from typing import Final
 
 import altair as alt
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, to_y, write
-from ccreport.figures.labels import Point
-from ccreport.figures.positions import CHARACTER_PX, shorten
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.axes import CHARACTER_PX, shorten
+from ccreport.figures.kit.label_placement import Point
+from ccreport.figures.kit.text import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, to_y, write
 
 WIDTH_PX: Final = 780
 # Left edge and width of the columns.

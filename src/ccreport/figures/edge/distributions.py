@@ -8,17 +8,18 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import draw_legend_entry
-from ccreport.figures.condition_wording import write_sentences
-from ccreport.figures.database import Database
-from ccreport.figures.edge_rows import Quantity, find_quantity, name_absent, name_series, read_aggregates, style_series
-from ccreport.figures.figure import Figure
-from ccreport.figures.panels import TITLE_LIMIT_PX
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import format_significant
+from ccreport.figures.edge.quantities import Quantity, find_quantity, name_absent, read_aggregates
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.series_styles import name_series, style_series
+from ccreport.figures.kit.small_multiples import TITLE_LIMIT_PX
+from ccreport.figures.kit.text import draw_legend_entry
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.runs import format_significant
 
 ORDER: Final = "quantity, series, bin_number NULLS FIRST"
 # With fewer values a density is an accident of its bins.

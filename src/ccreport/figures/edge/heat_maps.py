@@ -7,22 +7,15 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import write
-from ccreport.figures.condition_wording import write_sentences
-from ccreport.figures.database import Database
-from ccreport.figures.edge_rows import (
-    QUANTITIES,
-    check_grouping,
-    name_absent,
-    name_series,
-    query_aggregates,
-    read_aggregates,
-    style_series,
-)
-from ccreport.figures.figure import Figure
-from ccreport.figures.panels import PANEL_GAP_PX, TITLE_LIMIT_PX, TITLE_RISE_PX
-from ccreport.figures.selection import FigureDeclaration, FigureError
+from ccreport.figures.edge.quantities import QUANTITIES, check_grouping, name_absent, query_aggregates, read_aggregates
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.series_styles import name_series, style_series
+from ccreport.figures.kit.small_multiples import PANEL_GAP_PX, TITLE_LIMIT_PX, TITLE_RISE_PX
+from ccreport.figures.kit.text import write
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import write_sentences
 
 HEIGHT_PX: Final = 280
 COLOUR_BAR_PX: Final = 60

@@ -5,15 +5,16 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import draw_legend_entry
-from ccreport.figures.condition_wording import write_sentences
-from ccreport.figures.database import Database
-from ccreport.figures.edge_distributions import keep_large, write_counts, write_entry, write_percentiles
-from ccreport.figures.edge_rows import Quantity, find_quantity, read_aggregates, style_series
-from ccreport.figures.figure import Figure
-from ccreport.figures.panels import TITLE_LIMIT_PX
-from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.edge.distributions import keep_large, write_counts, write_entry, write_percentiles
+from ccreport.figures.edge.quantities import Quantity, find_quantity, read_aggregates
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.series_styles import style_series
+from ccreport.figures.kit.small_multiples import TITLE_LIMIT_PX
+from ccreport.figures.kit.text import draw_legend_entry
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import write_sentences
 
 PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 

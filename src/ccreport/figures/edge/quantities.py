@@ -1,19 +1,18 @@
 """What figures of an edge network read: aggregates, never single connections; their words and the styles of series."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 import duckdb
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.database import Database
-from ccreport.figures.rows import MissingFigure, describe_absence
-from ccreport.figures.selection import FigureDeclaration, FigureError
-from ccreport.figures.wording import join_names
-from ccreport.raw import display_name
+from ccreport.figures.kit.series_styles import name_series
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.queries import MissingFigure, describe_absence
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.runs import join_names
 
 SERIES: Final = re.compile(r"\bseries\s+IN\s*\(([^)]*)\)", re.IGNORECASE)
 TEXT: Final = re.compile(r"'([^']*)'")
@@ -103,22 +102,3 @@ def name_absent(declaration: FigureDeclaration, known: Iterable[str]) -> list[st
     asked = [name for names in SERIES.findall(declaration.where) for name in TEXT.findall(names)]
     absent = [name_series(name) for name in asked if name not in set(known)]
     return [f"The archive has no data of {join_names(absent)}"] if absent else []
-
-
-def style_series(series: Sequence[str]) -> dict[str, str]:
-    """Return for each series, in the order in which figures name them, the algorithm whose colour and dash it has.
-
-    A series that is called as an algorithm has that one's, others those that are left, in order.
-    """
-    named = {style.name: cc for cc, style in theme.STYLES.items()} | {cc: cc for cc in theme.STYLES}
-    own = {one: named[one] for one in series if one in named}
-    taken = {theme.STYLES[cc].colour for cc in own.values()}
-    free = iter(cc for cc, style in theme.STYLES.items() if style.colour not in taken and cc != "bbr1")
-    chosen = {one: own[one] if one in own else next(free, "") for one in sorted(series)}
-    known = theme.order_algorithms(set(chosen.values()))
-    return dict(sorted(chosen.items(), key=lambda item: (known.index(item[1]), item[0])))
-
-
-def name_series(series: str) -> str:
-    """Return a series' name as figures show it: it may come from a path of the archive."""
-    return display_name(series)

@@ -7,7 +7,7 @@ from typing import Final
 
 import altair as alt
 
-from ccreport.figures.annotations import LINE_HEIGHT_PX, write
+from ccreport.figures.kit.text import LINE_HEIGHT_PX, write
 
 # Of a text of usual letters, its width by its length.
 CHARACTER_PX: Final = 6.6

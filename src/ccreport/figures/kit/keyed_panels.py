@@ -1,24 +1,14 @@
-"""What the figures of captures share: keys above the panels, panel titles, units of bytes, and drawing many segments.
-
-Segments of one kind are one path in the drawing, its parts told apart by points without a value: thousands of single
-lines would make a file of megabytes.
-"""
+"""Panels that share a key: their sizes, axes, and the key that says what each mark is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import altair as alt
-import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import NO_DATA, at_x, at_y, to_x, to_y, write
-from ccreport.units import DECIMAL_STEPS
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, to_y, write
 
-RETRANSMIT_COLOUR: Final = "#d0021b"
-SACK_COLOUR: Final = "#9a5fc0"
-WINDOW_COLOUR: Final = "#b4b4b4"
-SENT_COLOUR: Final = "#8c8c8c"
 # Between the plot areas of two panels: the labels of an axis, up to `1,000`, and free space.
 PANEL_GAP_PX: Final = 62
 PAIR_WIDTH_PX: Final = (theme.PLOT_WIDTH_PX - PANEL_GAP_PX) // 2
@@ -42,12 +32,6 @@ class KeyEntry:
     colour: str
     dash: tuple[int, int] = (1, 0)
     width: float = 2.0
-
-
-def choose_byte_unit(length_bytes: float) -> tuple[str, int]:
-    """Return the largest decimal unit of bytes in which a length is at least 1, and its size; at least kB."""
-    units = (("GB", DECIMAL_STEPS["g"]), ("MB", DECIMAL_STEPS["m"]))
-    return next((unit for unit in units if length_bytes >= unit[1]), ("kB", DECIMAL_STEPS["k"]))
 
 
 def style_entry(cc: str, text: str, *, width: float = 2.0) -> KeyEntry:
@@ -101,17 +85,6 @@ def mark_point(chart: alt.Chart, shape: str, colour: str, area_px: float, **opti
         **options,
     )
     return marked
-
-
-def draw_segments(frame: pl.DataFrame, colour: str, width_px: float, x: alt.X, y: alt.Y) -> alt.Chart:
-    """Return vertical segments from `from_kb` to `to_kb` at `time_ms`, all in one path."""
-    # `gap` is no column: each third point has no value and ends a segment.
-    folded = alt.Chart(frame.select("time_ms", "from_kb", "to_kb")).transform_fold(
-        ["from_kb", "to_kb", "gap"], as_=["end", "kb"]
-    )
-    marked = folded.mark_line(color=colour, strokeWidth=width_px, strokeCap="butt", clip=True)
-    chart: alt.Chart = marked.encode(x=x, y=y)
-    return chart
 
 
 def size_panel(layers: Sequence[alt.Chart], width_px: int, height_px: int, title: str | None) -> alt.LayerChart:

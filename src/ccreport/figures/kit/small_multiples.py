@@ -8,10 +8,10 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import NO_DATA, at_x, at_y, to_x, write
-from ccreport.figures.labels import Point, place_labels
-from ccreport.figures.positions import CHARACTER_PX, Position, draw_ticks, shorten
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.axes import CHARACTER_PX, Position, draw_ticks, shorten
+from ccreport.figures.kit.label_placement import Point, place_labels
+from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, write
 
 PANEL_GAP_PX: Final = 26
 # Widths of the rate axis with its title, and of the figure without it.

@@ -5,8 +5,8 @@ from typing import Any, Final, Literal
 
 import altair as alt
 
-from ccreport.figures import theme
-from ccreport.figures.labels import Point
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.label_placement import Point
 
 LEGEND_ROW_PX: Final = 21
 LEGEND_LINE_PX: Final = 30

@@ -11,7 +11,7 @@ from typing import Final
 
 import altair as alt
 
-from ccreport.raw import display_name
+from ccreport.core.text import display_name
 
 # vl-convert brings Liberation Sans with it; it has the widths of Arial and Helvetica, so that a browser without it
 # sets the texts of an SVG in the same space.
@@ -26,6 +26,11 @@ PLOT_WIDTH_PX: Final = 670
 PLOT_HEIGHT_PX: Final = 330
 TEXT_PX: Final = 13
 TITLE_PX: Final = 16
+
+RETRANSMIT_COLOUR: Final = "#d0021b"
+SACK_COLOUR: Final = "#9a5fc0"
+WINDOW_COLOUR: Final = "#b4b4b4"
+SENT_COLOUR: Final = "#8c8c8c"
 
 
 @dataclass(frozen=True)

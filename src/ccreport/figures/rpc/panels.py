@@ -7,11 +7,11 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import PAIR_WIDTH_PX, PANEL_GAP_PX, TITLE_LIMIT_PX, size_panel
-from ccreport.figures.edge_rows import name_series
-from ccreport.figures.panels import Series, draw_legend
-from ccreport.figures.throughput_over_time import choose_ticks
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.keyed_panels import PAIR_WIDTH_PX, PANEL_GAP_PX, TITLE_LIMIT_PX, size_panel
+from ccreport.figures.kit.series_styles import name_series
+from ccreport.figures.kit.small_multiples import Series, draw_legend
+from ccreport.figures.kit.ticks import choose_ticks
 
 PANEL_HEIGHT_PX: Final = 190
 # Room for the axis title of the second panel beside labels up to `1,200`.

@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from ccreport.figures.condition_wording import write_sentences
-from ccreport.figures.database import Database
-from ccreport.figures.edge_rows import style_series
-from ccreport.figures.figure import Figure
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.rpc_panels import LoadPanel, draw_rows
-from ccreport.figures.rpc_rows import list_panels, read_rpc, select_panel
-from ccreport.figures.rpc_wording import describe_lines, describe_rows, list_common
-from ccreport.figures.selection import FigureDeclaration
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.series_styles import style_series
+from ccreport.figures.rpc.panels import LoadPanel, draw_rows
+from ccreport.figures.rpc.rows import list_panels, read_rpc, select_panel
+from ccreport.figures.rpc.wording import describe_lines, describe_rows, list_common
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import write_sentences
 
 ROWS_AT_MOST: Final = 6
 RATIO: Final = ("retransmit_rpc_mean_ratio", "retransmit_rpc_low_ratio", "retransmit_rpc_high_ratio")

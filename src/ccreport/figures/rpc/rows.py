@@ -6,14 +6,14 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.database import SQL
-from ccreport.figures.condition_wording import describe_value
-from ccreport.figures.conditions import list_varying
-from ccreport.figures.database import Database
-from ccreport.figures.rows import MissingFigure, describe_absence
-from ccreport.figures.selection import FigureDeclaration, FigureError
-from ccreport.format_table import format_size
-from ccreport.raw import display_name
+from ccreport.core.declarations import SQL
+from ccreport.core.text import display_name
+from ccreport.figures.select.condition_cells import list_varying
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.queries import MissingFigure, describe_absence
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import describe_value
+from ccreport.summarise.grids.grid import format_size
 
 # What can differ between the rows of a figure beside load and algorithm, in the order in which panels name it.
 SETTINGS: Final = ("host", "rtt_nominal_ms", "bottleneck_bps", "buffer_bytes", "loss_pct")

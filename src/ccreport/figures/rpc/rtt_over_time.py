@@ -6,8 +6,9 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.keyed_panels import (
     BAND_OPACITY,
     PAIR_WIDTH_PX,
     TITLE_LIMIT_PX,
@@ -16,18 +17,17 @@ from ccreport.figures.capture_marks import (
     time_axis,
     value_axis,
 )
-from ccreport.figures.condition_wording import write_sentences
-from ccreport.figures.database import Database
-from ccreport.figures.edge_rows import name_series, style_series
-from ccreport.figures.figure import Figure
-from ccreport.figures.panels import Series, draw_legend
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.rpc_panels import ROW_GAP_PX
-from ccreport.figures.rpc_rows import list_panels, read_tests, select_panel, select_tests
-from ccreport.figures.rpc_wording import list_common
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import format_significant, join_names
+from ccreport.figures.kit.series_styles import name_series, style_series
+from ccreport.figures.kit.small_multiples import Series, draw_legend
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.rpc.panels import ROW_GAP_PX
+from ccreport.figures.rpc.rows import list_panels, read_tests, select_panel, select_tests
+from ccreport.figures.rpc.wording import list_common
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.runs import format_significant, join_names
 
 PANELS_AT_MOST: Final = 6
 PANEL_HEIGHT_PX: Final = 220
@@ -42,7 +42,7 @@ RTTS: Final = """
     ),
     known AS (
         SELECT run_id, cc, time_utc, rtt_ms FROM samples
-        WHERE run_id IN (SELECT run_id FROM tests) AND rtt_ms IS NOT NULL
+        WHERE run_id IN (SELECT run_id FROM tests) AND rtt_ms IS NOT NULL AND time_utc IS NOT NULL
             AND $control_port NOT IN (coalesce(local_port, 0), coalesce(remote_port, 0))
     ),
     of_ss AS (

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.figures.edge_rows import name_series
-from ccreport.figures.rpc_rows import KINDS_OF_RPC, SETTINGS, name_panel, select_panel
-from ccreport.figures.wording import format_significant, join_names
+from ccreport.figures.kit.series_styles import name_series
+from ccreport.figures.rpc.rows import KINDS_OF_RPC, SETTINGS, name_panel, select_panel
+from ccreport.figures.wording.runs import format_significant, join_names
 
 LOADS: Final = {
     "file": "the load is what the results say themselves",
@@ -44,8 +44,10 @@ def describe_rows(rows: pl.DataFrame, what: str) -> list[str]:
     repetitions = f"{most}" if least == most else f"{least} to {most}"
     word = "repetition" if most == 1 else "repetitions"
     sentences = [f"{what} over {repetitions} {word} to a point"]
-    if most > 1:
-        sentences.append("Bars: bootstrap 95 % interval, which draws the repetitions again")
+    if most > 2:
+        sentences.append("Bars: 95 % interval (Student’s t) over the repetitions")
+    elif most == 2:
+        sentences.append("Two repetitions are too few for an interval of their mean")
     else:
         sentences.append("Nothing was repeated, so no mean has an interval")
     bases = [LOADS[basis] for basis in rows["load_basis"].unique().sort()]

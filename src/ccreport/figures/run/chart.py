@@ -7,14 +7,14 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import capture_marks, theme
-from ccreport.figures.annotations import draw_notes, write
-from ccreport.figures.assemble import PanelRuns
-from ccreport.figures.captions import name_runs
-from ccreport.figures.capture_marks import KeyEntry
-from ccreport.figures.labels import Point, place_labels
-from ccreport.figures.series import BIN_WIDTHS_S, UNKNOWN_CC
-from ccreport.figures.wording import DrawnAlgorithm, describe_runs, name_run, wrap_title, write_band, write_notes
+from ccreport.figures.kit import keyed_panels, theme
+from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.kit.label_placement import Point, place_labels
+from ccreport.figures.kit.text import draw_notes, write
+from ccreport.figures.run.panel import PanelRuns
+from ccreport.figures.select.series import BIN_WIDTHS_S, UNKNOWN_CC
+from ccreport.figures.wording.captions import name_runs
+from ccreport.figures.wording.runs import DrawnAlgorithm, describe_runs, name_run, wrap_title, write_band, write_notes
 
 TIME_TITLE: Final = "Time since the start of the test (s)"
 BAND_OPACITY: Final = 0.16
@@ -47,7 +47,7 @@ class Plot:
     @property
     def time(self) -> alt.X:
         """Return the time axis, without numbers where a plot below it has them."""
-        return capture_marks.time_axis(TIME_TITLE if self.is_lowest else None, "time_s", self.end_s, ticks=10)
+        return keyed_panels.time_axis(TIME_TITLE if self.is_lowest else None, "time_s", self.end_s, ticks=10)
 
     def value(self, column: str) -> alt.Y:
         """Return the value axis for a column."""
@@ -213,7 +213,7 @@ def stack_plots(
     heading: tuple[list[str], list[str]], key: Sequence[KeyEntry], plots: Sequence[alt.LayerChart]
 ) -> alt.VConcatChart:
     """Return a figure of plots above each other: title and subtitle, the key, then the plots."""
-    chart = capture_marks.stack(*heading, key, [[plot] for plot in plots])
+    chart = keyed_panels.stack(*heading, key, [[plot] for plot in plots])
     # One plot's colours are of algorithms, another's of something else.
     independent: alt.VConcatChart = chart.resolve_scale(color="independent", strokeDash="independent")
     return independent
@@ -221,6 +221,6 @@ def stack_plots(
 
 def size_plot(layers: Sequence[alt.Chart], plot: Plot, title: str | None, notes: Sequence[str] = ()) -> alt.LayerChart:
     """Return a plot in its size, with the notes on the path below the lowest."""
-    return capture_marks.size_panel(
+    return keyed_panels.size_panel(
         [*layers, *draw_notes(notes, plot.height_px)], theme.PLOT_WIDTH_PX, plot.height_px, title
     )

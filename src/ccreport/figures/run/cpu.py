@@ -5,14 +5,10 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import KeyEntry
-from ccreport.figures.cpu_series import SIDES, place_cpu_samples
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.limits import SATURATED_PCT
-from ccreport.figures.rows import MissingFigure, read_rows
-from ccreport.figures.run_charts import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.run.chart import (
     Plot,
     ValueAxis,
     list_algorithms,
@@ -24,11 +20,15 @@ from ccreport.figures.run_charts import (
     write_run_alternative,
     write_run_caption,
 )
-from ccreport.figures.sampled_rates import place_flow_samples
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.series import measure_duration_s, place_intervals
-from ccreport.figures.throughput_figures import read_panel
-from ccreport.figures.wording import format_significant
+from ccreport.figures.run.panel import read_panel
+from ccreport.figures.select.cpu_series import SIDES, place_cpu_samples
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.limit_classes import SATURATED_PCT
+from ccreport.figures.select.queries import MissingFigure, read_rows
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.sampled_rates import place_flow_samples
+from ccreport.figures.select.series import measure_duration_s, place_intervals
+from ccreport.figures.wording.runs import format_significant
 
 PANEL_HEIGHT_PX: Final = 190
 # Dash of the mean over cores; the busiest core is a solid line.

@@ -5,12 +5,11 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import KeyEntry, style_entry
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.run_charts import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.run.chart import (
     FAINT_FLOWS,
     Plot,
     ValueAxis,
@@ -25,12 +24,13 @@ from ccreport.figures.run_charts import (
     write_run_alternative,
     write_run_caption,
 )
-from ccreport.figures.sampled_rates import FLOW, place_flow_samples
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.series import measure_duration_s, place_intervals
-from ccreport.figures.throughput_figures import read_panel
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import format_significant, join_names
+from ccreport.figures.run.panel import read_panel
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.sampled_rates import FLOW, place_flow_samples
+from ccreport.figures.select.series import measure_duration_s, place_intervals
+from ccreport.figures.wording.runs import format_significant, join_names
 
 PANEL_HEIGHT_PX: Final = 200
 # Bins this much wider than the samples lie apart hold several of them.

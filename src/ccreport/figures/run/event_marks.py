@@ -8,11 +8,11 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import at_y, to_y, write
-from ccreport.figures.run_charts import Plot
-from ccreport.figures.wording import RATE_UNITS, Row, choose_rate_unit, format_significant
-from ccreport.units import UnitError, parse_rate_bps
+from ccreport.core.units import UnitError, parse_rate_bps
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.text import at_y, to_y, write
+from ccreport.figures.run.chart import Plot
+from ccreport.figures.wording.runs import RATE_UNITS, Row, choose_rate_unit, format_significant
 
 STAGE_COLOURS: Final = ("#d0021b", "#e0a800", "#2b7bba")
 STAGE_OPACITY: Final = 0.12

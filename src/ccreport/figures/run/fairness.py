@@ -6,13 +6,10 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import KeyEntry, style_entry
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure, stack_parts
-from ccreport.figures.flow_rates_over_time import SOURCES
-from ccreport.figures.rows import MissingFigure, read_rows
-from ccreport.figures.run_charts import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
+from ccreport.figures.run.chart import (
     BAND_OPACITY,
     Plot,
     ValueAxis,
@@ -29,12 +26,14 @@ from ccreport.figures.run_charts import (
     write_run_alternative,
     write_run_caption,
 )
-from ccreport.figures.sampled_rates import choose_rate_source, list_flow_rates
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.series import choose_bin_s, measure_duration_s, measure_spacing_s, place_intervals
-from ccreport.figures.sharing import ALL, find_range, measure_jain
-from ccreport.figures.throughput_figures import read_panel
-from ccreport.figures.wording import format_significant
+from ccreport.figures.run.fair_share import ALL, find_range, measure_jain
+from ccreport.figures.run.panel import read_panel
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure, read_rows
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.sampled_rates import SOURCES, choose_rate_source, list_flow_rates
+from ccreport.figures.select.series import choose_bin_s, measure_duration_s, measure_spacing_s, place_intervals
+from ccreport.figures.wording.runs import format_significant
 
 ALL_WIDTH_PX: Final = 2.6
 

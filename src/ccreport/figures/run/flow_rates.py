@@ -1,15 +1,13 @@
 """Throughput of each flow over time: thin lines coloured by algorithm, and the mean of each algorithm."""
 
-from typing import Final
-
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import KeyEntry, style_entry
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure, stack_parts
-from ccreport.figures.run_charts import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.run.chart import (
     FAINT_FLOWS,
     Plot,
     ValueAxis,
@@ -24,17 +22,12 @@ from ccreport.figures.run_charts import (
     write_run_alternative,
     write_run_caption,
 )
-from ccreport.figures.sampled_rates import Source, choose_rate_source, list_flow_rates
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.series import measure_duration_s, measure_spacing_s, place_intervals
-from ccreport.figures.throughput_figures import read_panel
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import RATE_UNITS, choose_rate_unit, format_rate
-
-SOURCES: Final[dict[Source, str]] = {
-    "ss": "bytes that ss saw acknowledged",
-    "interval": "bytes that the tool reports",
-}
+from ccreport.figures.run.panel import read_panel
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.sampled_rates import SOURCES, choose_rate_source, list_flow_rates
+from ccreport.figures.select.series import measure_duration_s, measure_spacing_s, place_intervals
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_rate
 
 
 def build_flow_rates_over_time(declaration: FigureDeclaration, database: Database) -> Figure:

@@ -7,10 +7,10 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import KeyEntry
-from ccreport.figures.run_charts import Plot, list_algorithms, scale_of
-from ccreport.figures.series import UNKNOWN_CC
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.run.chart import Plot, list_algorithms, scale_of
+from ccreport.figures.select.series import UNKNOWN_CC
 
 # Of more flows than these, lines are told apart by algorithm alone.
 NUMBERED_FLOWS: Final = 8

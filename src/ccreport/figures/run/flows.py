@@ -5,14 +5,12 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import RETRANSMIT_COLOUR, KeyEntry
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure, stack_parts
-from ccreport.figures.flow_rates_over_time import SOURCES
-from ccreport.figures.flow_styles import FlowStyle, draw_flows, list_flow_key, style_flows
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.run_charts import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.kit.theme import RETRANSMIT_COLOUR
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.run.chart import (
     Plot,
     ValueAxis,
     choose_width_s,
@@ -24,20 +22,23 @@ from ccreport.figures.run_charts import (
     write_run_alternative,
     write_run_caption,
 )
-from ccreport.figures.sampled_rates import (
+from ccreport.figures.run.fair_share import ALL
+from ccreport.figures.run.flow_styles import FlowStyle, draw_flows, list_flow_key, style_flows
+from ccreport.figures.run.panel import read_panel
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.sampled_rates import (
     FLOW,
+    SOURCES,
     Source,
     choose_rate_source,
     list_flow_rates,
     place_acknowledged,
     place_flow_samples,
 )
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.series import measure_duration_s, measure_spacing_s, place_intervals, sum_rates
-from ccreport.figures.sharing import ALL
-from ccreport.figures.throughput_figures import read_panel
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import RATE_UNITS, choose_rate_unit, format_rate, format_significant
+from ccreport.figures.select.series import measure_duration_s, measure_spacing_s, place_intervals, sum_rates
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_rate, format_significant
 
 RATE_HEIGHT_PX: Final = 210
 PANEL_HEIGHT_PX: Final = 170

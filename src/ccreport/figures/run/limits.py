@@ -6,16 +6,11 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.assemble import PanelRuns
-from ccreport.figures.capture_marks import KeyEntry, style_entry
-from ccreport.figures.cpu_over_time import find_starts
-from ccreport.figures.cpu_series import place_cpu_samples
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure, stack_parts
-from ccreport.figures.limits import classify, find_busiest, measure_growth, sum_limits
-from ccreport.figures.rows import MissingFigure, read_rows
-from ccreport.figures.run_charts import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.run.chart import (
     Plot,
     ValueAxis,
     choose_width_s,
@@ -30,8 +25,14 @@ from ccreport.figures.run_charts import (
     write_run_alternative,
     write_run_caption,
 )
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.series import (
+from ccreport.figures.run.cpu import find_starts
+from ccreport.figures.run.panel import PanelRuns, read_panel
+from ccreport.figures.select.cpu_series import place_cpu_samples
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.limit_classes import classify, find_busiest, measure_growth, sum_limits
+from ccreport.figures.select.queries import MissingFigure, read_rows
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.series import (
     UNKNOWN_CC,
     choose_bin_s,
     measure_duration_s,
@@ -39,9 +40,7 @@ from ccreport.figures.series import (
     place_intervals,
     sum_rates,
 )
-from ccreport.figures.throughput_figures import read_panel
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import RATE_UNITS, choose_rate_unit, format_significant, join_names
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant, join_names
 
 RATE_HEIGHT_PX: Final = 210
 STRIP_HEIGHT_PX: Final = 62

@@ -1,35 +1,57 @@
-"""Figures of throughput over time: which runs they draw, read from the views of the database."""
+"""What a figure of single runs needs of the archive: the runs of its panel, and which of them are drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-from ccreport.figures.assemble import PanelRuns, assemble_throughput_over_time, choose_drawn_runs
-from ccreport.figures.captions import write_left_out
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure
-from ccreport.figures.rows import MissingFigure, NoRunMatchesError, read_matching_runs, read_rows
-from ccreport.figures.selection import FigureDeclaration, choose_rate, list_panels, select_condition_runs
-from ccreport.figures.throughput_series import FigureTables
+from ccreport.figures.kit import theme
+from ccreport.figures.select.declaration import (
+    FigureDeclaration,
+    Rate,
+    choose_rate,
+    select_condition_runs,
+    summarise_algorithms,
+)
+from ccreport.figures.select.queries import MissingFigure, read_matching_runs, read_rows
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.throughput_series import FigureTables
+from ccreport.figures.wording.runs import DrawnRun
+from ccreport.summarise.statistics.representative import choose_representatives
 
 
-def build_throughput_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
-    """Return the figure of one condition, or of one for each of its panels, from the views of the database.
+@dataclass(frozen=True)
+class PanelRuns:
+    """What one panel is made of: its declaration, its tables and the runs drawn.
 
-    A panel without data is left out. Raise MissingFigure where no run has the data of any.
+    `left_out_count` conditions matched too and are not drawn.
     """
-    panels: dict[str, PanelRuns] = {}
-    left_out: dict[str, str] = {}
-    for letter, panel in list_panels(declaration).items():
-        try:
-            panels[letter] = read_panel(panel, database)
-        except MissingFigure as missing:
-            if not letter:
-                raise
-            # The condition itself would fill the caption; the evaluation has it.
-            reason = "no run matches its condition" if isinstance(missing, NoRunMatchesError) else str(missing)
-            left_out[letter] = write_left_out(letter, panel.title, reason)
-    if not panels:
-        raise MissingFigure(" ".join(left_out.values()))
-    return assemble_throughput_over_time(declaration, panels, left_out)
+
+    declaration: FigureDeclaration
+    tables: FigureTables
+    drawn: Sequence[DrawnRun]
+    left_out_count: int
+
+    @property
+    def run_ids(self) -> list[str]:
+        """Return the runs that lines and points are of."""
+        return [one.run["run_id"] for one in self.drawn]
+
+
+def choose_drawn_runs(
+    declaration: FigureDeclaration, runs: pl.DataFrame, flows: pl.DataFrame, rate: Rate
+) -> list[DrawnRun]:
+    """Return the run that stands for each condition: the declared one, else the representative; by algorithm."""
+    algorithms = summarise_algorithms(flows, rate).select("run_id", "cc", "rate_bps")
+    rates = runs.select("run_id", "condition_id", "iteration", "retransmit_ratio").join(algorithms, on="run_id")
+    drawn = {}
+    for condition_id, representative, runs_count in choose_representatives(rates).rows():
+        of_condition = runs.filter(pl.col("condition_id") == condition_id)
+        is_declared = declaration.run in of_condition["run_id"].to_list()
+        run_id = declaration.run if is_declared else representative
+        row = of_condition.row(by_predicate=pl.col("run_id") == run_id, named=True)
+        drawn[row["mode"]] = DrawnRun(row, runs_count, is_declared)
+    return [drawn[mode] for mode in theme.order_algorithms(drawn)]
 
 
 def read_panel(declaration: FigureDeclaration, database: Database) -> PanelRuns:

@@ -2,12 +2,10 @@
 
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import style_entry
-from ccreport.figures.database import Database
-from ccreport.figures.figure import Figure, stack_parts
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.run_charts import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.keyed_panels import style_entry
+from ccreport.figures.run.chart import (
     Plot,
     ValueAxis,
     draw_band,
@@ -23,11 +21,19 @@ from ccreport.figures.run_charts import (
     write_run_alternative,
     write_run_caption,
 )
-from ccreport.figures.selection import FigureDeclaration, FigureError
-from ccreport.figures.series import choose_bin_s, measure_duration_s, measure_spacing_s, place_intervals, sum_rates
-from ccreport.figures.sharing import find_range, measure_shares
-from ccreport.figures.throughput_figures import read_panel
-from ccreport.figures.wording import format_significant, join_names
+from ccreport.figures.run.fair_share import find_range, measure_shares
+from ccreport.figures.run.panel import read_panel
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.series import (
+    choose_bin_s,
+    measure_duration_s,
+    measure_spacing_s,
+    place_intervals,
+    sum_rates,
+)
+from ccreport.figures.wording.runs import format_significant, join_names
 
 # The first and the last part of a run, whose means say how shares moved.
 PART = 0.25

@@ -5,14 +5,11 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.capture_marks import style_entry
-from ccreport.figures.database import Database
-from ccreport.figures.event_marks import Stage, draw_stages, read_stages
-from ccreport.figures.figure import Figure, stack_parts
-from ccreport.figures.flow_rates_over_time import SOURCES
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.run_charts import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.keyed_panels import style_entry
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.run.chart import (
     Plot,
     ValueAxis,
     choose_width_s,
@@ -25,12 +22,14 @@ from ccreport.figures.run_charts import (
     write_run_alternative,
     write_run_caption,
 )
-from ccreport.figures.sampled_rates import choose_rate_source, list_flow_rates, place_flow_samples
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.series import measure_duration_s, measure_spacing_s, place_intervals
-from ccreport.figures.throughput_figures import read_panel
-from ccreport.figures.throughput_over_time import choose_ticks
-from ccreport.figures.wording import RATE_UNITS, choose_rate_unit, format_rate, join_names
+from ccreport.figures.run.event_marks import Stage, draw_stages, read_stages
+from ccreport.figures.run.panel import read_panel
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.sampled_rates import SOURCES, choose_rate_source, list_flow_rates, place_flow_samples
+from ccreport.figures.select.series import measure_duration_s, measure_spacing_s, place_intervals
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_rate, join_names
 
 RATE_HEIGHT_PX: Final = 230
 RTT_HEIGHT_PX: Final = 170

@@ -15,12 +15,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from ccreport.batches import AFRESH
-from ccreport.database import SQL
-from ccreport.figures.database import Asked, Database
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.imports import list_imports
-from ccreport.whole import remove_folder
+from ccreport.core.atomic_files import remove_folder
+from ccreport.core.declarations import SQL
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.recording_database import Asked, Database
+from ccreport.rebuild.batches import AFRESH
+from ccreport.rebuild.imports import list_imports
 
 LIBRARIES: Final = ("altair", "duckdb", "polars", "vl-convert-python")
 # In the folder of a copy: the figure's files, and what it asked.
@@ -74,5 +74,5 @@ def prune_copies(cache: Path, names: Iterable[str]) -> None:
     """Remove all copies but those of these names."""
     kept = set(names)
     for path in cache.iterdir():
-        if path.name not in kept:
+        if path.is_dir() and path.name not in kept:
             remove_folder(path)

@@ -5,11 +5,11 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.figures.conditions import read_matching, summarise_cells
-from ccreport.figures.database import Database
-from ccreport.figures.rows import MissingFigure
-from ccreport.figures.selection import FigureDeclaration
-from ccreport.figures.series import UNKNOWN_CC
+from ccreport.figures.select.condition_cells import read_matching, summarise_cells
+from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.series import UNKNOWN_CC
 
 COLUMNS: Final = """
     run_id, condition_id, mode, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
@@ -53,7 +53,7 @@ def describe_left_out(database: Database, flows: pl.DataFrame) -> list[str]:
 
 
 def summarise_completions(database: Database, flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return mean, low and high (bootstrap 95 % interval), flows_count and the QUANTILES for each value of the keys."""
+    """Return mean, low and high (95 % interval), flows_count and the QUANTILES for each value of the keys."""
     # Flows are the units that are drawn again, each within its condition.
     units = flows.drop("run_id").rename({"flow_id": "run_id"})
     means = summarise_cells(database, units, keys, "completion_s").rename({"runs_count": "measured_count"})

@@ -9,9 +9,9 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.figures.database import Database
-from ccreport.figures.rows import MissingFigure, describe_absence
-from ccreport.figures.selection import FigureDeclaration, FigureError, Rate
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError, Rate
+from ccreport.figures.select.queries import MissingFigure, describe_absence
+from ccreport.figures.select.recording_database import Database
 
 ALGORITHM_RUN_COLUMNS: Final = """
     run_id, condition_id, cc, sharing, flows_count, sender_host, host, rtt_ms,
@@ -83,8 +83,8 @@ def summarise_cells(
 ) -> pl.DataFrame:
     """Return one row per combination of the keys: keys, conditions_count, runs_count, mean, low, high.
 
-    low and high are the ends of the bootstrap 95 % interval of the mean (`cell_interval` in sql/macros.sql), null where
-    no condition has two runs. Rows without the value are left out.
+    low and high are the ends of the 95 % interval of the mean (`cell_interval` in sql/macros.sql), null where there are
+    too few runs. Rows without the value are left out.
     """
     measured = runs.select(*keys, "condition_id", "run_id", value)
     return database.calculate(CELLS.format(keys=", ".join(keys), value=value), measured=measured)

@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.figures.series import LONGEST_S
+from ccreport.figures.select.series import LONGEST_S
 from ccreport.measure.cpu import DAY_S, ZONE_STEP_S, seconds_of_day, wrap_seconds
 
 SIDES: Final = ("sender", "receiver")

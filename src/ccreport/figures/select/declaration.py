@@ -8,9 +8,9 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from ccreport.errors import InputError
-from ccreport.evaluation import load_evaluation
-from ccreport.figures.series import UNKNOWN_CC, start_of_client
+from ccreport.core.errors import InputError
+from ccreport.core.evaluation import load_evaluation
+from ccreport.figures.select.series import UNKNOWN_CC, start_of_client
 
 Rate = Literal["goodput", "throughput"]
 # What makes two conditions of different algorithms comparable, the most telling first.
@@ -48,7 +48,7 @@ class FigureDeclaration:
 
 
 def read_declaration(evaluation: Path, figure: str) -> FigureDeclaration:
-    """Return a figure's declaration; raise FigureError where it is absent, EvaluationError where the file is broken."""
+    """Return a figure's declaration; raise FigureError where it is absent, DeclarationError for a broken file."""
     return read_declarations(evaluation, [figure])[0]
 
 

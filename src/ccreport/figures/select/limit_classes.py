@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.figures.sampled_rates import FLOW, place_flow_samples
+from ccreport.figures.select.sampled_rates import FLOW, place_flow_samples
 
 # In the order in which they are tried; the last is where none holds.
 LIMITS: Final = (

@@ -5,8 +5,8 @@ from typing import Final
 import duckdb
 import polars as pl
 
-from ccreport.figures.database import Database
-from ccreport.figures.selection import FigureDeclaration, FigureError
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.recording_database import Database
 
 RUN_COLUMNS: Final = """
     run_id, condition_id, iteration, mode, is_counted, sender_host, host, flows_count, rtt_ms, rtt_nominal_ms,
@@ -78,5 +78,8 @@ def read_matching_runs(declaration: FigureDeclaration, database: Database) -> pl
 
 def read_rows(database: Database, table: str, runs: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of a table (COLUMNS) that belong to these runs, in the order of its key."""
-    query = f"SELECT {COLUMNS[table]} FROM {table} WHERE run_id IN (SELECT unnest(?)) ORDER BY {ORDER[table]}"  # noqa: S608
+    # A sample whose time is not known has no place over time.
+    known = " AND time_utc IS NOT NULL" if table == "samples" else ""
+    chosen = f"run_id IN (SELECT unnest(?)){known}"
+    query = f"SELECT {COLUMNS[table]} FROM {table} WHERE {chosen} ORDER BY {ORDER[table]}"  # noqa: S608
     return database.ask(query, [runs["run_id"].to_list()])

@@ -8,12 +8,20 @@ from typing import Final, Literal
 
 import polars as pl
 
-from ccreport.figures.series import LONGEST_S, UNKNOWN_CC, sum_rates
+from ccreport.figures.select.series import (
+    LONGEST_S,
+    UNKNOWN_CC,
+    sum_rates,
+)
 
 Source = Literal["ss", "interval"]
 FLOW: Final = ("run_id", "flow_id")
 # More than what a tool says before its test, such as iperf3's cookie of 37 bytes.
 DATA_BYTES: Final = 1000
+SOURCES: Final[dict[Source, str]] = {
+    "ss": "bytes that ss saw acknowledged",
+    "interval": "bytes that the tool reports",
+}
 
 
 def place_flow_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:

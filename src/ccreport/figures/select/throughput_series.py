@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ccreport.figures.series import (
+from ccreport.figures.select.series import (
     choose_bin_s,
     find_envelope,
     measure_duration_s,

@@ -1,29 +1,24 @@
 """One figure from tables: everything between reading them and writing files, without either."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.captions import (
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.run.panel import PanelRuns
+from ccreport.figures.select.declaration import FigureDeclaration, choose_rate, summarise_algorithms
+from ccreport.figures.select.throughput_series import Series, bin_rows, choose_bins, find_top, place_rows
+from ccreport.figures.throughput.draw import Panel, Texts, draw_panels, draw_throughput_over_time
+from ccreport.figures.wording.captions import (
     FigureFacts,
     write_alternative,
     write_caption,
     write_panels_alternative,
     write_panels_caption,
 )
-from ccreport.figures.figure import Figure, stack_parts
-from ccreport.figures.selection import (
-    FigureDeclaration,
-    Rate,
-    choose_rate,
-    summarise_algorithms,
-)
-from ccreport.figures.throughput_over_time import Panel, Texts, draw_panels, draw_throughput_over_time
-from ccreport.figures.throughput_series import FigureTables, Series, bin_rows, choose_bins, find_top, place_rows
-from ccreport.figures.wording import (
+from ccreport.figures.wording.runs import (
     RATE_UNITS,
     SUBTITLE_CHARACTERS,
     TITLE_CHARACTERS,
@@ -38,41 +33,6 @@ from ccreport.figures.wording import (
     write_legend,
     write_notes,
 )
-from ccreport.measure.representative import choose_representatives
-
-
-@dataclass(frozen=True)
-class PanelRuns:
-    """What one panel is made of: its declaration, its tables and the runs drawn.
-
-    `left_out_count` conditions matched too and are not drawn.
-    """
-
-    declaration: FigureDeclaration
-    tables: FigureTables
-    drawn: Sequence[DrawnRun]
-    left_out_count: int
-
-    @property
-    def run_ids(self) -> list[str]:
-        """Return the runs that lines and points are of."""
-        return [one.run["run_id"] for one in self.drawn]
-
-
-def choose_drawn_runs(
-    declaration: FigureDeclaration, runs: pl.DataFrame, flows: pl.DataFrame, rate: Rate
-) -> list[DrawnRun]:
-    """Return the run that stands for each condition: the declared one, else the representative; by algorithm."""
-    algorithms = summarise_algorithms(flows, rate).select("run_id", "cc", "rate_bps")
-    rates = runs.select("run_id", "condition_id", "iteration", "retransmit_ratio").join(algorithms, on="run_id")
-    drawn = {}
-    for condition_id, representative, runs_count in choose_representatives(rates).rows():
-        of_condition = runs.filter(pl.col("condition_id") == condition_id)
-        is_declared = declaration.run in of_condition["run_id"].to_list()
-        run_id = declaration.run if is_declared else representative
-        row = of_condition.row(by_predicate=pl.col("run_id") == run_id, named=True)
-        drawn[row["mode"]] = DrawnRun(row, runs_count, is_declared)
-    return [drawn[mode] for mode in theme.order_algorithms(drawn)]
 
 
 def assemble_throughput_over_time(

@@ -13,9 +13,10 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.annotations import draw_band_entry, draw_legend_entry, draw_notes, write
-from ccreport.figures.labels import Point, place_labels
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.label_placement import Point, place_labels
+from ccreport.figures.kit.text import draw_band_entry, draw_legend_entry, draw_notes, write
+from ccreport.figures.kit.ticks import choose_ticks, round_up_step
 
 WIDTH_PX: Final = theme.PLOT_WIDTH_PX
 HEIGHT_PX: Final = theme.PLOT_HEIGHT_PX
@@ -27,8 +28,6 @@ TITLE_LIMIT_PX: Final = 760
 BAND_OPACITY: Final = 0.16
 # Most bins of a run for which markers of this area (px²) and stroke (px) stay apart; then the smallest.
 MARKERS: Final = ((70, 44, 1.5), (200, 20, 1.2), (math.inf, 9, 1.0))
-# An axis has four to eight intervals of one of these steps.
-STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -122,22 +121,6 @@ def choose_scales(panels: Sequence[Panel], unit_bps: float, time_end_s: float) -
     count_max = max(_maximum(panel.points, "retransmits_count") for panel in panels)
     count_step = round_up_step(count_max / intervals, smallest=1.0)
     return Scales(unit_bps, time_end_s, rate_ticks, [number * count_step for number in range(intervals + 1)])
-
-
-def choose_ticks(maximum: float) -> list[float]:
-    """Return ticks from 0 in round steps to the first at or above the maximum: 4 to 8 of them besides 0."""
-    step = round_up_step(maximum / 8, smallest=0.0)
-    intervals = max(4, math.ceil(maximum / step - 1e-9))
-    return [number * step for number in range(intervals + 1)]
-
-
-def round_up_step(size: float, smallest: float) -> float:
-    """Return the next of 1, 2, 2.5, 5 times a power of ten, at least `smallest` and whole if that is 1."""
-    if size <= smallest:
-        return smallest or 1.0
-    power = 10.0 ** math.floor(math.log10(size))
-    fitting = (step * power for step in STEPS if step * power >= size * (1 - 1e-9))
-    return next(step for step in fitting if smallest == 0 or step == round(step))
 
 
 def _maximum(frame: pl.DataFrame, column: str) -> float:

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ccreport.figures.selection import FigureDeclaration, Rate
-from ccreport.figures.wording import (
+from ccreport.core.text import display_name
+from ccreport.figures.select.declaration import FigureDeclaration, Rate
+from ccreport.figures.wording.runs import (
     RULE,
     DrawnAlgorithm,
     DrawnRun,
@@ -15,7 +16,6 @@ from ccreport.figures.wording import (
     join_names,
     write_band,
 )
-from ccreport.raw import display_name
 
 # Means closer than this cannot be told apart in the figure.
 SAME_RATIO = 1.02

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.conditions import SETTINGS, list_values
-from ccreport.figures.selection import Rate
-from ccreport.figures.wording import (
+from ccreport.core.text import display_name
+from ccreport.figures.kit import theme
+from ccreport.figures.select.condition_cells import SETTINGS, list_values
+from ccreport.figures.select.declaration import Rate
+from ccreport.figures.wording.runs import (
     PATH_DASH,
     RATE_UNITS,
     choose_rate_unit,
@@ -17,12 +18,11 @@ from ccreport.figures.wording import (
     format_significant,
     join_names,
 )
-from ccreport.format_table import format_size
-from ccreport.raw import display_name
+from ccreport.summarise.grids.grid import format_size
 
 # More of them are counted and not named.
 NAMED_AT_MOST: Final = 3
-INTERVAL: Final = "bootstrap 95 % interval, which draws the runs of each condition again"
+INTERVAL: Final = "95 % interval (Student’s t, from the spread of runs within conditions)"
 
 
 def format_volume(size: int) -> str:
@@ -137,7 +137,7 @@ def count_runs(cells: pl.DataFrame) -> str:
 def describe_intervals(cells: pl.DataFrame) -> list[str]:
     """Return the sentence that says what the bars of the means are."""
     if cells["low"].null_count() == cells.height:
-        return ["No condition was repeated, so no mean has an interval"]
+        return ["No mean has an interval: each needs three runs at least"]
     return [f"Bars: {INTERVAL}"]
 
 

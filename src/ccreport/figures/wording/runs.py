@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.selection import Rate
-from ccreport.raw import display_name
-from ccreport.units import DECIMAL_STEPS
+from ccreport.core.text import display_name
+from ccreport.core.units import DECIMAL_STEPS
+from ccreport.figures.kit import theme
+from ccreport.figures.select.declaration import Rate
 
 Row = Mapping[str, Any]
 

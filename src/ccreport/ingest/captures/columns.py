@@ -4,7 +4,7 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.ingest.capture_layout import ABSENT, Ints
+from ccreport.ingest.captures.decode.layout import ABSENT, Ints
 
 # By the number of the direction of a connection.
 DIRECTIONS: Final = ("out", "in")

@@ -12,27 +12,29 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_kernel import FULL_ROWS, analyse_block, close_links
-from ccreport.ingest.capture_layout import (
+from ccreport.archive.raw_file import BLOCK_BYTES, RawFileError, iterate_blocks
+from ccreport.ingest.captures.decode.layout import (
     ABSENT,
     BAD_BLOCK,
     BAD_LENGTH,
     BAD_LINK_TYPE,
     BAD_VERSION,
     FIRST_RECORD,
+    HAS_WRONG_MAGIC,
     NEEDS_MORE,
+    ODD_FRACTIONS,
     OPTIONS_SIZE,
     PACKET_SIZE,
     RECORD_SIZE,
     TOO_MANY_INTERFACES,
     Bytes,
 )
-from ccreport.ingest.capture_links import rebuild_slots
-from ccreport.ingest.capture_records import open_capture
-from ccreport.ingest.capture_rows import list_packets, list_steps
-from ccreport.ingest.capture_tables import describe_container, list_directions, list_links
-from ccreport.raw import BLOCK_BYTES, RawFileError, iterate_blocks
+from ccreport.ingest.captures.decode.pcap import is_capture, open_capture
+from ccreport.ingest.captures.follow import state as at
+from ccreport.ingest.captures.follow.connections import rebuild_slots
+from ccreport.ingest.captures.follow.packet_loop import FULL_ROWS, analyse_block, close_links
+from ccreport.ingest.captures.tables import describe_container, list_directions, list_links
+from ccreport.ingest.captures.time_tables import list_packets, list_steps
 
 HEAD_BYTES: Final = 65536
 HEADER_BYTES: Final = 24
@@ -117,6 +119,29 @@ class CaptureReader:
     def packets_count(self) -> int:
         """Return the number of packets read so far."""
         return int(self._state.totals[at.PACKETS_SEEN])
+
+    def notes(self) -> list[RawFileError]:
+        """Return what was odd about the clock of the capture, as parts of the file that could not be used."""
+        totals, found = self._state.totals.tolist(), []
+        if self._file.size and self._file[HAS_WRONG_MAGIC]:
+            message = "nanoseconds under the magic number of microseconds: read as nanoseconds"
+            found.append(RawFileError("repaired", message, offset=0))
+        if self._file.size and self._file[ODD_FRACTIONS]:
+            message = f"{self._file[ODD_FRACTIONS]} packets have a second or more as fraction of a second: damaged"
+            found.append(RawFileError("malformed_record", f"{message}; their times may be wrong by seconds"))
+        if totals[at.DAMAGED]:
+            message = f"{totals[at.DAMAGED]} segments fail their TCP checksum: damaged, so that no receiver took them"
+            found.append(RawFileError("malformed_record", f"{message}; they are left out"))
+        if totals[at.TWO_CLOCKS_LINKS]:
+            message = f"two clocks: in {totals[at.TWO_CLOCKS_LINKS]} connections the times of the two directions differ"
+            advice = "their RTTs are left out; capture with tcpdump -j host"
+            found.append(RawFileError("two_clocks", f"{message}; {advice}"))
+        if totals[at.IMPOSSIBLE_RTTS]:
+            message = f"two clocks: {totals[at.IMPOSSIBLE_RTTS]} round trips took an hour or more, and are left out"
+            found.append(
+                RawFileError("two_clocks", f"{message}; was the clock set, or are captures of two hosts mixed?")
+            )
+        return found
 
     def links(self) -> pl.DataFrame:
         """Return the connections whose state is kept now: flow_number, their ends, connection_number."""
@@ -207,6 +232,8 @@ class CaptureReader:
                 return position
             if code in _ERRORS:
                 reason, message = _ERRORS[code]
+                if code == BAD_LENGTH and is_capture(buffer[position : position + 4].tobytes()):
+                    message = "a second capture begins here, and is not read; join captures with mergecap -w, not cat"
                 raise RawFileError(reason, message, offset=offset + position)
             yield from self._put_out() if code == FULL_ROWS else self._give_up()
 

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from ccreport.ingest import capture_layout as layout
-from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_columns import DIRECTIONS, divide, nanoseconds, optional, utc
-from ccreport.ingest.capture_layout import ABSENT, Ints
+from ccreport.ingest.captures.columns import DIRECTIONS, divide, nanoseconds, optional, utc
+from ccreport.ingest.captures.decode import layout
+from ccreport.ingest.captures.decode.layout import ABSENT, Ints
+from ccreport.ingest.captures.follow import state as at
 
 # Columns of `packet_flows` that are counters of a direction as they are.
 _COUNTERS: Final = {
@@ -205,7 +205,8 @@ def _list_times(sides: Ints, links: Ints) -> dict[str, object]:
     """Return handshake RTT, capture side, completion time and goodput of each direction."""
     syn, syn_ack, done = (links[:, fact] for fact in (at.SYN_TIME, at.SYN_ACK_TIME, at.HANDSHAKE_TIME))
     # A host's clock may be set back between two packets.
-    is_in_order = (syn <= syn_ack) & (syn_ack <= done)
+    is_in_order = (syn <= syn_ack) & (syn_ack <= done) & (done - syn < at.RTT_LIMIT)
+    is_in_order &= links[:, at.HAS_TWO_CLOCKS] == 0
     is_whole = (links[:, at.SYNS] == 1) & (links[:, at.SYN_ACKS] == 1) & (done > 0) & is_in_order
     handshake = np.where(is_whole, done - syn, ABSENT)
     # Seen from the local end: the share of the handshake between the capture and the remote end.

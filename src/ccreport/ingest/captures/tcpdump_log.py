@@ -12,9 +12,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.raw import RawFile, RawFileError, display_name, read_whole
-from ccreport.rejects import Rejects
-from ccreport.tables import load_schema
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError, read_whole
+from ccreport.core.tables import load_schema
+from ccreport.core.text import display_name
+from ccreport.ingest.rejects import Rejects
 
 # tcpdump: listening on s0, link-type EN10MB (Ethernet), snapshot length 128 bytes
 # listening on eth0, link-type EN10MB (Ethernet), capture size 96 bytes

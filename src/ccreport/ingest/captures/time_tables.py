@@ -5,9 +5,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_columns import DIRECTIONS, divide, nanoseconds, optional, utc
-from ccreport.ingest.capture_layout import ABSENT, Ints
+from ccreport.ingest.captures.columns import DIRECTIONS, divide, nanoseconds, optional, utc
+from ccreport.ingest.captures.decode.layout import ABSENT, Ints
+from ccreport.ingest.captures.follow import state as at
 
 _STEP_COUNTERS: Final = {
     "frames_count": at.STEP_FRAMES,

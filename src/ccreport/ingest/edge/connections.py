@@ -1,6 +1,6 @@
 """Dumps of all TCP connections of a machine by `ss -neit` into the `connections` table.
 
-Text and grammar are those of `ss.py`; what differs is what is asked: not how one flow went, but how the values are
+Text and grammar are those of `ss.reader`; what differs is what is asked: not how one flow went, but how the values are
 spread over very many connections. A dump need not be stamped, its name tells the time, and there is no run. A
 connection that several dumps of a folder show stands in each, and `is_last` marks the last of them. `misc/ss.c` of
 iproute2 prints the socket's cookie with `-e`, which tells two connections with the same addresses apart.
@@ -16,37 +16,39 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from ccreport.ingest.edge_paths import compile_layout, read_place
-from ccreport.raw import RawFile, RawFileError, read_manifest
-from ccreport.rejects import Rejects
-from ccreport.tables import TableWriter
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError
+from ccreport.core.tables import TableWriter
+from ccreport.ingest.bounds import Net
+from ccreport.ingest.edge.dump_file import EdgeFile
+from ccreport.ingest.edge.paths import compile_layout, read_place
+from ccreport.ingest.edge.rows import EdgeBatch
+from ccreport.ingest.reading import Reading
+from ccreport.ingest.rejects import Rejects
 
 # ASSUME: without the cookie of `ss -e`, equal addresses in two dumps of a folder are one connection.
 IDENTITY: Final = ("machine", "connection_number", "local_address", "local_port", "remote_address", "remote_port")
 
 
-def ingest_edge(manifest: Path, root: Path, connections: Path, rejects: Path, edge_paths: str) -> None:
-    """Write the connections of one folder of dumps, and what could not be used of them.
+def read_connections(reading: Reading) -> None:
+    """Write the connections of one folder of dumps, in the order of time, then as printed.
 
-    `edge_paths` is the layout of the paths (`edge_paths.py`). Rows stand in the order of time, then as printed.
+    The setting `edge_paths` is the layout of the paths (`paths.py`).
     """
-    pattern = compile_layout(edge_paths)
-    rejected = Rejects()
-    files = read_manifest(manifest).files_for("ingest_edge")
+    pattern = compile_layout(reading.settings.edge_paths)
+    connections = reading.place("connections")
     identities: list[pl.Series] = []
-    with _Identifier("connections", connections, identities) as writer:
-        if files:
-            _read_files(_sort_by_time(files, pattern), root, writer, rejected, pattern)
+    with _Identifier("connections", connections, identities, reading.net) as writer:
+        _read_files(_sort_by_time(reading.files, pattern), reading.root, writer, reading.rejected, pattern)
     if identities:
         _mark_last(connections, pl.concat(identities))
-    rejected.write(rejects)
 
 
 class _Identifier(TableWriter):
     """Writes connections and keeps a hash of what each is known by."""
 
-    def __init__(self, table: str, path: Path, identities: list[pl.Series]) -> None:
-        super().__init__(table, path)
+    def __init__(self, table: str, path: Path, identities: list[pl.Series], net: Net) -> None:
+        super().__init__(table, path, net)
         self._identities = identities
 
     def write_conformed(self, frame: pl.DataFrame) -> None:
@@ -64,10 +66,6 @@ def _sort_by_time(files: list[RawFile], pattern: re.Pattern[str]) -> list[RawFil
 def _read_files(
     files: list[RawFile], root: Path, writer: TableWriter, rejected: Rejects, pattern: re.Pattern[str]
 ) -> None:
-    # Here, because numba takes half a second to load.
-    from ccreport.ingest.edge_batch import EdgeBatch  # noqa: PLC0415
-    from ccreport.ingest.edge_file import EdgeFile  # noqa: PLC0415
-
     batch = EdgeBatch()
     for file in files:
         batch.place = read_place(file.path, pattern)

@@ -1,14 +1,13 @@
 """One dump of `ss -neit`: as an ss file, but its name may tell the time in place of stamps."""
 
-from pathlib import Path
 from typing import Final
 
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.edge_batch import NO_TIME, EdgeBatch
-from ccreport.ingest.ss_file import SsFile
-from ccreport.raw import RawFile, RawFileError
-from ccreport.rejects import Rejects
-from ccreport.tables import TableWriter
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError
+from ccreport.core.tables import TableWriter
+from ccreport.ingest.edge.rows import NO_TIME, EdgeBatch
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.file import SsFile
 
 MICROSECONDS: Final = 1_000_000
 
@@ -20,10 +19,6 @@ class EdgeFile(SsFile):
         super().__init__(file, batch, writer)
         time_utc = batch.place.time_utc
         self._state[layout.NOW] = NO_TIME if time_utc is None else round(time_utc.timestamp() * MICROSECONDS)
-
-    def read(self, path: Path, rejected: Rejects) -> None:
-        """Read the whole file; raise RawFileError if nothing of it can be used."""
-        self._read_text(path, rejected)
 
     def _explain(self) -> RawFileError:
         """Say why there is not one connection."""

@@ -12,12 +12,13 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.errors import InputError
-from ccreport.ingest.edge_paths import EdgePlace, compile_layout, read_place
-from ccreport.ingest.ss_problems import Problems
-from ccreport.raw import RawFile, RawFileError, iterate_blocks, read_manifest
-from ccreport.rejects import Rejects
-from ccreport.tables import EARLIEST, LATEST, TableWriter
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError, iterate_blocks
+from ccreport.core.errors import InputError
+from ccreport.core.tables import EARLIEST, LATEST, TableWriter
+from ccreport.ingest.edge.paths import EdgePlace, compile_layout, read_place
+from ccreport.ingest.reading import Reading
+from ccreport.ingest.rejects import Problems, Rejects
 
 BLOCK_BYTES: Final = 16 * 2**20
 # ASSUME: a line is no longer than this; nginx limits a request's header to 32 kB by default.
@@ -38,24 +39,21 @@ class LogFormatError(InputError):
     """The declared format of access logs cannot be used."""
 
 
-def ingest_nginx(
-    manifest: Path, root: Path, web_requests: Path, rejects: Path, edge_paths: str, access_log_format: str
-) -> None:
-    """Write the requests of one folder of access logs, and what could not be used of them.
+def read_access_logs(reading: Reading) -> None:
+    """Write the requests of one folder of access logs.
 
-    `access_log_format` is an nginx `log_format`, `edge_paths` the layout of the paths (`edge_paths.py`). Raise
+    The setting `access_log_format` is an nginx `log_format`, `edge_paths` the layout of the paths (`paths.py`). Raise
     LogFormatError where the format lacks bytes or time of a request, or leaves open where a variable ends.
     """
-    pattern = compile_format(access_log_format)
-    layout = compile_layout(edge_paths)
-    rejected = Rejects()
-    with TableWriter("web_requests", web_requests) as writer:
-        for file in read_manifest(manifest).files_for("ingest_nginx"):
-            try:
-                _read_file(file, root / file.path, pattern, read_place(file.path, layout), writer, rejected)
-            except RawFileError as error:
-                rejected.add_error(file, error)
-    rejected.write(rejects)
+    pattern = compile_format(reading.settings.access_log_format)
+    layout = compile_layout(reading.settings.edge_paths)
+    with reading.open("web_requests") as writer:
+
+        def read(file: RawFile) -> None:
+            place = read_place(file.path, layout)
+            _read_file(file, reading.root / file.path, pattern, place, writer, reading.rejected)
+
+        reading.read_each(read)
 
 
 def compile_format(log_format: str) -> re.Pattern[str]:

@@ -14,11 +14,12 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from ccreport.ingest.edge_paths import EdgePlace, compile_layout, parse_time, read_place
-from ccreport.ingest.ss_problems import Problems
-from ccreport.raw import RawFile, RawFileError, read_manifest, read_whole
-from ccreport.rejects import Rejects
-from ccreport.tables import TableWriter, load_schema
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError, read_whole
+from ccreport.core.tables import load_schema
+from ccreport.ingest.edge.paths import EdgePlace, compile_layout, parse_time, read_place
+from ccreport.ingest.reading import Reading
+from ccreport.ingest.rejects import Problems, Rejects
 
 # TcpRetransSegs                  11                 0.0
 STAMP: Final = r"^# \d{9,10}(?:\.\d{1,6})?\s*$"
@@ -31,22 +32,17 @@ COUNTER_NAME: Final = r"^[A-Za-z]\w{2,63}$"
 ROWS: Final = {"counter": pl.String(), "counter_value_count": pl.Int64(), "place": pl.UInt32()}
 
 
-def ingest_nstat(manifest: Path, root: Path, machine_counters: Path, rejects: Path, edge_paths: str) -> None:
-    """Write the counters of one folder of snapshots, and what could not be used of them.
+def read_counters(reading: Reading) -> None:
+    """Write the counters of one folder of snapshots; the setting `edge_paths` is the layout of paths (`paths.py`)."""
+    layout = compile_layout(reading.settings.edge_paths)
+    with reading.open("machine_counters") as writer:
 
-    `edge_paths` is the layout of the paths (`edge_paths.py`).
-    """
-    layout = compile_layout(edge_paths)
-    rejected = Rejects()
-    with TableWriter("machine_counters", machine_counters) as writer:
-        for file in read_manifest(manifest).files_for("ingest_nstat"):
-            try:
-                # A run of the harness is known by its name; its path names no machine and no label.
-                place = read_place(file.path, layout) if file.run_id is None else EdgePlace(None, None, None, None)
-                writer.write(_read_file(file, root / file.path, place, rejected))
-            except RawFileError as error:
-                rejected.add_error(file, error)
-    rejected.write(rejects)
+        def read(file: RawFile) -> None:
+            # A run of the harness is known by its name; its path names no machine and no label.
+            place = read_place(file.path, layout) if file.run_id is None else EdgePlace(None, None, None, None)
+            writer.write(_read_file(file, reading.root / file.path, place, reading.rejected))
+
+        reading.read_each(read)
 
 
 def _read_file(file: RawFile, path: Path, place: EdgePlace, rejected: Rejects) -> pl.DataFrame:

@@ -18,11 +18,11 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.archive import strip_copy_endings
-from ccreport.errors import InputError
-from ccreport.raw import display_name
+from ccreport.archive.harness_layout import strip_copy_endings
+from ccreport.core.configuration import find_layout_problem
+from ccreport.core.errors import InputError
+from ccreport.core.text import display_name
 
-GROUPS: Final = frozenset({"machine", "label", "cc", "kernel", "population", "time"})
 # 1795211351 · 1795211351.663251
 UNIX_TIME: Final = re.compile(r"\d{9,10}(\.\d{1,6})?")
 # 2026-11-20T22:10:05Z · 20261120T221005 · 2026-11-20:22:10 · 2026-11-20_22_10_05
@@ -61,13 +61,9 @@ class EdgePlace:
 
 def compile_layout(layout: str) -> re.Pattern[str]:
     """Return the declared layout; raise EdgePathError where it is no regular expression or has unknown groups."""
-    try:
-        pattern = re.compile(layout)
-    except re.error as error:
-        raise EdgePathError(f"edge.paths is no regular expression: {error}") from error
-    if unknown := sorted(set(pattern.groupindex) - GROUPS):
-        raise EdgePathError(f"edge.paths: no group can be called {', '.join(unknown)}; there are {sorted(GROUPS)}")
-    return pattern
+    if problem := find_layout_problem(layout):
+        raise EdgePathError(f"edge.paths: {problem}")
+    return re.compile(layout)
 
 
 def read_place(path: str, layout: re.Pattern[str]) -> EdgePlace:

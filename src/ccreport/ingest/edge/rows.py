@@ -3,24 +3,27 @@
 As `SampleBatch`, but without anything that is done in Python for each flow: a dump has as many flows as rows.
 """
 
+import math
 from typing import Final
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.edge_paths import EdgePlace
-from ccreport.ingest.ss_batch import NAMED_PORTS, SampleBatch
-from ccreport.ingest.ss_flows import FlowTable
-from ccreport.ingest.ss_layout import Bytes, Ints
-from ccreport.raw import RawFile
-from ccreport.tables import load_schema
+from ccreport.archive.manifest import RawFile
+from ccreport.core.tables import load_schema
+from ccreport.ingest.edge.paths import EdgePlace
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.flows import FlowTable
+from ccreport.ingest.ss.layout import Bytes, Ints
+from ccreport.ingest.ss.rows import SampleBatch
+from ccreport.ingest.ss.service_names import NAMED_PORTS
 
 # `10.0.0.1:43802 10.0.0.2:5201 `, as `FlowTable` keeps it.
 ADDRESSES: Final = r"^([0-9A-Fa-f.:]+):([0-9a-z-]+) ([0-9A-Fa-f.:]+):([0-9a-z-]+) $"
 ENDS: Final = ("local_address", "local_port", "remote_address", "remote_port")
 NO_TIME: Final = 0
+PORT_TEXTS: Final = {name: str(port) for name, port in NAMED_PORTS.items()}
 # A token of `ss -e`: the cookie by which the kernel knows a socket as long as it lives.
 SOCKET_COOKIE: Final = "sk"
 
@@ -74,7 +77,8 @@ class EdgeBatch(SampleBatch):
             frame = frame.with_columns(pl.col("cc").fill_null(pl.col("cc_of_path")))
         frame = frame.with_columns(
             is_last=pl.lit(value=True),
-            retransmit_ratio=_share("retransmits_ss_count", "data_segments_out_count"),
+            # The kernel counts a SYN that is sent again, but not the SYN itself, so that few segments make no ratio.
+            retransmit_ratio=_share("retransmits_ss_count", "data_segments_out_count", most=1.0),
             rwnd_limited_ratio=_share("rwnd_limited_ms", "busy_ms").clip(upper_bound=1.0),
         )
         is_kept = pl.Series(self.cells[layout.IS_LEFT_OUT, : self.rows] == 0)
@@ -90,8 +94,9 @@ class EdgeBatch(SampleBatch):
         return pl.Series("socket_id", ids.tolist(), pl.String)
 
 
-def _share(part: str, whole: str) -> pl.Expr:
-    return pl.when(pl.col(whole) > 0).then(pl.col(part) / pl.col(whole))
+def _share(part: str, whole: str, most: float = math.inf) -> pl.Expr:
+    share = pl.col(part) / pl.col(whole)
+    return pl.when((pl.col(whole) > 0) & (share <= most)).then(share)
 
 
 def _to_texts(rows: Bytes, lengths: Ints) -> pl.Series:
@@ -106,6 +111,8 @@ def _to_texts(rows: Bytes, lengths: Ints) -> pl.Series:
 def _split_addresses(texts: pl.Series) -> pl.DataFrame:
     """Return local and remote address and port of each text, null where it is no connection."""
     fields = texts.str.extract_groups(ADDRESSES).struct.rename_fields(list(ENDS)).struct.unnest()
-    names = {name: str(port) for name, port in NAMED_PORTS.items()}
-    ports = [pl.col(end).replace(names).cast(pl.Int64, strict=False) for end in ("local_port", "remote_port")]
-    return fields.with_columns(ports)
+    ports = pl.col("local_port", "remote_port")
+    typed = fields.with_columns(ports.cast(pl.Int64, strict=False))
+    if typed["local_port"].null_count() + typed["remote_port"].null_count() > 2 * fields["local_port"].null_count():
+        typed = fields.with_columns(ports.replace(PORT_TEXTS).cast(pl.Int64, strict=False))
+    return typed

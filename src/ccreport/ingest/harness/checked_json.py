@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Collection, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from ccreport.archive.manifest import RawFile
+from ccreport.core.text import display_name
 from ccreport.ingest.json_values import as_text, quote
-from ccreport.raw import RawFile, display_name
-from ccreport.rejects import Rejects
+from ccreport.ingest.rejects import Rejects
 
 
 class Recorded:
@@ -76,6 +77,15 @@ class Recorded:
             return None
         return value
 
+    def read_nanoseconds(self, key: str) -> datetime | None:
+        """Return a time that is told in nanoseconds since 1970, in whole microseconds."""
+        value = self.read_count(key)
+        try:
+            return None if value is None else datetime.fromtimestamp(0, UTC) + timedelta(microseconds=value // 1000)
+        except OverflowError:
+            self._leave_out(key, "nanoseconds since 1970")
+            return None
+
     def read_time(self, key: str) -> datetime | None:
         """Return an ISO time in UTC, which it is too where it names no zone."""
         value = self._values.get(key)
@@ -97,6 +107,17 @@ class Recorded:
         texts = Recorded(self._file, value, self._rejected, line=self._line, place=key)
         found = {display_name(as_text(name)): texts.read_text(name) for name in texts.keys()}  # noqa: SIM118
         return {name: text for name, text in found.items() if text is not None}
+
+    def read_lines(self, key: str) -> list[str]:
+        """Return a list of texts; entries that are not are left out."""
+        value = self._values.get(key)
+        if value is not None and not isinstance(value, list):
+            self._leave_out(key, "a list of texts")
+        texts = dict(enumerate(value)) if isinstance(value, list) else {}
+        entries = Recorded(
+            self._file, {str(n): one for n, one in texts.items()}, self._rejected, line=self._line, place=key
+        )
+        return [text for name in entries.keys() if (text := entries.read_text(name)) is not None]  # noqa: SIM118
 
     def keys(self) -> Iterator[str]:
         """Return the keys of the object."""

@@ -9,39 +9,31 @@ import json
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-import polars as pl
-
-from ccreport.archive import find_folder
-from ccreport.ingest.metadata import read_json_object
-from ccreport.ingest.recorded import Recorded
-from ccreport.raw import Manifest, RawFile, RawFileError, read_manifest, read_whole
-from ccreport.rejects import Rejects
-from ccreport.tables import load_schema, write_table
+from ccreport.archive.harness_layout import find_folder
+from ccreport.archive.manifest import Manifest, RawFile
+from ccreport.archive.raw_file import RawFileError, read_whole
+from ccreport.ingest.harness.checked_json import Recorded
+from ccreport.ingest.harness.metadata import read_json_object
+from ccreport.ingest.reading import Reading
+from ccreport.ingest.rejects import Rejects
 
 TABLE_OF_KIND: Final = {"session": "sessions", "calibration": "calibrations", "attempts": "attempts"}
+OUTCOMES: Final = ("completed", "cpu_bound", "host_limited", "failed", "interrupted")
+OF_KERNEL: Final = ("kernel_config_sha256", "kernel_sha256", "kernel_source")
 DECLARATION_LIMIT_BYTES: Final = 2**20
 NOTHING_MEASURED: Final = "no measurement in it; collect the session again, or remove the file"
 NO_ATTEMPT: Final = "no line of it is an attempt; collect the session again, or remove the file"
 
 
-def ingest_campaign(
-    manifest: Path, root: Path, sessions: Path, calibrations: Path, attempts: Path, rejects: Path
-) -> None:
-    """Write what `collect` recorded about one session, and what could not be used of it."""
-    listed = read_manifest(manifest)
-    rejected = Rejects()
-    rows: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLE_OF_KIND.values()}
-    for file in listed.files_for("ingest_campaign"):
-        try:
-            rows[TABLE_OF_KIND[file.kind]].extend(_read_file(file, root, listed, rejected))
-        except RawFileError as error:
-            rejected.add_error(file, error)
-    for table, path in zip(rows, (sessions, calibrations, attempts), strict=True):
-        write_table(pl.DataFrame(rows[table], schema=load_schema(table).polars), table, path)
-    rejected.write(rejects)
+def read_collected_session(reading: Reading) -> None:
+    """Write what `collect` recorded about one session."""
+    read = reading.read_each(lambda file: _read_file(file, reading))
+    for kind, table in TABLE_OF_KIND.items():
+        reading.write_rows(table, [row for file, rows in read if file.kind == kind for row in rows])
 
 
-def _read_file(file: RawFile, root: Path, manifest: Manifest, rejected: Rejects) -> list[dict[str, Any]]:
+def _read_file(file: RawFile, reading: Reading) -> list[dict[str, Any]]:
+    root, manifest, rejected = reading.root, reading.manifest, reading.rejected
     content = read_whole(root / file.path)
     place = {"experiment_id": manifest.experiment_id, "session": manifest.session, "raw_file_id": file.raw_file_id}
     match file.kind:
@@ -77,7 +69,13 @@ def read_session(recorded: Recorded) -> dict[str, Any]:
     """Return the row of the `sessions` table, without its place; what is of a wrong type is left out and rejected."""
     tools = recorded.read_texts("tools")
     return {
-        **{name: recorded.read_text(name) for name in ("campaign", "title", "engine", "kernel")},
+        **{name: recorded.read_text(name) for name in ("campaign", "title", "engine", "kernel", *OF_KERNEL)},
+        "clock": recorded.read_choice("clock", ("virtual", "real")),
+        "order_seed": recorded.read_count("seed"),
+        "run_order": recorded.read_text("order"),
+        "kernel_ticks_count": recorded.read_count("kernel_ticks_hz"),
+        "kernel_patches": "; ".join(recorded.read_lines("kernel_patches")) or None,
+        "is_kernel_patched": recorded.read_bool("is_kernel_patched"),
         "session_label": recorded.read_text("label"),
         "started_utc": recorded.read_time("started_utc"),
         "cores_count": recorded.read_count("cores_count"),
@@ -162,7 +160,7 @@ def _read_attempt(file: RawFile, line: bytes, number: int, rejected: Rejects) ->
         return None
     named = {name: one.read_text(key) for name, key in (("suffix", "run"), ("job", "job"))}
     attempt_number = one.read_count("attempt")
-    outcome = one.read_choice("outcome", ("completed", "cpu_bound", "failed", "interrupted"))
+    outcome = one.read_choice("outcome", OUTCOMES)
     if None in named.values() or attempt_number is None or outcome is None:
         one.reject("malformed_record", "it names no run, job, attempt or outcome; the attempt is left out")
         return None
@@ -174,4 +172,6 @@ def _read_attempt(file: RawFile, line: bytes, number: int, rejected: Rejects) ->
         "attempt_outcome": outcome,
         "attempt_message": one.read_text("message"),
         "fingerprint": one.read_text("fingerprint"),
+        "seed": one.read_text("seed"),
+        "clock_start_utc": one.read_nanoseconds("clock_start_ns"),
     }

@@ -9,10 +9,11 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from ccreport.ingest.recorded import Recorded
-from ccreport.raw import Manifest, RawFile, display_name
-from ccreport.rejects import Rejects
-from ccreport.units import UnitError, parse_rate_bps, parse_time_ms
+from ccreport.archive.manifest import Manifest, RawFile
+from ccreport.core.text import display_name
+from ccreport.core.units import UnitError, parse_rate_bps, parse_time_ms
+from ccreport.ingest.harness.checked_json import Recorded
+from ccreport.ingest.rejects import Rejects
 
 # iperf3 -c {dst} -P 16 -C bbr · pscheduler task throughput --congestion=bbr2 · sysctl -w …tcp_congestion_control=bbr2
 CONGESTION: Final = re.compile(r"(?:\s-C[ =]?|--congestion[ =]|tcp_congestion_control=)\s*([A-Za-z0-9_]+)")

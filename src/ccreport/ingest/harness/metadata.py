@@ -5,23 +5,22 @@ the path printed, with the output of `tc -s qdisc`.
 """
 
 import json
-from pathlib import Path
 from typing import Any, Final
 
-import polars as pl
-
-from ccreport.ingest.jobmeta import read_jobmeta
-from ccreport.ingest.qdiscs import parse_qdiscs
-from ccreport.ingest.results import read_results
-from ccreport.raw import Manifest, RawFile, RawFileError, display_name, read_manifest, read_whole
-from ccreport.rejects import Rejects
-from ccreport.tables import load_schema, write_table
+from ccreport.archive.manifest import Manifest, RawFile
+from ccreport.archive.raw_file import RawFileError, read_whole
+from ccreport.core.text import display_name
+from ccreport.ingest.harness.jobmeta import read_jobmeta
+from ccreport.ingest.harness.qdiscs import parse_qdiscs
+from ccreport.ingest.harness.result_rows import read_results
+from ccreport.ingest.reading import Reading
+from ccreport.ingest.rejects import Rejects
 
 NO_METADATA: Final = (
     "the job's folder has no readable jobmeta.json: loss, pacing, buffer and sender are unknown where file names and "
-    "tools do not tell them; copy the file from the harness's output"
+    "tools do not tell them; copy the file from the harness's output, or say it in a layout.yaml"
 )
-TABLE_OF_KIND: Final = {
+TABLES: Final = {
     "jobmeta": "experiments",
     "host-meta": "hosts",
     "pre-netem": "qdiscs",
@@ -29,27 +28,20 @@ TABLE_OF_KIND: Final = {
 }
 
 
-def ingest_metadata(
-    manifest: Path, root: Path, experiments: Path, hosts: Path, qdiscs: Path, harness_results: Path, rejects: Path
-) -> None:
-    """Write the four tables of what the harness recorded about one experiment, and what could not be used of it."""
-    listed = read_manifest(manifest)
-    rejected = Rejects()
-    rows: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLE_OF_KIND.values()}
-    for file in listed.files_for("ingest_metadata"):
-        try:
-            rows[TABLE_OF_KIND[file.kind]].extend(_read_file(file, root, listed, rejected))
-        except RawFileError as error:
-            rejected.add_error(file, error)
-    if listed.runs and not rows["experiments"]:
-        rejected.add(listed.files[0], "no_metadata", NO_METADATA, is_whole_file=False)
-    for table, path in zip(rows, (experiments, hosts, qdiscs, harness_results), strict=True):
-        write_table(pl.DataFrame(rows[table], schema=load_schema(table).polars), table, path)
-    rejected.write(rejects)
+def read_metadata(reading: Reading) -> None:
+    """Write the four tables of what the harness recorded about one experiment."""
+    read = reading.read_each(lambda file: _read_file(file, reading))
+    rows = {table: [row for file, rows in read if file.kind == kind for row in rows] for kind, table in TABLES.items()}
+    # What a declared layout names needs no metadata: it says itself what is not to be found in the files.
+    if not rows["experiments"] and any(run.conditions is None for run in reading.manifest.runs):
+        reading.rejected.add(reading.manifest.files[0], "no_metadata", NO_METADATA, is_whole_file=False)
+    for table, of_table in rows.items():
+        reading.write_rows(table, of_table)
 
 
-def _read_file(file: RawFile, root: Path, manifest: Manifest, rejected: Rejects) -> list[dict[str, Any]]:
-    content = read_whole(root / file.path)
+def _read_file(file: RawFile, reading: Reading) -> list[dict[str, Any]]:
+    manifest, rejected = reading.manifest, reading.rejected
+    content = read_whole(reading.root / file.path)
     match file.kind:
         case "jobmeta":
             return read_jobmeta(file, read_json_object(content), manifest, rejected)

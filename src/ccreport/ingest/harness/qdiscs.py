@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from ccreport.raw import RawFileError
-from ccreport.units import UnitError, parse_rate_bps, parse_time_ms
+from ccreport.archive.raw_file import RawFileError
+from ccreport.core.units import UnitError, parse_rate_bps, parse_time_ms
 
 # qdisc netem 80f2: dev r1 root refcnt 2 limit 10000 delay 5ms loss 1%
 # qdisc tbf 10: dev r1 parent 1:1 rate 50Mbit burst 32Kb lat 14.8ms

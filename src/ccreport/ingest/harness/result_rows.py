@@ -7,8 +7,11 @@ which two algorithms ran has one row for each. Rates are the sender's.
 import json
 from typing import Any
 
-from ccreport.raw import RawFile, RawFileError, display_name
-from ccreport.rejects import Rejects
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError
+from ccreport.core.text import display_name
+from ccreport.ingest.plausible import RATE_LIMIT_BPS
+from ccreport.ingest.rejects import Rejects
 
 FIELDS = 8
 
@@ -27,9 +30,15 @@ def read_results(file: RawFile, content: bytes, experiment_id: str, rejected: Re
     rows = []
     for number, row in enumerate(listed):
         try:
-            rows.append(_read_row(row) | {"row_number": number})
+            found = _read_row(row) | {"row_number": number}
         except (TypeError, ValueError) as error:
             rejected.add(file, "malformed_record", f"result row {number}: {error}", is_whole_file=False)
+            continue
+        if found["retransmit_ratio"] > 1:
+            message = f"result row {number}: a retransmit ratio of {found['retransmit_ratio']:g} is left out"
+            rejected.add(file, "malformed_record", message, is_whole_file=False)
+            found["retransmit_ratio"] = None
+        rows.append(found)
     if not rows:
         raise RawFileError("no_measurement", "no usable result row in it")
     facts = {"raw_file_id": file.raw_file_id, "experiment_id": experiment_id, "path": display_name(file.path)}
@@ -45,11 +54,18 @@ def _read_row(row: object) -> dict[str, Any]:
         "mode": display_name(str(mode)),
         "flows_count": int(_positive(streams)),
         "cc": display_name(str(cc)),
-        "throughput_bps": _positive(gbps) * 1e9,
+        "throughput_bps": _rate(gbps),
         "retransmit_ratio": _positive(ratio),
         "reordering_sum_count": int(_positive(reordering)),
         "rtt_median_ms": _positive(rtt),
     }
+
+
+def _rate(gbps: object) -> float:
+    rate = _positive(gbps) * 1e9
+    if rate > RATE_LIMIT_BPS:
+        raise ValueError(f"{gbps!r} Gbit/s is no rate of a run")
+    return rate
 
 
 def _positive(value: object) -> float:

@@ -9,11 +9,11 @@ ended before its time (signal, lost server): its intervals are kept and it is ma
 
 from typing import Final
 
-from ccreport.ingest.client_tables import Outcome, Row
-from ccreport.ingest.iperf3_json import Content
-from ccreport.ingest.iperf3_streams import Document, check_sums, read_intervals, read_streams, split_document
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.iperf3.json_repair import Content
+from ccreport.ingest.iperf3.streams import Document, check_sums, read_intervals, read_streams, split_document
+from ccreport.ingest.iperf3.tables import Outcome, Row
 from ccreport.ingest.json_values import JsonObject, get_object, quote, wrong_type
-from ccreport.raw import RawFileError
 
 REMOTE_CPU: Final = ("remote_total", "remote_user", "remote_system")
 

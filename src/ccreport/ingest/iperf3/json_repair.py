@@ -5,8 +5,9 @@ Seen in real files, with their issues at esnet/iperf:
 
 - 3.7 to 3.10 with `--bidir` repeat `sum`, `sum_sent` and `sum_received` in one object, the second for the reverse
   direction (952, 1196); 3.2 to 3.13 with `-P` repeat socket buffer sizes of equal value (856, 1491, 1492).
-- 3.16 and 3.17 can print the whole object twice (1688, 1716).
-- Text stands before (1086) or after the object (1143: `iperf3: error - …`).
+- 3.16 and 3.17 can print the whole object twice (1688, 1716); log files hold several tests (`choice`).
+- Text stands before (1086) or after the object (1143: `iperf3: error - …`); with `-d` it has JSON objects in it, those
+  of the control connection.
 - Numbers can be the tokens `nan` and `-nan` (613).
 
 A fast parser goes first; the standard library's follows where it fails or where keys repeat.
@@ -14,14 +15,14 @@ A fast parser goes first; the standard library's follows where it fails or where
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
 
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.iperf3.choice import FAILED, choose_result, grade, is_result
 from ccreport.ingest.json_values import Json, JsonObject, quote
-from ccreport.raw import RawFileError
 
 # Keys that a bidirectional test repeats; from 3.11 on the second of each is called `…_bidir_reverse`.
 REPEATED_KEYS: Final = frozenset({"sum", "sum_sent", "sum_received"})
@@ -38,6 +39,11 @@ CUT_TOKEN: Final = re.compile(r"t(?:ru?)?|f(?:als?|a)?|n(?:ul?)?|-|\.|[eE][+-]?"
 START_KEY: Final = re.compile(r'"start"\s*:\s*(?=\{)')
 # "intervals":	[{
 INTERVALS_KEY: Final = re.compile(r'"intervals"\s*:\s*\[')
+# "server_output_json":	{
+UNDER_KEY: Final = re.compile(r'"\s*:\s*\Z')
+# So many braces of a text may begin no object, and so many times its length may be read in vain.
+FAILURES_LIMIT: Final = 200
+WASTE_LIMIT: Final = 4
 SEPARATOR: Final = re.compile(r"[\s,]*")
 # What is whole of damaged JSON is searched in a text of at most so many letters, of which several copies are made.
 SEARCHED_LETTERS: Final = 2**28
@@ -45,7 +51,7 @@ SEARCHED_LETTERS: Final = 2**28
 
 @dataclass
 class Content:
-    """The first JSON value of a file, with what was wrong around it."""
+    """The JSON value of a file that is its result, with what was wrong around it."""
 
     value: Json
     is_doubled: bool = False
@@ -78,7 +84,7 @@ def decode(data: bytes) -> str:
 
 
 def read_defective(text: str) -> Content:
-    """Return the first JSON object of a text that has one.
+    """Return the result among the JSON objects of a text, else its first object.
 
     Raise RawFileError: `truncated_json` where it ends early before the first complete interval, `unpacks_too_large`
     where it is too long for a search, else `not_json`.
@@ -86,16 +92,15 @@ def read_defective(text: str) -> Content:
     if len(text) > SEARCHED_LETTERS:
         message = f"the JSON is damaged, and too long ({len(text)} letters) to look for what is whole: copy it again"
         raise RawFileError("unpacks_too_large", message)
-    for candidate, start in _candidates(text):
-        try:
-            value, end = _decode_object(candidate, start)
-        except (ValueError, RecursionError):
+    for repair in (str, _mark_not_numbers):
+        candidate = repair(text)
+        objects = _find_objects(candidate)
+        if not objects:
             continue
-        content = Content(value)
+        content = _choose(objects, text)
         if candidate is not text:
             message = "the tool wrote `nan` or `inf` for numbers; they are read as null"
-            content.notes.append(RawFileError("repaired", message))
-        _note_surroundings(content, text, start, end)
+            content.notes.insert(0, RawFileError("repaired", message))
         return content
     return _read_cut(_mark_not_numbers(text), _first_object(text))
 
@@ -105,13 +110,58 @@ def _first_object(text: str) -> int:
     return line.start(1) if line else text.find("{")
 
 
-def _candidates(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the text, as it is and with readable numbers, and where an object may begin in it."""
-    first, brace = _first_object(text), text.find("{")
-    yield text, first
-    numbers = _mark_not_numbers(text)
-    candidates = dict.fromkeys(((text, first), (numbers, first), (text, brace), (numbers, brace)))
-    yield from list(candidates)[1:]
+def _find_objects(text: str) -> list[tuple[Json, int, int]]:
+    """Return the results in a text, which may have braces of its own, with where each begins and ends.
+
+    Without a result it is the first object, if that begins the text or a line of it. What stands under a key of an
+    object that is damaged (`server_output_json`) is no result.
+    """
+    results: list[tuple[Json, int, int]] = []
+    others: list[tuple[Json, int, int]] = []
+    place = text.find("{")
+    begins = (place, _first_object(text))
+    failures = wasted = 0
+    while place >= 0 and failures < FAILURES_LIMIT and wasted <= WASTE_LIMIT * len(text):
+        end = place + 1
+        try:
+            value, end = _decode_object(text, place)
+            if is_result(value) and not UNDER_KEY.search(text, max(0, place - 40), place):
+                results.append((value, place, end))
+            elif place in begins:
+                others.append((value, place, end))
+        except json.JSONDecodeError as error:
+            failures += 1
+            wasted += error.pos - place
+        except (ValueError, RecursionError):
+            failures += 1
+            wasted += len(text) - place
+        place = text.find("{", end)
+    return results or others[:1]
+
+
+def _choose(objects: list[tuple[Json, int, int]], text: str) -> Content:
+    """Return the object that is the file's result, with what is to be said of the rest of the text."""
+    choice = choose_result([value for value, _, _ in objects], [byte_offset(text, start) for _, start, _ in objects])
+    value, start, end = objects[choice.position]
+    results = [(first, last) for other, first, last in objects if is_result(other)]
+    if grade(value) == FAILED and (cut := _read_rest(text, max([end, *(last for _, last in results)]))) is not None:
+        cut.notes += [RawFileError("repaired", "an attempt that measured nothing stands before it and is left out")]
+        return cut
+    content = Content(value, is_doubled=choice.is_doubled)
+    _note_surroundings(content, text, (start, end), results)
+    content.notes += choice.notes
+    return content
+
+
+def _read_rest(text: str, start: int) -> Content | None:
+    """Return what is complete of a result that is cut behind a failed attempt, None where there is none."""
+    if START_KEY.search(text, start) is None:
+        return None
+    try:
+        rest = _mark_not_numbers(text[start:])
+        return _read_cut(rest, _first_object(rest))
+    except RawFileError:
+        return None
 
 
 def _mark_not_numbers(text: str) -> str:
@@ -141,18 +191,25 @@ def _decode_object(text: str, start: int) -> tuple[Json, int]:
     return value, end
 
 
-def _note_surroundings(content: Content, text: str, start: int, end: int) -> None:
-    head, tail = text[:start].strip("\ufeff \t\r\n\0"), text[end:].strip("\ufeff \t\r\n\0")
+def _note_surroundings(content: Content, text: str, span: tuple[int, int], results: list[tuple[int, int]]) -> None:
+    """Note text before and behind the result; other results are noted by `choose_result`."""
+    start, end = span
+    first, last = (min([start, *(one for one, _ in results)]), max([end, *(one for _, one in results)]))
+    head, tail = (part.strip("\ufeff \t\r\n\0,[]") for part in (text[:first], text[last:]))
     if head:
         content.notes.append(RawFileError("repaired", f"text before the JSON is left out: {quote(head)!r}", offset=0))
     if tail.startswith("{"):
-        content.is_doubled = True
+        rest = text[last:].lstrip("\ufeff \t\r\n\0")
+        content.is_doubled = text[start:end].startswith(rest.rstrip())
         message = "the result stands there more than once; the first copy is used"
-        content.notes.append(RawFileError("doubled", message, offset=byte_offset(text, end)))
+        if not content.is_doubled:
+            message = "another result that follows is damaged or ends early, and is left out; rerun that test"
+        reason = "doubled" if content.is_doubled else "truncated_json"
+        content.notes.append(RawFileError(reason, message, offset=byte_offset(text, last)))
     elif tail:
         content.tail = tail
         message = f"text after the JSON is left out: {quote(tail)!r}"
-        content.notes.append(RawFileError("repaired", message, offset=byte_offset(text, end)))
+        content.notes.append(RawFileError("repaired", message, offset=byte_offset(text, last)))
 
 
 def byte_offset(text: str, position: int) -> int:
@@ -161,9 +218,12 @@ def byte_offset(text: str, position: int) -> int:
 
 
 def _read_cut(text: str, start: int) -> Content:
-    """Return what is complete of an iperf3 object that ends early; raise RawFileError where nothing is."""
+    """Return what is complete of an iperf3 object that ends early; raise RawFileError where nothing is.
+
+    An object that is whole after all is returned as it is: it stands behind more damage than is searched.
+    """
     try:
-        _decode_object(text, start)
+        value, end = _decode_object(text, start)
     except json.JSONDecodeError as error:
         at = {"offset": byte_offset(text, error.pos), "line": error.lineno}
         if not _is_cut(text, error):
@@ -172,13 +232,17 @@ def _read_cut(text: str, start: int) -> Content:
     except (ValueError, RecursionError) as error:
         message = f"the JSON cannot be read ({quote(str(error))}): this is no output of iperf3 or pscheduler"
         raise RawFileError("not_json", message, offset=byte_offset(text, max(start, 0))) from error
+    else:
+        content = Content(value)
+        _note_surroundings(content, text, (start, end), [])
+        return content
     header, intervals = _complete_intervals(text)
     ends_early = "the JSON ends early: the tool was killed or the file not copied whole"
     if not intervals:
         raise RawFileError("truncated_json", f"{ends_early}; nothing of it can be used, rerun or copy it again", **at)
     message = f"{ends_early}; its {len(intervals)} complete intervals are kept and the test counts as interrupted"
-    value: JsonObject = {"start": header, "intervals": intervals}
-    return Content(value, is_cut=True, notes=[RawFileError("truncated_json", message, **at)])
+    partial: JsonObject = {"start": header, "intervals": intervals}
+    return Content(partial, is_cut=True, notes=[RawFileError("truncated_json", message, **at)])
 
 
 def _is_cut(text: str, error: json.JSONDecodeError) -> bool:

@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
+from ccreport.archive.raw_file import RawFileError
 from ccreport.ingest.json_values import quote
-from ccreport.raw import RawFileError
 
 # [  3] local 10.0.2.4 port 50338 connected with 10.0.2.15 port 5001
 # Client connecting to 10.0.2.15, TCP port 5001 · Server listening on TCP port 5001

@@ -3,10 +3,11 @@
     {"succeeded": true, "diags": "Participant 0:\\n…", "error": …,
      "intervals": [{"streams": [S…], "summary": S}…], "summary": {"streams": [S…], "summary": S}}
 
-pscheduler renames a few of iperf3's keys and drops the rest, among them ports, congestion control and all that the
-receiver says. But each participant's part of `diags` has its command line and, where iperf3 succeeded, its whole
-output; so that is read where it is there. Else the renamed keys are given their names back. Written down in
-pscheduler's `pscheduler-tool-iperf3` (`run`, `merged-results`, `iperf3_parser.py`) and `pscheduler-tool-iperf2`.
+pscheduler renames a few of iperf3's keys and drops the rest, among them ports, congestion control and what the receiver
+says but its rate (`receiver-throughput-bits` of the summary, from 4.1 on). But each participant's part of `diags` has
+its command line and, where iperf3 succeeded, its whole output; so that is read where it is there. Else the renamed keys
+are given their names back. Written down in pscheduler's `pscheduler-tool-iperf3` (`run`, `merged-results`,
+`iperf3_parser.py`) and `pscheduler-tool-iperf2`.
 """
 
 import re
@@ -16,11 +17,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from ccreport.ingest.client_tables import Outcome
-from ccreport.ingest.iperf3_document import interrupted, read_document
-from ccreport.ingest.iperf3_json import OBJECT_LINE, Content, parse_json, read_defective
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.iperf3.document import interrupted, read_document
+from ccreport.ingest.iperf3.json_repair import OBJECT_LINE, Content, parse_json, read_defective
+from ccreport.ingest.iperf3.pscheduler_record import RECORD_KEYS, describe_task, read_spec
+from ccreport.ingest.iperf3.tables import Outcome
 from ccreport.ingest.json_values import Json, JsonObject, get_object, get_objects, quote
-from ccreport.raw import RawFileError
 
 # `diag` until 2016.
 DIAGS_KEYS: Final = ("diags", "diag")
@@ -46,6 +48,11 @@ UDP_KEYS: Final = ("sent", "lost", "jitter")
 PARTICIPANT: Final = re.compile(r"^(?:Participant \d+|Client|Server):[ \t]*$", re.MULTILINE)
 # numactl -N 0 /usr/bin/iperf3 -p 5201 -c 10.0.0.2 -t 10 --json -P 4 -C bbr2
 COMMAND: Final = re.compile(r"^.*\biperf3? .*$", re.MULTILINE)
+# iperf3: error - unable to connect to server: Connection refused · bwctl: ... timed out
+CAUSE: Final = re.compile(
+    r"^.*(?:\b(?:error|failed|refused|unreachable|denied)\b|timed out|unable to ).*$", re.MULTILINE | re.IGNORECASE
+)
+DIAGS_LETTERS: Final = 20_000
 # -Cbbr2 · --congestion=bbr2
 CONGESTION: Final = re.compile(r"(?:-C|--congestion=?|--linux-congestion=?)(.*)")
 
@@ -69,7 +76,10 @@ class _Participant:
 
 
 def find_result(value: Json) -> JsonObject | None:
-    """Return the pscheduler result that a JSON value is, or wraps as a run or a list of one; None for anything else."""
+    """Return the pscheduler result that a JSON value is, or wraps as a run or a list of one; None for anything else.
+
+    Beside the result's keys stand those of a record that wraps it and say what was asked for (`pscheduler_record`).
+    """
     if isinstance(value, list) and len(value) == 1:
         return find_result(value[0]) if not isinstance(value[0], list) else None
     if not isinstance(value, dict):
@@ -80,7 +90,8 @@ def find_result(value: Json) -> JsonObject | None:
     for key in WRAPPERS:
         wrapped = value.get(key)
         if isinstance(wrapped, dict) and wrapped.keys() & RESULT_KEYS:
-            return find_result(wrapped)
+            found = find_result(wrapped) or {}
+            return {name: value[name] for name in RECORD_KEYS if name in value} | found
     return None
 
 
@@ -89,11 +100,12 @@ def read_result(result: JsonObject, content: Content) -> Outcome:
     participants = _read_diags(result)
     commands = [participant.command for participant in participants if participant.command]
     is_reverse = any(REVERSE_OPTIONS.intersection(_words(command)) for command in commands)
-    error = _error_text(result)
+    is_reverse = is_reverse or read_spec(result).get("reverse") is True
+    error = _error_text(result, participants)
     notes = list(content.notes)
     outcome = _recover(participants, is_reverse=is_reverse, notes=notes)
     if outcome is None:
-        outcome = read_document(Content(_restore(result, error, is_reverse=is_reverse)))
+        outcome = _read_summary(result, error, notes, is_reverse=is_reverse)
     elif error is not None and not outcome.test["is_interrupted"]:
         outcome.test["is_interrupted"] = True
         notes.append(interrupted(error))
@@ -101,16 +113,60 @@ def read_result(result: JsonObject, content: Content) -> Outcome:
     client = next((participant.command for participant in participants if participant.is_client), None)
     command = client or next(iter(commands), None)
     outcome.test |= {"tool": "pscheduler", "command": command, "cc_command": _congestion(command)}
+    for name, value in describe_task(result).items():
+        # A result restored from a summary is TCP where nothing in it says otherwise.
+        is_guess = name == "protocol" and not outcome.test["is_recovered"]
+        if outcome.test.get(name) is None or is_guess:
+            outcome.test[name] = value
     outcome.test |= {"error": error or outcome.test["error"]}
     outcome.test |= {"is_doubled": content.is_doubled or outcome.test["is_doubled"]}
     return outcome
 
 
-def _error_text(result: JsonObject) -> str | None:
+def _error_text(result: JsonObject, participants: list[_Participant]) -> str | None:
     error = result.get("error")
     if error:
         return quote(error if isinstance(error, str) else repr(error))
-    return "the task did not succeed and does not say why" if result.get("succeeded") is False else None
+    if result.get("succeeded") is not False:
+        return None
+    return _find_cause(result, participants) or "the task did not succeed and does not say why"
+
+
+def _find_cause(result: JsonObject, participants: list[_Participant]) -> str | None:
+    """Return why a task failed, from what its tool left in `diags`: iperf3's own error, else a line that names one."""
+    for participant in participants:
+        error = participant.header.get("error")
+        if isinstance(error, str):
+            return quote(error)
+    texts = [text for key in DIAGS_KEYS if isinstance(text := result.get(key), str)]
+    # In a longer text the words of an error may stand in anything.
+    lines = [line for text in texts for line in CAUSE.findall(text[:DIAGS_LETTERS])]
+    return quote(lines[0].strip()) if lines else None
+
+
+def _read_summary(result: JsonObject, error: str | None, notes: list[RawFileError], *, is_reverse: bool) -> Outcome:
+    """Return what pscheduler's own summary says; raise RawFileError with the cause where nothing was measured."""
+    try:
+        outcome = read_document(Content(_restore(result, error, is_reverse=is_reverse)))
+    except RawFileError as failure:
+        cause = next((note for note in notes if note.reason == "error_only"), None)
+        if failure.reason == "no_measurement" and cause is not None:
+            raise cause from None
+        raise
+    if error is None:
+        _share_receiver_rate(outcome, result)
+    return outcome
+
+
+def _share_receiver_rate(outcome: Outcome, result: JsonObject) -> None:
+    """Give the streams the rate at the receiver, by their bytes: from 4.1 on the summary has it, for all together."""
+    summary = result.get("summary")
+    total = summary.get("summary") if isinstance(summary, dict) else None
+    rate = total.get("receiver-throughput-bits") if isinstance(total, dict) else None
+    sizes = [size if isinstance(size := row.get("sender_bytes"), int | float) else 0 for row in outcome.streams]
+    if isinstance(rate, int | float) and not isinstance(rate, bool) and sum(sizes) > 0:
+        for row, size in zip(outcome.streams, sizes, strict=True):
+            row["receiver_bps"] = rate * (size / sum(sizes))
 
 
 def _read_diags(result: JsonObject) -> list[_Participant]:

@@ -1,37 +1,39 @@
 """Outputs of the harness's source commands (`src-cmd`, `src-cmd-n`) into the `tests`, `streams` and `intervals` tables.
 
 What a file is shows in its content: iperf3 `-J` (one JSON object, versions 3.0 to 3.20 and newer), iperf3
-`--json-stream` (one event a line), or a pscheduler result. `iperf3_json`, `iperf3_json_stream`, `iperf3_document`,
-`iperf3_streams` and `pscheduler` say how each is written and what is wrong in it.
+`--json-stream` (one event a line), or a pscheduler result. `json_repair`, `json_stream`, `document`,
+`streams` and `pscheduler` say how each is written and what is wrong in it.
 """
 
-from pathlib import Path
+from typing import Final
 
-from ccreport.ingest.client_tables import ClientTables, Outcome
-from ccreport.ingest.iperf3_document import read_document
-from ccreport.ingest.iperf3_json import Content, decode, parse_json, read_defective
-from ccreport.ingest.iperf3_json_stream import is_stream, read_stream
-from ccreport.ingest.iperf3_text import explain_text
-from ccreport.ingest.pscheduler import find_result, read_result
-from ccreport.raw import RawFileError, read_manifest, read_whole
-from ccreport.rejects import Rejects
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError, read_whole
+from ccreport.ingest.iperf3.choice import choose_result, is_result
+from ccreport.ingest.iperf3.document import read_document
+from ccreport.ingest.iperf3.json_repair import Content, decode, parse_json, read_defective
+from ccreport.ingest.iperf3.json_stream import is_stream, read_stream
+from ccreport.ingest.iperf3.plain_text import explain_text
+from ccreport.ingest.iperf3.pscheduler import find_result, read_result
+from ccreport.ingest.iperf3.tables import ClientTables, Outcome
+from ccreport.ingest.reading import Reading
+
+XFR_KEYS: Final = frozenset({"bytes_total", "duration_ms", "throughput_mbps"})
+XFR: Final = "this is a result of xfr, which tells neither direction nor time nor ports: measure with iperf3 -J"
 
 
-def ingest_iperf3(manifest: Path, root: Path, tests: Path, streams: Path, intervals: Path, rejects: Path) -> None:
-    """Write the client outputs of one experiment as three tables, and what could not be used of them."""
+def read_iperf3(reading: Reading) -> None:
+    """Write the client outputs of one experiment as three tables."""
     tables = ClientTables()
-    rejected = Rejects()
-    for file in read_manifest(manifest).files_for("ingest_iperf3"):
-        try:
-            outcome = read_client_output(read_whole(root / file.path))
-            tables.add(file, outcome)
-        except RawFileError as error:
-            rejected.add_error(file, error)
-            continue
+
+    def read(file: RawFile) -> None:
+        outcome = read_client_output(read_whole(reading.root / file.path))
+        tables.add(file, outcome)
         for note in outcome.notes:
-            rejected.add_error(file, note, is_whole_file=False)
-    tables.write(tests, streams, intervals, rejected)
-    rejected.write(rejects)
+            reading.rejected.add_error(file, note, is_whole_file=False)
+
+    reading.read_each(read)
+    tables.write(reading)
 
 
 def read_client_output(data: bytes) -> Outcome:
@@ -40,11 +42,18 @@ def read_client_output(data: bytes) -> Outcome:
     Raise RawFileError with the reason where none of it can be used.
     """
     content = _read_content(data)
+    if isinstance(content.value, list) and any(is_result(value) for value in content.value):
+        choice = choose_result(content.value)
+        content.value = content.value[choice.position]
+        content.is_doubled = content.is_doubled or choice.is_doubled
+        content.notes += choice.notes
     result = find_result(content.value)
     if result is not None:
         return read_result(result, content)
     if content.value is None:
         raise RawFileError("no_measurement", "the result is null: the task failed before it measured; rerun it")
+    if isinstance(content.value, dict) and content.value.keys() >= XFR_KEYS:
+        raise RawFileError("unexpected_structure", XFR)
     if not isinstance(content.value, dict) or not content.value.keys() & {"start", "intervals", "end", "error"}:
         message = "this JSON is neither a result of iperf3 nor of pscheduler; keep the output of iperf3 -J"
         raise RawFileError("unexpected_structure", message)

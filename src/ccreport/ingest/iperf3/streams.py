@@ -11,10 +11,11 @@ server, prints zeros for it.
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
-from ccreport.flow_identity import normalise_address
-from ccreport.ingest.client_tables import Row
+from ccreport.archive.raw_file import RawFileError
+from ccreport.core.identifiers import normalise_address
+from ccreport.ingest.iperf3.tables import Row
 from ccreport.ingest.json_values import Json, JsonObject, as_text, get_object, get_objects, get_values
-from ccreport.raw import RawFileError
+from ccreport.ingest.plausible import clear_not_counted
 
 INTERVAL_COLUMNS: Final = {
     "start_s": "start",
@@ -75,6 +76,7 @@ def split_document(document: JsonObject, *, is_interrupted: bool) -> Document:
     start, end = get_object(document, "start"), get_object(document, "end")
     intervals = [get_objects(interval, "streams") for interval in get_objects(document, "intervals")]
     blocks = [block for interval in intervals for block in interval]
+    end = _with_streams(start, blocks, end)
     return Document(
         start=start,
         header=get_object(start, "test_start"),
@@ -83,8 +85,32 @@ def split_document(document: JsonObject, *, is_interrupted: bool) -> Document:
         positions=[position for position, interval in enumerate(intervals) for _ in interval],
         end=end,
         is_server="accepted_connection" in start,
-        is_interrupted=is_interrupted or not end.get("streams"),
+        is_interrupted=is_interrupted or not (end.get("streams") or _has_totals(end)),
     )
+
+
+def _with_streams(start: JsonObject, blocks: list[JsonObject], end: JsonObject) -> JsonObject:
+    """Return the end of a test with its streams, which some results lack beside their sums.
+
+    The sums are those of a single stream; of several streams the intervals tell more, if there are any.
+    """
+    sums = {side: get_object(end, key) for side, key in (("sender", "sum_sent"), ("receiver", "sum_received"))}
+    if end.get("streams") or not _has_totals(end):
+        return end
+    sockets = dict.fromkeys(_socket(block) for block in (blocks or get_objects(start, "connected")))
+    if blocks and len(sockets) > 1:
+        return end
+    socket: JsonObject = {"socket": next(iter(sockets), None) or 1}
+    streams: list[Json] = [{side: socket | total for side, total in sums.items() if total}]
+    if get_object(start, "test_start").get("protocol") == "UDP":
+        streams = [{"udp": socket | (get_object(end, "sum") or sums["receiver"] or sums["sender"])}]
+    return end | {"streams": streams}
+
+
+def _has_totals(end: JsonObject) -> bool:
+    """Return whether the sums of an end say that something was sent; an interrupted client prints zeros."""
+    told = (get_object(end, key).get("bytes") for key in ("sum_sent", "sum_received"))
+    return any(_is_number(count) and count > 0 for count in told)
 
 
 def read_streams(document: Document) -> list[Row]:
@@ -191,15 +217,48 @@ def _udp_row(document: Document, udp: JsonObject) -> Row:
     is_sending = document.sends(udp)
     knows_sender = is_sending or document.knows_both_hosts
     knows_receiver = not is_sending or document.knows_both_hosts
+    receiver = _udp_receiver(document, udp, is_sending=is_sending) if knows_receiver else {}
     return {
         "stream_number": _socket(udp),
         "is_reverse": is_sending == document.is_server,
         "sender_bytes": udp.get("bytes") if knows_sender else None,
         "sender_s": _seconds(udp) if knows_sender else None,
+        "receiver_bytes": receiver.get("bytes"),
+        "receiver_s": receiver.get("seconds"),
         "packets_count": udp.get("packets"),
         "lost_packets_count": udp.get("lost_packets") if knows_receiver else None,
         "jitter_ms": udp.get("jitter_ms") if knows_receiver else None,
     }
+
+
+def _udp_receiver(document: Document, udp: JsonObject, *, is_sending: bool) -> JsonObject:
+    """Return bytes and seconds of what arrived of a stream of datagrams: iperf3's blocks have only what was sent.
+
+    A receiver's own intervals tell of each stream; `sum_received` (3.10 and newer) is that of all. Older clients that
+    send are not told it.
+    """
+    total = get_object(document.end, "sum_received")
+    flows = [get_object(blocks, "udp") for blocks in get_objects(document.end, "streams")]
+    if len(flows) > 1 and not is_sending:
+        number = _socket(udp)
+        blocks = [block for block, its in zip(document.blocks, document.numbers, strict=True) if its == number]
+        counted = [block for block in blocks if not block.get("omitted")]
+        arrived = _total([block.get("bytes") for block in counted])
+        return {"bytes": arrived, "seconds": _total([_seconds(block) for block in counted])}
+    told = total.get("bytes")
+    if not _is_number(told) or len(flows) == 1:
+        return {"bytes": told, "seconds": _seconds(total)} if total else {}
+    # ASSUME: all datagrams of a test are of one size, so that the streams share its bytes as they do its datagrams.
+    of_stream, of_all = _arrived(udp), _total([_arrived(flow) for flow in flows])
+    if not _is_number(of_stream) or not _is_number(of_all) or not of_all:
+        return {}
+    return {"bytes": round(told * of_stream / of_all), "seconds": _seconds(total)}
+
+
+def _arrived(udp: JsonObject) -> Json:
+    """Return how many datagrams of a stream arrived, None where that is not known."""
+    sent, lost = udp.get("packets"), udp.get("lost_packets")
+    return max(sent - lost, 0) if _is_number(sent) and _is_number(lost) else None
 
 
 def _interval_totals(document: Document, number: int | None) -> Row:
@@ -213,7 +272,8 @@ def _interval_totals(document: Document, number: int | None) -> Row:
         "is_reverse": is_sending == document.is_server,
         f"{side}_bytes": _total([block.get("bytes") for block in counted]),
         f"{side}_s": _total([_seconds(block) for block in counted]),
-        "retransmits_iperf3_count": _total([block.get("retransmits") for block in counted]),
+        # A block that is not counted makes the sum unknown.
+        "retransmits_iperf3_count": _total(clear_not_counted([block.get("retransmits") for block in counted])),
     }
 
 

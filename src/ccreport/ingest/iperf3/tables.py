@@ -5,17 +5,24 @@ A tool's module says which of its values belongs in which column (an `Outcome`);
 """
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 import polars as pl
 
-from ccreport.flow_identity import flow_id_of_connection, flow_id_of_stream
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError
+from ccreport.core.identifiers import flow_id_of_connection, flow_id_of_stream
+from ccreport.core.tables import load_schema
+from ccreport.ingest.iperf3.typed_columns import (
+    Columns,
+    Faults,
+    build_frame,
+    keep_possible,
+    keep_whole_rows,
+    keep_within_bounds,
+)
 from ccreport.ingest.json_values import Json, get_values
-from ccreport.ingest.typed_columns import Columns, Faults, build_frame, keep_whole_rows, keep_within_bounds
-from ccreport.raw import RawFile, RawFileError
-from ccreport.rejects import Rejects
-from ccreport.tables import load_schema, write_table
+from ccreport.ingest.reading import Reading
 
 Row = dict[str, Json]
 
@@ -81,9 +88,10 @@ class ClientTables:
         self._rows.extend(map(rows.__getitem__, numbers))
         self._intervals.extend(outcome.intervals, source, len(numbers))
 
-    def write(self, tests: Path, streams: Path, intervals: Path, rejected: Rejects) -> None:
-        """Write the three tables; note in `rejected` every value and row that could not be taken over."""
-        self._write(self._tests, self._tests.finish(), load_schema("tests").key, tests, rejected)
+    def write(self, reading: Reading) -> None:
+        """Write the three tables; note in the rejects every value and row that could not be taken over."""
+        all_tests = self._tests.finish()
+        self._write(self._tests, all_tests, load_schema("tests").key, reading)
         key = load_schema("streams").key
         all_streams = self._streams.finish().with_row_index("row").sort(key, maintain_order=True)
         # The place of every stream among the sorted ones stands for the texts of its key.
@@ -91,15 +99,19 @@ class ClientTables:
         of_intervals = self._intervals.finish().with_columns(places.alias("place"))
         of_intervals = of_intervals.sort("place", "interval_number", maintain_order=True)
         of_streams = all_streams.select(STREAM_COLUMNS)[of_intervals["place"]]
-        self._write(self._streams, all_streams.drop("row"), key, streams, rejected)
+        mss = pl.when(pl.col("mss_bytes") > 0).then(pl.col("mss_bytes")).alias("mss_bytes")
+        of_tests = all_tests.select("run_id", "client_number", mss).unique(["run_id", "client_number"])
+        with_mss = all_streams.join(of_tests, on=["run_id", "client_number"], how="left", maintain_order="left")
+        self._write(self._streams, with_mss.drop("row"), key, reading)
         all_intervals = of_streams.hstack(of_intervals)
-        self._write(self._intervals, all_intervals, ("place", "interval_number"), intervals, rejected)
+        self._write(self._intervals, all_intervals, ("place", "interval_number"), reading)
 
-    def _write(self, table: "_Table", frame: pl.DataFrame, key: tuple[str, ...], path: Path, rejected: Rejects) -> None:
+    def _write(self, table: "_Table", frame: pl.DataFrame, key: tuple[str, ...], reading: Reading) -> None:
         bounded = keep_within_bounds(frame, table.name, table.faults)
+        bounded = keep_possible(bounded, table.name, table.faults)
         whole = keep_whole_rows(bounded, table.name, key, table.faults)
-        table.faults.note(rejected, self._files.values())
-        write_table(_in_units(whole.select(*load_schema(table.name).polars), table.name), table.name, path)
+        table.faults.note(reading.rejected, self._files.values())
+        reading.write(table.name, _in_units(whole.select(*load_schema(table.name).polars), table.name))
 
 
 class _Table:

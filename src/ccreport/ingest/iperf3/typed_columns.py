@@ -12,10 +12,11 @@ from typing import Final
 
 import polars as pl
 
+from ccreport.archive.manifest import RawFile
+from ccreport.core.tables import Column, load_schema
 from ccreport.ingest.json_values import Json, as_text, quote
-from ccreport.raw import RawFile
-from ccreport.rejects import Rejects
-from ccreport.tables import Column, load_schema
+from ccreport.ingest.plausible import clear_not_counted, find_impossible
+from ccreport.ingest.rejects import Rejects
 
 Columns = dict[str, list[Json]]
 
@@ -41,8 +42,6 @@ WIRE_TYPES: Final = {
     "bool": pl.Boolean(),
     "string": pl.String(),
 }
-# iperf3 writes these where the kernel does not count (esnet/iperf issue 725).
-NOT_COUNTED: Final = (-1, 2**32 - 2)
 
 
 @dataclass
@@ -60,6 +59,15 @@ class Faults:
         for file, values in of_file.items():
             text = f"values of `{column}` in {self.table} that are not what the tool writes there: {len(values)}"
             self._add(file, f"{text} (the first is {quote(repr(values[0]))}); they are left out, look at the file")
+
+    def add_impossible(self, column: str, why: str, wrong: Iterable[tuple[str, Json]]) -> None:
+        """Note values of a column that another one contradicts, each with the file it stands in."""
+        of_file: dict[str, list[Json]] = {}
+        for file, value in wrong:
+            of_file.setdefault(file, []).append(value)
+        for file, values in of_file.items():
+            text = f"values of `{column}` in {self.table} that cannot be right, {why}: {len(values)}"
+            self._add(file, f"{text} (the first is {quote(repr(values[0]))}); they are left out, the rest is kept")
 
     def add_rows(self, files: Sequence[str], why: str) -> None:
         """Note rows of these files that are left out."""
@@ -84,7 +92,7 @@ def build_frame(table: str, columns: Columns, files: Sequence[str], faults: Faul
     declared = {column.name: column for column in load_schema(table).columns}
     series = []
     for name, parsed in columns.items():
-        values = _counted(parsed) if name == "retransmits_iperf3_count" else parsed
+        values = clear_not_counted(parsed) if name == "retransmits_iperf3_count" else parsed
         typed = _take_over(values, declared[name])
         if typed is None:
             converted = [_convert(value, declared[name]) for value in values]
@@ -110,6 +118,15 @@ def keep_within_bounds(frame: pl.DataFrame, table: str, faults: Faults) -> pl.Da
     return frame
 
 
+def keep_possible(frame: pl.DataFrame, table: str, faults: Faults) -> pl.DataFrame:
+    """Return the frame with null for every number that the others of its row contradict (see `plausible`)."""
+    for column, is_wrong, why in find_impossible(frame, table):
+        wrong = frame.filter(is_wrong).select("raw_file_id", column)
+        faults.add_impossible(column, why, wrong.rows())
+        frame = frame.with_columns(pl.when(~is_wrong).then(pl.col(column)).alias(column))
+    return frame
+
+
 def keep_whole_rows(frame: pl.DataFrame, table: str, key: Sequence[str], faults: Faults) -> pl.DataFrame:
     """Return the rows of a frame sorted by its key that have what the table requires and do not repeat the last one."""
     required = [column.name for column in load_schema(table).columns if not column.nullable]
@@ -124,12 +141,6 @@ def keep_whole_rows(frame: pl.DataFrame, table: str, key: Sequence[str], faults:
         faults.add_rows(frame.filter(is_repeat)["raw_file_id"].to_list(), "repeat another one")
         frame = frame.filter(~is_repeat)
     return frame
-
-
-def _counted(values: list[Json]) -> list[Json]:
-    if not any(mark in values for mark in NOT_COUNTED):
-        return values
-    return [None if value in NOT_COUNTED else value for value in values]
 
 
 def _take_over(values: list[Json], column: Column) -> pl.Series | None:

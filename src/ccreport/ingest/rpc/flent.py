@@ -14,7 +14,9 @@ from typing import Any, Final, cast
 
 import orjson
 
-from ccreport.ingest.flent_series import (
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.plausible import is_not_counted
+from ccreport.ingest.rpc.flent_series import (
     Series,
     parse_time,
     read_grid,
@@ -23,8 +25,7 @@ from ccreport.ingest.flent_series import (
     take_number,
     take_text,
 )
-from ccreport.ingest.rpc_rows import RpcRows, shown
-from ccreport.raw import RawFileError
+from ccreport.ingest.rpc.rows import RpcRows, shown
 
 NEWEST_VERSION: Final = 4
 NO_FLENT: Final = "this is no data file of flent: `{key}` is missing or of another type; copy it again from its source"
@@ -227,7 +228,8 @@ def _add_counters(row: dict[str, Any], facts: Mapping[str, Any]) -> None:
     side = "local" if row["payload_direction"] == "send" else "remote"
     row["send_bytes"] = _take_count(facts.get("SEND_SIZE"))
     row[f"cc_{side}"] = row["cc"]
-    row[f"retransmits_{side}_count"] = _take_count(facts.get("TCP_RETRANSMIT"))
+    retransmits = _take_count(facts.get("TCP_RETRANSMIT"))
+    row[f"retransmits_{side}_count"] = None if is_not_counted(retransmits) else retransmits
     row[f"sent_{side}_bytes"] = _take_count(facts.get("BYTES_SENT"))
 
 

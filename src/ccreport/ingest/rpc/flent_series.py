@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.ingest.rpc_rows import RpcRows, shown
+from ccreport.ingest.rpc.rows import RpcRows, shown
 
 QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 # Before version 4 these raw values are not in the series' unit.

@@ -16,8 +16,8 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.flow_identity import short_hash
-from ccreport.raw import RawFile
+from ccreport.archive.manifest import RawFile
+from ccreport.core.identifiers import short_hash
 
 # ASSUME: a word of a path that is the kernel's name of one of these is the algorithm of the tests below it.
 ALGORITHMS: Final = frozenset(

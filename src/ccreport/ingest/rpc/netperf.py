@@ -15,12 +15,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.ingest.netperf_fields import UNIT_BITS, direction_of_name
-from ccreport.ingest.netperf_forms import FIRST_INTERIM, INTERIM_WORDS, find_banners, find_interim, read_forms
-from ccreport.ingest.netperf_histogram import parse_histogram, summarise_histogram
-from ccreport.ingest.netperf_many import Interim
-from ccreport.ingest.rpc_rows import Block, RpcRows, shown
-from ccreport.raw import RawFileError
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.rpc.netperf_bulk import Interim
+from ccreport.ingest.rpc.netperf_forms import FIRST_INTERIM, INTERIM_WORDS, find_banners, find_interim, read_forms
+from ccreport.ingest.rpc.netperf_histogram import parse_histogram, summarise_histogram
+from ccreport.ingest.rpc.netperf_selectors import UNIT_BITS, direction_of_name
+from ccreport.ingest.rpc.rows import Block, RpcRows, shown
 
 HISTOGRAM: Final = re.compile(r"^Histogram of .*\n((?:(?:[A-Z]+_[A-Z]+ *:|>100_SECS|HIST_TOTAL).*\n?)*)", re.MULTILINE)
 WARNING_WORD: Final = "!"

@@ -10,7 +10,9 @@ from typing import Any, Final
 import polars as pl
 import pyarrow.compute as pc
 
-from ccreport.ingest.netperf_fields import (
+from ccreport.core.tables import load_schema
+from ccreport.ingest.plausible import NOT_COUNTED
+from ccreport.ingest.rpc.netperf_selectors import (
     COUNTS,
     FLOATS,
     LARGEST,
@@ -23,8 +25,7 @@ from ccreport.ingest.netperf_fields import (
     read_direction,
     read_number,
 )
-from ccreport.ingest.rpc_rows import shown
-from ccreport.tables import load_schema
+from ccreport.ingest.rpc.rows import shown
 
 OTHERS: Final = (
     *("DIRECTION", "THROUGHPUT", "THROUGHPUT_UNITS", "TRANSACTION_RATE", "RT_LATENCY"),
@@ -151,7 +152,8 @@ def _in_ms(microseconds: pl.Series) -> pl.Series:
 
 def _convert_numbers(frame: pl.DataFrame) -> list[pl.Expr | pl.Series]:
     found: dict[str, pl.Expr | pl.Series] = {
-        column: pl.col(selector).cast(pl.Int64) for selector, column in COUNTS.items()
+        column: (_counted(selector) if column.startswith("retransmits") else pl.col(selector)).cast(pl.Int64)
+        for selector, column in COUNTS.items()
     }
     found |= {column: pl.col(selector) for selector, column in FLOATS.items()}
     found |= {column: _in_ms(frame[selector]) for selector, column in MICROSECONDS.items()}
@@ -159,6 +161,10 @@ def _convert_numbers(frame: pl.DataFrame) -> list[pl.Expr | pl.Series]:
         (pl.coalesce(number, column) if column in KNOWN else number).alias(column) for column, number in found.items()
     ]
     return [*columns, pl.when(pl.col(SEND_SIZE) > 0).then(pl.col(SEND_SIZE)).cast(pl.Int64).alias("send_bytes")]
+
+
+def _counted(selector: str) -> pl.Expr:
+    return pl.when(~pl.col(selector).is_in([float(mark) for mark in NOT_COUNTED])).then(pl.col(selector))
 
 
 def _add_rates(frame: pl.DataFrame, malformed: list[tuple[int, str]]) -> pl.DataFrame:

@@ -9,8 +9,8 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.ingest.json_values import quote
-from ccreport.ingest.netperf_fields import SELECTOR_OF_LABEL
-from ccreport.ingest.netperf_many import Interim, split_csv, split_interim
+from ccreport.ingest.rpc.netperf_bulk import Interim, split_csv, split_interim
+from ccreport.ingest.rpc.netperf_selectors import SELECTOR_OF_LABEL
 
 # MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.77.0.1 () port 0 AF_INET : demo
 BANNER: Final = re.compile(

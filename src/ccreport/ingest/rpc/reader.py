@@ -7,68 +7,57 @@ time, `rpc_histograms` netperf's histograms of transaction times.
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from ccreport.ingest.flent import read_flent
-from ccreport.ingest.netperf import read_netperf
-from ccreport.ingest.netperf_columns import collect_texts, make_tests
-from ccreport.ingest.rpc_labels import label_tests
-from ccreport.ingest.rpc_rows import RpcRows
-from ccreport.raw import RawFile, RawFileError, read_manifest, read_whole
-from ccreport.rejects import Rejects
-from ccreport.tables import load_schema, write_table
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError, read_whole
+from ccreport.core.tables import load_schema
+from ccreport.ingest.reading import Reading
+from ccreport.ingest.rpc.flent import read_flent
+from ccreport.ingest.rpc.labels import label_tests
+from ccreport.ingest.rpc.netperf import read_netperf
+from ccreport.ingest.rpc.netperf_columns import collect_texts, make_tests
+from ccreport.ingest.rpc.rows import RpcRows
 
 # A test's file, what was read of it, and its number there.
 Owner = tuple[RawFile, RpcRows, int]
 
 
-def ingest_rpc(
-    manifest: Path, root: Path, rpc_tests: Path, rpc_samples: Path, rpc_histograms: Path, rejects: Path
-) -> None:
-    """Write the three tables of one experiment, and what could not be used of its netperf and flent files."""
+def read_rpc(reading: Reading) -> None:
+    """Write the three tables of one experiment."""
     # Parsed documents have no cycles; looking for them among millions of values takes a third of the time.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        _ingest(
-            manifest,
-            root,
-            {"rpc_tests": rpc_tests, "rpc_samples": rpc_samples, "rpc_histograms": rpc_histograms},
-            rejects,
-        )
+        _read(reading)
     finally:
         if was_enabled:
             gc.enable()
 
 
-def _ingest(manifest: Path, root: Path, paths: Mapping[str, Path], rejects: Path) -> None:
-    frames: dict[str, list[pl.DataFrame]] = {table: [_empty(table)] for table in paths}
-    rejected = Rejects()
-    read: list[tuple[RawFile, RpcRows]] = []
-    for file in read_manifest(manifest).files_for("ingest_rpc"):
-        try:
-            content = read_whole(root / file.path)
-            rows = read_flent(content) if file.kind == "flent" else read_netperf(content)
-        except RawFileError as error:
-            rejected.add_error(file, error)
-            continue
+def _read(reading: Reading) -> None:
+    frames = {table: [_empty(table)] for table in ("rpc_tests", "rpc_samples", "rpc_histograms")}
+
+    def read_file(file: RawFile) -> RpcRows:
+        content = read_whole(reading.root / file.path)
+        rows = read_flent(content) if file.kind == "flent" else read_netperf(content)
         of_file = {"run_id": file.run_id, "raw_file_id": file.raw_file_id}
         for table, found in (("rpc_samples", rows.take_samples()), ("rpc_histograms", rows.histograms)):
             if found:
                 frames[table].append(_complete(_frame(found, table), table, of_file))
-        read.append((file, rows))
+        return rows
+
+    read = reading.read_each(read_file)
     frames["rpc_tests"] += _make_tests(read)
     for file, rows in read:
         try:
-            rows.report(file, rejected)
+            rows.report(file, reading.rejected)
         except RawFileError as error:
-            rejected.add_error(file, error)
-    for table, path in paths.items():
-        write_table(pl.concat(frames[table]), table, path)
-    rejected.write(rejects)
+            reading.rejected.add_error(file, error)
+    for table, parts in frames.items():
+        reading.write(table, pl.concat(parts))
 
 
 def _make_tests(read: Iterable[tuple[RawFile, RpcRows]]) -> Iterator[pl.DataFrame]:

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError
 from ccreport.ingest.json_values import QUOTE_CHARACTERS, quote
-from ccreport.raw import RawFile, RawFileError
-from ccreport.rejects import Rejects
+from ccreport.ingest.rejects import Rejects
 
 SAMPLE_COLUMNS: Final = (
     "test_number",

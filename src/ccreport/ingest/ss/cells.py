@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_layout import Ints, called, inlined
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.layout import Ints, called, inlined
 
 
 @inlined

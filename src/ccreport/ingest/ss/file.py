@@ -1,5 +1,6 @@
 """One ss file: its text in blocks through the compiled reader, and what became of it."""
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -8,29 +9,46 @@ from typing import Final
 
 import numpy as np
 
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_batch import SampleBatch, to_arrow
-from ccreport.ingest.ss_columns import token_table
-from ccreport.ingest.ss_flows import FlowTable
-from ccreport.ingest.ss_layout import Ints
-from ccreport.ingest.ss_problems import BAD_FLOW, KINDS, Problems
-from ccreport.ingest.ss_sockets import parse_block
-from ccreport.raw import RawFile, RawFileError, display_name, iterate_blocks
-from ccreport.rejects import Rejects
-from ccreport.tables import TableWriter
+from ccreport.archive.manifest import RawFile
+from ccreport.archive.raw_file import RawFileError, iterate_blocks
+from ccreport.core.tables import TableWriter
+from ccreport.core.text import display_name
+from ccreport.ingest.rejects import Problems, Rejects
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.flows import FlowTable
+from ccreport.ingest.ss.layout import Ints
+from ccreport.ingest.ss.owners import Owners
+from ccreport.ingest.ss.parse_sockets import parse_block
+from ccreport.ingest.ss.problem_kinds import BAD_FLOW, KINDS
+from ccreport.ingest.ss.rows import SampleBatch, to_arrow
+from ccreport.ingest.ss.tokens import token_table
 
 BLOCK_BYTES: Final = 8 * 2**20
 # ASSUME: in a file without line breaks or stamps, a record is no longer than this; what is gets cut.
 BLOCK_LIMIT_BYTES: Final = 64 * 2**20
 NAMES_LIMIT: Final = 1000
 NAMES_SHOWN: Final = 20
+# # 1795211351.663251
+STAMP: Final = re.compile(rb"# *\d{9,10}\b")
+FORM: Final = (
+    "record `ss -tinm`, which prints lines such as `ESTAB 0 0 10.0.0.1:43802 10.0.0.2:5201` with an indented line of "
+    "information below each (`cubic wscale:7,7 … cwnd:10 …`), and before each call a stamp: `date '+# %s.%N'`"
+)
+TIMELESS: Final = (
+    "no time stamp such as `# 1795211351.663251` in it: the last sample of each connection is used, at an unknown "
+    "time; print one before each call of ss: `date '+# %s.%N'`"
+)
+
+NAME: Final = "name the file ss:<host>:<iteration> as its test's src-cmd:<host>:<iteration>, in the same folder"
+STRANGERS: Final = f"those of no test, or not clearly of one, and left out; {NAME}"
 
 
 class SsFile:
     """One file that is read block by block into a batch, which goes to the writer when it is full."""
 
-    def __init__(self, file: RawFile, batch: SampleBatch, writer: TableWriter) -> None:
+    def __init__(self, file: RawFile, batch: SampleBatch, writer: TableWriter, owners: Owners | None = None) -> None:
         self._file = file
+        self._owners = owners if file.run_id is None else None
         self._batch = batch
         self._writer = writer
         self._state = np.zeros(layout.STATE_SIZE, np.int64)
@@ -40,15 +58,11 @@ class SsFile:
         self._problems = Problems()
         self._unknown: Counter[str] = Counter()
         self._offset = self._lines = self._samples = 0
-        self._has_nul = False
+        self._has_nul = self._is_timeless = False
+        self._left_out = ""
 
     def read(self, path: Path, rejected: Rejects) -> None:
         """Read the whole file; raise RawFileError if nothing of it can be used."""
-        if self._file.run_id is None:
-            raise RawFileError("no_metadata", "the file's name tells no run; rename it as the harness would")
-        self._read_text(path, rejected)
-
-    def _read_text(self, path: Path, rejected: Rejects) -> None:
         failure = None
         try:
             for block, end, is_last in cut_blocks(iterate_blocks(path)):
@@ -60,6 +74,11 @@ class SsFile:
             raise failure or self._explain()
         if failure:
             self._problems.add_error(failure)
+        if self._is_timeless:
+            self._problems.add_error(RawFileError("repaired", TIMELESS))
+        strangers = self._owners.count_notable(self._file.raw_file_id) if self._owners else 0
+        if strangers:
+            self._problems.add_error(RawFileError("no_run", f"{strangers} connections are {STRANGERS}"))
         self._problems.write(self._file, rejected)
         self._report_unknown()
 
@@ -67,15 +86,23 @@ class SsFile:
         """Say why there is not one sample."""
         if not self._offset:
             return RawFileError("empty", "the file is empty; ss was not started, or its output not kept")
+        if self._owners and (strangers := self._owners.strangers[self._file.raw_file_id]):
+            return RawFileError("no_run", f"none of its {len(strangers)} connections is clearly of one test; {NAME}")
         if self._has_nul:
             return RawFileError("not_text", "the file is no text; is it the output of ss?")
+        if self._left_out:
+            message = f"no sample has ports with numbers or well-known names (`{display_name(self._left_out.strip())}`)"
+            return RawFileError("no_measurement", f"{message}; record with ss -n")
         if not self._state[layout.STAMPS]:
-            message = "no time stamp such as `# 1795211351.663251` in it, so that the time of its samples is not known"
-            return RawFileError("no_measurement", message)
+            return RawFileError("no_measurement", f"no connected TCP socket with information in it; {FORM}")
         message = f"{self._state[layout.STAMPS]} time stamps, but no connected TCP socket with information matched"
         return RawFileError("no_measurement", f"{message}; check the filter that ss was called with, and -i")
 
     def _read_block(self, block: bytes, end: int, is_last: bool) -> None:
+        # The file's name may tell its time, as those of dumps do.
+        if not self._offset and self._state[layout.NOW] == layout.ABSENT and STAMP.search(block) is None:
+            self._is_timeless = True
+            self._state[layout.NOW], self._state[layout.TIMELESS] = 0, 1
         text = np.frombuffer(block, np.uint8)
         newlines = np.flatnonzero(text[:end] == layout.NEWLINE)
         glued = find_glued_stamps(block, end)
@@ -130,8 +157,13 @@ class SsFile:
     def _seal(self) -> None:
         """Finish the rows that this file added to the batch."""
         first = self._batch.rows
+        if self._state[layout.TIMELESS]:
+            self._batch.keep_last(int(self._state[layout.ROWS]))
+            # What a full batch leaves of such a file is about its flows' past.
+            self._state[layout.TIMELESS] = 0
         for addresses in self._batch.seal(self._file, self._state, self._flows):
             self._problems.add(BAD_FLOW, addresses.encode())
+            self._left_out = self._left_out or addresses
         left_out = self._batch.cells[layout.IS_LEFT_OUT, first : self._batch.rows]
         self._samples += len(left_out) - int(left_out.sum())
 

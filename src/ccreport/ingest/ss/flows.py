@@ -4,11 +4,11 @@ from typing import Final
 
 import numpy as np
 
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_cells import take_back
-from ccreport.ingest.ss_columns import COUNTERS, SLOTS, TRAILING
-from ccreport.ingest.ss_layout import Bytes, Ints, called, inlined, kernel
-from ccreport.ingest.ss_words import at, begins
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.cells import take_back
+from ccreport.ingest.ss.layout import Bytes, Ints, called, inlined, kernel
+from ccreport.ingest.ss.tokens import COUNTERS, SLOTS, TRAILING
+from ccreport.ingest.ss.words import at, begins
 
 # A 32-bit counter that wraps falls from the last quarter of its range into the first.
 QUARTER: Final = 2**30
@@ -196,6 +196,8 @@ def _track_flows(
         cells[layout.FLOW, row] = flow
         while note < state[layout.NOTES] and notes[note, layout.ROW] < row:
             note += 1
+        if state[layout.TIMELESS] and cells[layout.TIME, row] <= flows[flow, layout.LAST_TIME]:
+            cells[layout.TIME, row] = flows[flow, layout.LAST_TIME] + 1
         if cells[layout.TIME, row] <= flows[flow, layout.LAST_TIME]:
             cells[layout.IS_LEFT_OUT, row] = 1
         else:

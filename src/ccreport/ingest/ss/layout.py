@@ -1,7 +1,7 @@
 """What the compiled parts of the ss reader share: the layout of the arrays they work on, and how they are compiled.
 
 Arrays instead of objects, because numba passes those at no cost. `state` is what is known of the file, `cells` are the
-rows, `notes` what has no cell, `tokens` the declared tokens (made by `ss_columns`).
+rows, `notes` what has no cell, `tokens` the declared tokens (made by `tokens`).
 """
 
 from pathlib import Path
@@ -26,8 +26,9 @@ PLAIN, MILLISECONDS, RATE, SHARE = range(4)
 # BAD too, for those whose value could not be read.
 TIME, FLOW, CONNECTION, STATE_HEAD, STATE_TAIL, CC_HEAD, CC_TAIL, IS_PARTIAL, IS_LEFT_OUT, RECV_Q, SEND_Q = range(11)
 HAS, BAD, LOCAL, LOCAL_END, PEER, PEER_END, OPEN_END, LAST_SLOT, FIRST_SLOT = 11, 13, 15, 16, 17, 18, 19, 20, 21
-# What is known of the file. CLOSES_RECORDS: this ss ends the last record before a stamp with a newline. SEEN: 2 words.
-NOW, STAMPS, BREAK, ROWS, NOTES, FIRST_NOTE, LAST_IS_RECORD, CLOSES_RECORDS, FLOWS, SEEN = range(10)
+# What is known of the file. CLOSES_RECORDS: this ss ends the last record before a stamp with a newline. TIMELESS: there
+# are no stamps, and the samples of a flow are counted instead. SEEN: 2 words.
+NOW, STAMPS, BREAK, ROWS, NOTES, FIRST_NOTE, LAST_IS_RECORD, CLOSES_RECORDS, FLOWS, TIMELESS, SEEN = range(11)
 STATE_SIZE: Final = SEEN + 2
 # Notes are tokens without a column and problems; of a token the name ends at KEY_END, its value begins at TEXT.
 KIND, ROW, START, END, PREFIX, PREFIX_END, KEY_END, TEXT, NOTE_FACTS = range(9)
@@ -50,5 +51,8 @@ NEWLINE, SPACE, HASH, PERCENT, OPEN, CLOSE, STAR, PLUS, COMMA, MINUS, DOT, SLASH
 BRACKET, CLOSING_BRACKET = b"[]"
 kernel = kernel_of(
     "ss",
-    [Path(__file__).with_name(f"ss_{name}.py") for name in ("layout", "words", "cells", "tokens", "sockets", "flows")],
+    [
+        Path(__file__).with_name(f"{name}.py")
+        for name in ("layout", "words", "cells", "parse_tokens", "parse_sockets", "flows")
+    ],
 )

@@ -1,14 +1,14 @@
-"""The compiled walk over the text of ss, in one pass: stamps, sockets, and what belongs to each (grammar in `ss.py`).
+"""The compiled walk over the text of ss, in one pass: stamps, sockets, and what belongs to each (grammar in `reader`).
 
 It raises nothing, allocates nothing, reads only `text[:end]` and writes only where there is room; the caller makes room
 and calls again until the text is used up.
 """
 
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_cells import add_note, put
-from ccreport.ingest.ss_layout import Bytes, Ints, called, inlined, kernel
-from ccreport.ingest.ss_tokens import read_tokens
-from ccreport.ingest.ss_words import at, begins, is_digit, pack_word, read_count, skip_blanks, skip_name, skip_word
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.cells import add_note, put
+from ccreport.ingest.ss.layout import Bytes, Ints, called, inlined, kernel
+from ccreport.ingest.ss.parse_tokens import read_tokens
+from ccreport.ingest.ss.words import at, begins, is_digit, pack_word, read_count, skip_blanks, skip_name, skip_word
 
 # What a line is, and of a socket: state (start, end), queues, local and peer address (start, end each).
 Socket = tuple[int, int, int, int, int, int, int, int, int]
@@ -236,6 +236,8 @@ def parse_block(
             if state[layout.NOW] == layout.ABSENT:
                 add_note(notes, state, layout.CUT if is_last and line_end == end else layout.BAD_STAMP, pos, line_end)
             state[layout.STAMPS] += int(state[layout.NOW] != layout.ABSENT)
+            if state[layout.TIMELESS] and state[layout.NOW] == layout.ABSENT:
+                state[layout.NOW] = 0
             state[layout.CLOSES_RECORDS] |= state[layout.LAST_IS_RECORD]
             state[layout.LAST_IS_RECORD] = 0
             pos = line_end

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_cells import add_note, add_token_note, put, take_back
-from ccreport.ingest.ss_layout import Bytes, Ints, called, inlined
-from ccreport.ingest.ss_words import (
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.cells import add_note, add_token_note, put, take_back
+from ccreport.ingest.ss.layout import Bytes, Ints, called, inlined
+from ccreport.ingest.ss.words import (
     PREFIX_POWERS,
     at,
     begins,

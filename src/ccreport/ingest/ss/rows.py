@@ -12,26 +12,24 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ccreport.flow_identity import flow_id_of_connection, normalise_address
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_columns import SLOTS, columns_known_zero
-from ccreport.ingest.ss_flows import FlowTable
-from ccreport.ingest.ss_layout import Bytes, Ints
-from ccreport.ingest.ss_words import copy_spans
-from ccreport.raw import RawFile
-from ccreport.tables import ARROW_TYPES, Column, TableSchema, load_schema
+from ccreport.archive.manifest import RawFile
+from ccreport.core.identifiers import flow_id_of_connection, normalise_address
+from ccreport.core.tables import ARROW_TYPES, Column, TableSchema, load_schema
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.flows import FlowTable
+from ccreport.ingest.ss.layout import Bytes, Ints
+from ccreport.ingest.ss.owners import ALWAYS, Ends, Owners
+from ccreport.ingest.ss.service_names import NAMED_PORTS
+from ccreport.ingest.ss.tokens import SLOTS, columns_known_zero
+from ccreport.ingest.ss.words import copy_spans
 
 # About 20 MB of text in one row group; no power of two, or the lines of the cells share sets of the processor's cache.
 CAPACITY: Final = 2**15 + 72
 NOTES_CAPACITY: Final = 2**15
-# Ports by name, as ss prints them without -n (IANA).
-NAMED_PORTS: Final = {
-    "commplex-link": 5001,
-    "targus-getdata": 5200,
-    "targus-getdata1": 5201,
-    "targus-getdata2": 5202,
-    "targus-getdata3": 5203,
-}
+# Of a file without stamps the samples of a flow are numbered; the time of none is so small.
+NUMBERS_END: Final = 10**12
+# The kernel's counter has 32 bits; its last two values stand for "not counted", in ss as in iperf3 (`plausible`).
+NOT_COUNTED_FROM: Final = 2**32 - 2
 FIXED_SLOTS: Final = {
     "time_utc": layout.TIME,
     "connection_number": layout.CONNECTION,
@@ -99,9 +97,13 @@ def _copy_texts(text: Bytes, starts: Ints, ends: Ints) -> pa.Array:
 
 
 class SampleBatch:
-    """Cells and notes for `parse_block`, and what the rows of each flow have in common."""
+    """Cells and notes for `parse_block`, and what the rows of each flow have in common.
 
-    def __init__(self) -> None:
+    `owners` tell whose the connections are of files whose names do not.
+    """
+
+    def __init__(self, owners: Owners | None = None) -> None:
+        self._owners = owners
         self.cells = np.zeros((layout.FIRST_SLOT + len(SLOTS), CAPACITY), np.int64)
         self.notes = np.zeros((NOTES_CAPACITY, layout.NOTE_FACTS), np.int64)
         self.rows = 0
@@ -115,10 +117,19 @@ class SampleBatch:
         self.extras = Extras()
         self._flows = []
 
+    def keep_last(self, end: int) -> None:
+        """Leave out all rows since the last `seal` but the last of each connection."""
+        rows = slice(self.rows, end)
+        connections = self.cells[layout.FLOW, rows] * 2**32 + self.cells[layout.CONNECTION, rows]
+        _, from_end = np.unique(connections[::-1], return_index=True)
+        is_left_out = np.ones(end - rows.start, np.int64)
+        is_left_out[end - rows.start - 1 - from_end] = 0
+        self.cells[layout.IS_LEFT_OUT, rows] |= is_left_out
+
     def seal(self, file: RawFile, state: Ints, table: FlowTable) -> list[str]:
         """Finish the rows added since the last call, all of this file: what is absent but zero, and their flows.
 
-        Return the addresses that make no flow; their rows are left out.
+        Return the addresses that make no flow; their rows are left out, as are those of connections of no run.
         """
         rows = slice(self.rows, int(state[layout.ROWS]))
         self._fill_zeros(rows, sum(int(word) % 2**64 << 64 * place for place, word in enumerate(state[layout.SEEN :])))
@@ -128,6 +139,9 @@ class SampleBatch:
         texts = [table.texts[number, :length].tobytes() for number, length in zip(numbers, lengths, strict=True)]
         addresses = [text.decode("ascii", "backslashreplace") for text in texts]
         flows = [_describe_flow(file, text) for text in addresses]
+        strangers: set[int] = set()
+        if file.run_id is None and self._owners is not None:
+            strangers = self._find_owners(rows, places, flows, self._owners)
         is_none = [
             flow.flow_id is None or table.ids.setdefault(flow.flow_id, number) != number
             for flow, number in zip(flows, numbers.tolist(), strict=True)
@@ -135,7 +149,30 @@ class SampleBatch:
         self.cells[layout.IS_LEFT_OUT, rows] |= np.array(is_none, np.int64)[places]
         self._flows += flows
         self.rows = rows.stop
-        return [text for text, is_left_out in zip(addresses, is_none, strict=True) if is_left_out]
+        return [text for place, text in enumerate(addresses) if is_none[place] and place not in strangers]
+
+    def _find_owners(self, rows: slice, places: Ints, flows: list[Flow], owners: Owners) -> set[int]:
+        """Give the flows their runs, and return the places of those of none; rows of other times are left out."""
+        times = self.cells[layout.TIME, rows]
+        first, last = np.full(len(flows), ALWAYS[1]), np.full(len(flows), ALWAYS[0])
+        np.minimum.at(first, places, times)
+        np.maximum.at(last, places, times)
+        spans = np.array([ALWAYS] * len(flows), np.int64).reshape(-1, 2)
+        strangers = set()
+        for number, flow in enumerate(flows):
+            span = (int(first[number]), int(last[number])) if first[number] >= NUMBERS_END else None
+            owner = owners.find(_ends_of(flow), span, flow.raw_file_id)
+            if owner is None:
+                strangers.add(number)
+                flows[number] = flow._replace(flow_id=None)
+                continue
+            flow_id = flow_id_of_connection(owner.run_id, *_ends_of(flow))
+            flows[number] = flow._replace(run_id=owner.run_id, flow_id=flow_id)
+            if span is not None:
+                spans[number] = owner.first_us, owner.last_us
+        is_outside = (times < spans[places, 0]) | (times > spans[places, 1])
+        self.cells[layout.IS_LEFT_OUT, rows] |= is_outside.astype(np.int64)
+        return strangers
 
     def _fill_zeros(self, rows: slice, seen: int) -> None:
         """Mark the cells as known (they hold 0) where a missing value means zero, but not in a cut line."""
@@ -163,6 +200,10 @@ class SampleBatch:
             slot = FIXED_SLOTS.get(column.name, SLOTS.get(column.name))
             if slot is not None and column.name not in leave_out:
                 is_valid = (masks[slot >> 6] >> np.uint64(slot & 63) & np.uint64(1)).astype(np.bool_)
+                if column.name == "time_utc":
+                    is_valid = self.cells[slot, : self.rows] >= NUMBERS_END
+                elif column.name == "retransmits_ss_count":
+                    is_valid &= self.cells[slot, : self.rows] < NOT_COUNTED_FROM
                 arrays[column.name] = self._to_array(column, slot, is_valid)
         return arrays
 
@@ -208,6 +249,10 @@ def _describe_flow(file: RawFile, text: str) -> Flow:
         flow_id = flow_id_of_connection(run_id, local_name, local_port, remote_name, remote_port)
     local_address, remote_address = normalise_address(local_name), normalise_address(remote_name)
     return Flow(run_id, flow_id, file.raw_file_id, local_address, local_port, remote_address, remote_port)
+
+
+def _ends_of(flow: Flow) -> Ends:
+    return flow.local_address, flow.local_port or 0, flow.remote_address, flow.remote_port or 0
 
 
 def _read_port(name: str) -> int | None:

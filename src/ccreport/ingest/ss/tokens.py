@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_layout import FLAG, GLUED_GROUP, GROUP, KEPT, MILLISECONDS, PLAIN, RATE, ROOT, VALUE, Ints
-from ccreport.tables import load_schema
+from ccreport.core.tables import load_schema
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.layout import FLAG, GLUED_GROUP, GROUP, KEPT, MILLISECONDS, PLAIN, RATE, ROOT, VALUE, Ints
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from typing import Final
 
 import numpy as np
 
-from ccreport.ingest import ss_layout as layout
-from ccreport.ingest.ss_layout import Bytes, Ints, called, inlined, kernel
-from ccreport.units import DECIMAL_STEPS
+from ccreport.core.units import DECIMAL_STEPS
+from ccreport.ingest.ss import layout
+from ccreport.ingest.ss.layout import Bytes, Ints, called, inlined, kernel
 
 # How far beyond a blank in parentheses their end is looked for.
 PARENTHESES_LIMIT: Final = 256

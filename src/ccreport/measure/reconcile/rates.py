@@ -1,8 +1,8 @@
-"""Why rates and smallest RTTs of one flow differ between iperf3, ss and a capture; see `witnesses` for the method."""
+"""Why rates and smallest RTTs of one flow differ between iperf3, ss and a capture; see `retransmits` for the method."""
 
 from typing import Final
 
-from ccreport.measure.witnesses import (
+from ccreport.measure.reconcile.retransmits import (
     COOKIE_BYTES,
     RATE_TOLERANCE,
     READING_US,

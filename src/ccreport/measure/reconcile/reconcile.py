@@ -1,6 +1,6 @@
 """One flow, three witnesses: what iperf3, ss and a capture say of it, side by side, and why they differ.
 
-Why and within which tolerance a cause explains a difference stands in `witnesses` and `witness_rates`. Control
+Why and within which tolerance a cause explains a difference stands in `retransmits` and `rates`. Control
 connections are in a capture and in the samples of ss, but no tool names them as flows, so they have no row.
 """
 
@@ -10,17 +10,17 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.measure.captured import STEP_US, Steps, select_captured, split_steps
+from ccreport.core.tables import load_schema
 from ccreport.measure.connections import CONNECTION
-from ccreport.measure.witness_rates import compare_iperf3_goodput, compare_rtt_minima, compare_ss_goodput
-from ccreport.measure.witnesses import (
+from ccreport.measure.reconcile.captured_flows import STEP_US, Steps, select_captured, split_steps
+from ccreport.measure.reconcile.rates import compare_iperf3_goodput, compare_rtt_minima, compare_ss_goodput
+from ccreport.measure.reconcile.retransmits import (
     Flow,
     Sample,
     compare_iperf3_retransmits,
     compare_ss_retransmits,
     to_us,
 )
-from ccreport.tables import load_schema
 
 DIRECTION: Final = ("raw_file_id", "flow_id", "connection_number", "direction")
 # What the witnesses of a flow are compared by, beyond the columns of the table.
@@ -98,7 +98,10 @@ def _join_witnesses(
             pl.when(pl.len() == 1)
             .then((pl.col("received_packets_count").first() - pl.col("captured_packets_count").first()).clip(0))
             .alias("left_count"),
-            pl.col("kernel_drops_count", "interface_drops_count").sum(),
+            *(
+                pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name)
+                for name in ("kernel_drops_count", "interface_drops_count")
+            ),
             pl.len().alias("logs_count"),
         )
         .with_columns(drops_count=pl.col("kernel_drops_count") + pl.col("interface_drops_count"))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from ccreport.measure.captured import STEP_US, Steps
+from ccreport.measure.reconcile.captured_flows import STEP_US, Steps
 
 # Rates that differ by less are the same; the witnesses' seconds begin and end at different packets.
 RATE_TOLERANCE: Final = 0.05

@@ -8,17 +8,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.evaluation import SHARED_QUERIES
-from ccreport.imports import list_imports
-from ccreport.publish.changes import ABSENT, Change, Exhibit, ReleaseFolder
+from ccreport.core.evaluation import SHARED_QUERIES
+from ccreport.publish.changes.differences import ABSENT, Change, Exhibit, ReleaseFolder
+from ccreport.rebuild.imports import list_imports
 
 RULE_MODULES: Final = {
-    "list_raw_files": "ccreport.inventory",
+    "list_raw_files": "ccreport.inventory.inventory",
     "ingest_batch": "ccreport.ingest.batch",
     "measure_batch": "ccreport.measure.batch",
-    "list_views": "ccreport.database",
-    "summarise_tables": "ccreport.summarise",
-    "judge_claims": "ccreport.claims",
+    "list_views": "ccreport.summarise.database",
+    "summarise_tables": "ccreport.summarise.summarise",
+    "judge_claims": "ccreport.compare.claims",
     "plot_figures": "ccreport.figures.write",
 }
 COMMON: Final = ("list_raw_files", "ingest_batch", "measure_batch", "list_views")

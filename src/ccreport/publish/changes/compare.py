@@ -4,10 +4,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ccreport.publish.causes import list_causes, list_config, list_kinds, list_rules
-from ccreport.publish.changes import Change, Exhibit, ReleaseFolder, list_exhibits
-from ccreport.report.escape import show_text
-from ccreport.report.standalone import format_heading, format_items, format_page, format_paragraph, format_rows
+from ccreport.publish.changes.causes import list_causes, list_config, list_kinds, list_rules
+from ccreport.publish.changes.differences import Change, Exhibit, ReleaseFolder, list_exhibits
+from ccreport.report.markup.escape import show_text
+from ccreport.report.markup.standalone_page import (
+    format_heading,
+    format_items,
+    format_page,
+    format_paragraph,
+    format_rows,
+)
 
 TITLES: Final = {
     "verdicts": "Verdicts that flipped",

@@ -9,11 +9,12 @@ from typing import Any, Final
 import polars as pl
 import yaml
 
-from ccreport.errors import InputError
+from ccreport.archive.pack import list_files
+from ccreport.core.errors import InputError
+from ccreport.core.tables import load_schema
 from ccreport.publish import SUMS
-from ccreport.publish.sums import list_files, read_sums
+from ccreport.publish.sums import read_sums
 from ccreport.storage.sums import hash_file
-from ccreport.tables import load_schema
 
 ABSENT: Final = "–"
 CLAIM_COLUMNS: Final = ("claim_verdict", "verdict", "value", "low", "high", "runs_count", "at_least", "at_most")

@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from ccreport.publish.changes import ReleaseFolder
-from ccreport.publish.comparison import Section, compare_results
+from ccreport.publish.changes.compare import Section, compare_results
+from ccreport.publish.changes.differences import ReleaseFolder
 from ccreport.publish.release import find_former, list_shown
 from ccreport.publish.stage import stage_results, write_raw_sums
-from ccreport.report.escape import escape_text, fence_html
-from ccreport.report.markup import render_table, text, verbatim
-from ccreport.report.standalone import format_items
+from ccreport.report.markup.blocks import render_table, text, verbatim
+from ccreport.report.markup.escape import escape_text, fence_html
+from ccreport.report.markup.standalone_page import format_items
 
-NOTHING: Final = """\
-Nothing to compare with: `release.former` in `config.yaml` names no release that was published before.
-"""
 HEAD: Final = """\
 Compared with {title}, which `release.former` in `config.yaml` names. First come verdicts that flipped, then other
 values of claims, cells of published tables and figures, each with what changed of all that it is made of; then what
@@ -25,20 +22,20 @@ changed of the raw files, the configuration and the code as a whole.
 
 
 def compare_former(config: str, results: Path, evaluations: list[Path], sections: list[Path], changes: Path) -> None:
-    """Write the page's text: what the results of a build have otherwise than the release that the config names.
+    """Write the page's text: what the results of a build have otherwise than the release that the config names, if any.
 
     `config`, `evaluations` and `sections` are as for `publish`. Raise InputError where that release is none.
     """
     settings = json.loads(config)
     former = find_former(settings)
     if former is None:
-        changes.write_text(NOTHING, encoding="utf-8")
+        changes.write_text("", encoding="utf-8")
         return
     with tempfile.TemporaryDirectory(prefix="ccreport-changes-") as work:
         stage = Path(work)
         (stage / "raw").mkdir()
         write_raw_sums(results, stage / "raw")
-        stage_results(settings, list_shown(evaluations, sections), results, None, stage)
+        stage_results(settings, list_shown(evaluations, sections), results, [], stage)
         old = ReleaseFolder(former)
         parts = [part for section in compare_results(old, ReleaseFolder(stage)) for part in _render(section)]
     changes.write_text("\n\n".join((HEAD.format(title=escape_text(old.title)), *parts)) + "\n", encoding="utf-8")

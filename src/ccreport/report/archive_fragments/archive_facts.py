@@ -5,8 +5,9 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.report.escape import escape_text
-from ccreport.report.markup import Html, number, render_float, render_table, text, verbatim
+from ccreport.inventory.kinds import MEASUREMENT_RULE
+from ccreport.report.markup.blocks import Html, number, render_float, render_table, text, verbatim
+from ccreport.report.markup.escape import escape_text
 
 UNKNOWN: Final = "unknown"
 STATES: Final = ("ingested", "ignored", "rejected")
@@ -47,10 +48,12 @@ def render_measured(facts: Mapping[str, str], *, has_runs: bool) -> str:
     algorithms = f"Congestion control algorithms: {facts['algorithms']}."
     if not has_runs:
         return f"{held}: {facts['measured']}. {algorithms}\n"
-    runs = f"They record {facts['runs']}, {facts['interrupted']} among them, with {facts['flows']}."
+    interrupted = "" if facts["interrupted"].startswith("no ") else f", {facts['interrupted']} among them,"
+    runs = f"They record {facts['runs']}{interrupted} with {facts['flows']}."
     where = f"These were measured {facts['dates']} (UTC), to {facts['hosts']}, at round-trip times of {facts['rtt']}."
-    results = f"Result files of the test harness, each row of which sums up a run, add {facts['results']}."
-    sentences = [f"{held} of {facts['sessions']} with {facts['jobs']}.", runs, where, algorithms, results]
+    sentences = [f"{held} of {facts['sessions']} with {facts['jobs']}.", runs, where, algorithms]
+    if not facts["results"].startswith("no "):
+        sentences.append(f"Result files of the test harness add {facts['results']}, each of which sums up a run.")
     return " ".join(sentences) + "\n"
 
 
@@ -58,6 +61,26 @@ def count_states(raw_files: pl.DataFrame) -> dict[str, int]:
     """Return the number of files in each state of the ledger."""
     counted = dict(raw_files["state"].value_counts().iter_rows())
     return {state: counted.get(state, 0) for state in STATES}
+
+
+def summarise_ledger(raw_files: pl.DataFrame) -> str:
+    """Return one sentence on what became of the files, without the states that no file has but for rejected ones."""
+    counts = count_states(raw_files)
+    parts = [f"{counts['ingested']:,} are ingested"] if counts["ingested"] else []
+    parts += [f"{counts['ignored']:,} ignored by a named rule"] if counts["ignored"] else []
+    parts.append(f"{counts['rejected'] or 'none'} rejected")
+    said = f"Of {_count(raw_files.height, 'file')}, {', '.join(parts)} ([ledger](ledger.qmd))."
+    overlooked = describe_overlooked(raw_files)
+    return f"{said} {overlooked}.\n" if overlooked else f"{said}\n"
+
+
+def describe_overlooked(raw_files: pl.DataFrame) -> str:
+    """Return how many files look like measurements and were not read, nothing where there are none."""
+    count = raw_files.filter(pl.col("rule") == MEASUREMENT_RULE).height
+    if not count:
+        return ""
+    look = "file looks like a measurement and was" if count == 1 else "files look like measurements and were"
+    return f"{count:,} {look} not read"
 
 
 def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame) -> str:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.report.markup import NONE, Html, render_callout, render_float, render_table, text, verbatim
+from ccreport.report.markup.blocks import NONE, Html, render_callout, render_float, render_table, text, verbatim
 
 # More than this nobody reads on a page; the tables have them all.
 LISTED_AT_MOST: Final = 200

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.report.markup import NONE, Html, prose, render_table, verbatim
-from ccreport.schemas import SCHEMAS
+from ccreport.core.declarations import SCHEMAS
+from ccreport.report.markup.blocks import NONE, Html, prose, render_table, verbatim
 
 HEADER: Final = ("Key", "Values", "Default", "Meaning")
 # What is longer may break anywhere.
@@ -32,11 +32,16 @@ def render_campaign_keys() -> str:
 
 
 def list_keys(properties: Schema, above: str = "") -> Iterator[tuple[str, Schema]]:
-    """Yield every key that holds a value by its path, `[]` standing for the items of a list."""
+    """Yield every key that holds a value by its path, `[]` standing for the items of a list.
+
+    A key that may hold a value or keys of its own is followed by these.
+    """
     for key, schema in properties.items():
         path = f"{above}{key}"
         items = schema.get("items", {})
         if "properties" in schema:
+            if schema.get("type", "object") != "object":
+                yield path, schema
             yield from list_keys(schema["properties"], f"{path}.")
         elif "properties" in items:
             yield from list_keys(items["properties"], f"{path}[].")

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.report.markup import NONE, Html, number, prose, render_float, render_table, verbatim
+from ccreport.report.markup.blocks import NONE, Html, number, prose, render_float, render_table, verbatim
 
 NO_CAPTURES: Final = "This archive holds no packet captures."
 COUNTS: Final = (

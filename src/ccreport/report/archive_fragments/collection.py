@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.report.calibration import LISTED_AT_MOST, describe_cut, render_calibrations
-from ccreport.report.facts import show_names, show_start
-from ccreport.report.markup import (
+from ccreport.report.archive_fragments.archive_facts import show_names, show_start
+from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut, render_calibrations
+from ccreport.report.markup.blocks import (
     NONE,
     Html,
     number,
@@ -25,7 +25,8 @@ from ccreport.report.markup import (
 )
 
 ENGINES: Final = {"namespaces": "network namespaces", "user-mode-kernel": "a user-mode kernel"}
-OUTCOMES: Final = ("completed", "cpu_bound", "failed", "interrupted")
+OUTCOMES: Final = ("completed", "cpu_bound", "host_limited", "failed", "interrupted")
+CLOCKS: Final = {"virtual": "in virtual time", "real": "in real time"}
 TOPOLOGY: Final = (
     "Each sender, the router and each receiver is a network namespace of its own; all share one kernel, its clock and "
     "its processors. The router's port towards the receivers is the bottleneck. Behind it netem delays packets, half "
@@ -42,6 +43,7 @@ EFFORT_HEADER: Final = (
     "Tries",
     "Completed",
     "CPU-bound",
+    "Host-limited",
     "Failed",
     "Interrupted",
     "Sum, h",
@@ -79,7 +81,7 @@ def _render_sessions(sessions: pl.DataFrame) -> Iterator[str]:
             verbatim(row["session"]),
             text(row["title"] or row["campaign"]),
             text(_describe_testbed(row)),
-            verbatim(row["kernel"]),
+            _describe_kernel(row),
             text(", ".join(f"{tool['key']} {tool['value']}" for tool in row["tools"]) or None),
             number(row["planned_runs_count"]),
         ]
@@ -93,7 +95,14 @@ def _describe_testbed(row: dict[str, Any]) -> str | None:
     engine = ENGINES.get(row["engine"], row["engine"])
     cores = f"{row['cores_count']} core{'' if row['cores_count'] == 1 else 's'}" if row["cores_count"] else None
     memory = f"{row['memory_bytes'] / 2**20:,.0f} MiB" if row["memory_bytes"] else None
-    return ", ".join(filter(None, (engine, cores, memory))) or None
+    seed = f"seed {row['order_seed']}" if row["order_seed"] is not None else None
+    return ", ".join(filter(None, (engine, CLOCKS.get(row["clock"]), cores, memory, seed))) or None
+
+
+def _describe_kernel(row: dict[str, Any]) -> Html:
+    """Return the kernel's release, and of a user-mode kernel what it was built from and what was changed in it."""
+    told = filter(None, (row["kernel_source"], row["kernel_patches"] and f"patched: {row['kernel_patches']}"))
+    return Html("<br>".join([verbatim(row["kernel"]), *map(text, told)]))
 
 
 def _render_effort(attempts: pl.DataFrame, runs: pl.DataFrame) -> Iterator[str]:
@@ -126,7 +135,7 @@ def _render_effort(attempts: pl.DataFrame, runs: pl.DataFrame) -> Iterator[str]:
     ]
     sums = [number(int(counted[name].sum())) for name in columns]
     total = [Html("All"), *sums, *(_hours(sum(counted[name].drop_nulls().to_list())) for name in ("sum_h", "span_h"))]
-    table = render_table(EFFORT_HEADER, rows, title="Tries", numbers=range(1, 9), total=total)
+    table = render_table(EFFORT_HEADER, rows, title="Tries", numbers=range(1, 10), total=total)
     caption = (
         "Runs and tries of them. Hours: the sum over all tries, with setting up and tidying up, and the time from the "
         "first try's start to the last one's end, pauses included."
@@ -150,7 +159,7 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
             messages=pl.col("attempt_message").drop_nulls().unique(maintain_order=True),
             ended=pl.col("attempt_outcome").last(),
         )
-        .filter((pl.col("tries") > 1) | ~pl.col("ended").is_in(["completed", "cpu_bound"]))
+        .filter((pl.col("tries") > 1) | ~pl.col("ended").is_in(["completed", "cpu_bound", "host_limited"]))
     )
     if tried.is_empty():
         return "None: every run was complete at the first try.\n"
@@ -160,7 +169,7 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
             verbatim(row["session"]),
             verbatim(row["job"]),
             verbatim(row["suffix"]),
-            text(", ".join(row["outcomes"]).replace("cpu_bound", "CPU-bound")),
+            text(", ".join(row["outcomes"]).replace("cpu_bound", "CPU-bound").replace("host_limited", "host-limited")),
             Html("yes" if row["run_id"] in held else "<strong>no</strong>"),
             text("; ".join(row["messages"]) or None),
         ]

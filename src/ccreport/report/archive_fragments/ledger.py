@@ -4,8 +4,9 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.report.facts import STATES, count_states
-from ccreport.report.markup import (
+from ccreport.inventory.kinds import MEASUREMENT_RULE
+from ccreport.report.archive_fragments.archive_facts import STATES, count_states, describe_overlooked
+from ccreport.report.markup.blocks import (
     NONE,
     Html,
     number,
@@ -16,21 +17,45 @@ from ccreport.report.markup import (
     text,
     verbatim,
 )
+from ccreport.report.markup.escape import escape_text
 
 # More than this nobody reads on a page; the table `rejects` has them all.
 LISTED_REJECTS: Final = 500
+# By the format of content that no step reads.
+ADVICE: Final = {
+    "iperf2": "iperf2: measure with `iperf3 -J`",
+    "iperf3-text": "iperf3's text output: run it with `-J` and keep the JSON",
+    "xfr": "xfr, whose results tell neither direction nor time: measure with `iperf3 -J`",
+    "capture": "captures in another format than pcap and pcapng: convert them with `editcap -F pcap`",
+}
 
 
 def render_ledger(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count: int) -> str:
-    """Return whether the ledger closes, and the counts by kind and, of ignored files, by rule.
+    """Return whether the ledger closes, what was overlooked, the counts by kind and, of ignored files, by rule.
 
     `files_count` is the number of files that the archive has on disk, counted apart from `raw_files`.
     """
-    parts = [_render_verdict(raw_files, rejects, files_count), _render_kinds(raw_files)]
+    parts = [_render_verdict(raw_files, rejects, files_count)]
+    if overlooked := describe_overlooked(raw_files):
+        parts.append(_render_overlooked(raw_files.filter(rule=MEASUREMENT_RULE), overlooked))
+    parts.append(_render_kinds(raw_files))
     ignored = raw_files.filter(state="ignored")
     if ignored.height:
         parts.append(_render_ignored(ignored))
     return "\n".join(parts)
+
+
+def render_impossible(flows: pl.DataFrame) -> str:
+    """Return a note on flows without a retransmit ratio, as it would be above 1; nothing where there are none."""
+    count = flows.filter(pl.col("retransmits_count") > pl.col("segments_count")).height
+    if not count:
+        return ""
+    who = "1 flow counts" if count == 1 else f"{count:,} flows count"
+    body = (
+        f"{who} more segments as sent again than as sent: kernels count a SYN that is sent again, but not the SYN "
+        "itself. Such flows have no retransmit ratio, and the retransmits of their runs are counted without them."
+    )
+    return render_callout("note", "Ratios above 1 are left out", body)
 
 
 def _render_verdict(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count: int) -> str:
@@ -48,6 +73,15 @@ def _render_verdict(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count:
         return render_callout("important", "The ledger does not close", body)
     body = f"{terms} = {total:,} files, which is every file of the archive on disk."
     return render_callout("tip", "The ledger closes", body)
+
+
+def _render_overlooked(overlooked: pl.DataFrame, title: str) -> str:
+    """Return what is to be done about files of measurements that no step reads, by format."""
+    counts = overlooked.group_by("format").agg(pl.len(), pl.col("path").min()).sort("format")
+    rows = [
+        f"- {count:,} of {ADVICE[form]}; the first is {escape_text(path)}" for form, count, path in counts.iter_rows()
+    ]
+    return render_callout("warning", f"{title[:1].upper()}{title[1:]}", "\n".join(rows))
 
 
 def _render_kinds(raw_files: pl.DataFrame) -> str:

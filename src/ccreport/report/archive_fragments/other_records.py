@@ -6,9 +6,9 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.batches import table_files
-from ccreport.report.facts import show_dates, show_names
-from ccreport.report.markup import number, render_float, render_table, text
+from ccreport.rebuild.batches import table_files
+from ccreport.report.archive_fragments.archive_facts import show_dates, show_names
+from ccreport.report.markup.blocks import number, render_float, render_table, text
 
 ALL: Final = pl.lit(value=True)
 # Noun, table, what counts one, the rows that count, whose they are, and when they were measured.

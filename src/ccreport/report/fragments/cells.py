@@ -15,23 +15,26 @@ from urllib.parse import quote
 import polars as pl
 import yaml
 
-from ccreport.cells import page_of_cells, select_shown
-from ccreport.database import connect
-from ccreport.evaluation import load_evaluation
-from ccreport.explain import Trace, load_trace, name_row, read_query, show_value
-from ccreport.read_files import load_read_files
-from ccreport.report.escape import escape_text
-from ccreport.report.markup import (
-    NONE,
+from ccreport.core.atomic_files import replaces_folder
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import load_schema, read_table
+from ccreport.report.fragments.reproduction import show_plain
+from ccreport.report.markup.blocks import (
     Html,
+    close_fold,
+    open_fold,
     render_callout,
     render_quotation,
     render_table,
     text,
     verbatim,
 )
-from ccreport.tables import load_schema, read_table
-from ccreport.whole import replaces_folder
+from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.database import connect
+from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
+from ccreport.trace.explain import Trace, load_trace, read_query, show_value
+from ccreport.trace.raw_files import load_read_files
+from ccreport.trace.select_rows import name_row
 
 # The site's pages may have 3 MB; around this text comes what every page has.
 LARGEST_BYTES: Final = 2_500_000
@@ -41,6 +44,10 @@ ROW_BYTES: Final = 2_000
 # At least one letter of a run's line in a column, with the tags around it.
 CELL_BYTES: Final = len("<td>1</td>")
 EXPLORER: Final = "explorer.html"
+# What stands for the end of a column's name.
+UNITS: Final = {"_bps": ", Mbit/s", "_ms": ", ms", "_s": ", s", "_pct": ", %", "_bytes": ", bytes", "_cv": " CV"}
+# All digits are in the CSV files.
+SIGNIFICANT: Final = 4
 # What a page leaves out: the callout's title, and what it says of the runs.
 FILES: Final = ("Raw files", "their raw files")
 RUNS: Final = ("Runs and raw files", "all of them and their raw files")
@@ -54,31 +61,49 @@ def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path)
         files = load_read_files(connection)
         for table, declared in load_evaluation(evaluation)["tables"].items():
             shown = select_shown(read_table(table, [summaries / f"{table}.parquet"]), declared)
-            content = render_page(load_trace(connection, table, files), shown, declared | about)
-            (output / f"{page_of_cells(table)}.qmd").write_text(content, encoding="utf-8")
+            trace = load_trace(connection, table, files)
+            # A table without rows has a page as well.
+            for first in range(1, max(shown.height, 1) + 1, ROWS_PER_PAGE):
+                facts = declared | about | {"pages": _link_pages(table, shown.height, first)}
+                content = render_page(trace, shown[first - 1 : first - 1 + ROWS_PER_PAGE], facts, first=first)
+                (output / f"{page_of_cells(table, first)}.qmd").write_text(content, encoding="utf-8")
 
 
-def render_page(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], largest: int = LARGEST_BYTES) -> str:
-    """Return the page of one table; `summary` are its rows, whose numbers from 1 name the sections.
+def _link_pages(table: str, rows_count: int, shown: int) -> str:
+    """Return links to the pages of a table, but for that whose first row is `shown`; nothing for a single page."""
+    if rows_count <= ROWS_PER_PAGE:
+        return ""
+    parts = []
+    for first in range(1, rows_count + 1, ROWS_PER_PAGE):
+        rows = f"{first}–{min(first + ROWS_PER_PAGE - 1, rows_count)}"
+        parts.append(f"**{rows}**" if first == shown else f"[{rows}]({page_of_cells(table, first)}.qmd)")
+    return f"Rows {' · '.join(parts)}\n"
 
-    `declared` is what the evaluation declares of the table, and under `evaluation` the evaluation's name.
+
+def render_page(
+    trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], largest: int = LARGEST_BYTES, first: int = 1
+) -> str:
+    """Return a page of one table; `summary` are its rows, whose numbers from `first` on name the sections.
+
+    `declared` is what the evaluation declares of the table, under `evaluation` the evaluation's name, and under
+    `pages` links to the table's other pages.
     """
     runs_of_rows = [trace.select_runs(row) for row in summary.iter_rows(named=True)]
     if sum(runs.height for runs in runs_of_rows) * len(trace.shown) * CELL_BYTES > largest:
-        return _render_first_runs(trace, summary, declared, largest)
+        return _render_first_runs(trace, summary, declared, largest, first)
     rows: list[tuple[pl.DataFrame, list[str], list[str]]] = []
     head = [*_render_head(trace, summary, declared, FILES)]
     # The last part ends without a line break.
     size = _measure(head) - 1
-    for number, (row, runs) in enumerate(zip(summary.iter_rows(named=True), runs_of_rows, strict=True), start=1):
+    for number, (row, runs) in enumerate(zip(summary.iter_rows(named=True), runs_of_rows, strict=True), start=first):
         before, after = _render_row(trace, number, row, runs), _render_command(trace, number, row, declared)
         rows.append((runs, before, after))
         size += _measure([*before, *after])
         if size > largest:
-            return _render_first_runs(trace, summary, declared, largest)
+            return _render_first_runs(trace, summary, declared, largest, first)
     whole = [*_render_head(trace, summary, declared)]
     size = _measure(whole) - 1
-    for number, (runs, before, after) in enumerate(rows, start=1):
+    for number, (runs, before, after) in enumerate(rows, start=first):
         section = [*before, *_render_files(trace, number, runs), *after]
         whole += section
         size += _measure(section)
@@ -97,10 +122,12 @@ def _measure(parts: Iterable[str]) -> int:
     return sum(len(part.encode()) + 1 for part in parts)
 
 
-def _render_first_runs(trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], largest: int) -> str:
+def _render_first_runs(
+    trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], largest: int, first: int
+) -> str:
     parts = [*_render_head(trace, summary, declared, RUNS)]
     runs_at_most = count_runs_at_most(summary.height, largest)
-    for number, row in enumerate(summary.iter_rows(named=True), start=1):
+    for number, row in enumerate(summary.iter_rows(named=True), start=first):
         parts += _render_row(trace, number, row, trace.select_runs(row), runs_at_most)
         parts += _render_command(trace, number, row, declared)
     return "\n".join(parts)
@@ -122,6 +149,8 @@ def _render_head(
     )
     yield f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
     yield f"{about}\n"
+    if declared.get("pages"):
+        yield declared["pages"]
     if left_out is not None:
         title, what = left_out
         why = f"There are too many runs to list {what} here. The command of each row prints them."
@@ -140,12 +169,14 @@ def _render_row(
     names = [show_value(row[name]) for name in key if not name.endswith("_id")]
     parts = [f"## {number}: {escape_text(' · '.join(names))} {{#cell-{number}}}\n"]
     numbers = {name: value for name, value in row.items() if name not in key}
-    values = [NONE if value is None else text(show_value(value)) for value in numbers.values()]
-    header = [name.replace("_", " ") for name in numbers]
+    values = [_show(name, value) for name, value in numbers.items()]
+    header = [name_column(name) for name in numbers]
     parts.append(render_table(header, [values], title=f"Numbers of row {number}"))
     listed = runs if runs_at_most is None else runs.head(runs_at_most)
     whole = listed.height == runs.height
-    parts.append("Made of these runs:\n" if whole else f"The first {listed.height:,} of {runs.height:,} runs:\n")
+    counted = f"{runs.height:,} run{'' if runs.height == 1 else 's'}"
+    # Closed, so that a page of many rows can be read; the command below ends it.
+    parts.append(open_fold(f"Made of {counted}" if whole else f"The first {listed.height:,} of {counted}"))
     parts.append(_render_runs(trace, listed, number))
     return parts
 
@@ -159,7 +190,7 @@ def _render_files(trace: Trace, number: int, runs: pl.DataFrame) -> list[str]:
 
 def _render_command(trace: Trace, number: int, row: Mapping[str, Any], declared: Mapping[str, Any]) -> list[str]:
     command = write_command(trace.table, row, declared)
-    return ["Computed anew by this command:\n", _render_lines([command], f"Command of row {number}")]
+    return ["Computed anew by this command:\n", _render_lines([command], f"Command of row {number}"), close_fold()]
 
 
 def _render_lines(lines: list[str], title: str) -> str:
@@ -175,7 +206,7 @@ def _render_runs(trace: Trace, runs: pl.DataFrame, number: int) -> str:
     run, result = map(runs.get_column_index, ("run_id", "result_path"))
     rows = [[*map(_show, columns, shown(values)), _link_run(values[run], values[result])] for values in runs.rows()]
     numbers = [place for place, name in enumerate(columns) if schema[name].is_numeric()]
-    header = [*(name.replace("_", " ") for name in columns), "run"]
+    header = [*map(name_column, columns), "run"]
     return render_table(header, rows, title=f"Runs of row {number}", numbers=numbers)
 
 
@@ -183,7 +214,24 @@ def _show(column: str, value: Any) -> Html:
     # In code font a name stays on one line.
     if value is None or column in ("session", "job", "host"):
         return _show_name(value)
-    return _show_text(show_value(value))
+    return _show_text(round_value(column, value))
+
+
+def name_column(name: str) -> str:
+    """Return what a column is called in a table: its words, and after a comma its unit."""
+    for ending, unit in UNITS.items():
+        if name.endswith(ending):
+            return f"{name.removesuffix(ending).replace('_', ' ')}{unit}"
+    return name.replace("_", " ")
+
+
+def round_value(column: str, value: Any) -> str:
+    """Return a value as `name_column` announces it: rates in Mbit/s, other numbers rounded, whole ones with commas."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return show_value(value)
+    if column.endswith("_bps"):
+        return show_plain(value / 1e6, SIGNIFICANT)
+    return f"{value:,}" if isinstance(value, int) else show_plain(value, SIGNIFICANT)
 
 
 # A run stands in several tables. Kept by the text: as numbers 1 and 1.0, or 0.0 and -0.0, would be one.

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
-from ccreport.format_names import SPELLED
-from ccreport.report.escape import escape_text, make_label
-from ccreport.report.exhibits import Exhibit, list_exhibits
-from ccreport.report.markup import Html, number, render_callout, render_quotation, render_table, text
-from ccreport.report.reproduction import show_figures, show_plain
+from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
+from ccreport.report.fragments.exhibits import Exhibit, list_exhibits
+from ccreport.report.fragments.reproduction import show_figures, show_plain
+from ccreport.report.markup.blocks import Html, number, render_callout, render_quotation, render_table, text
+from ccreport.report.markup.escape import escape_text, make_label
+from ccreport.summarise.grids.headings import SPELLED
 
 HEADER: Final = ("Check", "Paper", "Holds", "Here", "95 % interval", "n", "Verdict")
 # Words of a claim's name that are written in capitals: bbr1_retransmits.
@@ -59,14 +59,14 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         [
             Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>'),
             text(facts["source"]),
-            _mark(rows_of[claim][0]["claim_verdict"], is_uncertain=_is_uncertain(rows_of[claim])),
+            _mark(rows_of[claim][0]["claim_verdict"], is_uncertain=is_uncertain(rows_of[claim])),
         ]
         for claim, facts in declared.items()
     ]
     return render_table(("Claim", "Source", "Here"), rows, title="All claims")
 
 
-def _is_uncertain(rows: list[dict[str, Any]]) -> bool:
+def is_uncertain(rows: list[dict[str, Any]]) -> bool:
     """Tell whether the verdict on a claim rests on a check whose interval holds a bound."""
     verdict = rows[0]["claim_verdict"]
     deciding = [row for row in rows if row["verdict"] == verdict]

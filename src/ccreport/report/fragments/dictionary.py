@@ -2,10 +2,21 @@
 
 from typing import Final
 
-from ccreport.report.escape import make_label
-from ccreport.report.markup import NONE, Html, markdown, number, prose, render_float, render_table, verbatim
-from ccreport.schemas import list_tables
-from ccreport.tables import Column, load_schema
+from ccreport.core.declarations import list_tables
+from ccreport.core.tables import Column, load_schema
+from ccreport.report.markup.blocks import (
+    NONE,
+    Html,
+    close_fold,
+    markdown,
+    number,
+    open_fold,
+    prose,
+    render_float,
+    render_table,
+    verbatim,
+)
+from ccreport.report.markup.escape import make_label
 
 HEADER: Final = ("Column", "Type", "Unit", "Null", "Values", "Meaning", "Source", "Reference")
 
@@ -24,7 +35,9 @@ def _render_section(table: str) -> str:
     return (
         f"## {table} {{{make_label('#table', table)}}}\n\n"
         f"{markdown(schema.description)} A row is {markdown(schema.grain)}; the key is {key}.\n\n"
-        f"{render_float(label, columns, f'Columns of `{table}`; those of the key are bold.')}"
+        f"{open_fold(f'{len(rows)} columns')}\n"
+        f"{render_float(label, columns, f'Columns of `{table}`; those of the key are bold.')}\n"
+        f"{close_fold()}"
     )
 
 

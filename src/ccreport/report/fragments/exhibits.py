@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.figures.selection import CAPTURE_KINDS
-from ccreport.report.escape import escape_text, fence_html, make_label
-from ccreport.report.markup import (
+from ccreport.core.declarations import list_tables
+from ccreport.core.tables import load_schema
+from ccreport.figures.select.declaration import CAPTURE_KINDS
+from ccreport.report.markup.blocks import (
     markdown,
     render_callout,
     render_float,
@@ -20,8 +21,7 @@ from ccreport.report.markup import (
     render_tabs,
     write_fragment,
 )
-from ccreport.schemas import list_tables
-from ccreport.tables import load_schema
+from ccreport.report.markup.escape import escape_text, fence_html, make_label
 
 DOWNLOADS: Final[Mapping[str, str]] = {
     "figure.csv": "CSV",
@@ -88,14 +88,19 @@ def render_figure_fragment(figure: Exhibit, figures: Path, fragments: Path) -> N
         for name in ("caption.txt", "alt.txt")
     )
     path = f"figures/{figure.name}"
-    size = _read_size(folder / "figure.svg")
+    size = read_size(folder / "figure.svg")
     image = f'![{caption}]({path}/figure.svg){{#{make_label("fig", figure.name)} fig-alt="{alt}"{size}}}'
-    files = [file for file in DOWNLOADS if (folder / file).exists()]
-    links = ", ".join(f"[{DOWNLOADS[file]}]({path}/{file})" for file in files)
+    links = list_downloads(figure.name, folder)
     write_fragment(fragments, f"figure_{figure.name}.md", image, f"This figure as {links}.")
 
 
-def _read_size(svg: Path) -> str:
+def list_downloads(figure: str, folder: Path) -> str:
+    """Return links to the files of a figure, which are in a folder."""
+    files = [file for file in DOWNLOADS if (folder / file).exists()]
+    return ", ".join(f"[{DOWNLOADS[file]}](figures/{figure}/{file})" for file in files)
+
+
+def read_size(svg: Path) -> str:
     """Return the size of a drawing as attributes, so that a page keeps its place free; none where it gives none."""
     size = SVG_SIZE.search(svg.read_text(encoding="utf-8"))
     return f" width={size[1]} height={size[2]}" if size else ""

@@ -11,7 +11,7 @@ import pypandoc
 import yaml
 
 import ccreport
-from ccreport.report.markup import (
+from ccreport.report.markup.blocks import (
     prose,
     render_float,
     render_quotation,
@@ -70,6 +70,8 @@ def render_provenance(archive: Mapping[str, Any], config: str, evaluation: Path)
     versions = [[prose(name), text(version)] for name, version in _list_versions()]
     software = render_table(("Software", "Version"), versions, title="Software")
     origin = [[prose(meaning), verbatim(str(archive[fact]))] for fact, meaning in FACTS.items() if fact in archive]
+    packed = [part for part in archive.get("parts", ()) if part["sha256"]]
+    origin += [[text(f"SHA-256 of {part['name']}"), verbatim(part["sha256"])] for part in packed]
     declared = [
         ("Configuration", render_quotation(_show_config(config), "Configuration")),
         ("Evaluation", render_quotation(evaluation.read_text(encoding="utf-8"), "Evaluation")),

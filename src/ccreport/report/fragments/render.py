@@ -8,26 +8,37 @@ from typing import Any, Final
 import yaml
 
 import ccreport
-from ccreport.batches import read_batches, table_files
-from ccreport.claims import load_explanations
-from ccreport.evaluation import load_evaluation
-from ccreport.report.campaign_keys import render_campaign_keys
-from ccreport.report.captures import render_captures
-from ccreport.report.claims import describe_claims, find_exhibits, render_claims
-from ccreport.report.collection import render_collection
-from ccreport.report.dictionary import render_dictionary
-from ccreport.report.escape import escape_text
-from ccreport.report.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
-from ccreport.report.facts import count_states, describe_archive, render_measured, render_sessions
-from ccreport.report.ledger import render_ledger, render_rejects
-from ccreport.report.markup import render_callout, write_fragment
-from ccreport.report.others import count_others, render_others
-from ccreport.report.provenance import render_assumptions, render_provenance
-from ccreport.report.reproduction import describe_reproduction, render_reproduction
-from ccreport.report.tiles import render_tiles
+from ccreport.compare.claims import load_explanations
+from ccreport.core.atomic_files import replaces_folder
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import read_table
+from ccreport.rebuild.batches import read_batches, table_files
+from ccreport.report.archive_fragments.archive_facts import (
+    count_states,
+    describe_archive,
+    describe_overlooked,
+    render_measured,
+    render_sessions,
+    summarise_ledger,
+)
+from ccreport.report.archive_fragments.campaign_keys import render_campaign_keys
+from ccreport.report.archive_fragments.captures import render_captures
+from ccreport.report.archive_fragments.collection import render_collection
+from ccreport.report.archive_fragments.ledger import render_impossible, render_ledger, render_rejects
+from ccreport.report.archive_fragments.other_records import count_others, render_others
+from ccreport.report.first_page.pairs import list_pairs
+from ccreport.report.fragments.claims import describe_claims, find_exhibits, render_claims
+from ccreport.report.fragments.dictionary import render_dictionary
+from ccreport.report.fragments.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
+from ccreport.report.fragments.findings import render_findings
+from ccreport.report.fragments.gallery import render_gallery
+from ccreport.report.fragments.pairs_picture import render_picture
+from ccreport.report.fragments.provenance import render_assumptions, render_provenance
+from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
+from ccreport.report.fragments.verdict_strip import render_strip
+from ccreport.report.markup.blocks import render_callout, write_fragment
+from ccreport.report.markup.escape import escape_text
 from ccreport.storage.sums import hash_file, hash_sums
-from ccreport.tables import read_table
-from ccreport.whole import replaces_folder
 
 SHOWN_TABLES: Final = (
     "runs",
@@ -51,6 +62,7 @@ def render_fragments(
     evaluation: Path,
     summaries: Path,
     figures: Path,
+    first_page: Path,
     reproduction: Path,
     claims: Path,
     explanations: list[Path],
@@ -60,8 +72,8 @@ def render_fragments(
 
     `batches` lists the batches, `tables` is the folder of their tables and of the archive's; `archive` is the
     inventory's JSON object about the archive as a whole; `config` the configuration as YAML or JSON text; `summaries`
-    and `figures` are folders as `exhibits` says; `reproduction` and `claims` are tables; `explanations` is none or one
-    file about this archive.
+    and `figures` are folders as `exhibits` says, `first_page` one of figures as `plot_reproduction` writes it;
+    `reproduction` and `claims` are tables; `explanations` is none or one file about this archive.
     """
     raw_files, rejects = (read_table(table, [tables / table / "archive.parquet"]) for table in ("raw_files", "rejects"))
     names = list(read_batches(batches))
@@ -78,23 +90,31 @@ def render_fragments(
         "evaluation": {"title": escape_text(declared["title"]), "exhibits": _count_exhibits(declared)},
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged),
-        "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()},
+        "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()}
+        | {"overlooked": describe_overlooked(raw_files)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__)},
     }
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
-    write_fragment(fragments, "tiles.md", render_tiles(variables, declared))
+    algorithms = list(declared["algorithms"])
+    pairs = list_pairs(compared, algorithms)
+    exhibits = _count_exhibits(declared)
+    write_fragment(fragments, "findings.md", render_findings(judged, declared["claims"], pairs, algorithms, exhibits))
+    write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
+    write_fragment(fragments, "pairs.md", render_picture(first_page))
     for page, note in declared["notes"].items():
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
     # A report with sections lists them there.
     write_fragment(fragments, "other_evaluations.md", "")
     write_fragment(fragments, "about_archive.md", _render_note(explained["reproduction"]["note"]))
     write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
+    write_fragment(fragments, "rejected.md", summarise_ledger(raw_files))
     write_fragment(fragments, "sessions.md", render_sessions(runs, flows))
     write_fragment(fragments, "collection.md", render_collection(sessions, calibrations, attempts, runs))
     write_fragment(fragments, "others.md", render_others(others))
-    write_fragment(fragments, "ledger.md", render_ledger(raw_files, rejects, facts["files_count"]))
+    counted = render_ledger(raw_files, rejects, facts["files_count"])
+    write_fragment(fragments, "ledger.md", counted, render_impossible(flows))
     write_fragment(fragments, "rejects.md", render_rejects(rejects))
     write_fragment(fragments, "dictionary.md", render_dictionary())
     write_fragment(fragments, "campaign_keys.md", render_campaign_keys())
@@ -102,7 +122,7 @@ def render_fragments(
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     note = explained["reproduction"]["note"]
-    page = render_reproduction(compared, titles, list(declared["algorithms"]), note)
+    page = render_reproduction(compared, titles, algorithms, note)
     write_fragment(fragments, "reproduction.md", page)
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
@@ -131,6 +151,8 @@ def _render_exhibits(
         render_table_fragment(table, summaries, PACKAGE / "sql", fragments)
     for figure in drawn:
         render_figure_fragment(figure, figures, fragments)
+    shown = [one for one in drawn if not one.is_of_captures]
+    render_gallery(shown, declared["figures"], figures, fragments)
     for kind, exhibits, captures_name in (("table", published, "witnesses.md"), ("figure", drawn, "captures.md")):
         render_list(kind, [one for one in exhibits if not one.is_of_captures], fragments)
         of_captures = [one for one in exhibits if one.is_of_captures]

@@ -6,45 +6,61 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.format_table import format_number, rate_unit
-from ccreport.report.escape import escape_text, make_label
-from ccreport.report.markup import Html, markdown, number, render_callout, render_table, text
-from ccreport.reproduction.compare import COMPARED, MISSING, PAIR_FACTOR, SUSPECT
+from ccreport.compare.reproduction import COMPARED, MISSING, SUSPECT
+from ccreport.compare.verdicts import (
+    CONSISTENT,
+    INCONSISTENT,
+    NOT_REPRODUCED,
+    PAIR_FACTOR,
+    REPRODUCED,
+    UNDECIDED,
+)
+from ccreport.report.markup.blocks import Html, markdown, number, render_callout, render_table, text
+from ccreport.report.markup.escape import escape_text, make_label
+from ccreport.summarise.grids.grid import format_number, rate_unit
 
 WORST: Final = 5
 SECTIONS: Final = {"paper": "The paper", "archive": "Another archive"}
 OTHERS: Final = {"paper": "Paper", "archive": "Other"}
-SUMMARY_HEADER: Final = ("Table", "Pairs compared", "Reproduced", "Same value", "Missing here", "Suspect")
+SUMMARY_HEADER: Final = (
+    "Table",
+    "Pairs compared",
+    "Reproduced",
+    "Not reproduced",
+    "Undecided",
+    "Missing here",
+    "Suspect",
+)
 BASES: Final = {"goodput": "the receiver’s rates (goodput)", "throughput": "the sender’s rates (throughput)"}
 BLANK: Final = Html("")
 
 
 def count_pairs(compared: pl.DataFrame) -> dict[str, int]:
-    """Return the numbers of pairs: compared, reproduced, same_value, missing (a cell of it here), suspect.
+    """Return how many pairs are compared, reproduced, not_reproduced, undecided, missing (a cell of it here), suspect.
 
     Suspect pairs are in no other number.
     """
     pairs = compared.group_by("comparison", "table_name", "cell", maintain_order=True).agg(
         is_suspect=(pl.col("cell_state") == SUSPECT).any(),
         is_missing=(pl.col("cell_state") == MISSING).any(),
-        is_reproduced=pl.col("is_reproduced").first(ignore_nulls=True),
-        is_same_value=pl.col("is_same_value").first(ignore_nulls=True),
+        verdict=pl.col("pair_verdict").first(ignore_nulls=True),
     )
     counted = pairs.filter(~pl.col("is_suspect"))
-    known = counted.filter(pl.col("is_reproduced").is_not_null())
+    verdicts = counted["verdict"].drop_nulls()
     return {
-        "compared": known.height,
-        "reproduced": known.filter("is_reproduced").height,
-        "same_value": known.filter(pl.col("is_same_value").fill_null(value=False)).height,
+        "compared": verdicts.len(),
+        "reproduced": int((verdicts == REPRODUCED).sum()),
+        "not_reproduced": int((verdicts == NOT_REPRODUCED).sum()),
+        "undecided": int((verdicts == UNDECIDED).sum()),
         "missing": counted.filter("is_missing").height,
         "suspect": pairs.height - counted.height,
     }
 
 
 def describe_reproduction(compared: pl.DataFrame) -> dict[str, str]:
-    """Return the counts against the paper as text: compared, reproduced, same_value, missing."""
+    """Return the counts against the paper as text: compared, reproduced, not_reproduced, undecided, missing."""
     counts = count_pairs(compared.filter(pl.col("comparison") == "paper"))
-    return {name: f"{counts[name]:,}" for name in ("compared", "reproduced", "same_value", "missing")}
+    return {name: f"{count:,}" for name, count in counts.items() if name != "suspect"}
 
 
 def render_reproduction(
@@ -74,13 +90,19 @@ def render_reproduction(
 
 def _summarise(own: pl.DataFrame) -> str:
     counts = count_pairs(own)
-    known = own.filter((pl.col("cell_state") == COMPARED) & pl.col("is_inside").is_not_null())
-    return (
-        f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced; "
-        f"{counts['same_value']} have the same value. Of {known.height} single cells, {known['is_inside'].sum()} do. "
-        f"{counts['missing']} more cannot be compared, as this archive lacks a cell of theirs, and "
-        f"{counts['suspect']} are marked as suspect where they were published: shown below, and in no sum."
-    )
+    cells = own.filter(pl.col("cell_state") == COMPARED)["cell_verdict"].drop_nulls()
+    consistent, inconsistent = (int((cells == verdict).sum()) for verdict in (CONSISTENT, INCONSISTENT))
+    sentences = [
+        f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
+        f"{counts['not_reproduced']} are not, and for {counts['undecided']} the runs cannot tell.",
+        f"Of {cells.len()} single cells, {consistent} are consistent and {inconsistent} inconsistent.",
+        "The others are undecided.",
+    ]
+    if counts["missing"]:
+        sentences.append(f"This archive lacks a cell of {counts['missing']} more.")
+    if counts["suspect"]:
+        sentences.append(f"{counts['suspect']} are marked as suspect where they were published, and are in no sum.")
+    return " ".join(sentences)
 
 
 def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
@@ -90,23 +112,22 @@ def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
     tables = own["table_name"].unique(maintain_order=True)
     rows = [row(text(titles.get(table, table)), own.filter(pl.col("table_name") == table)) for table in tables]
     return render_table(
-        SUMMARY_HEADER, rows, title="Pairs by table", numbers=range(1, 6), total=row(Html("All tables"), own)
+        SUMMARY_HEADER, rows, title="Pairs by table", numbers=range(1, 7), total=row(Html("All tables"), own)
     )
 
 
 def _render_worst(own: pl.DataFrame, titles: Mapping[str, str], algorithms: list[str]) -> str:
     is_compared = (pl.col("cell_state") == COMPARED).all().over("table_name", "cell")
     pairs = own.filter((pl.col("algorithm") == algorithms[0]) & is_compared)
-    worst = pairs.filter(pl.col("pair_factor_ratio") > PAIR_FACTOR).sort(
-        "pair_factor_ratio", descending=True, maintain_order=True
-    )
+    off = pl.max_horizontal("pair_factor_ratio", 1 / pl.col("pair_factor_ratio"))
+    worst = pairs.filter(off > PAIR_FACTOR).sort(off, descending=True, maintain_order=True)
     rows = [
         [
             text(titles.get(row["table_name"], row["table_name"])),
             text(row["cell"]),
             show_figures(row["pair_expected_ratio"]),
             show_figures(row["pair_ratio"]),
-            show_figures(row["pair_factor_ratio"]),
+            _show_ratio(row["pair_factor_ratio"], row["pair_factor_low_ratio"], row["pair_factor_high_ratio"]),
         ]
         for row in worst.head(WORST).iter_rows(named=True)
     ]
@@ -128,7 +149,7 @@ def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algo
         f"{other}, {there[1]}",
         f"Here, {here[1]}",
         "Ratio",
-        "Inside",
+        "Verdict",
         "n",
         f"{ratio}, {other.lower()} and here",
     )
@@ -165,8 +186,8 @@ def _describe_sizes(own: pl.DataFrame) -> str:
         for row in pairs.iter_rows(named=True)
     ]
     return (
-        "Sizes of buffers are matched as fractions of the bandwidth-delay product, each with the nearest one here, "
-        f"which may stand for several: {', '.join(named) or 'none is near enough'}."
+        "Sizes of buffers are matched as fractions of the bandwidth-delay product, each with another size here, the "
+        f"nearest first: {', '.join(named) or 'none is near enough'}."
     )
 
 
@@ -182,27 +203,38 @@ def _list_cells(row: Mapping[str, Any], divisors: tuple[float, float], first: st
         _stack(
             row["rate_mean_bps"], divisors[1], row["share_ratio"], (row["share_low_ratio"], row["share_high_ratio"])
         ),
-        show_figures(row["value_ratio"]),
-        text({True: "yes", False: "no"}.get(row["is_inside"])),
+        _show_ratio(row["value_ratio"], row["value_low_ratio"], row["value_high_ratio"]),
+        _show_verdict(row),
         number(row["runs_count"]),
         _pair(row) if row["algorithm"] == first else BLANK,
     ]
+
+
+def _show_verdict(row: Mapping[str, Any]) -> Html:
+    """Return the verdict on a cell, and how many runs would tell where it has none."""
+    needed = row["needed_runs_count"]
+    below = f"<br><small>{needed} runs would tell</small>" if needed is not None else ""
+    return Html(f"{text(row['cell_verdict'])}{below}")
 
 
 def judge_pair(row: Mapping[str, Any]) -> str:
     """Return what became of a pair in words."""
     if row["cell_state"] != COMPARED:
         return str(row["cell_state"])
-    if row["is_reproduced"] is None:
-        return "no pair"
-    if row["is_same_value"]:
-        return "same value" if row["is_reproduced"] else "same value, not reproduced"
-    return "reproduced" if row["is_reproduced"] else "not reproduced"
+    return str(row["pair_verdict"] or "no pair")
 
 
 def _pair(row: Mapping[str, Any]) -> Html:
-    ratios = f"{show_figures(row['pair_expected_ratio'])} and {show_figures(row['pair_ratio'])}"
-    return Html(f"{ratios}<br><strong>{judge_pair(row)}</strong>")
+    there = _show_ratio(row["pair_expected_ratio"], row["pair_expected_low_ratio"], row["pair_expected_high_ratio"])
+    here = _show_ratio(row["pair_ratio"], row["pair_low_ratio"], row["pair_high_ratio"])
+    return Html(f"{there} and {here}<br><strong>{judge_pair(row)}</strong>")
+
+
+def _show_ratio(value: float | None, low: float | None, high: float | None) -> Html:
+    """Return a ratio with its interval."""
+    if low is None or high is None:
+        return show_figures(value)
+    return Html(f"{show_figures(value)} <small>({show_figures(low)}–{show_figures(high)})</small>")
 
 
 def _stack(
@@ -217,10 +249,11 @@ def _stack(
     return Html(f"{text(format_number(rate / divisor, 2))}{below}")
 
 
-def show_plain(value: float) -> str:
-    """Return a number with three significant digits, never as a power of ten."""
-    digits = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.3g}"))))) if value else 0
-    return f"{float(f'{value:.3g}'):.{digits}f}"
+def show_plain(value: float, significant: int = 3) -> str:
+    """Return a number with so many significant digits, never as a power of ten."""
+    rounded = float(f"{value:.{significant}g}")
+    digits = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else 0
+    return f"{rounded:.{digits}f}"
 
 
 def show_figures(value: float | None) -> Html:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NewType
 
-from ccreport.report.escape import escape_text, fence_html
+from ccreport.report.markup.escape import escape_text, fence_html
 
 Html = NewType("Html", str)
 
@@ -78,6 +78,16 @@ def render_callout(kind: str, title: str, body: str, *, is_collapsed: bool = Fal
     """Return a callout (note, tip, warning, important, caution); title and body are Markdown of our own."""
     collapse = ' collapse="true"' if is_collapsed else ""
     return f"::: {{.callout-{kind}{collapse}}}\n\n## {title}\n\n{body.strip()}\n\n:::\n"
+
+
+def open_fold(summary: str) -> str:
+    """Return the beginning of a part of a page that is closed until a reader, or a link to its section, opens it."""
+    return fence_html(f'<details class="fold"><summary>{text(summary)}</summary>')
+
+
+def close_fold() -> str:
+    """Return the end of such a part."""
+    return fence_html("</details>")
 
 
 def render_tabs(tabs: Iterable[tuple[str, str]]) -> str:

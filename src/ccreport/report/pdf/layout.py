@@ -10,7 +10,7 @@ from typing import Final
 
 from lxml.html import HtmlElement, builder
 
-from ccreport.report.paper_cells import read_lines
+from ccreport.report.pdf.cells import read_lines
 
 # Characters of a table that fit beside each other upright, at the least size of text that `data-table` takes. A cell
 # longer than the second breaks; in a table that is too wide one longer than the third moves below its row.

@@ -85,10 +85,6 @@ end
 local function span(element)
   if element.classes:includes('small') then
     return {pandoc.RawInline('typst', '#small['), element, pandoc.RawInline('typst', ']')}
-  elseif element.classes:includes('tile-question') then
-    return pandoc.Emph(element.content)
-  elseif element.classes:includes('tile-answer') then
-    return pandoc.Strong(element.content)
   end
   element.identifier = ''
   return element

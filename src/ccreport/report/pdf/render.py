@@ -16,14 +16,16 @@ from typing import Any, Final
 import pypandoc
 import typst
 
-from ccreport.figures.text_lengths import unpin_lengths
-from ccreport.report.embedded import read_header, read_page, read_yaml
-from ccreport.report.links import PageError
-from ccreport.report.pandoc import ASSETS, Pandoc
-from ccreport.report.paper_tables import set_tables
+from ccreport.figures.kit.dark_colours import remove_dark_colours
+from ccreport.figures.kit.text_lengths import unpin_lengths
+from ccreport.report.pdf.tables import set_tables
+from ccreport.report.site.links import PageError
+from ccreport.report.site.pandoc import Pandoc
+from ccreport.report.site.without_quarto import read_header, read_page, read_yaml
 
 # Its header names the pages in their order, its text is the title page.
 TITLE_PAGE: Final = "paper.md"
+ASSETS: Final = Path(__file__).parent
 PANDOC_OPTIONS: Final = (
     "--from=markdown",
     "--to=typst",
@@ -42,18 +44,18 @@ FONT_FAMILY: Final = re.compile(r'font-family="[^"]*"')
 FONT_SIZE: Final = re.compile(r'font-size="([\d.]+)px"')
 
 
-def render_paper(sources: Path, fragments: Path, figures: Path, kept: Path, output: Path) -> None:
+def render_paper(sources: Path, fragments: Path, figures: list[Path], kept: Path, output: Path) -> None:
     """Render the report as the PDF `output`, from the pages in `sources`, their fragments and the figures.
 
-    `figures` has a folder with `figure.svg` for each figure that was drawn, `kept` what pandoc made of these pages
-    before. Raise PageError for a page that is not there and for one that cannot be rendered.
+    Each of `figures` has folders with `figure.svg` for the figures that were drawn; `kept` has what pandoc made of
+    these pages before. Raise PageError for a page that is not there and for one that cannot be rendered.
     """
     work = output.absolute().with_name(output.name + ".work")
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(fragments, work / "fragments")
     for page in (*sorted(sources.glob("*.qmd")), sources / TITLE_PAGE):
         shutil.copyfile(page, work / page.name)
-    for drawing in sorted(figures.glob("*/figure.svg")):
+    for drawing in sorted(path for folder in figures for path in folder.glob("*/figure.svg")):
         (work / "figures" / drawing.parent.name).mkdir(parents=True)
         text = _set_type(drawing.read_text(encoding="utf-8"))
         (work / "figures" / drawing.parent.name / drawing.name).write_text(text, encoding="utf-8")
@@ -67,7 +69,9 @@ def render_paper(sources: Path, fragments: Path, figures: Path, kept: Path, outp
 
 def _set_type(svg: str) -> str:
     """Return a drawing with its text in a font that Typst brings along, as the drawing's own may not be installed."""
-    larger = FONT_SIZE.sub(lambda size: f'font-size="{float(size[1]) * FONT_SCALE:.2f}px"', unpin_lengths(svg))
+    larger = FONT_SIZE.sub(
+        lambda size: f'font-size="{float(size[1]) * FONT_SCALE:.2f}px"', unpin_lengths(remove_dark_colours(svg))
+    )
     return FONT_FAMILY.sub(f'font-family="{FONT}"', larger)
 
 

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ccreport.errors import InputError
-from ccreport.evaluation import find_problem
-from ccreport.schemas import SCHEMAS, load_yaml
+from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import find_problem
 
 
 def load_measurements(path: Path, kind: str) -> dict[str, Any]:

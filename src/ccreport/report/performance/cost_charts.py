@@ -7,10 +7,10 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures import theme
-from ccreport.figures.figure import Figure
-from ccreport.figures.panels import Series, draw_legend
-from ccreport.figures.wording import format_significant
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.small_multiples import Series, draw_legend
+from ccreport.figures.wording.runs import format_significant
 
 # Colours of the theme's algorithms, which are told apart in grey print and by colour-blind readers; what they mean here
 # the legend says.

@@ -10,14 +10,24 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.figures.costs import draw_cost_curves, draw_costs_of_ways
-from ccreport.figures.figure import Figure
-from ccreport.figures.wording import format_significant
+from ccreport.core.atomic_files import replaces_folder
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.wording.runs import format_significant
 from ccreport.figures.write import write_files
-from ccreport.report.exhibits import Exhibit, render_figure_fragment
-from ccreport.report.markup import NONE, Html, number, prose, render_float, render_table, text, verbatim, write_fragment
-from ccreport.report.measurements import load_measurements
-from ccreport.whole import replaces_folder
+from ccreport.report.fragments.exhibits import Exhibit, render_figure_fragment
+from ccreport.report.markup.blocks import (
+    NONE,
+    Html,
+    number,
+    prose,
+    render_float,
+    render_table,
+    text,
+    verbatim,
+    write_fragment,
+)
+from ccreport.report.performance.benchmark_results import load_measurements
+from ccreport.report.performance.cost_charts import draw_cost_curves, draw_costs_of_ways
 
 Results = Mapping[str, Any]
 

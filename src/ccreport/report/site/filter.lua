@@ -66,6 +66,18 @@ local function callout(div, kind)
   return blocks
 end
 
+-- Blocks and spans for another format, which Quarto leaves out.
+local function is_of_another_format(element)
+  local format = element.attributes['when-format']
+  return element.classes:includes('content-visible') and format ~= nil and format ~= 'html'
+end
+
+local function leave_out(element)
+  if is_of_another_format(element) then
+    return {}
+  end
+end
+
 local function panel(div)
   if div.classes:includes('panel-tabset') then
     return tabset(div)
@@ -182,6 +194,7 @@ end
 
 function Pandoc(doc)
   is_numbered = doc.meta['number-sections'] == true
+  doc = doc:walk {Div = leave_out, Span = leave_out}
   doc = doc:walk {Div = panel}
   doc = doc:walk {traverse = 'topdown', Div = float_div, Figure = float_figure, Header = number_header}
   doc = doc:walk {Cite = reference, Link = link, Image = image, CodeBlock = code_block}

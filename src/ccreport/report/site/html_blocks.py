@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ccreport.report.pandoc import Line
+from ccreport.report.site.pandoc import Line
 
 # ```{=html} · ~~~ · ```sh
 OPENED: Final = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<kind>[^`]*)")

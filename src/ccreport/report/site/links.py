@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from lxml.html import HTMLParser, document_fromstring
 
-from ccreport.errors import InputError
+from ccreport.core.errors import InputError
 
 # What a browser fetches without being asked; `href` of an <a> it follows only on a click.
 FETCHED: Final = {"src", "srcset", "data", "poster"}

@@ -17,10 +17,13 @@ from typing import Final
 
 import pypandoc
 
-from ccreport.batches import AFRESH
-from ccreport.report.links import PageError
+from ccreport.core.atomic_files import replace_text
+from ccreport.rebuild.batches import AFRESH
+from ccreport.report.site.links import PageError
 
-ASSETS: Final = Path(__file__).parent
+# In the folder of what is kept: the names of the files beside it.
+LISTING: Final = "pages.txt"
+REPORT: Final = Path(__file__).parents[1]
 # "dangling: fig-one" of filter.lua · "[WARNING] Div at line 5 column 1 unclosed at line 9 column 1" of pandoc
 FAULT: Final = re.compile(
     r"^(?:dangling|twice|no caption|no fig-alt): (?P<text>\S+)|at line (?P<line>\d+)", re.MULTILINE
@@ -59,31 +62,35 @@ class Pandoc:
         if self._kept is None:
             return _run(lines, text, options)
         # The digest has what is in the filters and templates; where they lie makes no difference.
-        named = (option.replace(str(ASSETS), "") for option in options)
+        named = (option.replace(str(REPORT), "") for option in options)
         name = hashlib.sha256("\0".join((digest_pandoc(), *named, text)).encode()).hexdigest()
         kept = self._kept / name
-        self._used.add(name)
         if kept.is_file() and AFRESH not in os.environ:
+            self._used.add(name)
             return kept.read_text(encoding="utf-8")
         made = _run(lines, text, options)
         # Whole or not at all; another thread may keep the same.
         partial = kept.with_name(f"{name}.{threading.get_ident()}")
         partial.write_text(made, encoding="utf-8")
         partial.rename(kept)
+        self._used.add(name)
         return made
 
     def prune(self) -> None:
-        """Remove what is kept of pages that were not converted since."""
-        for path in self._kept.iterdir() if self._kept else ():
+        """Remove what is kept of pages that were not converted since, and list what is kept."""
+        if self._kept is None:
+            return
+        for path in self._kept.iterdir():
             if path.name not in self._used:
                 path.unlink()
+        replace_text(self._kept / LISTING, "".join(f"{name}\n" for name in sorted(self._used)))
 
 
 @cache
 def digest_pandoc() -> str:
     """Return a digest of what makes pages of text: pandoc's version, and all filters and templates."""
     digest = hashlib.sha256(pypandoc.get_pandoc_version().encode())
-    for asset in sorted((*ASSETS.glob("*.lua"), *ASSETS.glob("*.html"))):
+    for asset in sorted((*REPORT.glob("*/*.lua"), *REPORT.glob("*/*.html"))):
         digest.update(asset.read_bytes())
     return digest.hexdigest()
 

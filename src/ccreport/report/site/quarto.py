@@ -2,8 +2,8 @@
 
 Quarto writes beside its sources and caches below HOME; both are folders of ours here. It sends nothing anywhere; the
 Deno inside it would look for updates, which is switched off. Its pages get a content security policy that allows the
-scripts of Quarto's own (`policy.py`). conda's Quarto finds its parts by QUARTO_* and DENO_* variables, which are passed
-on.
+scripts of Quarto's own (`content_security`). conda's Quarto finds its parts by QUARTO_* and DENO_* variables, which are
+passed on.
 """
 
 import os
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ccreport.report.links import PageError
-from ccreport.report.policy import BLANK_PAGE, hash_scripts, make_quarto_policy, set_policy
-from ccreport.report.search import write_search
+from ccreport.report.site.content_security import BLANK_PAGE, hash_scripts, make_quarto_policy, set_policy
+from ccreport.report.site.links import PageError
+from ccreport.report.site.search import write_search
 
 # Before 1.4 Quarto ran shortcodes that only came about when text was decoded (see escape.py).
 OLDEST: Final = (1, 4)

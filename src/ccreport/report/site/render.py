@@ -10,16 +10,27 @@ from typing import Any, Final
 import pypandoc
 import yaml
 
-from ccreport.hard_links import link_tree
-from ccreport.report.embedded import render_embedded
-from ccreport.report.links import PageError
-from ccreport.report.quarto import Quarto, find_quarto, render_quarto
-from ccreport.report.search import add_search
-from ccreport.report.sections import FACTS, add_sections, lead_back, leave_shared_pages, write_facts
+from ccreport.core.hard_links import link_tree
+from ccreport.report.site.links import PageError
+from ccreport.report.site.pandoc import Pandoc
+from ccreport.report.site.quarto import Quarto, find_quarto, render_quarto
+from ccreport.report.site.search import add_search
+from ccreport.report.site.sections import (
+    FACTS,
+    add_sections,
+    lead_back,
+    leave_out_entry,
+    leave_shared_pages,
+    write_facts,
+)
+from ccreport.report.site.without_quarto import render_embedded
 
 RENDERERS: Final = ("auto", "quarto", "embedded")
-# [PNG](figures/loss_1_1_flow/figure.png) · [CSV](tables/cpu.csv)
-LINK: Final = re.compile(r"\]\((tables|figures)/([\w./-]+)\)")
+# [PNG](figures/loss_1_1_flow/figure.png) · [CSV](tables/cpu.csv) · <img src="figures/pairs/figure.svg"
+LINK: Final = re.compile(r"(?:\]\(|src=\"|srcset=\")(tables|figures)/([\w./-]+)[)\"]")
+NO_FORMER: Final = """\
+Nothing to compare with: `release.former` in `config.yaml` names no release that was published before.
+"""
 NO_QUARTO: Final = (
     "report.renderer is `quarto`, but there is no quarto on the PATH; "
     "install it (https://quarto.org/docs/download/), or set report.renderer to `auto` or `embedded`"
@@ -31,7 +42,7 @@ def render_report(
     sources: Path,
     fragments: Path,
     tables: Path,
-    figures: Path,
+    figures: list[Path],
     cells: Path,
     explorer: list[Path],
     performance: Path,
@@ -44,13 +55,14 @@ def render_report(
 ) -> None:
     """Render the pages in `sources` with their fragments into `output`, a folder that is replaced.
 
-    `renderer` is `auto` (Quarto where it is installed, else the embedded one), `quarto` or `embedded`; `tables` and
-    `figures` are folders as `exhibits` says. `cells` has a page `cells_<table>.qmd` for each table whose cells are
-    traced, `explorer` is the folder that the explorer's page loads from, none for a section, `performance` and
-    `reference` those that `render_performance` and `render_reference` wrote, `changes` is the text of that page, none
-    for a section, and `files` are those that pages link to by their bare names: the report as one PDF, the comparisons
-    as CSV. `sections` are folders of sites that were rendered as sections before, and `kept` is one with what pandoc
-    made of this site's pages before. Raise PageError where a page cannot be rendered.
+    `renderer` is `auto` (Quarto where it is installed, else the embedded one), `quarto` or `embedded`; `tables` is a
+    folder as `exhibits` says, and each of `figures`, no two of which have a figure of the same name. `cells` has a page
+    `cells_<table>.qmd` for each table whose cells are traced, `explorer` is the folder that the explorer's page loads
+    from, none for a section, `performance` and `reference` those that `render_performance` and `render_reference`
+    wrote, `changes` is the text of that page, empty without a former release, none for a section, and `files` are those
+    that pages link to by their bare names: the report as one PDF, the comparisons as CSV. `sections` are folders of
+    sites that were rendered as sections before, and `kept` is one with what pandoc made of this site's pages before.
+    Raise PageError where a page cannot be rendered.
     """
     # Quarto runs in a folder of its own, where a relative path would lead elsewhere.
     work = output.absolute().with_name(output.name + ".work")
@@ -62,9 +74,12 @@ def render_report(
     _copy_exhibits(fragments, tables, figures, project)
     for folder in (performance / "fragments", reference):
         shutil.copytree(folder, project / "fragments", dirs_exist_ok=True)
-    _copy_exhibits(performance / "fragments", tables, performance / "figures", project)
+    _copy_exhibits(performance / "fragments", tables, [performance / "figures"], project)
     for path in changes:
-        shutil.copyfile(path, project / "fragments/changes.md")
+        text = path.read_text(encoding="utf-8")
+        (project / "fragments/changes.md").write_text(text or NO_FORMER, encoding="utf-8")
+        if not text:
+            leave_out_entry(settings, "changes.qmd")
     for page in sorted(cells.glob("cells_*.qmd")):
         shutil.copyfile(page, project / page.name)
     for file in files:
@@ -83,6 +98,7 @@ def render_report(
         render_embedded(project, site, kept)
     else:
         render_quarto(quarto, project, home, site)
+        Pandoc(kept).prune()
     if not explorer:
         write_facts(site, variables)
     shutil.rmtree(output, ignore_errors=True)
@@ -90,14 +106,15 @@ def render_report(
     shutil.rmtree(work)
 
 
-def _copy_exhibits(fragments: Path, tables: Path, figures: Path, project: Path) -> None:
+def _copy_exhibits(fragments: Path, tables: Path, figures: list[Path], project: Path) -> None:
     """Copy the files of tables and figures that the fragments link to, where the links lead in a project folder."""
-    folders = {"tables": tables, "figures": figures}
+    folders = {"tables": [tables], "figures": figures}
     for fragment in sorted(fragments.glob("*.md")):
         for kind, file in LINK.findall(fragment.read_text(encoding="utf-8")):
             target = project / kind / file
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(folders[kind] / file, target)
+            source = next((folder for folder in folders[kind] if (folder / file).exists()), folders[kind][0])
+            shutil.copyfile(source / file, target)
 
 
 def _link_folders(explorer: list[Path], sections: list[Path], target: Path) -> None:
@@ -133,7 +150,10 @@ def _assemble_project(
 
     What is known only now is in both: the renderer, and the evaluation's title.
     """
-    shutil.copytree(fragments, project / "fragments", ignore=shutil.ignore_patterns("_variables.yml"))
+    shutil.copytree(fragments, project / "fragments", ignore=shutil.ignore_patterns("_variables.yml", "*.qmd"))
+    # Pages that only the evaluation tells: those of figures by topic.
+    for page in sorted(fragments.glob("*.qmd")):
+        shutil.copyfile(page, project / page.name)
     for pattern in ("*.qmd", "*.css"):
         for source in sorted(sources.glob(pattern)):
             shutil.copyfile(source, project / source.name)

@@ -15,14 +15,30 @@
       searchDocuments.forEach(([, , title, section, text], row) => builder.add({ row, title, section, text }));
     });
 
+  const split = words => lunr.tokenizer(words).map(String).filter(token => /\w/.test(token));
+  const stem = words => split(words).map(token => String(lunr.stemmer(new lunr.Token(token))));
+
+  // A page whose title is just what is looked for goes first, then pages whose titles have all of the words.
+  const rankTitle = words => {
+    const wanted = stem(words);
+    return ([, label, title]) => {
+      if (label) return 2;
+      const found = stem(title);
+      if (!wanted.every(word => found.includes(word))) return 2;
+      return found.length === wanted.length ? 0 : 1;
+    };
+  };
+
   const find = words => {
-    const tokens = lunr.tokenizer(words).map(String).filter(token => /\w/.test(token));
+    const tokens = split(words);
     if (!tokens.length) return [];
     index = index || open();
     // All of the words first, then sections with some of them or with longer words.
     const all = index.query(query => query.term(tokens, { presence: lunr.Query.presence.REQUIRED }));
     const some = index.query(query => query.term(tokens, { wildcard: lunr.Query.wildcard.TRAILING, usePipeline: false }));
-    return [...new Set([...all, ...some].map(hit => Number(hit.ref)))];
+    const ranks = searchDocuments.map(rankTitle(words));
+    const titled = [0, 1].flatMap(rank => ranks.flatMap((found, row) => (found === rank ? [row] : [])));
+    return [...new Set([...titled, ...[...all, ...some].map(hit => Number(hit.ref))])];
   };
 
   const make = (tag, properties, ...children) => {

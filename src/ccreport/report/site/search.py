@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from lxml.etree import HTMLParser, fromstring
 
-from ccreport.report.links import PageError
+from ccreport.report.site.links import PageError
 
 ASSETS: Final = Path(__file__).parent
 DOCUMENTS: Final = "search_documents.js"
@@ -115,7 +115,8 @@ def list_documents(site: Path) -> list[Document]:
         title = _join(found.title)
         for label, heading, body in found.sections:
             text = _join([DIGEST.sub("", "".join(body))])[:LONGEST]
-            if text or heading:
+            # A page is found by its title too, where all its text is in sections.
+            if text or heading or (title and not label):
                 documents.append((page.name, label, title, _join(heading), text))
     return documents
 

@@ -4,6 +4,7 @@ A section has the pages that show its evaluation; the explorer and the documenta
 report lists its sections on its first page.
 """
 
+import html
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -49,21 +50,29 @@ def lead_back(site: dict[str, Any]) -> None:
     site["website"]["navbar"]["left"].insert(0, {"text": "Report", "href": "../index.html"})
 
 
+def leave_out_entry(site: dict[str, Any], page: str) -> None:
+    """Remove the entry of a page from the menus of a site's settings."""
+    for entry in site["website"]["navbar"]["left"]:
+        if "menu" in entry:
+            entry["menu"] = [one for one in entry["menu"] if one["href"] != page]
+
+
 def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> None:
-    """Name the sites of sections in a project's settings, by their evaluations, and list them on its first page.
+    """Name the sites of sections in a menu of a project's settings, and list them on its first page, by evaluation.
 
     Each is the folder `section` in that of an evaluation's results, with a `section.yml` as `write_facts` writes it.
     """
-    entries = []
+    entries, menu = [], []
     for section in sections:
         facts = yaml.safe_load((section / FACTS).read_text(encoding="utf-8"))
         name = section.parent.name
         site["project"]["resources"].append(f"{name}/**/*")
         entries.append(f"- [{facts['title']}]({name}/index.html): {facts['summary']}\n")
+        menu.append({"text": html.unescape(facts["title"]), "href": f"{name}/index.html"})
     if entries:
         heading = f"## {LIST_TITLE} of the same archive {{#{LIST_LABEL}}}\n\n"
         (project / LISTED).write_text(heading + "".join(entries), encoding="utf-8")
-        site["website"]["navbar"]["left"].append({"text": LIST_TITLE, "href": f"index.html#{LIST_LABEL}"})
+        site["website"]["navbar"]["left"].append({"text": LIST_TITLE, "menu": menu})
 
 
 def write_facts(output: Path, variables: dict[str, Any]) -> None:

@@ -74,6 +74,13 @@
     addEventListener("hashchange", reveal);
   };
 
+  // A link leads to a section whose part is closed: without script a reader opens it.
+  const openFold = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = target && target.querySelector(":scope > details.fold");
+    if (fold) fold.open = true;
+  };
+
   // Without script a menu is closed as it was opened.
   const setUpMenu = menu => {
     const leave = event => {
@@ -103,9 +110,12 @@
     setUpTheme(document.getElementById("theme"));
     document.querySelectorAll(".tabset").forEach(setUpTabs);
     document.querySelectorAll("details.menu").forEach(setUpMenu);
+    openFold();
+    addEventListener("hashchange", openFold);
     watchBoxes(document.querySelectorAll(".table-scroll, .figure-scroll, pre.quotation"));
   });
   addEventListener("beforeprint", () => {
+    for (const fold of document.querySelectorAll("details.fold")) fold.open = true;
     for (const image of document.querySelectorAll("img[loading=lazy]")) image.loading = "eager";
   });
 })();

@@ -18,15 +18,20 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.hard_links import link_file
-from ccreport.report.html_blocks import put_back, set_aside
-from ccreport.report.links import PageError, PageLinks, check_links, read_links
-from ccreport.report.pandoc import ASSETS, Line, Pandoc
-from ccreport.report.policy import POLICY
-from ccreport.report.search import write_search
+from ccreport.core.hard_links import link_file
+from ccreport.report.site.content_security import POLICY
+from ccreport.report.site.html_blocks import put_back, set_aside
+from ccreport.report.site.links import PageError, PageLinks, check_links, read_links
+from ccreport.report.site.pandoc import Line, Pandoc
+from ccreport.report.site.search import write_search
 
 SEARCH_PAGE: Final = "search.qmd"
 PAPER: Final = "report.pdf"
+# Bootstrap's names, which Quarto knows, with the paths of our own drawings of 24 by 24.
+ICONS: Final = {
+    "file-earmark-pdf": "M6 2.5h8l4.5 4.5v14.5H6zM13.5 2.5v5h5M8.5 17v-4.5h1.2a1.3 1.3 0 0 1 0 2.6h-1.2M12.7 12.5V17h.8"
+    "a2 2 0 0 0 0-4.5z",
+}
 # ---\ntitle: Ledger\n---\n
 HEADER: Final = re.compile(r"---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 # {{< include fragments/ledger.md >}}
@@ -34,6 +39,7 @@ INCLUDE: Final = re.compile(r"\s*\{\{< include (\S+) >\}\}\s*")
 # {{< var archive.sha256 >}}
 VARIABLE: Final = re.compile(r"\{\{< var ([\w.-]+) >\}\}")
 SHORTCODE: Final = re.compile(r"\{\{<.*")
+ASSETS: Final = Path(__file__).parent
 PANDOC_OPTIONS: Final = (
     "--from=markdown",
     "--to=html5",
@@ -130,14 +136,15 @@ def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
     options = site["format"]["html"]
     header = read_header(page)
     bar = site["website"]["navbar"]
-    # The field in the header leads to the search page.
-    listed = [entry for entry in (*bar["left"], *bar.get("right", [])) if entry.get("href") != SEARCH_PAGE]
+    # Icons stand in the header beside the field for searching, which leads to the search page.
+    icons = [entry for entry in bar.get("right", []) if entry.get("href") != SEARCH_PAGE]
     return {
         "lang": site["lang"],
         "policy": POLICY,
         "site-title": html.escape(site["website"]["title"]),
         "page-footer": html.escape(site["website"].get("page-footer", "")),
-        "navbar": [_make_entry(entry, page) for entry in listed],
+        "navbar": [_make_entry(entry, page) for entry in bar["left"]],
+        "icons": [_make_entry(entry, page) for entry in icons],
         "css": _styles(site),
         "toc": header.get("toc", options["toc"]),
         "toc-title": html.escape(options["toc-title"]),
@@ -152,10 +159,13 @@ def _make_entry(entry: Mapping[str, Any], page: Path) -> dict[str, Any]:
     menu = [_make_entry(one, page) for one in entry.get("menu", [])]
     href = entry.get("href", "")
     return {
-        "text": html.escape(entry["text"]),
+        "text": html.escape(entry.get("text") or entry["aria-label"]),
+        "icon": ICONS[entry["icon"]] if "icon" in entry else "",
         "href": href.replace(".qmd", ".html"),
         "menu": menu,
-        "current": href == page.name or any(one["current"] for one in menu),
+        "current": href == page.name or any(one["current"] or one["is_above"] for one in menu),
+        # figures_throughput.qmd is one of the pages of figures.qmd.
+        "is_above": page.name.startswith(f"{href.removesuffix('.qmd')}_"),
     }
 
 

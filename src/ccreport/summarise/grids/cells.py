@@ -6,12 +6,30 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.errors import InputError
-from ccreport.format_names import describe_shared, format_name, name_quantities, name_value, write_heading, write_words
-from ccreport.format_table import MISSING, Cell, Grid, find_better, format_measured, format_size, rate_unit
-from ccreport.tables import Column, TableSchema
+from ccreport.core.errors import InputError
+from ccreport.core.tables import Column, TableSchema
+from ccreport.summarise.grids.grid import (
+    MISSING,
+    Cell,
+    Grid,
+    find_better,
+    format_ends,
+    format_measured,
+    format_size,
+    rate_unit,
+)
+from ccreport.summarise.grids.headings import (
+    describe_shared,
+    format_name,
+    name_quantities,
+    name_value,
+    write_heading,
+    write_words,
+)
 
-LEGEND: Final = "below M its bootstrap 95 % interval, below CV the mean CV within conditions and n, the number of runs"
+LEGEND: Final = (
+    "below M and CV their 95 % intervals, and below CV the mean CV within conditions and n, the number of runs"
+)
 BETTER: Final = "Bold: ahead of what it is paired with, and the two intervals do not overlap."
 # rate_low_bps and rate_high_bps are the interval of rate_mean_bps.
 LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
@@ -71,10 +89,11 @@ def _make_pair(row: dict[str, Any], divisor: float, number: int) -> tuple[Cell, 
     scaled = [None if rate is None else rate / divisor for rate in rates]
     mean, interval = format_measured(*scaled)
     cv, _ = format_measured(row["rate_cv"])
+    cv_interval = format_ends(row["rate_low_cv"], row["rate_high_cv"]) or MISSING
     within, _ = format_measured(row["rate_within_cv"])
     return (
         Cell(mean, interval=interval or MISSING, number=number, is_better=row["is_better"]),
-        Cell(cv, detail=f"{within}, n {row['runs_count']}", number=number),
+        Cell(cv, interval=cv_interval, detail=f"{within}, n {row['runs_count']}", number=number),
     )
 
 
@@ -111,7 +130,7 @@ def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: 
     for column in shown:
         ends = intervals.get(column.name)
         better = pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True)
-        if ends and PAIRED in schema.key:
+        if ends and PAIRED in schema.key and not column.name.endswith("_cv"):
             parts = LOW.fullmatch(ends[0])
             assert parts is not None  # noqa: S101 (`_find_intervals` matched it)
             better = _find_better_rows(summary, [k for k in schema.key if k != PAIRED], parts["stem"], parts["unit"])
@@ -129,7 +148,7 @@ def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: 
         is_number=[column.type in ("int", "float") for column in shown],
         cells=[list(cells) for cells in zip(*laid_out, strict=True)],
         notes=[note for note in (*notes, describe_shared(known), BETTER if has_better else "") if note],
-        legend="Below a mean its bootstrap 95 % interval." if intervals else "",
+        legend="Below a mean or CV its 95 % interval." if intervals else "",
     )
 
 
@@ -156,7 +175,7 @@ def _find_shared(summary: pl.DataFrame, schema: TableSchema) -> dict[str, Any]:
 
 
 def _find_intervals(names: list[str]) -> dict[str, tuple[str, str]]:
-    """Return, for each mean that has an interval, the columns of its two ends."""
+    """Return, for each mean or CV that has an interval, the columns of its two ends."""
     found = {}
     for name in names:
         low = LOW.fullmatch(name)
@@ -164,6 +183,8 @@ def _find_intervals(names: list[str]) -> dict[str, tuple[str, str]]:
             mean, high = name.removesuffix("_low"), f"{name.removesuffix('_low')}_high"
         elif low:
             mean, high = (f"{low['stem']}_{part}_{low['unit']}" for part in ("mean", "high"))
+            # A mean is one statistic of several, a CV is a quantity of its own: rate_cv.
+            mean = mean.replace("_mean_cv", "_cv")
         else:
             continue
         if mean in names and high in names:
@@ -184,9 +205,13 @@ def _lay_out_column(
         texts = [MISSING if v is None else format_size(v) if is_size else f"{v:.0f}" for v in values]
         return [Cell(text, number=number) for number, text in enumerate(texts, start=1)], heading
     bounds = [summary[name].to_list() for name in ends] if ends else [[None] * len(values)] * 2
+    is_cv = column.name.endswith("_cv")
     cells = []
     for number, (value, low, high) in enumerate(zip(values, *bounds, strict=True), start=1):
-        text, interval = format_measured(*(None if part is None else part * factor for part in (value, low, high)))
+        if is_cv:
+            text, interval = format_measured(value)[0], format_ends(low, high)
+        else:
+            text, interval = format_measured(*(None if part is None else part * factor for part in (value, low, high)))
         is_better = better[number - 1]
         cells.append(Cell(text, interval=interval or (MISSING if ends else ""), number=number, is_better=is_better))
     return cells, heading

@@ -5,11 +5,12 @@ from typing import Final
 
 import polars as pl
 
-from ccreport.raw import display_name
+from ccreport.core.text import display_name
 
 MISSING: Final = "–"
 # Digits of a number that has no interval.
 SIGNIFICANT: Final = 3
+ENDS_SIGNIFICANT: Final = 2
 
 
 @dataclass(frozen=True)
@@ -56,21 +57,23 @@ def rate_unit(rates: pl.Series) -> tuple[float, str]:
     return (1e9, "Gbit/s") if isinstance(largest, float) and largest >= 1e9 else (1e6, "Mbit/s")
 
 
-def count_decimals(value: float, low: float | None = None, high: float | None = None) -> int:
+def count_decimals(
+    value: float, low: float | None = None, high: float | None = None, *, significant: int = SIGNIFICANT
+) -> int:
     """Return the decimals with which a number is shown.
 
-    The last digit is the first significant one of the 95 % interval's half width, the second where the first is a 1 or
-    a 2 (of the half width rounded to two digits). Without an interval, or where it has no width, the number has three
-    significant digits.
+    The last digit is the first significant one of the distance to the nearer end of the 95 % interval, the second where
+    the first is a 1 or a 2 (of the distance rounded to two digits). Without an interval, or where it has no width, the
+    number has three significant digits.
     """
-    half_width = 0.0 if low is None or high is None else (high - low) / 2
+    half_width = 0.0 if low is None or high is None else min(value - low, high - value)
     if half_width > 0:
         leading, _, exponent = f"{half_width:.1e}".partition("e")
         digits = 2 if leading[0] in "12" else 1
     else:
         # Rounded first: 9.996 is 10.0.
-        _, _, exponent = f"{value:.{SIGNIFICANT - 1}e}".partition("e")
-        digits = SIGNIFICANT if value else 1
+        _, _, exponent = f"{value:.{significant - 1}e}".partition("e")
+        digits = significant if value else 1
     return max(0, digits - 1 - int(exponent))
 
 
@@ -86,6 +89,13 @@ def format_measured(value: float | None, low: float | None = None, high: float |
     digits = count_decimals(value, low, high)
     interval = "" if low is None or high is None else f"{low:.{digits}f}–{high:.{digits}f}"
     return format_number(value, digits), interval
+
+
+def format_ends(low: float | None, high: float | None) -> str:
+    """Return an interval whose ends may differ by orders of magnitude: two digits of each, never a power of ten."""
+    if low is None or high is None:
+        return ""
+    return "–".join(f"{end:.{count_decimals(end, significant=ENDS_SIGNIFICANT)}f}" for end in (low, high))
 
 
 def format_size(value: float) -> str:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.format_table import MISSING, format_size, rate_unit
+from ccreport.summarise.grids.grid import MISSING, format_size, rate_unit
 
 # What a column's name ends in, and what its heading has for it; sizes and rates bring units of their own.
 UNITS: Final = {

@@ -8,8 +8,8 @@ import polars as pl
 from great_tables import GT
 from great_tables import html as markup
 
-from ccreport.cells import cell_href
-from ccreport.format_table import Cell, Grid, html_id
+from ccreport.summarise.grids.grid import Cell, Grid, html_id
+from ccreport.summarise.grids.links import cell_href
 
 STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 # <table id="table-2" class="gt_table" data-quarto-disable-processing="false" ...>
@@ -69,5 +69,4 @@ def _show(table: str, cell: Cell, *, is_first: bool) -> str:
     if cell.number is not None:
         keyboard = "" if is_first else ' tabindex="-1"'
         text = f'<a href="{cell_href(table, cell.number)}"{keyboard}>{text}</a>'
-    below = cell.interval or cell.detail
-    return f"{text}<br><small>{html.escape(below)}</small>" if below else text
+    return text + "".join(f"<br><small>{html.escape(below)}</small>" for below in (cell.interval, cell.detail) if below)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from ccreport.format_table import Cell, Grid, html_id
+from ccreport.summarise.grids.grid import Cell, Grid, html_id
 
 SPECIAL: Final = {
     "\\": r"\textbackslash{}",

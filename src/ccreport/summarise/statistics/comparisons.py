@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.measure.rank_tests import compare_pairs, compare_samples, correct_holm
+from ccreport.summarise.statistics.rank_tests import compare_pairs, compare_samples, correct_holm
 
 # Below it, after the correction, two algorithms are called different.
 LEVEL: Final = 0.05

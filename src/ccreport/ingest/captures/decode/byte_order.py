@@ -6,7 +6,7 @@ each; with numba's bounds checks on, each byte is checked.
 
 import numpy as np
 
-from ccreport.ingest.capture_layout import Bytes, inlined
+from ccreport.ingest.captures.decode.layout import Bytes, inlined
 
 _ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 

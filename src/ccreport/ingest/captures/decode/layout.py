@@ -25,7 +25,8 @@ IS_PACKET, NEEDS_MORE, NO_PACKET, BAD_LENGTH, BAD_BLOCK, BAD_VERSION, BAD_LINK_T
 
 # What the headers of a packet say. Addresses are two big-endian words each, IPv4 in the last 32 bits of the IPv4-mapped
 # form, so that one comparison serves both. OPTIONS is the offset in the block of the TCP options, OPTIONS_END where the
-# captured ones end. A TSval or TSecr that is not there is ABSENT. FRAME is the length on the wire.
+# captured ones end. A TSval or TSecr that is not there is ABSENT. FRAME is the length on the wire. TTL is the hop limit
+# of IPv6.
 (
     SOURCE_HIGH,
     SOURCE_LOW,
@@ -44,8 +45,12 @@ IS_PACKET, NEEDS_MORE, NO_PACKET, BAD_LENGTH, BAD_BLOCK, BAD_VERSION, BAD_LINK_T
     OPTIONS,
     OPTIONS_END,
     IS_WHOLE,
+    TTL,
+    CHECKSUM,
     PACKET_SIZE,
-) = range(18)
+) = range(20)
+# What the checksum of a segment is: not to be told (cut, or left to the network card), right, wrong.
+UNKNOWN_CHECKSUM, RIGHT_CHECKSUM, WRONG_CHECKSUM = range(3)
 # What `decode_packet` found.
 IS_TCP, IS_OTHER, IS_FRAGMENT, IS_MALFORMED = range(4)
 
@@ -65,7 +70,9 @@ SACK_BLOCKS_LIMIT: Final = 4
 OPTIONS_SIZE: Final = OPT_SACK + 2 * SACK_BLOCKS_LIMIT
 
 # What the header of a file says. FORM is one of the below. UNIT is the length of a tick of pcap in ns. SNAP_LENGTH is 0
-# where it is not limited, ABSENT where it differs. LINK_TYPES are those seen, as many as LINK_TYPES_COUNT says.
+# where it is not limited, ABSENT where it differs. ODD_FRACTIONS counts packets whose fraction of a second is a second
+# or more, HAS_WRONG_MAGIC tells that nanoseconds stand under the magic number of microseconds. LINK_TYPES are those
+# seen, as many as LINK_TYPES_COUNT says.
 (
     FILE_FORM,
     FIRST_RECORD,
@@ -78,8 +85,10 @@ OPTIONS_SIZE: Final = OPT_SACK + 2 * SACK_BLOCKS_LIMIT
     INTERFACES_COUNT,
     LAST_PACKET_TIME,
     LINK_TYPES_COUNT,
+    ODD_FRACTIONS,
+    HAS_WRONG_MAGIC,
     LINK_TYPES,
-) = range(12)
+) = range(14)
 LINK_TYPES_LIMIT: Final = 16
 FILE_SIZE: Final = LINK_TYPES + LINK_TYPES_LIMIT
 PCAP_LITTLE, PCAP_BIG, PCAPNG_LITTLE, PCAPNG_BIG = range(4)
@@ -99,4 +108,4 @@ TIME_LIMIT_NS: Final = 2**62
 FIN, SYN, RST, PUSH, ACK, URGENT, ECE, CWR = 1, 2, 4, 8, 16, 32, 64, 128
 ABSENT: Final = -1
 
-kernel = kernel_of("capture", sorted(Path(__file__).parent.glob("capture_*.py")))
+kernel = kernel_of("capture", sorted(Path(__file__).parents[1].glob("**/*.py")))

@@ -7,8 +7,8 @@ it instead. IP in IP and other tunnels are not opened. Written down in IEEE 802.
 
 from typing import Final
 
-from ccreport.ingest.capture_bytes import big16, big32, big64, byte, little32
-from ccreport.ingest.capture_layout import (
+from ccreport.ingest.captures.decode.byte_order import big16, big32, big64, byte, little32
+from ccreport.ingest.captures.decode.layout import (
     ABSENT,
     DESTINATION_HIGH,
     DESTINATION_LOW,
@@ -25,6 +25,7 @@ from ccreport.ingest.capture_layout import (
     SOURCE_HIGH,
     SOURCE_LOW,
     START,
+    TTL,
     Bytes,
     Ints,
     called,
@@ -173,6 +174,7 @@ def _read_ipv4(data: Bytes, at: int, limit: int, room: int, packet: Ints) -> int
     packet[DESTINATION_LOW] = IPV4_MAPPED | big32(data, at + 16)
     packet[IP_ID] = big16(data, at + 4)
     packet[ECN] = byte(data, at + 1) & 3
+    packet[TTL] = byte(data, at + 8)
     return _skip_extensions(data, at + header, limit, byte(data, at + 9), length - header, packet)
 
 
@@ -187,6 +189,7 @@ def _read_ipv6(data: Bytes, at: int, limit: int, room: int, packet: Ints) -> int
     packet[DESTINATION_HIGH], packet[DESTINATION_LOW] = big64(data, at + 24), big64(data, at + 32)
     packet[IP_ID] = ABSENT
     packet[ECN] = byte(data, at + 1) >> 4 & 3
+    packet[TTL] = byte(data, at + 7)
     return _skip_extensions(data, at + _IPV6_BYTES, limit, byte(data, at + 6), length, packet)
 
 

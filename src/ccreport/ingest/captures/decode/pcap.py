@@ -1,4 +1,4 @@
-"""Records of pcap files: where the packets lie, and when they were seen. Blocks of pcapng are in `capture_pcapng`.
+"""Records of pcap files: where the packets lie, and when they were seen. Blocks of pcapng are in `pcapng`.
 
 Versions before 2.3 have the two lengths of a record the other way round, 2.3 either way. Two magic numbers tell the
 unit of time (us, ns), a third a record header of 24 bytes ("modified", Kuznetsov's). Bits above the link type are
@@ -10,8 +10,9 @@ from typing import Final
 
 import numpy as np
 
-from ccreport.ingest.capture_bytes import big32, little32
-from ccreport.ingest.capture_layout import (
+from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.captures.decode.byte_order import big32, little32
+from ccreport.ingest.captures.decode.layout import (
     BAD_LENGTH,
     CAPTURED,
     CAPTURED_FIRST,
@@ -19,6 +20,7 @@ from ccreport.ingest.capture_layout import (
     FILE_LINK_TYPE,
     FILE_SIZE,
     FIRST_RECORD,
+    HAS_WRONG_MAGIC,
     HEADER_SIZE,
     INTERFACE_SIZE,
     INTERFACES_LIMIT,
@@ -30,6 +32,7 @@ from ccreport.ingest.capture_layout import (
     LINK_TYPES_COUNT,
     NEEDS_MORE,
     NEXT,
+    ODD_FRACTIONS,
     ORIGINAL,
     ORIGINAL_FIRST,
     PACKET_LIMIT_BYTES,
@@ -47,8 +50,7 @@ from ccreport.ingest.capture_layout import (
     Ints,
     inlined,
 )
-from ccreport.ingest.capture_pcapng import is_readable, next_block
-from ccreport.raw import RawFileError
+from ccreport.ingest.captures.decode.pcapng import is_readable, next_block
 
 _PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 _PCAPNG_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": PCAPNG_LITTLE, b"\x1a\x2b\x3c\x4d": PCAPNG_BIG}
@@ -62,10 +64,33 @@ _ORDERS: Final = {(2, 3): SMALLER_IS_CAPTURED, (2, 4): CAPTURED_FIRST} | dict.fr
 )
 # ASSUME: frames with a check sequence have an IP length, so that its length, in the bits above, is not needed.
 _RESERVED_BITS: Final = 0x03FF0000
+_SECOND_NS: Final = 1_000_000_000
+_MICROSECOND_NS: Final = 1000
+# Of so many packets at the start nanoseconds under the wrong magic number are told; a thousandth is below a million.
+_FRACTIONS_COUNT: Final = 1000
+_WRONG_SHARE: Final = 0.9
+# Formats that Wireshark's editcap reads and ccreport does not, by their first bytes (wiretap/file_access.c).
+_OTHER_FORMATS: Final = {
+    b"snoop\0\0\0": "snoop (Solaris)",
+    b"btsnoop\0": "btsnoop (Bluetooth)",
+    b"GMBU": "Microsoft Network Monitor 2",
+    b"RTSS": "Microsoft Network Monitor 1",
+    b"XCP\0": "Network Associates Sniffer for Windows",
+    b"TRSNIFF data": "Network General Sniffer",
+    b"iptrace 1.0": "AIX iptrace",
+    b"iptrace 2.0": "AIX iptrace",
+    b"ObserverPktBuffer": "Network Instruments Observer",
+    b"\x7fver": "WildPackets EtherPeek",
+    b"\x05VNF": "Visual Networks",
+    b"\xaa\xaa\xaa\xaa": "Accellent 5Views",
+    b"\x54\x52\x00\x64\x00": "HP-UX nettl",
+}
+# An ERF record: 8 bytes of time, type with flags, then its length, which holds its header of 16 bytes (Endace).
+_ERF_TYPES: Final = range(1, 49)
 
 
 def open_capture(head: bytes) -> tuple[Ints, Ints]:
-    """Return what the header of a capture says, as `file` and `interfaces` of `capture_layout`.
+    """Return what the header of a capture says, as `file` and `interfaces` of `layout`.
 
     `head` is the first bytes of the decompressed file, 24 or more where it has them. Raise RawFileError
     (`not_a_capture`, `truncated_capture`, `malformed_record`, `unknown_link_type`).
@@ -75,8 +100,7 @@ def open_capture(head: bytes) -> tuple[Ints, Ints]:
     magic = head[:_MAGIC_BYTES]
     orders = {struct.pack(order + "I", number): order for order in "<>" for number in _MAGICS}
     if not any(known.startswith(magic) for known in [*orders, _PCAPNG]):
-        message = "not a packet capture: no known number at its start; keep other files out of names tcpdump:…"
-        raise RawFileError("not_a_capture", message, offset=0)
+        raise RawFileError("not_a_capture", _explain(head), offset=0)
     if len(head) < (12 if magic == _PCAPNG else _HEADER_BYTES):
         message = f"only {len(head)} bytes, less than the header of a capture; record it again, or delete it"
         raise RawFileError("truncated_capture", message, offset=0)
@@ -87,7 +111,56 @@ def open_capture(head: bytes) -> tuple[Ints, Ints]:
         file[FILE_FORM] = _PCAPNG_ORDERS[head[8:12]]
     else:
         _read_header(head, orders[magic], file)
+        _find_wrong_magic(head, orders[magic], file)
     return file, interfaces
+
+
+def is_capture(head: bytes) -> bool:
+    """Return whether the header of a pcap or pcapng file begins here."""
+    known = {struct.pack(order + "I", number) for order in "<>" for number in _MAGICS} | {_PCAPNG}
+    return head[:_MAGIC_BYTES] in known
+
+
+def _explain(head: bytes) -> str:
+    """Return what a file is that is not a capture that can be read, and what to do."""
+    name = next((name for magic, name in _OTHER_FORMATS.items() if head.startswith(magic)), None)
+    if name is None and _is_erf(head):
+        name = "ERF (Endace)"
+    if name is None:
+        return "not a packet capture: no known number at its start; keep other files out of names tcpdump:…"
+    return f"a capture in the format {name}, which is not read; convert it: editcap -F pcap OLD NEW"
+
+
+def _is_erf(head: bytes) -> bool:
+    """Return whether two records of ERF follow each other; the format has no magic number."""
+    at = 0
+    for _ in range(2):
+        if len(head) < at + 16:
+            return False
+        kind, length = head[at + 8] & 0x7F, int.from_bytes(head[at + 10 : at + 12], "big")
+        if kind not in _ERF_TYPES or length < 16:
+            return False
+        at += length
+        if at == len(head):
+            return True
+    return True
+
+
+def _find_wrong_magic(head: bytes, order: str, file: Ints) -> None:
+    """Take a capture in microseconds for one in nanoseconds where nearly all its fractions are a million or more."""
+    if file[UNIT] != _MICROSECOND_NS:
+        return
+    fractions: list[int] = []
+    at, size = _HEADER_BYTES, int(file[HEADER_SIZE])
+    while len(fractions) < _FRACTIONS_COUNT and at + size <= len(head):
+        fraction, first, other = struct.unpack_from(order + "III", head, at + 4)
+        fractions.append(fraction)
+        at += size + (first if file[LENGTHS_ORDER] == CAPTURED_FIRST else min(first, other))
+    beyond = sum(_SECOND_NS // _MICROSECOND_NS <= fraction < _SECOND_NS for fraction in fractions)
+    # One packet alone may be damaged.
+    if beyond > 1 and beyond >= _WRONG_SHARE * len(fractions):
+        file[UNIT] = 1
+        file[HAS_WRONG_MAGIC] = 1
 
 
 def _read_header(head: bytes, order: str, file: Ints) -> None:
@@ -121,29 +194,36 @@ def next_record(data: Bytes, position: int, end: int, file: Ints, interfaces: In
         header = file[HEADER_SIZE]
         if end - position < header:
             return NEEDS_MORE
-        time = little32(data, position) * 1_000_000_000 + little32(data, position + 4) * file[UNIT]
-        return _fill(little32(data, position + 8), little32(data, position + 12), time, position, end, file, record)
+        second, fraction = little32(data, position), little32(data, position + 4) * file[UNIT]
+        lengths = little32(data, position + 8), little32(data, position + 12)
+        return _fill(lengths[0], lengths[1], second, fraction, position, end, file, record)
     if form == PCAP_BIG:
         header = file[HEADER_SIZE]
         if end - position < header:
             return NEEDS_MORE
-        time = big32(data, position) * 1_000_000_000 + big32(data, position + 4) * file[UNIT]
-        return _fill(big32(data, position + 8), big32(data, position + 12), time, position, end, file, record)
+        second, fraction = big32(data, position), big32(data, position + 4) * file[UNIT]
+        lengths = big32(data, position + 8), big32(data, position + 12)
+        return _fill(lengths[0], lengths[1], second, fraction, position, end, file, record)
     return next_block(data, position, end, file, interfaces, record)
 
 
 @inlined
-def _fill(first: int, second: int, time: int, position: int, end: int, file: Ints, record: Ints) -> int:
+def _fill(first: int, other: int, second: int, fraction: int, position: int, end: int, file: Ints, record: Ints) -> int:
     order = file[LENGTHS_ORDER]
-    captured, original = first, second
+    captured, original = first, other
     if order != CAPTURED_FIRST and (order == ORIGINAL_FIRST or captured > original):
-        captured, original = second, first
+        captured, original = other, first
     if captured > file[LENGTH_LIMIT] or original == 0:
         return BAD_LENGTH
     start = position + file[HEADER_SIZE]
     if captured > end - start:
         return NEEDS_MORE
-    record[TIME] = time
+    if fraction >= _SECOND_NS:
+        file[ODD_FRACTIONS] += 1
+        # ASSUME: tcpdump once forgot a carry; two seconds or more are damage, and only the second can be right.
+        if fraction >= 2 * _SECOND_NS:
+            fraction = 0
+    record[TIME] = second * _SECOND_NS + fraction
     record[START] = start
     record[CAPTURED] = captured
     record[ORIGINAL] = original

@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from ccreport.ingest.capture_bytes import byte, word16, word32
-from ccreport.ingest.capture_layout import (
+from ccreport.ingest.captures.decode.byte_order import byte, word16, word32
+from ccreport.ingest.captures.decode.layout import (
     ABSENT,
     BAD_BLOCK,
     BAD_LENGTH,
@@ -241,5 +241,5 @@ def _to_ns_of_odd_unit(ticks: int, resolution: int) -> int:
 
 @called
 def is_readable(link_type: int) -> bool:
-    """Return whether packets of this link type can be decoded: see `capture_headers`."""
+    """Return whether packets of this link type can be decoded: see `tcp_header`."""
     return link_type in (0, 1, 12, 14, 101, 108, 113, 228, 229, 276)

@@ -1,4 +1,4 @@
-"""Headers of a packet, as far as the TCP options. What stands before the IP header is read by `capture_network`.
+"""Headers of a packet, as far as the TCP options. What stands before the IP header is read by `link_and_ip`.
 
 Lengths are those of the IP header. Where that is 0, because a sending host's capture saw the segment before it was
 cut (TSO) or it is longer than the field can say (BIG TCP), and where it is more than the frame had, the length of the
@@ -7,8 +7,8 @@ frame on the wire counts. Ethernet's padding is in neither. Written down in RFC 
 
 from typing import Final
 
-from ccreport.ingest.capture_bytes import big16, big32, byte
-from ccreport.ingest.capture_layout import (
+from ccreport.ingest.captures.decode.byte_order import big16, big32, byte
+from ccreport.ingest.captures.decode.layout import (
     ABSENT,
     ACKNOWLEDGEMENT,
     CAPTURED,
@@ -41,13 +41,14 @@ from ccreport.ingest.capture_layout import (
     SOURCE_LOW,
     SOURCE_PORT,
     START,
+    TTL,
     WINDOW,
     Bytes,
     Ints,
     called,
     inlined,
 )
-from ccreport.ingest.capture_network import ETHERNET, IPV4_MAPPED, PROTOCOL_TCP, TYPE_IPV4, find_segment
+from ccreport.ingest.captures.decode.link_and_ip import ETHERNET, IPV4_MAPPED, PROTOCOL_TCP, TYPE_IPV4, find_segment
 
 # What most packets have: Ethernet, IPv4 without options, and the fixed part of a TCP header.
 _ETHERNET_BYTES, _IPV4_BYTES, _TCP_BYTES = 14, 20, 20
@@ -92,6 +93,7 @@ def decode_packet(data: Bytes, record: Ints, packet: Ints) -> int:
         packet[DESTINATION_LOW] = IPV4_MAPPED | big32(data, ip + 16)
         packet[IP_ID] = big16(data, ip + 4)
         packet[ECN] = byte(data, ip + 1) & 3
+        packet[TTL] = byte(data, ip + 8)
         return _decode_tcp(data, tcp, length - _IPV4_BYTES, limit, packet)
     found = find_segment(data, record, limit, packet)
     if found != IS_TCP:

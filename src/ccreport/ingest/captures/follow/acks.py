@@ -1,15 +1,14 @@
 """What a packet acknowledges of the other direction: progress, duplicates, selective blocks, windows, round trips.
 
 An RTT by acknowledgement is from the packet that holds the last acknowledged byte; tcptrace and tshark ask for an
-acknowledgement that ends with a packet, which merged packets (offloads) seldom get. No sample is taken where that
-byte was sent before the latest retransmit (Karn, and tcptrace's rule about what a receiver holds back). An RTT by
-timestamps is taken from an acknowledgement of new data only, and from the first packet with the echoed TSval (RFC
-7323 4.1). Duplicate acknowledgements are those of RFC 5681, which wants data outstanding; tshark does not.
+acknowledgement that ends with a packet, which merged packets (offloads) seldom get. No sample is taken where that byte
+was sent before the latest retransmit (Karn, and tcptrace's rule about what a receiver holds back). An RTT by timestamps
+is taken from an acknowledgement of new data only, and from the first packet with the echoed TSval (RFC 7323 4.1). An
+RTT of an hour or more, and any between directions with two clocks, is not a sample. Duplicate acknowledgements are
+those of RFC 5681, which wants data outstanding; tshark does not.
 """
 
-from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_data import unwrap
-from ccreport.ingest.capture_layout import (
+from ccreport.ingest.captures.decode.layout import (
     ABSENT,
     FIN,
     FLAGS,
@@ -23,7 +22,9 @@ from ccreport.ingest.capture_layout import (
     called,
     inlined,
 )
-from ccreport.ingest.capture_rings import cell_of, drop_oldest
+from ccreport.ingest.captures.follow import state as at
+from ccreport.ingest.captures.follow.rings import cell_of, drop_oldest
+from ccreport.ingest.captures.follow.sequence_numbers import unwrap
 
 
 @inlined
@@ -96,9 +97,14 @@ def _drop_acknowledged(state: at.State, side: int, acknowledgement: int, time: i
             cells[cell, at.CELL_START] = acknowledgement
             break
         drop_oldest(state, side, at.IN_FLIGHT)
-    if is_sampled and sent != ABSENT and time >= sent:
-        _note_ack_rtt(state, side, time - sent)
-    if is_sampled and by_echo != ABSENT and time >= by_echo:
+    if not is_sampled or state.links[side >> 1, at.HAS_TWO_CLOCKS] != 0:
+        return
+    if sent != ABSENT and time >= sent:
+        if time - sent < at.RTT_LIMIT:
+            _note_ack_rtt(state, side, time - sent)
+        else:
+            state.totals[at.IMPOSSIBLE_RTTS] += 1
+    if by_echo != ABSENT and 0 <= time - by_echo < at.RTT_LIMIT:
         rtt = time - by_echo
         sides[side, at.TIMESTAMP_RTT_SAMPLES] += 1
         if sides[side, at.TIMESTAMP_RTT_MIN] == ABSENT or rtt < sides[side, at.TIMESTAMP_RTT_MIN]:

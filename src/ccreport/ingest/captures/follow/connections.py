@@ -4,8 +4,7 @@ The end that sent the SYN is the local one; where the capture begins later, the 
 listen on lower ones.
 """
 
-from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_layout import (
+from ccreport.ingest.captures.decode.layout import (
     ABSENT,
     ACK,
     DESTINATION_HIGH,
@@ -22,6 +21,7 @@ from ccreport.ingest.capture_layout import (
     inlined,
     kernel,
 )
+from ccreport.ingest.captures.follow import state as at
 
 # Multipliers of a hash that spreads addresses and ports over the slots.
 _FACTORS = (0x9E3779B97F4A7C15 - (1 << 64), 0x7F4A7C159E3779B9, 0x632BE59BD9B4E019)
@@ -105,6 +105,20 @@ def find_link(state: at.State, packet: Ints, time: int) -> int:
         state.totals[at.LAST_LINK] = link
         side = 2 * link + (1 if is_source_a != (state.links[link, at.LOCAL_IS_A] != 0) else 0)
     return side
+
+
+@called
+def find_known_side(state: at.State, packet: Ints) -> int:
+    """Return the direction that a packet belongs to, ABSENT where its connection is not known."""
+    is_source_a = _is_source_a(packet)
+    if is_source_a:
+        ports = packet[SOURCE_PORT] << 16 | packet[DESTINATION_PORT]
+    else:
+        ports = packet[DESTINATION_PORT] << 16 | packet[SOURCE_PORT]
+    link = state.slots[_find_slot(state, packet, is_source_a, ports)]
+    if link == ABSENT:
+        return ABSENT
+    return 2 * link + (1 if is_source_a != (state.links[link, at.LOCAL_IS_A] != 0) else 0)
 
 
 @inlined

@@ -2,22 +2,20 @@
 
 A data packet at or above the highest sequence number is new; what it leaves out below it is a gap. One below is
 
-- a copy, where an unacknowledged packet of the same IP id and range was seen (tcptrace calls it a hardware
-  duplicate);
+- a copy, where a packet of the same IP id and range was seen (tcptrace calls it a hardware duplicate);
 - a retransmit, where any of its bytes were seen before (tcptrace's definition; tshark's depends on times);
 - else it fills a gap: out of order if it was sent before the packet that opened the gap, which its TSval tells,
   else its IP id, else that the gap is younger than the round trip; otherwise a retransmit of what was lost before
   the capture.
 
-What caused a retransmit is told in `capture_repeats`. Keep-alives and window probes are neither data nor
-retransmits; unlike in tshark, a last byte that is not yet acknowledged and comes again is a retransmit (tcptrace's
-side: RFC 9293 3.8.4 sends keep-alives on idle connections).
+What makes a packet a copy is told in `copies`, what caused a retransmit in `retransmit_causes`. Keep-alives and window
+probes are neither data nor retransmits; unlike in tshark, a last byte that is not yet acknowledged and comes again is a
+retransmit (tcptrace's side: RFC 9293 3.8.4 sends keep-alives on idle connections).
 """
 
 from typing import Final
 
-from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_layout import (
+from ccreport.ingest.captures.decode.layout import (
     ABSENT,
     FIN,
     FLAGS,
@@ -27,34 +25,18 @@ from ccreport.ingest.capture_layout import (
     PUSH,
     RST,
     SYN,
+    TTL,
     called,
     inlined,
 )
-from ccreport.ingest.capture_repeats import note_retransmit, path_rtt
-from ccreport.ingest.capture_rings import cell_of, find_end_above, insert_gap, push, remove_gap
+from ccreport.ingest.captures.follow import state as at
+from ccreport.ingest.captures.follow.copies import is_copied_data
+from ccreport.ingest.captures.follow.retransmit_causes import note_retransmit, path_rtt
+from ccreport.ingest.captures.follow.rings import cell_of, find_end_above, insert_gap, push, remove_gap
+from ccreport.ingest.captures.follow.sequence_numbers import difference_of_words
 
 # What tshark takes for reordering where it knows no RTT.
 REORDERING_TIME: Final = 3_000_000
-
-
-@inlined
-def difference_of_words(word: int, other: int) -> int:
-    """Return a 32-bit word less another, modulo 2³² in -2³¹ … 2³¹-1."""
-    difference = (word - other) & at.WORD_MASK
-    return difference - at.WORD if difference >= at.WORD >> 1 else difference
-
-
-@inlined
-def unwrap(state: at.State, side: int, sequence: int) -> int:
-    """Return a sequence number of a direction in 64 bits, nearest to what is known of it."""
-    sides = state.sides
-    if sides[side, at.HAS_SEQUENCE] != 0:
-        reference = sides[side, at.MAX]
-    elif sides[side, at.UNA] != ABSENT:
-        reference = sides[side, at.UNA]
-    else:
-        return at.WORD + sequence
-    return reference + difference_of_words(sequence, reference)
 
 
 @inlined
@@ -63,7 +45,8 @@ def note_data(state: at.State, side: int, sequence: int, flags: int, time: int) 
     sides, packet = state.sides, state.packet
     length = packet[PAYLOAD]
     if length <= 1 and flags & (SYN | FIN | RST) == 0 and sides[side, at.HAS_SEQUENCE] != 0:
-        role = _find_probe(state, side, sequence, length)
+        is_copy = length == 1 and sequence < sides[side, at.MAX] and is_copied_data(state, side, sequence, sequence + 1)
+        role = at.DATA if is_copy else _find_probe(state, side, sequence, length)
         if role != at.DATA:
             return role
     if length == 0:
@@ -100,6 +83,12 @@ def begin(state: at.State, side: int, sequence: int, first: int) -> None:
 
 
 @inlined
+def _count_sent(state: at.State, side: int) -> int:
+    """Return how many data packets were seen, copies not counted."""
+    return state.sides[side, at.DATA_PACKETS] - state.sides[side, at.DATA_COPIES]
+
+
+@inlined
 def _find_probe(state: at.State, side: int, sequence: int, length: int) -> int:
     sides = state.sides
     highest = sides[side, at.MAX]
@@ -118,11 +107,12 @@ def _find_probe(state: at.State, side: int, sequence: int, length: int) -> int:
 @inlined
 def _note_new(state: at.State, side: int, sequence: int, end: int, time: int) -> None:
     sides = state.sides
-    entry = (sequence, end, time, state.options[OPT_TSVAL], state.packet[IP_ID], sides[side, at.DATA_PACKETS])
+    entry = (sequence, end, time, state.options[OPT_TSVAL], state.packet[IP_ID], _count_sent(state, side))
     if sequence > sides[side, at.MAX]:
         gap = (sides[side, at.MAX], sequence, time, entry[3], entry[4], entry[5])
         push(state, side, at.GAPS, at.LARGEST_GAPS, gap)
     push(state, side, at.IN_FLIGHT, at.LARGEST_RING_ROOM, entry)
+    sides[side, at.NEW_DATA_TTL] = state.packet[TTL]
     sides[side, at.UNIQUE_BYTES] += end - sequence
     sides[side, at.STEP + at.STEP_UNIQUE] += end - sequence
     sides[side, at.MAX] = end
@@ -145,8 +135,9 @@ def _note_in_flight(state: at.State, side: int) -> None:
 def _note_below(state: at.State, side: int, sequence: int, end: int, time: int) -> int:
     """Note data that begin below the highest sequence number, and return their role."""
     sides = state.sides
-    if _is_copy(state, side, sequence, end):
+    if is_copied_data(state, side, sequence, end):
         sides[side, at.DUPLICATE_FRAMES] += 1
+        sides[side, at.DATA_COPIES] += 1
         return at.DUPLICATE
     if sequence < sides[side, at.LOW]:
         _extend_below(state, side, sequence, time)
@@ -164,6 +155,7 @@ def _note_below(state: at.State, side: int, sequence: int, end: int, time: int) 
         sides[side, at.REORDERED] += 1
         sides[side, at.STEP + at.STEP_REORDERED] += 1
         sides[side, at.REORDERING_EXTENT] = max(sides[side, at.REORDERING_EXTENT], extent)
+        push(state, side, at.LATE, at.LARGEST_LATE, (sequence, end, time, ABSENT, state.packet[IP_ID], 0))
         return at.OUT_OF_ORDER
     if fresh < length:
         sides[side, at.RETRANSMITS_SEEN] += 1
@@ -173,30 +165,11 @@ def _note_below(state: at.State, side: int, sequence: int, end: int, time: int) 
 
 
 @called
-def _is_copy(state: at.State, side: int, sequence: int, end: int) -> bool:
-    """Return whether a packet is one in flight that the network or the capture doubled."""
-    ip_id = state.packet[IP_ID]
-    # Some hosts, and makers of captures, send one id with all packets: there it says nothing.
-    if ip_id <= 0 or state.sides[side, at.HAS_IP_IDS] == 0:
-        return False
-    number = find_end_above(state, side, at.IN_FLIGHT, sequence)
-    if number >= state.sides[side, at.IN_FLIGHT + at.RING_COUNT]:
-        return False
-    cell = cell_of(state, side, at.IN_FLIGHT, number)
-    cells = state.cells
-    return (
-        cells[cell, at.CELL_START] == sequence
-        and cells[cell, at.CELL_END] == end
-        and cells[cell, at.CELL_IP_ID] == ip_id
-    )
-
-
-@called
 def _extend_below(state: at.State, side: int, sequence: int, time: int) -> None:
     """Make room below the first data seen, where the capture began inside the connection, as one gap."""
     sides = state.sides
     low = sides[side, at.LOW]
-    facts = (sequence, low, time, ABSENT, ABSENT, sides[side, at.DATA_PACKETS])
+    facts = (sequence, low, time, ABSENT, ABSENT, _count_sent(state, side))
     if sides[side, at.GAPS + at.RING_COUNT] == 0:
         push(state, side, at.GAPS, at.LARGEST_GAPS, facts)
     else:
@@ -216,7 +189,7 @@ def _is_sent_before(state: at.State, side: int, opened: int, end: int, time: int
     cells, cell = state.cells, cell_of(state, side, at.GAPS, opened)
     if cells[cell, at.CELL_START] >= end:
         return False, 0
-    extent = sides[side, at.DATA_PACKETS] - cells[cell, at.CELL_PACKETS]
+    extent = _count_sent(state, side) - cells[cell, at.CELL_PACKETS]
     tsval, of_gap = state.options[OPT_TSVAL], cells[cell, at.CELL_TSVAL]
     if tsval != ABSENT and of_gap != ABSENT and tsval != of_gap:
         return difference_of_words(tsval, of_gap) < 0, extent
@@ -279,7 +252,7 @@ def note_fin(state: at.State, side: int, sequence: int, length: int) -> bool:
         sides[side, at.CONTROL_RETRANSMITS] += 1
     if end > sides[side, at.MAX]:
         time = state.links[side >> 1, at.FIRST_TIME]
-        gap = (sides[side, at.MAX], end, time, ABSENT, ABSENT, sides[side, at.DATA_PACKETS])
+        gap = (sides[side, at.MAX], end, time, ABSENT, ABSENT, _count_sent(state, side))
         push(state, side, at.GAPS, at.LARGEST_GAPS, gap)
         sides[side, at.MAX] = end
     if end == sides[side, at.MAX] and sides[side, at.HAS_FIN] == 0:

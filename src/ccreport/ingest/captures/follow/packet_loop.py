@@ -2,14 +2,11 @@
 
 from typing import Final
 
-from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_acks import note_acknowledgement
-from ccreport.ingest.capture_data import begin, note_data, note_fin, note_syn, unwrap
-from ccreport.ingest.capture_headers import decode_packet, read_options
-from ccreport.ingest.capture_layout import (
+from ccreport.ingest.captures.decode.layout import (
     ABSENT,
     ACK,
     ACKNOWLEDGEMENT,
+    CHECKSUM,
     CWR,
     ECE,
     ECN,
@@ -29,19 +26,29 @@ from ccreport.ingest.capture_layout import (
     OPT_WINDOW_SCALE,
     ORIGINAL,
     PAYLOAD,
+    RIGHT_CHECKSUM,
     RST,
     SEQUENCE,
     SYN,
     TIME,
     WINDOW,
+    WRONG_CHECKSUM,
     Bytes,
     Ints,
     inlined,
     kernel,
 )
-from ccreport.ingest.capture_links import find_link
-from ccreport.ingest.capture_records import next_record
-from ccreport.ingest.capture_rings import missing_bytes, release_rings
+from ccreport.ingest.captures.decode.pcap import next_record
+from ccreport.ingest.captures.decode.tcp_header import decode_packet, read_options
+from ccreport.ingest.captures.follow import state as at
+from ccreport.ingest.captures.follow.acks import note_acknowledgement
+from ccreport.ingest.captures.follow.checksums import is_damaged, note_checksum
+from ccreport.ingest.captures.follow.clocks import compare_clocks
+from ccreport.ingest.captures.follow.connections import find_link
+from ccreport.ingest.captures.follow.copies import is_copied_control
+from ccreport.ingest.captures.follow.data import begin, note_data, note_fin, note_syn
+from ccreport.ingest.captures.follow.rings import missing_bytes, release_rings
+from ccreport.ingest.captures.follow.sequence_numbers import unwrap
 
 # Why the loop came back, besides the codes of `next_record`: an array is full.
 FULL_LINKS, FULL_ROWS = range(100, 102)
@@ -82,6 +89,11 @@ def analyse_block(
         elif found == IS_MALFORMED:
             totals[at.MALFORMED] += 1
         else:
+            note_checksum(data, record, packet, file)
+            if packet[CHECKSUM] == WRONG_CHECKSUM and is_damaged(state):
+                totals[at.MALFORMED] += 1
+                totals[at.DAMAGED] += 1
+                continue
             totals[at.TCP_PACKETS] += 1
             read_options(data, packet, state.options)
             _analyse_packet(state, time)
@@ -108,8 +120,13 @@ def _analyse_packet(state: at.State, time: int) -> None:
         state.rows[state.totals[at.ROWS_USED], :] = ABSENT
     _enter_step(state, side, time)
     _enter_step(state, other, time)
-    _count_frame(state, side, other, flags)
+    compare_clocks(state, side, time)
+    _count_frame(state, side)
     sequence = unwrap(state, side, packet[SEQUENCE])
+    if (packet[PAYLOAD] == 0 or flags & SYN) and is_copied_control(state, side, sequence, time):
+        sides[side, at.DUPLICATE_FRAMES] += 1
+        _end_packet(state, side, sequence, ABSENT, at.DUPLICATE, time)
+        return
     role = at.PURE_ACK
     if flags & SYN:
         is_again = note_syn(state, side, sequence)
@@ -124,6 +141,11 @@ def _analyse_packet(state: at.State, time: int) -> None:
     of_data = note_data(state, side, start, flags, time)
     if packet[PAYLOAD] > 0 or of_data != at.DATA:
         role = of_data
+    if role == at.DUPLICATE:
+        # Its original has acknowledged and told already what it does.
+        _end_packet(state, side, sequence, ABSENT, role, time)
+        return
+    _count_marks(state, side, other, flags)
     if flags & FIN:
         is_again = note_fin(state, side, start, packet[PAYLOAD])
         if packet[PAYLOAD] == 0:
@@ -146,21 +168,33 @@ def _analyse_packet(state: at.State, time: int) -> None:
     sides[side, at.STEP + at.STEP_SEQUENCE_END] = sides[side, at.MAX]
     sides[other, at.STEP + at.STEP_ACKED_END] = sides[other, at.UNA]
     sides[other, at.STEP + at.STEP_WINDOW_END] = sides[other, at.WINDOW_END]
-    if state.totals[at.WANTS_ROWS]:
-        _add_row(state, side, sequence, acknowledgement, role, time)
-    links[link, at.LAST_TIME] = time
+    _end_packet(state, side, sequence, acknowledgement, role, time)
 
 
 @inlined
-def _count_frame(state: at.State, side: int, other: int, flags: int) -> None:
+def _end_packet(state: at.State, side: int, sequence: int, acknowledgement: int, role: int, time: int) -> None:
+    if state.totals[at.WANTS_ROWS]:
+        _add_row(state, side, sequence, acknowledgement, role, time)
+    state.links[side >> 1, at.LAST_TIME] = time
+
+
+@inlined
+def _count_frame(state: at.State, side: int) -> None:
     sides, packet = state.sides, state.packet
     sides[side, at.FRAMES] += 1
     sides[side, at.FRAMES_BYTES] += packet[FRAME]
     sides[side, at.STEP + at.STEP_FRAMES] += 1
+    sides[side, at.CHECKSUMS_RIGHT] += packet[CHECKSUM] == RIGHT_CHECKSUM
     ip_id = packet[IP_ID]
-    if ip_id > 0 and ip_id != sides[side, at.LAST_IP_ID]:
+    # Linux answers a SYN with the id 0, and counts from then on.
+    if ip_id >= 0 and ip_id != sides[side, at.LAST_IP_ID]:
         sides[side, at.HAS_IP_IDS] = 1 if sides[side, at.LAST_IP_ID] != ABSENT else 0
         sides[side, at.LAST_IP_ID] = ip_id
+
+
+@inlined
+def _count_marks(state: at.State, side: int, other: int, flags: int) -> None:
+    sides, packet = state.sides, state.packet
     if packet[ECN]:
         sides[side, at.ECT_PACKETS] += 1
         if packet[ECN] == _CE:

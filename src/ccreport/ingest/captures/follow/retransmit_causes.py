@@ -8,9 +8,9 @@ sent then is acknowledged are due to that timeout. The others follow an acknowle
 
 from typing import Final
 
-from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_layout import ABSENT, IP_ID, OPT_TSVAL, called, inlined
-from ccreport.ingest.capture_rings import cell_of, find_end_above, push
+from ccreport.ingest.captures.decode.layout import ABSENT, IP_ID, OPT_TSVAL, called, inlined
+from ccreport.ingest.captures.follow import state as at
+from ccreport.ingest.captures.follow.rings import cell_of, find_end_above, push
 
 # Linux's smallest retransmission timeout, which is also what stands for an RTT that is not known.
 SMALLEST_TIMEOUT: Final = 200_000_000
@@ -22,7 +22,8 @@ def path_rtt(state: at.State, side: int) -> int:
     links, link = state.links, side >> 1
     rtt = state.sides[side, at.SRTT]
     if links[link, at.HANDSHAKE_TIME] != 0 and links[link, at.SYNS] == 1 and links[link, at.SYN_ACKS] == 1:
-        rtt = max(rtt, links[link, at.HANDSHAKE_TIME] - links[link, at.SYN_TIME])
+        handshake = links[link, at.HANDSHAKE_TIME] - links[link, at.SYN_TIME]
+        rtt = max(rtt, handshake) if handshake < at.RTT_LIMIT else rtt
     return rtt if rtt > 0 else ABSENT
 
 
@@ -35,7 +36,7 @@ def note_retransmit(state: at.State, side: int, sequence: int, end: int, repeate
     sides[side, at.STEP + at.STEP_RETRANSMITS] += 1
     sides[side, at.STEP + at.STEP_RETRANSMITTED] += repeated
     sides[side, at.BARRIER] = sides[side, at.MAX]
-    push(state, side, at.REPEATS, at.LARGEST_REPEATS, (sequence, end, time, 0, 0, 0))
+    push(state, side, at.REPEATS, at.LARGEST_REPEATS, (sequence, end, time, 0, state.packet[IP_ID], 0))
     _renew(state, side, sequence, time)
     rtt = path_rtt(state, side)
     quiet = time - state.links[side >> 1, at.LAST_TIME]

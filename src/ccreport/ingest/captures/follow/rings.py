@@ -4,8 +4,8 @@ A ring that cannot grow (`cells` is full) loses its oldest row: an RTT sample, a
 then not seen, no count is wrong by more.
 """
 
-from ccreport.ingest import capture_state as at
-from ccreport.ingest.capture_layout import ABSENT, called, inlined
+from ccreport.ingest.captures.decode.layout import ABSENT, called, inlined
+from ccreport.ingest.captures.follow import state as at
 
 
 @inlined
@@ -50,6 +50,7 @@ def release_rings(state: at.State, side: int) -> None:
     release_ring(state, side, at.IN_FLIGHT)
     release_ring(state, side, at.GAPS)
     release_ring(state, side, at.REPEATS)
+    release_ring(state, side, at.LATE)
 
 
 @called

@@ -3,8 +3,8 @@
 `links` has a row for each connection, `sides` two: the first for the end that opened the connection (the local
 end), the second for the other. What a packet acknowledges is noted with the direction whose data it acknowledges.
 Sequence numbers are unwrapped to 64 bits (they count from 2³² plus the first one seen), so are TSvals as far as
-they are compared. What a direction has more than one of (data in flight, gaps, recent retransmits) lies in `cells`,
-one ring for each, which grow by doubling.
+they are compared. What a direction has more than one of (data in flight, gaps, recent retransmits, data that came
+late) lies in `cells`, one ring for each, which grow by doubling.
 """
 
 import math
@@ -14,15 +14,19 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ccreport.ingest.capture_layout import ABSENT, Ints
+from ccreport.ingest.captures.decode.layout import ABSENT, Ints
 
 # links. The ends are A and B by the order of address and port; LOCAL_IS_A tells which opened the connection.
 A_HIGH, A_LOW, B_HIGH, B_LOW, PORTS, LOCAL_IS_A, SERIAL, NUMBER, FIRST_TIME, LAST_TIME = range(10)
-SYN_TIME, SYNS, SYN_ACK_TIME, SYN_ACKS, HANDSHAKE_TIME, IS_RESET, LINK_SIZE = range(10, 17)
+SYN_TIME, SYNS, SYN_ACK_TIME, SYN_ACKS, HANDSHAKE_TIME, IS_RESET = range(10, 16)
+# Time of the latest packet of each direction; whether the directions were seen to have two clocks, and packets to be
+# captured on both sides of a router.
+OUT_TIME, IN_TIME, HAS_TWO_CLOCKS, IS_ROUTED, LINK_SIZE = range(16, 21)
 
 # sides: where the direction stands. LOW, MAX: lowest sequence number seen and end of the highest; FIRST: that of the
 # first data byte; UNA: highest acknowledgement of its data. BARRIER: data below it give no RTT (Karn); RECOVERY: what
 # was sent before the last timeout ends there. TS_*: the last TSval; WINDOW: as the other end offered it, unscaled.
+# *_IP_ID(S), *_TTL: by which copies are known, those of the last SYN, FIN and newest data, and of eight pure ACKs.
 (
     HAS_SEQUENCE,
     LOW,
@@ -51,10 +55,22 @@ SYN_TIME, SYNS, SYN_ACK_TIME, SYN_ACKS, HANDSHAKE_TIME, IS_RESET, LINK_SIZE = ra
     TIMESTAMP_SKETCH,
     LAST_IP_ID,
     HAS_IP_IDS,
-) = range(27)
+    SYN_SENT_TIME,
+    SYN_IP_ID,
+    SYN_TTL,
+    FIN_IP_ID,
+    FIN_TTL,
+    NEW_DATA_TTL,
+    ACK_IP_IDS,
+    OLDER_ACK_IP_IDS,
+    ACK_TTL,
+    CHECKSUMS_RIGHT,
+    CHECKSUMS_WRONG,
+    DATA_COPIES,
+) = range(39)
 # Rings: where it lies in `cells`, how many rows it has room for, the first in use, how many are in use.
 RING_START, RING_ROOM, RING_HEAD, RING_COUNT = range(4)
-IN_FLIGHT, GAPS, REPEATS = 27, 31, 35
+IN_FLIGHT, GAPS, REPEATS, LATE = 39, 43, 47, 51
 # Counters of the whole connection.
 (
     FRAMES,
@@ -95,9 +111,9 @@ IN_FLIGHT, GAPS, REPEATS = 27, 31, 35
     IN_FLIGHT_SUM,
     IN_FLIGHT_PACKETS,
     IN_FLIGHT_MAX,
-) = range(39, 77)
+) = range(55, 93)
 # Counters of the present step of 100 ms, in the order of a row of `steps`.
-STEP: Final = 77
+STEP: Final = 93
 (
     STEP_SERIAL,
     STEP_SIDE,
@@ -131,6 +147,10 @@ SIDE_SIZE: Final = STEP + STEP_SIZE
 # The counters of a step that start at 0 with each.
 STEP_COUNTERS: Final = (STEP + STEP_FRAMES, STEP + STEP_SEQUENCE_END)
 STEP_NS: Final = 100_000_000
+# No path has an RTT of an hour: beyond it the clock was set, or two clocks stamped the packets.
+RTT_LIMIT: Final = 3_600_000_000_000
+# Packets of two directions come out of order by what network cards merge, which is ms; two clocks differ by more.
+CLOCKS_DIFFERENCE: Final = 100_000_000
 
 # cells: data in flight and gaps (of gaps the facts of the packet that opened it).
 CELL_START, CELL_END, CELL_TIME, CELL_TSVAL, CELL_IP_ID, CELL_PACKETS, CELL_SIZE = range(7)
@@ -204,8 +224,11 @@ ROLES: Final = (
     ROWS_USED,
     WANTS_ROWS,
     LAST_LINK,
+    TWO_CLOCKS_LINKS,
+    IMPOSSIBLE_RTTS,
+    DAMAGED,
     FREE_CELLS,
-) = range(18)
+) = range(21)
 RING_SIZES: Final = 19
 TOTALS_SIZE: Final = FREE_CELLS + RING_SIZES
 FIRST_RING_ROOM: Final = 8
@@ -213,6 +236,7 @@ FIRST_RING_ROOM: Final = 8
 LARGEST_RING_ROOM: Final = FIRST_RING_ROOM << (RING_SIZES - 4)
 LARGEST_GAPS: Final = 4096
 LARGEST_REPEATS: Final = 256
+LARGEST_LATE: Final = 64
 
 # What bounds memory: beyond these connections the oldest are given up; beyond these cells rings lose their oldest rows.
 LINKS_LIMIT: Final = 1 << 12

@@ -1,0 +1,35 @@
+"""
+The archive: its place or those of its parts, on disk or elsewhere, and how its files are laid out.
+"""
+
+from ccreport.archive.read_layout import check_layout, split_archive
+from ccreport.core.declared_files import DeclarationError
+from ccreport.storage.places import check_address, find_fetched, is_remote
+from ccreport.storage.places import list_fetch_folders
+
+# The archive's place, or those of its parts. What is elsewhere is fetched first, and read from where it then is.
+GIVEN, LAYOUT = split_archive(config["archive"])
+ARCHIVES = [GIVEN] if isinstance(GIVEN, str) else GIVEN
+IS_REMOTE = any(map(is_remote, ARCHIVES))
+FETCHED = list_fetch_folders(GIVEN, RESULTS / "fetched")
+PLACES = [
+    find_fetched(name, FETCHED[name]) if name in FETCHED else Path(name)
+    for name in ARCHIVES
+]
+for number, (place, name) in enumerate(zip(PLACES, ARCHIVES)):
+    at = ["archive", number] if len(ARCHIVES) > 1 else ["archive"]
+    if name not in FETCHED and not place.exists():
+        refuse(
+            f"archive: {name} does not exist; name a folder, a tarball or an address",
+            *at,
+        )
+    try:
+        if name in FETCHED:
+            check_address(name)
+    except InputError as error:
+        refuse(f"archive: {error}", *at)
+try:
+    LAYOUT_HASH = check_layout(LAYOUT)
+except DeclarationError as error:
+    refuse(str(error), *error.place) if error.place else stop(error)
+UNPACKED = RESULTS / "archive"

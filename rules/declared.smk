@@ -1,0 +1,56 @@
+"""
+Declared: the evaluations that the configuration names, each checked with all that it names.
+"""
+
+from ccreport.core.evaluation import load_evaluation, resolve_evaluation
+
+# An evaluation's results lie in a folder of its name, beside these.
+SHARED_FOLDERS = """
+    archive collected explorer fetched manifests parts performance reference rejects release report screenshots tables
+""".split()
+
+
+def find_evaluations():
+    """Return the file of each evaluation by its name: the report's own first, then those that may be sections of it."""
+    wanted = [
+        ("evaluation",),
+        *(("sections", n) for n in range(len(config["sections"]))),
+    ]
+    found = {}
+    for place, name in zip(wanted, [config["evaluation"], *config["sections"]]):
+        try:
+            path = resolve_evaluation(name)
+        except InputError as error:
+            refuse(f"{place[0]}: {error}", *place)
+        if path.stem in SHARED_FOLDERS:
+            refuse(
+                f"{place[0]}: {path.name} needs another name, as results/{path.stem} is taken",
+                *place,
+            )
+        path = path if path.is_absolute() else Path(os.path.relpath(path))
+        if not found.setdefault(path.stem, path).samefile(path):
+            refuse(
+                f"{place[0]}: {name} and {found[path.stem]} have one name, which is that of their results; rename one",
+                *place,
+            )
+    return found
+
+
+def load_evaluations():
+    """Return what each evaluation declares, by its name."""
+    try:
+        declared = {
+            name: load_evaluation(path, looks_up=True)
+            for name, path in EVALUATION_FILES.items()
+        }
+        if config["explanations"]:
+            claims = {name: facts["claims"] for name, facts in declared.items()}
+            check_explanations(Path(config["explanations"]), claims)
+    except InputError as error:
+        stop(error)
+    return declared
+
+
+EVALUATION_FILES = find_evaluations()
+EVALUATIONS = load_evaluations()
+MAIN, *SECTIONS = EVALUATIONS

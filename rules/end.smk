@@ -1,0 +1,86 @@
+"""
+End: what a build says last. What made it fail is repeated as its last line; names that stand for nothing in this
+archive, and results that no build renews, are warned of.
+"""
+
+import atexit
+import textwrap
+
+from ccreport.core.algorithms import list_doubtful
+from ccreport.rebuild.unknown_runs import list_unknown_runs
+
+# What people ask for; the other rules make parts of it.
+TARGETS = """
+    report evaluation tables ingest database publish upload verify store_results collect
+""".split()
+OWN_LINE = "ccreport: "
+LAST_LINES_AT_MOST = 5
+
+
+def list_targets(only_targets=False):
+    """Print the targets for people with what they are, then the names of the rules between, as `--list` does."""
+    described = {rule.name: rule.docstring for rule in workflow.rules}
+    for name in TARGETS:
+        print(f"{name:14} {described[name]}")
+    parts = sorted(described.keys() - set(TARGETS))
+    print("\nRules that these call:", *textwrap.wrap(", ".join(parts), 100), sep="\n  ")
+
+
+def list_own_lines(logs):
+    """List what the commands of jobs that failed said to their user, each line once, from Snakemake's logs."""
+    texts = [Path(log).read_text(encoding="utf-8", errors="replace") for log in logs]
+    lines = [line for text in texts for line in text.splitlines()]
+    return list(dict.fromkeys(line for line in lines if line.startswith(OWN_LINE)))
+
+
+def warn_of_packet_runs():
+    """Warn of runs in `packet_runs` that the archive does not have, as far as it is known."""
+    # Those of config.yaml are of its own archive.
+    if "archive" in CONFIG_SOURCES.given and "packet_runs" not in CONFIG_SOURCES.given:
+        return
+    unknown = list_unknown_runs(
+        config["packet_runs"], RESULTS / "batches.txt", RESULTS / "manifests"
+    )
+    for number, problem in unknown:
+        place = ("packet_runs", number)
+        logger.warning(
+            f"warning: {CONFIG_SOURCES.blame(place, f'packet_runs: {problem}')}"
+        )
+
+
+def warn_of_algorithms():
+    """Warn of members of groups that are nearly called as an algorithm is, and so may be misspelt."""
+    for name, path in EVALUATION_FILES.items():
+        for problem in list_doubtful(EVALUATIONS[name]["algorithms"], path):
+            logger.warning(f"warning: {problem}")
+
+
+def warn_of_other_results():
+    """Warn of results of evaluations that the configuration no longer has."""
+    found = sorted(path.parent.name for path in RESULTS.glob("*/archive.duckdb"))
+    if others := [name for name in found if name not in EVALUATIONS]:
+        logger.warning(
+            f"warning: {RESULTS} also has results of {', '.join(others)}, which this build did not renew; delete"
+            " what you no longer want, or name the evaluation in `sections`"
+        )
+
+
+warn_of_packet_runs()
+warn_of_algorithms()
+# Snakemake lists all rules alike; this is only how this workflow is listed.
+workflow.list_rules = list_targets
+
+
+# Of several such blocks Snakemake runs the last only.
+onsuccess:
+    # Whoever builds looks at the end of the output, and not into the logs.
+    for warning in list_warnings(LEDGER_LOG):
+        logger.warning(warning)
+    warn_of_packet_runs()
+    warn_of_other_results()
+
+
+onerror:
+    if said := list_own_lines(log)[-LAST_LINES_AT_MOST:]:
+        # Behind what Snakemake says at its end.
+        atexit.register(print, *said, sep="\n", file=sys.stderr)

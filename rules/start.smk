@@ -1,0 +1,60 @@
+"""
+Start: what a build does before its first job, and no call of Snakemake that only reads the rules.
+
+It locks its results against other builds, names files of the checkout that are of the future, sets back the times of
+results that are, and patches what Snakemake gets wrong. docs/snakemake-faults.md reports the faults.
+"""
+
+from snakemake.jobs import Job
+
+from ccreport.workflow_fixes.build_lock import lock_results
+from ccreport.workflow_fixes.clock_skew import (
+    backdate_results,
+    check_sources,
+    count_set_backs,
+)
+from ccreport.workflow_fixes.orphans import BUILT_BY
+from ccreport.workflow_fixes.patches import apply_patches
+
+# A job that is left alone, as Snakemake was killed, writes nothing that the next build makes anew.
+os.environ.update({BUILT_BY: str(os.getpid())})
+
+# Open as long as the build runs.
+BUILD_LOCKS = []
+
+
+def list_sources():
+    """List the files of the checkout that results are made of, but for modules, which are known by their hash."""
+    folders = map(Path, ("evaluations", "reports", "schemas", SOURCES / "ccreport/sql"))
+    return [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+
+
+def find_slurm():
+    """Return the plugin through which a build runs on Slurm, None for another build."""
+    slurm = sys.modules.get("snakemake_executor_plugin_slurm")
+    is_used = slurm and isinstance(workflow.executor_settings, slurm.ExecutorSettings)
+    return slurm if is_used else None
+
+
+def set_back_times():
+    """Give old times to results from the future, and say so."""
+    if count := backdate_results(RESULTS):
+        logger.warning(
+            f"The clock was set back: {count} files of {RESULTS} had times in the future; all is made again, but no raw"
+            " file is read again that did not change."
+        )
+
+
+onstart:
+    try:
+        if workflow.execution_settings.lock:
+            BUILD_LOCKS.append(lock_results(RESULTS))
+        check_sources(list_sources())
+    except InputError as error:
+        raise WorkflowError(str(error))
+    set_back_times()
+    if skipped := apply_patches(Job, find_slurm()):
+        logger.warning(skipped)
+    # Who asks for everything anew does not want what was kept of a batch either.
+    if workflow.dag_settings.forceall:
+        os.environ.update({AFRESH: "1"})

@@ -1,0 +1,126 @@
+"""`python -m ccreport adopt FOLDER`: a layout for a folder of somebody's files, or the runs that one gives.
+
+Files are read and never changed, copied or renamed; only the layout is written.
+"""
+
+import json
+import shlex
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from ccreport.adopt.contents import Content, read_content
+from ccreport.adopt.proposal import DECLARED, Proposal, ProposedPattern, propose_layout
+from ccreport.adopt.run_table import describe_runs, list_manifests
+from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
+from ccreport.archive.layout import NAME
+from ccreport.archive.read_layout import load_layout
+from ccreport.core.errors import InputError
+from ccreport.core.text import display_name
+from ccreport.inventory.kinds import ITEMS
+
+RECEIVER_WORDS = ("receiver", "server", "dst")
+SIDED = frozenset({"mpstat", "ss"})
+HEAD = """\
+# What the names of these files say, proposed by `ccreport adopt`: read it, correct it, then look at the runs with
+#   python -m ccreport adopt {folder} --check
+# A pattern fits a whole path below this folder, or all of it behind a slash. Groups: run, job, iteration, cc, rtt_ms,
+# loss_pct, flows, flow, host, sender_host, side, kind, bottleneck_bps, buffer_bytes, limit_packets_count, pacing_bps,
+# mtu_bytes, queue_discipline, kernel; any other group is a parameter of the sweep. Files say themselves what they know.
+"""
+
+
+def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
+    """Propose a layout for a folder of files of any names, and write it there as `layout.yaml`; nothing else changes.
+
+    `folder` has the files, at any depth. With `check` nothing is written: the table of runs that the layout gives is
+    printed, with what is missing and how to record it. `layout` is the path of the layout from the folder. Returns 1
+    where the check finds a file that cannot be used.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder; unpack an archive, and give the folder")
+    place = folder / layout
+    read = cache(read_content)
+    if check:
+        declared = load_layout(place) if place.exists() or layout != Path(NAME) else None
+        print("\n".join(describe_runs(folder, declared, read)))
+        manifests = list_manifests(folder, declared)
+        return int(any(file.action == "rejected" for manifest in manifests for file in manifest.files))
+    if place.exists():
+        raise InputError(f"{place} exists; look at its runs with --check, or delete it to have one proposed anew")
+    contents = _read_contents(folder)
+    proposal = propose_layout(contents)
+    if not proposal.patterns:
+        raise InputError(_explain_nothing(folder, contents))
+    place.write_text(_write_layout(folder, proposal), encoding="utf-8")
+    print(f"{place}: {len(proposal.patterns)} kinds of names of {len(contents)} files. The runs that it gives:\n")
+    print("\n".join(describe_runs(folder, load_layout(place), read)))
+    return 0
+
+
+def _read_contents(folder: Path) -> dict[str, Content]:
+    """Return what each file holds, by its path as it is shown, but for hidden ones and those of the test harness."""
+    contents = {}
+    for place, entry in walk_files(folder):
+        item = split_name(entry.name)
+        is_item = item is not None and item.item in ITEMS
+        is_known = is_item or entry.name == "jobmeta.json" or entry.name.startswith(".")
+        if is_known or any(SESSION.fullmatch(part) for part in place.parts):
+            continue
+        if entry.is_file(follow_symlinks=False):
+            contents[display_name(join_path(place, entry.name))] = read_content(Path(entry.path))
+    return contents
+
+
+def _explain_nothing(folder: Path, contents: Mapping[str, Content]) -> str:
+    if not contents:
+        return f"{folder} has no files but the test harness's, whose names are known: it needs no layout"
+    tests = [path for path, content in contents.items() if content.kind == "iperf3"]
+    if tests:
+        return (
+            f"the names in {folder} say nothing of runs; it is read without a layout, each of its {len(tests)} results"
+            " as a run, as --check shows. To say more, write a layout with a `table`, a CSV with a row a file"
+        )
+    return f"no file in {folder} is a result of a tool that is read; record one with iperf3 -c HOST -J > run1.json"
+
+
+def _write_layout(folder: Path, proposal: Proposal) -> str:
+    lines = [HEAD.format(folder=shlex.quote(str(folder))), "files:\n"]
+    for one in proposal.patterns:
+        lines += _write_files_of(one, proposal.job)
+    if proposal.runs_by:
+        if proposal.job is not None:
+            lines += ["# Each kind of file has folders of its own here; being of one job, they can be of one run.\n"]
+        lines += ["# Groups that all kinds of files have: files that agree in these are of one run.\n"]
+        lines += [f"runs_by: [{', '.join(proposal.runs_by)}]\n"]
+    if proposal.unnamed:
+        lines += ["# Of these no name says more than that they are there:\n"]
+        lines += [f"#   {path}\n" for path in proposal.unnamed[:20]]
+        if len(proposal.unnamed) > 20:
+            lines += [f"#   and {len(proposal.unnamed) - 20} more\n"]
+    return "".join(lines)
+
+
+def _write_files_of(one: ProposedPattern, job: str | None) -> list[str]:
+    example = one.paths[0]
+    lines = [f"  # {one.kind}, {len(one.paths)} of them, such as {example}\n"]
+    lines += [f"  - pattern: {_quote(one.write_pattern())}\n"]
+    if one.kind in DECLARED:
+        lines += [f"    kind: {one.kind}\n"]
+    is_received = any(word in one.paths[0].rpartition("/")[2].lower() for word in RECEIVER_WORDS)
+    constants = [f"job: {job}"] if job is not None else []
+    if one.kind in SIDED and is_received and "side" not in one.groups:
+        constants += ["side: receiver"]
+    if constants:
+        lines += [f"    set: {{{', '.join(constants)}}}\n"]
+    if one.factors:
+        factors = ", ".join(f"{group}: {factor:g}".replace("e+0", "e") for group, factor in one.factors.items())
+        lines += [f"    scale: {{{factors}}}\n"]
+    return lines
+
+
+def _quote(text: str) -> str:
+    """Return a text as a YAML scalar: in single quotes, in which only these are doubled, where it is all printable."""
+    if text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    return json.dumps(text)

@@ -1,0 +1,116 @@
+"""What files say of themselves, whatever they are called: the tool, its time, its algorithms and its connections."""
+
+import contextlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.archive.raw_file import RawFileError, iterate_blocks, read_head, read_whole
+from ccreport.core.identifiers import normalise_address
+from ccreport.ingest.iperf3.reader import read_client_output
+from ccreport.inventory.formats import recognise_format
+
+Ends = tuple[str, int, str, int]
+
+CLIENT_FORMATS: Final = frozenset({"iperf3", "iperf3-stream", "pscheduler"})
+# Kinds as layouts call them, by format.
+KINDS: Final = {
+    **dict.fromkeys(CLIENT_FORMATS, "iperf3"),
+    **{name: name for name in ("ss", "mpstat", "netperf", "flent", "nstat")},
+    **dict.fromkeys(("pcap", "pcapng"), "tcpdump"),
+}
+# Only a server's result says from whom it accepted a connection.
+SERVER: Final = re.compile(rb'"accepted_connection"\s*:')
+QDISC: Final = re.compile(rb"^qdisc \w+ ", re.MULTILINE)
+# # 1795215547.905306
+STAMP: Final = re.compile(rb"^# (\d{9,10}\.\d+)\s", re.MULTILINE)
+# ESTAB 0 0 10.0.0.1:43802 10.0.0.2:5201
+SOCKET: Final = re.compile(rb"^\S[^\n]*?\s(\S+):(\d+)\s+(\S+):(\d+)\s*(?:[a-z<]|$)", re.MULTILINE)
+# What is read of a file of samples: hours of one connection.
+SAMPLES_LIMIT_BYTES: Final = 2**26
+
+
+@dataclass(frozen=True)
+class Content:
+    """What one file holds; times are in s since 1970, and what it does not say is None or empty."""
+
+    kind: str | None
+    is_server: bool = False
+    start_s: float | None = None
+    end_s: float | None = None
+    algorithms: tuple[str, ...] = ()
+    flows_count: int | None = None
+    ends: frozenset[Ends] = field(default_factory=frozenset)
+    problem: str | None = None
+
+    def overlaps(self, other: "Content", slack_s: float = 0) -> bool:
+        """Tell whether two files are of one time, as far as both say their times."""
+        if self.start_s is None or other.start_s is None or self.end_s is None or other.end_s is None:
+            return True
+        return self.start_s <= other.end_s + slack_s and other.start_s <= self.end_s + slack_s
+
+
+def read_content(path: Path) -> Content:
+    """Return what a file holds; what cannot be read has a problem and no kind."""
+    head = read_head(path)
+    form = recognise_format(head)
+    if form in CLIENT_FORMATS:
+        return _read_result(path, is_server=bool(SERVER.search(head)))
+    if form == "ss":
+        return _read_samples(path)
+    if QDISC.search(head):
+        return Content("netem")
+    return Content(KINDS.get(form))
+
+
+def _read_result(path: Path, *, is_server: bool) -> Content:
+    kind = "iperf3-server" if is_server else "iperf3"
+    try:
+        outcome = read_client_output(read_whole(path))
+    except RawFileError as error:
+        return Content(kind, is_server, problem=error.message)
+    test: Mapping[str, Any] = outcome.test
+    start_s = _number(test.get("start_utc"))
+    start_s = start_s / 1000 if start_s is not None else None
+    lasted_s = max((_number(row.get("sender_s")) or 0 for row in outcome.streams), default=0)
+    duration_s = _number(test.get("duration_s")) or lasted_s
+    return Content(
+        kind,
+        is_server,
+        start_s,
+        start_s + duration_s if start_s is not None else None,
+        tuple(sorted({str(test["cc_sender"])})) if test.get("cc_sender") else (),
+        len(outcome.streams),
+        frozenset(ends for row in outcome.streams if (ends := _read_ends(row)) is not None),
+    )
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _read_ends(row: Mapping[str, Any]) -> Ends | None:
+    local, local_port, remote, remote_port = (
+        row.get(key) for key in ("local_address", "local_port", "remote_address", "remote_port")
+    )
+    if not (isinstance(local, str) and isinstance(remote, str) and isinstance(local_port, int)):
+        return None
+    return normalise_address(local), local_port, normalise_address(remote), int(remote_port or 0)
+
+
+def _read_samples(path: Path) -> Content:
+    data = b""
+    with contextlib.suppress(RawFileError):  # what comes before the fault is enough
+        for block in iterate_blocks(path):
+            data += block
+            if len(data) > SAMPLES_LIMIT_BYTES:
+                break
+    stamps = [float(stamp) for stamp in STAMP.findall(data)]
+    ends = set()
+    for local, local_port, remote, remote_port in SOCKET.findall(data):
+        here, there = (normalise_address(one.decode("utf-8", "replace")) for one in (local, remote))
+        ends.add((here, int(local_port), there, int(remote_port)))
+    first_s, last_s = (min(stamps), max(stamps)) if stamps else (None, None)
+    return Content("ss", start_s=first_s, end_s=last_s, ends=frozenset(ends))

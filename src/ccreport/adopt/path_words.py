@@ -1,0 +1,122 @@
+"""The words of a path that say something: an algorithm, a number with its unit, a run, a host.
+
+`results/run1_cubic_20ms.json` is a run, an algorithm and a round-trip time between words that only separate.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+ALGORITHMS: Final = frozenset(
+    {
+        *(
+            "cubic",
+            "reno",
+            "newreno",
+            "bbr",
+            "bbr1",
+            "bbr2",
+            "bbr3",
+            "bbrv1",
+            "bbrv2",
+            "bbrv3",
+            "htcp",
+            "vegas",
+            "dctcp",
+        ),
+        *("prague", "westwood", "illinois", "scalable", "yeah", "bic", "cdg", "hybla", "lp", "nv", "veno", "highspeed"),
+        *("copa", "pcc", "vivace", "swift"),
+    }
+)
+# A unit behind a number, in small letters → the group, the factor to the group's unit (1: none), and the group's own.
+UNITS: Final = {
+    **dict.fromkeys(("ms", "msec"), ("rtt_ms", 1.0)),
+    "us": ("rtt_ms", 0.001),
+    **dict.fromkeys(("pct", "percent", "%", "loss"), ("loss_pct", 1.0)),
+    **dict.fromkeys(("mbps", "mbit", "mbits"), ("bottleneck_bps", 1e6)),
+    **dict.fromkeys(("gbps", "gbit", "gbits"), ("bottleneck_bps", 1e9)),
+    **dict.fromkeys(("flows", "flow", "streams", "stream"), ("flows", 1.0)),
+    **dict.fromkeys(("pkts", "packets"), ("limit_packets_count", 1.0)),
+    "bdp": ("bdp", 1.0),
+}
+# A word before a number → its group.
+NAMED: Final = {
+    **dict.fromkeys(("rtt", "delay", "lat", "latency"), "rtt_ms"),
+    **dict.fromkeys(("loss", "plr"), "loss_pct"),
+    **dict.fromkeys(("iter", "iteration", "rep", "repeat", "repetition", "trial", "it"), "iteration"),
+    **dict.fromkeys(("p", "flows", "streams", "parallel"), "flows"),
+}
+RUNS: Final = frozenset({"run", "test", "exp", "experiment", "measurement"})
+NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
+END: Final = r"(?![A-Za-z0-9%])"
+STAMP: Final = r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T_-][0-9]{2}[-:]?[0-9]{2}(?:[-:]?[0-9]{2})?)?"
+# 2026-11-20T22:10 · 20ms · 0.01pct · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · any other character
+WORD: Final = re.compile(
+    rf"(?P<stamp>{STAMP}){END}"
+    rf"|(?P<amount>{NUMBER})(?P<unit>[A-Za-z]+|%){END}"
+    rf"|(?P<name>[A-Za-z]+)(?P<between>[=_-]?)(?P<value>{NUMBER}){END}"
+    rf"|(?P<number>{NUMBER}){END}"
+    r"|(?P<word>[A-Za-z0-9%]+)"
+    r"|(?P<separator>.)",
+    re.DOTALL,
+)
+
+
+class Word(NamedTuple):
+    """A piece of a path: its text, what kind of piece it is, and, of a known group, the expression of its place.
+
+    `kind` is separator, word, number, counted (`h3`: a word with a number) or the name of a group.
+    """
+
+    text: str
+    kind: str
+    expression: str = ""
+    value: str = ""
+    factor: float = 1
+
+
+def split_path(path: str) -> list[Word]:
+    """Return the words of a path and what separates them; their texts together are the path."""
+    words: list[Word] = []
+    position = 0
+    while position < len(path):
+        match = WORD.match(path, position)
+        assert match is not None  # noqa: S101 (the last alternative fits any character)
+        word = _read(match)
+        words.append(word)
+        position += len(word.text)
+    return words
+
+
+def _read(match: re.Match[str]) -> Word:
+    text = match[0]
+    if match["separator"]:
+        return Word(text, "separator")
+    if match["stamp"]:
+        return Word(text, "run", rf"(?P<run>{STAMP})", text)
+    if match["unit"] and match["unit"].lower() in UNITS:
+        group, factor = UNITS[match["unit"].lower()]
+        return Word(text, group, rf"(?P<{group}>[0-9.]+){re.escape(match['unit'])}", match["amount"], factor)
+    if match["name"]:
+        return _read_named(match)
+    if match["number"]:
+        return Word(text, "number", value=text)
+    if text.lower() in ALGORITHMS:
+        return Word(text, "cc", r"(?P<cc>[A-Za-z0-9]+)", text)
+    return Word(text, "word", value=text)
+
+
+def _read_named(match: re.Match[str]) -> Word:
+    text, name = match[0], match["name"].lower()
+    if text.lower() in ALGORITHMS:
+        return Word(text, "cc", r"(?P<cc>[A-Za-z0-9]+)", text)
+    start = re.escape(match["name"] + match["between"])
+    if name in RUNS:
+        return Word(text, "run", rf"(?P<run>{start}[0-9.]+)", text)
+    if name in NAMED and (match["between"] or name not in ("p", "it") or "." not in match["value"]):
+        return Word(text, NAMED[name], rf"{start}(?P<{NAMED[name]}>[0-9.]+)", match["value"])
+    if match["between"] and name in ALGORITHMS:
+        return Word(match["name"], "cc", r"(?P<cc>[A-Za-z0-9]+)", match["name"])
+    if match["between"] and match["between"] != "=":
+        # loss_test-3: the word is one of its own.
+        return Word(match["name"], "word", value=match["name"])
+    return Word(text, "counted", value=text)

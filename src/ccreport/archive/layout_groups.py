@@ -1,0 +1,135 @@
+"""The groups of a layout's patterns that have a meaning, and how their texts become values."""
+
+import difflib
+from collections.abc import Collection
+from typing import Final
+
+Value = str | int | float
+
+# Bounds as of the columns of `runs` that the values end in.
+LARGEST_COUNT: Final = 2**63 - 1
+COUNTS: Final = frozenset({"iteration", "flows", "limit_packets_count", "buffer_bytes", "mtu_bytes"})
+NUMBERS: Final = frozenset({"rtt_ms", "loss_pct", "bottleneck_bps", "pacing_bps"})
+TEXTS: Final = frozenset(
+    {"run", "session", "job", "host", "sender_host", "flow", "cc", "side", "kind", "kernel", "queue_discipline"}
+)
+KNOWN: Final = COUNTS | NUMBERS | TEXTS
+# What is true of one file, and not of its run.
+OF_FILES: Final = frozenset({"flow", "side", "kind"})
+# What ends in columns of `runs` of the same name.
+CONDITIONS: Final = frozenset(
+    {
+        "loss_pct",
+        "buffer_bytes",
+        "mtu_bytes",
+        "bottleneck_bps",
+        "pacing_bps",
+        "sender_host",
+        "kernel",
+        "queue_discipline",
+    }
+)
+SIDES: Final = {
+    **dict.fromkeys(("sender", "client", "src", "tx", "snd"), "sender"),
+    **dict.fromkeys(("receiver", "server", "dst", "rx", "rcv"), "receiver"),
+}
+# Kinds of the schema of layouts, and words that stand for them in names, by the kinds of `raw_files`.
+KINDS: Final = {
+    **dict.fromkeys(("iperf3", "iperf", "client", "src-cmd"), "src-cmd"),
+    **dict.fromkeys(("iperf3-server", "server", "dst-cmd"), "dst-cmd"),
+    **dict.fromkeys(("netem", "qdisc", "tc", "pre-netem"), "pre-netem"),
+    **dict.fromkeys(("tcpdump", "pcap", "pcapng"), "tcpdump"),
+    **dict.fromkeys(("background", "xtraffic"), "xtraffic"),
+    **{kind: kind for kind in ("ss", "mpstat", "tcpdump-log", "jobmeta", "host-meta", "nstat", "netperf", "flent")},
+}
+# Names that mean a known group and would else be taken as a parameter of the sweep.
+MEANT: Final = {
+    **dict.fromkeys(("rtt", "latency", "delay", "delay_ms", "rtt_us", "lat"), "rtt_ms"),
+    **dict.fromkeys(("loss", "loss_percent", "lossrate", "plr"), "loss_pct"),
+    **dict.fromkeys(("iter", "repetition", "rep", "trial", "repeat"), "iteration"),
+    **dict.fromkeys(("algorithm", "algo", "cca", "congestion", "congestion_control"), "cc"),
+    **dict.fromkeys(("streams", "parallel", "flows_count"), "flows"),
+    **dict.fromkeys(("rate", "bandwidth", "bw", "bottleneck", "bottleneck_mbps"), "bottleneck_bps"),
+    **dict.fromkeys(("dst", "destination"), "host"),
+    **dict.fromkeys(("src", "sender"), "sender_host"),
+    **dict.fromkeys(("buffer", "buffer_kb", "queue_bytes"), "buffer_bytes"),
+    **dict.fromkeys(("qdisc", "aqm"), "queue_discipline"),
+    **dict.fromkeys(("pacing", "pacing_mbps"), "pacing_bps"),
+    "mtu": "mtu_bytes",
+    "limit": "limit_packets_count",
+}
+WITH_UNIT: Final = NUMBERS | COUNTS - {"iteration", "flows"}
+
+
+def check_group(name: str) -> str | None:
+    """Return what is wrong with the name of a group, None for a known one and for a parameter of its own."""
+    if name in KNOWN:
+        return None
+    close = [MEANT[name]] if name in MEANT else difflib.get_close_matches(name, KNOWN, 1, 0.8)
+    if not close:
+        return None
+    unit = "; its unit is in its name, and `scale` multiplies" if close[0] in WITH_UNIT else ""
+    return f"`{name}` is not a group; did you mean `{close[0]}`{unit}? A parameter of your own needs another name"
+
+
+def read_value(name: str, given: Value, factor: float = 1) -> Value:
+    """Return the value of a group: a number in its unit, or a text; raise ValueError with what is wrong.
+
+    Texts of `side` and `kind` become the words of `raw_files`.
+    """
+    text = str(given).strip()
+    if name in COUNTS or name in NUMBERS:
+        return _read_number(name, text, factor)
+    if name == "side":
+        if text.lower() not in SIDES:
+            raise ValueError(f"side is {text!r}: write sender or receiver")
+        return SIDES[text.lower()]
+    if name == "kind":
+        return KINDS.get(text.lower(), "unknown")
+    return text
+
+
+def _read_number(name: str, text: str, factor: float) -> int | float:
+    try:
+        number = float(text) * factor
+    except ValueError:
+        raise ValueError(f"{name} is {text!r}, which is not a number") from None
+    top = 100 if name == "loss_pct" else LARGEST_COUNT
+    if not 0 <= number <= top:
+        raise ValueError(f"{name} is {text!r}, which is not between 0 and {top}")
+    # 0.1 · 3 is 0.30000000000000004, and means 0.3.
+    number = float(f"{number:.12g}")
+    if name not in COUNTS:
+        return number
+    if number != int(number):
+        raise ValueError(f"{name} is {text!r}, which is not a whole number")
+    return min(int(number), LARGEST_COUNT)
+
+
+def format_value(value: Value) -> str:
+    """Return a value as text: 20 for 20.0, as a name would say it."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def sort_naturally(names: Collection[str]) -> list[str]:
+    """Return names in the order in which people count: h2 before h10."""
+
+    def key(name: str) -> tuple[list[tuple[bool, int, str]], str]:
+        parts: list[tuple[bool, int, str]] = []
+        for is_digit, piece in _split_digits(name):
+            parts.append((is_digit, int(piece) if is_digit else 0, "" if is_digit else piece))
+        return parts, name
+
+    return sorted(names, key=key)
+
+
+def _split_digits(name: str) -> list[tuple[bool, str]]:
+    pieces: list[tuple[bool, str]] = []
+    for char in name:
+        is_digit = char.isascii() and char.isdigit()
+        # More digits than a number has are text.
+        if pieces and pieces[-1][0] == is_digit and len(pieces[-1][1]) < 18:
+            pieces[-1] = (is_digit, pieces[-1][1] + char)
+        else:
+            pieces.append((is_digit, char))
+    return pieces

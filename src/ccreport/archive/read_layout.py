@@ -1,0 +1,257 @@
+"""How a layout is read, from `layout.yaml` of an archive, from another file or from config.yaml, and what it may hold.
+
+All that is wrong with it ends in one message with the name of the file, the line, the key, and what to type instead.
+"""
+
+import csv
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from ccreport.archive.layout import IGNORED, NAME, WHOLE, Layout, Pattern
+from ccreport.archive.layout_groups import KINDS, OF_FILES, check_group, read_value
+from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.declared_files import DeclarationError, find_line_of_text, parse_declared, read_text
+from ccreport.core.identifiers import short_hash
+from ccreport.core.schema_problems import find_problem, format_place
+
+FILE_COLUMN: Final = "file"
+RUN_COLUMN: Final = "run"
+# One megabyte is a layout of tens of thousands of patterns; each is tried on each path.
+LIMIT_BYTES: Final = 2**20
+TABLE_LIMIT_BYTES: Final = 2**28
+
+
+class Source(NamedTuple):
+    """Where a layout was read: its name in messages, its text (None within config.yaml) and the folder of its table.
+
+    That of an archive is not trusted, and its table is read from the archive only.
+    """
+
+    name: str
+    text: str | None
+    folder: Path
+    is_trusted: bool
+
+    def fail(self, path: Iterable[str | int], problem: str) -> DeclarationError:
+        """Return an error about the value at a path of keys, which for one in config.yaml is its `place` there."""
+        place = tuple(path)
+        said = f"{format_place(place)}: {problem}" if place else problem
+        if self.text is None:
+            return DeclarationError(f"archive.layout: {said}", ("archive", "layout", *place))
+        return DeclarationError(f"{self.name}:{find_line_of_text(self.text, place) or 1}: {said}")
+
+
+def split_archive(given: Any) -> tuple[str | list[str], str]:
+    """Return the place or places of `archive` in the configuration, and its layout: a path, JSON, or an empty text."""
+    layout = None
+    if isinstance(given, dict):
+        given, layout = given["path"], given.get("layout")
+    text = layout if isinstance(layout, str) else json.dumps(layout, sort_keys=True) if layout else ""
+    return given, text
+
+
+def check_layout(given: str) -> str:
+    """Return a hash of a configured layout and its table, an empty text where none is; raise DeclarationError."""
+    if not given:
+        return ""
+    return open_layout(given, Path())[1]
+
+
+def open_layout(given: str, root: Path) -> tuple[Layout | None, str]:
+    """Return the layout of an archive and a hash of all that it is made of; None and an empty text where it has none.
+
+    `given` is the path of a file or, where it begins with a brace, the layout itself as JSON; where it is empty,
+    `layout.yaml` in the root of the archive is read if there is one, and if it is not some other program's. Raise
+    DeclarationError.
+    """
+    path = root / NAME
+    if not given and (path.is_symlink() or not path.is_file()):
+        return None, ""
+    declared, source = read_declaration(given) if given else _read_file(path, is_trusted=False)
+    if not source.is_trusted and not _is_layout(declared):
+        return None, ""
+    layout, table = _build(declared, source)
+    return layout, short_hash(json.dumps([declared, table], sort_keys=True), 32)
+
+
+def _is_layout(declared: Any) -> bool:
+    """Tell whether a file called as layouts are is one: some key of it is one of theirs, or nearly."""
+    known = load_yaml(SCHEMAS / "layout.schema.yaml")["properties"]
+    return isinstance(declared, dict) and any(difflib.get_close_matches(str(key), known, 1) for key in declared)
+
+
+def read_declaration(given: str) -> tuple[Any, Source]:
+    """Return what a configured layout declares, and where it was read."""
+    if given.startswith("{"):
+        return json.loads(given), Source("archive.layout", None, Path(), is_trusted=True)
+    return _read_file(Path(given), is_trusted=True)
+
+
+def _read_file(path: Path, *, is_trusted: bool) -> tuple[Any, Source]:
+    """Return what the YAML of a layout holds, and where it was read; raise DeclarationError where it is not YAML."""
+    if path.is_file() and path.stat().st_size > LIMIT_BYTES:
+        problem = f"larger than {LIMIT_BYTES} bytes; put what differs from file to file into `table`"
+        raise DeclarationError(f"{path.name}: {problem}")
+    text = read_text(path)
+    source = Source(path.name, text, path.parent, is_trusted=is_trusted)
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+            problem = "anchors and aliases (& and *) are not read; write out what they stand for"
+            raise DeclarationError(f"{path.name}: {problem}")
+    except yaml.YAMLError:
+        # `parse_declared` says where.
+        pass
+    try:
+        # Keys become texts, and what is neither text nor number is an error.
+        return json.loads(json.dumps(parse_declared(text, path.name))), source
+    except (RecursionError, ValueError, TypeError) as error:
+        raise DeclarationError(f"{path.name}: this is not YAML of texts and numbers: {error}") from error
+
+
+def load_layout(path: Path) -> Layout:
+    """Return the layout of a file."""
+    return _build(*_read_file(path, is_trusted=True))[0]
+
+
+def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]:
+    _check_schema(declared, source)
+    ignored = [Pattern(f"ignore.{number}", text, IGNORED) for number, text in enumerate(declared.get("ignore", []))]
+    files = [_read_pattern(number, one, source) for number, one in enumerate(declared.get("files", []))]
+    rows = _read_rows(source, declared["table"]) if "table" in declared else []
+    groups = {name for one in files for name in _check_expression(one, source)} | {
+        name for one in files for name in one.constants
+    }
+    for one in ignored:
+        _check_expression(one, source)
+    groups |= {name for row in rows for name in row}
+    for position, name in enumerate(declared.get("runs_by", [])):
+        if name not in groups or name in OF_FILES:
+            others = ", ".join(sorted(groups - OF_FILES - {FILE_COLUMN})) or "none"
+            raise source.fail(
+                ("runs_by", position), f"no pattern has a group `{name}` that tells runs apart; there are: {others}"
+            )
+    by_file = FILE_COLUMN in rows[0] if rows else False
+    column = FILE_COLUMN if by_file else RUN_COLUMN
+    keyed = {
+        row[column]: {name: read_value(name, text) for name, text in row.items() if name != FILE_COLUMN and text}
+        for row in rows
+    }
+    tables = (keyed, {}) if by_file else ({}, keyed)
+    patterns, runs_by = (*ignored, *files), tuple(declared.get("runs_by", ()))
+    return Layout(source.name, patterns, *tables, runs_by, frozenset(groups - {FILE_COLUMN})), rows
+
+
+def _read_pattern(number: int, one: Mapping[str, Any], source: Source) -> Pattern:
+    for name, given in one.get("set", {}).items():
+        path = ("files", number, "set", name)
+        if problem := check_group(name):
+            raise source.fail(path, problem)
+        try:
+            read_value(name, given)
+        except ValueError as error:
+            raise source.fail(path, str(error)) from None
+    factors = {}
+    for name, given in one.get("scale", {}).items():
+        path = ("files", number, "scale", name)
+        if problem := check_group(name):
+            raise source.fail(path, problem)
+        try:
+            # 1e6 is a text to YAML.
+            factors[name] = float(given)
+        except ValueError:
+            raise source.fail(path, f"{given!r} is not a number") from None
+    kind = KINDS[one["kind"]] if "kind" in one else None
+    return Pattern(f"files.{number}", one["pattern"], kind, one.get("set", {}), factors)
+
+
+def _check_expression(pattern: Pattern, source: Source) -> list[str]:
+    """Return the names of a pattern's groups; raise DeclarationError for a wrong expression and a misspelt group."""
+    import polars as pl  # noqa: PLC0415 (as in `layout`)
+
+    key, number = pattern.place.split(".")
+    place = (key, int(number)) if key == "ignore" else (key, int(number), "pattern")
+    try:
+        for expression in (pattern.expression, WHOLE.format(pattern.expression)):
+            groups = pl.Series([""]).str.extract_groups(expression).struct.fields
+            pl.Series([""]).str.contains(expression)
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).strip().rpartition("\n")[2].removeprefix("error: ")
+        raise source.fail(place, f"{pattern.expression!r} is not a regular expression ({reason})") from None
+    names = [name for name in groups if not name.isdigit()]
+    for name in names:
+        if problem := check_group(name):
+            raise source.fail(place, problem)
+    if strangers := sorted(set(pattern.factors) - set(names)):
+        raise source.fail((key, int(number), "scale", strangers[0]), f"the pattern has no group `{strangers[0]}`")
+    return names
+
+
+def _check_schema(declared: Any, source: Source) -> None:
+    if not isinstance(declared, dict):
+        raise source.fail((), "this is not a layout; begin with `files:` and a list of `- pattern: '…'`")
+    if problem := find_problem(declared, load_yaml(SCHEMAS / "layout.schema.yaml")):
+        raise source.fail(problem.culprit, problem.text)
+
+
+def _read_rows(source: Source, name: str) -> list[dict[str, str]]:
+    """Return the rows of a layout's table; raise DeclarationError with the line of what is wrong."""
+    path = source.folder / name
+    try:
+        if not source.is_trusted and not path.resolve().is_relative_to(source.folder.resolve()):
+            raise source.fail(("table",), f"{name} leads out of the layout's folder; put the CSV beside it")
+        if path.stat().st_size > TABLE_LIMIT_BYTES:
+            raise source.fail(("table",), f"{name} is larger than {TABLE_LIMIT_BYTES} bytes")
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream, strict=True)
+            header = list(reader.fieldnames or ())
+            _check_header(header, name)
+            rows = []
+            for row in reader:
+                _check_row(row, name, reader.line_num)
+                rows.append({column: text.strip() for column, text in row.items()})
+    except OSError as error:
+        raise source.fail(("table",), f"{path} cannot be read ({error.strerror})") from error
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise DeclarationError(f"{name}: this is not CSV in UTF-8: {error}") from error
+    _check_keys(rows, FILE_COLUMN if FILE_COLUMN in header else RUN_COLUMN, name)
+    return rows
+
+
+def _check_header(header: list[str], name: str) -> None:
+    if FILE_COLUMN not in header and RUN_COLUMN not in header:
+        raise DeclarationError(f"{name}:1: neither `file` nor `run` is a column; one of them says what a row is about")
+    if twice := sorted({column for column in header if header.count(column) > 1}):
+        raise DeclarationError(f"{name}:1: the column `{twice[0]}` is there twice")
+    for column in header:
+        if column != FILE_COLUMN and (problem := check_group(column)):
+            raise DeclarationError(f"{name}:1: {problem}")
+        if FILE_COLUMN not in header and column in OF_FILES | {"job", "session"}:
+            raise DeclarationError(
+                f"{name}:1: `{column}` is true of a file, and a row is about a run; add a column `file`"
+            )
+
+
+def _check_row(row: Mapping[str | None, Any], name: str, line: int) -> None:
+    if None in row or None in row.values():
+        raise DeclarationError(f"{name}:{line}: not as many fields as the first line has; quote those with commas")
+    for column, text in row.items():
+        try:
+            if column is not None and column != FILE_COLUMN and text.strip():
+                read_value(column, text)
+        except ValueError as error:
+            raise DeclarationError(f"{name}:{line}: {error}") from None
+
+
+def _check_keys(rows: Iterable[Mapping[str, str]], column: str, name: str) -> None:
+    seen: dict[str, int] = {}
+    for number, row in enumerate(rows, start=2):
+        if not row[column]:
+            raise DeclarationError(f"{name}, row {number - 1}: `{column}` is empty")
+        if row[column] in seen:
+            raise DeclarationError(f"{name}: {column} {row[column]!r} is in rows {seen[row[column]]} and {number - 1}")
+        seen[row[column]] = number - 1

@@ -1,0 +1,1 @@
+"""A campaign as its author declares it, checked, and planned as runs."""

@@ -1,0 +1,1 @@
+"""Campaigns made from a harness's INI files."""

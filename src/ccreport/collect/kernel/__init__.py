@@ -1,0 +1,1 @@
+"""User-mode kernels: finding, describing and building one."""

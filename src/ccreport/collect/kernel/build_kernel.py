@@ -1,0 +1,139 @@
+"""The command `build_kernel`: a user-mode kernel with virtual time, from the source that Debian packages.
+
+The source is Debian's package linux-source-6.1, installed or downloaded with `apt-get download`, which needs no root.
+It is unpacked and compiled below the user's cache, once; only the kernel and a note of what it was made from stay.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from ccreport.collect.kernel.find_kernel import MANIFEST, RECIPE, built_folder, read_user_kernel
+from ccreport.core.errors import InputError
+
+PACKAGE: Final = "linux-source-6.1"
+INSTALLED: Final = Path(f"/usr/src/{PACKAGE}.tar.xz")
+TOOLS: Final = {"gcc": "gcc", "make": "make", "bc": "bc", "bison": "bison", "flex": "flex", "xz": "xz-utils"}
+TICKS: Final = re.compile(r"^# ticks: (\d+)$", re.MULTILINE)
+# arch/um/Kconfig: config HZ / int / default 100
+KCONFIG_TICKS: Final = re.compile(r"(?<=^config HZ\n\tint\n\tdefault )\d+$", re.MULTILINE)
+# About so many files are compiled, for the progress only.
+EXPECTED_COUNT: Final = 1130
+SHOWN_EACH: Final = 50
+
+
+def build_kernel() -> None:
+    """Build a user-mode kernel with virtual time, once; print where it is."""
+    folder = built_folder()
+    if not (folder / "linux").exists():
+        _check_tools()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".building-", dir=folder.parent) as aside:
+            made = _build(Path(aside))
+            # A second build that ended first has made the same.
+            if not folder.exists():
+                made.rename(folder)
+    kernel = read_user_kernel(folder / "linux")
+    print(f"{kernel.path}\nLinux {kernel.release}, {kernel.source}")
+
+
+def _check_tools() -> None:
+    missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
+    if missing:
+        raise InputError(f"building a kernel needs: apt-get install {' '.join([*missing, 'libc6-dev'])}")
+
+
+def _build(aside: Path) -> Path:
+    """Return the folder with the kernel and its note."""
+    packed, version = _find_source(aside)
+    _say(f"unpacking {PACKAGE} {version}")
+    source = aside / "source"
+    source.mkdir()
+    _run(["tar", "--extract", "--file", str(packed), "--strip-components=1", "--directory", str(source)])
+    ticks = TICKS.search(recipe := RECIPE.read_text(encoding="utf-8"))
+    if ticks is None:
+        raise InputError(f"{RECIPE.name} does not say how many ticks a second has")
+    kconfig = source / "arch/um/Kconfig"
+    kconfig.write_text(KCONFIG_TICKS.sub(ticks[1], kconfig.read_text(encoding="utf-8"), count=1), encoding="utf-8")
+    make = ["make", "-C", str(source), "ARCH=um", f"-j{len(os.sched_getaffinity(0))}"]
+    _run([*make, "tinyconfig"])
+    with (source / ".config").open("a", encoding="utf-8") as stream:
+        stream.write(recipe)
+    _run([*make, "olddefconfig"])
+    _check_options(source / ".config", recipe)
+    _compile([*make, "linux"])
+    made = aside / "made"
+    made.mkdir()
+    shutil.copy2(source / "linux", made / "linux")
+    _run(["strip", str(made / "linux")])
+    note = {
+        "source": f"{PACKAGE} {version} of Debian, {ticks[1]} ticks a second",
+        "sha256": hashlib.sha256((made / "linux").read_bytes()).hexdigest(),
+    }
+    (made / MANIFEST).write_text(json.dumps(note) + "\n", encoding="utf-8")
+    return made
+
+
+def _find_source(aside: Path) -> tuple[Path, str]:
+    """Return the packed source and its version, from where the package is installed, else from Debian."""
+    asked = subprocess.run(
+        ["dpkg-query", "--show", "--showformat=${Version}", PACKAGE], capture_output=True, text=True, check=False
+    )
+    if INSTALLED.exists() and asked.returncode == 0:
+        return INSTALLED, asked.stdout
+    _say(f"downloading {PACKAGE}, 140 MB")
+    try:
+        _run(["apt-get", "download", "-qq", PACKAGE], folder=aside)
+    except InputError as error:
+        raise InputError(f"{error}; install the source instead: apt-get install {PACKAGE}") from error
+    (package,) = aside.glob(f"{PACKAGE}_*.deb")
+    _run(["dpkg-deb", "--extract", str(package), str(aside / "package")])
+    package.unlink()
+    version = package.name.split("_")[1].replace("%3a", ":")
+    return aside / "package" / INSTALLED.relative_to("/"), version
+
+
+def _check_options(config: Path, recipe: str) -> None:
+    """Raise InputError for options that this source does not know, or that depend on others."""
+    chosen = set(config.read_text(encoding="utf-8").splitlines())
+    wanted = [line for line in recipe.splitlines() if line.startswith("CONFIG_") and not line.endswith("=n")]
+    if missing := [line for line in wanted if line not in chosen]:
+        raise InputError(f"the kernel's source does not take {', '.join(missing)}")
+
+
+def _compile(command: Sequence[str]) -> None:
+    """Run make, and show how many files it has compiled."""
+    count, last = 0, ""
+    with subprocess.Popen(
+        [*command, "KBUILD_BUILD_TIMESTAMP=@0", "KBUILD_BUILD_USER=ccreport", "KBUILD_BUILD_HOST=ccreport"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        for line in process.stdout or ():
+            last = line.strip() if "rror" in line else last
+            if line.lstrip().startswith("CC "):
+                count += 1
+                if count % SHOWN_EACH == 0:
+                    _say(f"compiling: {min(99, 100 * count // EXPECTED_COUNT)} %")
+    if process.returncode:
+        raise InputError(f"the kernel could not be compiled: {last}")
+
+
+def _run(command: Sequence[str], folder: Path | None = None) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise InputError(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout).strip()[-300:]}")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

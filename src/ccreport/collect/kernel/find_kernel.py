@@ -1,0 +1,99 @@
+"""User-mode kernels: which one a campaign runs on, and what a kernel says of itself.
+
+A kernel is a program that prints its release (`--version`) and its configuration (`--showconfig`). One that was built
+with CONFIG_UML_TIME_TRAVEL_SUPPORT can run in virtual time: its clock stands still while it works, and jumps to the
+next event when it has nothing to do. Debian's `linux.uml` cannot; `build_kernel` makes one that can.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.core.errors import InputError
+
+RECIPE: Final = Path(__file__).with_name("kernel.config")
+DEBIAN_KERNEL: Final = "linux.uml"
+SEARCH_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
+MANIFEST: Final = "kernel.json"
+HAS_VIRTUAL_TIME: Final = "CONFIG_UML_TIME_TRAVEL_SUPPORT=y"
+ASK_LIMIT_S: Final = 20
+
+
+@dataclass(frozen=True)
+class UserKernel:
+    """A user-mode kernel. `config_sha256` is that of the set options, sorted; `ticks_hz` is CONFIG_HZ.
+
+    `source` is where it was built from, known of kernels that `build_kernel` made, else null.
+    """
+
+    path: Path
+    release: str
+    config_sha256: str
+    sha256: str
+    ticks_hz: int | None
+    has_virtual_time: bool
+    source: str | None
+
+    def describe(self) -> dict[str, Any]:
+        """Return what a session records of its kernel."""
+        return {
+            "kernel_config_sha256": self.config_sha256,
+            "kernel_sha256": self.sha256,
+            "kernel_ticks_hz": self.ticks_hz,
+            "kernel_source": self.source,
+        }
+
+
+def find_user_kernel(declared: str | None) -> UserKernel | None:
+    """Return the kernel that a campaign names, else the one that `make kernel` built, else Debian's, else null.
+
+    Raise InputError where the one that is named is not a user-mode kernel.
+    """
+    if declared is not None:
+        return read_user_kernel(Path(declared).expanduser())
+    if (built := built_folder() / "linux").exists():
+        return read_user_kernel(built)
+    found = shutil.which(DEBIAN_KERNEL, path=SEARCH_PATH)
+    return read_user_kernel(Path(found)) if found else None
+
+
+def built_folder() -> Path:
+    """Return the folder of the kernel that `build_kernel` makes by its present recipe, below the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "ccreport/kernels" / hashlib.sha256(RECIPE.read_bytes()).hexdigest()[:12]
+
+
+def read_user_kernel(path: Path) -> UserKernel:
+    """Return what a kernel says of itself; raise InputError for a file that is not a user-mode kernel."""
+    options = sorted(line for line in _ask(path, "--showconfig").splitlines() if line.startswith("CONFIG_"))
+    if "CONFIG_UML=y" not in options:
+        raise InputError(f"{path} is not a user-mode kernel: it does not print its configuration for --showconfig")
+    ticks = next((line.partition("=")[2] for line in options if line.startswith("CONFIG_HZ=")), "")
+    manifest = path.with_name(MANIFEST)
+    return UserKernel(
+        path=path.resolve(),
+        release=_ask(path, "--version").strip(),
+        config_sha256=hashlib.sha256("\n".join(options).encode()).hexdigest(),
+        sha256=(sha256 := hashlib.sha256(path.read_bytes()).hexdigest()),
+        ticks_hz=int(ticks) if ticks.isdigit() else None,
+        has_virtual_time=HAS_VIRTUAL_TIME in options,
+        source=_read_source(manifest, sha256) if manifest.exists() else None,
+    )
+
+
+def _read_source(manifest: Path, sha256: str) -> str | None:
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    return str(told["source"]) if told["sha256"] == sha256 else None
+
+
+def _ask(path: Path, option: str) -> str:
+    try:
+        done = subprocess.run([path, option], capture_output=True, text=True, timeout=ASK_LIMIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be run as a user-mode kernel: {error}") from error
+    return done.stdout

@@ -1,0 +1,72 @@
+"""The command `replay_run`: one run in virtual time made again from its archive, and compared byte for byte."""
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+from ccreport.collect.attempts import KEPT, Attempt, read_attempts
+from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.engines import choose_place
+from ccreport.collect.plan import Run, VirtualClock
+from ccreport.collect.sessions import SESSION, read_json
+from ccreport.collect.slots import Hand
+from ccreport.core.errors import InputError
+
+MADE: Final = "made"
+
+
+def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") -> int:
+    """Make a run of a session again into a folder; return 0 if all its files have the bytes of the archive's, else 1.
+
+    `session` is the session's folder in the archive. `job` is the name of one of its jobs. `run` is what stands behind
+    the item in the names of the run's files, as `10.201.1.2:1:80.0ms`. `into` is a new folder. `kernel` is the path of
+    the kernel that the session was measured with, if that is not the one that `make kernel` built. Raise InputError
+    where the run was not made in virtual time, or its declaration or kernel is not the one at hand.
+    """
+    told = read_json(session / SESSION)
+    given = {"clock": "virtual"} | ({"kernel": kernel} if kernel else {})
+    plan = plan_campaign(load_campaign(session / "campaign.yaml", given), told["campaign"])
+    attempt = _find_attempt(session, job, run)
+    planned = _find_run(plan.runs, told["label"], attempt)
+    place = choose_place(plan)
+    if place.kernel is None or place.kernel.sha256 != told["kernel_sha256"]:
+        raise InputError(f"{session.name} was measured with another kernel, of SHA-256 {told['kernel_sha256']}")
+    shutil.rmtree(into / MADE, ignore_errors=True)
+    into.mkdir(parents=True, exist_ok=True)
+    hostnames = {(one.session, one.name): str(one.metadata.get("hostname", "sender")) for one in plan.jobs}
+    hand = Hand(plan, place, 1, into, hostnames)
+    outcome = hand.make(planned, MADE, VirtualClock(attempt.clock_start_ns or 0, attempt.seed or ""))
+    if outcome["outcome"] not in KEPT:
+        raise InputError(f"the run failed this time: {outcome['message']}")
+    made = {path.name: path for path in (into / MADE).rglob("*") if path.is_file()}
+    kept = {path.name: path for path in (session / job).rglob("*") if path.is_file() and _is_of_run(path.name, run)}
+    differing = 0
+    for name in sorted(made.keys() | kept.keys()):
+        is_same = name in made and name in kept and made[name].read_bytes() == kept[name].read_bytes()
+        differing += not is_same
+        print(f"{'same bytes' if is_same else 'differs'}  {name}")
+    print(f"{len(made)} files made again, {differing or 'none'} of them not as in the archive")
+    return min(differing, 1)
+
+
+def _find_attempt(session: Path, job: str, run: str) -> Attempt:
+    kept = [one for one in read_attempts(session) if one.place == (job, run) and one.outcome in KEPT]
+    if not kept:
+        raise InputError(f"{session.name} has no whole run {run} of {job}")
+    if kept[-1].seed is None:
+        raise InputError(f"{job}, {run}: it was measured in real time, which nothing repeats")
+    return kept[-1]
+
+
+def _find_run(runs: tuple[Run, ...], label: str, attempt: Attempt) -> Run:
+    for run in runs:
+        if (run.session, run.job, run.suffix) == (label, attempt.job, attempt.run):
+            if run.fingerprint() != attempt.fingerprint:
+                raise InputError(f"{run.key}: campaign.yaml declares it otherwise than it was measured")
+            return run
+    raise InputError(f"campaign.yaml declares no run {attempt.run} of {attempt.job}")
+
+
+def _is_of_run(name: str, run: str) -> bool:
+    return name.partition(":")[2] in (run, f"{run}.json")

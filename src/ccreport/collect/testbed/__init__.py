@@ -1,0 +1,1 @@
+"""One run, inside the testbed: its network, programs and instruments."""

@@ -1,0 +1,1 @@
+"""This archive beside what was published: cells, pairs and claims."""

@@ -1,0 +1,140 @@
+"""Verdicts: whether a mean, and the ratio of two means, are those of another archive, as far as the runs can tell.
+
+All errors are of logarithms, as those of the intervals in `sql/macros.sql` are: an interval of a ratio is a factor.
+"""
+
+import importlib
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+CONSISTENT: Final = "consistent"
+INCONSISTENT: Final = "inconsistent"
+REPRODUCED: Final = "reproduced"
+NOT_REPRODUCED: Final = "not reproduced"
+UNDECIDED: Final = "undecided"
+# "Reproduced" allows this factor between two ratios of rates.
+PAIR_FACTOR: Final = 2.0
+# More runs than these are not proposed to anybody.
+RUNS_AT_MOST: Final = 1000
+LEVEL: Final = 0.95
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The variance of a logarithm's error, with its degrees of freedom, which are None where runs do not differ."""
+
+    variance: float
+    df: float | None
+
+    def scale(self, factor: float) -> "Spread":
+        """Return the spread that so many times the runs would have."""
+        return Spread(self.variance / factor, None if self.df is None else self.df * factor)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A ratio with its 95 % interval; without a spread there is none."""
+
+    value: float
+    spread: Spread | None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return the two ends."""
+        if self.spread is None:
+            return None
+        factor = math.exp(find_half_width(self.spread))
+        return self.value / factor, self.value * factor
+
+    @property
+    def direction(self) -> int:
+        """Return 1 for a ratio above 1, -1 for one below, 0 where that cannot be told."""
+        if self.interval is None:
+            return 0
+        low, high = self.interval
+        return (low > 1) - (high < 1)
+
+
+def add_spreads(first: Spread, second: Spread) -> Spread:
+    """Return the spread of a difference of two independent logarithms, with Satterthwaite's degrees of freedom."""
+    variance = first.variance + second.variance
+    parts = [one.variance**2 / one.df for one in (first, second) if one.df is not None and one.variance > 0]
+    return Spread(variance, variance**2 / sum(parts) if parts else None)
+
+
+def find_half_width(spread: Spread) -> float:
+    """Return half the width of the 95 % interval of a logarithm, by Student's t."""
+    if spread.df is None:
+        return 0.0
+    return float(_load_stats().t.ppf((1 + LEVEL) / 2, spread.df)) * math.sqrt(spread.variance)
+
+
+def _load_stats() -> Any:
+    # Most of a second.
+    return importlib.import_module("scipy.stats")
+
+
+def spread_published(cv: float, runs: int) -> Spread:
+    """Return the spread of a published mean: of its CV, which also holds what differs between conditions it pools."""
+    return Spread(cv**2 / runs, runs - 1)
+
+
+def spread_of_interval(value: float, high: float, runs: int) -> Spread:
+    """Return the spread of a mean of which another archive has the interval, as if its runs were of one condition."""
+    quantile = float(_load_stats().t.ppf((1 + LEVEL) / 2, runs - 1))
+    return Spread((math.log(high / value) / quantile) ** 2, runs - 1)
+
+
+def judge_cell(ratio: Estimate, factor: float) -> str:
+    """Return whether a mean is that of another archive, `ratio` times which it is.
+
+    Consistent where the interval of the ratio holds 1 and reaches no further than by `factor`; undecided where it
+    reaches further, or there is none.
+    """
+    if ratio.spread is None:
+        return UNDECIDED
+    if ratio.direction:
+        return INCONSISTENT
+    return CONSISTENT if find_half_width(ratio.spread) <= math.log(factor) else UNDECIDED
+
+
+def count_runs_needed(theirs: Spread, own: Spread, runs: int, factor: float) -> int | None:
+    """Return how many runs of a cell would make its interval narrow enough to tell; None where no number would.
+
+    `own` is the spread that `runs` runs have here; those of the other archive stay as they are.
+    """
+
+    def is_enough(count: int) -> bool:
+        return find_half_width(add_spreads(theirs, own.scale(count / runs))) <= math.log(factor)
+
+    if not is_enough(RUNS_AT_MOST):
+        return None
+    low, high = 0, RUNS_AT_MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def judge_pair(theirs: Estimate, own: Estimate) -> str:
+    """Return whether the ratio of two algorithms' rates is that of another archive.
+
+    Reproduced: in both the same algorithm is ahead, as far as their runs can tell, and the factor between the ratios is
+    at most PAIR_FACTOR, its interval included. Not reproduced: another algorithm is ahead, or the whole interval of the
+    factor is beyond. Undecided else, so wherever a ratio cannot be told from 1 and might be the other.
+    """
+    factor = compare_ratios(theirs, own)
+    if factor.interval is None:
+        return UNDECIDED
+    low, high = factor.interval
+    if theirs.direction * own.direction < 0 or low > PAIR_FACTOR or high < 1 / PAIR_FACTOR:
+        return NOT_REPRODUCED
+    is_within = low >= 1 / PAIR_FACTOR and high <= PAIR_FACTOR
+    return REPRODUCED if theirs.direction * own.direction > 0 and is_within else UNDECIDED
+
+
+def compare_ratios(theirs: Estimate, own: Estimate) -> Estimate:
+    """Return by what factor the ratio here is above the other."""
+    spread = None if theirs.spread is None or own.spread is None else add_spreads(theirs.spread, own.spread)
+    return Estimate(own.value / theirs.value, spread)

@@ -1,0 +1,126 @@
+"""The configuration of a build: checked against its schema, its paths and names against what there is.
+
+Snakemake has it merged: `--config` over the files of `--configfile` over `config.yaml`. What is wrong is said of the
+one that says it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, load_declared, read_declared, show_path
+from ccreport.core.evaluation import list_evaluations
+from ccreport.core.schema_problems import Place, find_problem, format_place, guess, guess_near
+
+SUMS: Final = "SHA256SUMS"
+ON_COMMAND_LINE: Final = "--config"
+EDGE_GROUPS: Final = ("machine", "label", "cc", "kernel", "population", "time")
+# A run is named by its experiment, a dot, and what tells it from the others of the experiment.
+RUN_ID: Final = re.compile(r"[^.]+\..+")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a configuration comes from: values on the command line, and files, of which later ones go first."""
+
+    given: Mapping[str, Any]
+    files: Sequence[Path]
+
+    def blame(self, place: Place, problem: str) -> DeclarationError:
+        """Return the error that names where the value at a place is set, by `--config` or by file and line."""
+        if _has(self.given, place):
+            return DeclarationError(f"{ON_COMMAND_LINE}: {problem}", place)
+        files = [path for path in self.files if path.exists()]
+        setting = [path for path in files if _has(read_declared(path), place)]
+        file = (setting or files)[-1:]
+        return blame(file[0], DeclarationError(problem, place)) if file else DeclarationError(problem, place)
+
+    def sets(self, key: str) -> bool:
+        """Tell whether a key has a value of its own, and not its default."""
+        return _has(self.given, (key,)) or any(
+            _has(read_declared(path), (key,)) for path in self.files if path.exists()
+        )
+
+
+def _has(value: Any, place: Place) -> bool:
+    for part in place:
+        if isinstance(value, Mapping) and part in {str(key) for key in value}:
+            value = next(item for key, item in value.items() if str(key) == part)
+        elif isinstance(value, Sequence) and not isinstance(value, str) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return False
+    return True
+
+
+def check_file(path: Path) -> None:
+    """Raise DeclarationError where there is a configuration file that is not YAML, says a key twice or has no keys."""
+    if path.exists() and not isinstance(read_declared(path), dict):
+        raise DeclarationError(f"{show_path(path)}: it has no keys; write `archive: PATH`, one key a line")
+
+
+def check_config(config: dict[str, Any], sources: Sources) -> None:
+    """Fill in the defaults of a configuration, in place; raise DeclarationError where it breaks its schema.
+
+    So it does where a file says a key twice, and where a path or name in it stands for nothing. The archive, the
+    evaluations and what they name are looked up by those who read them.
+    """
+    for path in sources.files:
+        check_file(path)
+    schema = load_yaml(SCHEMAS / "config.schema.yaml")
+    if problem := find_problem(config, schema):
+        raise sources.blame(problem.culprit, str(problem))
+    fill_defaults(config, schema)
+    for place, text in _list_unknown(config, sources):
+        keys = tuple(part for part in place if isinstance(part, str))
+        raise sources.blame(place, f"{format_place(keys)}: {text}")
+
+
+def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each path and name that stands for nothing."""
+    names = ["explanations", "compare_with", "collect_kernel", "verify"]
+    # The default is there for `collect` alone.
+    names += ["campaign"] if sources.sets("campaign") else []
+    paths: list[tuple[Place, str | None]] = [((name,), config[name]) for name in names]
+    for place, value in [*paths, (("release", "former"), config["release"]["former"])]:
+        if value is not None and "://" not in value and not Path(value).expanduser().exists():
+            yield place, f"{value} does not exist"
+    former = config["release"]["former"]
+    if former is not None and not (Path(former) / SUMS).is_file():
+        yield ("release", "former"), f"{former} is not a release: it has no {SUMS}"
+    for number, run in enumerate(config["packet_runs"]):
+        if not RUN_ID.fullmatch(run):
+            yield ("packet_runs", number), f"`{run}` is not a run_id, which the table `runs` has for every run"
+    if problem := find_layout_problem(config["edge"]["paths"]):
+        yield ("edge", "paths"), problem
+
+
+def find_layout_problem(layout: str) -> str | None:
+    """Return what is wrong with the declared layout of an edge archive, a regular expression with known groups."""
+    try:
+        groups = re.compile(layout).groupindex
+    except re.error as error:
+        return f"not a regular expression: {error}"
+    unknown = next((group for group in groups if group not in EDGE_GROUPS), None)
+    return f"`{unknown}` is not a group that is read{guess(unknown, EDGE_GROUPS)}" if unknown else None
+
+
+def check_explanations(path: Path, claims: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise DeclarationError where a file of explanations breaks its schema, or explains a claim that is not made.
+
+    `claims` are those of each evaluation of the build, by its name. What the file says of an evaluation that the build
+    does not have is left alone, unless that has nearly the name of one that there is.
+    """
+    known = {*list_evaluations(), *claims}
+    for evaluation, facts in load_declared(path, "explanations")["evaluations"].items():
+        place: Place = ("evaluations", evaluation)
+        if evaluation not in known and (hint := guess_near(evaluation, known)):
+            raise blame(path, DeclarationError(f"evaluations: no evaluation is called `{evaluation}`{hint}", place))
+        for claim in facts["claims"]:
+            if evaluation in claims and claim not in claims[evaluation]:
+                problem = f"{format_place(place)}.claims: {evaluation} makes no claim `{claim}`"
+                hint = guess(claim, claims[evaluation])
+                raise blame(path, DeclarationError(f"{problem}{hint}", (*place, "claims", claim)))

@@ -1,0 +1,161 @@
+"""Files that people write (configuration, evaluations, campaigns, explanations): read, checked, and what is wrong said.
+
+Each fault is one line: the file, the line in it, the key, and what to type instead.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import Place, find_problem
+
+LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+NO_COLON: Final = "could not find expected ':'"
+MERGED: Final = "tag:yaml.org,2002:merge"
+
+
+class DeclarationError(InputError):
+    """A file that people write breaks its schema, contradicts itself, or names what does not exist.
+
+    `place` are the keys and numbers that lead to what is wrong, as far as that is known.
+    """
+
+    def __init__(self, problem: str, place: Place = ()) -> None:
+        super().__init__(problem)
+        self.place = place
+
+
+def load_declared(path: Path, kind: str) -> dict[str, Any]:
+    """Return a file with the defaults of `schemas/<kind>.schema.yaml` filled in.
+
+    Raise DeclarationError where it cannot be read, is not YAML, says a key twice or breaks the schema.
+    """
+    schema = load_yaml(SCHEMAS / f"{kind}.schema.yaml")
+    declared: dict[str, Any] = read_declared(path)
+    if problem := find_problem(declared, schema):
+        raise blame(path, DeclarationError(str(problem), problem.culprit))
+    fill_defaults(declared, schema)
+    return declared
+
+
+def read_declared(path: Path) -> Any:
+    """Return what a YAML file holds; raise DeclarationError where it cannot be read, is no YAML or says a key twice."""
+    return parse_declared(read_text(path), show_path(path))
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file; raise DeclarationError where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise DeclarationError(f"{show_path(path)}: cannot be read: {reason}") from error
+
+
+def parse_declared(text: str, name: str) -> Any:
+    """Return what the YAML of the file of this name holds; raise DeclarationError where it is none or repeats a key."""
+    try:
+        loader = LOADER(text)
+        node = loader.get_single_node()
+        value = None if node is None else loader.construct_document(node)
+    except yaml.YAMLError as error:
+        raise _explain(name, text, error) from error
+    if node is not None and (repeated := next(_list_repeated(node), None)):
+        key, first, second = repeated
+        raise DeclarationError(f"{name}:{second}: `{key}` is also in line {first}; delete one of them")
+    return value
+
+
+def _explain(name: str, text: str, error: yaml.YAMLError) -> DeclarationError:
+    """Return what keeps a text from being YAML, with its line."""
+    reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    mark, lines = getattr(error, "problem_mark", None), text.splitlines()
+    if reason == NO_COLON:
+        # Missed where the next line begins.
+        mark, reason = getattr(error, "context_mark", mark), "a key without a colon and a blank behind it"
+    if mark is None:
+        return DeclarationError(f"{name}: not YAML: {reason}")
+    # What is not closed is missed behind the last line.
+    number = max(1, min(mark.line + 1, len(lines)))
+    if lines and lines[number - 1].startswith("\t"):
+        reason = "a tab in front; indent by blanks"
+    return DeclarationError(f"{name}:{number}: not YAML: {reason}")
+
+
+def _list_repeated(node: yaml.Node) -> Iterator[tuple[str, int, int]]:
+    """Yield each key that a mapping has twice, with both lines; YAML's parsers take the last and say nothing."""
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _list_repeated(item)
+    if isinstance(node, yaml.MappingNode):
+        lines: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if isinstance(key, yaml.ScalarNode) and key.tag != MERGED:
+                if key.value in lines:
+                    yield key.value, lines[key.value], line
+                lines[key.value] = line
+            yield from _list_repeated(value)
+
+
+def blame(path: Path, error: DeclarationError) -> DeclarationError:
+    """Return an error with the file, and the line in it, in front of what it says."""
+    line = find_line(path, error.place)
+    return type(error)(f"{show_path(path)}:{line}: {error}" if line else f"{show_path(path)}: {error}", error.place)
+
+
+def find_line(path: Path, place: Place) -> int | None:
+    """Return the line, from 1, of a place in a YAML file, or of the last part of it that the file has; None if none."""
+    try:
+        return find_line_of_text(path.read_text(encoding="utf-8"), place)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return None
+
+
+def find_line_of_text(text: str, place: Place) -> int | None:
+    """Return what `find_line` does, of the text of a file; raise YAMLError where it is no YAML."""
+    node = yaml.compose(text, Loader=LOADER)
+    line = None
+    for part in place:
+        found = _step(node, part)
+        if found is None:
+            break
+        line, node = found
+    return line
+
+
+def _step(node: yaml.Node | None, part: str | int) -> tuple[int, yaml.Node] | None:
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return node.value[part].start_mark.line + 1, node.value[part]
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value == str(part):
+                return key.start_mark.line + 1, value
+    return None
+
+
+def show_path(path: Path) -> str:
+    """Return a path as a user would type it: relative where it is below the folder of the call."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_absolute() and path.is_relative_to(here) else str(path)
+
+
+def fill_defaults(value: Any, schema: dict[str, Any]) -> None:
+    """Set what a value does not say to the defaults of its schema, in place and at all depths."""
+    if isinstance(value, list):
+        for item in value:
+            fill_defaults(item, schema.get("items", {}))
+    if not isinstance(value, dict):
+        return
+    for name, declared in schema.get("properties", {}).items():
+        if "default" in declared:
+            value.setdefault(name, declared["default"])
+    additional = schema.get("additionalProperties")
+    for name, item in value.items():
+        declared = schema.get("properties", {}).get(name, additional)
+        if isinstance(declared, dict):
+            fill_defaults(item, declared)

@@ -1,0 +1,113 @@
+"""Evaluations: what a report shows, as `evaluations/*.yaml` declares it."""
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.core.declarations import SCHEMAS, SQL, list_tables, load_yaml
+from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
+from ccreport.core.schema_problems import Place, guess
+
+# Beside `schemas`, as the files that come with the pipeline are.
+EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
+SUFFIX: Final = ".yaml"
+# The dash of esnet-dtn
+NOT_IN_RULES: Final = re.compile(r"[^A-Za-z0-9]+")
+# Queries and macros that the database of every evaluation has.
+SHARED_QUERIES: Final = ("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values")
+
+# What queries of claims share; the table of that name is made of verdicts.
+CLAIMS: Final = "claims"
+
+
+def resolve_evaluation(name: str, folder: Path = EVALUATIONS) -> Path:
+    """Return the file of an evaluation: one that comes with the pipeline by its bare name, any other by its path.
+
+    A bare name has neither a slash nor the suffix .yaml, and stands for the file of that name in `folder`. Raise
+    DeclarationError, with what to type, where there is no such file.
+    """
+    is_path = "/" in name or name.endswith(SUFFIX)
+    path = Path(name) if is_path else folder / f"{name}{SUFFIX}"
+    if path.is_file():
+        return path
+    shipped = list_evaluations(folder)
+    if is_path:
+        raise DeclarationError(f"{name} does not exist{guess(path.stem, shipped)}")
+    raise DeclarationError(f"no evaluation is called `{name}`{guess(name, shipped)}")
+
+
+def list_evaluations(folder: Path = EVALUATIONS) -> list[str]:
+    """Return the names of the evaluations of a folder, sorted."""
+    return sorted(path.stem for path in folder.glob(f"*{SUFFIX}") if path.is_file())
+
+
+def list_queries() -> list[str]:
+    """Return the names of the tables that have a query and a schema, sorted: those that an evaluation can publish."""
+    return [table for table in list_tables() if table != CLAIMS and (SQL / f"{table}.sql").is_file()]
+
+
+def name_rule(command: str, evaluation: str) -> str:
+    """Return the name of the rule that runs a subcommand for one evaluation: `summarise_tables_esnet_dtn`."""
+    return f"{command}_{NOT_IN_RULES.sub('_', evaluation)}"
+
+
+def load_evaluation(path: Path, *, looks_up: bool = False) -> dict[str, Any]:
+    """Return an evaluation with its defaults filled in.
+
+    Raise DeclarationError where it breaks its schema, and where a claim or a reproduction names a figure or table that
+    it does not declare. With `looks_up` so it does where a query, a column or a file of values does not exist.
+    """
+    evaluation = load_declared(path, "evaluation")
+    absent = _list_absent(evaluation, path.parent) if looks_up else ()
+    # The first alone is said, and what follows may rest on it.
+    for place, problem in itertools.chain(absent, _list_unknown(evaluation)):
+        raise blame(path, DeclarationError(problem, place))
+    return evaluation
+
+
+def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each name of something outside of the file that does not exist."""
+    tables: dict[str, Any] = evaluation["tables"]
+    for table in _list_others(tables, queries := list_queries()):
+        yield ("tables", table), f"tables: no query `{table}`{guess(table, queries)}"
+    for table, facts in tables.items():
+        yield from _list_unknown_columns(table, facts)
+    for table, facts in evaluation["reproduction"].items():
+        expected = folder / facts["expected"]
+        if not expected.is_file():
+            place = ("reproduction", table, "expected")
+            yield place, f"reproduction.{table}.expected: {show_path(expected)} does not exist"
+
+
+def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Yield place and words of each name that stands for nothing."""
+    tables: dict[str, Any] = evaluation["tables"]
+    for claim, facts in evaluation["claims"].items():
+        exhibits = [*tables, *evaluation["figures"]]
+        for name in _list_others(facts["shown_in"], exhibits):
+            place = ("claims", claim, "shown_in", facts["shown_in"].index(name))
+            yield place, f"claims.{claim}.shown_in: no figure or table `{name}`{guess(name, exhibits)}"
+    for table in _list_others(evaluation["reproduction"], tables):
+        yield ("reproduction", table), f"reproduction: no table `{table}`{guess(table, tables)}"
+    for table in evaluation["reproduction"]:
+        if "rows" not in tables.get(table, {}):
+            yield ("reproduction", table), f"reproduction: {table} is not a table of cells (it has no `rows`)"
+
+
+def _list_unknown_columns(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    named = [(part, name) for part in ("rows", "columns", "headings") for name in facts.get(part, ())]
+    if not named:
+        return
+    columns: list[str | dict[str, Any]] = load_yaml(SCHEMAS / "tables" / f"{table}.yaml")["columns"]
+    known = [column if isinstance(column, str) else column["name"] for column in columns]
+    for part, name in named:
+        if name not in known:
+            place = ("tables", table, part, name if part == "headings" else facts[part].index(name))
+            yield place, f"tables.{table}.{part}: {table} has no column `{name}`{guess(name, known)}"
+
+
+def _list_others(names: Iterable[str], known: Iterable[str]) -> list[str]:
+    held = set(known)
+    return [name for name in names if name not in held]

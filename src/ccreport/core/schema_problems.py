@@ -1,0 +1,120 @@
+"""What breaks a schema, in words that say what to type instead."""
+
+import difflib
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jsonschema
+from jsonschema.exceptions import ValidationError, best_match
+
+Place = tuple[str | int, ...]
+
+KINDS: Final = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "array": "a list",
+    "object": "a group of keys",
+    "null": "null",
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a value: by which keys it is found, whose line shows it, and what, in words."""
+
+    place: Place
+    culprit: Place
+    text: str
+
+    def __str__(self) -> str:
+        return f"{format_place(self.place)}: {self.text}" if self.place else self.text
+
+
+def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
+    """Return how a value breaks a schema of ours, None where it does not.
+
+    Not by `jsonschema.validate`, which would check the schema as well: that takes most of its time.
+    """
+    error = best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
+    if error is None:
+        return None
+    place: Place = tuple(error.absolute_path)
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        unknown = min((key for key in error.instance if key not in known), key=str)
+        return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{guess(str(unknown), known)}")
+    return Problem(place, place, _describe(error))
+
+
+def format_place(place: Place) -> str:
+    """Return the keys that lead to a value as one text, such as `sessions.0.label`."""
+    return ".".join(map(str, place))
+
+
+def guess(word: str, known: Iterable[str]) -> str:
+    """Return what to put behind a refused word: the known one that is meant, else all that there are."""
+    names = sorted(map(str, known))
+    return guess_near(word, names) or (f"; there are {', '.join(names)}" if names else "; there are none")
+
+
+def guess_near(word: str, known: Iterable[str]) -> str:
+    """Return what to put behind a refused word: the known one that is meant, or nothing."""
+    names = sorted(map(str, known))
+    near = difflib.get_close_matches(word, names, n=1) or [name for name in names if word and name.startswith(word)]
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def _describe(error: ValidationError) -> str:
+    value: Any = error.instance
+    wanted: Any = error.validator_value
+    schema: Any = error.schema
+    shown = f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    match error.validator:
+        case "type":
+            types = [wanted] if isinstance(wanted, str) else wanted
+            return f"{_name(value, shown)} is not {' or '.join(KINDS[kind] for kind in types)}{_mend(value, types)}"
+        case "enum":
+            choices = [str(choice) for choice in wanted if choice is not None]
+            return f"{_name(value, shown)} is not one of its values{guess(str(value), choices)}"
+        case "required":
+            missing = next(key for key in wanted if key not in value)
+            return f"`{missing}` is missing"
+        case "minLength" | "minItems" | "minProperties":
+            return "is empty"
+        case "uniqueItems":
+            return f"`{next(item for item in value if value.count(item) > 1)}` is listed twice"
+        case "pattern":
+            about = schema.get("description")
+            return f"{shown} is not allowed here: {about or f'it does not match {wanted}'}"
+        case _:
+            return error.message
+
+
+def _name(value: Any, shown: str) -> str:
+    if value is None:
+        return "null, or nothing behind the colon,"
+    return f"{'a list' if isinstance(value, list) else 'a group of keys' if isinstance(value, dict) else shown}"
+
+
+def _mend(value: Any, types: list[str]) -> str:
+    """Return how to write a value of another type as one of the wanted types, where there is a way."""
+    if "string" in types and isinstance(value, (bool, int, float)):
+        return f"; put it in quotes: '{str(value).lower() if isinstance(value, bool) else value}'"
+    if {*types} - {"null"} == {"array"} and isinstance(value, str):
+        return f"; put it in brackets: [{value}]"
+    if isinstance(value, str) and {"number", "integer"} & set(types):
+        try:
+            number = float(value)
+        except ValueError:
+            return ""
+        if not math.isfinite(number):
+            return ""
+        # YAML reads 1e6 as text: it wants a dot and a sign.
+        return f"; write {int(number) if number.is_integer() else number}"
+    if isinstance(value, str) and "boolean" in types:
+        return guess_near(value, ("true", "false"))
+    return ""

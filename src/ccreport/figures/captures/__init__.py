@@ -1,0 +1,1 @@
+"""Figures of packet captures: sequences, round-trip times, loss episodes."""

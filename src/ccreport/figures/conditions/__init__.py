@@ -1,0 +1,1 @@
+"""Figures that compare conditions: rates, fairness, completion times, topology."""

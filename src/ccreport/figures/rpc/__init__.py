@@ -1,0 +1,1 @@
+"""Figures of request and response times under load."""

@@ -1,0 +1,1 @@
+"""Figures of single runs over time."""

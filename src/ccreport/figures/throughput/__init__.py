@@ -1,0 +1,1 @@
+"""Figures of throughput over time, a panel a condition."""

@@ -1,0 +1,1 @@
+"""The words on and below figures."""

@@ -1,0 +1,1 @@
+"""From the bytes of a capture file to the fields of its packets."""

@@ -1,0 +1,1 @@
+"""Each connection of a capture, packet by packet: what is new, sent again, acknowledged, lost."""

@@ -1,0 +1,155 @@
+"""What the names of files say, as facts that are the same for every layout: the one place where names are read.
+
+The test harness's layout is built in; a declared one (`ccreport.archive.layout`) takes its place for each path that it
+tells something of. All that follows, from the manifest on, does not know which of them it was.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import PurePosixPath
+from typing import Final, NamedTuple
+
+from ccreport.archive.harness_layout import (
+    HOST_META_ENDING,
+    Folder,
+    Suffix,
+    find_folder,
+    parse_suffix,
+    split_name,
+)
+from ccreport.archive.layout import IGNORED, Layout, Told
+from ccreport.archive.layout_groups import CONDITIONS, KNOWN, Value, format_value, sort_naturally
+from ccreport.core.text import display_name
+from ccreport.inventory.job_names import read_job
+from ccreport.inventory.kinds import ITEMS, kind_of_name, kind_of_place
+
+CONTRADICTION: Final = (
+    "{name} says that {group} is {value}, another file of the run {run} that it is {other}; correct the layout so that "
+    "the two are of different runs, or say the same"
+)
+
+
+@dataclass(frozen=True)
+class FileName:
+    """What the name of a file says: kind (`unknown` where it says none), run, and which part of the run it is.
+
+    `problem` is what is wrong with it, `is_declared` tells that a layout of the user's says it.
+    """
+
+    kind: str
+    run: Suffix | None = None
+    client_number: int = 1
+    side: str | None = None
+    host: str | None = None
+    cc: str | None = None
+    problem: str | None = None
+    is_declared: bool = False
+
+
+class ListedFile(NamedTuple):
+    """A file of the archive: its path below the root, its entry there, and what a declared layout says of it."""
+
+    path: str
+    entry: os.DirEntry[str]
+    declared: FileName | None = None
+
+
+class HarnessNames:
+    """The names of one experiment's files, as the test harness writes them."""
+
+    def __init__(self, folder: Folder, entries: Iterable[os.DirEntry[str]]) -> None:
+        self._folder = folder
+        job = read_job(entries)
+        # Several files of a run have the same.
+        self._read_suffix = cache(
+            partial(parse_suffix, destinations=job.destinations, parameter=job.parameter, has_limits=job.has_limits)
+        )
+
+    def read(self, name: str) -> FileName:
+        """Return what the name of a file says."""
+        item = split_name(name)
+        if item is not None and item.item not in ITEMS:
+            item = None
+        kind = kind_of_place(self._folder, name) or kind_of_name(name, item)
+        host = display_name(name.removesuffix(HOST_META_ENDING)) if kind == "host-meta" else None
+        side = "receiver" if "receiver" in name else None
+        if item is None:
+            return FileName(kind, side=side, host=host)
+        return FileName(kind, self._read_suffix(item.suffix), item.client_number, side, host)
+
+
+def read_declared(
+    layout: Layout, files: Mapping[str, PurePosixPath], wrapping: str = ""
+) -> dict[str, tuple[Folder, FileName]]:
+    """Return the experiment and the name's facts of each file that a layout tells something of, by path.
+
+    `files` are the places of all files, by their paths below the root, before which `wrapping` stands for the layout.
+    """
+    runs: dict[tuple[Folder, str], dict[str, Told]] = defaultdict(dict)
+    named: dict[str, tuple[Folder, FileName]] = {}
+    for path, told in layout.read_paths(list(files), wrapping).items():
+        folder = _find_experiment(told.values, files[path])
+        if told.kind == IGNORED:
+            named[path] = (folder, FileName("side-file", is_declared=True))
+        elif told.problem is not None:
+            named[path] = (folder, FileName("unknown", problem=told.problem, is_declared=True))
+        else:
+            runs[folder, layout.name_run(told.values)][path] = told
+    for (folder, run), of_run in runs.items():
+        row = layout.by_run.get(str(next(iter(of_run.values())).values.get("run")), {})
+        named |= {path: (folder, name) for path, name in _name_files(layout, run, row, of_run).items()}
+    return named
+
+
+def _find_experiment(values: Mapping[str, Value], place: PurePosixPath) -> Folder:
+    """Return the experiment that a layout puts a file into: that of its session and job, else of its folder."""
+    if "job" not in values and "session" not in values:
+        return find_folder(place)
+    session, job = (str(values[key]) if key in values else None for key in ("session", "job"))
+    # Two slashes: the path of no folder.
+    return Folder(f"//{session or ''}/{job or ''}", session, job)
+
+
+def _name_files(layout: Layout, run: str, row: Mapping[str, Value], of_run: Mapping[str, Told]) -> dict[str, FileName]:
+    """Return the facts of a run's files: those of the run are the same for all, whichever file tells them."""
+    facts: dict[str, Value] = dict(row)
+    named: dict[str, FileName] = {}
+    flows = sort_naturally({str(told.values["flow"]) for told in of_run.values() if "flow" in told.values})
+    for path, told in sorted(of_run.items()):
+        own = {key: value for key, value in told.values.items() if key not in ("flow", "side", "cc")}
+        strife = next((key for key, value in own.items() if facts.get(key, value) != value and key not in row), None)
+        if strife is not None:
+            message = CONTRADICTION.format(
+                name=display_name(path), group=strife, value=own[strife], run=run, other=facts[strife]
+            )
+            named[path] = FileName("unknown", problem=f"{layout.name}: {message}", is_declared=True)
+            continue
+        facts = own | facts
+        named[path] = FileName(
+            told.kind or "unknown",
+            client_number=flows.index(str(told.values["flow"])) + 1 if "flow" in told.values else 1,
+            side=str(told.values["side"]) if "side" in told.values else None,
+            host=str(own["host"]) if "host" in own else None,
+            cc=str(told.values.get("cc", row.get("cc"))) if "cc" in told.values or "cc" in row else None,
+            is_declared=True,
+        )
+    suffix = _make_suffix(run, facts)
+    return {path: one if one.problem is not None else replace(one, run=suffix) for path, one in named.items()}
+
+
+def _make_suffix(run: str, facts: Mapping[str, Value]) -> Suffix:
+    parameters = sorted(key for key in facts if key not in KNOWN)
+    iteration, limit, rtt = (facts.get(key) for key in ("iteration", "limit_packets_count", "rtt_ms"))
+    return Suffix(
+        text=run,
+        host=str(facts["host"]) if "host" in facts else None,
+        iteration=int(iteration) if iteration is not None else None,
+        rtt_nominal_ms=float(rtt) if rtt is not None else None,
+        limit=int(limit) if limit is not None else None,
+        parameter_name=", ".join(parameters) or None,
+        parameter_value=", ".join(format_value(facts[key]) for key in parameters) or None,
+        conditions=tuple(sorted((key, facts[key]) for key in facts if key in CONDITIONS)),
+    )

@@ -1,0 +1,1 @@
+"""What iperf3, `ss` and a capture say of the same flow, held against each other."""

@@ -1,0 +1,24 @@
+"""Runs that the configuration names, looked up in the archive as the inventory found it."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ccreport.archive.manifest import read_manifest_facts
+from ccreport.core.schema_problems import guess_near
+from ccreport.rebuild.batches import read_batches
+
+
+def list_unknown_runs(wanted: Iterable[str], batches: Path, manifests: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and words of each wanted `run_id` that the archive does not have; none without an inventory."""
+    if not (batches.is_file() and manifests.is_dir()):
+        return
+    batch_of = {name: batch for batch, experiments in read_batches(batches).items() for name in experiments}
+    for number, run in enumerate(wanted):
+        # Names of experiments may have dots of their own.
+        of_run = [name for name in batch_of if run.startswith(f"{name}.")]
+        runs: list[str] = []
+        for experiment in of_run:
+            listed = read_manifest_facts(manifests / f"{batch_of[experiment]}.json")
+            runs += [one["run_id"] for facts in listed if facts["experiment_id"] == experiment for one in facts["runs"]]
+        if run not in runs:
+            yield number, f"the archive has no run `{run}`{guess_near(run, runs)}"

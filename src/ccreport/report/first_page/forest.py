@@ -1,0 +1,254 @@
+"""Forest plot: the ratio of two algorithms' rates in each pair of published cells, the paper's beside this archive's.
+
+Drawn twice: with names of rows beside them, and for narrow screens with names above them.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import altair as alt
+import polars as pl
+
+from ccreport.compare.verdicts import NOT_REPRODUCED, PAIR_FACTOR, REPRODUCED, UNDECIDED
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.axes import CHARACTER_PX, shorten
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, write
+
+# Colour and shape of a verdict, on this page and in its strip of claims; each colour has 4.5:1 on white.
+LOOKS: Final = {
+    REPRODUCED: ("#1b6e3c", "circle"),
+    NOT_REPRODUCED: ("#a3230b", "diamond"),
+    UNDECIDED: ("#5b6472", "triangle-up"),
+}
+BAND: Final = "#dfe6ee"
+# The scale reaches this far beyond the outermost ratio; intervals may go on.
+MARGIN: Final = 2.5
+TICKS: Final = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+AXIS_PX: Final = 40
+HEADING_PX: Final = 26
+LEGEND_ROW_PX: Final = 20
+# Names have more digits and blanks than letters, which are narrower.
+NAME_ROOM: Final = 1.05
+# Of the legend: its last line above the plot, and the room for the sign before each name.
+ABOVE_PX: Final = 32.0
+DOT_PX: Final = 18.0
+BAR_PX: Final = 36.0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Widths in px of the whole and of the names beside the plot, none where they stand above it; height of a row."""
+
+    width: int
+    names: int
+    row: int
+
+    @property
+    def plot(self) -> int:
+        """Return the width of the plot."""
+        return self.width - self.names
+
+    @property
+    def mark(self) -> float:
+        """Return how far below the upper edge of its row a mark is."""
+        return self.row / 2 if self.names else self.row - 8.0
+
+
+WIDE: Final = Layout(width=820, names=325, row=18)
+NARROW: Final = Layout(width=330, names=0, row=33)
+
+
+def draw_forest(pairs: pl.DataFrame, titles: Mapping[str, str], algorithms: Sequence[str], layout: Layout) -> Figure:
+    """Return the figure of pairs as `list_pairs` gives them, at least one.
+
+    `titles` are the tables' by name, `algorithms` the two in the order of the ratio.
+    """
+    rows, headings, height = _place_rows(pairs, titles, layout)
+    low, high = _find_domain(pairs)
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    # Every other tick where the labels would touch.
+    if len(ticks) * 34 > layout.plot:
+        ticks = [tick for tick in ticks if math.log10(tick).is_integer()]
+    x = alt.X(
+        "ratio:Q",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False, padding=0, clamp=True),
+        axis=alt.Axis(
+            title=f"{algorithms[0]}’s rate over {algorithms[1]}’s", values=ticks, format="~r", grid=bool(layout.names)
+        ),
+    )
+    y = alt.Y("y:Q", scale=alt.Scale(domain=[height, 0], nice=False, zero=False, padding=0), axis=None)
+    layers = [
+        _draw_bands(rows, x, y),
+        _draw_equality(rows, x, y),
+        *_draw_intervals(rows, x, y),
+        *_draw_dots(rows, x, y),
+        *_write_names(rows, headings, layout),
+        *_write_directions(algorithms, layout),
+        *_draw_legend(layout),
+    ]
+    title = alt.TitleParams(
+        [f"{algorithms[0]} against {algorithms[1]}, the paper and here"], offset=10, anchor="start", frame="bounds"
+    )
+    chart = alt.LayerChart(layer=layers, width=layout.plot, height=height).properties(title=title)
+    return Figure(chart, pairs, _caption(algorithms), _describe(pairs, titles, algorithms))
+
+
+def _place_rows(
+    pairs: pl.DataFrame, titles: Mapping[str, str], layout: Layout
+) -> tuple[pl.DataFrame, list[tuple[str, float]], int]:
+    """Return the pairs with `y` of their marks and `top` of their rows, headings with their places, and the height."""
+    headings: list[tuple[str, float]] = []
+    tops: list[float] = []
+    top, before = 0.0, None
+    for table in pairs["table_name"]:
+        if table != before:
+            # Table II: mean (M) and …
+            headings.append((titles.get(table, table).partition(":")[0], top + HEADING_PX / 2))
+            top, before = top + HEADING_PX, table
+        tops.append(top)
+        top += layout.row
+    rows = pairs.with_columns(top=pl.Series(tops, dtype=pl.Float64)).with_columns(y=pl.col("top") + layout.mark)
+    return rows, headings, math.ceil(top) + 4
+
+
+def _find_domain(pairs: pl.DataFrame) -> tuple[float, float]:
+    shown = [*pairs["expected"].to_list(), *pairs["ratio"].to_list(), 1.0]
+    return round(min(shown) / MARGIN, 4), round(max(shown) * MARGIN, 4)
+
+
+def _draw_bands(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> alt.Chart:
+    bands = rows.select(
+        "y",
+        ratio=(pl.col("expected") / PAIR_FACTOR).round(6),
+        ratio_high=(pl.col("expected") * PAIR_FACTOR).round(6),
+    )
+    chart: alt.Chart = alt.Chart(bands).mark_bar(color=BAND, height=14).encode(x=x, x2="ratio_high", y=y)
+    return chart
+
+
+def _draw_equality(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> alt.Chart:
+    """Return the line at equal rates, in pieces that leave out the names above rows."""
+    half = WIDE.row / 2
+    pieces = rows.select(y=pl.col("y") - half, y_low=pl.col("y") + half, ratio=pl.lit(1.0))
+    chart: alt.Chart = alt.Chart(pieces).mark_rule(color=theme.INK, strokeWidth=1).encode(x=x, y=y, y2="y_low")
+    return chart
+
+
+def _draw_intervals(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """Return the thin prediction intervals and over them the thick ones of this archive."""
+    return [
+        alt.Chart(
+            rows.drop_nulls(low).select("y", "verdict", ratio=pl.col(low).round(6), ratio_high=pl.col(high).round(6))
+        )
+        .mark_rule(strokeWidth=width, clip=True)
+        .encode(x=x, x2="ratio_high", y=y, color=_colour())
+        for low, high, width in (("predicted_low", "predicted_high", 1), ("low", "high", 3.5))
+    ]
+
+
+def _draw_dots(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    shapes = alt.Shape(
+        "verdict:N", scale=alt.Scale(domain=list(LOOKS), range=[shape for _, shape in LOOKS.values()]), legend=None
+    )
+    published = rows.select("y", ratio=pl.col("expected").round(6))
+    own = rows.select("y", "verdict", ratio=pl.col("ratio").round(6))
+    return [
+        alt.Chart(published)
+        .mark_point(shape="circle", size=48, color=theme.INK, fill="white", opacity=1, strokeWidth=1.4)
+        .encode(x=x, y=y),
+        alt.Chart(own)
+        .mark_point(filled=True, size=62, opacity=1)
+        .encode(x=x, y=y, color=_colour(), fill=_colour("fill"), shape=shapes),
+    ]
+
+
+def _colour(channel: str = "color") -> alt.Color | alt.Fill:
+    scale = alt.Scale(domain=list(LOOKS), range=[colour for colour, _ in LOOKS.values()])
+    return (alt.Color if channel == "color" else alt.Fill)("verdict:N", scale=scale, legend=None)
+
+
+def _write_names(rows: pl.DataFrame, headings: list[tuple[str, float]], layout: Layout) -> list[alt.Chart]:
+    room = layout.names or layout.width
+    left = float(-layout.names)
+    across = left if not layout.names else left + 10
+    names = [
+        write([shorten(cell, room * NAME_ROOM)], (across, top + (layout.mark if layout.names else 8.0)), align="left")
+        for cell, top in rows.select("cell", "top").iter_rows()
+    ]
+    named = [write([shorten(title, layout.width)], (left, at), align="left", weight="bold") for title, at in headings]
+    return [*names, *named]
+
+
+def _write_directions(algorithms: Sequence[str], layout: Layout) -> list[alt.Chart]:
+    first, second = algorithms[:2]
+    left, right = f"← {second} faster", f"{first} faster →"
+    return [
+        write([left], (0.0, -10.0), align="left", colour=theme.FAINT_INK),
+        write([right], (float(layout.plot), -10.0), align="right", colour=theme.FAINT_INK),
+    ]
+
+
+def _draw_legend(layout: Layout) -> list[alt.Chart]:
+    """Return the legend above the plot: dots, intervals and the band, as many in a line as there is room for."""
+    dots = {"the paper": (theme.INK, "circle"), **LOOKS}
+    bars = {
+        "95 % interval": (theme.INK, 3.5),
+        "if repeated": (theme.INK, 1.0),
+        f"within a factor of {PAIR_FACTOR:g} of the paper": (BAND, 14.0),
+    }
+    rows: list[list[tuple[str, float]]] = [[]]
+    x_px = 0.0
+    for name in (*dots, *bars):
+        width_px = (DOT_PX if name in dots else BAR_PX) + len(name) * CHARACTER_PX + 22
+        if x_px and x_px + width_px > layout.width:
+            x_px = 0.0
+            rows.append([])
+        rows[-1].append((name, x_px - layout.names))
+        x_px += width_px
+    layers: list[alt.Chart] = []
+    for place, entries in enumerate(reversed(rows)):
+        y_px = -ABOVE_PX - place * LEGEND_ROW_PX
+        for name, left in entries:
+            mark, size = (
+                (_draw_dot(left, y_px, *dots[name], is_filled=name in LOOKS), DOT_PX)
+                if name in dots
+                else (_draw_bar(left, y_px, *bars[name]), BAR_PX)
+            )
+            layers += [mark, write([name], (left + size, y_px), align="left")]
+    return layers
+
+
+def _draw_dot(left: float, y_px: float, colour: str, shape: str, *, is_filled: bool) -> alt.Chart:
+    mark = alt.Chart(NO_DATA).mark_point(
+        shape=shape, size=60, color=colour, fill=colour if is_filled else "white", opacity=1
+    )
+    chart: alt.Chart = mark.encode(x=at_x(left + 6), y=at_y(y_px))
+    return chart
+
+
+def _draw_bar(left: float, y_px: float, colour: str, thickness: float) -> alt.Chart:
+    rule = alt.Chart(NO_DATA).mark_rule(color=colour, strokeWidth=thickness)
+    chart: alt.Chart = rule.encode(x=at_x(left), x2=to_x(left + 28), y=at_y(y_px))
+    return chart
+
+
+def _caption(algorithms: Sequence[str]) -> str:
+    return (
+        f"Ratio of the rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: open dots are the "
+        "paper’s, filled ones this archive’s with their 95 % interval; as many runs again would be within the thin "
+        "line 95 % of the time. A pair is reproduced where both agree which algorithm is ahead and, within a factor of "
+        f"{PAIR_FACTOR:g}, by how much."
+    )
+
+
+def _describe(pairs: pl.DataFrame, titles: Mapping[str, str], algorithms: Sequence[str]) -> str:
+    counts = pairs.group_by("table_name", "verdict", maintain_order=True).len()
+    sentences = [f"Forest plot of {pairs.height} ratios of {algorithms[0]} to {algorithms[1]}"]
+    for table in pairs["table_name"].unique(maintain_order=True):
+        own = counts.filter(pl.col("table_name") == table)
+        parts = ", ".join(f"{count} {verdict}" for verdict, count in own.select("verdict", "len").iter_rows())
+        sentences.append(f"{titles.get(table, table)}: {parts}")
+    return ". ".join(sentences) + "."

@@ -1,0 +1,48 @@
+"""Pairs of algorithms of the published tables: the ratio of their rates there and here, each with its interval.
+
+The prediction interval is where the ratio of as many runs again would be, 95 % of the time: the difference of two
+estimates of one logarithm has twice the variance of one, with the same degrees of freedom, so the half width of the
+interval grows by the root of 2.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from ccreport.compare.reproduction import COMPARED
+
+PAPER: Final = "paper"
+# What a row of the forest plot has; ratios are rates of the first algorithm over those of the second.
+PAIR_COLUMNS: Final = {
+    "table_name": "table_name",
+    "cell": "cell",
+    "expected": "pair_expected_ratio",
+    "ratio": "pair_ratio",
+    "low": "pair_low_ratio",
+    "high": "pair_high_ratio",
+    "expected_low": "pair_expected_low_ratio",
+    "expected_high": "pair_expected_high_ratio",
+    "verdict": "pair_verdict",
+}
+
+
+def list_pairs(compared: pl.DataFrame, algorithms: Sequence[str]) -> pl.DataFrame:
+    """Return a row for each pair of the publication that has a verdict, in its order, with a prediction interval.
+
+    `compared` is the table `reproduction`; `algorithms` are the evaluation's, of which the first two make a pair.
+    """
+    first = algorithms[0] if algorithms else ""
+    is_pair = (
+        (pl.col("comparison") == PAPER)
+        & (pl.col("algorithm") == first)
+        & (pl.col("cell_state") == COMPARED)
+        & pl.col("pair_verdict").is_not_null()
+    )
+    pairs = compared.filter(is_pair).select(**{name: pl.col(column) for name, column in PAIR_COLUMNS.items()})
+    spread = (pl.col("high") / pl.col("ratio")) ** math.sqrt(2)
+    return pairs.with_columns(
+        predicted_low=pl.col("ratio") / spread,
+        predicted_high=pl.col("ratio") * spread,
+    )

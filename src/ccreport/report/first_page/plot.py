@@ -1,0 +1,35 @@
+"""Plot reproduction: the forest plot of all pairs of published cells, for wide screens and for narrow ones."""
+
+from pathlib import Path
+from typing import Final
+
+from ccreport.core.atomic_files import replaces_folder
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import read_table
+from ccreport.figures.write import write_files
+from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
+from ccreport.report.first_page.pairs import list_pairs
+
+# Names of the figures, as folders.
+PAIRS: Final = "pairs"
+PAIRS_NARROW: Final = "pairs_narrow"
+MISSING: Final = "The evaluation publishes no pair of algorithms that the archive has runs for."
+
+
+@replaces_folder("output")
+def plot_reproduction(evaluation: Path, reproduction: Path, output: Path) -> None:
+    """Write the figures `pairs` and `pairs_narrow` into folders of these names, or why there are none.
+
+    `reproduction` is the table of that name. Each folder is as `plot_figure` writes it.
+    """
+    declared = load_evaluation(evaluation)
+    algorithms = list(declared["algorithms"])
+    pairs = list_pairs(read_table("reproduction", [reproduction]), algorithms)
+    titles = {name: facts["title"] for name, facts in declared["tables"].items()}
+    for name, layout in ((PAIRS, WIDE), (PAIRS_NARROW, NARROW)):
+        folder = output / name
+        folder.mkdir(parents=True)
+        if pairs.is_empty():
+            (folder / "missing.txt").write_text(f"{MISSING}\n", encoding="utf-8")
+        else:
+            write_files(draw_forest(pairs, titles, algorithms, layout), folder)

@@ -1,0 +1,1 @@
+"""The parts of pages that are made from data."""

@@ -1,0 +1,127 @@
+"""Key findings: at most three sentences on what the archive confirms, what it contradicts, and what it cannot tell."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
+from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from ccreport.report.fragments.claims import is_uncertain
+from ccreport.report.fragments.reproduction import show_plain
+from ccreport.report.markup.escape import escape_text
+
+CLAIMS_PAGE: Final = "claims.qmd"
+PAIRS_PAGE: Final = "reproduction.qmd"
+
+
+def render_findings(
+    judged: pl.DataFrame, claims: Mapping[str, Any], pairs: pl.DataFrame, algorithms: list[str], exhibits: str
+) -> str:
+    """Return the findings as a list, one sentence each, without those that there is nothing to say of.
+
+    `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
+    `exhibits` says in words what the evaluation shows, for one that publishes nothing to compare with.
+    """
+    sentences = [
+        _join("Confirmed", _count_claims(judged, claims, HOLDS, ("holds", "hold")), _confirm_pairs(pairs, algorithms)),
+        _join(
+            "Contradicted",
+            _count_claims(judged, claims, FAILS, ("does not hold", "do not hold")),
+            _contradict_pairs(pairs),
+        ),
+        _join("This archive cannot tell", _doubt_claims(judged), _doubt_pairs(pairs)),
+    ]
+    found = "\n".join(f"- {sentence}" for sentence in sentences if sentence)
+    if not found:
+        return f"The evaluation has {exhibits}, and publishes no claim or number to compare with.\n"
+    return f"::: {{.findings}}\n\n{found}\n\n:::\n"
+
+
+def _join(what: str, *parts: str) -> str:
+    said = "; ".join(part for part in parts if part)
+    return f"**{what}:** {said}." if said else ""
+
+
+def _count_claims(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str, verbs: tuple[str, str]) -> str:
+    """Return how many claims have a verdict, and what the first of them says, a certain one before an uncertain one."""
+    verdicts = judged.unique("claim", keep="first", maintain_order=True)
+    found = verdicts.filter(pl.col("claim_verdict") == verdict)["claim"].to_list()
+    if not found:
+        return ""
+    rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in found}
+    first = next((claim for claim in found if not is_uncertain(rows_of[claim])), found[0])
+    verb = f"{verbs[0]}:" if len(found) == 1 else f"{verbs[1]}, among them"
+    said = escape_text(claims[first]["text"].strip().rstrip("."))
+    return f"[{len(found)} of {verdicts.height} claims]({CLAIMS_PAGE}) {verb} “{said}”"
+
+
+def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str]) -> str:
+    if pairs.is_empty():
+        return ""
+    count = pairs.filter(pl.col("verdict") == REPRODUCED).height
+    ratio = escape_text(" to ".join(algorithms[:2]))
+    counted = f"[{count} of {_count(pairs.height, 'pair')}]({PAIRS_PAGE})"
+    return f"the ratio of {ratio} is reproduced in {counted} of published cells"
+
+
+def _contradict_pairs(pairs: pl.DataFrame) -> str:
+    off = pairs.filter(pl.col("verdict") == NOT_REPRODUCED).with_columns(
+        off=(pl.col("ratio") / pl.col("expected")).log().abs()
+    )
+    if off.is_empty():
+        return ""
+    worst = off.sort("off", descending=True, maintain_order=True).row(0, named=True)
+    return (
+        f"{_count(off.height, 'pair')} {'is' if off.height == 1 else 'are'} not reproduced, furthest off "
+        f"“{escape_text(worst['cell'])}” with a ratio of {show_plain(worst['expected'])} in the paper and "
+        f"{show_plain(worst['ratio'])} here"
+    )
+
+
+def _doubt_claims(judged: pl.DataFrame) -> str:
+    """Return for how many claims there is not enough data, and whether runs are missing or too few."""
+    unknown = judged.filter((pl.col("claim_verdict") == UNKNOWN) & (pl.col("verdict") == UNKNOWN))
+    runs = unknown.group_by("claim", maintain_order=True).agg(pl.col("runs_count").max())["runs_count"]
+    parts = [
+        (int((runs == 0).sum()), "it has no runs under the conditions"),
+        (int((runs > 0).sum()), "it has too few runs"),
+    ]
+    return _because(_count(runs.len(), "claim"), parts) if runs.len() else ""
+
+
+def _doubt_pairs(pairs: pl.DataFrame) -> str:
+    """Return how many pairs are undecided, and whether the paper, this archive or the factor between leaves it open."""
+    undecided = pairs.filter(pl.col("verdict") == UNDECIDED)
+    reasons = [find_doubt(row) for row in undecided.iter_rows(named=True)]
+    parts = [
+        (reasons.count("paper"), "the paper’s runs do not tell which algorithm is ahead"),
+        (reasons.count("here"), "the runs here do not tell which is ahead"),
+        (reasons.count("factor"), "the factor between the ratios is too uncertain"),
+    ]
+    return _because(_count(undecided.height, "pair"), parts) if reasons else ""
+
+
+def find_doubt(pair: Mapping[str, Any]) -> str:
+    """Return what leaves a pair undecided: the paper's ratio, the one here, or the factor between the two."""
+    for reason, prefix in (("paper", "expected_"), ("here", "")):
+        low, high = pair[f"{prefix}low"], pair[f"{prefix}high"]
+        if low is None or high is None or low <= 1 <= high:
+            return reason
+    return "factor"
+
+
+def _because(what: str, parts: list[tuple[int, str]]) -> str:
+    given = [(count, reason) for count, reason in parts if count]
+    if len(given) == 1:
+        return f"{what}, as {given[0][1]}"
+    return f"{what}, as {_list(f'for {count} {reason}' for count, reason in given)}"
+
+
+def _list(parts: Iterator[str]) -> str:
+    *before, last = parts
+    return f"{', '.join(before)} and {last}" if before else last
+
+
+def _count(things: int, noun: str) -> str:
+    return f"{things} {noun}{'' if things == 1 else 's'}"

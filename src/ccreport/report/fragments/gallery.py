@@ -1,0 +1,153 @@
+"""Figures by topic: a gallery of thumbnails, and a page for each topic that a reader can scroll through.
+
+The PDF has all figures one after the other, in the order of the evaluation.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from ccreport.figures.conditions.rate_axes import KINDS as RATE_KINDS
+from ccreport.figures.write import THUMBNAIL
+from ccreport.report.fragments.exhibits import Exhibit, read_size
+from ccreport.report.markup.blocks import write_fragment
+from ccreport.report.markup.escape import escape_text, fence_html, make_label
+
+# More figures make a page of more than 8,000 px.
+FIGURES_AT_MOST: Final = 7
+# The topics in the order of the gallery: name, title and kinds of figures.
+TOPICS: Final = (
+    ("testbed", "The testbed", ("topology",)),
+    (
+        "throughput",
+        "Throughput over time",
+        ("throughput_over_time", "flows_over_time", "joins_over_time", "stages_over_time"),
+    ),
+    ("rates", "Rates by condition", (*RATE_KINDS, "rate_by_version", "flow_spread", "modes_by_condition")),
+    (
+        "sharing",
+        "Sharing and fairness",
+        ("share_over_time", "fairness_over_time", "fairness_by_buffer", "flow_rates_over_time"),
+    ),
+    ("hosts", "Windows, limits and processors", ("cwnd_over_time", "limits_over_time", "cpu_over_time")),
+    (
+        "times",
+        "Completion times and latency",
+        (
+            "completion_by_buffer",
+            "completion_cdf",
+            "rpc_latency_by_load",
+            "rpc_retransmits_by_load",
+            "rpc_rtt_over_time",
+        ),
+    ),
+    (
+        "distributions",
+        "Distributions over connections",
+        (
+            "distribution_pdf",
+            "distribution_percentiles",
+            "distribution_over_time",
+            "heat_map",
+            "machine_retransmits",
+        ),
+    ),
+)
+OTHERS: Final = ("others", "More figures")
+WITHOUT_DATA: Final = "Figures without data in this archive"
+
+
+@dataclass(frozen=True)
+class TopicPage:
+    """A page of figures: its name without ending, its title, and its figures; `part` and `parts` count from 1."""
+
+    name: str
+    topic: str
+    figures: Sequence[Exhibit]
+    part: int
+    parts: int
+
+    @property
+    def title(self) -> str:
+        """Return the title, with the number of the page where the topic has several."""
+        return self.topic if self.parts == 1 else f"{self.topic}, {self.part} of {self.parts}"
+
+
+def render_gallery(
+    exhibits: Sequence[Exhibit], declared: Mapping[str, Mapping[str, Any]], figures: Path, fragments: Path
+) -> None:
+    """Write `gallery.md` and a page `figures_<topic>.qmd` for each page of figures into the folder of fragments.
+
+    `declared` is what the evaluation declares of the figures by name; `figures` is a folder as `exhibits` says.
+    """
+    drawn = [figure for figure in exhibits if not (figures / figure.name / "missing.txt").exists()]
+    pages = list_pages(drawn, {name: facts["kind"] for name, facts in declared.items()})
+    parts = [part for _, own in groupby(pages, attrgetter("topic")) for part in _render_thumbnails(list(own), figures)]
+    missing = [figure for figure in exhibits if figure not in drawn]
+    parts += _list_missing(missing, figures) if missing else []
+    write_fragment(fragments, "gallery.md", *(parts or ["The evaluation declares no figure.\n"]))
+    for page in pages:
+        (fragments / f"{page.name}.qmd").write_text("\n".join(_render_page(page, pages)), encoding="utf-8")
+
+
+def list_pages(figures: Sequence[Exhibit], kinds: Mapping[str, str]) -> list[TopicPage]:
+    """Return the pages of figures, topic by topic; within a topic the order is that of the evaluation."""
+    topic_of = {kind: name for name, _, own in TOPICS for kind in own}
+    pages = []
+    for name, title in (*((name, title) for name, title, _ in TOPICS), OTHERS):
+        own = [figure for figure in figures if topic_of.get(kinds[figure.name], OTHERS[0]) == name]
+        # As even as can be, so that no page has one figure left over.
+        parts = -(-len(own) // FIGURES_AT_MOST)
+        for part in range(parts):
+            shown = own[part * len(own) // parts : (part + 1) * len(own) // parts]
+            page = f"figures_{name}" if part == 0 else f"figures_{name}_{part + 1}"
+            pages.append(TopicPage(page, title, shown, part + 1, parts))
+    return pages
+
+
+def _render_thumbnails(pages: Sequence[TopicPage], figures: Path) -> Iterator[str]:
+    """Yield the heading and the thumbnails of the pages of a topic."""
+    first = pages[0]
+    yield f"## [{escape_text(first.topic)}]({first.name}.qmd) {{#{make_label('topic', first.topic)}}}\n"
+    items = "\n".join(
+        _render_thumbnail(page, figure, figures / figure.name) for page in pages for figure in page.figures
+    )
+    yield fence_html(f'<ul class="gallery">\n{items}\n</ul>')
+
+
+def _render_thumbnail(page: TopicPage, figure: Exhibit, folder: Path) -> str:
+    label = make_label("figure", figure.name)
+    file = THUMBNAIL if (folder / THUMBNAIL).exists() else "figure.svg"
+    image = f'<img src="figures/{figure.name}/{file}" alt=""{read_size(folder / "figure.svg")} loading="lazy">'
+    link = f'<a href="{page.name}.html#{label}">{image}<span>{escape_text(figure.title)}</span></a>'
+    return f'<li id="{label}">{link}</li>'
+
+
+def _list_missing(missing: Sequence[Exhibit], figures: Path) -> Iterator[str]:
+    yield f"## {WITHOUT_DATA} {{#without-data}}\n"
+    items = "\n".join(
+        f'<li id="{make_label("figure", figure.name)}">{escape_text(figure.title)}: '
+        f"{escape_text((figures / figure.name / 'missing.txt').read_text(encoding='utf-8').strip())}</li>"
+        for figure in missing
+    )
+    yield fence_html(f"<ul>\n{items}\n</ul>")
+
+
+def _render_page(page: TopicPage, pages: Sequence[TopicPage]) -> Iterator[str]:
+    # Entities, as a title is Markdown too.
+    yield f"---\n{yaml.safe_dump({'title': escape_text(page.title)}, allow_unicode=True)}---\n"
+    place = pages.index(page)
+    links = ["[All figures](figures.qmd)"]
+    if place > 0:
+        links.append(f"before: [{escape_text(pages[place - 1].title)}]({pages[place - 1].name}.qmd)")
+    if place + 1 < len(pages):
+        links.append(f"next: [{escape_text(pages[place + 1].title)}]({pages[place + 1].name}.qmd)")
+    yield f"{' · '.join(links)}\n"
+    for figure in page.figures:
+        yield f"## {escape_text(figure.title)} {{#{make_label('figure', figure.name)}}}\n"
+        yield f"{{{{< include fragments/figure_{figure.name}.md >}}}}\n"

@@ -1,0 +1,51 @@
+"""The strip of verdicts: a square for each claim; its colour and sign say the verdict, a click leads to the claim."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
+from ccreport.report.fragments.claims import CLASSES, is_uncertain
+from ccreport.report.markup.blocks import text
+from ccreport.report.markup.escape import fence_html, make_label
+
+# Of each verdict, in the order of the rows: its sign, drawn in a square of 24 by 24, and what one claim or several do.
+SIGNS: Final = {
+    HOLDS: ("M5 12.5 10 17.5 19 7", "holds", "hold"),
+    FAILS: ("M6 6 18 18M18 6 6 18", "does not hold", "do not hold"),
+    UNKNOWN: ("M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1", "without enough data", "without enough data"),
+}
+SQUARE: Final = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="{sign}"/></svg>'
+
+
+def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
+    """Return a row of squares for each verdict that a claim has; nothing for an evaluation without claims.
+
+    `judged` is the table `claims`, `claims` what the evaluation declares of them.
+    """
+    if judged.is_empty():
+        return ""
+    rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in claims}
+    groups = []
+    for verdict, (sign, singular, plural) in SIGNS.items():
+        own = [claim for claim in claims if rows_of[claim][0]["claim_verdict"] == verdict]
+        if own:
+            squares = "\n".join(
+                _render_square(claim, claims[claim]["text"], verdict, sign, is_uncertain=is_uncertain(rows_of[claim]))
+                for claim in own
+            )
+            name = singular if len(own) == 1 else plural
+            groups.append(f'<li><span class="count">{len(own)} {name}</span>\n<ul>\n{squares}\n</ul></li>')
+    shown = "\n".join(groups)
+    strip = fence_html(f'<nav class="strip" aria-label="Verdicts on the claims">\n<ul>\n{shown}\n</ul>\n</nav>')
+    # The PDF has the claims page's table instead.
+    return f'::: {{.content-visible when-format="html"}}\n\n{strip}\n:::\n'
+
+
+def _render_square(claim: str, sentence: str, verdict: str, sign: str, *, is_uncertain: bool) -> str:
+    doubt = " (uncertain)" if is_uncertain else ""
+    said = text(f"{verdict}{doubt}: {sentence.strip()}")
+    kind = f"square {CLASSES[verdict]}{' uncertain' if is_uncertain else ''}"
+    link = f'href="claims.html#{make_label("claim", claim)}" aria-label="{said}" title="{said}"'
+    return f'<li><a class="{kind}" {link}>{SQUARE.format(sign=sign)}</a></li>'

@@ -1,0 +1,1 @@
+"""The report as a website, by Quarto or without it."""

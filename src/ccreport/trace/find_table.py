@@ -1,0 +1,109 @@
+"""Where results and their published tables are: in the database of which evaluation, and by which whole name."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from ccreport.core.declarations import SCHEMAS, SQL
+from ccreport.core.declared_files import read_declared
+from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import guess
+from ccreport.summarise.database import connect
+
+DATABASE: Final = "archive.duckdb"
+CONFIG: Final = "config.yaml"
+# SELECT * FROM read_parquet(list_value('results/tables/runs/first.parquet'))
+READ_FILE: Final = re.compile(r"read_parquet\((?:(?:\w+\.)*list_value\(|\[)?'((?:[^']|'')+)'")
+# What `read_files` writes for signs that DuckDB takes as a pattern's.
+ESCAPED: Final = re.compile(r"\[([\[*?])\]")
+
+
+def find_databases(place: Path) -> list[Path]:
+    """Return the database at a place, or those of a folder of results, that of the configured evaluation first.
+
+    A relative folder that is not there is looked for in the checkout, too. Raise InputError where there is no database.
+    """
+    if place.is_file():
+        return [place]
+    for folder in (place, SCHEMAS.parent / place):
+        if found := sorted({*folder.glob(DATABASE), *folder.glob(f"*/{DATABASE}")}):
+            configured = _read_configured(folder)
+            return sorted(found, key=lambda database: database.parent.name != configured)
+    raise InputError(f"no database at {place}; build one, or name it with --database")
+
+
+def _read_configured(results: Path) -> str | None:
+    """Return the evaluation that the configuration beside a folder of results names."""
+    for path in (results.resolve().parent / CONFIG, SCHEMAS.parent / CONFIG):
+        if path.is_file():
+            declared = read_declared(path)
+            return Path(str(declared.get("evaluation"))).stem if isinstance(declared, dict) else None
+    return None
+
+
+def find_database(place: Path, name: str) -> Path:
+    """Return the database at a place, or in a folder of results that of the evaluation with a table of this name.
+
+    `name` may be the beginning of one. Of several evaluations with such a table the configured one is taken. Raise
+    InputError where there is no database, no such table, or where several have it and none of them is configured.
+    """
+    found = find_databases(place)
+    if len(found) == 1:
+        return found[0]
+    tables = {database: _list_tables(database) for database in found}
+    fitting = [database for database in found if any(table.startswith(name) for table in tables[database])]
+    if not fitting:
+        known = {table for names in tables.values() for table in names}
+        raise InputError(f"no published table `{name}`{guess(name, known)}")
+    if len(fitting) > 1 and fitting[0].parent.name != _read_configured(fitting[0].parent.parent):
+        several = ", ".join(map(str, fitting))
+        raise InputError(f"several evaluations have a table `{name}`; name one by --database: {several}")
+    return fitting[0]
+
+
+def _list_tables(database: Path) -> list[str]:
+    with connect(database) as connection:
+        return list_published(connection)
+
+
+@contextlib.contextmanager
+def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database as from the folder that its build was called in, to which the paths in its views are relative."""
+    whole = database.resolve()
+    with connect(whole) as connection:
+        views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
+        read = (match[1] for (sql,) in views if (match := READ_FILE.search(sql)))
+        path = ESCAPED.sub(r"\1", next(read, "").replace("''", "'"))
+        with contextlib.chdir(next((folder for folder in whole.parents if (folder / path).is_file()), Path.cwd())):
+            yield connection
+
+
+def list_published(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the published tables of a database, sorted."""
+    # Queries over very many rows are stored as tables.
+    query = "SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()"
+    views = {view for (view,) in connection.execute(query).fetchall()}
+    return sorted(view for view in views if f"{view}_runs" in views and (SQL / f"{view}.sql").exists())
+
+
+def find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """Return the published table of a name or of the beginning of one; raise InputError where none or several fit."""
+    tables = list_published(connection)
+    fitting = [table for table in tables if table == name] or [table for table in tables if table.startswith(name)]
+    if len(fitting) > 1:
+        raise InputError(f"several tables begin with `{name}`: {', '.join(fitting)}")
+    if not fitting:
+        raise InputError(f"no published table `{name}`{guess(name, tables)}")
+    return fitting[0]
+
+
+def describe_tables(place: Path) -> str:
+    """Return the published tables of all evaluations at a place, a paragraph each, the configured one first."""
+    return "\n\n".join(
+        f"{database.parent.name}:\n" + "\n".join(f"  {table}" for table in _list_tables(database))
+        for database in find_databases(place)
+    )

@@ -1,0 +1,91 @@
+"""Rows of a published table, named by `key=value,…` as people type them."""
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import guess_near
+from ccreport.core.tables import load_schema
+from ccreport.core.text import display_name
+from ccreport.summarise.grids.grid import MISSING, format_size
+
+# Longer ones first, as a regular expression takes the first that fits.
+COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "≥": operator.ge,
+    "≤": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+OPERATOR: Final = "|".join((*COMPARISONS, "="))
+# How keyboards have what the tables write otherwise: RTT ≥ 30 ms, RTT 10–30 ms.
+TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
+
+
+def find_row(summary: pl.DataFrame, table: str, wanted: str) -> int:
+    """Return the number, from 1, of the one row that `key=value,…` names; raise InputError that lists what there is.
+
+    Numbers are compared as such (`loss_pct=0.10`), also by <, <=, > and >=.
+    """
+    keys = load_schema(table).key
+    parts = re.split(rf",\s*(?=(?:{'|'.join(keys)})\s*(?:{OPERATOR}))", wanted) if wanted else []
+    fitting = summary.with_row_index("number", offset=1)
+    for part in parts:
+        fitting = _select(fitting, table, keys, part)
+    if fitting.height != 1:
+        listed = [name_row(table, row) for row in fitting.head(20).iter_rows(named=True)]
+        more = [f"and {fitting.height - len(listed)} more"] if fitting.height > len(listed) else []
+        raise InputError("\n  ".join([f"{table}: {fitting.height:,} rows fit; name one of them:", *listed, *more]))
+    return int(fitting["number"][0])
+
+
+def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) -> pl.DataFrame:
+    """Return the rows that one `key=value` names."""
+    match = re.fullmatch(rf"\s*(.*?)\s*({OPERATOR})\s*(.*?)\s*", part, re.DOTALL)
+    name, sign, value = match.groups() if match else (part.strip(), "", "")
+    if name not in keys or not sign:
+        hint = guess_near(name, keys)
+        raise InputError(f"{table} has no key `{name}`{hint}; name a cell by {', '.join(keys)}, each as key=value")
+    held = list(dict.fromkeys(rows[name].to_list()))
+    chosen = [one for one in held if _fits(name, one, sign, value)]
+    if not chosen:
+        offered = ", ".join(_spell(name, one)[0] for one in held) or "nothing"
+        wanted = value if sign == "=" else f"{sign} {value}"
+        raise InputError(f"{table} has no {name} `{wanted}` there; it has {display_name(offered)}")
+    return rows.filter(pl.any_horizontal(pl.col(name).eq_missing(pl.lit(one)) for one in chosen))
+
+
+def _fits(name: str, held: Any, sign: str, value: str) -> bool:
+    number = _read_number(value)
+    is_number = isinstance(held, (int, float)) and not isinstance(held, bool)
+    if sign != "=":
+        return is_number and number is not None and COMPARISONS[sign](held, number)
+    if is_number and number is not None and held == number:
+        return True
+    return value.translate(TYPED) in (spelling.translate(TYPED) for spelling in _spell(name, held))
+
+
+def _read_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _spell(name: str, value: Any) -> list[str]:
+    """Return how a key may be written: as in the CSV file, a size also as on the pages."""
+    if value is None:
+        return [MISSING, ""]
+    sizes = [format_size(value)] if name.endswith("_bytes") else []
+    return [str(value), *sizes]
+
+
+def name_row(table: str, row: Mapping[str, Any], keys: tuple[str, ...] | None = None) -> str:
+    """Return what names a row of a table, as `explain` takes it, by its whole key or by some columns of it."""
+    names = load_schema(table).key if keys is None else keys
+    return display_name(",".join(f"{name}={_spell(name, row[name])[0]}" for name in names))

@@ -1,0 +1,39 @@
+"""Queries over the database of results, typed by people."""
+
+import contextlib
+import io
+import shutil
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from ccreport.core.text import display_name
+from ccreport.summarise.database import QueryError
+from ccreport.trace.find_table import find_databases, open_results
+
+RESULTS: Final = Path("results")
+# Where the output is no terminal, nothing is left out.
+WIDE: Final = 100_000
+
+
+def sql(query: str = "SHOW TABLES", /, database: Path = RESULTS, rows: int = 100) -> None:
+    """Print what a query over the results gives as a table, from any folder; without a query, which tables there are.
+
+    `query` is DuckDB's SQL, such as `FROM runs LIMIT 5`. `database` is an evaluation's, or a folder of results, where
+    the configured evaluation goes before others. At most so many `rows` are shown.
+    """
+    shown = io.StringIO()
+    width = shutil.get_terminal_size((WIDE, 0)).columns
+    with open_results(find_databases(database)[0]) as connection:
+        try:
+            # A statement that gives no rows has none to show.
+            found: duckdb.DuckDBPyRelation | None = connection.sql(query)
+            if found is None:
+                return
+            with contextlib.redirect_stdout(shown):
+                found.show(max_width=width, max_rows=rows)
+        except duckdb.Error as error:
+            raise QueryError(str(error)) from error
+    # A terminal obeys what a name of the archive may contain.
+    print("\n".join(map(display_name, shown.getvalue().splitlines())))

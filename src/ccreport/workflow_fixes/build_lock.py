@@ -1,0 +1,33 @@
+"""One build at a time in a results folder.
+
+Snakemake (9.27) looks for the lock of another build before it writes its own, so that of two builds that start together
+both go on, and a build that ends removes the locks of all others. The lock of the operating system has
+neither fault, and ends with the process that holds it.
+"""
+
+import errno
+import fcntl
+from pathlib import Path
+from typing import Final, TextIO
+
+from ccreport.core.errors import InputError
+
+NAME: Final = ".build.lock"
+# flock(2); on a network file system another machine's lock may be reported as the second.
+TAKEN: Final = (errno.EWOULDBLOCK, errno.EACCES)
+
+
+def lock_results(results: Path) -> TextIO:
+    """Lock a results folder until the returned file is closed or this process ends.
+
+    Raise InputError where another process holds the lock. A file system without locks leaves only Snakemake's.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    lock = (results / NAME).open("w", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in TAKEN:
+            lock.close()
+            raise InputError(f"another build writes into {results}; wait until it has ended") from error
+    return lock

@@ -1,0 +1,55 @@
+"""Patches of Snakemake and of its Slurm plugin, applied when a build starts.
+
+They use names that these programs do not promise to keep, so each is applied only to versions with which it was tried.
+`docs/snakemake-faults.md` reports the faults; a fault that a new version no longer has needs no patch any more.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any, Final
+
+from ccreport.workflow_fixes.failed_jobs import keep_records
+from ccreport.workflow_fixes.slurm_status import keep_answer
+
+SNAKEMAKE: Final = "snakemake"
+SLURM: Final = "snakemake-executor-plugin-slurm"
+
+
+@dataclass(frozen=True)
+class Range:
+    """Versions from `first` up to, but not including, `end`, each as (major, minor)."""
+
+    first: tuple[int, int]
+    end: tuple[int, int]
+
+    def has(self, release: str) -> bool:
+        """Tell whether a version such as `9.27.1` lies in this range."""
+        major, minor = release.split(".")[:2]
+        return self.first <= (int(major), int(minor)) < self.end
+
+
+# Tried: Snakemake 9.27.0 and 9.27.1; the plugin 2.8.0.
+TRIED: Final[Mapping[str, Range]] = {SNAKEMAKE: Range((9, 27), (9, 28)), SLURM: Range((2, 8), (2, 9))}
+
+
+def apply_patches(job_class: Any, slurm: ModuleType | None) -> str:
+    """Patch Snakemake's class of jobs and, for a build through Slurm, the modules of the plugin.
+
+    Return a sentence about the patches that were skipped, or an empty string.
+    """
+    patches: dict[str, Callable[[], None]] = {SNAKEMAKE: lambda: keep_records(job_class)}
+    if slurm is not None:
+        patches[SLURM] = lambda: keep_answer(slurm, slurm.validation)
+    installed = {package: version(package) for package in patches}
+    skipped = [f"{package} {release}" for package, release in installed.items() if not TRIED[package].has(release)]
+    for package, patch in patches.items():
+        if TRIED[package].has(installed[package]):
+            patch()
+    if not skipped:
+        return ""
+    return (
+        f"The patches for faults of {' and '.join(skipped)} were not tried with this version and are skipped;"
+        " docs/snakemake-faults.md says what may go wrong."
+    )

@@ -1,0 +1,238 @@
+"""`adopt`: the layout that is proposed for a folder, and the table of runs that it gives."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from archives import JOB, SS, iperf3_json, list_plain, write_archive
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from own_files import MPSTAT, START_S, client_output, socket_samples, write_flows, write_runs
+
+from ccreport.adopt.adopt import adopt
+from ccreport.adopt.contents import Content, read_content
+from ccreport.adopt.path_words import split_path
+from ccreport.adopt.proposal import propose_layout
+from ccreport.archive.read_layout import load_layout
+from ccreport.core.errors import InputError
+
+
+def list_columns(printed: str, *columns: str) -> list[tuple[str, ...]]:
+    """Return columns of the printed table of runs, whose cells are apart by two blanks at least."""
+    header, *rows = printed[printed.index("run ") :].split("\n\n", maxsplit=1)[0].splitlines()
+    positions = [re.split(r" {2,}", header).index(column) for column in columns]
+    return [tuple(re.split(r" {2,}", row)[position] for position in positions) for row in rows]
+
+
+def propose(folder: Path) -> list[dict[str, object]]:
+    """Have a layout proposed, and return its patterns with what they tell of the folder's files."""
+    before = {path: file.read_bytes() for path, file in list_plain(folder).items()}
+    assert adopt(folder, check=False) == 0
+    after = {path: file.read_bytes() for path, file in list_plain(folder).items()}
+    # Nothing is copied, renamed or changed.
+    assert {path: data for path, data in after.items() if path != "layout.yaml"} == before
+    told = load_layout(folder / "layout.yaml").read_paths(sorted(before))
+    return [dict(told[path].values) for path in sorted(before) if path in told]
+
+
+def test_files_of_runs_are_recognised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = propose(write_runs(tmp_path / "raw"))
+    assert told[0] == {"run": "run1", "cc": "cubic", "rtt_ms": 20.0}
+    assert told[1:3] == [{"run": "run1"}, {"run": "run1"}]
+    assert list_columns(capsys.readouterr().out, "run", "algorithm", "flows", "RTT ms", "start (UTC)", "files") == [
+        # 1795212600 is 22:10:00; each run is a minute after the former.
+        (f"run{number}", cc, "1", "20", f"2026-11-20 22:1{number}:00", "iperf3, mpstat, ss")
+        for number, cc in enumerate(("cubic", "cubic", "bbr", "bbr"), start=1)
+    ]
+
+
+def test_tests_of_one_time_are_flows_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = propose(write_flows(tmp_path / "raw"))
+    assert told[0] == {"rtt_ms": 20.0, "loss_pct": 0.01, "flow": "h10", "cc": "cubic", "bdp": "0.5"}
+    # iperf3 does not tell the algorithms here, so that the names do.
+    assert list_columns(capsys.readouterr().out, "algorithm", "flows", "RTT ms", "loss %", "other") == [
+        ("bbr, cubic", "3", rtt, loss, f"bdp={bdp}")
+        for rtt, loss in (("20", "0.01"), ("50", "0"))
+        for bdp in ("0.5", "2")
+    ]
+
+
+def test_other_files_of_a_flow_are_called_as_its_test(tmp_path: Path) -> None:
+    files = {f"x/h{number}_out.json": client_output(4000 + number) for number in (1, 2)}
+    files |= {f"x/h{number}_ss.txt": socket_samples(4000 + number) for number in (1, 2)}
+    assert propose(write_archive(tmp_path / "raw", files)) == [
+        {"flow": "h1"},
+        {"flow": "h1"},
+        {"flow": "h2"},
+        {"flow": "h2"},
+    ]
+
+
+def test_tests_one_after_another_are_repetitions(tmp_path: Path) -> None:
+    files = {f"h{number}_cubic.json": client_output(4000, "cubic", START_S + 60 * number) for number in (1, 2, 3)}
+    assert [told["h"] for told in propose(write_archive(tmp_path / "raw", files))] == ["h1", "h2", "h3"]
+    files = {f"cubic_{number}.json": client_output(4000, "cubic", START_S + 60 * number) for number in (1, 2, 3)}
+    told = propose(write_archive(tmp_path / "again", files))
+    assert told == [{"cc": "cubic", "iteration": number} for number in (1, 2, 3)]
+
+
+def test_units_and_words_become_groups(tmp_path: Path) -> None:
+    files = {
+        f"{setup}/loss0.1_100mbps_{cc}_p4_iter{number}_{kind}": content
+        for start_s, setup in ((START_S, "tuned"), (START_S + 600, "plain"))
+        for cc in ("bbr2", "cubic")
+        for number in (1, 2)
+        for kind, content in (("client.json", client_output(4000, cc, start_s + 60 * number)), ("server.txt", MPSTAT))
+    }
+    told = propose(write_archive(tmp_path / "raw", files))
+    assert len(told) == 16
+    shared = {"variant": "plain", "loss_pct": 0.1, "bottleneck_bps": 1e8, "cc": "bbr2", "flows": 4, "iteration": 1}
+    assert told[0] == shared
+    # mpstat of a server is the receiver's.
+    assert told[1] == shared | {"side": "receiver"}
+
+
+def test_groups_that_some_kinds_lack_do_not_keep_a_run_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for number in (1, 2):
+        files[f"{number}_20ms_cubic.json"] = client_output(4000 + number, "cubic", START_S + 60 * number)
+        files[f"{number}_sockets.txt"] = socket_samples(4000 + number, "cubic", START_S + 60 * number)
+    propose(write_archive(tmp_path / "raw", files))
+    assert load_layout(tmp_path / "raw/layout.yaml").runs_by == ("iteration",)
+    assert list_columns(capsys.readouterr().out, "files") == [("iperf3, ss",), ("iperf3, ss",)]
+
+
+def test_kinds_of_files_in_folders_of_their_own_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {}
+    for number, site in ((1, "east"), (2, "west")):
+        start_s = START_S + 60 * number
+        files[f"iperf/{site}/run1.json"] = client_output(4000 + number, "cubic", start_s)
+        files[f"sockets/{site}/run1.txt"] = socket_samples(4000 + number, "cubic", start_s)
+    told = propose(write_archive(tmp_path / "raw", files))
+    assert told[0] == {"variant": "east", "run": "run1", "job": "all"}
+    assert told[2] == told[0]
+    said = capsys.readouterr().out
+    assert list_columns(said, "files") == [("iperf3, ss",), ("iperf3, ss",)]
+    assert "none of its connections" not in said
+
+
+def test_the_check_says_what_is_wrong_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = r"""
+table: runs.csv
+files:
+  - {pattern: '(?P<run>run\d)_(?P<cc>[a-z]+)\.json'}
+  - {pattern: '(?P<run>run\d)_ss\.txt'}
+  - {pattern: '(?P<run>run\d)_cpu\.txt'}
+"""
+    files = {
+        "layout.yaml": layout,
+        "runs.csv": "run,loss_pct\nrun1,0\nrun3,1\n",
+        "run1_cubic.json": client_output(4001, "cubic"),
+        "run2_bbr.json": client_output(4002, "cubic", START_S + 60),
+        # The samples of the two runs have each other's names.
+        "run1_ss.txt": socket_samples(4002, "cubic", START_S + 60),
+        "run2_ss.txt": socket_samples(4001, "cubic"),
+        "run2_reno.json": iperf3_json(),
+        "notes.txt": "sunny",
+    }
+    assert adopt(write_archive(tmp_path / "raw", files), check=True) == 1
+    said = capsys.readouterr().out
+    assert "run1: its ss samples show none of its connections, but those of run2; correct the layout." in said
+    assert "run2: its name says bbr, its results say cubic, which counts." in said
+    assert "run2_reno.json: run2_bbr.json already is this run's src-cmd; give the layout a group" in said
+    assert re.search(r"Not read, as nothing says what they are.*\n  notes.txt", said)
+    assert "All 2 runs have no mpstat (whether a processor was the limit). Beside the next test, run:" in said
+    assert "  mpstat -P ALL -o JSON 1 > " in said
+    assert "All 2 runs have no declared RTT" in said
+    assert "1 of 2 runs (run2) have no loss." in said
+    unused = "Of the layout, this is about no file here:\n  files.2: (?P<run>run\\d)_cpu\\.txt\n  table: run run3\n"
+    assert unused in said
+    assert "no ss" not in said
+
+
+def test_the_check_needs_no_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {"result.json": client_output(4001), "sockets.log": socket_samples(4001)}
+    assert adopt(write_archive(tmp_path / "raw", files), check=True) == 0
+    # Samples are joined to the test by their connections.
+    assert list_columns(capsys.readouterr().out, "run", "algorithm", "files") == [("result", "cubic", "iperf3, ss")]
+    assert not (tmp_path / "raw/layout.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"layout.yaml": "files: []", "run1.json": iperf3_json()}, "layout.yaml exists; look at its runs with --check"),
+        (
+            {"result.json": iperf3_json()},
+            "say nothing of runs; it is read without a layout, each of its 1 results as a run",
+        ),
+        ({"notes.txt": "sunny"}, "is a result of a tool that is read; record one with iperf3 -c HOST -J"),
+        ({f"{JOB}/src-cmd:h:1": iperf3_json()}, "no files but the test harness's"),
+    ],
+)
+def test_where_there_is_nothing_to_propose_it_says_why(tmp_path: Path, files: dict[str, str], message: str) -> None:
+    folder = write_archive(tmp_path / "raw", files)
+    with pytest.raises(InputError, match=re.escape(message)):
+        adopt(folder, check=False)
+    assert (folder / "layout.yaml").exists() == ("layout.yaml" in files)
+
+
+def test_the_command_takes_a_folder(tmp_path: Path) -> None:
+    write_runs(tmp_path / "raw")
+    command = [sys.executable, "-m", "ccreport", "adopt", str(tmp_path / "raw")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 1
+    assert again.stderr.startswith("ccreport: ")
+    checked = subprocess.run([*command, "--check"], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0
+    assert checked.stdout.splitlines()[0].startswith("run ")
+
+
+def test_files_say_their_times_algorithms_and_connections(tmp_path: Path) -> None:
+    write_archive(
+        tmp_path,
+        {
+            "a": client_output(4001, "bbr"),
+            "b": socket_samples(4001),
+            "c": client_output(4001).replace('"connecting_to"', '"accepted_connection"'),
+            "d": "qdisc netem 1: dev eth0 root limit 1000 delay 10ms\n",
+            "e": SS,
+        },
+    )
+    ends = frozenset({("10.0.0.1", 4001, "10.0.0.2", 5201)})
+    assert read_content(tmp_path / "a") == Content("iperf3", False, START_S, START_S + 1.0, ("bbr",), 1, ends)
+    assert read_content(tmp_path / "b") == Content("ss", False, START_S + 0.5, START_S + 1.5, ends=ends)
+    assert (read_content(tmp_path / "c").kind, read_content(tmp_path / "d").kind) == ("iperf3-server", "netem")
+    assert read_content(tmp_path / "e").ends == frozenset()
+
+
+PATHS = st.text(alphabet="abhr017_-./= %ü'(", min_size=1, max_size=20)
+
+
+@settings(deadline=None)
+@given(PATHS)
+def test_the_words_of_a_path_are_the_path(path: str) -> None:
+    assert "".join(word.text for word in split_path(path)) == path
+
+
+@settings(deadline=None)
+@given(st.sets(PATHS, min_size=1, max_size=6))
+def test_a_proposal_fits_the_files_that_it_is_made_of(
+    tmp_path_factory: pytest.TempPathFactory, paths: set[str]
+) -> None:
+    proposal = propose_layout({path: Content("iperf3") for path in paths})
+    place = tmp_path_factory.mktemp("proposed") / "layout.yaml"
+    patterns = [{"pattern": one.write_pattern()} for one in proposal.patterns]
+    assert {path for one in proposal.patterns for path in one.paths} | set(proposal.unnamed) == paths
+    if patterns:
+        # JSON is YAML.
+        place.write_text(json.dumps({"files": patterns}))
+        told = load_layout(place).read_paths(sorted(paths))
+        assert {path for one in proposal.patterns for path in one.paths} <= told.keys()

@@ -1,0 +1,133 @@
+"""Sessions of a collected archive as files: the same bytes from the same files, and only what is finished."""
+
+import json
+import os
+import shutil
+import tarfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import zstandard
+from archives import iperf3_json, list_archive
+
+from ccreport.__main__ import main
+from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.pack_sessions import pack_sessions
+from ccreport.collect.sessions import describe_job, make_session, name_last
+from ccreport.core.errors import InputError
+
+DECLARATION = """\
+title: Two sessions
+defaults: {duration_s: 5, rtt_ms: 20}
+sessions:
+  - label: alone
+    jobs: [{name: cubic, congestion_control: cubic, iterations_count: 2}]
+  - label: shared
+    jobs: [{name: both, congestion_control: [cubic, bbr], flows_count: 2}]
+"""
+NOW = datetime(2026, 11, 20, 22, 19, 30, tzinfo=UTC)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """Return an archive as `collect` leaves it when all runs of both sessions are complete."""
+    folder, declaration = tmp_path / "archive", tmp_path / "two.yaml"
+    (folder / ".partial").mkdir(parents=True)
+    declaration.write_text(DECLARATION)
+    plan = plan_campaign(load_campaign(declaration), "two")
+    for label in plan.sessions:
+        session = make_session(folder, {"campaign": "two", "label": label}, declaration, NOW)
+        for job in (job for job in plan.jobs if job.session == label):
+            describe_job(session, job, "6.1.0")
+        for run in (run for run in plan.runs if run.session == label):
+            (session / run.job / name_last(run)).write_text(iperf3_json())
+    return folder
+
+
+def find_session(archive: Path, label: str) -> Path:
+    (found,) = (
+        path.parent for path in archive.glob("*/session.json") if json.loads(path.read_text())["label"] == label
+    )
+    return found
+
+
+def list_members(path: Path) -> list[tarfile.TarInfo]:
+    with (
+        path.open("rb") as file,
+        zstandard.ZstdDecompressor().stream_reader(file) as stream,
+        tarfile.open(fileobj=stream, mode="r|") as packed,
+    ):
+        return packed.getmembers()
+
+
+def test_packed_sessions_are_listed_as_the_archive_that_they_are_of(archive: Path, tmp_path: Path) -> None:
+    options = ["--archive", str(archive), "--target", str(tmp_path / "sample")]
+    assert main(["pack_sessions", *options]) == 0
+    assert sorted(path.name for path in (tmp_path / "sample").iterdir()) == ["alone.tar.zst", "shared.tar.zst"]
+    assert list_archive(tmp_path / "sample", tmp_path / "w1") == list_archive(archive, tmp_path / "w2")
+    facts = [json.loads((tmp_path / work / "archive.json").read_text()) for work in ("w1", "w2")]
+    assert facts[0]["sha256"] == facts[1]["sha256"]
+
+
+def test_the_same_files_give_the_same_bytes(archive: Path, tmp_path: Path) -> None:
+    session = find_session(archive, "alone")
+    os.utime(session / "session.json", ns=(0, 1_700_000_000_900_000_000))
+    pack_sessions(archive, tmp_path / "first")
+    # Files made in another order, with another owner's rights.
+    other = tmp_path / "other" / session.name
+    for path in sorted(session.rglob("*"), reverse=True):
+        if path.is_file():
+            (other / path.relative_to(session)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, other / path.relative_to(session))
+            (other / path.relative_to(session)).chmod(0o600)
+    pack_sessions(tmp_path / "other", tmp_path / "again")
+    packed = tmp_path / "first/alone.tar.zst"
+    assert (tmp_path / "again/alone.tar.zst").read_bytes() == packed.read_bytes()
+    members = list_members(packed)
+    expected = sorted(str(path.relative_to(session.parent)) for path in session.rglob("*") if path.is_file())
+    assert [member.name for member in members] == expected
+    assert {(member.uid, member.gid, member.uname, member.mode) for member in members} == {(0, 0, "", 0o644)}
+    times = {member.name.rpartition("/")[2]: member.mtime for member in members}
+    assert times["session.json"] == 1_700_000_000
+
+
+def test_a_session_that_lacks_runs_is_refused_and_the_others_are_packed(archive: Path, tmp_path: Path) -> None:
+    session = find_session(archive, "alone")
+    (missing,) = session.glob("cubic/src-cmd:*:2:*")
+    missing.unlink()
+    words = rf"not packed: alone .{session.name}.: 1 of 2 runs are missing, the first is alone/cubic/.*:2:20.0ms; "
+    with pytest.raises(InputError, match=words):
+        pack_sessions(archive, tmp_path / "sample")
+    assert [path.name for path in (tmp_path / "sample").iterdir()] == ["shared.tar.zst"]
+    pack_sessions(archive, tmp_path / "chosen", ["shared"])
+    assert [path.name for path in (tmp_path / "chosen").iterdir()] == ["shared.tar.zst"]
+
+
+def test_a_session_of_which_a_run_is_being_made_is_refused(archive: Path, tmp_path: Path) -> None:
+    slot = archive / ".partial/slot-1"
+    slot.mkdir()
+    (slot / "attempt.json").write_text(json.dumps({"session": find_session(archive, "shared").name}))
+    with pytest.raises(InputError, match=r"not packed: shared .*a run of it is being made"):
+        pack_sessions(archive, tmp_path / "sample")
+    assert [path.name for path in (tmp_path / "sample").iterdir()] == ["alone.tar.zst"]
+
+
+def test_labels_that_name_no_session_or_two_are_refused(archive: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no session both; its sessions are: alone, shared"):
+        pack_sessions(archive, tmp_path / "sample", ["both"])
+    shutil.copytree(find_session(archive, "alone"), archive / "2026-11-21:00:00")
+    with pytest.raises(InputError, match="2026-11-20:22:19 and 2026-11-21:00:00 both have the label alone"):
+        pack_sessions(archive, tmp_path / "sample")
+    with pytest.raises(InputError, match="no session that `collect` made"):
+        pack_sessions(tmp_path / "nowhere", tmp_path / "sample")
+    assert not (tmp_path / "sample").exists()
+
+
+def test_a_label_that_leads_elsewhere_is_refused(archive: Path, tmp_path: Path) -> None:
+    told = find_session(archive, "alone") / "session.json"
+    told.write_text(told.read_text().replace('"alone"', '"../alone"'))
+    with pytest.raises(InputError, match=r"its campaign.yaml declares no run of it"):
+        pack_sessions(archive, tmp_path / "sample")
+    assert not (tmp_path / "alone.tar.zst").exists()

@@ -1,0 +1,167 @@
+"""The configuration and what it names: what is refused, with which words, and which of its sources is blamed."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ccreport.core.algorithms import list_doubtful
+from ccreport.core.configuration import Sources, check_config, check_explanations, check_file
+from ccreport.core.declared_files import DeclarationError, find_line, read_declared
+from ccreport.core.schema_problems import find_problem, guess
+
+OWN = """\
+# Two lines, then keys.
+
+strict: true
+release:
+  version: '1'
+packet_runs: [a.b,
+  nosuch]
+"""
+
+
+def refuse(config: dict[str, Any], sources: Sources) -> str:
+    with pytest.raises(DeclarationError) as caught:
+        check_config(config, sources)
+    return str(caught.value)
+
+
+def test_the_source_that_counts_is_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text(OWN, encoding="utf-8")
+    Path("mine.yaml").write_text("strict: maybe\n", encoding="utf-8")
+    files = [Path("config.yaml"), Path("mine.yaml")]
+    declared = {"strict": "maybe"}
+    said = "strict: `maybe` is not true or false"
+    assert refuse(dict(declared), Sources(declared, files)) == f"--config: {said}"
+    assert refuse(dict(declared), Sources({}, files)) == f"mine.yaml:1: {said}"
+    assert refuse(dict(declared), Sources({}, files[:1])) == f"config.yaml:3: {said}"
+    # Nested: the command line sets another key of the group.
+    given = {"release": {"pack": True}}
+    declared = {"release": {"pack": True, "version": "a b"}}
+    assert refuse(declared, Sources(given, files)).startswith("config.yaml:5: release.version: `a b` is not allowed")
+    assert refuse({"packet_runs": ["a.b", "nosuch"]}, Sources({}, files)).startswith(
+        "config.yaml:7: packet_runs: `nosuch`"
+    )
+
+
+def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config: dict[str, Any] = {}
+    check_config(config, Sources({}, [Path("config.yaml")]))
+    assert config["release"]["version"] == "1"
+    assert config["campaign"] == "campaigns/quick.yaml"
+    given = {"campaign": "campaigns/quick.yaml"}
+    assert refuse(dict(given), Sources(given, [])) == "--config: campaign: campaigns/quick.yaml does not exist"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("edge", {"paths": "(?P<machine>"}, "edge.paths: not a regular expression: missing ), unterminated subpattern"),
+        ("edge", {"paths": "(?P<mashine>.*)"}, "`mashine` is not a group that is read; did you mean `machine`?"),
+        ("archive", [], "archive: is empty"),
+        ("archive", ["a", "a"], "archive: `a` is listed twice"),
+        ("connections_count", "4", "connections_count: `4` is not a whole number; write 4"),
+        ("connections_count", 99, "connections_count: 99 is greater than the maximum of 16"),
+        ("batch_mib", "1e3", "batch_mib: `1e3` is not a number; write 1000"),
+        ("strict", None, "strict: null, or nothing behind the colon, is not true or false"),
+        ("sections", "edge-bbr2", "sections: `edge-bbr2` is not a list; put it in brackets: [edge-bbr2]"),
+        ("verify", "release/1", "verify: release/1 does not exist"),
+        ("collect_kernel", "~/no-kernel", "collect_kernel: ~/no-kernel does not exist"),
+    ],
+)
+def test_a_value_says_what_to_type(key: str, value: object, message: str) -> None:
+    assert message in refuse({key: value}, Sources({key: value}, []))
+
+
+def test_an_address_is_not_looked_up_as_a_path() -> None:
+    check_config({"verify": "https://host.example/release/1/"}, Sources({}, []))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- archive: x", "config.yaml: it has no keys; write `archive: PATH`, one key a line"),
+        ("", "config.yaml: it has no keys"),
+        ("a: 1\nb: {c: 1, c: 2}\n", "config.yaml:2: `c` is also in line 2; delete one of them"),
+        ("a: 'x\nb: 2\n", "config.yaml:2: not YAML: "),
+        ("a: 1\nb c\nd: 2\n", "config.yaml:2: not YAML: a key without a colon and a blank behind it"),
+    ],
+)
+def test_a_file_that_is_not_a_configuration(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(DeclarationError) as caught:
+        check_file(Path("config.yaml"))
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_bytes_that_are_not_text_are_said_so(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_bytes(b"title: \xff")
+    with pytest.raises(DeclarationError, match=r"own\.yaml: cannot be read: it is not UTF-8 text$"):
+        read_declared(tmp_path / "own.yaml")
+
+
+def test_a_line_is_that_of_the_last_part_that_the_file_has(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(OWN, encoding="utf-8")
+    places = [("strict",), ("release", "version"), ("release", "former"), ("packet_runs", 1), ("nothing",)]
+    assert [find_line(tmp_path / "own.yaml", place) for place in places] == [3, 5, 4, 7, None]
+
+
+EXPLAINED = f"archive_sha256: {'ab' * 32}\nevaluations:\n  NAME:\n    claims:\n      CLAIM: So.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "message"),
+    [
+        ("own", "fast", None),
+        ("own", "fsat", "explained.yaml:5: evaluations.own.claims: own makes no claim `fsat`; did you mean `fast`?"),
+        (
+            "esnet-dnt",
+            "x",
+            "explained.yaml:3: evaluations: no evaluation is called `esnet-dnt`; did you mean `esnet-dtn`?",
+        ),
+        # Of an evaluation that this build does not have.
+        ("mininet-bbr2", "x", None),
+        ("another", "x", None),
+    ],
+)
+def test_explanations_name_claims_that_are_made(
+    name: str, claim: str, message: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("explained.yaml")
+    path.write_text(EXPLAINED.replace("NAME", name).replace("CLAIM", claim), encoding="utf-8")
+    if message is None:
+        check_explanations(path, {"own": {"fast": {}}})
+        return
+    with pytest.raises(DeclarationError) as caught:
+        check_explanations(path, {"own": {"fast": {}}})
+    assert str(caught.value) == message
+
+
+def test_a_guess_is_the_name_meant_or_all_names() -> None:
+    assert guess("edge", ["edge-bbr2", "esnet-dtn"]) == "; did you mean `edge-bbr2`?"
+    assert guess("xyz", ["b", "a"]) == "; there are a, b"
+    assert guess("xyz", []) == "; there are none"
+
+
+def test_what_is_missing_is_named() -> None:
+    problem = find_problem({"a": {}}, {"properties": {"a": {"required": ["b"]}}})
+    assert str(problem) == "a: `b` is missing"
+
+
+def test_an_algorithm_of_nearly_a_known_name_is_doubtful(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("algorithms:\n  BBR:\n    members: [bbr3, bbr9]\n  Own:\n    members: [quux]\n", encoding="utf-8")
+    (said,) = map(str, list_doubtful(read_declared(path)["algorithms"], path))
+    assert said.partition("own.yaml")[2].startswith(
+        ":3: algorithms.BBR.members: no algorithm of Linux is called `bbr9`; did"
+    )

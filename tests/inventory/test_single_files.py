@@ -1,0 +1,55 @@
+"""Files of one format read by themselves, without an archive."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from archives import FIXTURES
+
+from ccreport.__main__ import main
+
+MPSTAT = str(FIXTURES / "mpstat" / "mpstat_ALL.json")
+IPERF3 = str(FIXTURES / "iperf3" / "iperf3_p2.json")
+
+
+def test_rows_are_printed_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ingest", "mpstat", MPSTAT]) == 0
+    title, names, first, *others = capsys.readouterr().out.splitlines()
+    assert title == "cpu_samples: 6 rows"
+    assert names.split()[:5] == ["side", "sample_number", "time", "cpu", "cpu_usr_pct"]
+    assert first.split()[:5] == ["sender", "0", "21:41:55", "0", "13.0"]
+    assert len(others) == 5
+
+
+def test_one_table_is_written_as_csv_and_several_into_a_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ingest", "mpstat", MPSTAT, "--output", str(tmp_path / "loads.csv")]) == 0
+    assert pl.read_csv(tmp_path / "loads.csv")["cpu_usr_pct"].to_list() == [13.0, 18.37, 15.66, 6.06, 11.88, 9.0]
+    assert main(["ingest", "iperf3", IPERF3, "--output", str(tmp_path / "all.csv")]) == 1
+    assert "these files make 3 tables (tests, intervals, streams)" in capsys.readouterr().err
+    assert main(["ingest", "iperf3", IPERF3, "--output", str(tmp_path / "all")]) == 0
+    assert pl.read_parquet(tmp_path / "all/streams.parquet")["sender_bytes"].to_list() == [4506255360, 4432855040]
+
+
+def test_pairs_of_a_column_become_text_in_csv(tmp_path: Path) -> None:
+    stamped = (
+        "# 1795211351.663251\nESTAB 0 0 10.0.0.1:43802 10.0.0.2:5201\n\t cubic rtt:1.5/0.5 mss:1448 new:5 cwnd:43\n"
+    )
+    (tmp_path / "sockets.txt").write_text(stamped)
+    assert main(["ingest", "ss", str(tmp_path / "sockets.txt"), "--output", str(tmp_path / "s.csv")]) == 0
+    row = pl.read_csv(tmp_path / "s.csv").row(0, named=True)
+    assert (row["rtt_ms"], row["extra"]) == (1.5, "new=5")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["iperf", IPERF3], "there is no format `iperf`; there are campaign, captures, edge, iperf3,"),
+        (["ss", "/nowhere"], "/nowhere is not a file"),
+        (["ss", IPERF3], "iperf3_p2.json: no_measurement:"),
+    ],
+)
+def test_what_cannot_be_read_is_said(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ingest", *words]) == 1
+    assert message in capsys.readouterr().err

@@ -1,0 +1,56 @@
+"""The layout of an archive in a release: what the names of its raw files say must still be known to who verifies."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from archives import write_archive
+from own_files import RUNS_LAYOUT
+
+from ccreport.archive.read_layout import load_layout, split_archive
+from ccreport.publish.stage import _write_config, stage_layout
+from ccreport.verify.recompute import _make_config
+
+CONFIG = {"explanations": None, "release": {"version": "1"}, "pathvars": {"results": "here"}}
+
+
+@pytest.mark.parametrize("is_inline", [False, True])
+def test_a_release_carries_the_layout_and_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_inline: bool
+) -> None:
+    # Paths of the configuration are from the folder in which a build is started.
+    monkeypatch.chdir(tmp_path)
+    table = "sub/runs.csv"
+    declared = yaml.safe_load(RUNS_LAYOUT) | {"table": table}
+    write_archive(tmp_path, {"layout.yaml": yaml.safe_dump(declared), table: "run,loss_pct\nrun1,0.1\n"})
+    release = tmp_path / "release"
+    (release / "code").mkdir(parents=True)
+    config = CONFIG | {"archive": {"path": "raw", "layout": declared if is_inline else "layout.yaml"}}
+    _write_config(config, ["raw.tar.zst"], ["own"], release / "code/config.yaml")
+    stage_layout(split_archive(config["archive"])[1], release / "code")
+
+    shown = yaml.safe_load((release / "code/config.yaml").read_text())
+    assert shown["archive"] == {"path": "../raw/raw.tar.zst", "layout": "layout.yaml"}
+    layout = load_layout(release / "code/layout.yaml")
+    assert layout.by_run == {"run1": {"run": "run1", "loss_pct": 0.1}}
+    assert [pattern.expression for pattern in layout.patterns] == [one["pattern"] for one in declared["files"]]
+
+    # Who verifies makes the tables with it.
+    made = _make_config(release, [release / "raw/raw.tar.zst"], ["own"], tmp_path / "work")
+    assert made["archive"] == {"path": str(release / "raw/raw.tar.zst"), "layout": str(release / "code/layout.yaml")}
+
+
+def test_a_release_without_a_layout_has_none(tmp_path: Path) -> None:
+    config = CONFIG | {"archive": ["a", "b"]}
+    _write_config(config, [], ["own"], tmp_path / "config.yaml")
+    stage_layout(split_archive(config["archive"])[1], tmp_path)
+    assert yaml.safe_load((tmp_path / "config.yaml").read_text())["archive"] == ["a", "b"]
+    assert not (tmp_path / "layout.yaml").exists()
+
+
+def test_a_configured_layout_is_a_path_or_json() -> None:
+    assert split_archive("raw") == ("raw", "")
+    assert split_archive({"path": ["a", "b"], "layout": None}) == (["a", "b"], "")
+    assert split_archive({"path": "raw", "layout": "own.yaml"}) == ("raw", "own.yaml")
+    assert json.loads(split_archive({"path": "raw", "layout": {"table": "t.csv"}})[1]) == {"table": "t.csv"}

@@ -1,0 +1,240 @@
+"""The first page: pairs with their prediction intervals, findings in words, the strip of verdicts, and the picture."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from ccreport.core.tables import conform
+from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
+from ccreport.report.first_page.pairs import list_pairs
+from ccreport.report.fragments.findings import find_doubt, render_findings
+from ccreport.report.fragments.pairs_picture import render_picture
+from ccreport.report.fragments.verdict_strip import render_strip
+
+CLAIMS = {
+    "first": {"text": "BBR is *faster*.", "source": "Section 1"},
+    "second": {"text": "CUBIC <b>varies</b> more.", "source": "Section 2"},
+    "third": {"text": "Both are alike.", "source": "Section 3"},
+}
+TITLES = {"table_1": "Table I: by buffer", "table_2": "Table II: on the testbed"}
+BOTH = ["BBR", "CUBIC"]
+
+
+def make_cells(
+    table: str,
+    cell: str,
+    verdict: str | None,
+    theirs: tuple[float, float | None, float | None],
+    own: tuple[float, float | None, float | None],
+    **others: Any,
+) -> list[dict[str, Any]]:
+    """Return the two rows of a pair; ratios are (value, low, high)."""
+    row = {
+        "comparison": "paper",
+        "table_name": table,
+        "cell": cell,
+        "cell_state": "compared",
+        "pair_verdict": verdict,
+        **dict(zip((f"pair_expected{end}_ratio" for end in ("", "_low", "_high")), theirs, strict=True)),
+        **dict(zip((f"pair{end}_ratio" for end in ("", "_low", "_high")), own, strict=True)),
+    } | others
+    return [row | {"algorithm": name, "cell_number": number} for number, name in enumerate(BOTH, 1)]
+
+
+def make_pairs(*pairs: list[dict[str, Any]]) -> pl.DataFrame:
+    rows = [row | {"cell_number": number} for number, row in enumerate((row for pair in pairs for row in pair), 1)]
+    return list_pairs(conform(pl.DataFrame(rows, infer_schema_length=None), "reproduction"), BOTH)
+
+
+def make_claims(**verdicts: list[tuple[str, int, bool]]) -> pl.DataFrame:
+    """Return checks of claims, each as its verdict, its runs, and whether it is uncertain; the worst is the claim's."""
+    order = ["does not hold", "not enough data", "holds"]
+    rows = [
+        {
+            "claim_number": number,
+            "claim": claim,
+            "claim_verdict": min((verdict for verdict, _, _ in checks), key=order.index),
+            "check_number": place,
+            "check": "c",
+            "runs_count": runs,
+            "minimum_runs_count": 3,
+            "verdict": verdict,
+            "is_uncertain": is_uncertain,
+        }
+        for number, (claim, checks) in enumerate(verdicts.items(), 1)
+        for place, (verdict, runs, is_uncertain) in enumerate(checks, 1)
+    ]
+    return conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
+
+
+def list_sentences(found: str) -> list[str]:
+    return [line.removeprefix("- ") for line in found.split("\n") if line.startswith("- ")]
+
+
+NO_CLAIMS = conform(pl.DataFrame(), "claims")
+NO_PAIRS = list_pairs(conform(pl.DataFrame(), "reproduction"), BOTH)
+AHEAD = make_cells("table_1", "12 MB", REPRODUCED, (8.0, 7.0, 9.0), (10.0, 8.0, 12.5))
+ELSEWHERE = make_cells("table_2", "0.1 % loss", NOT_REPRODUCED, (25.8, 21.0, 31.0), (1.0, 0.99, 1.01))
+NEARER = make_cells("table_2", "1 % loss", NOT_REPRODUCED, (4.0, 3.0, 5.0), (1.0, 0.99, 1.01))
+CLOSE = make_cells("table_2", "no loss", UNDECIDED, (1.0, 0.9, 1.1), (1.0, 0.99, 1.01))
+
+
+# Pairs
+
+
+def test_a_prediction_interval_is_wider_than_the_interval_by_the_root_of_two_in_logarithms():
+    # ln(4 / 2) · √2 = 0.98026, and e^0.98026 = 2.66514.
+    (pair,) = make_pairs(make_cells("t", "c", REPRODUCED, (2.0, 1.5, 3.0), (2.0, 1.0, 4.0))).to_dicts()
+    assert pair["predicted_high"] == pytest.approx(2 * 2.66514, rel=1e-5)
+    assert pair["predicted_low"] == pytest.approx(2 / 2.66514, rel=1e-5)
+    assert (pair["expected"], pair["ratio"], pair["verdict"]) == (2.0, 2.0, REPRODUCED)
+
+
+def test_only_pairs_of_the_paper_that_have_a_verdict_are_shown_and_each_once():
+    others = (
+        make_cells("t", "of an archive", REPRODUCED, (1.0, 1.0, 1.0), (1.0, 1.0, 1.0), comparison="archive"),
+        make_cells("t", "suspect", REPRODUCED, (1.0, 1.0, 1.0), (1.0, 1.0, 1.0), cell_state="suspect"),
+        make_cells("t", "without a verdict", None, (1.0, 1.0, 1.0), (1.0, 1.0, 1.0)),
+    )
+    assert make_pairs(AHEAD, *others)["cell"].to_list() == ["12 MB"]
+    without = make_pairs(make_cells("t", "c", UNDECIDED, (2.0, None, None), (2.0, None, None)))
+    assert without["predicted_low"].to_list() == [None]
+
+
+# Findings
+
+
+def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
+    judged = make_claims(
+        first=[("holds", 9, True)],
+        second=[("holds", 9, False)],
+        third=[("does not hold", 5, False), ("not enough data", 0, False)],
+    )
+    found = list_sentences(render_findings(judged, CLAIMS, make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH, "-"))
+    # The one that other runs may not turn is named.
+    assert found[0].startswith("**Confirmed:** [2 of 3 claims](claims.qmd) hold, among them “CUBIC &#60;b&#62;varies")
+    assert found[0].endswith(
+        "; the ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells."
+    )
+    assert "[1 of 3 claims](claims.qmd) does not hold: “Both are alike”" in found[1]
+    assert "2 pairs are not reproduced, furthest off “0&#46;1 &#37; loss” with a ratio of 25.8 in the paper" in found[1]
+    assert found[1].endswith("and 1.00 here.")
+    # The claim that does not hold is none of those that lack data, though a check of it does.
+    assert found[2] == (
+        "**This archive cannot tell:** 1 pair, as the paper’s runs do not tell which algorithm is ahead."
+    )
+
+
+def test_why_claims_cannot_be_told_is_said():
+    judged = make_claims(
+        first=[("not enough data", 0, False)], second=[("not enough data", 2, False)], third=[("holds", 9, False)]
+    )
+    *_, last = list_sentences(render_findings(judged, CLAIMS, NO_PAIRS, BOTH, "-"))
+    reasons = "for 1 it has no runs under the conditions and for 1 it has too few runs"
+    assert last == f"**This archive cannot tell:** 2 claims, as {reasons}."
+
+
+@pytest.mark.parametrize(
+    ("theirs", "own", "reason"),
+    [
+        ((0.9, 1.1), (2.0, 3.0), "paper"),
+        ((None, None), (2.0, 3.0), "paper"),
+        ((2.0, 3.0), (0.99, 1.01), "here"),
+        ((2.0, 3.0), (None, None), "here"),
+        ((2.0, 3.0), (1.5, 9.0), "factor"),
+    ],
+)
+def test_what_leaves_a_pair_open(theirs: tuple[Any, Any], own: tuple[Any, Any], reason: str):
+    pair = dict(zip(("expected_low", "expected_high", "low", "high"), (*theirs, *own), strict=True))
+    assert find_doubt(pair) == reason
+
+
+def test_what_there_is_nothing_to_say_of_is_left_out():
+    assert len(list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, "-"))) == 1
+    found = render_findings(NO_CLAIMS, {}, NO_PAIRS, BOTH, "2 tables, 1 figures")
+    assert found == "The evaluation has 2 tables, 1 figures, and publishes no claim or number to compare with.\n"
+
+
+# The strip
+
+
+def test_each_claim_has_a_square_that_says_its_verdict_and_leads_to_it():
+    judged = make_claims(
+        first=[("holds", 9, True)], second=[("does not hold", 9, False)], third=[("not enough data", 0, False)]
+    )
+    shown = render_strip(judged, CLAIMS)
+    squares = re.findall(r'<a class="square ([\w ]+)" href="([^"]+)" aria-label="([^"]+)"', shown)
+    assert [(kind, href) for kind, href, _ in squares] == [
+        ("holds uncertain", "claims.html#claim-first"),
+        ("fails", "claims.html#claim-second"),
+        ("unknown", "claims.html#claim-third"),
+    ]
+    assert squares[0][2].startswith("holds &#40;uncertain&#41;&#58; BBR is &#42;faster")
+    # Three signs: the verdict is told without its colour.
+    assert len(set(re.findall(r'<path d="([^"]+)"', shown))) == 3
+    assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds", "1 does not hold", "1 without enough data"]
+    assert "<b>" not in shown
+
+
+def test_a_verdict_that_no_claim_has_has_no_row():
+    shown = render_strip(make_claims(first=[("holds", 9, False)]), {"first": CLAIMS["first"]})
+    assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds"]
+    assert render_strip(NO_CLAIMS, {}) == ""
+
+
+# The picture
+
+
+def list_marks(chart: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """Return the layers of a kind of mark that stand at values, which those of the legend do not."""
+    return [
+        layer for layer in chart["layer"] if layer["mark"]["type"] == kind and "field" in layer["encoding"].get("y", {})
+    ]
+
+
+@pytest.mark.parametrize("layout", [WIDE, NARROW])
+def test_dots_bands_and_intervals_stand_at_their_ratios(layout: Any):
+    pairs = make_pairs(AHEAD, ELSEWHERE, CLOSE)
+    figure = draw_forest(pairs, TITLES, BOTH, layout)
+    chart = figure.chart.to_dict(validate=False)
+    data = chart["datasets"]
+
+    def rows(layer: dict[str, Any]) -> list[dict[str, Any]]:
+        return list(data[layer["data"]["name"]])
+
+    (band,) = list_marks(chart, "bar")
+    # Half and twice of what is published.
+    assert [(row["ratio"], row["ratio_high"]) for row in rows(band)] == [(4.0, 16.0), (12.9, 51.6), (0.5, 2.0)]
+    published, own = (rows(layer) for layer in list_marks(chart, "point"))
+    assert [row["ratio"] for row in published] == [8.0, 25.8, 1.0]
+    assert [(row["ratio"], row["verdict"]) for row in own] == [
+        (10.0, REPRODUCED),
+        (1.0, NOT_REPRODUCED),
+        (1.0, UNDECIDED),
+    ]
+    thin, thick = (rows(layer) for layer in list_marks(chart, "rule")[1:])
+    assert [(row["ratio"], row["ratio_high"]) for row in thick] == [(8.0, 12.5), (0.99, 1.01), (0.99, 1.01)]
+    assert all(outer["ratio"] < inner["ratio"] for outer, inner in zip(thin, thick, strict=True))
+    # No two rows share a place, and all are in the plot.
+    places = [row["y"] for row in own]
+    assert places == sorted(set(places))
+    assert places[-1] < chart["height"]
+    assert figure.data.height == 3
+    assert "Table I: by buffer: 1 reproduced." in figure.alternative
+
+
+def test_verdicts_differ_in_shape_as_well_as_colour():
+    chart = draw_forest(make_pairs(AHEAD), TITLES, BOTH, WIDE).chart.to_dict(validate=False)
+    (own,) = (layer for layer in list_marks(chart, "point") if "shape" in layer["encoding"])
+    assert len(set(own["encoding"]["shape"]["scale"]["range"])) == 3
+    assert len(set(own["encoding"]["color"]["scale"]["range"])) == 3
+
+
+def test_without_pairs_there_is_no_picture(tmp_path: Path):
+    (tmp_path / "pairs").mkdir()
+    (tmp_path / "pairs/missing.txt").write_text("none\n")
+    assert render_picture(tmp_path) == ""

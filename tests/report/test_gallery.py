@@ -1,0 +1,62 @@
+"""Figures by topic: which page each is on, the gallery of thumbnails, and what has no data."""
+
+import re
+from pathlib import Path
+
+from ccreport.figures.kinds import BUILDERS
+from ccreport.figures.select.declaration import CAPTURE_KINDS
+from ccreport.report.fragments.exhibits import Exhibit
+from ccreport.report.fragments.gallery import FIGURES_AT_MOST, OTHERS, TOPICS, list_pages, render_gallery
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="150"/>'
+
+
+def make_figures(count: int) -> list[Exhibit]:
+    return [Exhibit(f"f{number}", f"Figure {number}") for number in range(1, count + 1)]
+
+
+def test_every_kind_of_figure_has_one_topic() -> None:
+    kinds = [kind for _, _, own in TOPICS for kind in own]
+    assert len(kinds) == len(set(kinds))
+    assert set(kinds) == set(BUILDERS) - CAPTURE_KINDS
+
+
+def test_figures_keep_their_order_within_a_topic_and_a_long_topic_has_even_pages() -> None:
+    figures = make_figures(17)
+    kinds = dict.fromkeys((figure.name for figure in figures), "throughput_over_time") | {
+        "f2": "topology",
+        "f3": "of another program",
+    }
+    pages = list_pages(figures, kinds)
+    # 15 figures in pages of at most 7.
+    assert [(page.name, page.title, len(page.figures)) for page in pages] == [
+        ("figures_testbed", "The testbed", 1),
+        ("figures_throughput", "Throughput over time, 1 of 3", 5),
+        ("figures_throughput_2", "Throughput over time, 2 of 3", 5),
+        ("figures_throughput_3", "Throughput over time, 3 of 3", 5),
+        ("figures_others", OTHERS[1], 1),
+    ]
+    assert FIGURES_AT_MOST == 7
+    shown = [figure.name for page in pages for figure in page.figures]
+    assert shown == ["f2", "f1", *(f"f{number}" for number in range(4, 18)), "f3"]
+
+
+def test_a_thumbnail_leads_to_its_figure_and_keeps_the_label_that_claims_link_to(tmp_path: Path) -> None:
+    figures = tmp_path / "figures"
+    for name in ("f1", "f2"):
+        (figures / name).mkdir(parents=True)
+    (figures / "f1/figure.svg").write_text(SVG)
+    (figures / "f1/thumbnail.png").write_bytes(b"")
+    (figures / "f2/missing.txt").write_text("no <run> at 40 ms\n")
+    declared = {name: {"kind": "cwnd_over_time"} for name in ("f1", "f2")}
+    render_gallery([Exhibit("f1", "One & <all>"), Exhibit("f2", "None")], declared, figures, tmp_path)
+    gallery = (tmp_path / "gallery.md").read_text()
+    assert re.findall(r'<li id="(.*?)"><a href="(.*?)"><img src="(.*?)"', gallery) == [
+        ("figure-f1", "figures_hosts.html#figure-f1", "figures/f1/thumbnail.png")
+    ]
+    assert "<all>" not in gallery
+    assert '<li id="figure-f2">None: no &#60;run&#62; at 40 ms</li>' in gallery
+    page = (tmp_path / "figures_hosts.qmd").read_text()
+    assert "{#figure-f1}" in page
+    assert "{{< include fragments/figure_f1.md >}}" in page
+    assert "f2" not in page

@@ -1,0 +1,202 @@
+"""Paths and names that stand for nothing: refused before anything is decided, on a fresh and on a built tree."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from archives import ROOT
+from checkouts import LIMIT_S, Checkout
+from synthesised import make
+
+TABLE = "results/esnet-dtn/summaries/jobs.csv"
+NOTHING = "Nothing to be done"
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    folder = tmp_path_factory.mktemp("refused")
+    checkout = Checkout(folder / "checkout")
+    checkout.set_up(make(folder / "archive", 4, seed=7, runs_per_job=2, bytes_per_run=5000).folder)
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def built(fresh: Checkout) -> Checkout:
+    checkout = fresh.copy(fresh.folder.parent / "built")
+    done = ask(checkout)
+    assert done.returncode == 0, done.stderr
+    assert NOTHING in ask(checkout).stderr
+    return checkout
+
+
+def ask(checkout: Checkout, *values: str, config: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Build a table as a user would, with values on the command line and, if given, a text for config.yaml."""
+    own = ROOT / "config.yaml"
+    text = own.read_text(encoding="utf-8") if config is None else config
+    (checkout.folder / "config.yaml").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", TABLE, "--config", "archive=raw"]
+    given = [f"{name}=" for name in ("explanations",) if not any(value.startswith(name) for value in values)]
+    return subprocess.run(
+        [*command, "sections=[]", "packet_runs=[]", *given, *values],
+        cwd=checkout.folder,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+def write_evaluation(checkout: Checkout, old: str, new: str) -> str:
+    """Write the shipped evaluation with one part replaced; return the values that name it."""
+    text = (ROOT / "evaluations/esnet-dtn.yaml").read_text(encoding="utf-8")
+    assert old in text
+    (checkout.folder / "own").mkdir(exist_ok=True)
+    path = checkout.folder / "own/esnet-dtn.yaml"
+    path.write_text(text.replace(old, new, 1).replace("expected: ", f"expected: {ROOT}/evaluations/"), encoding="utf-8")
+    return "evaluation=own/esnet-dtn.yaml"
+
+
+ON_COMMAND_LINE = [
+    ("explanations=/nope.yaml", "--config: explanations: /nope.yaml does not exist"),
+    ("compare_with=/nope", "--config: compare_with: /nope does not exist"),
+    (
+        "compare_with=raw",
+        "--config: compare_with: raw has no tables of esnet-dtn; name the results folder of another b",
+    ),
+    ("packet_runs=[nosuch]", "--config: packet_runs: `nosuch` is not a run_id, "),
+    ("sections=[edge]", "--config: sections: no evaluation is called `edge`; did you mean `edge-bbr2`?"),
+    ("release={former: raw}", "--config: release.former: raw is not a release: it has no SHA256SUMS"),
+    ("stict=True", "--config: `stict` is not a key; did you mean `strict`?"),
+]
+IN_EVALUATION = [
+    ("  table_2_testbed:", "  mean_goodput:", r": tables: no query `mean_goodput`; there are coefficients, "),
+    (
+        "buffer_bytes, flows_count]",
+        "buffer_bytes, flow_count]",
+        r": tables.*: .* has no column `flow_count`; did you mean `flows",
+    ),
+    (
+        "expected: esnet-dtn/table_1",
+        "expected: esnet-dtn/table_9",
+        r": reproduction\.\w+\.expected: .* does not exist$",
+    ),
+    (
+        "kind: rate_by_rtt",
+        "kind: rate_by_rt",
+        r": figures\.\w+\.kind: `rate_by_rt` is .*; did you mean `rate_by_rtt`",
+    ),
+]
+
+
+@pytest.mark.parametrize("tree", ["fresh", "built"])
+@pytest.mark.parametrize(("value", "message"), ON_COMMAND_LINE, ids=[value for value, _ in ON_COMMAND_LINE])
+def test_a_value_that_stands_for_nothing_is_refused_in_one_line(
+    tree: str, value: str, message: str, request: pytest.FixtureRequest
+) -> None:
+    check_refusal(ask(request.getfixturevalue(tree), value), re.escape(f"ccreport: {message}"))
+
+
+@pytest.mark.parametrize("tree", ["fresh", "built"])
+@pytest.mark.parametrize(("old", "new", "message"), IN_EVALUATION, ids=[new for _, new, _ in IN_EVALUATION])
+def test_a_name_in_an_evaluation_that_stands_for_nothing_is_refused(
+    tree: str, old: str, new: str, message: str, request: pytest.FixtureRequest
+) -> None:
+    checkout = request.getfixturevalue(tree)
+    check_refusal(ask(checkout, write_evaluation(checkout, old, new)), rf"ccreport: own/esnet-dtn\.yaml:\d+{message}")
+
+
+def check_refusal(done: subprocess.CompletedProcess[str], message: str) -> None:
+    assert done.returncode == 1, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert re.match(message, last), last
+    # Two lines of Snakemake's about profile and configuration come before.
+    assert len(done.stderr.splitlines()) <= 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("strict: false", "stict: false", "`stict` is not a key; did you mean `strict`?"),
+        (
+            "strict: false",
+            "strict: ture",
+            "strict: `ture` is not true or false; did you mean `true`?",
+        ),
+        ("strict: false", "strict false", "not YAML: a key without a colon and a blank behind it"),
+        ("  renderer: auto", "\trenderer: auto", "not YAML: a tab in front; indent by blanks"),
+        (
+            "  renderer: auto",
+            "  rendrer: auto",
+            "report: `rendrer` is not a key; did you mean `renderer`?",
+        ),
+        (
+            "  version: '1'",
+            "  version: 1",
+            "release.version: `1` is not text; put it in quotes: '1'",
+        ),
+        (
+            "include_cpu_bound: true",
+            "strict: true",
+            "`strict` is also in line 22; delete one of them",
+        ),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_named_by_its_line(old: str, new: str, message: str, fresh: Checkout) -> None:
+    text = (ROOT / "config.yaml").read_text(encoding="utf-8")
+    assert old in text
+    changed = text.replace(old, new, 1)
+    line = next(number for number, one in enumerate(changed.splitlines(), 1) if one.startswith(new))
+    check_refusal(ask(fresh, config=changed), re.escape(f"ccreport: config.yaml:{line}: {message}") + "$")
+
+
+def test_a_failed_build_ends_with_the_line_that_matters(built: Checkout) -> None:
+    value = write_evaluation(built, "where: path_class <> 'testbed'", "where: no_such_column = 1")
+    done = ask(built, value)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("ccreport: ")
+    assert "no_such_column" in done.stderr.splitlines()[-1]
+
+
+def test_names_that_may_be_wrong_are_warned_of(built: Checkout) -> None:
+    value = write_evaluation(built, "members: [bbr2,", "members: [bbr9,")
+    done = ask(built, value, "packet_runs=[first.nosuch]")
+    assert done.returncode == 0, done.stderr
+    assert re.search(
+        r"own/esnet-dtn\.yaml:\d+: algorithms\.BBR\.members: no algorithm of Linux is called `bbr9`", done.stderr
+    )
+    assert "warning: --config: packet_runs: the archive has no run `first.nosuch`" in done.stderr
+
+
+def test_results_of_another_evaluation_are_named(built: Checkout) -> None:
+    (built.results / "former").mkdir(exist_ok=True)
+    (built.results / "former/archive.duckdb").touch()
+    done = ask(built, "batch_mib=31")
+    assert done.returncode == 0, done.stderr
+    assert "results also has results of former, which this build did not renew" in done.stderr
+
+
+def test_no_rule_prints_the_paths_of_the_package_or_lists_itself_among_targets(built: Checkout) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--dry-run", "report", "--config", "archive=raw", "explanations="],
+        cwd=built.folder,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=True,
+    )
+    assert "render_fragments" in done.stdout + done.stderr
+    assert max(map(len, (done.stdout + done.stderr).splitlines())) < 5000
+    listed = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--list", "--config", "archive=raw", "explanations="],
+        cwd=built.folder,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=True,
+    )
+    people, _, parts = listed.stdout.partition("\n\nRules that these call:\n")
+    assert people.splitlines()[0].startswith("report ")
+    assert len(people.splitlines()) == 10
+    assert "ingest_batch" in parts
+    assert "ingest_batch" not in people
