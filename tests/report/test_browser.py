@@ -12,7 +12,7 @@ import pytest
 from archives import ROOT
 from axe_playwright_python.sync_playwright import Axe
 from browser import needs_chromium, open_chromium, serve
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from report_inputs import write_inputs, write_site_inputs
 
 from ccreport.report.fragments.render import render_fragments
@@ -288,7 +288,8 @@ def test_the_theme_is_the_systems_until_it_is_chosen_and_stays_chosen(address: s
     dark = page.evaluate(ground)
     assert light == "rgb(255, 255, 255)" != dark
     button = page.get_by_role("button", name="Dark")
-    assert button.get_attribute("aria-pressed") == "true"
+    # The page hears of the system's change a moment later.
+    expect(button).to_have_attribute("aria-pressed", "true")
     button.click()
     assert page.evaluate(ground) == light
     page.goto(f"{address}/methods.html")
