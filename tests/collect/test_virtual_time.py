@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from ccreport.collect import engines
 from ccreport.collect.declare.campaign import read_campaign
 from ccreport.collect.declare.planning import plan_campaign
-from ccreport.collect.engines import GuestEnded, Place, _virtual_place, choose_place
+from ccreport.collect.engines import GuestEnded, Place, _virtual_place, choose_place, hint_at_processor
 from ccreport.collect.kernel.find_kernel import find_user_kernel, read_user_kernel
 from ccreport.collect.plan import Plan, VirtualClock
 from ccreport.collect.slots import Hand
@@ -189,6 +190,17 @@ def test_what_is_not_a_user_mode_kernel_is_named(tmp_path: Path) -> None:
 def test_a_kernel_without_virtual_time_is_refused() -> None:
     with pytest.raises(InputError, match=r"linux\.uml was built without it; `make kernel` builds one"):
         choose_place(plan(LOSSY, testbed=SMALL | {"kernel": "/usr/bin/linux.uml"}))
+
+
+@pytest.mark.parametrize(("flags", "is_named"), [("fpu avx512f amx_tile", True), ("fpu avx512f", False)])
+def test_a_processor_with_too_many_registers_is_named(
+    flags: str, is_named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processor = tmp_path / "cpuinfo"
+    processor.write_text(f"model name\t: made up\nflags\t\t: {flags}\n")
+    monkeypatch.setattr(engines, "PROCESSOR", processor)
+    assert ("`make kernel`" in hint_at_processor(Place("user-mode-kernel", "real"))) == is_named
+    assert hint_at_processor(Place("namespaces", "real")) == ""
 
 
 def test_auto_takes_virtual_time_where_the_kernel_has_it() -> None:

@@ -45,6 +45,11 @@ ISOLATION: Final = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc"
 BOOT_LIMIT_S: Final = 60.0
 CONSOLE_LINES_COUNT: Final = 8
 PROBE_LIMIT_S: Final = 20
+PROCESSOR: Final = Path("/proc/cpuinfo")
+AMX_HINT: Final = (
+    "; on a processor with AMX, as this one, Debian's user-mode kernel crashes when it starts; `make kernel` builds one"
+    " that does not"
+)
 CLOSE_LIMIT_S: Final = 10.0
 
 
@@ -255,7 +260,7 @@ def start_guest(
 ) -> tuple[Guest, dict[str, Any]]:
     """Start a testbed in real time, as `start_guard` does; return it and what it says of itself.
 
-    Raises GuestEnded if it does not come up.
+    Raises GuestEnded if it does not come up, with the likely cause where the processor is known for it.
     """
     told, orders = os.pipe()
     answers, said = os.pipe()
@@ -265,9 +270,22 @@ def start_guest(
     guest = Guest(process, orders, answers, lifeline)
     try:
         return guest, guest.hear(BOOT_LIMIT_S)
+    except GuestEnded as error:
+        guest.close()
+        raise GuestEnded(f"{error}{hint_at_processor(place)}") from error
     except BaseException:
         guest.close()
         raise
+
+
+def hint_at_processor(place: Place) -> str:
+    """Return why a user-mode kernel may not have started on this processor, empty where nothing is known against it.
+
+    Linux gives a tracer all registers of a process or none: with AMX 11,008 bytes, for which user-mode kernels of 6.1
+    have no room.
+    """
+    has_amx = "amx_tile" in PROCESSOR.read_text(encoding="utf-8").split()
+    return AMX_HINT if has_amx and place.engine == "user-mode-kernel" else ""
 
 
 def find_core(slot_number: int) -> int:

@@ -8,7 +8,8 @@ that cannot be started at all ends the sweep.
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,7 +48,8 @@ class Hand:
         if self.place.clock == "virtual":
             if not self.machine:
                 self._write_spec(self.plan.runs)
-                self.machine = self._perform(parameters, VirtualClock(start_ns, "describe"), do="describe")[0]
+                with self._coming_up():
+                    self.machine = self._perform(parameters, VirtualClock(start_ns, "describe"), do="describe")[0]
         else:
             self._start(parameters)
 
@@ -115,14 +117,19 @@ class Hand:
             self._end_guest()
             self._write_spec(self.plan.runs)
             memory_bytes = self.plan.testbed.memory_bytes
-            try:
+            with self._coming_up():
                 self.guest, told = start_guest(self.place, self.slot, memory_bytes, parameters, self.number)
-            except GuestEnded as error:
-                raise InputError(f"the engine {self.place.engine} does not come up: {error}") from error
             if told["event"] == "unfit":
                 raise InputError(told["message"])
             self.machine, self.parameters = told, parameters
         return self.guest
+
+    @contextmanager
+    def _coming_up(self) -> Iterator[None]:
+        try:
+            yield
+        except GuestEnded as error:
+            raise InputError(f"the engine {self.place.engine} does not come up: {error}") from error
 
     def _perform(self, parameters: dict[str, str], clock: VirtualClock, **order: Any) -> list[dict[str, Any]]:
         """Carry out an order in virtual time; return what the testbed says of itself, and its answer."""
