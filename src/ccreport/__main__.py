@@ -70,7 +70,7 @@ GROUPS: Final = {
 }
 DESCRIPTION: Final = "What a build made, explained, queried and checked; and the commands that builds consist of."
 SENTENCE_END: Final = re.compile(r"(?<=[.;])\s+(?=[`A-Z])")
-# It is no part of a build: it ends the attempt that is under way, and takes down what it has set up.
+# It is not part of a build: it ends the attempt that is under way, and takes down what it has set up.
 TAKES_DOWN: Final = "collect"
 LISTS: Final = (list[Path], list[str], Sequence[str])
 

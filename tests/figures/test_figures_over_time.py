@@ -80,7 +80,7 @@ def limit_of(**changes: Any) -> str:
         ("receive_window", {"rwnd_limited_ms": 500}),
         ("unknown", {"rwnd_limited_ms": 499}),
         ("send_buffer", {"sndbuf_limited_ms": 500}),
-        # Half of the busy time counts, not of the second: 300 of 400 ms; but an idle flow with data sent is no limit.
+        # Half of the busy time counts, not of the second: 300 of 400 ms. An idle flow with data sent is not a limit.
         ("receive_window", {"busy_ms": 400, "rwnd_limited_ms": 300}),
         # Nothing to send for 501 of 1000 ms; with data waiting the clock must have been late, and 1,000,000 bytes in
         # 499 ms are 40 segments in flight of 100.

@@ -44,7 +44,7 @@ class ArchiveError(InputError):
 def unpack_archive(archive: Path, folder: Path) -> list[str]:
     """Unpack an archive file into a folder, unless that was done from the same bytes; return the members left out.
 
-    Raise ArchiveError where the file is no tarball or zip, or is damaged; then nothing is left behind.
+    Raise ArchiveError where the file is not a tarball or zip, or is damaged; then nothing is left behind.
     """
     record = find_record(folder)
     sha256 = hash_file(archive)
@@ -66,7 +66,7 @@ def unpack_archive(archive: Path, folder: Path) -> list[str]:
         shutil.rmtree(partial)
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise
-        raise ArchiveError(f"{archive.name} is no readable tarball or zip ({error}); fetch it again") from error
+        raise ArchiveError(f"{archive.name} is not a readable tarball or zip ({error}); fetch it again") from error
     remove_folder(folder)
     partial.rename(folder)
     replace_text(record, json.dumps({"sha256": sha256, "left_out": left_out}, indent=1) + "\n")

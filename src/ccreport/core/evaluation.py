@@ -26,7 +26,7 @@ def resolve_evaluation(name: str, folder: Path = EVALUATIONS) -> Path:
     """Return the file of an evaluation: one that comes with the pipeline by its bare name, any other by its path.
 
     A bare name has neither a slash nor the suffix .yaml, and stands for the file of that name in `folder`. Raise
-    DeclarationError, with what to type, where there is no such file.
+    DeclarationError, with what to type, where there is not such a file.
     """
     is_path = "/" in name or name.endswith(SUFFIX)
     path = Path(name) if is_path else folder / f"{name}{SUFFIX}"

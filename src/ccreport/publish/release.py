@@ -67,7 +67,7 @@ def find_former(settings: dict[str, Any]) -> Path | None:
     """Return the release that the configuration names as the former one; raise InputError where it is none."""
     former = Path(settings["release"]["former"]) if settings["release"]["former"] else None
     if former is not None and not (former / "CITATION.cff").is_file():
-        raise InputError(f"release.former: {former} is no release; name the folder of one, or null")
+        raise InputError(f"release.former: {former} is not a release; name the folder of one, or null")
     return former
 
 

@@ -34,7 +34,7 @@ class Part:
 
 
 class BatchReader:
-    """Read a table of a batch, by experiments; it has none where there is no such file, or one that cannot be used."""
+    """Read a table of a batch, by experiments; it has none where the file is missing or cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.parts: dict[str, Part] = {}
@@ -74,7 +74,7 @@ class BatchReader:
 
 
 def iterate_groups(path: Path) -> Iterator[pa.Table]:
-    """Yield the rows of a table, a row group at once; there are none where there is no such file."""
+    """Yield the rows of a table, a row group at once; there are none where there is not such a file."""
     if not path.exists():
         return
     with pq.ParquetFile(path) as file:

@@ -18,7 +18,7 @@ from pathlib import Path
 from ccreport.archive.manifest import Manifest
 from ccreport.core.hard_links import link_file
 from ccreport.rebuild.batch_tables import BatchReader, BatchWriter, iterate_groups
-from ccreport.rebuild.batches import AFRESH, find_kept
+from ccreport.rebuild.batches import IGNORE_CACHES, find_kept
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def update_batch(
     """
     outputs = list(outputs)
     listed = sorted(manifests, key=lambda manifest: manifest.experiment_id)
-    olds = [BatchReader(output.kept) for output in outputs] if AFRESH not in os.environ else []
+    olds = [BatchReader(output.kept) for output in outputs] if IGNORE_CACHES not in os.environ else []
     made: set[str] = set()
     with open_scratch(scratch) as folder, ExitStack() as stack:
         writers = [stack.enter_context(BatchWriter(output.table, output.path)) for output in outputs]

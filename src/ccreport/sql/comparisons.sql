@@ -73,7 +73,7 @@ joined AS (
         AND one.volume_bytes IS NOT DISTINCT FROM other.volume_bytes
         AND (one.algorithm_rank, one.algorithm) < (other.algorithm_rank, other.algorithm)
 ),
--- A run that lacks the value of one of its algorithms is no pair.
+-- A run that lacks the value of one of its algorithms is not a pair.
 pairs AS (
     SELECT
         * EXCLUDE (first_units, second_units),

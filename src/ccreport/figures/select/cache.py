@@ -19,7 +19,7 @@ from ccreport.core.atomic_files import remove_folder
 from ccreport.core.declarations import SQL
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Asked, Database
-from ccreport.rebuild.batches import AFRESH
+from ccreport.rebuild.batches import IGNORE_CACHES
 from ccreport.rebuild.imports import list_imports
 
 LIBRARIES: Final = ("altair", "duckdb", "polars", "vl-convert-python")
@@ -50,7 +50,7 @@ def take_copy(cache: Path, name: str, database: Database, output: Path) -> bool:
     is made anew.
     """
     copy = cache / name
-    if not copy.is_dir() or AFRESH in os.environ:
+    if not copy.is_dir() or IGNORE_CACHES in os.environ:
         return False
     asked = [Asked(**one) for one in json.loads((copy / ASKED).read_text(encoding="utf-8"))]
     if not all(map(database.is_same, asked)):
