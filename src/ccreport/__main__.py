@@ -28,7 +28,7 @@ FOR_PEOPLE: Final = {
     "sql": "ccreport.trace.sql",
     "verify": "ccreport.verify.verify",
     "diff": "ccreport.verify.diff",
-    "plan_runs": "ccreport.compare.plan_runs",
+    "plan_runs": "ccreport.trace.plan_runs",
     "upload": "ccreport.publish.upload",
     "collect": "ccreport.collect.collect",
     "replay_run": "ccreport.collect.replay",

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from ccreport.collect import engines
 from ccreport.collect.declare.campaign import read_campaign
 from ccreport.collect.declare.planning import plan_campaign
-from ccreport.collect.engines import GuestEnded, Place, _virtual_place, choose_place, hint_at_processor
+from ccreport.collect.engines import GuestEnded, Place, _virtual_place, choose_place
+from ccreport.collect.kernel import processor
 from ccreport.collect.kernel.find_kernel import find_user_kernel, read_user_kernel
 from ccreport.collect.plan import Plan, VirtualClock
 from ccreport.collect.slots import Slot
@@ -196,11 +196,10 @@ def test_a_kernel_without_virtual_time_is_refused() -> None:
 def test_a_processor_with_too_many_registers_is_named(
     flags: str, is_named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    processor = tmp_path / "cpuinfo"
-    processor.write_text(f"model name\t: made up\nflags\t\t: {flags}\n")
-    monkeypatch.setattr(engines, "PROCESSOR", processor)
-    assert ("`make kernel`" in hint_at_processor(Place("user-mode-kernel", "real"))) == is_named
-    assert hint_at_processor(Place("namespaces", "real")) == ""
+    described = tmp_path / "cpuinfo"
+    described.write_text(f"model name\t: made up\nflags\t\t: {flags}\n")
+    monkeypatch.setattr(processor, "PROCESSOR", described)
+    assert ("`make kernel`" in processor.hint_at_processor()) == is_named
 
 
 def test_auto_takes_virtual_time_where_the_kernel_has_it() -> None:

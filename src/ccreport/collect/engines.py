@@ -21,6 +21,7 @@ from typing import Any, Final, Literal
 
 from ccreport.collect.declare.describe import find_rate_bps
 from ccreport.collect.kernel.find_kernel import SEARCH_PATH, UserKernel, find_user_kernel
+from ccreport.collect.kernel.processor import hint_at_processor
 from ccreport.collect.plan import Plan
 from ccreport.collect.testbed.guest import MARK
 from ccreport.core.errors import InputError
@@ -45,11 +46,6 @@ ISOLATION: Final = ("--mount", "--pid", "--fork", "--kill-child", "--mount-proc"
 BOOT_LIMIT_S: Final = 60.0
 CONSOLE_LINES_COUNT: Final = 8
 PROBE_LIMIT_S: Final = 20
-PROCESSOR: Final = Path("/proc/cpuinfo")
-AMX_HINT: Final = (
-    "; on a processor with AMX, as this one, Debian's user-mode kernel crashes when it starts; `make kernel` builds one"
-    " that does not"
-)
 CLOSE_LIMIT_S: Final = 10.0
 
 
@@ -272,20 +268,10 @@ def start_guest(
         return guest, guest.hear(BOOT_LIMIT_S)
     except GuestEnded as error:
         guest.close()
-        raise GuestEnded(f"{error}{hint_at_processor(place)}") from error
+        raise GuestEnded(f"{error}{hint_at_processor() if place.kernel else ''}") from error
     except BaseException:
         guest.close()
         raise
-
-
-def hint_at_processor(place: Place) -> str:
-    """Return why a user-mode kernel may not have started on this processor, empty where nothing is known against it.
-
-    Linux gives a tracer all registers of a process or none: with AMX 11,008 bytes, for which user-mode kernels of 6.1
-    have no room.
-    """
-    has_amx = "amx_tile" in PROCESSOR.read_text(encoding="utf-8").split()
-    return AMX_HINT if has_amx and place.engine == "user-mode-kernel" else ""
 
 
 def find_core(slot_number: int) -> int:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ccreport.__main__ import main
-from ccreport.compare.plan_runs import CONDITIONS, plan_comparison
 from ccreport.summarise.statistics.power import count_runs, find_least_ratio, find_power
+from ccreport.trace.plan_runs import CONDITIONS, plan_comparison
 
 COUNTED = ("needed_runs_count", "runs_count", "shown_pct", "cv_pct")
 
