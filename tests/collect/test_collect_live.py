@@ -33,10 +33,13 @@ sessions:
 """
 LIMIT_S = 60.0
 
-pytestmark = pytest.mark.skipif(
-    not all(shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("linux.uml", "iperf3", "mpstat", "ethtool")),
-    reason="user-mode-linux, iperf3, sysstat or ethtool is not installed",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not all(shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("linux.uml", "iperf3", "mpstat", "ethtool")),
+        reason="user-mode-linux, iperf3, sysstat or ethtool is not installed",
+    ),
+]
 
 
 def wait_until(happened: Callable[[], bool], command: subprocess.Popen[str] | None = None) -> None:

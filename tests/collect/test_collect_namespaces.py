@@ -49,12 +49,16 @@ ls /run/netns 2>/dev/null | sed 's/^/namespace /'
 poweroff -f
 """
 
-pytestmark = pytest.mark.skipif(
-    not all(
-        shutil.which(name, path="/usr/sbin:/usr/bin:/sbin") for name in ("linux.uml", "iperf3", "mpstat", "modprobe")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not all(
+            shutil.which(name, path="/usr/sbin:/usr/bin:/sbin")
+            for name in ("linux.uml", "iperf3", "mpstat", "modprobe")
+        ),
+        reason="user-mode-linux, iperf3, sysstat or kmod is not installed",
     ),
-    reason="user-mode-linux, iperf3, sysstat or kmod is not installed",
-)
+]
 
 
 def test_namespaces_carry_a_sweep_out_and_nothing_stays(tmp_path: Path) -> None:

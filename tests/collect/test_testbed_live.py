@@ -11,9 +11,10 @@ import pytest
 
 import ccreport
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("linux.uml") is None, reason="linux.uml (user-mode-linux) is not installed"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("linux.uml") is None, reason="linux.uml (user-mode-linux) is not installed"),
+]
 
 MARK = "answer: "
 SOURCES = Path(ccreport.__file__).parents[1]
