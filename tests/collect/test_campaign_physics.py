@@ -18,6 +18,8 @@ from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.plan import Run
 
+pytestmark = pytest.mark.slow
+
 COLLECTED: Final = {"real": "CCREPORT_COLLECTED", "virtual": "CCREPORT_COLLECTED_VIRTUAL"}
 
 # Ethernet's header, which the shapers count, and the headers of IPv4 and TCP with time stamps, which are not payload.

@@ -33,7 +33,7 @@ sessions:
 """
 LIMIT_S = 60.0
 
-pytestmark = needs_kernel("iperf3", "mpstat", "ethtool")
+pytestmark = [pytest.mark.slow, needs_kernel("iperf3", "mpstat", "ethtool")]
 
 
 def wait_until(happened: Callable[[], bool], command: subprocess.Popen[str] | None = None) -> None:

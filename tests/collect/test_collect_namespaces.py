@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from archives import ROOT
 from user_kernel import KERNEL, needs_kernel
 
@@ -49,7 +50,7 @@ ls /run/netns 2>/dev/null | sed 's/^/namespace /'
 poweroff -f
 """
 
-pytestmark = needs_kernel("iperf3", "mpstat", "modprobe")
+pytestmark = [pytest.mark.slow, needs_kernel("iperf3", "mpstat", "modprobe")]
 
 
 def test_namespaces_carry_a_sweep_out_and_nothing_stays(tmp_path: Path) -> None:

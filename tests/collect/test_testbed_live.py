@@ -11,7 +11,7 @@ from user_kernel import KERNEL, needs_kernel
 
 import ccreport
 
-pytestmark = needs_kernel()
+pytestmark = [pytest.mark.slow, needs_kernel()]
 
 MARK = "answer: "
 SOURCES = Path(ccreport.__file__).parents[1]

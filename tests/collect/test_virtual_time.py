@@ -53,6 +53,7 @@ def perform(planned: Plan, folder: Path, seed: str) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "out").iterdir())}
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_one_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path) -> None:
     planned = plan(LOSSY)
@@ -67,6 +68,7 @@ def test_one_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path) -> N
     assert sorted(first) == sorted(f"{item}:{suffix}" for item in items)
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_round_trips_losses_and_clocks_are_exact(tmp_path: Path) -> None:
     files = perform(plan(LOSSY), tmp_path / "slot", "one")
@@ -84,6 +86,7 @@ def test_round_trips_losses_and_clocks_are_exact(tmp_path: Path) -> None:
     assert all(1_795_600_000 <= result["start"]["timestamp"]["timesecs"] <= 1_795_600_005 for result in results)
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_a_program_that_would_not_sleep_is_named_and_ended(tmp_path: Path) -> None:
     planned = plan(LOSSY | {"commands": {"before_source": ["exec python3 -c 'while True: pass'"]}})
@@ -94,6 +97,7 @@ def test_a_program_that_would_not_sleep_is_named_and_ended(tmp_path: Path) -> No
         guest.perform(clock, still_limit_s=4, do="run", number=0, folder="out")
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_a_sweep_that_is_stopped_goes_on_with_what_is_missing(tmp_path: Path) -> None:
     campaign, archive = tmp_path / "two.yaml", tmp_path / "archive"
@@ -126,6 +130,7 @@ def test_a_sweep_that_is_stopped_goes_on_with_what_is_missing(tmp_path: Path) ->
     assert measured["capacity_bps"] is None
 
 
+@pytest.mark.slow
 @has_virtual_time
 @pytest.mark.parametrize("loss_pct", [0.01, 0.1])
 def test_cubic_alone_has_the_rate_of_its_response_function(tmp_path: Path, loss_pct: float) -> None:
@@ -141,6 +146,7 @@ def test_cubic_alone_has_the_rate_of_its_response_function(tmp_path: Path, loss_
     assert 0.6 < result["end"]["sum_received"]["bits_per_second"] / expected_bps < 1.6
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_background_packets_are_lost_at_the_bottleneck_and_not_in_their_receivers_socket(tmp_path: Path) -> None:
     """What iperf3 sends within a millisecond, 14 packets of 9000 bytes, is more than a socket takes by default."""
@@ -154,6 +160,7 @@ def test_background_packets_are_lost_at_the_bottleneck_and_not_in_their_receiver
     assert background["end"]["sum_sent"]["bits_per_second"] == pytest.approx(1e9, rel=0.01)
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_sixteen_flows_share_the_line(tmp_path: Path) -> None:
     job = {"name": "bbr", "congestion_control": "bbr", "flows_count": 16, "rtt_ms": 20}

@@ -17,7 +17,10 @@ PROFILE = ROOT / "workflow/profiles/slurm"
 LIMIT_S = 900.0
 MISSING = find_missing()
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"Slurm is not installed: {', '.join(MISSING)}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"Slurm is not installed: {', '.join(MISSING)}"),
+]
 
 GREEDY = """\
 rule greedy:

@@ -9,6 +9,8 @@ from archives import ROOT
 from checkouts import LIMIT_S, Checkout
 from synthesised import make
 
+pytestmark = pytest.mark.slow
+
 TABLE = "results/esnet-dtn/summaries/jobs.csv"
 NOTHING = "Nothing to be done"
 

@@ -8,6 +8,8 @@ from builds import Build, build, check_golden, read_results
 
 from ccreport.archive.pack import pack_folder
 
+pytestmark = pytest.mark.slow
+
 # Jobs of a build that reads and measures one batch.
 ONCE = {"list_raw_files": 1, "ingest_batch": 1, "measure_batch": 1}
 
