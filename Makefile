@@ -30,7 +30,7 @@ ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config "archive= $$($(QUOTED)) "}
 unexport ARCHIVE PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help collect kernel collected cluster report tables ingest database test test-slow test-all browser lint bench fuzz audit lock setup quarto s3server clean
+.PHONY: help collect kernel collected cluster report tables ingest database test test-slow test-all browser pictures lint bench fuzz audit lock setup quarto s3server clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,11 @@ test test-slow test-all: .venv/.developer
 
 browser: report .venv/.developer ## look at the built report in Chromium: faults, links, contrast; pictures in results/screenshots
 	@$(IN_VENV) CCREPORT_SITE=results/report CCREPORT_SCREENSHOTS=results/screenshots pytest --numprocesses 2 tests/report/test_browser.py $(ARGS)
+
+pictures: report .venv/.developer ## renew the README's pictures from the built report (Debian's packages chromium and graphviz)
+	@$(IN_VENV) python scripts/picture_first_page.py results/report/index.html docs/first_page.png
+	@$(IN_VENV) snakemake report --rulegraph dot --config 'sections=[]' 2>/dev/null | tred \
+	  | dot -Tsvg -Gbgcolor=white -o docs/rules.svg
 
 lint: .venv/.developer ## check style, workflow and types, as continuous integration does
 	$(IN_VENV) ruff check
