@@ -117,7 +117,7 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
 
 
 def _list_unknown_columns(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    named = [(part, name) for part in ("rows", "columns", "headings") for name in facts.get(part, ())]
+    named = [(part, name) for part in ("rows", "columns", "measures", "headings") for name in facts.get(part, ())]
     if not named:
         return
     columns: list[str | dict[str, Any]] = load_yaml(SCHEMAS / "tables" / f"{table}.yaml")["columns"]
