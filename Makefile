@@ -51,10 +51,10 @@ kernel: .venv/.complete ## build a user-mode kernel with virtual time, once, bel
 	@$(IN_VENV) nice python -m ccreport build_kernel
 
 collected: .venv/.complete ## the report of what campaigns/quick.yaml collected: results/collected/quick/esnet-dtn/report
-	@$(IN_VENV) snakemake --cores "$(CORES)" evaluation --config archive=archive/quick explanations= \
+	@$(IN_VENV) snakemake --cores "$(CORES)" evaluation --config archive=archive/quick evaluation=esnet-dtn explanations= \
 	  'pathvars={results: results/collected/quick, logs: logs/quick}'
 	@if [ -d archive/virtual/quick ]; then $(IN_VENV) snakemake --cores "$(CORES)" tables \
-	  --config archive=archive/virtual/quick explanations= \
+	  --config archive=archive/virtual/quick evaluation=esnet-dtn explanations= \
 	  'pathvars={results: results/collected/virtual, logs: logs/virtual}'; fi
 
 cluster: .venv/.developer ## the report through a Slurm of one node, started for it: results/cluster/report; TARGET=tables

@@ -53,6 +53,10 @@ onstart:
     except InputError as error:
         raise WorkflowError(str(error))
     set_back_times()
+    if IS_CHOSEN:
+        logger.info(
+            f"Evaluation: {MAIN}, chosen by the archive; results are in {RESULTS / MAIN}. Name another as `evaluation`."
+        )
     if skipped := apply_patches(Job, find_slurm()):
         logger.warning(skipped)
     # Who asks for everything anew does not want what was kept of a batch either.

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,26 @@ SHARED_QUERIES: Final = ("macros", "measured_runs", "fairness", "labelled_rpc", 
 
 # What queries of claims share; the table of that name is made of verdicts.
 CLAIMS: Final = "claims"
+
+# What `evaluation` is where the archive decides.
+AUTO: Final = "auto"
+SAMPLE: Final = SCHEMAS.parent / "archive/sample.tar.zst"
+OF_SAMPLE: Final = "esnet-dtn"
+GENERIC: Final = "generic"
+
+
+def choose_evaluation(archives: Sequence[Path]) -> str:
+    """Return the name of the evaluation of an archive, or of its parts, where none is named: the sample has its own."""
+    return OF_SAMPLE if _is_sample(archives) else GENERIC
+
+
+def choose_sections(archives: Sequence[Path], main: str) -> list[str]:
+    """Return the evaluations that are sections beside `main` where none are named: the sample has all others."""
+    return [name for name in list_evaluations() if name not in (main, GENERIC)] if _is_sample(archives) else []
+
+
+def _is_sample(archives: Sequence[Path]) -> bool:
+    return len(archives) == 1 and archives[0].exists() and SAMPLE.exists() and archives[0].samefile(SAMPLE)
 
 
 def resolve_evaluation(name: str, folder: Path = EVALUATIONS) -> Path:
@@ -97,7 +117,7 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
 
 
 def _list_unknown_columns(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    named = [(part, name) for part in ("rows", "columns", "headings") for name in facts.get(part, ())]
+    named = [(part, name) for part in ("rows", "columns", "measures", "headings") for name in facts.get(part, ())]
     if not named:
         return
     columns: list[str | dict[str, Any]] = load_yaml(SCHEMAS / "tables" / f"{table}.yaml")["columns"]

@@ -10,9 +10,7 @@ WITH conditioned AS (
         *,
         rate_bps AS rate,
         -- An RTT that was measured differs from run to run: the destination stands for it.
-        CASE WHEN coalesce(rtt_source, '') NOT IN ('ping', 'ss', 'iperf3') THEN rtt_ms END AS path_rtt_ms,
-        -- Beside another algorithm, who that is matters.
-        CASE sharing WHEN 'both' THEN cc_list END AS beside
+        CASE WHEN coalesce(rtt_source, '') NOT IN ('ping', 'ss', 'iperf3') THEN rtt_ms END AS path_rtt_ms
     FROM comparisons_runs
 ),
 -- Of runs some of whose completions a capture tells, only these, as in the table of completion times.
