@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from ccreport.core.tables import conform, write_table
-from ccreport.figures.run.chart import choose_width_s
 from ccreport.figures.run.fair_share import measure_jain, measure_shares
 from ccreport.figures.run.limits import CATEGORIES
 from ccreport.figures.select.cpu_series import place_cpu_samples
@@ -24,6 +23,7 @@ from ccreport.figures.select.sampled_rates import (
     place_acknowledged,
     place_flow_samples,
 )
+from ccreport.figures.select.series import choose_width_s
 from ccreport.figures.write import plot_figure
 
 EPOCH = datetime(2026, 11, 20, 22, 11, tzinfo=UTC)
@@ -512,7 +512,7 @@ def test_without_mpstat_pacing_is_seen_and_the_caption_says_that_cpu_is_not(tmp_
 @pytest.mark.parametrize(
     ("kind", "without", "reason"),
     [
-        ("cwnd", "with_samples", "no samples of ss with a window or an RTT for run both/1"),
+        ("cwnd", "with_samples", "no samples of ss with a window or an RTT for the flows of run both/1"),
         ("limits", "with_samples", "no consecutive samples of ss"),
         ("cpu", "with_cpu", "no samples of mpstat with their times"),
     ],
