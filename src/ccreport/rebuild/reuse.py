@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccreport.archive.manifest import Manifest
+from ccreport.core.atomic_files import replace_file
 from ccreport.core.hard_links import link_file
 from ccreport.rebuild.batch_tables import BatchReader, BatchWriter, iterate_groups
 from ccreport.rebuild.batches import IGNORE_CACHES, find_kept
@@ -89,10 +90,5 @@ def _has(old: BatchReader, experiment: str, fingerprint: str) -> bool:
 
 def _keep(path: Path, kept: Path) -> None:
     """Give a file a second name, whatever had that before."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    partial = kept.with_name(kept.name + ".part")
-    partial.unlink(missing_ok=True)
-    link_file(path, partial)
-    # Unlike a rename over another name of the same file, this leaves nothing behind.
-    kept.unlink(missing_ok=True)
-    partial.rename(kept)
+    with replace_file(kept) as aside:
+        link_file(path, aside)

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from ccreport.core.atomic_files import remove_folder
+from ccreport.core.atomic_files import remove_folder, replace_folder
 from ccreport.core.declarations import SQL
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Asked, Database
@@ -62,12 +62,9 @@ def take_copy(cache: Path, name: str, database: Database, output: Path) -> bool:
 
 def keep_copy(cache: Path, name: str, asked: Iterable[Asked], output: Path) -> None:
     """Keep a copy of a figure's folder and what it asked, whole or not at all, in place of one of the same name."""
-    partial = cache / f"{name}.partial"
-    for folder in (partial, cache / name):
-        remove_folder(folder)
-    shutil.copytree(output, partial / FILES)
-    (partial / ASKED).write_text(json.dumps([asdict(one) for one in asked]), encoding="utf-8")
-    partial.rename(cache / name)
+    with replace_folder(cache / name) as copy:
+        shutil.copytree(output, copy / FILES)
+        (copy / ASKED).write_text(json.dumps([asdict(one) for one in asked]), encoding="utf-8")
 
 
 def prune_copies(cache: Path, names: Iterable[str]) -> None:
