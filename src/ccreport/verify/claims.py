@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 
 import polars as pl
+import yaml
 
 from ccreport.compare.claims import judge_claims
 from ccreport.publish import EXPLANATIONS, WHOLE
@@ -30,7 +31,10 @@ def _judge(release: Path, evaluation: Path, work: Path) -> Path:
     work.mkdir(parents=True)
     database, made = work / "archive.duckdb", work / "claims.parquet"
     (work / "batches.txt").write_text(f"{WHOLE}\n", encoding="ascii")
-    list_views(work / "batches.txt", release / "tables", evaluation, database)
+    config = yaml.safe_load((release / "code/config.yaml").read_text(encoding="utf-8"))
+    # Releases from before there was such a table have no suspect runs.
+    is_included = config.get("include_suspect", False)
+    list_views(work / "batches.txt", release / "tables", evaluation, database, include_suspect=is_included)
     explanations = [path for path in [release / EXPLANATIONS] if path.is_file()]
     facts = release / "raw/archive.json"
     # What it says of claims without an explanation is for those who publish.
