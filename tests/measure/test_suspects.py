@@ -1,13 +1,18 @@
 """Each rule for suspect runs by hand-made values: a run that breaks it, and one just within its bound."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from archives import at, make_table, save_table
+from archives import ROOT, at, list_batches, make_table, save_table
 
+from ccreport.archive.harness_layout import find_root
+from ccreport.archive.unpack import unpack_archive
 from ccreport.core.tables import load_schema, read_table
+from ccreport.ingest.batch import ingest_batch
+from ccreport.measure.batch import measure_batch
 from ccreport.measure.suspects.measure import RULES, find_suspects, measure_suspects
 from ccreport.measure.suspects.sampled import measure_clock_steps, measure_sampling, measure_sockets
 
@@ -111,6 +116,8 @@ def measure(function: Any, *samples: dict[str, Any]) -> Any:
         # The clock was set forward by 3 s, then back.
         ([sample(0.0), sample(3.5, busy_ms=500)], 3.0),
         ([sample(1.0), sample(1.5, busy_ms=4500)], 3.0),
+        # The second sample was read 0.7 s after its stamp.
+        ([sample(0.0), sample(0.5, busy_ms=1200), sample(1.0), sample(1.5)], 0.0),
         # Of three flows one counts busy time of its own.
         (
             [sample(t, flow_id=f, busy_ms=ms) for f, t, ms in [("a", 0, 0), ("a", 1, 9000)]]
@@ -160,3 +167,24 @@ def test_the_schema_names_the_rules() -> None:
     columns = {column.name: column for column in load_schema("suspects").columns}
     assert columns["suspect_rule"].enum == tuple(rule.name for rule in RULES)
     assert set(columns["bound_unit"].enum or ()) == {rule.unit for rule in RULES}
+
+
+def test_the_disturbed_job_of_the_sample_archive_is_found(tmp_path: Path) -> None:
+    unpack_archive(ROOT / "archive/sample.tar.zst", tmp_path / "sample")
+    session = find_root(tmp_path / "sample") / "2026-11-22:04:39"
+    kept = tmp_path / "raw" / session.name
+    for job in ("bbr_p1_lossnone", "cubic_p1_lossnone"):
+        shutil.copytree(session / job, kept / job)
+    shutil.copy(session / "attempts.jsonl", kept)
+    (batch,) = list_batches(tmp_path / "raw", tmp_path / "w")
+    manifest, tables = tmp_path / f"w/batches/{batch}.json", tmp_path / "tables"
+    ingest_batch(batch, manifest, tmp_path / "raw", tables, tmp_path / "rejects", [], ".*", "$request_time $bytes_sent")
+    measure_batch(batch, manifest, tables, include_interrupted=False, include_cpu_bound=True)
+    measure_suspects(tmp_path / "w/batches.txt", tables, tmp_path / "suspects.parquet")
+    found = pl.read_parquet(tmp_path / "suspects.parquet").filter(suspect_rule="rate_below_siblings")
+    runs = pl.read_parquet(tables / f"runs/{batch}.parquet").join(found, on="run_id", how="left")
+    slow = runs.filter(pl.col("observed").is_not_null())
+    assert set(slow["job"]) == {"cubic_p1_lossnone"}
+    # 23 to 41 Mbit/s where 45 to 48 are right.
+    assert slow.height >= 9
+    assert slow["observed"].max() < 42e6 < 44e6 < runs.filter(job="bbr_p1_lossnone")["goodput_bps"].min()

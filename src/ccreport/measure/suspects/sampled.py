@@ -23,9 +23,10 @@ def measure_sampling(samples: Path) -> pl.DataFrame:
 
 
 def measure_clock_steps(samples: pl.DataFrame) -> pl.DataFrame:
-    """Return per run clock_step_s: by how much stamps and busy time differ at most between two samples.
+    """Return per run clock_step_s: by how much stamps and busy time differ at most from one sample to the next.
 
-    A flow that has nothing to send at either sample may have been idle between, and does not tell.
+    A difference that the sample before or after takes back is that of a single sample, read some time after its stamp. A
+    flow that has nothing to send at either sample may have been idle between, and does not tell.
     """
     elapsed_s = pl.col("time_utc").diff().dt.total_microseconds() / 1e6
     is_busy = (pl.col("unacked_count").fill_null(0) > 0) | (pl.col("not_sent_bytes").fill_null(0) > 0)
@@ -41,9 +42,16 @@ def measure_clock_steps(samples: pl.DataFrame) -> pl.DataFrame:
         .filter("is_told")
         .group_by("run_id", "time_utc")
         .agg(pl.col("step_s").median())
+        .sort("run_id", "time_utc")
         .group_by("run_id")
-        .agg(clock_step_s=pl.col("step_s").abs().max())
+        .agg(clock_step_s=pl.min_horizontal(_lasting_s(0), _lasting_s(1), _lasting_s(-1)).max())
     )
+
+
+def _lasting_s(periods: int) -> pl.Expr:
+    """Return what is left of a step together with that of a neighbouring sample, or with none."""
+    step_s = pl.col("step_s")
+    return (step_s + step_s.shift(periods) if periods else step_s).abs()
 
 
 def measure_sockets(samples: pl.DataFrame) -> pl.DataFrame:
