@@ -10,7 +10,8 @@ else make anew from the files of all batches:
 - `<table>_runs`: what a published table is made of; `<table>`: the table, as its query in `src/ccreport/sql` says.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,8 +37,6 @@ DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown"}
 NO_SUSPECTS: Final = """
     SELECT '' AS run_id, '' AS suspect_rule, 0.0::DOUBLE AS observed, 0.0::DOUBLE AS bound, '' AS bound_unit WHERE FALSE
 """
-# Whether suspect runs count is a variable of the session, so that one database tells both.
-WITH_SUSPECTS: Final = "SET VARIABLE include_suspect = TRUE"
 
 
 class QueryError(InputError):
@@ -51,6 +50,16 @@ def connect(database: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnect
     # A view reads the tables of all batches, and a query several views.
     connection.execute("SET parquet_metadata_cache = true")
     return connection
+
+
+@contextmanager
+def include_suspects(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let suspect runs count in all views of a connection meanwhile."""
+    connection.execute("SET VARIABLE include_suspect = TRUE")
+    try:
+        yield
+    finally:
+        connection.execute("RESET VARIABLE include_suspect")
 
 
 def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *, include_suspect: bool = False) -> None:

@@ -22,6 +22,7 @@ def check_claims(release: Path, work: Path) -> Check:
     for evaluation in list_evaluations(release):
         name = f"evaluations/{evaluation.stem}/claims.parquet"
         made = _judge(release, evaluation, work / "claims" / evaluation.stem)
+        _keep_columns(made, release / name)
         failures += _list_verdicts(name, release / name, made) or list_other_cells(name, release / name, made)
         count += pl.read_parquet(made, glob=False).height
     return Check("claims", f"{count} checks of claims judged again", tuple(failures))
@@ -41,6 +42,13 @@ def _judge(release: Path, evaluation: Path, work: Path) -> Path:
     with contextlib.redirect_stdout(io.StringIO()):
         judge_claims(evaluation, database, evaluation.parent / "tables", facts, explanations, made, work / "claims.csv")
     return made
+
+
+def _keep_columns(made: Path, published: Path) -> None:
+    """Leave out the columns that claims did not have yet when a release was published."""
+    known = pl.read_parquet_schema(published)
+    judged = pl.read_parquet(made, glob=False)
+    judged.select(name for name in judged.columns if name in known).write_parquet(made)
 
 
 def _list_verdicts(name: str, published: Path, made: Path) -> list[str]:

@@ -21,13 +21,13 @@ SAMPLE_GAP: Final = Rule(
 CLOCK_STEP: Final = Rule(
     name="clock_step",
     definition=(
-        "From one sample of `ss` to the next, with data outstanding at both, the clock of the samples and the kernel's "
-        "count of busy time (median over flows) moved by amounts that differ by more than the sampling interval, and no "
-        "neighbouring sample takes that back."
+        "From one sample of `ss` to the next, with data outstanding at both, the clock of the samples and the "
+        "kernel's count of busy time (median over flows) moved by amounts that differ by more than the sampling "
+        "interval, and no neighbouring sample takes that back."
     ),
     reason=(
-        "The kernel counts busy time by a clock that nobody sets. A sample that is read late shifts only itself, and is "
-        "at most an interval late, or the next would have been due; a step stays."
+        "The kernel counts busy time by a clock that nobody sets. A sample that is read late shifts only itself, and "
+        "is at most an interval late, or the next would have been due; a step stays."
     ),
     unit="s",
     observed=pl.col("clock_step_s"),

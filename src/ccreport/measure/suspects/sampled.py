@@ -25,8 +25,8 @@ def measure_sampling(samples: Path) -> pl.DataFrame:
 def measure_clock_steps(samples: pl.DataFrame) -> pl.DataFrame:
     """Return per run clock_step_s: by how much stamps and busy time differ at most from one sample to the next.
 
-    A difference that the sample before or after takes back is that of a single sample, read some time after its stamp. A
-    flow that has nothing to send at either sample may have been idle between, and does not tell.
+    A difference that the sample before or after takes back is that of a single sample, read some time after its stamp.
+    A flow that has nothing to send at either sample may have been idle between, and does not tell.
     """
     elapsed_s = pl.col("time_utc").diff().dt.total_microseconds() / 1e6
     is_busy = (pl.col("unacked_count").fill_null(0) > 0) | (pl.col("not_sent_bytes").fill_null(0) > 0)
