@@ -45,6 +45,7 @@ FOR_RULES: Final = {
     "compile_kernels": "ccreport.ingest.kernels",
     "ingest_batch": "ccreport.ingest.batch",
     "measure_batch": "ccreport.measure.batch",
+    "measure_suspects": "ccreport.measure.suspects.measure",
     "measure_ledger": "ccreport.measure.ledger",
     "list_views": "ccreport.summarise.database",
     "summarise_tables": "ccreport.summarise.summarise",

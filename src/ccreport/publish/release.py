@@ -76,7 +76,7 @@ def _stage(
     stage_tables(results / "tables", stage / "tables")
     declarations = stage_results(settings, shown, results, raw, stage)
     for name in declarations:
-        write_views(stage, name)
+        write_views(stage, name, include_suspect=settings["include_suspect"])
     copy_tree(results / "report", stage / "site")
     shutil.copyfile(root / "LICENSE", stage / "LICENSE")
     return declarations
