@@ -13,6 +13,7 @@ rule list_views:
     input:
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
+        "<results>/tables/suspects/archive.parquet",
         batches="<results>/batches.txt",
         evaluation=ancient(find_evaluation),
         queries=list_queries,
@@ -29,6 +30,11 @@ rule list_views:
         code=digest_sources("list_views"),
         declared=declare(*VIEWED_PARTS),
         tables=RESULTS / "tables",
+        suspect=(
+            "--include-suspect"
+            if config["include_suspect"]
+            else "--no-include-suspect"
+        ),
     shell:
         """
         python -m ccreport list_views \
@@ -36,6 +42,7 @@ rule list_views:
             --tables {params.tables:q} \
             --evaluation {input.evaluation:q} \
             --database {output.database:q} \
+            {params.suspect} \
             &>{log:q}
         """
 

@@ -196,6 +196,7 @@ def test_every_command_of_the_documents_is_tested() -> None:
         assert (ROOT / "tests" / name).exists(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", TO_PLAN)
 def test_what_builds_can_be_planned(tree: Path, address: str, command: str) -> None:
     config = "release: {version: '1', raw: archive, target: elsewhere}"
@@ -204,6 +205,7 @@ def test_what_builds_can_be_planned(tree: Path, address: str, command: str) -> N
     run_in(tree, command.replace(EXAMPLE, address), PLAN_ONLY="yes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", TO_RUN)
 def test_short_commands_end_well(tree: Path, address: str, command: str) -> None:
     assert run_in(tree, command.replace(EXAMPLE, address)) or "fetch" in command
@@ -225,6 +227,7 @@ def test_makes_targets_are_there(tree: Path, command: str) -> None:
     run_in(tree, f"{command} --dry-run")
 
 
+@pytest.mark.slow
 def test_the_tutorial_is_followed_word_for_word(tree: Path) -> None:
     commands = list_commands(TUTORIAL)
     asked = [one for path in DOCUMENTS for one in list_commands(path) if one.startswith(ASKING) and path != TUTORIAL]

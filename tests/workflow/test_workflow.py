@@ -17,6 +17,8 @@ from builds import CUT, GOLDEN, SUMMARIES, TABLES, Build, as_text, build, find_o
 
 from ccreport.core.tables import load_schema
 
+pytestmark = pytest.mark.slow
+
 # The cut has flows that join one after another, and nothing of an edge network.
 SECTIONS = ["mininet-bbr2", "edge-bbr2"]
 
