@@ -1,15 +1,16 @@
 """
-Reference: what the documents say of configuration and commands, from the schema and the code themselves.
+Reference: what the documents say of configuration, commands, views and queries, from schemas and code themselves.
 
-Inputs:  schemas/config.schema.yaml, src/ccreport/
+Inputs:  schemas/, src/ccreport/
 Outputs: <results>/reference/, fragments
 """
 
 
 rule render_reference:
-    """Write tables of the keys of config.yaml and of the options of all subcommands."""
+    """Write tables of the keys of config.yaml, the options of all subcommands, and the columns of views."""
     input:
-        "schemas/config.schema.yaml",
+        collect("schemas/{kind}.schema.yaml", kind=["config", "evaluation"]),
+        "schemas/views.yaml",
     output:
         reference=directory("<results>/reference"),
     log:
@@ -17,9 +18,9 @@ rule render_reference:
     conda:
         "../environment.yml"
     params:
-        code=digest_sources("render_reference"),
-        # A subcommand's options and words are those of the function behind it.
-        package=digest_package("*.py"),
+        code=digest_sources("render_reference", *list_tables()),
+        # A subcommand's options and words are those of the function behind it, a view's columns those of its query.
+        package=digest_package("*.py", "*.sql"),
     shell:
         """
         python -m ccreport render_reference \

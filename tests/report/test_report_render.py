@@ -230,6 +230,8 @@ def test_titles_and_captions_show_literally(report: dict[str, Page]):
 def test_the_assumptions_and_the_dictionary_are_there(report: dict[str, Page]):
     assert "raw_file.py" in report["methods"].text
     assert "retransmit_ratio" in report["dictionary"].text
+    assert "It has all columns of algorithm_runs, and these:" in " ".join(report["dictionary"].text.split())
+    assert {"table_3_paths", "sender_speed, path_class"} <= set(report["evaluations"].cells)
 
 
 def test_the_reference_has_every_key_and_command(report: dict[str, Page]):

@@ -1,5 +1,5 @@
-"""The reference of the documents: the keys of config.yaml as their schema declares them, and the subcommands as their
-parsers take them, each with what the function behind it says of itself.
+"""The reference of the documents: the keys of config.yaml as their schema declares them, the subcommands as their
+parsers take them, each with what the function behind it says of itself, and the views and queries of the database.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import yaml
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.declarations import SCHEMAS
 from ccreport.report.archive_fragments.campaign_keys import list_keys, render_keys
+from ccreport.report.database_reference import render_queries, render_views
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,
@@ -24,15 +25,19 @@ from ccreport.report.markup.blocks import (
     write_fragment,
 )
 from ccreport.report.markup.escape import make_label
+from ccreport.summarise.view_columns import open_empty
 
 OPTIONS: Final = ("Option", "Value", "Default")
 
 
 @replaces_folder("output")
 def render_reference(output: Path) -> None:
-    """Write the fragments `config_keys.md` and `commands.md`, the same for every archive, into a folder."""
+    """Write the fragments of keys, commands, views and queries, the same for every archive, into a folder."""
     write_fragment(output, "config_keys.md", render_config_keys())
     write_fragment(output, "commands.md", render_commands())
+    with open_empty() as connection:
+        write_fragment(output, "views.md", render_views(connection))
+        write_fragment(output, "queries.md", render_queries(connection))
 
 
 def render_config_keys() -> str:

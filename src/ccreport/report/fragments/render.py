@@ -30,6 +30,7 @@ from ccreport.report.first_page.pairs import list_pairs
 from ccreport.report.fragments.claims import describe_claims, find_exhibits, render_claims
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
+from ccreport.report.fragments.figure_kinds import render_figure_kinds
 from ccreport.report.fragments.findings import render_findings
 from ccreport.report.fragments.gallery import render_gallery
 from ccreport.report.fragments.pairs_picture import render_picture
@@ -153,6 +154,7 @@ def _render_exhibits(
         render_figure_fragment(figure, figures, fragments)
     shown = [one for one in drawn if not one.is_of_captures]
     render_gallery(shown, declared["figures"], figures, fragments)
+    write_fragment(fragments, "figure_kinds.md", render_figure_kinds(declared["figures"], figures))
     for kind, exhibits, captures_name in (("table", published, "witnesses.md"), ("figure", drawn, "captures.md")):
         render_list(kind, [one for one in exhibits if not one.is_of_captures], fragments)
         of_captures = [one for one in exhibits if one.is_of_captures]

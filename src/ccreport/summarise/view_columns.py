@@ -1,0 +1,113 @@
+"""The columns of the views of `archive.duckdb`, and the labels and tables that each query needs: as DuckDB finds them.
+
+The views are made over tables without rows, so that documents say what the queries say, and not what somebody noted.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from ccreport.core.declarations import SCHEMAS, SQL, load_yaml
+from ccreport.core.declared_files import fill_defaults
+from ccreport.core.evaluation import CLAIMS
+from ccreport.core.tables import load_schema, write_table
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
+from ccreport.summarise.database import DEFAULT_LABELS, RPC_TABLES, create_views, quote_name, select_rpc, select_runs
+
+ARCHIVE: Final = "archive"
+# The table whose view `<table>_runs` stands for those of all tables of runs.
+EXAMPLE: Final = "jobs"
+# Binder Error: Referenced column "test_group" not found in FROM clause!
+# Binder Error: Table "runs" does not have a column named "test_group"
+# Binder Error: column "test_group" does not exist on left side of join!
+MISSING: Final = re.compile(r'(?:column|column named) "(\w+)"')
+RANK: Final = "_rank"
+# Catalog Error: Table with name edge_distributions does not exist!
+MISSING_TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a query names that an evaluation has to declare: labels, and tables above its own; in order of use."""
+
+    labels: list[str] = field(default_factory=list)
+    tables: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def open_empty() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database of tables without rows, with the views of an evaluation that declares nothing, and of claims."""
+    with TemporaryDirectory() as folder, duckdb.connect() as connection:
+        tables = Path(folder)
+        for table in (*EXPERIMENT_TABLES, *ARCHIVE_TABLES):
+            write_table(pl.DataFrame(), table, tables / table / f"{ARCHIVE}.parquet")
+        create_views(connection, [ARCHIVE], tables, _declare(EXAMPLE))
+        connection.execute((SQL / f"{CLAIMS}.sql").read_text(encoding="utf-8"))
+        yield connection
+
+
+def list_view_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    """Return the columns of each view that is not a table, with their types; `<table>_runs` stands for one of many."""
+    rows = connection.execute(
+        "SELECT table_name, column_name, data_type FROM information_schema.columns"
+        " ORDER BY table_name, ordinal_position"
+    ).fetchall()
+    views: dict[str, dict[str, str]] = {}
+    for view, column, kind in rows:
+        if view not in {*EXPERIMENT_TABLES, *ARCHIVE_TABLES, EXAMPLE}:
+            views.setdefault(view.replace(f"{EXAMPLE}_runs", "<table>_runs"), {})[column] = kind
+    return views
+
+
+def find_needs(connection: duckdb.DuckDBPyConnection, table: str) -> Needs:
+    """Return what the query of a published table needs, by adding what DuckDB misses until it misses nothing."""
+    facts = _declare(table)["tables"][table]
+    selected = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
+    query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
+    needs = Needs()
+    while True:
+        _create_runs(connection, table, selected, needs.labels)
+        try:
+            connection.execute(f"EXPLAIN {query}")
+        except duckdb.BinderException as error:
+            needs.labels.append(_find_missing(MISSING, error, needs.labels).removesuffix(RANK))
+        except duckdb.CatalogException as error:
+            other = _find_missing(MISSING_TABLE, error, needs.tables)
+            connection.register(other, load_schema(other).arrow.empty_table())
+            needs.tables.append(other)
+        else:
+            return needs
+
+
+def _create_runs(connection: duckdb.DuckDBPyConnection, table: str, selected: str, labels: list[str]) -> None:
+    added = "".join(f", NULL::VARCHAR AS {quote_name(name)}, 0 AS {quote_name(name + RANK)}" for name in labels)
+    connection.execute(
+        f"CREATE OR REPLACE TEMP VIEW {quote_name(f'{table}_runs')} AS"
+        f" SELECT * EXCLUDE ({', '.join(DEFAULT_LABELS)}){added} FROM ({selected})"
+    )
+
+
+def _find_missing(pattern: re.Pattern[str], error: duckdb.Error, known: list[str]) -> str:
+    missing = pattern.search(str(error))
+    if missing is None or missing[1].removesuffix(RANK) in known:
+        raise error
+    return missing[1]
+
+
+def _declare(*tables: str) -> dict[str, Any]:
+    """Return an evaluation that declares some tables, and else nothing, with its defaults."""
+    declared: dict[str, Any] = {
+        "title": "",
+        "algorithms": {},
+        "labels": {},
+        "tables": {t: {"title": t} for t in tables},
+    }
+    fill_defaults(declared, load_yaml(SCHEMAS / "evaluation.schema.yaml"))
+    return declared
