@@ -36,7 +36,7 @@ def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
     ]
     conditions = f"{_count(own.height, 'condition')}, " if own.height > 1 else ""
     name = escape_text(own["algorithm"][0])
-    return f"**{name}** ({conditions}{_count(own['runs_count'].sum(), 'run')}): {', '.join(numbers)}."
+    return f"**{name}** ({conditions}{_count(int(own['runs_count'].sum()), 'run')}): {', '.join(numbers)}."
 
 
 def _describe_lead(means: pl.DataFrame) -> Iterator[str]:
