@@ -12,6 +12,7 @@ from ccreport.core.tables import conform
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import list_pairs
 from ccreport.report.fragments.findings import find_doubt, render_findings
+from ccreport.report.fragments.means_findings import describe_means
 from ccreport.report.fragments.pairs_picture import render_picture
 from ccreport.report.fragments.verdict_strip import render_strip
 
@@ -237,3 +238,35 @@ def test_without_pairs_there_is_no_picture(tmp_path: Path):
     (tmp_path / "pairs").mkdir()
     (tmp_path / "pairs/missing.txt").write_text("none\n")
     assert render_picture(tmp_path) == ""
+
+
+# Without a publication
+
+
+def make_means(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return conform(
+        pl.DataFrame([{"flows_count": 1, "rate_basis": "goodput", "runs_count": 3} | row for row in rows]), "means"
+    )
+
+
+def test_the_means_of_each_algorithm_are_said_in_words():
+    shared = {"path_rtt": "RTT 20 ms", "retransmit_ratio": 0.01}
+    rows = [
+        shared | {"algorithm": "BBR", "rate_mean_bps": 91e6, "rate_low_bps": 89e6, "rate_high_bps": 93e6},
+        shared | {"algorithm": "CUBIC", "rate_mean_bps": 10e6, "rate_low_bps": 9e6, "rate_high_bps": 11e6},
+        {"path_rtt": "RTT 80 ms", "algorithm": "CUBIC", "rate_mean_bps": 5e6, "runs_count": 1},
+    ]
+    assert describe_means(make_means(rows)) == [
+        "**BBR** (3 runs): goodput of 91.0 Mbit/s, 1.00 % of segments sent again.",
+        "**CUBIC** (2 conditions, 4 runs): goodput of 5.00 to 10.0 Mbit/s, 1.00 % of segments sent again.",
+        "Of 1 condition with runs of several algorithms, BBR is ahead in 1.",
+    ]
+
+
+def test_nothing_is_ahead_on_two_runs():
+    rows = [
+        {"algorithm": name, "rate_mean_bps": rate, "runs_count": 2} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))
+    ]
+    *_, last = describe_means(make_means(rows))
+    assert last.startswith("Which algorithm is ahead cannot be told in any of 1 condition")
+    assert describe_means(make_means(rows).clear()) == []

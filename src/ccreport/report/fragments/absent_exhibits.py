@@ -10,7 +10,8 @@ from ccreport.report.markup.escape import escape_text, make_label
 
 # What figures say that no run matches, of which the declaration has the words.
 NO_RUN: Final = re.compile(
-    r"The archive has no .*|(?:Panel \([a-z]\), .+? is left out: no run matches its condition\. ?)+", re.DOTALL
+    r"The archive has no .* The condition: .*|(?:Panel \([a-z]\), .+? is left out: no run matches its condition\. ?)+",
+    re.DOTALL,
 )
 UNNAMED: Final = "runs that match their conditions"
 
@@ -49,7 +50,7 @@ def describe_missing_figures(
         for needs, own in needing.items()
     ]
     sentences += [f"{_name('figure', own)}: {escape_text(reason)}" for reason, own in saying.items()]
-    return f"{' '.join(sentences)}\n" if sentences else ""
+    return _fence(" ".join(sentences)) if sentences else ""
 
 
 def describe_empty_tables(empty: Sequence[Exhibit]) -> str:
@@ -57,7 +58,11 @@ def describe_empty_tables(empty: Sequence[Exhibit]) -> str:
     if not empty:
         return ""
     counted = "1 table has" if len(empty) == 1 else f"{len(empty)} tables have"
-    return f"{counted} no rows in this archive: {_name('table', empty)}.\n"
+    return _fence(f"{counted} no rows in this archive: {_name('table', empty)}.")
+
+
+def _fence(paragraph: str) -> str:
+    return f"::: {{.without-data}}\n\n{paragraph}\n\n:::\n"
 
 
 def _name(kind: str, exhibits: Sequence[Exhibit]) -> str:

@@ -46,6 +46,10 @@ def _describe_lead(means: pl.DataFrame) -> Iterator[str]:
         return
     places = [find_better(one.select("rate_low_bps", "rate_high_bps").rows()) for one in shared]
     leads = Counter(one["algorithm"][place] for one, place in zip(shared, places, strict=True) if place is not None)
+    if not leads:
+        told = "the intervals overlap, or rest on fewer than three runs"
+        yield f"Which algorithm is ahead cannot be told in any of {_count(len(shared), 'condition')}: {told}."
+        return
     parts = [f"{escape_text(name)} is ahead in {count}" for name, count in leads.most_common()]
     if open_count := places.count(None):
         parts.append(f"in {open_count} the intervals overlap or rest on too few runs to tell")
