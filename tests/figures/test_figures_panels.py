@@ -258,3 +258,18 @@ def test_evaluation_declares_the_papers_figures_in_order() -> None:
         False,
         True,
     ]
+
+
+def test_each_condition_of_the_archive_is_a_panel(database: Path, tmp_path: Path) -> None:
+    for name in ("alone", "both"):
+        (tmp_path / name).mkdir()
+    alone = plot(tmp_path / "alone", database, title="Alone", overlapped=False, where="TRUE", panels_by=["mode"])
+    assert re.findall(r"\(([a-z])\) (\w+):", read(alone / "caption.txt")) == [("a", "Bbr"), ("b", "Cubic")]
+    # One condition needs no letter.
+    together = plot(tmp_path / "both", database, title="Both", where="TRUE", panels_by=["mode", "flows_count"])
+    assert "(a)" not in read(together / "caption.txt")
+
+
+def test_a_column_that_is_not_there_is_a_fault_of_the_evaluation(database: Path, tmp_path: Path) -> None:
+    with pytest.raises(FigureError, match="refuses its `where` or `panels_by`"):
+        plot(tmp_path, database, title="None", where="TRUE", panels_by=["no_such"])

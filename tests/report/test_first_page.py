@@ -12,6 +12,7 @@ from ccreport.core.tables import conform
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import list_pairs
 from ccreport.report.fragments.findings import find_doubt, render_findings
+from ccreport.report.fragments.means_findings import describe_means
 from ccreport.report.fragments.pairs_picture import render_picture
 from ccreport.report.fragments.verdict_strip import render_strip
 
@@ -114,7 +115,7 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
         second=[("holds", 9, False)],
         third=[("does not hold", 5, False), ("not enough data", 0, False)],
     )
-    found = list_sentences(render_findings(judged, CLAIMS, make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH, "-"))
+    found = list_sentences(render_findings(judged, CLAIMS, make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH))
     # The one that other runs may not turn is named.
     assert found[0].startswith("**Confirmed:** [2 of 3 claims](claims.qmd) hold, among them “CUBIC &#60;b&#62;varies")
     assert found[0].endswith(
@@ -133,7 +134,7 @@ def test_why_claims_cannot_be_told_is_said():
     judged = make_claims(
         first=[("not enough data", 0, False)], second=[("not enough data", 2, False)], third=[("holds", 9, False)]
     )
-    *_, last = list_sentences(render_findings(judged, CLAIMS, NO_PAIRS, BOTH, "-"))
+    *_, last = list_sentences(render_findings(judged, CLAIMS, NO_PAIRS, BOTH))
     reasons = "for 1 it has no runs under the conditions and for 1 it has too few runs"
     assert last == f"**This archive cannot tell:** 2 claims, as {reasons}."
 
@@ -154,9 +155,8 @@ def test_what_leaves_a_pair_open(theirs: tuple[Any, Any], own: tuple[Any, Any], 
 
 
 def test_what_there_is_nothing_to_say_of_is_left_out():
-    assert len(list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, "-"))) == 1
-    found = render_findings(NO_CLAIMS, {}, NO_PAIRS, BOTH, "2 tables, 1 figures")
-    assert found == "The evaluation has 2 tables, 1 figures, and publishes no claim or number to compare with.\n"
+    assert len(list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH))) == 1
+    assert render_findings(NO_CLAIMS, {}, NO_PAIRS, BOTH) == ""
 
 
 # The strip
@@ -238,3 +238,35 @@ def test_without_pairs_there_is_no_picture(tmp_path: Path):
     (tmp_path / "pairs").mkdir()
     (tmp_path / "pairs/missing.txt").write_text("none\n")
     assert render_picture(tmp_path) == ""
+
+
+# Without a publication
+
+
+def make_means(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return conform(
+        pl.DataFrame([{"flows_count": 1, "rate_basis": "goodput", "runs_count": 3} | row for row in rows]), "means"
+    )
+
+
+def test_the_means_of_each_algorithm_are_said_in_words():
+    shared = {"path_rtt": "RTT 20 ms", "retransmit_ratio": 0.01}
+    rows = [
+        shared | {"algorithm": "BBR", "rate_mean_bps": 91e6, "rate_low_bps": 89e6, "rate_high_bps": 93e6},
+        shared | {"algorithm": "CUBIC", "rate_mean_bps": 10e6, "rate_low_bps": 9e6, "rate_high_bps": 11e6},
+        {"path_rtt": "RTT 80 ms", "algorithm": "CUBIC", "rate_mean_bps": 5e6, "runs_count": 1},
+    ]
+    assert describe_means(make_means(rows)) == [
+        "**BBR** (3 runs): goodput of 91.0 Mbit/s, 1.00 % of segments sent again.",
+        "**CUBIC** (2 conditions, 4 runs): goodput of 5.00 to 10.0 Mbit/s, 1.00 % of segments sent again.",
+        "Of 1 condition with runs of several algorithms, BBR is ahead in 1.",
+    ]
+
+
+def test_nothing_is_ahead_on_two_runs():
+    rows = [
+        {"algorithm": name, "rate_mean_bps": rate, "runs_count": 2} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))
+    ]
+    *_, last = describe_means(make_means(rows))
+    assert last.startswith("Which algorithm is ahead cannot be told in any of 1 condition")
+    assert describe_means(make_means(rows).clear()) == []

@@ -1,10 +1,12 @@
 """Figures by topic: which page each is on, the gallery of thumbnails, and what has no data."""
 
+import html
 import re
 from pathlib import Path
 
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.select.declaration import CAPTURE_KINDS
+from ccreport.report.fragments.absent_exhibits import describe_empty_tables, describe_missing_figures, has_rows
 from ccreport.report.fragments.exhibits import Exhibit
 from ccreport.report.fragments.gallery import FIGURES_AT_MOST, OTHERS, TOPICS, list_pages, render_gallery
 
@@ -55,8 +57,41 @@ def test_a_thumbnail_leads_to_its_figure_and_keeps_the_label_that_claims_link_to
         ("figure-f1", "figures_hosts.html#figure-f1", "figures/f1/thumbnail.png")
     ]
     assert "<all>" not in gallery
-    assert '<li id="figure-f2">None: no &#60;run&#62; at 40 ms</li>' in gallery
+    assert "[None]{#figure-f2}: no &#60;run&#62; at 40 ms" in gallery
     page = (tmp_path / "figures_hosts.qmd").read_text()
     assert "{#figure-f1}" in page
     assert "{{< include fragments/figure_f1.md >}}" in page
     assert "f2" not in page
+
+
+def test_figures_that_need_the_same_are_one_sentence(tmp_path: Path) -> None:
+    reasons = {
+        "a": "The archive has no captures. The condition: has_capture",
+        "b": "The archive has no captures. The condition: has_capture AND job LIKE 'x. y'",
+        "c": "The archive has no run that this figure would show. The condition: FALSE",
+        "d": " ".join(f"Panel ({one}), X, is left out: no run matches its condition." for one in "ab"),
+        "e": "All 2 runs that match have the same RTT: there is nothing to compare.",
+        # It needs the same, and has another reason.
+        "f": "None of the 3 runs that match counts (interrupted, or without a rate).",
+    }
+    for name, reason in reasons.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "missing.txt").write_text(f"{reason}\n")
+    declared = {name: {"needs": "captures"} if name in "abf" else {} for name in reasons}
+    said = describe_missing_figures([Exhibit(name, name.upper()) for name in reasons], declared, tmp_path)
+    assert html.unescape(said).splitlines()[2] == (
+        "2 figures need captures: [A]{#figure-a}; [B]{#figure-b}. "
+        "2 figures need runs that match their conditions: [C]{#figure-c}; [D]{#figure-d}. "
+        f"[E]{{#figure-e}}: {reasons['e']} [F]{{#figure-f}}: {reasons['f']}"
+    )
+    assert describe_missing_figures([], declared, tmp_path) == ""
+
+
+def test_tables_without_rows_are_one_sentence(tmp_path: Path) -> None:
+    for name, text in {"full": "n\n1\n", "bare": "n\n", "void": "n\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(text)
+    tables = [Exhibit(name, name.title()) for name in ("full", "bare", "void")]
+    empty = [table for table in tables if not has_rows(table, tmp_path)]
+    said = describe_empty_tables(empty)
+    assert said.splitlines()[2] == "2 tables have no rows in this archive: [Bare]{#table-bare}; [Void]{#table-void}."
+    assert describe_empty_tables([]) == ""

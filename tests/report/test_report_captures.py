@@ -60,6 +60,7 @@ def inputs(tmp_path: Path) -> dict[str, Any]:
     evaluation += "  plot_capture: {kind: loss_episodes, title: Episodes, where: 'TRUE'}\n"
     inputs["evaluation"].write_text(evaluation, encoding="utf-8")
     (inputs["summaries"] / "witnesses.html").write_text("<table></table>\n", encoding="utf-8")
+    (inputs["summaries"] / "witnesses.csv").write_text("number\n", encoding="utf-8")
     folder = inputs["figures"] / "plot_capture"
     folder.mkdir()
     (folder / "missing.txt").write_text("no packets", encoding="utf-8")
@@ -87,4 +88,8 @@ def test_an_archive_without_captures_says_so_in_one_line(inputs: dict[str, Any],
     fragments = read_fragments(inputs, tmp_path / "fragments")
     assert fragments["captures_list.md"] == "This archive holds no packet captures.\n"
     assert fragments["witnesses.md"].strip() == fragments["captures.md"].strip() == ""
-    assert "plot_capture" not in fragments["figures.md"]
+    # What needs them is named behind the others.
+    assert "[Episodes]{#figure-plot-capture}: no packets\n" in fragments["figures.md"]
+    assert fragments["tables.md"].endswith(
+        "1 table has no rows in this archive: [Three witnesses]{#table-witnesses}.\n"
+    )

@@ -25,7 +25,7 @@ from ccreport.report.site.without_quarto import ASSETS, render_embedded
 SOURCES = Path(__file__).parents[2] / "reports"
 # The menus of the navbar and their pages.
 MENUS = {
-    "Results": ("index", "tables", "figures", "reproduction", "claims"),
+    "Results": ("index", "tables", "figures"),
     "Explore": ("explorer", "captures"),
     "Audit": ("ledger", "collection", "provenance", "changes", "methods", "dictionary"),
     "Docs": (

@@ -2,12 +2,13 @@
 
 import re
 import shutil
+from html import unescape
 from pathlib import Path
 
 import polars as pl
 import pytest
 from archives import iperf3_json, write_archive
-from builds import build, find_own, read_results
+from builds import CUT, build, find_own, read_results
 from own_files import FLOWS_LAYOUT, RUNS_LAYOUT, client_output, write_flows, write_runs
 
 from ccreport.archive.pack import pack_folder
@@ -99,9 +100,53 @@ def find_pattern() -> dict[str, str]:
     return {"pattern": line}
 
 
-def test_one_bare_result_is_enough(tmp_path: Path) -> None:
+def read_page(results: Path, name: str) -> str:
+    """Return the words of a page of the report."""
+    html = (results / f"report/{name}.html").read_text()
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html.partition("<main")[2])).split())
+
+
+def test_one_bare_result_is_enough_for_a_report_that_says_something(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "raw", {"what I measured.txt": iperf3_json()})
-    done = build("ingest", archive, tmp_path)
+    done = build("report", archive, tmp_path, evaluation="auto", packet_runs=[])
     assert done.returncode == 0, done.output
     runs = read_results(done.results, "runs")
     assert runs.select("cc_list", "flows_count", "goodput_bps", "mss_bytes").rows() == [("cubic", 1, 8e6, 1448)]
+    assert "Evaluation: generic, chosen by the archive" in done.output
+    first = read_page(done.results, "index")
+    assert "CUBIC (1 run): goodput of 8.00 Mbit/s, 0.348 % of segments sent again, an RTT of 10.0 ms." in first
+    assert "They record 1 run with 1 flow." in first
+    # Nothing is compared with a publication that there is not.
+    pages = {path.stem for path in (done.results / "report").glob("*.html")}
+    assert pages >= {"index", "tables", "figures", "methods"}
+    assert not pages & {"reproduction", "claims"}
+    assert not re.search("no session|no job|0 of 0|paper", first)
+    assert "Reproduction" not in read_page(done.results, "methods")
+    assert "4 figures need captures:" in read_page(done.results, "figures")
+    assert re.search(r"\d+ tables have no rows in this archive:", read_page(done.results, "tables"))
+
+
+def test_a_swept_parameter_tells_rows_of_means_apart(tmp_path: Path) -> None:
+    archive = write_archive(write_flows(tmp_path / "raw"), {"layout.yaml": FLOWS_LAYOUT})
+    done = build("tables", archive, tmp_path, evaluation="auto", packet_runs=[])
+    assert done.returncode == 0, done.output
+    means = pl.read_parquet(done.results / "generic/summaries/means.parquet")
+    told = ("path_rtt", "loss_pct", "parameter_name", "parameter_value", "algorithm", "runs_count", "rate_mean_bps")
+    # Three flows of 8 Mbit/s, two of them of CUBIC.
+    assert means.select(told).rows() == [
+        (f"RTT {rtt_ms} ms", loss_pct, "bdp", bdp, algorithm, 1, rate_bps)
+        for rtt_ms, loss_pct in ((20, 0.01), (50, 0))
+        for bdp in ("0.5", "2")
+        for algorithm, rate_bps in (("BBR", 8e6), ("CUBIC", 16e6))
+    ]
+
+
+def test_the_samples_cut_has_means_of_its_own(tmp_path: Path) -> None:
+    done = build("tables", CUT, tmp_path, evaluation="generic", packet_runs=[])
+    assert done.returncode == 0, done.output
+    means = pl.read_parquet(done.results / "generic/summaries/means.parquet")
+    runs = read_results(done.results, "runs").filter("is_counted")
+    # Each run counts once, or once for each of its algorithms.
+    assert means["runs_count"].sum() == runs["cc_list"].str.split(",").list.len().sum()
+    assert set(means["algorithm"]) >= {"BBR", "CUBIC"}
+    assert means.filter(pl.col("runs_count") < 3)["rate_low_bps"].count() == 0

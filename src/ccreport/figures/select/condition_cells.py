@@ -108,5 +108,6 @@ def require_two(runs: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
     if known.is_empty():
         raise MissingFigure(f"None of the {count:,} runs that match has a known {name}.")
     if known[column].n_unique() < 2:
-        raise MissingFigure(f"All {count:,} runs that match have the same {name}: there is nothing to compare.")
+        matching = "The only run that matches has one" if count == 1 else f"All {count:,} runs that match have the same"
+        raise MissingFigure(f"{matching} {name}: there is nothing to compare.")
     return known

@@ -32,7 +32,7 @@ class FigureDeclaration:
     `where` is an SQL condition over `labelled_runs`, `needs` the same in words (may be empty), `run` the run to draw in
     place of the representative one, `rate` what the means of the legend are (null: goodput where all receivers
     reported). `panels` are declared with conditions of their own, over the runs that match that of the figure. In what
-    `list_panels` returns it is `among`.
+    `list_panels` returns it is `among`. `panels_by` are columns of which each combination is a panel instead.
     """
 
     name: str
@@ -44,6 +44,7 @@ class FigureDeclaration:
     run: str | None = None
     rate: Rate | None = None
     panels: Sequence[Mapping[str, Any]] = ()
+    panels_by: Sequence[str] = ()
     among: str = "TRUE"
 
 
@@ -63,7 +64,7 @@ def read_declarations(evaluation: Path, figures: Sequence[str]) -> list[FigureDe
 
 def _declare(figure: str, declared: Mapping[str, Any]) -> FigureDeclaration:
     declaration = FigureDeclaration(name=figure, **declared)
-    if declaration.panels and declaration.kind not in PANEL_KINDS:
+    if (declaration.panels or declaration.panels_by) and declaration.kind not in PANEL_KINDS:
         raise FigureError(f"figure {figure!r}: the kind {declaration.kind!r} has no panels")
     if declaration.panels and declaration.run:
         raise FigureError(f"figure {figure!r}: `run` belongs to one of its panels")

@@ -6,6 +6,7 @@ from ccreport.figures.select.declaration import FigureDeclaration, list_panels
 from ccreport.figures.select.queries import MissingFigure, NoRunMatchesError
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.throughput.assemble import assemble_throughput_over_time
+from ccreport.figures.throughput.panels_by_condition import split_by_condition
 from ccreport.figures.wording.captions import write_left_out
 
 
@@ -16,7 +17,8 @@ def build_throughput_over_time(declaration: FigureDeclaration, database: Databas
     """
     panels: dict[str, PanelRuns] = {}
     left_out: dict[str, str] = {}
-    for letter, panel in list_panels(declaration).items():
+    divided, others = split_by_condition(declaration, database) if declaration.panels_by else (declaration, "")
+    for letter, panel in list_panels(divided).items():
         try:
             panels[letter] = read_panel(panel, database)
         except MissingFigure as missing:
@@ -27,4 +29,4 @@ def build_throughput_over_time(declaration: FigureDeclaration, database: Databas
             left_out[letter] = write_left_out(letter, panel.title, reason)
     if not panels:
         raise MissingFigure(" ".join(left_out.values()))
-    return assemble_throughput_over_time(declaration, panels, left_out)
+    return assemble_throughput_over_time(declaration, panels, left_out | ({"others": others} if others else {}))

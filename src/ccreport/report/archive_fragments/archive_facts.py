@@ -51,7 +51,8 @@ def render_measured(facts: Mapping[str, str], *, has_runs: bool) -> str:
     interrupted = "" if facts["interrupted"].startswith("no ") else f", {facts['interrupted']} among them,"
     runs = f"They record {facts['runs']}{interrupted} with {facts['flows']}."
     where = f"These were measured {facts['dates']} (UTC), to {facts['hosts']}, at round-trip times of {facts['rtt']}."
-    sentences = [f"{held} of {facts['sessions']} with {facts['jobs']}.", runs, where, algorithms]
+    named = "" if facts["sessions"].startswith("no ") else f" of {facts['sessions']} with {facts['jobs']}"
+    sentences = [f"{held}{named}.", runs, where, algorithms]
     if not facts["results"].startswith("no "):
         sentences.append(f"Result files of the test harness add {facts['results']}, each of which sums up a run.")
     return " ".join(sentences) + "\n"
@@ -66,7 +67,9 @@ def count_states(raw_files: pl.DataFrame) -> dict[str, int]:
 def summarise_ledger(raw_files: pl.DataFrame) -> str:
     """Return one sentence on what became of the files, without the states that no file has but for rejected ones."""
     counts = count_states(raw_files)
-    parts = [f"{counts['ingested']:,} are ingested"] if counts["ingested"] else []
+    parts = (
+        [f"{counts['ingested']:,} {'is' if counts['ingested'] == 1 else 'are'} ingested"] if counts["ingested"] else []
+    )
     parts += [f"{counts['ignored']:,} ignored by a named rule"] if counts["ignored"] else []
     parts.append(f"{counts['rejected'] or 'none'} rejected")
     said = f"Of {_count(raw_files.height, 'file')}, {', '.join(parts)} ([ledger](ledger.qmd))."
@@ -84,8 +87,8 @@ def describe_overlooked(raw_files: pl.DataFrame) -> str:
 
 
 def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame) -> str:
-    """Return one row for each session: jobs, runs, flows, hosts, RTTs, algorithms, first test; nothing without runs."""
-    if runs.is_empty():
+    """Return one row for each session: jobs, runs, flows, hosts, RTTs, algorithms, first test; nothing without any."""
+    if not runs["session"].count():
         return ""
     keys = pl.col("session").fill_null("no session")
     joined = flows.join(runs.select("run_id", session=keys), on="run_id")

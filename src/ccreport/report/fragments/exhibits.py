@@ -106,11 +106,18 @@ def read_size(svg: Path) -> str:
     return f" width={size[1]} height={size[2]}" if size else ""
 
 
-def render_list(kind: str, exhibits: list[Exhibit], fragments: Path, name: str | None = None) -> None:
-    """Write `tables.md` or `figures.md` (or a fragment of another name): every exhibit of the kind under its title."""
+def render_list(
+    kind: str, exhibits: list[Exhibit], fragments: Path, absent: str = "", *, name: str | None = None
+) -> None:
+    """Write `tables.md` or `figures.md` (or a fragment of another name): every exhibit of the kind under its title.
+
+    `absent` is a paragraph behind them.
+    """
     parts = [
         f"## {escape_text(exhibit.title)} {{#{make_label(kind, exhibit.name)}}}\n\n"
         f"{{{{< include fragments/{kind}_{exhibit.name}.md >}}}}\n"
         for exhibit in exhibits
     ]
-    write_fragment(fragments, name or f"{kind}s.md", *(parts or [f"The evaluation declares no {kind}.\n"]))
+    if not parts and not absent and name is None:
+        absent = f"The evaluation declares no {kind}.\n"
+    write_fragment(fragments, name or f"{kind}s.md", *parts, absent)

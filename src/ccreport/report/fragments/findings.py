@@ -1,6 +1,6 @@
 """Key findings: at most three sentences on what the archive confirms, what it contradicts, and what it cannot tell."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -15,13 +15,11 @@ CLAIMS_PAGE: Final = "claims.qmd"
 PAIRS_PAGE: Final = "reproduction.qmd"
 
 
-def render_findings(
-    judged: pl.DataFrame, claims: Mapping[str, Any], pairs: pl.DataFrame, algorithms: list[str], exhibits: str
-) -> str:
+def render_findings(judged: pl.DataFrame, claims: Mapping[str, Any], pairs: pl.DataFrame, algorithms: list[str]) -> str:
     """Return the findings as a list, one sentence each, without those that there is nothing to say of.
 
-    `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
-    `exhibits` says in words what the evaluation shows, for one that publishes nothing to compare with.
+    `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it.
+    An evaluation that publishes nothing to compare with has no such findings.
     """
     sentences = [
         _join("Confirmed", _count_claims(judged, claims, HOLDS, ("holds", "hold")), _confirm_pairs(pairs, algorithms)),
@@ -32,10 +30,13 @@ def render_findings(
         ),
         _join("This archive cannot tell", _doubt_claims(judged), _doubt_pairs(pairs)),
     ]
-    found = "\n".join(f"- {sentence}" for sentence in sentences if sentence)
-    if not found:
-        return f"The evaluation has {exhibits}, and publishes no claim or number to compare with.\n"
-    return f"::: {{.findings}}\n\n{found}\n\n:::\n"
+    return render_list_of_findings([sentence for sentence in sentences if sentence])
+
+
+def render_list_of_findings(sentences: Sequence[str]) -> str:
+    """Return sentences as the first page lists them, nothing where there are none."""
+    found = "\n".join(f"- {sentence}" for sentence in sentences)
+    return f"::: {{.findings}}\n\n{found}\n\n:::\n" if found else ""
 
 
 def _join(what: str, *parts: str) -> str:

@@ -14,6 +14,7 @@ import yaml
 
 from ccreport.figures.conditions.rate_axes import KINDS as RATE_KINDS
 from ccreport.figures.write import THUMBNAIL
+from ccreport.report.fragments.absent_exhibits import describe_missing_figures, find_missing
 from ccreport.report.fragments.exhibits import Exhibit, read_size
 from ccreport.report.markup.blocks import write_fragment
 from ccreport.report.markup.escape import escape_text, fence_html, make_label
@@ -59,7 +60,6 @@ TOPICS: Final = (
     ),
 )
 OTHERS: Final = ("others", "More figures")
-WITHOUT_DATA: Final = "Figures without data in this archive"
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,11 @@ def render_gallery(
 
     `declared` is what the evaluation declares of the figures by name; `figures` is a folder as `exhibits` says.
     """
-    drawn = [figure for figure in exhibits if not (figures / figure.name / "missing.txt").exists()]
+    drawn = [figure for figure in exhibits if not find_missing(figure, figures)]
     pages = list_pages(drawn, {name: facts["kind"] for name, facts in declared.items()})
     parts = [part for _, own in groupby(pages, attrgetter("topic")) for part in _render_thumbnails(list(own), figures)]
     missing = [figure for figure in exhibits if figure not in drawn]
-    parts += _list_missing(missing, figures) if missing else []
+    parts += [described] if (described := describe_missing_figures(missing, declared, figures)) else []
     write_fragment(fragments, "gallery.md", *(parts or ["The evaluation declares no figure.\n"]))
     for page in pages:
         (fragments / f"{page.name}.qmd").write_text("\n".join(_render_page(page, pages)), encoding="utf-8")
@@ -126,16 +126,6 @@ def _render_thumbnail(page: TopicPage, figure: Exhibit, folder: Path) -> str:
     image = f'<img src="figures/{figure.name}/{file}" alt=""{read_size(folder / "figure.svg")} loading="lazy">'
     link = f'<a href="{page.name}.html#{label}">{image}<span>{escape_text(figure.title)}</span></a>'
     return f'<li id="{label}">{link}</li>'
-
-
-def _list_missing(missing: Sequence[Exhibit], figures: Path) -> Iterator[str]:
-    yield f"## {WITHOUT_DATA} {{#without-data}}\n"
-    items = "\n".join(
-        f'<li id="{make_label("figure", figure.name)}">{escape_text(figure.title)}: '
-        f"{escape_text((figures / figure.name / 'missing.txt').read_text(encoding='utf-8').strip())}</li>"
-        for figure in missing
-    )
-    yield fence_html(f"<ul>\n{items}\n</ul>")
 
 
 def _render_page(page: TopicPage, pages: Sequence[TopicPage]) -> Iterator[str]:

@@ -27,19 +27,28 @@ from ccreport.report.archive_fragments.collection import render_collection
 from ccreport.report.archive_fragments.ledger import render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.first_page.pairs import list_pairs
+from ccreport.report.fragments.absent_exhibits import (
+    describe_empty_tables,
+    describe_missing_figures,
+    find_missing,
+    has_rows,
+)
 from ccreport.report.fragments.claims import describe_claims, find_exhibits, render_claims
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
 from ccreport.report.fragments.figure_kinds import render_figure_kinds
-from ccreport.report.fragments.findings import render_findings
+from ccreport.report.fragments.findings import render_findings, render_list_of_findings
 from ccreport.report.fragments.gallery import render_gallery
+from ccreport.report.fragments.means_findings import describe_means
 from ccreport.report.fragments.pairs_picture import render_picture
 from ccreport.report.fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.fragments.verdict_strip import render_strip
 from ccreport.report.markup.blocks import render_callout, write_fragment
 from ccreport.report.markup.escape import escape_text
+from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
+from ccreport.summarise.database import MEANS
 
 SHOWN_TABLES: Final = (
     "runs",
@@ -96,12 +105,16 @@ def render_fragments(
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__)},
     }
+    shown = {"reproduction": compared, "claims": judged}
+    variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
     algorithms = list(declared["algorithms"])
     pairs = list_pairs(compared, algorithms)
-    exhibits = _count_exhibits(declared)
-    write_fragment(fragments, "findings.md", render_findings(judged, declared["claims"], pairs, algorithms, exhibits))
+    found = render_findings(judged, declared["claims"], pairs, algorithms) or render_list_of_findings(
+        describe_means(read_table(MEANS, [summaries / f"{MEANS}.parquet"])) if MEANS in declared["tables"] else []
+    )
+    write_fragment(fragments, "findings.md", found or f"The evaluation has {_count_exhibits(declared)}.\n")
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
     write_fragment(fragments, "pairs.md", render_picture(first_page))
     for page, note in declared["notes"].items():
@@ -152,14 +165,20 @@ def _render_exhibits(
         render_table_fragment(table, summaries, PACKAGE / "sql", fragments)
     for figure in drawn:
         render_figure_fragment(figure, figures, fragments)
-    shown = [one for one in drawn if not one.is_of_captures]
-    render_gallery(shown, declared["figures"], figures, fragments)
+    empty = [one for one in published if not has_rows(one, summaries)]
+    missing = [one for one in drawn if find_missing(one, figures)]
+    # What shows captures stands on their page, where there are any.
+    own_page = [one for one in (*published, *drawn) if one.is_of_captures] if has_captures else []
+    elsewhere = [one for one in missing if one not in own_page]
+    render_gallery([one for one in drawn if one not in own_page], declared["figures"], figures, fragments)
     write_fragment(fragments, "figure_kinds.md", render_figure_kinds(declared["figures"], figures))
+    absent = {
+        "table": describe_empty_tables([one for one in empty if one not in own_page]),
+        "figure": describe_missing_figures(elsewhere, declared["figures"], figures),
+    }
     for kind, exhibits, captures_name in (("table", published, "witnesses.md"), ("figure", drawn, "captures.md")):
-        render_list(kind, [one for one in exhibits if not one.is_of_captures], fragments)
-        of_captures = [one for one in exhibits if one.is_of_captures]
-        if has_captures and of_captures:
-            render_list(kind, of_captures, fragments, captures_name)
-        else:
-            # The page includes it all the same, and has said already what is missing.
-            write_fragment(fragments, captures_name, "")
+        shown = [one for one in exhibits if one not in own_page and one not in (*empty, *missing)]
+        render_list(kind, shown, fragments, absent[kind])
+        of_captures = [one for one in exhibits if one in own_page]
+        # The page includes it all the same, and has said already what is missing.
+        render_list(kind, of_captures, fragments, name=captures_name)

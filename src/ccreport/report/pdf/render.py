@@ -7,7 +7,7 @@ is the look. Typst uses only the fonts it brings along and no clock, so that the
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +19,7 @@ import typst
 from ccreport.figures.kit.dark_colours import remove_dark_colours
 from ccreport.figures.kit.text_lengths import unpin_lengths
 from ccreport.report.pdf.tables import set_tables
+from ccreport.report.site.absent_pages import leave_out_pages, list_absent
 from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Pandoc
 from ccreport.report.site.without_quarto import read_header, read_page, read_yaml
@@ -78,10 +79,12 @@ def _set_type(svg: str) -> str:
 def _write_pages(work: Path, pandoc: Pandoc) -> None:
     """Write each page as a Typst file, and the file that includes them all."""
     variables = read_yaml(work / "fragments" / "_variables.yml")
+    absent = list_absent(variables)
+    leave_out_pages(work, absent)
     variables.setdefault("software", {})["renderer"] = (
         f"Typst {version('typst')} and pandoc {pypandoc.get_pandoc_version()}"
     )
-    pages = _list_pages(work)
+    pages = _list_pages(work, absent)
     stems = [page.removesuffix(".qmd") for page in pages]
 
     def write_page(page: str) -> None:
@@ -105,8 +108,9 @@ def _write_pages(work: Path, pandoc: Pandoc) -> None:
     )
 
 
-def _list_pages(work: Path) -> list[str]:
-    pages: list[str] = read_header(work / TITLE_PAGE).get("pages") or []
+def _list_pages(work: Path, absent: Collection[str]) -> list[str]:
+    named: list[str] = read_header(work / TITLE_PAGE).get("pages") or []
+    pages = [page for page in named if Path(page).stem not in absent]
     for page in pages:
         if not (work / page).is_file():
             raise PageError(f"{TITLE_PAGE}: no such page: {page}")

@@ -12,6 +12,7 @@ import yaml
 
 from ccreport.core.atomic_files import move_folder
 from ccreport.core.hard_links import link_tree
+from ccreport.report.site.absent_pages import leave_out_pages, list_absent
 from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Pandoc
 from ccreport.report.site.quarto import Quarto, find_quarto, render_quarto
@@ -83,8 +84,13 @@ def render_report(
             leave_out_entry(settings, "changes.qmd")
     for page in sorted(cells.glob("cells_*.qmd")):
         shutil.copyfile(page, project / page.name)
+    absent = list_absent(variables)
+    leave_out_pages(project, absent)
+    for name in absent:
+        leave_out_entry(settings, f"{name}.qmd")
     for file in files:
-        shutil.copyfile(file, project / file.name)
+        if file.stem not in absent:
+            shutil.copyfile(file, project / file.name)
     add_search(project)
     if explorer:
         add_sections(project, sections, settings)

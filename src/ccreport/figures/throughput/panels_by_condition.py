@@ -1,0 +1,55 @@
+"""Panels of a figure made of the archive's own conditions, where the evaluation names columns in place of panels."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import duckdb
+
+from ccreport.figures.select.condition_cells import list_varying
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import describe_panel
+from ccreport.summarise.database import quote_name, quote_text
+
+PANELS_AT_MOST: Final = 12
+
+
+def split_by_condition(declaration: FigureDeclaration, database: Database) -> tuple[FigureDeclaration, str]:
+    """Return a figure with a panel for each combination of its `panels_by`, and a sentence on those left out.
+
+    The sentence is empty where there are none. A single condition makes a figure without panels. Raise FigureError
+    where the database refuses the condition or a column.
+    """
+    names = ", ".join(map(quote_name, declaration.panels_by))
+    fitting = f"is_counted AND (mode = 'both') = {declaration.overlapped}"
+    # The condition ends before the line does: it may close with a comment.
+    where = f"{fitting} AND (\n{declaration.where}\n)"
+    query = f"SELECT {names} FROM labelled_runs WHERE {where} GROUP BY ALL ORDER BY min(rtt_ms), {names}"  # noqa: S608
+    try:
+        conditions = database.ask(query)
+    except duckdb.Error as error:
+        refused = f"the database refuses its `where` or `panels_by`: {error}"
+        raise FigureError(f"figure {declaration.name!r}: {refused}") from error
+    varying = list_varying(conditions, declaration.panels_by)
+    if not varying:
+        return declaration, ""
+    found = conditions.select(varying).rows()
+    panels = [_declare(varying, values) for values in found[:PANELS_AT_MOST]]
+    others = len(found) - len(panels)
+    said = f"Of {len(found)} conditions the first {PANELS_AT_MOST} are drawn." if others else ""
+    return replace(declaration, panels=panels), said
+
+
+def _declare(columns: Sequence[str], values: Sequence[Any]) -> dict[str, str]:
+    tests = [
+        f"{quote_name(column)} IS NOT DISTINCT FROM {_quote(value)}"
+        for column, value in zip(columns, values, strict=True)
+    ]
+    return {"title": describe_panel(columns, values), "where": " AND ".join(tests)}
+
+
+def _quote(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return quote_text(value) if isinstance(value, str) else repr(value)

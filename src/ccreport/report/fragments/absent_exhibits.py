@@ -1,0 +1,70 @@
+"""Figures and tables that an archive has no data for: one paragraph that says what they need."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.report.fragments.exhibits import Exhibit
+from ccreport.report.markup.escape import escape_text, make_label
+
+# What figures say that no run matches, of which the declaration has the words.
+NO_RUN: Final = re.compile(
+    r"The archive has no .* The condition: .*|(?:Panel \([a-z]\), .+? is left out: no run matches its condition\. ?)+",
+    re.DOTALL,
+)
+UNNAMED: Final = "runs that match their conditions"
+
+
+def find_missing(figure: Exhibit, figures: Path) -> str:
+    """Return why a figure was not drawn, empty where it was; `figures` is a folder as `exhibits` says."""
+    missing = figures / figure.name / "missing.txt"
+    return missing.read_text(encoding="utf-8").strip() if missing.exists() else ""
+
+
+def has_rows(table: Exhibit, tables: Path) -> bool:
+    """Tell whether a published table has rows, by its CSV file in a folder."""
+    with (tables / f"{table.name}.csv").open(encoding="utf-8") as lines:
+        return sum(1 for _, _ in zip(range(2), lines, strict=False)) > 1
+
+
+def describe_missing_figures(
+    missing: Sequence[Exhibit], declared: Mapping[str, Mapping[str, Any]], figures: Path
+) -> str:
+    """Return the paragraph on figures without data, those that need the same together; empty where there are none.
+
+    `declared` is what the evaluation declares of the figures by name.
+    """
+    needing: dict[str, list[Exhibit]] = {}
+    saying: dict[str, list[Exhibit]] = {}
+    for figure in missing:
+        reason = find_missing(figure, figures)
+        if NO_RUN.fullmatch(reason):
+            needs = " ".join(declared[figure.name].get("needs", "").split()) or UNNAMED
+            needing.setdefault(needs, []).append(figure)
+        else:
+            saying.setdefault(reason, []).append(figure)
+    sentences = [
+        f"{len(own)} {'figure needs' if len(own) == 1 else 'figures need'} {escape_text(needs)}: "
+        f"{_name('figure', own)}."
+        for needs, own in needing.items()
+    ]
+    sentences += [f"{_name('figure', own)}: {escape_text(reason)}" for reason, own in saying.items()]
+    return _fence(" ".join(sentences)) if sentences else ""
+
+
+def describe_empty_tables(empty: Sequence[Exhibit]) -> str:
+    """Return the paragraph on tables without rows; empty where there are none."""
+    if not empty:
+        return ""
+    counted = "1 table has" if len(empty) == 1 else f"{len(empty)} tables have"
+    return _fence(f"{counted} no rows in this archive: {_name('table', empty)}.")
+
+
+def _fence(paragraph: str) -> str:
+    return f"::: {{.without-data}}\n\n{paragraph}\n\n:::\n"
+
+
+def _name(kind: str, exhibits: Sequence[Exhibit]) -> str:
+    # Claims lead to what shows them, whether it has data or not.
+    return "; ".join(f"[{escape_text(one.title)}]{{#{make_label(kind, one.name)}}}" for one in exhibits)
