@@ -1,9 +1,9 @@
 """
-Measure: flows and runs of a batch of experiments, and the ledger of the whole archive.
+Measure: flows and runs of a batch of experiments, the suspect runs and the ledger of the whole archive.
 
 Inputs:  <results>/manifests/, <results>/tables/<table>/<batch>.parquet, <results>/rejects/<reader>/<batch>.parquet
 Outputs: <results>/tables/{flows,runs,reconciliation}/<batch>.parquet
-         <results>/tables/{raw_files,rejects}/archive.parquet
+         <results>/tables/{raw_files,rejects,suspects}/archive.parquet
 """
 
 LEDGER_LOG = Path(workflow.pathvars.apply("<logs>")) / "measure_ledger.txt"
@@ -77,5 +77,32 @@ rule measure_ledger:
             --raw-files {output.raw_files:q} \
             --rejects {output.rejects:q} \
             {params.strict} \
+            &>{log:q}
+        """
+
+
+rule measure_suspects:
+    """Find the runs whose own data say that something disturbed them, by comparing each with all of its siblings."""
+    input:
+        # Which waits for the tables of all batches.
+        "<results>/tables/raw_files/archive.parquet",
+        batches="<results>/batches.txt",
+    output:
+        suspects="<results>/tables/suspects/archive.parquet",
+    log:
+        "<logs>/measure_suspects.txt",
+    # Nearly all that follows waits for this.
+    priority: 2
+    conda:
+        "../environment.yml"
+    params:
+        code=digest_sources("measure_suspects", "suspects"),
+        tables=RESULTS / "tables",
+    shell:
+        """
+        python -m ccreport measure_suspects \
+            --batches {input.batches:q} \
+            --tables {params.tables:q} \
+            --suspects {output.suspects:q} \
             &>{log:q}
         """

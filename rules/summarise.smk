@@ -13,6 +13,7 @@ rule list_views:
     input:
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
+        "<results>/tables/suspects/archive.parquet",
         batches="<results>/batches.txt",
         evaluation=ancient(find_evaluation),
         queries=list_queries,
@@ -29,6 +30,11 @@ rule list_views:
         code=digest_sources("list_views"),
         declared=declare(*VIEWED_PARTS),
         tables=RESULTS / "tables",
+        suspect=(
+            "--include-suspect"
+            if config["include_suspect"]
+            else "--no-include-suspect"
+        ),
     shell:
         """
         python -m ccreport list_views \
@@ -36,6 +42,7 @@ rule list_views:
             --tables {params.tables:q} \
             --evaluation {input.evaluation:q} \
             --database {output.database:q} \
+            {params.suspect} \
             &>{log:q}
         """
 
@@ -52,10 +59,18 @@ for evaluation in EVALUATIONS:
             evaluation=ancient(find_evaluation),
             database="<results>/{evaluation}/archive.duckdb",
         output:
+            report(
+                collect(
+                    "<results>/{{evaluation}}/summaries/{table}.csv",
+                    table=EVALUATIONS[evaluation]["tables"],
+                ),
+                category="Tables",
+                subcategory="{evaluation}",
+            ),
             collect(
                 "<results>/{{evaluation}}/summaries/{table}.{format}",
                 table=EVALUATIONS[evaluation]["tables"],
-                format=TABLE_FORMATS,
+                format=[name for name in TABLE_FORMATS if name != "csv"],
             ),
         log:
             "<logs>/{evaluation}/summarise_tables.txt",

@@ -16,9 +16,10 @@ import pytest
 from ccreport.collect.declare.campaign import read_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import GuestEnded, Place, _virtual_place, choose_place
+from ccreport.collect.kernel import processor
 from ccreport.collect.kernel.find_kernel import find_user_kernel, read_user_kernel
 from ccreport.collect.plan import Plan, VirtualClock
-from ccreport.collect.slots import Hand
+from ccreport.collect.slots import Slot
 from ccreport.collect.virtual_time import VirtualGuest
 from ccreport.core.errors import InputError
 
@@ -38,16 +39,16 @@ def plan(*jobs: dict[str, Any], testbed: dict[str, Any] = SMALL, **defaults: Any
     return plan_campaign(read_campaign(declared | {"sessions": [{"label": "main", "jobs": list(jobs)}]}), "virtual")
 
 
-def make_hand(planned: Plan, folder: Path) -> Hand:
+def make_slot(planned: Plan, folder: Path) -> Slot:
     place = choose_place(planned)
-    return Hand(planned, place, 1, folder, {(run.session, run.job): "sender" for run in planned.runs})
+    return Slot(planned, place, 1, folder, {(run.session, run.job): "sender" for run in planned.runs})
 
 
 def perform(planned: Plan, folder: Path, seed: str) -> dict[str, bytes]:
     """Return the files of the first run by name."""
-    hand, run = make_hand(planned, folder), planned.runs[0]
+    slot, run = make_slot(planned, folder), planned.runs[0]
     clock = VirtualClock(1_795_600_000_000_000_000, seed)
-    told = hand.make(run, "out", clock)
+    told = slot.make(run, "out", clock)
     assert told["outcome"] == "completed", told
     return {path.name: path.read_bytes() for path in sorted((folder / "out").iterdir())}
 
@@ -89,9 +90,9 @@ def test_round_trips_losses_and_clocks_are_exact(tmp_path: Path) -> None:
 @has_virtual_time
 def test_a_program_that_would_not_sleep_is_named_and_ended(tmp_path: Path) -> None:
     planned = plan(LOSSY | {"commands": {"before_source": ["exec python3 -c 'while True: pass'"]}})
-    hand, clock = make_hand(planned, tmp_path / "slot"), VirtualClock(0, "one")
-    hand._write_spec([replace(planned.runs[0], virtual_clock=clock)])
-    guest = VirtualGuest(hand.place, hand.slot, planned.testbed.memory_bytes, {}, 1)
+    slot, clock = make_slot(planned, tmp_path / "slot"), VirtualClock(0, "one")
+    slot._write_spec([replace(planned.runs[0], virtual_clock=clock)])
+    guest = VirtualGuest(slot.place, slot.folder, planned.testbed.memory_bytes, {}, 1)
     with pytest.raises(GuestEnded, match=r"virtual time stands still at [\d.]+ s; python3 would not sleep"):
         guest.perform(clock, still_limit_s=4, do="run", number=0, folder="out")
 
@@ -196,6 +197,16 @@ def test_what_is_not_a_user_mode_kernel_is_named(tmp_path: Path) -> None:
 def test_a_kernel_without_virtual_time_is_refused() -> None:
     with pytest.raises(InputError, match=r"linux\.uml was built without it; `make kernel` builds one"):
         choose_place(plan(LOSSY, testbed=SMALL | {"kernel": "/usr/bin/linux.uml"}))
+
+
+@pytest.mark.parametrize(("flags", "is_named"), [("fpu avx512f amx_tile", True), ("fpu avx512f", False)])
+def test_a_processor_with_too_many_registers_is_named(
+    flags: str, is_named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = tmp_path / "cpuinfo"
+    described.write_text(f"model name\t: made up\nflags\t\t: {flags}\n")
+    monkeypatch.setattr(processor, "PROCESSOR", described)
+    assert ("`make kernel`" in processor.hint_at_processor()) == is_named
 
 
 def test_auto_takes_virtual_time_where_the_kernel_has_it() -> None:

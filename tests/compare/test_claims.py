@@ -229,6 +229,35 @@ def test_only_counted_runs_of_steady_tests_are_measured(tmp_path: Path) -> None:
     assert judged.select("value", "runs_count").row(0) == (9e6, 1)
 
 
+SUSPECT = {"suspect_rule": "sample_gap", "observed": 3.0, "bound": 2.0, "bound_unit": "s"}
+
+
+def test_a_check_says_what_it_would_be_with_suspect_runs(tmp_path: Path) -> None:
+    # Mean of 10 and 20 Mbit/s, with the suspect run of 3: 11.
+    rates = enumerate((10.0, 20.0, 3.0), 1)
+    tables = gather(*(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a") for n, rate in rates))
+    tables["suspects"] = [SUSPECT | {"run_id": "r3"}]
+    check = {"sql": "SELECT mean_of(list(rate)) FROM measured", "at_least": 12e6, "minimum_runs": 2}
+    row = judge(tmp_path, {"c": [check]}, tables).row(0, named=True)
+    assert (row["value"], row["verdict"], row["runs_count"]) == (15e6, "holds", 2)
+    said = (row["suspects_count"], row["with_suspects_value"], row["with_suspects_verdict"])
+    assert said == (1, pytest.approx(11e6), "does not hold")
+
+
+def test_checks_of_published_tables_are_made_of_those_with_suspect_runs(tmp_path: Path) -> None:
+    rates = enumerate((10.0, 20.0, 3.0), 1)
+    tables = gather(*(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a") for n, rate in rates))
+    tables["suspects"] = [SUSPECT | {"run_id": "r3"}]
+    check = {"sql": "SELECT rate_mean_bps AS value, runs_count AS n FROM table_2_testbed"}
+    row = judge(tmp_path, {"c": [check]}, tables).row(0, named=True)
+    assert (row["value"], row["with_suspects_value"]) == (15e6, pytest.approx(11e6))
+
+
+def test_an_archive_without_suspect_runs_says_nothing_of_them(tmp_path: Path) -> None:
+    row = judge(tmp_path, {"c": [{"sql": "SELECT mean_of(list(rate)) FROM measured"}]}).row(0, named=True)
+    assert (row["suspects_count"], row["with_suspects_value"], row["with_suspects_verdict"]) == (None, None, None)
+
+
 def test_nothing_of_the_evaluation_fails_on_an_empty_archive(tmp_path: Path) -> None:
     judged = judge(tmp_path, None, {})
     assert set(judged["verdict"]) == {"not enough data"}

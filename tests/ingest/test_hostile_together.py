@@ -54,7 +54,8 @@ def call(command: str, **options: object) -> None:
 
 def test_changed_files_of_all_readers_in_one_archive_become_published_tables(tmp_path: Path) -> None:
     raw, tables, rejected, manifests = (tmp_path / name for name in ("raw", "tables", "rejects", "manifests"))
-    batches, ledger = tmp_path / "batches.txt", {name: tables / name / "archive.parquet" for name in ARCHIVE_TABLES}
+    batches, of_archive = tmp_path / "batches.txt", {name: tables / name / "archive.parquet" for name in ARCHIVE_TABLES}
+    suspects = of_archive.pop("suspects")
     files_count = write_files(raw)
     made = {"unpacked": tmp_path / "unpacked", "index": tmp_path / "index.json", "facts": tmp_path / "archive.json"}
     kept = {"manifests": manifests, "tables": [tables, rejected], "batches": batches}
@@ -65,8 +66,9 @@ def test_changed_files_of_all_readers_in_one_archive_become_published_tables(tmp
         own = {"batch": batch, "manifests": manifests / f"{batch}.json", "tables": tables}
         call("ingest_batch", **own, root=raw, rejected=rejected, packet_runs=[], **edge)
         call("measure_batch", **own, include_interrupted=True, include_cpu_bound=True)
-    call("measure_ledger", batches=batches, manifests=manifests, tables=tables, rejected=rejected, **ledger)
-    assert pl.read_parquet(ledger["raw_files"]).height == files_count
+    call("measure_ledger", batches=batches, manifests=manifests, tables=tables, rejected=rejected, **of_archive)
+    call("measure_suspects", batches=batches, tables=tables, suspects=suspects)
+    assert pl.read_parquet(of_archive["raw_files"]).height == files_count
     for name in list_evaluations():
         database = tmp_path / name / "archive.duckdb"
         database.parent.mkdir()

@@ -101,6 +101,42 @@ def test_table_2_pools_the_conditions_of_a_cell(tmp_path: Path) -> None:
     assert re.findall(r'href="([^"]+)"', html)[:2] == ["cells_table_2_testbed.html#cell-1"] * 2
 
 
+def suspect_tables() -> dict[str, list[dict[str, Any]]]:
+    """Return three runs of one cell, of 10, 20 and 3 Mbit/s, of which the last is suspect."""
+    rates = enumerate((10.0, 20.0, 3.0), 1)
+    tables = gather(*(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a") for n, rate in rates))
+    rules = ("sample_gap", "attempt_repeated")
+    facts = {"run_id": "r3", "observed": 3.0, "bound": 2.0, "bound_unit": "s"}
+    return tables | {"suspects": [facts | {"suspect_rule": rule} for rule in rules]}
+
+
+def test_suspect_runs_do_not_count_and_tables_say_what_they_would_change(tmp_path: Path) -> None:
+    database = build_database(tmp_path, suspect_tables())
+    table, html = summarise("table_2_testbed", database)
+    assert table.select("runs_count", "rate_mean_bps").rows() == [(2, 15e6)]
+    # 10, 20 and 3: mean 11, CV 0.777.
+    said = "With 1 suspect run: no loss, alone, 16, RTT &lt; 30 ms, BBR: M 11 (here 15.0), CV 0.777 (here 0.471)."
+    assert said in html
+    with connect(database) as connection:
+        found = connection.execute("SELECT run_id, suspect_rules FROM labelled_runs WHERE is_suspect").fetchall()
+        assert found == [("r3", "attempt_repeated, sample_gap")]
+        assert connection.execute("SELECT count(*) FROM suspects").fetchall() == [(2,)]
+
+
+def test_suspect_runs_count_where_the_config_includes_them(tmp_path: Path) -> None:
+    database = build_database(tmp_path, suspect_tables())
+    paths = (tmp_path / "experiments.txt", tmp_path / "tables", EVALUATION, database)
+    list_views(*paths, include_suspect=True)
+    table, html = summarise("table_2_testbed", database)
+    assert table.select("runs_count", "rate_mean_bps").rows() == [(3, pytest.approx(11e6))]
+    assert "suspect" not in html
+    # Tables that were measured before there was one of suspect runs.
+    (tmp_path / "tables/suspects/archive.parquet").unlink()
+    list_views(*paths)
+    table, html = summarise("table_2_testbed", database)
+    assert (table["runs_count"].to_list(), "suspect" in html) == ([3], False)
+
+
 def test_the_senders_rate_is_another_choice(tmp_path: Path) -> None:
     declared = yaml.safe_load(EVALUATION.read_text())
     declared["tables"]["table_2_testbed"]["rate"] = "throughput"

@@ -42,7 +42,8 @@ def ask(
     text = own.read_text(encoding="utf-8") if config is None else config
     (checkout.folder / "config.yaml").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", *options, "--cores", "2", TABLE, "--config", "archive=raw"]
-    given = [f"{name}=" for name in ("explanations",) if not any(value.startswith(name) for value in values)]
+    defaults = {"explanations": "", "evaluation": "esnet-dtn"}
+    given = [f"{key}={value}" for key, value in defaults.items() if not any(one.startswith(key) for one in values)]
     return subprocess.run(
         [*command, "sections=[]", "packet_runs=[]", *given, *values],
         cwd=checkout.folder,

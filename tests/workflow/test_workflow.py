@@ -4,6 +4,8 @@ import itertools
 import json
 import re
 import shutil
+import zipfile
+from collections import Counter
 from pathlib import Path
 
 import altair as alt
@@ -130,6 +132,24 @@ def test_clients_that_join_later_have_their_offsets(cut: Build) -> None:
 def test_a_second_build_does_nothing(cut: Build) -> None:
     again = build("report", CUT, cut.results.parent, sections=SECTIONS)
     assert "Nothing to be done" in again.output
+
+
+def test_snakemake_s_own_report_shows_tables_figures_and_comparisons(cut: Build, tmp_path: Path) -> None:
+    packed = tmp_path / "report.zip"
+    done = build("report", CUT, cut.results.parent, "--report", str(packed), sections=SECTIONS)
+    assert done.returncode == 0, done.output
+    own = find_own(cut.results)
+    shown = [
+        *(own / "summaries" / f"{table}.csv" for table in SUMMARIES),
+        *own.glob("figures/*/figure.svg"),
+        own / "reproduction.csv",
+        own / "claims.csv",
+    ]
+    with zipfile.ZipFile(packed) as archive:
+        held = Counter(archive.read(name) for name in archive.namelist() if not name.endswith("report.html"))
+    assert len(shown) > len(SUMMARIES) + 10
+    for path in shown:
+        assert held[path.read_bytes()], path
 
 
 def test_the_report_has_every_page_and_no_request_elsewhere(cut: Build) -> None:

@@ -70,4 +70,4 @@ def test_what_is_wrong_with_a_part_is_said(sample: Path, tmp_path: Path) -> None
     broken = max(folder.iterdir())
     broken.write_bytes(broken.read_bytes()[:-9])
     assert build("ingest", folder, tmp_path).returncode != 0
-    assert f"{broken.name} is no readable tarball or zip" in (tmp_path / "logs/list_raw_files.txt").read_text()
+    assert f"{broken.name} is not a readable tarball or zip" in (tmp_path / "logs/list_raw_files.txt").read_text()

@@ -2,7 +2,8 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,8 @@ from ccreport.core.declared_files import DeclarationError, blame, load_declared
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.core.tables import conform, write_table
-from ccreport.summarise.database import QueryError, connect, quote_name, read_files
+from ccreport.summarise.database import QueryError, connect, include_suspects, quote_name, read_files
+from ccreport.summarise.summarise import compute_table
 
 HOLDS: Final = "holds"
 FAILS: Final = "does not hold"
@@ -23,6 +25,7 @@ UNKNOWN: Final = "not enough data"
 RESULT: Final = frozenset(("value", "low", "high", "n"))
 # What DuckDB says of `SELECT unnest(mean_of(…))`.
 NOT_UNNESTED: Final = "BoundSubqueryExpression"
+WORD: Final = re.compile(r"\w+")
 
 
 def judge_claims(
@@ -44,11 +47,13 @@ def judge_claims(
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)["claims"]
     with connect(database) as connection:
         _prepare(connection, summaries, declared["tables"])
-        rows = [
-            row | {"claim_number": number, "claim": claim, "about_archive": explained.get(claim)}
-            for number, (claim, facts) in enumerate(declared["claims"].items(), 1)
-            for row in judge_claim(connection, claim, facts["checks"])
-        ]
+        rows = list(_judge_all(connection, declared["claims"]))
+    with connect(database) as connection, include_suspects(connection):
+        if suspects_count := _count_suspects(connection):
+            _prepare_suspects(connection, declared)
+            others = _judge_all(connection, declared["claims"])
+            rows = [row | _compare(other, suspects_count) for row, other in zip(rows, others, strict=True)]
+    rows = [row | {"about_archive": explained.get(row["claim"])} for row in rows]
     judged = conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
     write_table(judged, "claims", parquet)
     write_csv(judged, csv)
@@ -90,6 +95,40 @@ def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path, tables: Map
         connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
     except duckdb.Error as error:
         raise QueryError(f"claims.sql: {error}") from error
+
+
+def _prepare_suspects(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> None:
+    """Give the queries their macros, and the published tables that they name as these are with suspect runs."""
+    words = {
+        word
+        for claim in declared["claims"].values()
+        for check in claim["checks"]
+        for word in WORD.findall(check["sql"])
+    }
+    for table in declared["tables"].keys() & words:
+        connection.register(table, compute_table(connection, table).to_arrow())
+    _prepare(connection, Path(), {})
+
+
+def _compare(other: Mapping[str, Any], suspects_count: int) -> dict[str, Any]:
+    """Return what a check's row says of its value with so many suspect runs, of the row that it has then."""
+    values = {f"with_suspects_{name}": other[name] for name in ("value", "verdict")}
+    return values | {"suspects_count": suspects_count}
+
+
+def _count_suspects(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return how many suspect runs the views of a connection that includes them count, beyond those of others."""
+    (count,) = connection.sql("SELECT count(*) FROM labelled_runs WHERE is_suspect AND is_counted").fetchall()[0]
+    return int(count)
+
+
+def _judge_all(
+    connection: duckdb.DuckDBPyConnection, claims: Mapping[str, Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for each check of each claim."""
+    for number, (claim, facts) in enumerate(claims.items(), 1):
+        for row in judge_claim(connection, claim, facts["checks"]):
+            yield row | {"claim_number": number, "claim": claim}
 
 
 def judge_claim(

@@ -23,4 +23,4 @@ NEEDED_TABLES: Final = (
 )
 # Tables of experiments, with a file for each batch of these, and those of one file for the archive.
 EXPERIMENT_TABLES: Final = (*READ_TABLES, *MEASURED_TABLES)
-ARCHIVE_TABLES: Final = ("raw_files", "rejects")
+ARCHIVE_TABLES: Final = ("raw_files", "rejects", "suspects")

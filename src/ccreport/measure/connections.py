@@ -48,7 +48,8 @@ def summarise_connections(samples: Path) -> pl.DataFrame:
 
 
 def sampling_intervals(samples: Path) -> pl.DataFrame:
-    """Return per run the median time between two stamps of ss: run_id, start_resolution_s."""
+    """Return per run the median and the longest time between two stamps of ss: sample_interval_s, sample_gap_max_s."""
+    gap_s = pl.col("time_utc").diff().dt.total_microseconds() / 1e6
     return (
         pl.scan_parquet(samples, glob=False)
         .select("run_id", "time_utc")
@@ -56,7 +57,7 @@ def sampling_intervals(samples: Path) -> pl.DataFrame:
         .unique()
         .sort("run_id", "time_utc")
         .group_by("run_id")
-        .agg((pl.col("time_utc").diff().dt.total_microseconds().median() / 1e6).alias("start_resolution_s"))
+        .agg(sample_interval_s=gap_s.median(), sample_gap_max_s=gap_s.max())
         .collect()
     )
 

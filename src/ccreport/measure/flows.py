@@ -149,13 +149,13 @@ def _flows_of_samples(connections: pl.DataFrame) -> pl.DataFrame:
     return ends.join(_of_sender(connections), on=["run_id", "flow_id"])
 
 
-def _measure_offsets(flows: pl.DataFrame, resolution: pl.DataFrame) -> pl.DataFrame:
+def _measure_offsets(flows: pl.DataFrame, intervals: pl.DataFrame) -> pl.DataFrame:
     by_ss = (pl.col("first_utc") - pl.col("first_utc").min().over("run_id")).dt.total_microseconds() / 1e6
     by_tool = (pl.col("start_utc") - pl.col("start_utc").min().over("run_id")).dt.total_microseconds() / 1e6
-    return flows.join(resolution, on="run_id", how="left").with_columns(
+    return flows.join(intervals, on="run_id", how="left").with_columns(
         start_offset_s=pl.coalesce(by_ss, by_tool),
         start_resolution_s=pl.when(by_ss.is_not_null())
-        .then(pl.col("start_resolution_s"))
+        .then("sample_interval_s")
         .when(by_tool.is_not_null())
         .then(IPERF3_CLOCK_S),
     )

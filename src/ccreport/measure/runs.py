@@ -16,11 +16,13 @@ from ccreport.measure.conditions import (
     list_runs,
     part_conditions,
 )
+from ccreport.measure.connections import sampling_intervals
 from ccreport.measure.cpu import measure_cpu, measure_cpu_bound
 from ccreport.measure.datagrams import sum_if_all, summarise_datagrams
 from ccreport.measure.fairness import jain_index
 from ccreport.measure.flows import join_flows
 from ccreport.measure.reconcile.reconcile import reconcile_flows
+from ccreport.measure.suspects.sampled import measure_sampling
 
 
 def measure_runs(
@@ -50,6 +52,8 @@ def measure_runs(
         .join(measure_cpu(cpu_samples), on="run_id", how="left")
         .join(cpu_bound, on="run_id", how="left")
         .join(find_host_limits(tables.read("kernel_drops")), on="run_id", how="left")
+        .join(sampling_intervals(samples), on="run_id", how="left")
+        .join(measure_sampling(samples), on="run_id", how="left")
         .with_columns(
             experiment_id=pl.lit(manifest.experiment_id),
             session=pl.lit(manifest.session, pl.String),
@@ -118,6 +122,7 @@ def summarise_tests(tests: pl.DataFrame) -> pl.DataFrame:
             pl.len().alias("clients_count"),
             pl.col("duration_s").max(),
             sum_if_all("volume_bytes"),
+            _count_asked().alias("flows_asked_count"),
             pl.col("start_utc").min(),
             pl.col("is_interrupted").any(),
             sum_if_all("cpu_host_total_pct"),
@@ -126,15 +131,29 @@ def summarise_tests(tests: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _count_asked() -> pl.Expr:
+    """Return the TCP streams that clients were asked for; null where one of them does not tell."""
+    directions = pl.when("is_bidirectional").then(2).otherwise(1)
+    asked = directions * pl.when(pl.col("protocol").fill_null("TCP") == "TCP").then("streams_count").otherwise(0)
+    return pl.when(asked.is_not_null().all()).then(asked.sum())
+
+
 def summarise_flows(flows: pl.DataFrame) -> pl.DataFrame:
     """Return per run the totals of its flows; a rate is the sum of the flows' rates, a ratio the sum over the sum."""
     is_counted = pl.col("retransmit_ratio").is_not_null()
     sources = pl.col("retransmit_source").filter(is_counted).unique()
+    window_bits = 8 * pl.col("cwnd_mean_segments_count") * pl.col("mss_bytes")
+    flows = flows.with_columns(
+        window_bps=pl.when(pl.col("rtt_min_ms") > 0).then(1000 * window_bits / pl.col("rtt_min_ms")),
+        undelivered_bytes=(pl.col("sender_bytes") - pl.col("receiver_bytes")).clip(0),
+    )
     totals = flows.group_by("run_id").agg(
         pl.col("cc").drop_nulls().unique().sort().alias("cc_list"),
         pl.len().alias("flows_count"),
         sum_if_all("throughput_bps"),
         sum_if_all("goodput_bps"),
+        sum_if_all("window_bps"),
+        sum_if_all("undelivered_bytes"),
         _sum_known(pl.col("retransmits_count").filter(is_counted)).alias("retransmits_count"),
         _sum_known(pl.col("segments_count").filter(is_counted)).alias("segments_count"),
         pl.when(sources.len() > 1).then(pl.lit("mixed")).otherwise(sources.first()).alias("retransmit_source"),
@@ -161,12 +180,14 @@ def _sum_known(values: pl.Expr) -> pl.Expr:
 
 
 def find_host_limits(kernel_drops: pl.DataFrame) -> pl.DataFrame:
-    """Return per run `is_host_limited`: the testbed's own kernel dropped packets where the path is to drop none.
+    """Return per run `host_drops_count`, what the testbed's own kernel dropped where the path is to drop none.
 
-    Runs of which nothing was counted are left out.
+    A run with any is `is_host_limited`. Runs of which nothing was counted are left out.
     """
-    has_grown = ~pl.col("is_path_drop").fill_null(value=True) & (pl.col("after_count") > pl.col("before_count"))
-    return kernel_drops.group_by("run_id").agg(is_host_limited=has_grown.any())
+    growth = (pl.col("after_count") - pl.col("before_count")).clip(0)
+    of_host = growth.filter(~pl.col("is_path_drop").fill_null(value=True))
+    drops = kernel_drops.group_by("run_id").agg(host_drops_count=of_host.sum())
+    return drops.with_columns(is_host_limited=pl.col("host_drops_count") > 0)
 
 
 def complete_runs(runs: pl.DataFrame, *, include_interrupted: bool, include_cpu_bound: bool) -> pl.DataFrame:

@@ -21,14 +21,20 @@ HEAD: Final = """\
 """
 
 
-def write_views(release: Path, name: str) -> None:
-    """Write `views.sql` of an evaluation whose declaration and tables lie in a release already."""
+def write_views(release: Path, name: str, *, include_suspect: bool) -> None:
+    """Write `views.sql` of an evaluation whose declaration and tables lie in a release already.
+
+    Suspect runs count if `include_suspect` is set.
+    """
     folder = Path("evaluations", name)
     with tempfile.TemporaryDirectory() as work, contextlib.chdir(release):
         place = Path(work)
         (place / "ids.txt").write_text(f"{WHOLE}\n", encoding="ascii")
-        list_views(place / "ids.txt", Path("tables"), folder / f"{name}.yaml", place / "archive.duckdb")
-        statements = _export(place / "archive.duckdb", place / "export", folder)
+        database = place / "archive.duckdb"
+        list_views(
+            place / "ids.txt", Path("tables"), folder / f"{name}.yaml", database, include_suspect=include_suspect
+        )
+        statements = _export(database, place / "export", folder)
         ordered = _order(statements)
         text = HEAD.format(name=name) + "".join(f"\n{statement.strip().rstrip(';')};\n" for statement in ordered)
         (folder / "views.sql").write_text(text, encoding="utf-8")

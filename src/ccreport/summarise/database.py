@@ -4,12 +4,14 @@ Views over Parquet files, but for the labelled runs and tables that the evaluati
 else make anew from the files of all batches:
 
 - every table under its name (`FROM runs`);
-- `labelled_runs`: runs with the evaluation's labels; `algorithm_runs`: the same for each algorithm of each run;
+- `labelled_runs`: runs with the evaluation's labels; `algorithm_runs`: the same for each algorithm of each run; both
+  with `is_suspect` and `suspect_rules`, and an `is_counted` that leaves suspect runs out, unless they are included;
 - `labelled_rpc`: tests of RPCs with the facts and labels of their runs;
 - `<table>_runs`: what a published table is made of; `<table>`: the table, as its query in `src/ccreport/sql` says.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,18 +20,33 @@ import duckdb
 from ccreport.core.declarations import SQL
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import load_schema
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 
 # Published tables that are made of RPC tests, of which no run has a rate.
 RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})
 
+# The published table of which the evaluation says which conditions it tells apart.
+MEANS: Final = "means"
+
 # Columns that every labelled view has before the evaluation's own labels.
-FIXED_LABELS: Final = "CASE mode WHEN 'both' THEN 'both' ELSE 'alone' END AS sharing"
+FIXED_LABELS: Final = """
+    CASE mode WHEN 'both' THEN 'both' ELSE 'alone' END AS sharing,
+    -- Beside another algorithm, who that is matters.
+    CASE mode WHEN 'both' THEN cc_list END AS beside,
+    -- One that was measured differs from run to run.
+    CASE WHEN rtt_source = 'nominal' THEN printf('RTT %g ms', rtt_ms) ELSE rtt_bucket END AS path_rtt
+"""
 
 # Labels by which claims take steady runs only, and choose the rate of a class of paths, with what they are for all runs
 # where an evaluation has no such label.
 DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown"}
+
+# The table `suspects` of archives that were measured before there was one.
+NO_SUSPECTS: Final = """
+    SELECT '' AS run_id, '' AS suspect_rule, 0.0::DOUBLE AS observed, 0.0::DOUBLE AS bound, '' AS bound_unit WHERE FALSE
+"""
 
 
 class QueryError(InputError):
@@ -45,16 +62,27 @@ def connect(database: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnect
     return connection
 
 
-def list_views(batches: Path, tables: Path, evaluation: Path, database: Path) -> None:
+@contextmanager
+def include_suspects(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let suspect runs count in all views of a connection meanwhile."""
+    connection.execute("SET VARIABLE include_suspect = TRUE")
+    try:
+        yield
+    finally:
+        connection.execute("RESET VARIABLE include_suspect")
+
+
+def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *, include_suspect: bool = False) -> None:
     """Write the database over the tables of the listed batches; paths in it are as given, relative ones stay so.
 
-    Raise QueryError where a condition of the evaluation is no SQL over the runs.
+    Suspect runs count if `include_suspect` is set. Raise QueryError where a condition of the evaluation is no SQL over
+    the runs.
     """
     declared = load_evaluation(evaluation)
     database.unlink(missing_ok=True)
     with connect(database, read_only=False) as connection:
         stored = {table for table, facts in declared["tables"].items() if facts["is_stored"]}
-        create_views(connection, list(read_batches(batches)), tables, declared, stored)
+        create_views(connection, list(read_batches(batches)), tables, declared, stored, include_suspect=include_suspect)
 
 
 def create_views(
@@ -63,30 +91,38 @@ def create_views(
     tables: Path,
     declared: Mapping[str, Any],
     stored: Container[str] = (),
+    *,
+    include_suspect: bool = False,
 ) -> None:
     """Create the views of an evaluation over the tables of some batches; of published ones only `stored` are run.
 
-    Raise QueryError where a condition of the evaluation is no SQL over the runs.
+    Suspect runs count if `include_suspect` is set. Raise QueryError where a condition of the evaluation is no SQL over
+    the runs.
     """
     connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
     for table in EXPERIMENT_TABLES:
         _create_view(connection, table, read_files(table_files(tables, table, names)))
     for table in ARCHIVE_TABLES:
-        _create_view(connection, table, read_files(table_files(tables, table, ["archive"])))
+        (path,) = table_files(tables, table, ["archive"])
+        is_missing = table == "suspects" and not path.exists()
+        _create_view(connection, table, NO_SUSPECTS if is_missing else read_files([path]))
     _create_algorithms(connection, declared["algorithms"])
     # Unlike the other macros these name the views above, which must be there before.
     connection.execute((SQL / "fairness.sql").read_text(encoding="utf-8"))
-    measured = (SQL / "measured_runs.sql").read_text(encoding="utf-8")
-    labelled = label_runs("SELECT *, NULL::VARCHAR AS result_path FROM runs", declared)
-    _create_view(connection, "labelled_runs", labelled, kind="TABLE")
-    of_algorithms = f"FROM ({label_runs(measured, declared)}) JOIN algorithms USING (cc)"
-    _create_view(connection, "algorithm_runs", of_algorithms, kind="TABLE")
+    of_algorithms = f"FROM ({(SQL / 'measured_runs.sql').read_text(encoding='utf-8')}) JOIN algorithms USING (cc)"
+    labelled = {"labelled_runs": "SELECT *, NULL::VARCHAR AS result_path FROM runs", "algorithm_runs": of_algorithms}
+    for view, runs in labelled.items():
+        query = label_runs(mark_suspects(runs), declared)
+        _create_view(connection, f"all_{view}", query, kind="TABLE")
+        _create_view(connection, view, leave_out_suspects(f"all_{view}", include_suspect=include_suspect))
     for view, query in label_edge(declared["edge"]).items():
         _create_view(connection, view, query)
     _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
     _create_view(connection, "edge_values", (SQL / "edge_values.sql").read_text(encoding="utf-8"))
     for table, facts in declared["tables"].items():
         of_table = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
+        if table == MEANS:
+            of_table = pool_conditions(of_table, facts)
         _create_view(connection, f"{table}_runs", of_table)
         query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
         _create_view(connection, table, query, kind="TABLE" if table in stored else "VIEW")
@@ -100,6 +136,28 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str, *
             connection.execute(f"COMMENT ON TABLE {quote_name(name)} IS {quote_text(query)}")
     except duckdb.Error as error:
         raise QueryError(f"view {name}: {error}") from error
+
+
+def mark_suspects(runs: str) -> str:
+    """Return the query that adds `is_suspect` and `suspect_rules`, the rules that a run breaks, to a query of runs."""
+    return f"""
+        SELECT runs.*, suspect_rules IS NOT NULL AS is_suspect, suspect_rules
+        FROM ({runs}) AS runs
+        LEFT JOIN (
+            SELECT run_id, string_agg(suspect_rule, ', ' ORDER BY suspect_rule) AS suspect_rules
+            FROM suspects GROUP BY run_id
+        ) USING (run_id)
+    """
+
+
+def leave_out_suspects(table: str, *, include_suspect: bool) -> str:
+    """Return the query of marked runs in which suspect ones count only if they are included, here or in the session."""
+    return f"""
+        SELECT * REPLACE (
+            is_counted AND (NOT is_suspect OR coalesce(getvariable('include_suspect'), {include_suspect})) AS is_counted
+        )
+        FROM {table}
+    """
 
 
 def label_edge(edge: Mapping[str, Any]) -> dict[str, str]:
@@ -229,6 +287,13 @@ def _bucket_cases(edges: list[float]) -> tuple[str, str]:
 def select_rpc(table: Mapping[str, Any]) -> str:
     """Return the query that selects the RPC tests that a published table is made of."""
     return f"FROM labelled_rpc WHERE (\n{table['where']}\n)"
+
+
+def pool_conditions(runs: str, table: Mapping[str, Any]) -> str:
+    """Return a query for runs with those conditions null that the table `means` does not tell apart."""
+    told = {*table.get("rows", load_schema(MEANS).key), *table.get("columns", ())}
+    pooled = [f"nullif({name}, {name}) AS {name}" for name in load_schema(MEANS).key if name not in told]
+    return f"SELECT * REPLACE ({', '.join(pooled)}) FROM ({runs})" if pooled else runs
 
 
 def select_runs(table: Mapping[str, Any]) -> str:

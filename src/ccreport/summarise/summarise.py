@@ -12,12 +12,14 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.csv_files import write_csv
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import TableError, TableWriter, conform, load_schema
-from ccreport.summarise.database import QueryError, connect, quote_name
+from ccreport.summarise.database import QueryError, connect, include_suspects, quote_name
 from ccreport.summarise.grids.cells import lay_out_cells, lay_out_rows
 from ccreport.summarise.grids.grid import Grid
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
+from ccreport.summarise.grids.measures import select_measures, set_side_by_side
+from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.statistics.comparisons import add_rank_tests
 from ccreport.summarise.statistics.edge_comparisons import add_binned_tests
 from ccreport.summarise.statistics.modes import add_modes
@@ -53,29 +55,41 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
     All four have the rows in the order of the query; HTML and LaTeX may have only the first (`rows_at_most`). Raise
     QueryError where the query fails, TableError where its result is not as the schema says.
     """
-    try:
-        summary = connection.sql(f"FROM {quote_name(table)}").pl()
-        bound_count = count_cpu_bound(connection, table)
-    except duckdb.Error as error:
-        raise QueryError(f"{table}: {error}") from error
-    summary = conform(STATISTICS[table](summary) if table in STATISTICS else summary, table)
+    summary = compute_table(connection, table)
     if summary.select(load_schema(table).key).is_duplicated().any():
         raise TableError(f"{table}: rows repeat the key")
     output.mkdir(parents=True, exist_ok=True)
     with TableWriter(table, output / f"{table}.parquet") as writer:
         writer.write_conformed(summary)
     write_csv(summary, output / f"{table}.csv")
-    grid = lay_out_table(summary, table, declared, bound_count)
+    grid = lay_out_table(summary, table, declared, count_runs(connection, table, "is_cpu_bound"))
+    with include_suspects(connection):
+        if suspects_count := count_runs(connection, table, "is_suspect"):
+            with_suspects = lay_out_table(compute_table(connection, table), table, declared)
+            if sentence := describe_suspects(grid, with_suspects, suspects_count):
+                grid.notes.append(sentence)
     (output / f"{table}.html").write_text(format_html(grid), encoding="utf-8")
     (output / f"{table}.tex").write_text(format_latex(grid), encoding="utf-8")
 
 
-def count_cpu_bound(connection: duckdb.DuckDBPyConnection, table: str) -> int:
-    """Return how many of the runs that a published table is made of were CPU-bound."""
-    selected = connection.table(f"{table}_runs")
-    if "is_cpu_bound" not in selected.columns:
-        return 0
-    (count,) = selected.filter("is_cpu_bound").aggregate("count(DISTINCT run_id)").fetchall()[0]
+def compute_table(connection: duckdb.DuckDBPyConnection, table: str) -> pl.DataFrame:
+    """Return one published table, conformed to its schema; raise QueryError where its query fails."""
+    try:
+        summary = connection.sql(f"FROM {quote_name(table)}").pl()
+    except duckdb.Error as error:
+        raise QueryError(f"{table}: {error}") from error
+    return conform(STATISTICS[table](summary) if table in STATISTICS else summary, table)
+
+
+def count_runs(connection: duckdb.DuckDBPyConnection, table: str, condition: str) -> int:
+    """Return for how many of the runs that a published table is made of a column is true; none where it has no such."""
+    try:
+        selected = connection.table(f"{table}_runs")
+        if condition not in selected.columns:
+            return 0
+        (count,) = selected.filter(condition).aggregate("count(DISTINCT run_id)").fetchall()[0]
+    except duckdb.Error as error:
+        raise QueryError(f"{table}: {error}") from error
     return int(count)
 
 
@@ -92,9 +106,14 @@ def lay_out_table(summary: pl.DataFrame, table: str, declared: dict[str, Any], b
         notes.append(f"Rate: {RATE_NAMES[basis]}.")
         if basis != declared["rate"]:
             notes.append(f"No selected run has a {declared['rate']}.")
-    if "rows" in declared:
+    schema = load_schema(table)
+    if "rows" in declared and "measures" not in declared:
         return lay_out_cells(summary, table, declared, notes)
     shown = select_shown(summary.drop("rate_basis", strict=False), declared)
     if shown.height < summary.height:
         notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")
-    return lay_out_rows(shown, load_schema(table), declared["title"], notes)
+    if "measures" in declared:
+        chosen = select_measures(shown, schema, declared)
+        grid = lay_out_rows(chosen, schema, declared["title"], notes)
+        return set_side_by_side(grid, declared.get("columns", ()))
+    return lay_out_rows(shown, schema, declared["title"], notes)

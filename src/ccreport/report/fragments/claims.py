@@ -94,6 +94,8 @@ def _render_claim(
     yield render_table(HEADER, map(_list_check, rows), title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
     if any(row["is_uncertain"] for row in rows):
         yield "Uncertain: a bound is inside the interval, so other runs may give another verdict.\n"
+    if others := [_name_change(row) for row in rows if _differs(row)]:
+        yield f"With {rows[0]['suspects_count']:,} suspect runs: {'; '.join(others)}.\n"
     if rows[0]["about_archive"] is not None:
         yield f"**About this archive:** {escape_text(rows[0]['about_archive'])}\n"
     elif is_unexplained:
@@ -106,6 +108,19 @@ def _render_claim(
     ]
     callout = render_callout("note", "How it is computed", "\n".join(queries), is_collapsed=True)
     yield f':::: {{.content-visible when-format="html"}}\n\n{callout}\n::::\n'
+
+
+def _differs(row: Mapping[str, Any]) -> bool:
+    """Tell whether suspect runs that do not count would change the value of a check as it is shown, or its verdict."""
+    verdict = row["with_suspects_verdict"]
+    shown = [show_figures(row[name]) for name in ("value", "with_suspects_value")]
+    return verdict is not None and (shown[0] != shown[1] or verdict != row["verdict"])
+
+
+def _name_change(row: Mapping[str, Any]) -> str:
+    verdict = row["with_suspects_verdict"]
+    flipped = f", {verdict}" if verdict != row["verdict"] else ""
+    return f"{escape_text(row['check'])} {show_figures(row['with_suspects_value'])}{flipped}"
 
 
 def _title(claim: str) -> str:
