@@ -8,6 +8,7 @@ CLOCK ?=
 KERNEL ?=
 ARGS ?=
 TARGET ?= report
+VERBOSE ?=
 QUARTO_SECONDS ?= 600
 # Of each of 24 readers, two at a time: an hour in all, as before a release.
 SECONDS ?= 300
@@ -27,6 +28,10 @@ export CCREPORT_ARCHIVE := $(value ARCHIVE)
 QUOTED := python -c 'import json, sys; print(json.dumps(sys.argv[1], ensure_ascii=False))' "$$CCREPORT_ARCHIVE"
 ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config "archive= $$($(QUOTED)) "}
 
+# Progress in place of Snakemake's log, which is in .snakemake/log in either case. The option takes all words up to the
+# next option.
+PROGRESS = $(if $(VERBOSE),,--logger ccreport)
+
 unexport ARCHIVE PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -35,12 +40,12 @@ unexport ARCHIVE PYTHONHOME PYTHONPATH
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-report: ## the whole report from the raw archive: CORES=8, ARCHIVE=path of another archive, or of a folder of parts
+report: ## the whole report from the raw archive: CORES=8, ARCHIVE=path of another archive, or of a folder of parts, VERBOSE=1
 tables: ## the published tables only
 ingest: ## the typed tables only, one Parquet file per table and experiment
 database: ## the DuckDB file with one view per typed table
 report tables ingest database: .venv/.complete
-	@$(IN_VENV) snakemake --cores "$(CORES)" $@ $(ARCHIVE_CONFIG)
+	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" $@ $(ARCHIVE_CONFIG)
 
 collect: .venv/.complete ## run a declared sweep into archive/<its name>: CAMPAIGN=campaigns/quick.yaml, CLOCK=virtual, KERNEL=path
 	@$(IN_VENV) snakemake --cores 1 collect $(if $(CAMPAIGN)$(CLOCK)$(KERNEL),--config) \

@@ -1,18 +1,28 @@
 """
 End: what a build says last. What made it fail is repeated as its last line; names that stand for nothing in this
-archive, and results that no build renews, are warned of.
+archive, and results that no build renews, are warned of. `make` is told what was made.
 """
 
 import atexit
 import textwrap
+from functools import cache
 
 from ccreport.core.algorithms import list_doubtful
 from ccreport.rebuild.unknown_runs import list_unknown_runs
+from ccreport.report.fragments.key_numbers import list_key_numbers
 
 # What people ask for; the other rules make parts of it.
 TARGETS = """
     report evaluation tables ingest database publish upload verify store_results collect
 """.split()
+# What people open after a build of these.
+MADE = {
+    "report": RESULTS / "report/index.html",
+    "evaluation": RESULTS / MAIN / "report/index.html",
+    "tables": RESULTS / MAIN / "summaries",
+    "ingest": RESULTS / "tables",
+    "database": RESULTS / MAIN / "archive.duckdb",
+}
 OWN_LINE = "ccreport: "
 LAST_LINES_AT_MOST = 5
 
@@ -33,6 +43,12 @@ def list_own_lines(logs):
     return list(dict.fromkeys(line for line in lines if line.startswith(OWN_LINE)))
 
 
+@cache
+def warn_once(message):
+    """Warn of what may have been known before the build, and is then not said again after it."""
+    logger.warning(message)
+
+
 def warn_of_packet_runs():
     """Warn of runs in `packet_runs` that the archive does not have, as far as it is known."""
     # Those of config.yaml are of its own archive.
@@ -43,9 +59,7 @@ def warn_of_packet_runs():
     )
     for number, problem in unknown:
         place = ("packet_runs", number)
-        logger.warning(
-            f"warning: {CONFIG_SOURCES.blame(place, f'packet_runs: {problem}')}"
-        )
+        warn_once(f"warning: {CONFIG_SOURCES.blame(place, f'packet_runs: {problem}')}")
 
 
 def warn_of_algorithms():
@@ -65,8 +79,19 @@ def warn_of_other_results():
         )
 
 
+def list_outcome():
+    """List what the targets asked for are, and of a report the numbers that matter."""
+    made = [MADE[name] for name in workflow.dag_settings.targets if name in MADE]
+    has_report = any(path.name == "index.html" for path in made)
+    numbers = list_key_numbers(RESULTS / MAIN / "fragments") if has_report else []
+    return [*map(str, made), *(f"  {number}" for number in numbers)]
+
+
 warn_of_packet_runs()
 warn_of_algorithms()
+# Of the plugins' handlers, the one of `make` alone shows it.
+for handler in workflow.logger_manager.get_log_handlers():
+    handler.list_outcome = list_outcome
 # Snakemake lists all rules alike; this is only how this workflow is listed.
 workflow.list_rules = list_targets
 

@@ -101,11 +101,11 @@ def test_a_table_reads_back_with_units_in_its_metadata(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"run_id": None}, "run_id is null in 1 rows"),
-        ({"cpu_idle_pct": -1.0}, "cpu_idle_pct < 0 in 1 rows"),
-        ({"cpu_idle_pct": 102.0}, "cpu_idle_pct > 101 in 1 rows"),
-        ({"cpu_idle_pct": float("nan")}, "cpu_idle_pct is not finite in 1 rows"),
-        ({"side": "middle"}, "side not in ['sender', 'receiver'] in 1 rows"),
+        ({"run_id": None}, "run_id is null in 1 row"),
+        ({"cpu_idle_pct": -1.0}, "cpu_idle_pct < 0 in 1 row"),
+        ({"cpu_idle_pct": 102.0}, "cpu_idle_pct > 101 in 1 row"),
+        ({"cpu_idle_pct": float("nan")}, "cpu_idle_pct is not finite in 1 row"),
+        ({"side": "middle"}, "side not in ['sender', 'receiver'] in 1 row"),
         ({"other": 1}, "columns without a schema: ['other']"),
         ({"sample_number": "x"}, "cpu_samples: "),
     ],
@@ -122,7 +122,7 @@ def test_a_time_of_a_year_that_python_does_not_know_breaks_every_table(year: int
     day = {0: -62_135_683_200_000_000, 10_000: 253_402_300_800_000_000}[year]
     time = pl.Series("first_utc", [day]).cast(pl.Datetime("us", "UTC"))
     assert time.dt.year().to_list() == [year]
-    assert find_broken_values(time.to_frame(), declare_time()) == ["first_utc is not of the years 1 to 9999 in 1 rows"]
+    assert find_broken_values(time.to_frame(), declare_time()) == ["first_utc is not of the years 1 to 9999 in 1 row"]
     kept = time.to_frame().select(pl.lit([EARLIEST, LATEST]).explode().alias("first_utc"))
     assert find_broken_values(kept, declare_time()) == []
 
@@ -133,7 +133,7 @@ def declare_time() -> TableSchema:
 
 
 def test_a_repeated_key_raises_and_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match="1 rows repeat the key run_id, side, sample_number, cpu"):
+    with pytest.raises(TableError, match="the key run_id, side, sample_number, cpu is repeated in 1 row"):
         write_table(pl.DataFrame([ROW, ROW]), "cpu_samples", tmp_path / "t.parquet")
     assert not list(tmp_path.iterdir())
 

@@ -68,7 +68,7 @@ def test_rows_with_one_key_are_one_row(tmp_path: Path) -> None:
     frame = pl.DataFrame([good, good], schema=schema.polars)
     write_table(frame, "cpu_samples", tmp_path / "t.parquet", Net(rejected, list_files(tmp_path)))
     assert pl.read_parquet(tmp_path / "t.parquet").height == 1
-    assert "1 rows repeat the key" in rejected.rows[0]["message"]
+    assert "is repeated in 1 row; the first" in rejected.rows[0]["message"]
 
 
 def test_a_reader_that_returns_rubbish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

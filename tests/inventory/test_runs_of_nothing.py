@@ -119,7 +119,7 @@ def test_one_file_of_samples_is_joined_to_several_tests(tmp_path: Path) -> None:
         ("b", 4002, 600),
     ]
     assert tables["rejects"].select("path", "reason", "is_whole_file").rows() == [("log.txt", "no_run", False)]
-    assert "1 connections are those of no test" in tables["rejects"]["message"][0]
+    assert "1 connection of no test" in tables["rejects"]["message"][0]
     # Of two runs the ledger names none.
     assert tables["raw_files"].sort("path").select("run_id", "state").rows() == [
         ("a", "ingested"),

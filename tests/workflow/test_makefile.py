@@ -17,6 +17,7 @@ TOP = Path(__file__).parents[2]
 MAKEFILE = (TOP / "Makefile").read_text()
 # Calls that install the project itself: pip, and the kernels of its readers.
 PROJECT = [".", ".venv/kernels.txt"]
+PROGRESS = ["--logger", "ccreport"]
 # The stand-ins have no uv, so that pip installs.
 LOCKED = ["venv", ".venv/uv.txt", "requirements.lock"]
 
@@ -93,6 +94,8 @@ def test_every_test_is_run_by_one_of_the_two_calls_of_continuous_integration(wor
 @pytest.mark.parametrize("target", ["report", "tables", "ingest", "database"])
 def test_targets_call_snakemake(workbench: Path, target: str) -> None:
     assert make(workbench, target).returncode == 0
+    assert json.loads((workbench / "arguments.json").read_text()) == [*PROGRESS, "--cores", "8", target]
+    make(workbench, target, "VERBOSE=1")
     assert json.loads((workbench / "arguments.json").read_text()) == ["--cores", "8", target]
 
 
@@ -115,7 +118,7 @@ def test_archive_reaches_snakemake_as_typed(workbench: Path, path: str) -> None:
     result = make(workbench, "report", "CORES=2", f"ARCHIVE={path}")
     assert result.returncode == 0, result.stderr
     *command, option, archive = json.loads((workbench / "arguments.json").read_text())
-    assert [*command, option] == ["--cores", "2", "report", "--config"]
+    assert [*command, option] == [*PROGRESS, "--cores", "2", "report", "--config"]
     assert parse_config([archive]) == {"archive": path}
     assert not (workbench / "pwned").exists()
 

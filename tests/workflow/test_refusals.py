@@ -13,6 +13,8 @@ pytestmark = pytest.mark.slow
 
 TABLE = "results/esnet-dtn/summaries/jobs.csv"
 NOTHING = "Nothing to be done"
+# What `make` gives Snakemake.
+PROGRESS = ("--logger", "ccreport")
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +34,14 @@ def built(fresh: Checkout) -> Checkout:
     return checkout
 
 
-def ask(checkout: Checkout, *values: str, config: str | None = None) -> subprocess.CompletedProcess[str]:
+def ask(
+    checkout: Checkout, *values: str, config: str | None = None, options: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     """Build a table as a user would, with values on the command line and, if given, a text for config.yaml."""
     own = ROOT / "config.yaml"
     text = own.read_text(encoding="utf-8") if config is None else config
     (checkout.folder / "config.yaml").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", TABLE, "--config", "archive=raw"]
+    command = [sys.executable, "-m", "snakemake", *options, "--cores", "2", TABLE, "--config", "archive=raw"]
     defaults = {"explanations": "", "evaluation": "esnet-dtn"}
     given = [f"{key}={value}" for key, value in defaults.items() if not any(one.startswith(key) for one in values)]
     return subprocess.run(
@@ -153,9 +157,10 @@ def test_a_mistake_in_the_configuration_is_named_by_its_line(old: str, new: str,
     check_refusal(ask(fresh, config=changed), re.escape(f"ccreport: config.yaml:{line}: {message}") + "$")
 
 
-def test_a_failed_build_ends_with_the_line_that_matters(built: Checkout) -> None:
+@pytest.mark.parametrize("options", [(), PROGRESS])
+def test_a_failed_build_ends_with_the_line_that_matters(built: Checkout, options: tuple[str, ...]) -> None:
     value = write_evaluation(built, "where: path_class <> 'testbed'", "where: no_such_column = 1")
-    done = ask(built, value)
+    done = ask(built, value, options=options)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("ccreport: ")
     assert "no_such_column" in done.stderr.splitlines()[-1]
@@ -168,7 +173,7 @@ def test_names_that_may_be_wrong_are_warned_of(built: Checkout) -> None:
     assert re.search(
         r"own/esnet-dtn\.yaml:\d+: algorithms\.BBR\.members: no algorithm of Linux is called `bbr9`", done.stderr
     )
-    assert "warning: --config: packet_runs: the archive has no run `first.nosuch`" in done.stderr
+    assert done.stderr.count("warning: --config: packet_runs: the archive has no run `first.nosuch`") == 1
 
 
 def test_results_of_another_evaluation_are_named(built: Checkout) -> None:
@@ -180,6 +185,8 @@ def test_results_of_another_evaluation_are_named(built: Checkout) -> None:
 
 
 def test_no_rule_prints_the_paths_of_the_package_or_lists_itself_among_targets(built: Checkout) -> None:
+    # Where raw files are to be listed first, no later rule is planned.
+    assert ask(built).returncode == 0
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", "--dry-run", "report", "--config", "archive=raw", "explanations="],
         cwd=built.folder,

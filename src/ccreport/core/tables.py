@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from ccreport.core.atomic_files import replace_file
 from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.text import count_things
 
 POLARS_TYPES: Final[Mapping[str, pl.DataType]] = {
     "string": pl.String(),
@@ -169,7 +170,7 @@ def conform(frame: pl.DataFrame, table: str) -> pl.DataFrame:
 def find_broken_values(frame: pl.DataFrame, schema: TableSchema) -> list[str]:
     """Return what the values of a frame, whose columns are those declared, break of a schema: nulls, bounds, enums."""
     counts = frame.select(**schema.checks).row(0, named=True) if schema.checks else {}
-    return [f"{rule} in {count} rows" for rule, count in counts.items() if count]
+    return [f"{rule} in {count_things(count, 'row')}" for rule, count in counts.items() if count]
 
 
 def list_rules(column: Column, values: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
@@ -191,7 +192,9 @@ def list_rules(column: Column, values: pl.Expr) -> Iterator[tuple[str, pl.Expr]]
 def _check_key(frame: pl.DataFrame, schema: TableSchema) -> None:
     duplicates = frame.height - frame.select(schema.key).n_unique()
     if duplicates:
-        raise TableError(f"{schema.name}: {duplicates} rows repeat the key {', '.join(schema.key)}")
+        raise TableError(
+            f"{schema.name}: the key {', '.join(schema.key)} is repeated in {count_things(duplicates, 'row')}"
+        )
 
 
 def open_writer(table: str, path: Path) -> pq.ParquetWriter:

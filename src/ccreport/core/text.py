@@ -1,4 +1,4 @@
-"""Texts that may hold bytes that are not UTF-8."""
+"""Texts for people: names that may hold bytes that are not UTF-8, and counted things."""
 
 import os
 import re
@@ -15,3 +15,8 @@ def display_name(name: str) -> str:
     whole = name if name.isascii() else HALF_LETTER.sub(lambda half: f"\\u{ord(half[0]):x}", name)
     text = os.fsencode(whole).decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def count_things(count: int, noun: str) -> str:
+    """Return a count with its noun, in the plural but for one thing: `1 row`, `2 rows`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -12,7 +12,7 @@ import polars as pl
 
 from ccreport.archive.manifest import RawFile
 from ccreport.core.tables import Column, list_rules, load_schema
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.ingest.rejects import Rejects
 
 REASON: Final = "out_of_bounds"
@@ -65,7 +65,8 @@ class Net:
         key = load_schema(table).key
         is_again = ~frame.select(pl.struct(key).is_first_distinct()).to_series()
         for raw_file_id, count in self._count(frame, is_again):
-            message = f"{table}: {count} rows repeat the key {', '.join(key)}; the first of each is kept"
+            rows = count_things(count, "row")
+            message = f"{table}: the key {', '.join(key)} is repeated in {rows}; the first of each is kept"
             self._note(raw_file_id, message)
         return frame.filter(~is_again)
 
@@ -74,7 +75,7 @@ class Net:
             for raw_file_id, count in self._count(frame, broken):
                 of_file = broken & (frame["raw_file_id"] == raw_file_id) if raw_file_id is not None else broken
                 value = display_name(str(frame[column.name].filter(of_file)[0]))
-                message = f"{table}: {rule} in {count} rows, the first {value}; {ADVICE}"
+                message = f"{table}: {rule} in {count_things(count, 'row')}, the first {value}; {ADVICE}"
                 self._note(raw_file_id, message)
         return broken
 

@@ -106,7 +106,7 @@ def test_a_damaged_fraction_is_noticed(tmp_path: Path, number: int) -> None:
     handshake = tables["packet_flows"]["handshake_rtt_ms"].drop_nulls().to_list()
     assert all(rtt < 1000 for rtt in handshake)
     assert ("malformed_record", False) in reasons(tables)
-    assert "1 packets" in tables["rejects"]["message"][0]
+    assert "in 1 packet:" in tables["rejects"]["message"][0]
 
 
 @pytest.mark.parametrize(

@@ -191,7 +191,7 @@ def test_damaged_segments_are_noted_and_tshark_finds_the_same(tmp_path: Path) ->
     content = write_pcap(set_checksums(talk_with_damage().packets, {4: "damaged"}))
     archive = write_archive(tmp_path / "archive", {f"{JOB}/tcpdump:10.0.0.2:1": content})
     (message,) = read_files("captures", list_one(archive, tmp_path / "work"), archive, tmp_path)["rejects"]["message"]
-    assert "1 segments fail their TCP checksum" in message
+    assert "the TCP checksum fails in 1 segment:" in message
     path = save(tmp_path / "x.pcap", content)
     shown = run_tool(
         "tshark", "-n", "-r", str(path), "-o", "tcp.check_checksum:TRUE", "-Y", "tcp.checksum.status == 0",

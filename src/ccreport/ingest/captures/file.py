@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from ccreport.archive.raw_file import BLOCK_BYTES, RawFileError, iterate_blocks
+from ccreport.core.text import count_things
 from ccreport.ingest.captures.decode.layout import (
     ABSENT,
     BAD_BLOCK,
@@ -127,17 +128,21 @@ class CaptureReader:
             message = "nanoseconds under the magic number of microseconds: read as nanoseconds"
             found.append(RawFileError("repaired", message, offset=0))
         if self._file.size and self._file[ODD_FRACTIONS]:
-            message = f"{self._file[ODD_FRACTIONS]} packets have a second or more as fraction of a second: damaged"
-            found.append(RawFileError("malformed_record", f"{message}; their times may be wrong by seconds"))
+            packets = count_things(self._file[ODD_FRACTIONS], "packet")
+            message = f"a second or more as fraction of a second in {packets}: damaged"
+            found.append(RawFileError("malformed_record", f"{message}; times there may be wrong by seconds"))
         if totals[at.DAMAGED]:
-            message = f"{totals[at.DAMAGED]} segments fail their TCP checksum: damaged, so that no receiver took them"
-            found.append(RawFileError("malformed_record", f"{message}; they are left out"))
+            segments = count_things(totals[at.DAMAGED], "segment")
+            message = f"the TCP checksum fails in {segments}: damaged, so taken by no receiver, and left out"
+            found.append(RawFileError("malformed_record", message))
         if totals[at.TWO_CLOCKS_LINKS]:
-            message = f"two clocks: in {totals[at.TWO_CLOCKS_LINKS]} connections the times of the two directions differ"
-            advice = "their RTTs are left out; capture with tcpdump -j host"
+            connections = count_things(totals[at.TWO_CLOCKS_LINKS], "connection")
+            message = f"two clocks: in {connections} the times of the two directions differ"
+            advice = "RTTs there are left out; capture with tcpdump -j host"
             found.append(RawFileError("two_clocks", f"{message}; {advice}"))
         if totals[at.IMPOSSIBLE_RTTS]:
-            message = f"two clocks: {totals[at.IMPOSSIBLE_RTTS]} round trips took an hour or more, and are left out"
+            round_trips = count_things(totals[at.IMPOSSIBLE_RTTS], "round trip")
+            message = f"two clocks: {round_trips} of an hour or more, left out"
             found.append(
                 RawFileError("two_clocks", f"{message}; was the clock set, or are captures of two hosts mixed?")
             )

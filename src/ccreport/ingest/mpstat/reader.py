@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ccreport.archive.manifest import RawFile
 from ccreport.archive.raw_file import RawFileError, read_whole
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.ingest.mpstat.json_documents import STATISTICS, Samples, parse_json
 from ccreport.ingest.mpstat.plain_text import is_text, parse_text
 from ccreport.ingest.reading import Reading
@@ -38,8 +38,8 @@ def _read_file(file: RawFile, root: Path, rejected: Rejects) -> list[dict[str, A
     for note in samples.notes:
         rejected.add(file, "repaired", note, is_whole_file=False)
     if samples.cut_at is not None:
-        count = len(samples.elements)
-        message = f"mpstat was stopped before it closed its output; {count} whole samples were kept"
+        kept = count_things(len(samples.elements), "whole sample")
+        message = f"mpstat was stopped before it closed its output; {kept} kept"
         rejected.add(file, "repaired", message, is_whole_file=False, offset=samples.cut_at)
     return rows
 

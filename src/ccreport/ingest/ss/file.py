@@ -12,7 +12,7 @@ import numpy as np
 from ccreport.archive.manifest import RawFile
 from ccreport.archive.raw_file import RawFileError, iterate_blocks
 from ccreport.core.tables import TableWriter
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.ingest.rejects import Problems, Rejects
 from ccreport.ingest.ss import layout
 from ccreport.ingest.ss.flows import FlowTable
@@ -40,7 +40,7 @@ TIMELESS: Final = (
 )
 
 NAME: Final = "name the file ss:<host>:<iteration> as its test's src-cmd:<host>:<iteration>, in the same folder"
-STRANGERS: Final = f"those of no test, or not clearly of one, and left out; {NAME}"
+STRANGERS: Final = f"of no test, or not clearly of one, left out; {NAME}"
 
 
 class SsFile:
@@ -78,7 +78,7 @@ class SsFile:
             self._problems.add_error(RawFileError("repaired", TIMELESS))
         strangers = self._owners.count_notable(self._file.raw_file_id) if self._owners else 0
         if strangers:
-            self._problems.add_error(RawFileError("no_run", f"{strangers} connections are {STRANGERS}"))
+            self._problems.add_error(RawFileError("no_run", f"{count_things(strangers, 'connection')} {STRANGERS}"))
         self._problems.write(self._file, rejected)
         self._report_unknown()
 
@@ -87,7 +87,7 @@ class SsFile:
         if not self._offset:
             return RawFileError("empty", "the file is empty; ss was not started, or its output not kept")
         if self._owners and (strangers := self._owners.strangers[self._file.raw_file_id]):
-            return RawFileError("no_run", f"none of its {len(strangers)} connections is clearly of one test; {NAME}")
+            return RawFileError("no_run", f"no connection is clearly of one test, of {len(strangers)}; {NAME}")
         if self._has_nul:
             return RawFileError("not_text", "the file is not text; is it the output of ss?")
         if self._left_out:

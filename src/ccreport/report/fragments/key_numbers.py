@@ -1,0 +1,23 @@
+"""Key numbers: the three of the first page that whoever builds a report sees at the end."""
+
+import html
+from pathlib import Path
+
+import yaml
+
+
+def list_key_numbers(fragments: Path) -> list[str]:
+    """Return three lines: what was measured, the files rejected, and the verdicts on claims or else what is shown.
+
+    `fragments` is the folder that `render_fragments` wrote.
+    """
+    facts = yaml.safe_load((fragments / "_variables.yml").read_text(encoding="utf-8"))
+    claims = facts["claims"]
+    verdicts = f"{claims['hold']} hold, {claims['fail']} do not hold, {claims['unknown']} without enough data"
+    judged = f"{claims['total']} claims: {verdicts}" if claims["total"] != "0" else facts["evaluation"]["exhibits"]
+    lines = [
+        f"{facts['archive']['most']} measured",
+        f"{facts['ledger']['rejected']} of {facts['archive']['files']} rejected",
+        judged,
+    ]
+    return [html.unescape(line) for line in lines]

@@ -1,0 +1,126 @@
+"""Progress of a build, for people: stage, share done, time left, what is wrong, and at the end what the build made.
+
+`make report` and the like call `snakemake --logger ccreport`, which finds this plugin by the name of its package.
+Snakemake writes its own log to `.snakemake/log/` all the same.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+from typing import Final
+
+from snakemake.common import NOTHING_TO_BE_DONE_MSG
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+# By how the name of a rule begins; CONTRIBUTING has the verbs.
+STAGES: Final = {
+    "fetch_": "fetching the archive",
+    "list_raw_files": "listing raw files",
+    "list_": "preparing the database",
+    "compile_": "compiling readers",
+    "ingest_": "reading raw files",
+    "measure_": "measuring runs",
+    "summarise_": "summarising tables",
+    "compare_": "comparing tables",
+    "judge_": "judging claims",
+    "trace_": "tracing cells",
+    "plot_": "drawing figures",
+    "export_": "exporting runs",
+    "render_": "rendering pages",
+    "publish": "publishing a release",
+    "store_": "storing results",
+    "upload": "uploading",
+    "verify": "verifying a release",
+    "collect": "collecting",
+}
+# Before, the number of jobs is not known, and those that ended are no measure of the others.
+LEAST_SHARE: Final = 0.1
+
+
+def find_stage(rule: str) -> str:
+    """Return what a job of a rule does, in words; nothing for a rule that only names others, as `report` does."""
+    return next((stage for start, stage in STAGES.items() if rule.startswith(start)), "")
+
+
+def describe_time_left(elapsed_s: float, share: float) -> str:
+    """Return roughly how long the rest takes, if its jobs are as long as those before; nothing where unknown."""
+    if not LEAST_SHARE <= share < 1:
+        return ""
+    left_s = elapsed_s * (1 - share) / share
+    return f"about {max(5, round(left_s / 5) * 5)} s left" if left_s <= 90 else f"about {round(left_s / 60)} min left"
+
+
+class LogHandler(LogHandlerBase):
+    """Writes progress to stderr: on a terminal into one line, else a line for each stage.
+
+    `list_outcome` returns the lines about what was made; the workflow sets it.
+    """
+
+    writes_to_stream = True
+    writes_to_file = False
+    has_filter = False
+    has_formatter = False
+    needs_rulegraph = False
+
+    def __post_init__(self) -> None:
+        self.list_outcome: Callable[[], list[str]] = list
+        self.begun_s = time.monotonic()
+        self.stage, self.stages_shown = "", set[str]()
+        self.done, self.total = 0, 0
+        self.log_hint = ""
+        self.is_complete, self.has_failed = False, False
+        self.is_open_line = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show what a record says of progress, and those at least as severe as a warning."""
+        facts = vars(record)
+        match facts.get("event"):
+            case LogEvent.JOB_INFO:
+                self.stage = find_stage(facts["rule_name"]) or self.stage
+                self._show_progress()
+            case LogEvent.PROGRESS:
+                self.done, self.total = facts["done"], facts["total"]
+                self.is_complete = self.done == self.total
+                self._show_progress()
+            case LogEvent.JOB_ERROR:
+                self.has_failed = True
+                self._write_line(f"Failed: {facts['rule_name']}; see {', '.join(facts['log'])}")
+            case _:
+                self._show_message(record)
+
+    def _show_message(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.WARNING:
+            self.has_failed |= record.levelno >= logging.ERROR
+            self._write_line(self.format(record))
+        elif record.msg == NOTHING_TO_BE_DONE_MSG:
+            self.is_complete = True
+            self._write_line(record.msg)
+        elif str(record.msg).startswith("Complete log"):
+            self.log_hint = record.msg
+
+    def _show_progress(self) -> None:
+        share = self.done / self.total if self.total else 0.0
+        left = describe_time_left(time.monotonic() - self.begun_s, share)
+        line = "  ".join(part for part in (f"{share:4.0%}", self.stage, left) if part)
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\033[K{line}")
+            sys.stderr.flush()
+            self.is_open_line = True
+        elif self.stage not in self.stages_shown:
+            self.stages_shown.add(self.stage)
+            self._write_line(line)
+
+    def _write_line(self, line: str) -> None:
+        end_of_line = "\r\033[K" if self.is_open_line else ""
+        self.is_open_line = False
+        print(f"{end_of_line}{line}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Say once what was made, or where Snakemake's log is."""
+        lines = [self.log_hint] if self.has_failed else self.list_outcome() if self.is_complete else []
+        for line in filter(None, lines):
+            self._write_line(line)
+        self.is_complete, self.log_hint = False, ""
+        super().close()

@@ -1,0 +1,107 @@
+"""What `make` shows of a build: records as Snakemake makes them, and what a person reads."""
+
+import logging
+import re
+
+import pytest
+from archives import ROOT
+from snakemake.common import NOTHING_TO_BE_DONE_MSG
+from snakemake.logging import DefaultFormatter
+from snakemake.settings.types import OutputSettings
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from snakemake_logger_plugin_ccreport import LogHandler, describe_time_left, find_stage
+
+OUTCOME = ["results/report/index.html", "  2 runs measured"]
+
+
+@pytest.fixture
+def handler() -> LogHandler:
+    made = LogHandler(OutputSettings(), None)
+    made.setFormatter(DefaultFormatter())
+    made.list_outcome = lambda: OUTCOME
+    return made
+
+
+def emit(handler: LogHandler, message: str | None = None, level: int = logging.INFO, **facts: object) -> None:
+    handler.emit(logging.makeLogRecord({"msg": message, "levelno": level, **facts}))
+
+
+def start_job(handler: LogHandler, rule: str) -> None:
+    emit(handler, event=LogEvent.JOB_INFO, rule_name=rule)
+
+
+def finish_jobs(handler: LogHandler, done: int, total: int) -> None:
+    emit(handler, event=LogEvent.PROGRESS, done=done, total=total)
+
+
+def list_lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return capsys.readouterr().err.splitlines()
+
+
+def test_a_stage_is_a_line_and_the_end_is_what_was_made(
+    handler: LogHandler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emit(handler, "Building DAG of jobs...")
+    for number, rule in enumerate(("ingest_batch", "ingest_batch", "measure_batch", "tables"), 1):
+        start_job(handler, rule)
+        finish_jobs(handler, number, 4)
+    emit(handler, "Complete log(s): /somewhere")
+    handler.close()
+    # Logging closes its handlers once more when Python ends.
+    handler.close()
+    shown = [re.sub(r" +about \d+ s left", "", line).strip() for line in list_lines(capsys)]
+    assert shown == ["0%  reading raw files", "50%  measuring runs", *map(str.strip, OUTCOME)]
+
+
+def test_a_second_build_says_that_nothing_is_to_be_done_and_what_there_is(
+    handler: LogHandler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emit(handler, NOTHING_TO_BE_DONE_MSG)
+    handler.close()
+    assert list_lines(capsys) == [NOTHING_TO_BE_DONE_MSG, *OUTCOME]
+
+
+def test_warnings_are_shown_and_a_failure_names_its_logs_and_makes_nothing_of_the_rest(
+    handler: LogHandler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emit(handler, "warning: no such run", logging.WARNING)
+    emit(handler, "Error", logging.ERROR, event=LogEvent.JOB_ERROR, rule_name="list_views", log=["logs/list_views.txt"])
+    finish_jobs(handler, 3, 3)
+    emit(handler, "Complete log(s): /somewhere")
+    handler.close()
+    first, second, *_, last = list_lines(capsys)
+    assert first == "warning: no such run"
+    assert second == "Failed: list_views; see logs/list_views.txt"
+    assert last == "Complete log(s): /somewhere"
+
+
+def test_a_call_that_ends_before_its_last_job_tells_of_no_result(
+    handler: LogHandler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finish_jobs(handler, 1, 3)
+    capsys.readouterr()
+    handler.close()
+    assert list_lines(capsys) == []
+
+
+@pytest.mark.parametrize(
+    ("elapsed_s", "share", "said"),
+    [
+        (10, 0.05, ""),
+        (30, 0.25, "about 90 s left"),
+        (30, 0.2, "about 2 min left"),
+        (40, 0.5, "about 40 s left"),
+        (40, 0.99, "about 5 s left"),
+        (40, 1.0, ""),
+    ],
+)
+def test_time_left_is_what_the_jobs_before_took(elapsed_s: float, share: float, said: str) -> None:
+    assert describe_time_left(elapsed_s, share) == said
+
+
+def test_every_rule_that_makes_something_has_a_stage() -> None:
+    text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    names = re.findall(r"^(?:rule|checkpoint) (\w+):", text, re.MULTILINE)
+    assert len(names) > 20
+    assert [name for name in [*names, "summarise_tables_esnet_dtn"] if not find_stage(name)] == []
