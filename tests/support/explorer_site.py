@@ -29,7 +29,7 @@ def write_database(folder: Path) -> Path:
     """Write tables and the database over them; return the database.
 
     e1 has two runs of 2 s, the second suspect, each of a CUBIC flow of 4 Mbit/s and a BBR flow of 20 Mbit/s; e2 60 runs
-    without intervals or samples; e3 one interrupted run, all of whose names are hostile, with a flow that `ss` never saw.
+    without intervals or samples; e3 one interrupted run, all of whose names are hostile, with a flow unknown to `ss`.
     """
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in ("runs", "flows", "intervals", "samples")}
     for run_id, rtt, loss in ((FIRST, 10.0, 0.0), (SECOND, 80.0, 0.1)):
