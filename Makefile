@@ -30,10 +30,10 @@ ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config "archive= $$($(QUOTED)) "}
 unexport ARCHIVE PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help collect kernel collected cluster report tables ingest database test browser lint bench fuzz audit lock setup quarto s3server clean
+.PHONY: help collect kernel collected cluster report tables ingest database test test-slow test-all browser pictures lint bench fuzz audit lock setup quarto s3server clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 report: ## the whole report from the raw archive: CORES=8, ARCHIVE=path of another archive, or of a folder of parts
 tables: ## the published tables only
@@ -51,21 +51,31 @@ kernel: .venv/.complete ## build a user-mode kernel with virtual time, once, bel
 	@$(IN_VENV) nice python -m ccreport build_kernel
 
 collected: .venv/.complete ## the report of what campaigns/quick.yaml collected: results/collected/quick/esnet-dtn/report
-	@$(IN_VENV) snakemake --cores "$(CORES)" evaluation --config archive=archive/quick explanations= \
+	@$(IN_VENV) snakemake --cores "$(CORES)" evaluation --config archive=archive/quick evaluation=esnet-dtn explanations= \
 	  'pathvars={results: results/collected/quick, logs: logs/quick}'
 	@if [ -d archive/virtual/quick ]; then $(IN_VENV) snakemake --cores "$(CORES)" tables \
-	  --config archive=archive/virtual/quick explanations= \
+	  --config archive=archive/virtual/quick evaluation=esnet-dtn explanations= \
 	  'pathvars={results: results/collected/virtual, logs: logs/virtual}'; fi
 
 cluster: .venv/.developer ## the report through a Slurm of one node, started for it: results/cluster/report; TARGET=tables
 	@$(IN_VENV) python tests/support/one_node_slurm.py results/cluster/slurm snakemake --profile workflow/profiles/slurm "$(TARGET)" \
 	  --config 'pathvars={results: results/cluster, logs: logs/cluster}'
 
-test: .venv/.developer ## run the tests: ARGS="-k name" and the like go to pytest
-	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+test: ## run the tests that take seconds: ARGS="-k name" and the like go to pytest
+test-slow: ## run the other tests: whole builds, browsers, virtual machines
+test-all: ## run every test
+test: SELECTED := -m "not slow"
+test-slow: SELECTED := -m slow
+test test-slow test-all: .venv/.developer
+	@$(IN_VENV) pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(SELECTED) $(ARGS)
 
 browser: report .venv/.developer ## look at the built report in Chromium: faults, links, contrast; pictures in results/screenshots
 	@$(IN_VENV) CCREPORT_SITE=results/report CCREPORT_SCREENSHOTS=results/screenshots pytest --numprocesses 2 tests/report/test_browser.py $(ARGS)
+
+pictures: report .venv/.developer ## renew the README's pictures from the built report (Debian's packages chromium and graphviz)
+	@$(IN_VENV) python scripts/picture_first_page.py results/report/index.html docs/first_page.png
+	@$(IN_VENV) snakemake report --rulegraph dot --config 'sections=[]' 2>/dev/null | tred \
+	  | dot -Tsvg -Gbgcolor=white -o docs/rules.svg
 
 lint: .venv/.developer ## check style, workflow and types, as continuous integration does
 	$(IN_VENV) ruff check

@@ -182,7 +182,7 @@ def time_recorded(folder: Path, kind: str, reader: str, table: str, size_bytes: 
         path.write_bytes(b"".join(parts))
         files.append(path)
     listed = list_files(reader, kind, files, root, are_runs=False)
-    # Loading modules and compiled kernels is no part of reading.
+    # Loading modules and compiled kernels is not a part of reading.
     read_files(reader, listed, FIXTURE / "nothing", folder, edge_paths=LAYOUT)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     start = time.process_time()

@@ -12,7 +12,7 @@ from snakemake.logging import logger
 from ccreport.__main__ import COMMANDS
 from ccreport.archive.harness_layout import fingerprint
 from ccreport.archive.parts import find_raw_folder
-from ccreport.rebuild.batches import AFRESH, read_batches
+from ccreport.rebuild.batches import IGNORE_CACHES, read_batches
 from ccreport.core.errors import InputError
 from ccreport.rebuild.fingerprints import digest_code, digest_files
 from ccreport.ingest.readers import READ_TABLES, READERS, RULES

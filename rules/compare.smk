@@ -18,7 +18,11 @@ rule compare_tables:
         summaries=list_summaries,
     output:
         parquet="<results>/{evaluation}/reproduction.parquet",
-        csv="<results>/{evaluation}/reproduction.csv",
+        csv=report(
+            "<results>/{evaluation}/reproduction.csv",
+            category="Comparison",
+            subcategory="{evaluation}",
+        ),
     log:
         "<logs>/{evaluation}/compare_tables.txt",
     conda:
@@ -52,7 +56,11 @@ rule judge_claims:
         sql="src/ccreport/sql/claims.sql",
     output:
         parquet="<results>/{evaluation}/claims.parquet",
-        csv="<results>/{evaluation}/claims.csv",
+        csv=report(
+            "<results>/{evaluation}/claims.csv",
+            category="Comparison",
+            subcategory="{evaluation}",
+        ),
     log:
         "<logs>/{evaluation}/judge_claims.txt",
     # As for the tables that it reads.

@@ -2,6 +2,7 @@
 Declared: the evaluations that the configuration names, each checked with all that it names.
 """
 
+from ccreport.core.evaluation import AUTO, choose_evaluation, choose_sections
 from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 
 # An evaluation's results lie in a folder of its name, beside these.
@@ -12,12 +13,9 @@ SHARED_FOLDERS = """
 
 def find_evaluations():
     """Return the file of each evaluation by its name: the report's own first, then those that may be sections of it."""
-    wanted = [
-        ("evaluation",),
-        *(("sections", n) for n in range(len(config["sections"]))),
-    ]
+    wanted = [("evaluation",), *(("sections", n) for n in range(len(SECTION_NAMES)))]
     found = {}
-    for place, name in zip(wanted, [config["evaluation"], *config["sections"]]):
+    for place, name in zip(wanted, [MAIN_NAME, *SECTION_NAMES]):
         try:
             path = resolve_evaluation(name)
         except InputError as error:
@@ -51,6 +49,12 @@ def load_evaluations():
     return declared
 
 
+# As the configuration names them, or as the archive has it.
+IS_CHOSEN = config["evaluation"] == AUTO
+MAIN_NAME = choose_evaluation(PLACES) if IS_CHOSEN else config["evaluation"]
+SECTION_NAMES = config["sections"]
+if SECTION_NAMES is None:
+    SECTION_NAMES = choose_sections(PLACES, MAIN_NAME)
 EVALUATION_FILES = find_evaluations()
 EVALUATIONS = load_evaluations()
 MAIN, *SECTIONS = EVALUATIONS

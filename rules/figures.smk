@@ -14,7 +14,13 @@ rule plot_figures:
         evaluation=ancient(find_evaluation),
         database="<results>/{evaluation}/archive.duckdb",
     output:
-        figures=directory("<results>/{evaluation}/figures"),
+        figures=report(
+            directory("<results>/{evaluation}/figures"),
+            patterns=["{figure}/figure.svg"],
+            category="Figures",
+            subcategory="{evaluation}",
+            labels={"figure": "{figure}"},
+        ),
         # Snakemake removes outputs before a job: it must not know of the copies beside this one.
         cache="<results>/{evaluation}/drawn/figures.json",
     log:
@@ -46,7 +52,13 @@ rule plot_reproduction:
         evaluation=ancient(find_evaluation),
         reproduction="<results>/{evaluation}/reproduction.parquet",
     output:
-        figures=directory("<results>/{evaluation}/first_page"),
+        figures=report(
+            directory("<results>/{evaluation}/first_page"),
+            patterns=["{figure}/figure.svg"],
+            category="Figures",
+            subcategory="{evaluation}",
+            labels={"figure": "{figure}"},
+        ),
     log:
         "<logs>/{evaluation}/plot_reproduction.txt",
     conda:

@@ -9,7 +9,7 @@ Outputs: <results>/release/<version>/, with SHA256SUMS over all its files
 
 RELEASE = config["release"]
 RELEASE_FOLDER = RESULTS / "release" / RELEASE["version"]
-# Where the release is copied to is no part of it, and changes nothing in it.
+# Where the release is copied to is not part of it, and changes nothing in it.
 RELEASE_CONFIG = json.dumps(
     {
         **{key: value for key, value in config.items() if key not in UNSHOWN},

@@ -13,11 +13,11 @@ from ccreport.workflow_fixes.clock_skew import (
     check_sources,
     count_set_backs,
 )
-from ccreport.workflow_fixes.orphans import BUILT_BY
+from ccreport.workflow_fixes.orphans import BUILD_PID_VARIABLE
 from ccreport.workflow_fixes.patches import apply_patches
 
 # A job that is left alone, as Snakemake was killed, writes nothing that the next build makes anew.
-os.environ.update({BUILT_BY: str(os.getpid())})
+os.environ.update({BUILD_PID_VARIABLE: str(os.getpid())})
 
 # Open as long as the build runs.
 BUILD_LOCKS = []
@@ -53,8 +53,12 @@ onstart:
     except InputError as error:
         raise WorkflowError(str(error))
     set_back_times()
+    if IS_CHOSEN:
+        logger.info(
+            f"Evaluation: {MAIN}, chosen by the archive; results are in {RESULTS / MAIN}. Name another as `evaluation`."
+        )
     if skipped := apply_patches(Job, find_slurm()):
         logger.warning(skipped)
     # Who asks for everything anew does not want what was kept of a batch either.
     if workflow.dag_settings.forceall:
-        os.environ.update({AFRESH: "1"})
+        os.environ.update({IGNORE_CACHES: "1"})

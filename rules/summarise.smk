@@ -59,10 +59,18 @@ for evaluation in EVALUATIONS:
             evaluation=ancient(find_evaluation),
             database="<results>/{evaluation}/archive.duckdb",
         output:
+            report(
+                collect(
+                    "<results>/{{evaluation}}/summaries/{table}.csv",
+                    table=EVALUATIONS[evaluation]["tables"],
+                ),
+                category="Tables",
+                subcategory="{evaluation}",
+            ),
             collect(
                 "<results>/{{evaluation}}/summaries/{table}.{format}",
                 table=EVALUATIONS[evaluation]["tables"],
-                format=TABLE_FORMATS,
+                format=[name for name in TABLE_FORMATS if name != "csv"],
             ),
         log:
             "<logs>/{evaluation}/summarise_tables.txt",

@@ -13,7 +13,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 # Begun last, the files that take longest would keep one process waiting for the other.
-LONGEST = ("test_workflow", "test_workflow_changes", "test_capture_fuzz", "test_browser")
+LONGEST = (
+    "test_faults",
+    "test_workflow",
+    "test_workflow_changes",
+    "test_refusals",
+    "test_capture_fuzz",
+    "test_browser",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

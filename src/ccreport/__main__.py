@@ -28,6 +28,7 @@ FOR_PEOPLE: Final = {
     "sql": "ccreport.trace.sql",
     "verify": "ccreport.verify.verify",
     "diff": "ccreport.verify.diff",
+    "plan_runs": "ccreport.trace.plan_runs",
     "upload": "ccreport.publish.upload",
     "collect": "ccreport.collect.collect",
     "replay_run": "ccreport.collect.replay",
@@ -71,7 +72,7 @@ GROUPS: Final = {
 }
 DESCRIPTION: Final = "What a build made, explained, queried and checked; and the commands that builds consist of."
 SENTENCE_END: Final = re.compile(r"(?<=[.;])\s+(?=[`A-Z])")
-# It is no part of a build: it ends the attempt that is under way, and takes down what it has set up.
+# It is not part of a build: it ends the attempt that is under way, and takes down what it has set up.
 TAKES_DOWN: Final = "collect"
 LISTS: Final = (list[Path], list[str], Sequence[str])
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from archives import JOB, SS, iperf3_json, list_plain, write_archive
+from archives import JOB, ROOT, SS, iperf3_json, list_plain, write_archive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_files import MPSTAT, START_S, client_output, socket_samples, write_flows, write_runs
@@ -47,6 +47,13 @@ def test_files_of_runs_are_recognised(tmp_path: Path, capsys: pytest.CaptureFixt
         (f"run{number}", cc, "1", "20", f"2026-11-20 22:1{number}:00", "iperf3, mpstat, ss")
         for number, cc in enumerate(("cubic", "cubic", "bbr", "bbr"), start=1)
     ]
+
+
+def test_the_layout_names_its_schema_for_editors(tmp_path: Path) -> None:
+    layout = write_runs(tmp_path / "raw") / "layout.yaml"
+    propose(layout.parent)
+    named = layout.read_text().splitlines()[0].removeprefix("# yaml-language-server: $schema=")
+    assert (layout.parent / named).resolve() == ROOT / "schemas/layout.schema.yaml"
 
 
 def test_tests_of_one_time_are_flows_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

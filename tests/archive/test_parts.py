@@ -188,7 +188,7 @@ def test_a_damaged_part_is_named_and_the_others_stay(tmp_path: Path) -> None:
     parts = pack_sessions(tmp_path / "sample")
     broken = parts["2026-11-20:22:11"]
     broken.write_bytes(broken.read_bytes()[:-20])
-    with pytest.raises(ArchiveError, match=r"part1\.tar\.zst is no readable tarball or zip .*fetch it again"):
+    with pytest.raises(ArchiveError, match=r"part1\.tar\.zst is not a readable tarball or zip .*fetch it again"):
         open_archive([tmp_path / "sample"], tmp_path / "w/archive")
     with pytest.raises(ArchiveError, match=r"part9\.tar\.zst does not exist"):
         open_archive([tmp_path / "sample/part9.tar.zst"], tmp_path / "w/archive")

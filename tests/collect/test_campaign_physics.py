@@ -18,9 +18,11 @@ from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.plan import Run
 
+pytestmark = pytest.mark.slow
+
 COLLECTED: Final = {"real": "CCREPORT_COLLECTED", "virtual": "CCREPORT_COLLECTED_VIRTUAL"}
 
-# Ethernet's header, which the shapers count, and the headers of IPv4 and TCP with time stamps, which are no payload.
+# Ethernet's header, which the shapers count, and the headers of IPv4 and TCP with time stamps, which are not payload.
 FRAME_BYTES: Final = 1514
 PAYLOAD_BYTES: Final = 1500 - 20 - 32
 # The burst of a shaper may pass at once at the beginning: 2 ms of the rate, two frames at least.

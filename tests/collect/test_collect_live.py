@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from user_kernel import needs_kernel
 
 CAMPAIGN = """\
 title: Two runs of two seconds
@@ -33,10 +33,7 @@ sessions:
 """
 LIMIT_S = 60.0
 
-pytestmark = pytest.mark.skipif(
-    not all(shutil.which(name, path="/usr/sbin:/usr/bin") for name in ("linux.uml", "iperf3", "mpstat", "ethtool")),
-    reason="user-mode-linux, iperf3, sysstat or ethtool is not installed",
-)
+pytestmark = [pytest.mark.slow, needs_kernel("iperf3", "mpstat", "ethtool")]
 
 
 def wait_until(happened: Callable[[], bool], command: subprocess.Popen[str] | None = None) -> None:

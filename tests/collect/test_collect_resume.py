@@ -23,7 +23,7 @@ from ccreport.collect.sessions import (
     remove_rest,
     write_journal,
 )
-from ccreport.collect.slots import Hand
+from ccreport.collect.slots import Slot
 from ccreport.collect.sweep import Collection
 from ccreport.collect.testbed.commands import (
     find_fault,
@@ -251,12 +251,12 @@ def test_namespaces_refuse_parameters_of_the_whole_machine() -> None:
 def test_no_order_is_longer_than_a_line_of_a_console(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A terminal that reads whole lines (N_TTY) takes 4,095 bytes and drops the rest of a longer one.
     runs = [make_run(f"10.201.1.2:{number}") for number in range(2000)]
-    hand = Hand(make_plan(*runs), Place("user-mode-kernel", "real"), 1, tmp_path, {})
+    slot = Slot(make_plan(*runs), Place("user-mode-kernel", "real"), 1, tmp_path, {})
     told, orders = os.pipe()
     answers, said = os.pipe()
     os.write(said, b'\nccreport:{"event": "calibrated", "measurements": []}\n')
-    monkeypatch.setattr(hand, "_start", lambda _: Guest(None, orders, answers, -1))  # type: ignore[arg-type]
-    assert hand.calibrate(runs[1:], 0) == {"measurements": []}
+    monkeypatch.setattr(slot, "_start", lambda _: Guest(None, orders, answers, -1))  # type: ignore[arg-type]
+    assert slot.calibrate(runs[1:], 0) == {"measurements": []}
     order = os.read(told, 65536)
     for end in (told, orders, answers, said):
         os.close(end)
@@ -271,10 +271,10 @@ def test_a_session_tells_of_the_declaration_as_it_is_now(tmp_path: Path, monkeyp
     declaration.write_text("title: A shorter sweep\n")
     runs = [make_run("10.201.1.2:1"), make_run("10.201.1.2:2")]
     plan = make_plan(*runs)
-    hand = Hand(plan, Place("user-mode-kernel", "real"), 1, tmp_path, {}, machine={"kernel": "6.1.176"})
-    monkeypatch.setattr(hand, "make_ready", lambda *_: None)
+    slot = Slot(plan, Place("user-mode-kernel", "real"), 1, tmp_path, {}, machine={"kernel": "6.1.176"})
+    monkeypatch.setattr(slot, "make_ready", lambda *_: None)
     collection = Collection(plan, tmp_path, declaration, {"main": session})
-    collection._prepare_session("main", runs[1:], hand, Progress(runs[1:], 1))
+    collection._prepare_session("main", runs[1:], slot, Progress(runs[1:], 1))
     told = json.loads((session / "session.json").read_text())
     assert (told["planned_runs_count"], told["expected_s"], told["label"]) == (2, 24.0, "main")
     assert (session / "campaign.yaml").read_text() == "title: A shorter sweep\n"

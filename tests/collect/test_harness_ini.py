@@ -134,7 +134,7 @@ def test_what_a_machine_of_its_own_has(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_a_profile_beside_the_ini_file_is_a_bottleneck(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs, _, plan = import_fixture(tmp_path, "profiles.ini")
-    # [DEFAULT] gives all sections their iterations; the section without a command is no job.
+    # [DEFAULT] gives all sections their iterations; the section without a command is not a job.
     assert list(jobs) == ["through_a_profile"]
     job = jobs["through_a_profile"]
     assert job["destinations"] == [{"alias": "hostA", "rtt_ms": 80, "loss_pct": 0.01, "limit_packets_count": 10000}]

@@ -408,6 +408,11 @@ def test_a_plan_in_words() -> None:
         ({"bottleneck_mbps": 50, "buffer_bytes": 1513}, "a: a buffer of 1513 bytes holds no packet of 1514 bytes"),
         # 5 s are 50 round trips of 100 ms.
         ({"sender_mbps": 20, "rtt_ms": [100, 125]}, "a: 5 s are only 40 round trips of 125 ms"),
+        (
+            {"sender_mbps": 20, "congestion_control": "cubik"},
+            "a: no algorithm of Linux is called `cubik`; did you mean `cubic`?",
+        ),
+        ({"sender_mbps": 20, "congestion_control": "mine"}, None),
         ({"sender_mbps": 20, "congestion_control": "dctcp"}, "a: no queue marks packets, without which dctcp is Reno"),
         (
             {"bottleneck_mbps": 5, "buffer_bytes": 9000, "background_udp_mbps": 5},

@@ -16,9 +16,10 @@ import pytest
 from ccreport.collect.declare.campaign import read_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import GuestEnded, Place, _virtual_place, choose_place
+from ccreport.collect.kernel import processor
 from ccreport.collect.kernel.find_kernel import find_user_kernel, read_user_kernel
 from ccreport.collect.plan import Plan, VirtualClock
-from ccreport.collect.slots import Hand
+from ccreport.collect.slots import Slot
 from ccreport.collect.virtual_time import VirtualGuest
 from ccreport.core.errors import InputError
 
@@ -38,20 +39,21 @@ def plan(*jobs: dict[str, Any], testbed: dict[str, Any] = SMALL, **defaults: Any
     return plan_campaign(read_campaign(declared | {"sessions": [{"label": "main", "jobs": list(jobs)}]}), "virtual")
 
 
-def make_hand(planned: Plan, folder: Path) -> Hand:
+def make_slot(planned: Plan, folder: Path) -> Slot:
     place = choose_place(planned)
-    return Hand(planned, place, 1, folder, {(run.session, run.job): "sender" for run in planned.runs})
+    return Slot(planned, place, 1, folder, {(run.session, run.job): "sender" for run in planned.runs})
 
 
 def perform(planned: Plan, folder: Path, seed: str) -> dict[str, bytes]:
     """Return the files of the first run by name."""
-    hand, run = make_hand(planned, folder), planned.runs[0]
+    slot, run = make_slot(planned, folder), planned.runs[0]
     clock = VirtualClock(1_795_600_000_000_000_000, seed)
-    told = hand.make(run, "out", clock)
+    told = slot.make(run, "out", clock)
     assert told["outcome"] == "completed", told
     return {path.name: path.read_bytes() for path in sorted((folder / "out").iterdir())}
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_one_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path) -> None:
     planned = plan(LOSSY)
@@ -66,6 +68,7 @@ def test_one_seed_gives_the_same_bytes_and_another_does_not(tmp_path: Path) -> N
     assert sorted(first) == sorted(f"{item}:{suffix}" for item in items)
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_round_trips_losses_and_clocks_are_exact(tmp_path: Path) -> None:
     files = perform(plan(LOSSY), tmp_path / "slot", "one")
@@ -83,16 +86,18 @@ def test_round_trips_losses_and_clocks_are_exact(tmp_path: Path) -> None:
     assert all(1_795_600_000 <= result["start"]["timestamp"]["timesecs"] <= 1_795_600_005 for result in results)
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_a_program_that_would_not_sleep_is_named_and_ended(tmp_path: Path) -> None:
     planned = plan(LOSSY | {"commands": {"before_source": ["exec python3 -c 'while True: pass'"]}})
-    hand, clock = make_hand(planned, tmp_path / "slot"), VirtualClock(0, "one")
-    hand._write_spec([replace(planned.runs[0], virtual_clock=clock)])
-    guest = VirtualGuest(hand.place, hand.slot, planned.testbed.memory_bytes, {}, 1)
+    slot, clock = make_slot(planned, tmp_path / "slot"), VirtualClock(0, "one")
+    slot._write_spec([replace(planned.runs[0], virtual_clock=clock)])
+    guest = VirtualGuest(slot.place, slot.folder, planned.testbed.memory_bytes, {}, 1)
     with pytest.raises(GuestEnded, match=r"virtual time stands still at [\d.]+ s; python3 would not sleep"):
         guest.perform(clock, still_limit_s=4, do="run", number=0, folder="out")
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_a_sweep_that_is_stopped_goes_on_with_what_is_missing(tmp_path: Path) -> None:
     campaign, archive = tmp_path / "two.yaml", tmp_path / "archive"
@@ -125,6 +130,7 @@ def test_a_sweep_that_is_stopped_goes_on_with_what_is_missing(tmp_path: Path) ->
     assert measured["capacity_bps"] is None
 
 
+@pytest.mark.slow
 @has_virtual_time
 @pytest.mark.parametrize("loss_pct", [0.01, 0.1])
 def test_cubic_alone_has_the_rate_of_its_response_function(tmp_path: Path, loss_pct: float) -> None:
@@ -140,6 +146,7 @@ def test_cubic_alone_has_the_rate_of_its_response_function(tmp_path: Path, loss_
     assert 0.6 < result["end"]["sum_received"]["bits_per_second"] / expected_bps < 1.6
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_background_packets_are_lost_at_the_bottleneck_and_not_in_their_receivers_socket(tmp_path: Path) -> None:
     """What iperf3 sends within a millisecond, 14 packets of 9000 bytes, is more than a socket takes by default."""
@@ -153,6 +160,7 @@ def test_background_packets_are_lost_at_the_bottleneck_and_not_in_their_receiver
     assert background["end"]["sum_sent"]["bits_per_second"] == pytest.approx(1e9, rel=0.01)
 
 
+@pytest.mark.slow
 @has_virtual_time
 def test_sixteen_flows_share_the_line(tmp_path: Path) -> None:
     job = {"name": "bbr", "congestion_control": "bbr", "flows_count": 16, "rtt_ms": 20}
@@ -189,6 +197,16 @@ def test_what_is_not_a_user_mode_kernel_is_named(tmp_path: Path) -> None:
 def test_a_kernel_without_virtual_time_is_refused() -> None:
     with pytest.raises(InputError, match=r"linux\.uml was built without it; `make kernel` builds one"):
         choose_place(plan(LOSSY, testbed=SMALL | {"kernel": "/usr/bin/linux.uml"}))
+
+
+@pytest.mark.parametrize(("flags", "is_named"), [("fpu avx512f amx_tile", True), ("fpu avx512f", False)])
+def test_a_processor_with_too_many_registers_is_named(
+    flags: str, is_named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = tmp_path / "cpuinfo"
+    described.write_text(f"model name\t: made up\nflags\t\t: {flags}\n")
+    monkeypatch.setattr(processor, "PROCESSOR", described)
+    assert ("`make kernel`" in processor.hint_at_processor()) == is_named
 
 
 def test_auto_takes_virtual_time_where_the_kernel_has_it() -> None:

@@ -6,7 +6,13 @@ from archives import ROOT
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError
-from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
+from ccreport.core.evaluation import (
+    choose_evaluation,
+    choose_sections,
+    list_evaluations,
+    load_evaluation,
+    resolve_evaluation,
+)
 
 SHIPPED = list_evaluations()
 DECLARATIONS = sorted(SCHEMAS.glob("*.schema.yaml"))
@@ -54,3 +60,14 @@ def test_an_unknown_name_lists_those_there_are(tmp_path: Path) -> None:
 def test_a_folder_without_evaluations_has_none(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match=r"; there are none$"):
         resolve_evaluation("", tmp_path)
+
+
+def test_the_archive_chooses_where_nobody_does(tmp_path: Path) -> None:
+    sample, copy = ROOT / "archive/sample.tar.zst", tmp_path / "sample.tar.zst"
+    copy.write_bytes(b"another")
+    assert choose_evaluation([sample]) == "esnet-dtn"
+    assert choose_evaluation([tmp_path / ".." / sample]) == "esnet-dtn"
+    assert choose_sections([sample], "esnet-dtn") == ["brakmo-bbr", "edge-bbr2", "mininet-bbr2"]
+    for archives in ([copy], [sample, copy], [tmp_path / "not there"], [Path("https://host.example/sample.tar.zst")]):
+        assert choose_evaluation(archives) == "generic"
+        assert choose_sections(archives, "generic") == []

@@ -13,6 +13,8 @@ from ccreport.measure import ARCHIVE_TABLES
 from ccreport.summarise.database import list_views
 from ccreport.summarise.summarise import summarise_tables
 
+pytestmark = pytest.mark.slow
+
 FIXTURES = ROOT / "tests/fixtures"
 # Its query says why the last digits of its means may be others.
 ROUNDED = "edge_distributions.parquet"

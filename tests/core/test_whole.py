@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ccreport.core.atomic_files import remove_folder, replace_text, replaces_folder
+from ccreport.core.atomic_files import remove_folder, replace_file, replace_text, replaces_folder
 
 
 @replaces_folder("output")
@@ -29,8 +29,6 @@ def test_a_folder_is_replaced_when_all_is_in_it(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^$"):
         fill(["d", ""], output)
     assert list_names(output) == ["c"]
-    # What the call that failed left is gone with the next one.
-    fill(["e"], output)
     assert list_names(output.parent) == ["output"]
     assert fill.__doc__ == "Write files, and fail at one without a name."
 
@@ -50,3 +48,17 @@ def test_a_text_that_is_written_anew_leaves_second_names_as_they_are(tmp_path: P
     second.hardlink_to(path)
     replace_text(path, "two")
     assert (path.read_text(), second.read_text(), list_names(tmp_path)) == ("two", "one", ["a.txt", "b.txt"])
+
+
+def test_a_file_is_replaced_when_it_is_written_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "above/a.txt"
+    with replace_file(path) as aside:
+        aside.write_text("one")
+        assert not path.exists()
+    with pytest.raises(IsADirectoryError), replace_file(path) as aside:
+        tmp_path.write_text("two")
+    # What a killed job left is in nobody's way.
+    aside.write_text("left")
+    with replace_file(path) as aside:
+        aside.hardlink_to(path)
+    assert (path.read_text(), list_names(path.parent)) == ("one", ["a.txt"])

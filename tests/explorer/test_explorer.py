@@ -24,7 +24,7 @@ from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_cont
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
 from ccreport.figures.kit.theme import STYLES
-from ccreport.rebuild.batches import AFRESH
+from ccreport.rebuild.batches import IGNORE_CACHES
 from ccreport.summarise.database import connect
 
 
@@ -189,7 +189,7 @@ def test_only_what_was_made_of_something_else_is_written_again(
     (scripts / "gone.js").write_text("of a run that was removed")
     assert "gone" not in export_and_tell(e1="other", e2="b", e3="c")
     assert not (scripts / "gone.js").exists()
-    monkeypatch.setenv(AFRESH, "1")
+    monkeypatch.setenv(IGNORE_CACHES, "1")
     assert len(export_and_tell(e1="other", e2="b", e3="c")) == everything
 
 
@@ -258,7 +258,7 @@ def test_the_drawing_library_is_bundled_again_for_another_version_only(
     for version, afresh, expected in (("1", "", "first"), ("1", "", "first"), ("2", "", "second"), ("2", "1", "third")):
         monkeypatch.setattr("ccreport.explorer.export.version", lambda _, version=version: version)
         if afresh:
-            monkeypatch.setenv(AFRESH, afresh)
+            monkeypatch.setenv(IGNORE_CACHES, afresh)
         write_vega(path)
         assert path.read_text().splitlines()[1:] == [expected]
 

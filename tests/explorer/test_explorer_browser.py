@@ -23,7 +23,7 @@ ALL = PLAIN_COUNT + 3
 # No inline script, no eval, no other host. Vega gives its elements styles.
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
 
 Open = Callable[..., Page]
 

@@ -65,7 +65,7 @@ def test_the_style_is_for_dark_pages_alone_and_can_be_taken_out() -> None:
     assert style
     assert f'[fill="white"]{{fill:{DARK_PAPER}}}' in rest
     assert f'[stroke="#1c3fc4"]{{stroke:{find_dark_colour("#1c3fc4")}}}' in rest
-    # What is not painted is no colour.
+    # What is not painted is not a colour.
     assert '"none"]' not in rest
     assert remove_dark_colours(told) == SVG
     assert add_dark_colours("<svg ></svg>") == "<svg ></svg>"

@@ -12,7 +12,7 @@ import pytest
 from ccreport.figures.select.cache import keep_copy, name_copy, prune_copies, take_copy
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Asked, Database
-from ccreport.rebuild.batches import AFRESH
+from ccreport.rebuild.batches import IGNORE_CACHES
 
 DECLARATION = FigureDeclaration("f", "topology", "Testbed", overlapped=True, where="TRUE")
 
@@ -105,7 +105,7 @@ def test_copies_are_taken_whole_and_pruned(tmp_path: Path, database: Path, monke
         assert take_copy(cache, "a", opened, output)
         assert {path.name: path.read_text() for path in output.iterdir()} == {"figure.svg": "drawn"}
         with monkeypatch.context() as asked_for_all:
-            asked_for_all.setenv(AFRESH, "1")
+            asked_for_all.setenv(IGNORE_CACHES, "1")
             assert not take_copy(cache, "a", opened, output)
         # A copy that a killed build left half is not taken, and goes.
         (cache / "b.partial").mkdir()

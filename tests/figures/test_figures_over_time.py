@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from ccreport.core.tables import conform, write_table
-from ccreport.figures.run.chart import choose_width_s
 from ccreport.figures.run.fair_share import measure_jain, measure_shares
 from ccreport.figures.run.limits import CATEGORIES
 from ccreport.figures.select.cpu_series import place_cpu_samples
@@ -24,6 +23,7 @@ from ccreport.figures.select.sampled_rates import (
     place_acknowledged,
     place_flow_samples,
 )
+from ccreport.figures.select.series import choose_width_s
 from ccreport.figures.write import plot_figure
 
 EPOCH = datetime(2026, 11, 20, 22, 11, tzinfo=UTC)
@@ -80,7 +80,7 @@ def limit_of(**changes: Any) -> str:
         ("receive_window", {"rwnd_limited_ms": 500}),
         ("unknown", {"rwnd_limited_ms": 499}),
         ("send_buffer", {"sndbuf_limited_ms": 500}),
-        # Half of the busy time counts, not of the second: 300 of 400 ms; but an idle flow with data sent is no limit.
+        # Half of the busy time counts, not of the second: 300 of 400 ms. An idle flow with data sent is not a limit.
         ("receive_window", {"busy_ms": 400, "rwnd_limited_ms": 300}),
         # Nothing to send for 501 of 1000 ms; with data waiting the clock must have been late, and 1,000,000 bytes in
         # 499 ms are 40 segments in flight of 100.
@@ -512,7 +512,7 @@ def test_without_mpstat_pacing_is_seen_and_the_caption_says_that_cpu_is_not(tmp_
 @pytest.mark.parametrize(
     ("kind", "without", "reason"),
     [
-        ("cwnd", "with_samples", "no samples of ss with a window or an RTT for run both/1"),
+        ("cwnd", "with_samples", "no samples of ss with a window or an RTT for the flows of run both/1"),
         ("limits", "with_samples", "no consecutive samples of ss"),
         ("cpu", "with_cpu", "no samples of mpstat with their times"),
     ],

@@ -274,7 +274,9 @@ def test_a_damaged_archive_is_an_error_that_says_so(tmp_path: Path) -> None:
         members.add(archive, arcname="raw")
     whole = (tmp_path / "raw.tar.gz").read_bytes()
     (tmp_path / "cut.tar.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ArchiveError, match=r"cut\.tar\.gz is no readable tarball or zip .*ends early.*fetch it again"):
+    with pytest.raises(
+        ArchiveError, match=r"cut\.tar\.gz is not a readable tarball or zip .*ends early.*fetch it again"
+    ):
         list_archive(tmp_path / "cut.tar.gz", tmp_path / "w")
     assert not (tmp_path / "w/archive").exists()
 

@@ -205,6 +205,7 @@ def test_samples_that_a_command_printed_are_not_those_of_the_run(tmp_path: Path)
     assert found[f"{JOB}/ss:a:1"].action == "ingest"
 
 
+@pytest.mark.slow
 def test_an_archive_without_any_test_says_so_at_the_end_of_the_build(tmp_path: Path) -> None:
     text = "[  5] local 10.0.0.1 port 4001 connected to 10.0.0.2 port 5201\n"
     archive = write_archive(tmp_path / "raw", {"a.log": text, "b.log": text, "cpu.txt": MPSTAT_TEXT})

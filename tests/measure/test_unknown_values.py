@@ -1,4 +1,4 @@
-"""Unknown is not zero: what no input says is null in `flows` and `runs`, and what is said to be unknown is no count."""
+"""Unknown is not zero: `flows` and `runs` have null where no input says a value, or says that it is unknown."""
 
 import json
 from pathlib import Path

@@ -203,7 +203,7 @@ def test_changes_name_what_a_former_release_had_otherwise(release: Path, tmp_pat
     assert "1 added:\n\n    2026-11-20:22:10/j/new\n" in text
     assert "1 removed:\n\n    2026-11-20:22:10/j/src-cmd:h:1\n" in text
     assert "2 changed:\n\n    evaluations/one/report.pdf\n    tables/raw_files/archive.parquet\n" in text
-    with pytest.raises(InputError, match="is no release"):
+    with pytest.raises(InputError, match="is not a release"):
         release_of(tmp_path, results, former=str(tmp_path))
 
 

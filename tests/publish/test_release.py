@@ -16,6 +16,8 @@ from builds import SWEEP_JOB, Build, add_run, build
 from ccreport.archive.pack import pack_folder
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 
+pytestmark = pytest.mark.slow
+
 SHA256 = re.compile(r"\b[0-9a-f]{64}\b")
 
 

@@ -18,7 +18,7 @@ from report_inputs import write_inputs, write_site_inputs
 from ccreport.report.fragments.render import render_fragments
 from ccreport.report.site.render import render_report
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.slow, needs_chromium]
 DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
 PAGE_BYTES = 3_000_000

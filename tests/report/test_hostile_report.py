@@ -12,6 +12,8 @@ from builds import Build, build, read_results
 from hostile.archive import PAYLOADS, PWNED, write_hostile
 from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.slow
+
 SECTIONS = ["brakmo-bbr", "mininet-bbr2", "edge-bbr2"]
 WATCH = """
     addEventListener('securitypolicyviolation', event => (window.refused ??= []).push(event.effectiveDirective));

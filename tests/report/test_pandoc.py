@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import ccreport.report.site.pandoc as module
-from ccreport.rebuild.batches import AFRESH
+from ccreport.rebuild.batches import IGNORE_CACHES
 from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Line, Pandoc
 
@@ -69,7 +69,7 @@ def test_other_templates_and_a_build_afresh_convert_again(
     Pandoc(tmp_path).convert(make_lines("one"), OPTIONS)
     monkeypatch.setattr(module, "digest_pandoc", lambda: "another filter")
     Pandoc(tmp_path).convert(make_lines("one"), OPTIONS)
-    monkeypatch.setenv(AFRESH, "1")
+    monkeypatch.setenv(IGNORE_CACHES, "1")
     Pandoc(tmp_path).convert(make_lines("one"), OPTIONS)
     assert len(runs) == 3
 

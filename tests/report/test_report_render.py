@@ -383,7 +383,7 @@ def test_callouts(tmp_path: Path, kind: str):
     ]
     assert len(page.find("div", class_=f"callout callout-{kind}")) == 3
     assert len(page.find("details", class_=f"callout callout-{kind}")) == 1
-    # A callout's title is no section: the contents do not list it.
+    # A callout's title is not a section: the contents do not list it.
     assert not page.find("a", href="#by-heading")
 
 

@@ -118,7 +118,7 @@ def test_means_of_many_have_an_interval(tmp_path: Path) -> None:
 def test_small_transfers_unknown_values_and_zeros_are_counted_apart(tmp_path: Path) -> None:
     rows = connections("cubic", [{"retransmit_ratio": ratio} for ratio in (0.0, 0.0, 0.01, None)])
     rows += connections("cubic", [{"retransmit_ratio": 0.5}] * 3, acked_bytes=999_999, remote_address="10.9.0.2")
-    # Earlier states of a connection are no connections.
+    # Earlier states of a connection are not connections.
     rows += connections("cubic", [{"retransmit_ratio": 0.9}], is_last=False, raw_file_id="earlier")
     row = summarise(tmp_path, {"connections": rows}, "edge_distributions").row(0, named=True)
     counts = ("values_count", "unknown_count", "filtered_out_count", "zeros_count")
@@ -162,7 +162,7 @@ def test_outliers_and_ecn_are_counted_by_algorithm(tmp_path: Path) -> None:
     rows += connections("bbr2", values[:1], has_ecn=True, has_ecnseen=True, remote_address="10.9.0.2")
     rows += connections("bbr2", values[:1], has_ecn=False, remote_address="10.9.0.3")
     row = summarise(tmp_path, {"connections": rows}, "edge_connections").row(0, named=True)
-    # 60 % itself is no outlier. Retransmits: 10 + 60 + 61 + 10 + 10 = 151 of 500; without the outlier 90 of 400.
+    # 60 % itself is not an outlier. Retransmits: 10 + 60 + 61 + 10 + 10 = 151 of 500; without the outlier 90 of 400.
     assert (row["series"], row["kept_count"], row["outliers_count"]) == ("BBRv2", 5, 1)
     assert (row["retransmit_ratio"], row["retransmit_without_outliers_ratio"]) == (0.302, 0.225)
     assert (row["ecn_ratio"], row["ecnseen_ratio"]) == (0.8, 0.25)

@@ -18,6 +18,8 @@ from ccreport.core.tables import load_schema
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CUT = GOLDEN / "cut.tar.zst"
+# The evaluation whose tables the tests know.
+OWN = "esnet-dtn"
 SWEEP_JOB = "2026-11-20:22:11/cubic_p1_loss0.1"
 TABLES = ("runs", "flows", "experiments", "hosts", "tests")
 SUMMARIES = (
@@ -56,6 +58,7 @@ def build(
     values = {
         "archive": archive if isinstance(archive, list | dict) else str(archive),
         "report": {"renderer": "embedded"},
+        "evaluation": OWN,
         "sections": [],
         "pathvars": {"results": str(results), "logs": str(folder / "logs")},
         **config,
@@ -71,7 +74,7 @@ def build(
 
 def find_own(results: Path) -> Path:
     """Return the folder of the evaluation's own results."""
-    return results / "esnet-dtn"
+    return results / OWN
 
 
 def read_results(results: Path, table: str) -> pl.DataFrame:

@@ -39,7 +39,7 @@ COPIES = "copies of one packet with one IP id are made by a network or the captu
 SPLIT = "tcptrace begins a new connection where the times of the packets are impossible: ours is right"
 
 # tshark takes any byte that ends where the highest one did for a keep-alive.
-ONE_BYTE = "a byte of iperf3's control connection, with PSH, sent again: tcptrace agrees that it is no keep-alive"
+ONE_BYTE = "a byte of iperf3's control connection, with PSH, sent again: tcptrace agrees that it is not a keep-alive"
 BYTES_AGAIN = {
     "capture_both_p4_loss0.1/tcpdump:10.201.1.2:1:40.0ms": "847",
     "fctcap_12KB_both_p10_loss1/tcpdump:10.201.1.2:2:100.0ms": "419 739",
@@ -93,7 +93,7 @@ TCPTRACE: Differences = {
     "tcptrace__zwnd.dmp.gz": {
         "132.235.3.154:58213 132.235.3.151:5001 0 data_packets_count": (
             *(17986, 17992),
-            "packets 18432, 18434 … 18442: window probes of a byte that was not taken are no data: ours is right",
+            "packets 18432, 18434 … 18442: window probes of a byte that was not taken are not data: ours is right",
         ),
     },
     "zeek__fin_retransmission.pcap": {
@@ -145,7 +145,7 @@ TSHARK: Differences = {
         for name in ("tcptrace__bad_ack_code.dmp.gz", "tcptrace__pcap_v2.2.dmp.gz")
     },
     "tcptrace__first_seg_ooo.dmp.gz": {
-        "dup_ack": ([], [4], "repeats the number of the SYN-ACK, whose window is no measure for it: undecided"),
+        "dup_ack": ([], [4], "repeats the number of the SYN-ACK, whose window is not a measure of it: undecided"),
     },
     "zeek__fin_retransmission.pcap": {
         "retransmit": ([], [2], "the first FIN, right after the SYN, is sent for the first time: ours is right"),
@@ -167,7 +167,11 @@ TSHARK: Differences = {
 EXPECTED: dict[str, tuple[object, object, str]] = {
     "arkime__gtp-iphone.pcap": ((106, 0, 0), (106, 58, 4), "all TCP is inside GTP tunnels, which are not opened"),
     "arkime__tcp-reassembly-synthetic.pcap": ((106, 106, 12), (106, 106, 11), f"packets 87 to 90: {REUSED}"),
-    "tcpreplay__test.pcap": ((179, 115, 7), (179, 116, 7), "packet 19 fails its TCP checksum, and is no segment then"),
+    "tcpreplay__test.pcap": (
+        (179, 115, 7),
+        (179, 116, 7),
+        "packet 19 fails its TCP checksum, and is not a segment then",
+    ),
     "zeek__reassembly.pcap": ((117, 107, 1), (117, 117, 1), "packets of DAMAGED fail their TCP checksum"),
     "tcpdump__bgp_vpn_rt-oobr.pcap": ((1, 1, 1), (38, 1, 1), "records of nothing but zeros follow: damaged"),
 }

@@ -72,7 +72,7 @@ class Checkout:
         self, *options: str, target: str = TARGET, said: Path | None = None, **values: object
     ) -> subprocess.Popen[bytes]:
         """Start a build as a user would, with values of the configuration; what it says goes into a file."""
-        config = ["archive=raw", "explanations=", "sections=[]", "packet_runs=[]"]
+        config = ["archive=raw", "evaluation=esnet-dtn", "explanations=", "sections=[]", "packet_runs=[]"]
         config += [f"{name}={value}" for name, value in values.items()]
         command = [sys.executable, "-m", "snakemake", "--cores", "2", *options, target, "--config", *config]
         environment = os.environ | {"BASH_ENV": str(self.folder / "fault.sh")}

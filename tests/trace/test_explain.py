@@ -119,7 +119,7 @@ def test_explain_prints_runs_files_and_the_number(database: Path, capsys: pytest
         "test_group=no loss,flows_count=16.0,algorithm=BBR",
         "test_group=no loss,flows_count>=16,flows_count<=16,algorithm=BBR",
         "test_group=no loss,flows_count > 15,algorithm=BBR,sharing=alone",
-        # As keyboards have it, for `RTT < 30 ms`, in whose value a sign is no comparison.
+        # As keyboards have it, for `RTT < 30 ms`, in whose value a sign is not a comparison.
         "test_group=no loss,rtt_bucket=RTT < 30 ms,algorithm=BBR",
     ],
 )

@@ -149,5 +149,5 @@ def test_a_report_without_a_former_release_says_so(tmp_path: Path) -> None:
 
 
 def test_a_former_release_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"release\.former: .* is no release"):
+    with pytest.raises(InputError, match=r"release\.former: .* is not a release"):
         compare_former(make_config(former=str(tmp_path)), tmp_path, [], [], tmp_path / "changes.md")

@@ -376,7 +376,7 @@ def test_a_damaged_part_of_a_release_is_named(in_parts: Path, capsys: pytest.Cap
     # As its maker would have signed it.
     write_sums(in_parts)
     assert verify(str(in_parts), quick=True) == 1
-    assert "again.tar.zst is no readable tarball or zip" in capsys.readouterr().out
+    assert "again.tar.zst is not a readable tarball or zip" in capsys.readouterr().out
 
 
 def test_tables_made_anew_equal_the_published_ones(

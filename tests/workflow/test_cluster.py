@@ -17,7 +17,10 @@ PROFILE = ROOT / "workflow/profiles/slurm"
 LIMIT_S = 900.0
 MISSING = find_missing()
 
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"Slurm is not installed: {', '.join(MISSING)}")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(MISSING), reason=f"Slurm is not installed: {', '.join(MISSING)}"),
+]
 
 GREEDY = """\
 rule greedy:
@@ -87,7 +90,8 @@ def test_slurm_gives_the_same_bytes_though_its_daemons_are_killed(cluster: OneNo
     archive = make(tmp_path / "archive", 40).folder
     alone = build("report", archive, tmp_path / "alone", explanations="")
     assert alone.returncode == 0, alone.output
-    values = [f"archive={archive}", "explanations=", "sections=[]", "report={renderer: embedded}"]
+    values = [f"archive={archive}", "evaluation=esnet-dtn", "explanations=", "sections=[]"]
+    values += ["report={renderer: embedded}"]
     places = f"pathvars={{results: {tmp_path}/slurm/results, logs: {tmp_path}/slurm/logs}}"
     command = start(cluster, ROOT, "--nolock", "report", f"--slurm-logdir={tmp_path}/logs", "--config", *values, places)
     wait_until(lambda: command.poll() is not None or (tmp_path / "slurm/results/batches.txt").exists())

@@ -2,7 +2,9 @@
 
 import argparse
 import ast
+import csv
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -15,26 +17,50 @@ import pytest
 from archives import ROOT
 
 from ccreport.__main__ import COMMANDS, FOR_PEOPLE, GROUPS, add_options, describe_option, find_command, main
-from ccreport.core.declarations import list_tables
-from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.rebuild.imports import list_imports
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RULES = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk")}
 
 
-def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 150
+def test_the_readme_is_short_and_so_are_its_pictures() -> None:
+    assert len(README.splitlines()) <= 120
+    for picture in re.findall(r"!\[[^]]+\]\((.*?)\)", README):
+        assert (ROOT / picture).stat().st_size <= 150_000, picture
 
 
-def list_published() -> set[str]:
-    """Return the tables of all evaluations."""
-    return {table for name in list_evaluations() for table in load_evaluation(resolve_evaluation(name))["tables"]}
+def read_cells(path: Path, rate: str, per_unit: float) -> dict[tuple[str, ...], float]:
+    """Return the rates of Table II for RTT ≥ 30 ms by loss, sharing, flows and algorithm, in another unit."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["rtt_bucket"] == "RTT ≥ 30 ms"]
+    return {
+        (row["test_group"], row["sharing"], row["flows_count"], row["algorithm"]): float(row[rate]) / per_unit
+        for row in rows
+    }
 
 
-def test_the_readme_names_every_table() -> None:
-    for table in set(list_tables()) - list_published():
-        assert f"`{table}`" in README, table
+def list_shown_cells(first: int) -> dict[tuple[str, ...], str]:
+    """Return the rates of two columns of the README's rows of Table II, BBR's and CUBIC's, by the cell."""
+    rows = re.findall(r"^\| (.*(?:alone|both).*) \|$", README, re.MULTILINE)
+    cells = [row.split(" | ") for row in rows]
+    return {
+        (*row[:3], algorithm): row[first + number] for row in cells for number, algorithm in enumerate(("BBR", "CUBIC"))
+    }
+
+
+def test_the_readme_s_rows_of_table_ii_are_the_paper_s() -> None:
+    shown = list_shown_cells(3)
+    assert len(shown) == 10
+    paper = read_cells(ROOT / "evaluations/esnet-dtn/table_2_testbed.csv", "mean_gbps", 1)
+    assert shown == {cell: f"{paper[cell]:.2f}" for cell in shown}
+
+
+@pytest.mark.skipif("CCREPORT_SITE" not in os.environ, reason="CCREPORT_SITE names no built report of the sample")
+def test_and_those_of_the_sample_s_report() -> None:
+    shown = list_shown_cells(5)
+    tables = Path(os.environ["CCREPORT_SITE"]) / "tables"
+    here = read_cells(tables / "table_2_testbed.csv", "rate_mean_bps", 1e6)
+    assert shown == {cell: f"{here[cell]:.1f}" for cell in shown}
 
 
 def test_every_path_that_the_readme_names_exists() -> None:
@@ -118,7 +144,8 @@ def list_imported(path: Path) -> set[str]:
 
 
 def test_layers_import_only_downward() -> None:
-    listed = re.search(r"^Layers, .*?: (.*?)\.$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = re.search(r"^Layers, .*?: (.*?)\.$", text, re.MULTILINE | re.DOTALL)
     assert listed is not None
     layers = [re.findall(r"`(\w+)`", layer) for layer in listed[1].split("·")]
     rank = {name: number for number, layer in enumerate(layers) for name in layer}

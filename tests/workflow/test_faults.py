@@ -15,6 +15,8 @@ from archives import ROOT
 from checkouts import LIMIT_S, TARGET, Checkout, kill_all, wait_until
 from synthesised import make
 
+pytestmark = pytest.mark.slow
+
 HOUR_S = 3600
 
 

@@ -74,10 +74,20 @@ def test_help_lists_every_target() -> None:
     phony = re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)
     assert phony is not None
     # make report    the whole report from the raw archive
-    listed = re.findall(r"^make (\w+) +\w", make(TOP).stdout, re.MULTILINE)
+    listed = re.findall(r"^make ([\w-]+) +\w", make(TOP).stdout, re.MULTILINE)
     assert sorted(listed) == sorted(phony[1].split())
-    targets = re.findall(r"^([a-z][a-z0-9 ]*):", MAKEFILE, re.MULTILINE)
+    targets = re.findall(r"^([a-z][a-z0-9 -]*):", MAKEFILE, re.MULTILINE)
     assert {name for line in targets for name in line.split()} == set(listed)
+
+
+def test_every_test_is_run_by_one_of_the_two_calls_of_continuous_integration(workbench: Path) -> None:
+    write_script(workbench / "stand-ins/pytest", 'echo "$*" >>asked')
+    called = re.findall(r"^.*\bmake (test[a-z-]*)\b", (TOP / ".ci/run").read_text(), re.MULTILINE)
+    for target in (*called, "test-all"):
+        assert make(workbench, target, "ARGS=-k name").returncode == 0
+    common = "--numprocesses 2 --dist loadfile --no-loadscope-reorder "
+    asked = [line.removeprefix(common) for line in (workbench / "asked").read_text().splitlines()]
+    assert asked == ["-m not slow -k name", "-m slow -k name", "-k name"]
 
 
 @pytest.mark.parametrize("target", ["report", "tables", "ingest", "database"])

@@ -5,11 +5,14 @@ import shutil
 from pathlib import Path
 
 import polars as pl
+import pytest
 from archives import iperf3_json, write_archive
 from builds import build, find_own, read_results
 from own_files import FLOWS_LAYOUT, RUNS_LAYOUT, client_output, write_flows, write_runs
 
 from ccreport.archive.pack import pack_folder
+
+pytestmark = pytest.mark.slow
 
 
 def read_logs(folder: Path) -> set[str]:

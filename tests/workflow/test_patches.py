@@ -120,6 +120,7 @@ def call(folder: Path, *command: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_snakemake_records_a_failed_job_as_reported(tmp_path: Path) -> None:
     """Where this fails, Snakemake no longer has the fault: remove patch and report."""
     (tmp_path / "Snakefile").write_text(read_blocks(1, "python"))
@@ -129,5 +130,6 @@ def test_snakemake_records_a_failed_job_as_reported(tmp_path: Path) -> None:
     assert (tmp_path / "b.txt").read_text() == "1\n"
 
 
+@pytest.mark.slow
 def test_snakemake_locks_twice_as_reported(tmp_path: Path) -> None:
     assert call(tmp_path, sys.executable, "-c", read_blocks(2, "python")) == "both builds make out.txt\n"

@@ -17,6 +17,8 @@ from archives import ROOT
 from checkouts import LIMIT_S, Checkout
 from synthesised import make
 
+pytestmark = pytest.mark.slow
+
 HOUR_S = 3600
 READING = ["--list", "--dry-run", "--lint", "--dag", "--summary", "--rulegraph"]
 # Sources, which a checkout of the tests has by links.

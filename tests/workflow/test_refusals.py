@@ -9,6 +9,8 @@ from archives import ROOT
 from checkouts import LIMIT_S, Checkout
 from synthesised import make
 
+pytestmark = pytest.mark.slow
+
 TABLE = "results/esnet-dtn/summaries/jobs.csv"
 NOTHING = "Nothing to be done"
 
@@ -36,7 +38,8 @@ def ask(checkout: Checkout, *values: str, config: str | None = None) -> subproce
     text = own.read_text(encoding="utf-8") if config is None else config
     (checkout.folder / "config.yaml").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", "--cores", "2", TABLE, "--config", "archive=raw"]
-    given = [f"{name}=" for name in ("explanations",) if not any(value.startswith(name) for value in values)]
+    defaults = {"explanations": "", "evaluation": "esnet-dtn"}
+    given = [f"{key}={value}" for key, value in defaults.items() if not any(one.startswith(key) for one in values)]
     return subprocess.run(
         [*command, "sections=[]", "packet_runs=[]", *given, *values],
         cwd=checkout.folder,

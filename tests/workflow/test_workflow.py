@@ -4,6 +4,8 @@ import itertools
 import json
 import re
 import shutil
+import zipfile
+from collections import Counter
 from pathlib import Path
 
 import altair as alt
@@ -14,6 +16,8 @@ from archives import ROOT
 from builds import CUT, GOLDEN, SUMMARIES, TABLES, Build, as_text, build, find_own, read_results
 
 from ccreport.core.tables import load_schema
+
+pytestmark = pytest.mark.slow
 
 # The cut has flows that join one after another, and nothing of an edge network.
 SECTIONS = ["mininet-bbr2", "edge-bbr2"]
@@ -128,6 +132,24 @@ def test_clients_that_join_later_have_their_offsets(cut: Build) -> None:
 def test_a_second_build_does_nothing(cut: Build) -> None:
     again = build("report", CUT, cut.results.parent, sections=SECTIONS)
     assert "Nothing to be done" in again.output
+
+
+def test_snakemake_s_own_report_shows_tables_figures_and_comparisons(cut: Build, tmp_path: Path) -> None:
+    packed = tmp_path / "report.zip"
+    done = build("report", CUT, cut.results.parent, "--report", str(packed), sections=SECTIONS)
+    assert done.returncode == 0, done.output
+    own = find_own(cut.results)
+    shown = [
+        *(own / "summaries" / f"{table}.csv" for table in SUMMARIES),
+        *own.glob("figures/*/figure.svg"),
+        own / "reproduction.csv",
+        own / "claims.csv",
+    ]
+    with zipfile.ZipFile(packed) as archive:
+        held = Counter(archive.read(name) for name in archive.namelist() if not name.endswith("report.html"))
+    assert len(shown) > len(SUMMARIES) + 10
+    for path in shown:
+        assert held[path.read_bytes()], path
 
 
 def test_the_report_has_every_page_and_no_request_elsewhere(cut: Build) -> None:

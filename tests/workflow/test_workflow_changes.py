@@ -10,6 +10,8 @@ import pytest
 from archives import JOB, ROOT, iperf3_json, write_archive
 from builds import CUT, add_run, build, check_golden, find_own, read_results
 
+pytestmark = pytest.mark.slow
+
 
 def copy_archive(raw: Path, folder: Path) -> Path:
     return Path(shutil.copytree(raw, folder / "archive"))

@@ -12,6 +12,8 @@ from web_servers import NGINX, S3_SERVER, run_nginx, run_s3
 from ccreport.archive.pack import pack_folder
 from ccreport.storage.copy import copy_files
 
+pytestmark = pytest.mark.slow
+
 
 def follow_changes(address: str, archive: Path, folder: Path, publish: Callable[[], object]) -> None:
     """Build the tables of an archive elsewhere: first, again, with one run more, all as of the archive on disk."""

@@ -8,6 +8,8 @@ from builds import Build, build, check_golden, read_results
 
 from ccreport.archive.pack import pack_folder
 
+pytestmark = pytest.mark.slow
+
 # Jobs of a build that reads and measures one batch.
 ONCE = {"list_raw_files": 1, "ingest_batch": 1, "measure_batch": 1}
 
@@ -68,4 +70,4 @@ def test_what_is_wrong_with_a_part_is_said(sample: Path, tmp_path: Path) -> None
     broken = max(folder.iterdir())
     broken.write_bytes(broken.read_bytes()[:-9])
     assert build("ingest", folder, tmp_path).returncode != 0
-    assert f"{broken.name} is no readable tarball or zip" in (tmp_path / "logs/list_raw_files.txt").read_text()
+    assert f"{broken.name} is not a readable tarball or zip" in (tmp_path / "logs/list_raw_files.txt").read_text()

@@ -4,6 +4,7 @@ Files are read and never changed, copied or renamed; only the layout is written.
 """
 
 import json
+import os
 import shlex
 from collections.abc import Mapping
 from functools import cache
@@ -15,6 +16,7 @@ from ccreport.adopt.run_table import describe_runs, list_manifests
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME
 from ccreport.archive.read_layout import load_layout
+from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 from ccreport.core.text import display_name
 from ccreport.inventory.kinds import ITEMS
@@ -22,6 +24,7 @@ from ccreport.inventory.kinds import ITEMS
 RECEIVER_WORDS = ("receiver", "server", "dst")
 SIDED = frozenset({"mpstat", "ss"})
 HEAD = """\
+# yaml-language-server: $schema={schema}
 # What the names of these files say, proposed by `ccreport adopt`: read it, correct it, then look at the runs with
 #   python -m ccreport adopt {folder} --check
 # A pattern fits a whole path below this folder, or all of it behind a slash. Groups: run, job, iteration, cc, rtt_ms,
@@ -52,7 +55,7 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     proposal = propose_layout(contents)
     if not proposal.patterns:
         raise InputError(_explain_nothing(folder, contents))
-    place.write_text(_write_layout(folder, proposal), encoding="utf-8")
+    place.write_text(_write_layout(folder, place, proposal), encoding="utf-8")
     print(f"{place}: {len(proposal.patterns)} kinds of names of {len(contents)} files. The runs that it gives:\n")
     print("\n".join(describe_runs(folder, load_layout(place), read)))
     return 0
@@ -84,8 +87,10 @@ def _explain_nothing(folder: Path, contents: Mapping[str, Content]) -> str:
     return f"no file in {folder} is a result of a tool that is read; record one with iperf3 -c HOST -J > run1.json"
 
 
-def _write_layout(folder: Path, proposal: Proposal) -> str:
-    lines = [HEAD.format(folder=shlex.quote(str(folder))), "files:\n"]
+def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
+    # An editor takes the path as one from the file that it is in.
+    schema = os.path.relpath(SCHEMAS / "layout.schema.yaml", place.parent.resolve())
+    lines = [HEAD.format(schema=schema, folder=shlex.quote(str(folder))), "files:\n"]
     for one in proposal.patterns:
         lines += _write_files_of(one, proposal.job)
     if proposal.runs_by:

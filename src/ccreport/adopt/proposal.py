@@ -217,7 +217,7 @@ def _rename(own: ProposedPattern, former: str) -> None:
 
 
 def _ran_together(tests: Sequence[Content]) -> bool:
-    """Tell whether all of some tests say their times, and ran at one time, so that they are no repetitions."""
+    """Tell whether all of some tests say their times, and ran at one time, so that they are not repetitions."""
     if any(test.start_s is None or test.end_s is None for test in tests):
         return False
     first = max(test.start_s or 0 for test in tests)

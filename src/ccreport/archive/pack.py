@@ -6,6 +6,8 @@ from typing import Final
 
 import zstandard
 
+from ccreport.core.atomic_files import replace_file
+
 # Multi-threaded compression divides its input by the number of threads, and so gives other bytes on another machine.
 LEVEL: Final = 10
 MODE: Final = 0o644
@@ -24,10 +26,10 @@ def pack_folder(folder: Path, path: Path, moment_s: int | None, root: str = "", 
     `moment_s` is the time of all members, in seconds since 1970; without it each has its file's, to the second. Links
     and devices are left out.
     """
-    partial = path.with_name(path.name + ".part")
     compressor = zstandard.ZstdCompressor(level=level, write_checksum=True)
     with (
-        partial.open("wb") as file,
+        replace_file(path) as aside,
+        aside.open("wb") as file,
         compressor.stream_writer(file) as stream,
         tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as members,
     ):
@@ -40,4 +42,3 @@ def pack_folder(folder: Path, path: Path, moment_s: int | None, root: str = "", 
             member.mtime = status.st_mtime_ns // 10**9 if moment_s is None else moment_s
             with (folder / name).open("rb") as content:
                 members.addfile(member, content)
-    partial.replace(path)

@@ -7,7 +7,6 @@ the folder or cannot be one is left out and named to the caller. An archive that
 import errno
 import io
 import json
-import shutil
 import struct
 import tarfile
 import zipfile
@@ -17,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from ccreport.archive.raw_file import RawFileError, iterate_blocks
-from ccreport.core.atomic_files import remove_folder, replace_text
+from ccreport.core.atomic_files import replace_folder, replace_text
 from ccreport.core.errors import NO_ROOM, InputError
 from ccreport.storage.sums import hash_file
 
@@ -44,7 +43,7 @@ class ArchiveError(InputError):
 def unpack_archive(archive: Path, folder: Path) -> list[str]:
     """Unpack an archive file into a folder, unless that was done from the same bytes; return the members left out.
 
-    Raise ArchiveError where the file is no tarball or zip, or is damaged; then nothing is left behind.
+    Raise ArchiveError where the file is not a tarball or zip, or is damaged; then nothing is left behind.
     """
     record = find_record(folder)
     sha256 = hash_file(archive)
@@ -54,23 +53,19 @@ def unpack_archive(archive: Path, folder: Path) -> list[str]:
             return list(facts["left_out"])
     # Before the folder that it is about.
     record.unlink(missing_ok=True)
-    partial = folder.with_name(folder.name + ".part")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
-        left_out = _unpack_zip(archive, partial) if zipfile.is_zipfile(archive) else _unpack_tar(archive, partial)
-    except ArchiveError:
-        shutil.rmtree(partial)
-        raise
-    except (*DAMAGE, OSError) as error:
-        shutil.rmtree(partial)
-        if isinstance(error, OSError) and error.errno in NO_ROOM:
-            raise
-        raise ArchiveError(f"{archive.name} is no readable tarball or zip ({error}); fetch it again") from error
-    remove_folder(folder)
-    partial.rename(folder)
+    with replace_folder(folder) as aside:
+        left_out = _unpack(archive, aside)
     replace_text(record, json.dumps({"sha256": sha256, "left_out": left_out}, indent=1) + "\n")
     return left_out
+
+
+def _unpack(archive: Path, folder: Path) -> list[str]:
+    try:
+        return _unpack_zip(archive, folder) if zipfile.is_zipfile(archive) else _unpack_tar(archive, folder)
+    except (*DAMAGE, OSError) as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise
+        raise ArchiveError(f"{archive.name} is not a readable tarball or zip ({error}); fetch it again") from error
 
 
 def find_record(folder: Path) -> Path:

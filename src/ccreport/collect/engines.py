@@ -21,6 +21,7 @@ from typing import Any, Final, Literal
 
 from ccreport.collect.declare.describe import find_rate_bps
 from ccreport.collect.kernel.find_kernel import SEARCH_PATH, UserKernel, find_user_kernel
+from ccreport.collect.kernel.processor import hint_at_processor
 from ccreport.collect.plan import Plan
 from ccreport.collect.testbed.guest import MARK
 from ccreport.core.errors import InputError
@@ -255,7 +256,7 @@ def start_guest(
 ) -> tuple[Guest, dict[str, Any]]:
     """Start a testbed in real time, as `start_guard` does; return it and what it says of itself.
 
-    Raises GuestEnded if it does not come up.
+    Raises GuestEnded if it does not come up, with the likely cause where the processor is known for it.
     """
     told, orders = os.pipe()
     answers, said = os.pipe()
@@ -265,6 +266,9 @@ def start_guest(
     guest = Guest(process, orders, answers, lifeline)
     try:
         return guest, guest.hear(BOOT_LIMIT_S)
+    except GuestEnded as error:
+        guest.close()
+        raise GuestEnded(f"{error}{hint_at_processor() if place.kernel else ''}") from error
     except BaseException:
         guest.close()
         raise

@@ -10,7 +10,7 @@ from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import choose_place
 from ccreport.collect.plan import Run, VirtualClock
 from ccreport.collect.sessions import SESSION, read_json
-from ccreport.collect.slots import Hand
+from ccreport.collect.slots import Slot
 from ccreport.core.errors import InputError
 
 MADE: Final = "made"
@@ -35,8 +35,8 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
     shutil.rmtree(into / MADE, ignore_errors=True)
     into.mkdir(parents=True, exist_ok=True)
     hostnames = {(one.session, one.name): str(one.metadata.get("hostname", "sender")) for one in plan.jobs}
-    hand = Hand(plan, place, 1, into, hostnames)
-    outcome = hand.make(planned, MADE, VirtualClock(attempt.clock_start_ns or 0, attempt.seed or ""))
+    slot = Slot(plan, place, 1, into, hostnames)
+    outcome = slot.make(planned, MADE, VirtualClock(attempt.clock_start_ns or 0, attempt.seed or ""))
     if outcome["outcome"] not in KEPT:
         raise InputError(f"the run failed this time: {outcome['message']}")
     made = {path.name: path for path in (into / MADE).rglob("*") if path.is_file()}

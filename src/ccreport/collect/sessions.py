@@ -20,6 +20,7 @@ from typing import Any, Final
 from ccreport.collect.attempts import Attempt, append_attempt, read_attempts
 from ccreport.collect.plan import Job, Run
 from ccreport.collect.testbed.commands import name_output
+from ccreport.core.atomic_files import replace_file
 from ccreport.core.errors import InputError
 
 PARTIAL: Final = ".partial"
@@ -146,12 +147,10 @@ def remove_rest(job: Path, suffix: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON on one line, as the harness does, so that the file is whole or not there."""
-    aside = path.with_name(f".{path.name}.new")
-    with aside.open("w", encoding="utf-8") as stream:
+    with replace_file(path) as aside, aside.open("w", encoding="utf-8") as stream:
         stream.write(json.dumps(value, ensure_ascii=False) + "\n")
         stream.flush()
         os.fsync(stream.fileno())
-    aside.rename(path)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A hand: one testbed at work on a sweep, with its slot below `.partial`, started anew whenever it ended.
+"""A slot of a sweep: one testbed at work, with its folder below `.partial`, started anew whenever it ended.
 
 In virtual time each run has a testbed of its own, so that nothing of one run is left in the next.
 
@@ -8,7 +8,8 @@ that cannot be started at all ends the sweep.
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,13 +30,13 @@ CALIBRATION_LIMIT_S = 1800.0
 
 
 @dataclass
-class Hand:
+class Slot:
     """A slot, and the testbed that works in it, if one is up. Hands are numbered from 1."""
 
     plan: Plan
     place: Place
     number: int
-    slot: Path
+    folder: Path
     hostnames: dict[tuple[str, str], str]
     guest: Guest | VirtualGuest | None = None
     machine: dict[str, Any] = field(default_factory=dict)
@@ -47,7 +48,8 @@ class Hand:
         if self.place.clock == "virtual":
             if not self.machine:
                 self._write_spec(self.plan.runs)
-                self.machine = self._perform(parameters, VirtualClock(start_ns, "describe"), do="describe")[0]
+                with self._coming_up():
+                    self.machine = self._perform(parameters, VirtualClock(start_ns, "describe"), do="describe")[0]
         else:
             self._start(parameters)
 
@@ -61,11 +63,11 @@ class Hand:
                 clock = VirtualClock(start_ns, f"{self.plan.testbed.seed}/{runs[0].session}/calibration")
                 # Paths are shaped as in runs; the seed is that of the order.
                 self._write_spec([replace(run, virtual_clock=clock) for run in self.plan.runs])
-                (self.slot / "calibrated.json").write_text(json.dumps(numbers), encoding="utf-8")
+                (self.folder / "calibrated.json").write_text(json.dumps(numbers), encoding="utf-8")
                 told = self._perform(runs[0].module_parameters, clock, **order)[-1]
             else:
                 guest = self._start(runs[0].module_parameters)
-                (self.slot / "calibrated.json").write_text(json.dumps(numbers), encoding="utf-8")
+                (self.folder / "calibrated.json").write_text(json.dumps(numbers), encoding="utf-8")
                 guest.tell(**order)
                 told = guest.hear(CALIBRATION_LIMIT_S)
         except GuestEnded as error:
@@ -80,11 +82,11 @@ class Hand:
         clock = VirtualClock(start_ns, f"{self.plan.testbed.seed}/{run.key}") if self.place.clock == "virtual" else None
         if clock is None:
             self._start(run.module_parameters)
-        self.slot.mkdir(exist_ok=True)
+        self.folder.mkdir(exist_ok=True)
         planned = Attempt(run.suffix, run.job, number, started, None, "interrupted", None, run.fingerprint())
         if clock is not None:
             planned = replace(planned, seed=clock.seed, clock_start_ns=clock.start_ns)
-        write_journal(self.slot, session, planned, [])
+        write_journal(self.folder, session, planned, [])
         folder = f"attempt-{number}"
         try:
             told = self.make(run, folder, clock)
@@ -94,7 +96,7 @@ class Hand:
             self._end_guest()
         attempt = replace(planned, outcome=outcome, message=message, elapsed_s=round(time.monotonic() - start, 3))
         is_kept = outcome in ("completed", "host_limited") or (outcome == "cpu_bound" and keeps_cpu_bound)
-        end_attempt(self.slot, folder, session, run, attempt, is_kept=is_kept)
+        end_attempt(self.folder, folder, session, run, attempt, is_kept=is_kept)
         return attempt
 
     def make(self, run: Run, folder: str, clock: VirtualClock | None) -> dict[str, Any]:
@@ -115,18 +117,23 @@ class Hand:
             self._end_guest()
             self._write_spec(self.plan.runs)
             memory_bytes = self.plan.testbed.memory_bytes
-            try:
-                self.guest, told = start_guest(self.place, self.slot, memory_bytes, parameters, self.number)
-            except GuestEnded as error:
-                raise InputError(f"the engine {self.place.engine} does not come up: {error}") from error
+            with self._coming_up():
+                self.guest, told = start_guest(self.place, self.folder, memory_bytes, parameters, self.number)
             if told["event"] == "unfit":
                 raise InputError(told["message"])
             self.machine, self.parameters = told, parameters
         return self.guest
 
+    @contextmanager
+    def _coming_up(self) -> Iterator[None]:
+        try:
+            yield
+        except GuestEnded as error:
+            raise InputError(f"the engine {self.place.engine} does not come up: {error}") from error
+
     def _perform(self, parameters: dict[str, str], clock: VirtualClock, **order: Any) -> list[dict[str, Any]]:
         """Carry out an order in virtual time; return what the testbed says of itself, and its answer."""
-        guest = VirtualGuest(self.place, self.slot, self.plan.testbed.memory_bytes, parameters, self.number)
+        guest = VirtualGuest(self.place, self.folder, self.plan.testbed.memory_bytes, parameters, self.number)
         self.guest = guest
         told = guest.perform(clock, **order)
         if told[-1]["event"] == "unfit":
@@ -145,7 +152,7 @@ class Hand:
 
     def _write_spec(self, runs: Sequence[Run]) -> None:
         """Write what the testbed is to know to make these runs, which orders name by their place among them."""
-        self.slot.mkdir(exist_ok=True)
+        self.folder.mkdir(exist_ok=True)
         spec = {
             "runs": to_json(runs),
             "hostnames": [self.hostnames[run.session, run.job] for run in runs],
@@ -153,4 +160,4 @@ class Hand:
             "modules": sorted({module for run in self.plan.runs for module in required_modules(run)}),
             "packets_count": self.plan.testbed.calibration_packets_count,
         }
-        (self.slot / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
+        (self.folder / "spec.json").write_text(json.dumps(spec), encoding="utf-8")

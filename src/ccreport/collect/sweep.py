@@ -1,4 +1,4 @@
-"""A sweep being carried out: session after session, each calibrated, then its missing runs dealt out to the hands."""
+"""A sweep being carried out: session after session, each calibrated, then its missing runs dealt out to the slots."""
 
 import shutil
 import threading
@@ -24,7 +24,7 @@ from ccreport.collect.sessions import (
     read_json,
     write_json,
 )
-from ccreport.collect.slots import Hand
+from ccreport.collect.slots import Slot
 from ccreport.core.errors import InputError
 
 
@@ -72,34 +72,34 @@ class Collection:
         progress = Progress(missing, len(self.plan.runs) - len(missing))
         hostnames = {(job.session, job.name): str(job.metadata.get("hostname", "sender")) for job in self.plan.jobs}
         count = max(min(self.plan.testbed.parallel_count, len(missing)), 1)
-        hands = [
-            Hand(self.plan, place, number, partial / f"slot-{number}", hostnames) for number in range(1, count + 1)
+        slots = [
+            Slot(self.plan, place, number, partial / f"slot-{number}", hostnames) for number in range(1, count + 1)
         ]
         try:
             for label in self.plan.sessions:
                 of_session = [run for run in missing if run.session == label]
                 if of_session:
-                    self._prepare_session(label, of_session, hands[0], progress)
-                    self._deal(of_session, hands, progress)
+                    self._prepare_session(label, of_session, slots[0], progress)
+                    self._deal(of_session, slots, progress)
         finally:
             self.stopped.set()
-            for hand in hands:
-                hand.close()
+            for slot in slots:
+                slot.close()
             progress.end()
 
-    def _prepare_session(self, label: str, missing: Sequence[Run], hand: Hand, progress: Progress) -> None:
+    def _prepare_session(self, label: str, missing: Sequence[Run], slot: Slot, progress: Progress) -> None:
         """Have the session's folder with what describes it, and a calibration that allows to go on."""
         now = datetime.now(UTC).replace(microsecond=0)
-        hand.make_ready(missing[0].module_parameters, place_in_time(now))
-        machine = hand.machine
+        slot.make_ready(missing[0].module_parameters, place_in_time(now))
+        machine = slot.machine
         runs = [run for run in self.plan.runs if run.session == label]
         planned = {"planned_runs_count": len(runs), "expected_s": round(sum(run.expected_s for run in runs), 1)}
         if label not in self.sessions:
             described: dict[str, Any] = {"campaign": self.plan.campaign, "title": self.plan.title, "label": label}
-            described |= self._describe_place(hand.place) | {key: machine[key] for key in machine if key != "event"}
+            described |= self._describe_place(slot.place) | {key: machine[key] for key in machine if key != "event"}
             self.sessions[label] = make_session(self.archive, described | planned, self.declaration, now)
         session = self.sessions[label]
-        self._check_place(session, hand.place)
+        self._check_place(session, slot.place)
         # The declaration may have changed since.
         shutil.copyfile(self.declaration, session / "campaign.yaml")
         write_json(session / SESSION, read_json(session / SESSION) | planned)
@@ -108,7 +108,7 @@ class Collection:
                 describe_job(session, job, machine["kernel"])
         if not self._has_good_calibration(session):
             progress.tell(missing[0], "calibration")
-            write_json(session / CALIBRATION, hand.calibrate(runs, self._start_ns(session)))
+            write_json(session / CALIBRATION, slot.calibrate(runs, self._start_ns(session)))
         self._judge_calibration(read_json(session / CALIBRATION), progress)
 
     def _describe_place(self, place: Place) -> dict[str, Any]:
@@ -164,31 +164,31 @@ class Collection:
         for line in told:
             progress.say(f"warning: calibration: {line}")
 
-    def _deal(self, runs: Sequence[Run], hands: Sequence[Hand], progress: Progress) -> None:
-        """Let each hand take the next run as soon as it is free."""
+    def _deal(self, runs: Sequence[Run], slots: Sequence[Slot], progress: Progress) -> None:
+        """Let each slot take the next run as soon as it is free."""
         waiting = iter(runs)
 
-        def work(hand: Hand) -> None:
+        def work(slot: Slot) -> None:
             while not self.stopped.is_set():
                 with self.lock:
                     run = next(waiting, None)
                 if run is None:
                     return
-                self._make(run, hand, progress)
+                self._make(run, slot, progress)
 
-        with ThreadPoolExecutor(len(hands)) as pool:
-            working = [pool.submit(work, hand) for hand in hands]
+        with ThreadPoolExecutor(len(slots)) as pool:
+            working = [pool.submit(work, slot) for slot in slots]
             try:
                 for ended in as_completed(working):
                     ended.result()
             except BaseException:
                 # Threads that wait for their testbed wake up when it ends.
                 self.stopped.set()
-                for hand in hands:
-                    hand.close()
+                for slot in slots:
+                    slot.close()
                 raise
 
-    def _make(self, run: Run, hand: Hand, progress: Progress) -> None:
+    def _make(self, run: Run, slot: Slot, progress: Progress) -> None:
         """Attempt a run until it is complete or given up."""
         session, testbed = self.sessions[run.session], self.plan.testbed
         before = count_attempts(read_attempts(session), run.job, run.suffix)
@@ -196,7 +196,7 @@ class Collection:
         for number in range(1, testbed.retries_count + 2):
             progress.tell(run, f"attempt {number}" if number > 1 else "")
             is_last = number == testbed.retries_count + 1
-            attempt = hand.attempt(
+            attempt = slot.attempt(
                 run,
                 before + number,
                 session,

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ccreport.collect.engines import CONSOLE_LINES_COUNT, GuestEnded, Place, start_guard
+from ccreport.collect.kernel.processor import hint_at_processor
 from ccreport.collect.plan import VirtualClock
 from ccreport.collect.testbed.guest import ANSWERS, CLOCK, MARK, ORDER
 
@@ -72,7 +73,8 @@ class VirtualGuest:
             self._end()
         answers = self._read_answers()
         if len(answers) < 2 and (not answers or answers[0]["event"] == "ready"):
-            raise GuestEnded(self._describe_end("the testbed ended"))
+            hint = "" if answers else hint_at_processor()
+            raise GuestEnded(f"{self._describe_end('the testbed ended')}{hint}")
         return answers
 
     def close(self) -> None:

@@ -92,7 +92,7 @@ def compare_tables(
 
 def _name_buckets(connection: duckdb.DuckDBPyConnection, edges: list[float]) -> list[str]:
     # The first edge less one is below all of them, and a value at an edge is in the bucket above it.
-    values = "SELECT unnest($values)::DOUBLE AS rtt_ms, 'both' AS mode"
+    values = "SELECT unnest($values)::DOUBLE AS rtt_ms, 'both' AS mode, NULL AS cc_list, NULL AS rtt_source"
     labelled = label_runs(values, {"rtt_bucket_edges_ms": edges, "labels": {}})
     found = connection.execute(f"SELECT rtt_bucket FROM ({labelled})", {"values": [min(edges) - 1, *edges]})  # noqa: S608
     return [name for (name,) in found.fetchall()]

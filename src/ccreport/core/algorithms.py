@@ -14,13 +14,19 @@ KNOWN: Final = (
 )
 
 
-def list_doubtful(groups: Mapping[str, Any], path: Path) -> Iterator[DeclarationError]:
-    """Yield what to say of each member of an evaluation's groups that nearly has the name of a known algorithm.
+def doubt_algorithm(name: str) -> str | None:
+    """Return what to say of a name that is nearly that of a known algorithm, null for any other.
 
-    It may be right: an algorithm of one's own has any name.
+    The name may be right: people give their own algorithms any name.
     """
+    hint = "" if name in KNOWN else guess_near(name, KNOWN)
+    return f"no algorithm of Linux is called `{name}`{hint}" if hint else None
+
+
+def list_doubtful(groups: Mapping[str, Any], path: Path) -> Iterator[DeclarationError]:
+    """Yield what to say of each member of an evaluation's groups that nearly has the name of a known algorithm."""
     for group, facts in groups.items():
         for number, member in enumerate(facts["members"]):
-            if member not in KNOWN and (hint := guess_near(member, KNOWN)):
-                problem = f"algorithms.{group}.members: no algorithm of Linux is called `{member}`{hint}"
-                yield blame(path, DeclarationError(problem, ("algorithms", group, "members", number)))
+            if doubt := doubt_algorithm(member):
+                place = ("algorithms", group, "members", number)
+                yield blame(path, DeclarationError(f"algorithms.{group}.members: {doubt}", place))

@@ -6,13 +6,28 @@ killed while it writes must leave none, also where Snakemake is killed with it a
 
 import inspect
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+@contextmanager
+def replace_folder(folder: Path) -> Iterator[Path]:
+    """Give a new folder beside `folder`, whose place it takes at the end; after an error nothing is left of it."""
+    aside = _name_aside(folder)
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    try:
+        yield aside
+    except BaseException:
+        shutil.rmtree(aside)
+        raise
+    move_folder(aside, folder)
 
 
 def replaces_folder(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -24,19 +39,18 @@ def replaces_folder(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         @wraps(function)
         def write(*args: P.args, **options: P.kwargs) -> T:
             given = signature.bind(*args, **options)
-            output: Path = given.arguments[name]
-            aside = output.with_name(f".{output.name}.part")
-            shutil.rmtree(aside, ignore_errors=True)
-            aside.mkdir(parents=True)
-            given.arguments[name] = aside
-            result = function(*given.args, **given.kwargs)
-            remove_folder(output)
-            aside.rename(output)
-            return result
+            with replace_folder(given.arguments[name]) as given.arguments[name]:
+                return function(*given.args, **given.kwargs)
 
         return write
 
     return decorate
+
+
+def move_folder(made: Path, folder: Path) -> None:
+    """Let a complete folder take the place of another, if there is one."""
+    remove_folder(folder)
+    made.rename(folder)
 
 
 def remove_folder(folder: Path) -> None:
@@ -48,8 +62,27 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(gone)
 
 
+@contextmanager
+def replace_file(path: Path) -> Iterator[Path]:
+    """Give the path of a file to write beside `path`, whose place it takes at the end; after an error it is removed.
+
+    Who has a second name for the former file keeps what it held.
+    """
+    aside = _name_aside(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside.unlink(missing_ok=True)
+    try:
+        yield aside
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
 def replace_text(path: Path, text: str) -> None:
     """Write a file anew, whole or not; who has a second name for it keeps what it held."""
-    partial = path.with_name(f"{path.name}.part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    with replace_file(path) as aside:
+        aside.write_text(text, encoding="utf-8")
+
+
+def _name_aside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.part")

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,12 +21,32 @@ SHARED_QUERIES: Final = ("macros", "measured_runs", "fairness", "labelled_rpc", 
 # What queries of claims share; the table of that name is made of verdicts.
 CLAIMS: Final = "claims"
 
+# What `evaluation` is where the archive decides.
+AUTO: Final = "auto"
+SAMPLE: Final = SCHEMAS.parent / "archive/sample.tar.zst"
+OF_SAMPLE: Final = "esnet-dtn"
+GENERIC: Final = "generic"
+
+
+def choose_evaluation(archives: Sequence[Path]) -> str:
+    """Return the name of the evaluation of an archive, or of its parts, where none is named: the sample has its own."""
+    return OF_SAMPLE if _is_sample(archives) else GENERIC
+
+
+def choose_sections(archives: Sequence[Path], main: str) -> list[str]:
+    """Return the evaluations that are sections beside `main` where none are named: the sample has all others."""
+    return [name for name in list_evaluations() if name not in (main, GENERIC)] if _is_sample(archives) else []
+
+
+def _is_sample(archives: Sequence[Path]) -> bool:
+    return len(archives) == 1 and archives[0].exists() and SAMPLE.exists() and archives[0].samefile(SAMPLE)
+
 
 def resolve_evaluation(name: str, folder: Path = EVALUATIONS) -> Path:
     """Return the file of an evaluation: one that comes with the pipeline by its bare name, any other by its path.
 
     A bare name has neither a slash nor the suffix .yaml, and stands for the file of that name in `folder`. Raise
-    DeclarationError, with what to type, where there is no such file.
+    DeclarationError, with what to type, where there is not such a file.
     """
     is_path = "/" in name or name.endswith(SUFFIX)
     path = Path(name) if is_path else folder / f"{name}{SUFFIX}"
@@ -97,7 +117,7 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
 
 
 def _list_unknown_columns(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    named = [(part, name) for part in ("rows", "columns", "headings") for name in facts.get(part, ())]
+    named = [(part, name) for part in ("rows", "columns", "measures", "headings") for name in facts.get(part, ())]
     if not named:
         return
     columns: list[str | dict[str, Any]] = load_yaml(SCHEMAS / "tables" / f"{table}.yaml")["columns"]

@@ -7,6 +7,7 @@ descriptions into the Parquet field metadata.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -18,6 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ccreport.core.atomic_files import replace_file
 from ccreport.core.declarations import SCHEMAS, load_yaml
 
 POLARS_TYPES: Final[Mapping[str, pl.DataType]] = {
@@ -210,10 +212,8 @@ class TableWriter:
     def __init__(self, table: str, path: Path, net: RowNet | None = None) -> None:
         self._net = net
         self._schema = load_schema(table)
-        self._path = path
-        self._partial = path.with_name(path.name + ".part")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._writer = open_writer(table, self._partial)
+        self._files = ExitStack()
+        self._writer = self._files.enter_context(open_writer(table, self._files.enter_context(replace_file(path))))
 
     def __enter__(self) -> Self:
         return self
@@ -230,12 +230,7 @@ class TableWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            self._writer.close()
-            if error is None:
-                self._partial.replace(self._path)
-        finally:
-            self._partial.unlink(missing_ok=True)
+        self._files.__exit__(kind, error, trace)
 
 
 def write_table(frame: pl.DataFrame, table: str, path: Path, net: RowNet | None = None) -> None:

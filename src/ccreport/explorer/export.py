@@ -21,7 +21,7 @@ from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, write_call
 from ccreport.figures.select.series import BIN_WIDTHS_S
 from ccreport.rebuild.batch_tables import BatchReader
-from ccreport.rebuild.batches import AFRESH, read_batches
+from ccreport.rebuild.batches import IGNORE_CACHES, read_batches
 from ccreport.rebuild.fingerprints import digest_code, digest_facts
 from ccreport.summarise.database import connect
 
@@ -79,7 +79,7 @@ def read_fingerprints(batches: Path, tables: Path) -> dict[str, str]:
 def find_changed(runs: pl.DataFrame, fingerprints: Mapping[str, str], scripts: Path) -> pl.DataFrame:
     """Return the runs whose scripts are to be written, and remove the scripts of runs that are gone."""
     index = scripts / FINGERPRINTS
-    last = json.loads(index.read_text(encoding="ascii")) if index.exists() and AFRESH not in os.environ else {}
+    last = json.loads(index.read_text(encoding="ascii")) if index.exists() and IGNORE_CACHES not in os.environ else {}
     index.unlink(missing_ok=True)
     names = runs.select(pl.col("run_id").map_elements(name_script, pl.String())).to_series()
     present = {path.stem for path in scripts.glob("*.js")}
@@ -92,7 +92,7 @@ def find_changed(runs: pl.DataFrame, fingerprints: Mapping[str, str], scripts: P
 def write_vega(path: Path) -> None:
     """Write the drawing library, unless it is there: to bundle it takes longer than to list the runs."""
     begin = f"// Vega, Vega-Lite and vega-embed, of vl-convert {version('vl-convert-python')}\n"
-    if path.exists() and AFRESH not in os.environ:
+    if path.exists() and IGNORE_CACHES not in os.environ:
         with path.open(encoding="utf-8") as stream:
             if stream.readline() == begin:
                 return

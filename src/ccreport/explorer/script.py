@@ -15,7 +15,7 @@ SIGNIFICANT_DIGITS: Final = 4
 
 
 def name_script(run_id: str) -> str:
-    """Return the file name, without extension, of a run's script: the run's id, or a digest where that is no name."""
+    """Return the file name, without extension, of a run's script: the run's id, else a digest of it."""
     if SAFE_NAME.fullmatch(run_id):
         return run_id
     return f"_{sha256(run_id.encode('utf-8', 'backslashreplace')).hexdigest()[:32]}"

@@ -54,5 +54,7 @@ def wrong_type(key: str, value: Json, expected: str) -> RawFileError:
     """Return the error for a value that has another JSON type than the tool ever writes there."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     actual = names.get(type(value), "a number")
-    message = f"`{key}` is {actual} where {expected} belongs; this is no output of iperf3 or pscheduler, rerun the test"
+    message = (
+        f"`{key}` is {actual} where {expected} belongs; this is not output of iperf3 or pscheduler, rerun the test"
+    )
     return RawFileError("unexpected_structure", message)

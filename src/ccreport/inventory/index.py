@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from ccreport.archive.manifest import Manifest, format_manifest
+from ccreport.core.atomic_files import replace_text
 
 # FAT keeps times in steps of 2 s, and the clock of a file server is not ours.
 RACY_NS: Final = 4 * 10**9
@@ -138,9 +139,7 @@ class InventoryIndex:
         lines = [json.dumps(self._told)]
         for path, folder in self._folders.items():
             lines += [json.dumps([path, folder.found]), folder.manifest]
-        partial = self._path.with_name(self._path.name + ".part")
-        partial.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
-        partial.replace(self._path)
+        replace_text(self._path, "".join(f"{line}\n" for line in lines))
 
 
 def _read_former(path: Path, code: str) -> tuple[dict[str, tuple[dict[str, Entry], str]], str]:

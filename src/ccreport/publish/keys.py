@@ -9,7 +9,7 @@ from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 
 # Raw files and rejects may name a run of which no file could be read as a test's; an attempt may have failed.
 RUNLESS: Final = frozenset({"raw_files", "rejects", "attempts"})
-# Streams with what was measured of each; samples and captures also show control connections, which are no flows.
+# Streams with what was measured of each; samples and captures also show control connections, which are not flows.
 OF_FLOWS: Final = frozenset({"streams", "intervals"})
 PARTS: Final = {
     "packet_intervals": ("packet_flows", ("raw_file_id", "flow_id", "connection_number", "direction")),

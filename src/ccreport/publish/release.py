@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ccreport.archive.pack import pack_folder
+from ccreport.core.atomic_files import replace_folder
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
@@ -40,16 +41,13 @@ def publish(
     main = load_evaluation(shown[0])
     declared = declare_release(settings["release"], main, root / "CITATION.cff", results / "tables")
     former = find_former(settings)
-    stage = release.with_name(release.name + ".part")
-    shutil.rmtree(stage, ignore_errors=True)
     moment_s = int(declared.moment.timestamp())
     is_whole = settings["release"]["raw"] == "archive"
-    raw = stage_raw(archive, results, stage / "raw", moment_s, is_whole=is_whole)
-    declarations = _stage(settings, shown, results, root, raw, stage)
-    _describe(stage, declared, declarations, results, raw, former)
-    sha256 = write_sums(stage)
-    shutil.rmtree(release, ignore_errors=True)
-    stage.rename(release)
+    with replace_folder(release) as stage:
+        raw = stage_raw(archive, results, stage / "raw", moment_s, is_whole=is_whole)
+        declarations = _stage(settings, shown, results, root, raw, stage)
+        _describe(stage, declared, declarations, results, raw, former)
+        sha256 = write_sums(stage)
     print(f"release {declared.version}: {release}, sha256 of its SHA256SUMS {sha256}")
     if settings["release"]["pack"]:
         packed = release.with_name(release.name + ".tar.zst")
@@ -67,7 +65,7 @@ def find_former(settings: dict[str, Any]) -> Path | None:
     """Return the release that the configuration names as the former one; raise InputError where it is none."""
     former = Path(settings["release"]["former"]) if settings["release"]["former"] else None
     if former is not None and not (former / "CITATION.cff").is_file():
-        raise InputError(f"release.former: {former} is no release; name the folder of one, or null")
+        raise InputError(f"release.former: {former} is not a release; name the folder of one, or null")
     return former
 
 

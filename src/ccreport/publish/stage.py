@@ -162,8 +162,7 @@ def copy_tree(source: Path, target: Path) -> None:
 def _write_config(config: Mapping[str, Any], raw: list[str], evaluations: list[str], path: Path) -> None:
     """Write the configuration of a release's code, all its paths leading into the release.
 
-    What lies elsewhere and is no part of a release (another build to compare with, a place to upload to, a campaign) is
-    left out.
+    Paths outside of a release (another build to compare with, a place to upload to, a campaign) are left out.
     """
     shown = {key: value for key, value in config.items() if key not in LEFT_OUT_KEYS}
     main, *sections = (f"../evaluations/{name}/{name}.yaml" for name in evaluations)

@@ -7,6 +7,7 @@ written depends on nothing but the rows: row groups begin at the same rows wheth
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ from typing import Final, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ccreport.core.atomic_files import replace_file
 from ccreport.core.tables import load_schema, open_writer
 
 INDEX: Final = b"experiments"
@@ -34,7 +36,7 @@ class Part:
 
 
 class BatchReader:
-    """Read a table of a batch, by experiments; it has none where there is no such file, or one that cannot be used."""
+    """Read a table of a batch, by experiments; it has none where the file is missing or cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.parts: dict[str, Part] = {}
@@ -74,7 +76,7 @@ class BatchReader:
 
 
 def iterate_groups(path: Path) -> Iterator[pa.Table]:
-    """Yield the rows of a table, a row group at once; there are none where there is no such file."""
+    """Yield the rows of a table, a row group at once; there are none where there is not such a file."""
     if not path.exists():
         return
     with pq.ParquetFile(path) as file:
@@ -87,10 +89,8 @@ class BatchWriter:
 
     def __init__(self, table: str, path: Path) -> None:
         self._schema = load_schema(table).arrow
-        self._path = path
-        self._partial = path.with_name(path.name + ".part")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._writer = open_writer(table, self._partial)
+        self._files = ExitStack()
+        self._writer = self._files.enter_context(open_writer(table, self._files.enter_context(replace_file(path))))
         self._index: list[tuple[str, str, int]] = []
         self._waiting: list[pa.Table] = []
         self._waiting_count = 0
@@ -126,13 +126,10 @@ class BatchWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if error is None:
-                if self._waiting_count:
-                    self._flush()
-                self._writer.add_key_value_metadata({INDEX: json.dumps(self._index)})
-            self._writer.close()
-            if error is None:
-                self._partial.replace(self._path)
-        finally:
-            self._partial.unlink(missing_ok=True)
+        if error is not None:
+            self._files.__exit__(kind, error, trace)
+            return
+        with self._files:
+            if self._waiting_count:
+                self._flush()
+            self._writer.add_key_value_metadata({INDEX: json.dumps(self._index)})

@@ -17,7 +17,7 @@ from ccreport.core.identifiers import short_hash
 MIB: Final = 2**20
 FIRST_BATCH: Final = "first"
 # The environment variable by which nothing that was kept of a batch is used.
-AFRESH: Final = "CCREPORT_AFRESH"
+IGNORE_CACHES: Final = "CCREPORT_IGNORE_CACHES"
 # Of 40 bits: the hash of an id as a share of one.
 HASH_RANGE: Final = 16**10
 

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ccreport.archive.manifest import Manifest
+from ccreport.core.atomic_files import replace_file
 from ccreport.core.hard_links import link_file
 from ccreport.rebuild.batch_tables import BatchReader, BatchWriter, iterate_groups
-from ccreport.rebuild.batches import AFRESH, find_kept
+from ccreport.rebuild.batches import IGNORE_CACHES, find_kept
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def update_batch(
     """
     outputs = list(outputs)
     listed = sorted(manifests, key=lambda manifest: manifest.experiment_id)
-    olds = [BatchReader(output.kept) for output in outputs] if AFRESH not in os.environ else []
+    olds = [BatchReader(output.kept) for output in outputs] if IGNORE_CACHES not in os.environ else []
     made: set[str] = set()
     with open_scratch(scratch) as folder, ExitStack() as stack:
         writers = [stack.enter_context(BatchWriter(output.table, output.path)) for output in outputs]
@@ -89,10 +90,5 @@ def _has(old: BatchReader, experiment: str, fingerprint: str) -> bool:
 
 def _keep(path: Path, kept: Path) -> None:
     """Give a file a second name, whatever had that before."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    partial = kept.with_name(kept.name + ".part")
-    partial.unlink(missing_ok=True)
-    link_file(path, partial)
-    # Unlike a rename over another name of the same file, this leaves nothing behind.
-    kept.unlink(missing_ok=True)
-    partial.rename(kept)
+    with replace_file(kept) as aside:
+        link_file(path, aside)

@@ -10,9 +10,7 @@ WITH conditioned AS (
         *,
         rate_bps AS rate,
         -- An RTT that was measured differs from run to run: the destination stands for it.
-        CASE WHEN coalesce(rtt_source, '') NOT IN ('ping', 'ss', 'iperf3') THEN rtt_ms END AS path_rtt_ms,
-        -- Beside another algorithm, who that is matters.
-        CASE sharing WHEN 'both' THEN cc_list END AS beside
+        CASE WHEN coalesce(rtt_source, '') NOT IN ('ping', 'ss', 'iperf3') THEN rtt_ms END AS path_rtt_ms
     FROM comparisons_runs
 ),
 -- Of runs some of whose completions a capture tells, only these, as in the table of completion times.
@@ -73,7 +71,7 @@ joined AS (
         AND one.volume_bytes IS NOT DISTINCT FROM other.volume_bytes
         AND (one.algorithm_rank, one.algorithm) < (other.algorithm_rank, other.algorithm)
 ),
--- A run that lacks the value of one of its algorithms is no pair.
+-- A run that lacks the value of one of its algorithms is not a pair.
 pairs AS (
     SELECT
         * EXCLUDE (first_units, second_units),

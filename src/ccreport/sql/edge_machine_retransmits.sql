@@ -6,7 +6,7 @@ WITH snapshots AS (
         max(counter_value_count) FILTER (counter = 'TcpOutSegs') AS sent,
         max(counter_value_count) FILTER (counter = 'TcpRetransSegs') AS retransmitted
     FROM grouped_counters
-    -- What is below 0 is no number of segments.
+    -- What is below 0 is not a number of segments.
     WHERE time_utc IS NOT NULL AND counter IN ('TcpOutSegs', 'TcpRetransSegs') AND counter_value_count >= 0
     GROUP BY ALL
 ),

@@ -8,7 +8,7 @@ WITH chosen AS (SELECT DISTINCT run_id FROM transperf_runs),
 spans AS (
     SELECT
         run_id,
-        -- Without one receiver's report the bytes of the others are no rate of the run.
+        -- Without one receiver's report the bytes of the others are not rate of the run.
         CASE WHEN count(receiver_bytes) = count(*)
             THEN 8 * sum(receiver_bytes) / nullif(max(coalesce(start_offset_s, 0) + receiver_s), 0)
         END AS goodput_bps,

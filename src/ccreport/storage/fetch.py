@@ -137,7 +137,7 @@ def _name_left_out(left_out: Iterable[str]) -> None:
     names = [name.encode("ascii", "backslashreplace").decode() for name in left_out]
     if names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        LOG.info("Left out, since they lead elsewhere or are no names of files: %s%s", ", ".join(names[:5]), more)
+        LOG.info("Left out, since they lead elsewhere or are not names of files: %s%s", ", ".join(names[:5]), more)
 
 
 def _remove_others(files: Path, kept: dict[str, Fetched]) -> set[str]:

@@ -38,7 +38,7 @@ class Gate:
         self._stopped.set()
 
 
-class Patience(Retry):
+class PoliteRetry(Retry):
     """Retries that wait at a gate, and give up where a server asks for more than `longest_wait_s`."""
 
     def __init__(self, *args: Any, gate: Gate, longest_wait_s: float, **options: Any) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from ccreport.core.atomic_files import replace_text
 from ccreport.storage.places import StorageError
 
 NAME: Final = "fetched.jsonl"
@@ -53,11 +54,8 @@ class Record:
     def begin(self, source: str, kept: dict[str, Fetched]) -> None:
         """Begin a fetch, of which these files are here already."""
         self.source, self.files, self.time = source, kept, None
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        aside = self.path.with_name(f"{NAME}.part")
         lines = [json.dumps({"source": source}), *(json.dumps(vars(one)) for one in kept.values())]
-        aside.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        aside.replace(self.path)
+        replace_text(self.path, "".join(f"{line}\n" for line in lines))
 
     def add(self, one: Fetched) -> None:
         """Write down a file that is in its place now."""

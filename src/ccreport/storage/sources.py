@@ -25,7 +25,7 @@ class GoneError(StorageError):
 
 
 class FolderMarkerError(GoneError):
-    """What was listed is no file but marks a folder, as S3's consoles make them."""
+    """What was listed is not a file but marks a folder, as S3's consoles make them."""
 
 
 class RefusedError(StorageError):

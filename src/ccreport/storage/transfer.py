@@ -138,7 +138,7 @@ def _check(source: Source, file: RemoteFile, part: Path, opened: Opened) -> str:
     if file.sha256 is None and source.is_intact(file, part) is False:
         raise _WrongBytesError(
             f"{file.address} is not what its ETag says; run again, or tell its keeper. If the store encrypts with keys"
-            " of its own, so that its ETags are no checksums, set AWS_SERVER_SIDE_ENCRYPTION=aws:kms"
+            " of its own, so that its ETags are not checksums, set AWS_SERVER_SIDE_ENCRYPTION=aws:kms"
         )
     return sha256
 

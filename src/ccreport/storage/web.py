@@ -17,7 +17,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from ccreport.storage.listing import BrokenPageError, Entry, Page, parse_page
-from ccreport.storage.patience import BUSY, Gate, Patience
+from ccreport.storage.patience import BUSY, Gate, PoliteRetry
 from ccreport.storage.places import StorageError, is_loopback, is_packed, name_packed
 from ccreport.storage.responses import check_status, iterate_body, name_reason, name_version, read_range
 from ccreport.storage.sources import (
@@ -70,7 +70,7 @@ class WebSource:
         self.connections, self.attempts, self.gate = connections, attempts, Gate()
         self.session = _Session(is_file=self.is_file)
         self.session.headers.update({"Accept-Encoding": "identity", "User-Agent": "ccreport"})
-        patience = Patience(
+        patience = PoliteRetry(
             total=2 * attempts,
             connect=min(2, attempts),
             read=attempts,

@@ -20,14 +20,24 @@ import duckdb
 from ccreport.core.declarations import SQL
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import load_schema
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 
 # Published tables that are made of RPC tests, of which no run has a rate.
 RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})
 
+# The published table of which the evaluation says which conditions it tells apart.
+MEANS: Final = "means"
+
 # Columns that every labelled view has before the evaluation's own labels.
-FIXED_LABELS: Final = "CASE mode WHEN 'both' THEN 'both' ELSE 'alone' END AS sharing"
+FIXED_LABELS: Final = """
+    CASE mode WHEN 'both' THEN 'both' ELSE 'alone' END AS sharing,
+    -- Beside another algorithm, who that is matters.
+    CASE mode WHEN 'both' THEN cc_list END AS beside,
+    -- One that was measured differs from run to run.
+    CASE WHEN rtt_source = 'nominal' THEN printf('RTT %g ms', rtt_ms) ELSE rtt_bucket END AS path_rtt
+"""
 
 # Labels by which claims take steady runs only, and choose the rate of a class of paths, with what they are for all runs
 # where an evaluation has no such label.
@@ -111,6 +121,8 @@ def create_views(
     _create_view(connection, "edge_values", (SQL / "edge_values.sql").read_text(encoding="utf-8"))
     for table, facts in declared["tables"].items():
         of_table = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
+        if table == MEANS:
+            of_table = pool_conditions(of_table, facts)
         _create_view(connection, f"{table}_runs", of_table)
         query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
         _create_view(connection, table, query, kind="TABLE" if table in stored else "VIEW")
@@ -275,6 +287,13 @@ def _bucket_cases(edges: list[float]) -> tuple[str, str]:
 def select_rpc(table: Mapping[str, Any]) -> str:
     """Return the query that selects the RPC tests that a published table is made of."""
     return f"FROM labelled_rpc WHERE (\n{table['where']}\n)"
+
+
+def pool_conditions(runs: str, table: Mapping[str, Any]) -> str:
+    """Return a query for runs with those conditions null that the table `means` does not tell apart."""
+    told = {*table.get("rows", load_schema(MEANS).key), *table.get("columns", ())}
+    pooled = [f"nullif({name}, {name}) AS {name}" for name in load_schema(MEANS).key if name not in told]
+    return f"SELECT * REPLACE ({', '.join(pooled)}) FROM ({runs})" if pooled else runs
 
 
 def select_runs(table: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.rebuild.batches import read_batches
 from ccreport.summarise.database import QueryError, connect, create_views, quote_name
 
-# The views that tell it are of no use after: an evaluation that is no section has no database.
+# The views that tell it are of no use after: an evaluation that is not a section has no database.
 IN_MEMORY: Final = Path(":memory:")
 
 

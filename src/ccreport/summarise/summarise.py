@@ -18,6 +18,7 @@ from ccreport.summarise.grids.grid import Grid
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
+from ccreport.summarise.grids.measures import select_measures, set_side_by_side
 from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.statistics.comparisons import add_rank_tests
 from ccreport.summarise.statistics.edge_comparisons import add_binned_tests
@@ -105,9 +106,14 @@ def lay_out_table(summary: pl.DataFrame, table: str, declared: dict[str, Any], b
         notes.append(f"Rate: {RATE_NAMES[basis]}.")
         if basis != declared["rate"]:
             notes.append(f"No selected run has a {declared['rate']}.")
-    if "rows" in declared:
+    schema = load_schema(table)
+    if "rows" in declared and "measures" not in declared:
         return lay_out_cells(summary, table, declared, notes)
     shown = select_shown(summary.drop("rate_basis", strict=False), declared)
     if shown.height < summary.height:
         notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")
-    return lay_out_rows(shown, load_schema(table), declared["title"], notes)
+    if "measures" in declared:
+        chosen = select_measures(shown, schema, declared)
+        grid = lay_out_rows(chosen, schema, declared["title"], notes)
+        return set_side_by_side(grid, declared.get("columns", ()))
+    return lay_out_rows(shown, schema, declared["title"], notes)

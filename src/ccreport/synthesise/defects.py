@@ -43,9 +43,9 @@ def parse_shares(text: str) -> dict[str, float]:
         try:
             shares[name] = float(share)
         except ValueError as error:
-            raise InputError(f"--defects: {share!r} is no share of the runs, such as 0.01") from error
+            raise InputError(f"--defects: {share!r} is not a share of the runs, such as 0.01") from error
         if not 0 <= shares[name] <= 1:
-            raise InputError(f"--defects: {share} is no share of the runs; it lies between 0 and 1")
+            raise InputError(f"--defects: {share} is not a share of the runs; it lies between 0 and 1")
     return shares
 
 

@@ -108,7 +108,7 @@ def _truncated(name: bytes, text: str, job: Job, intervals_count: int) -> File:
     """Return a result that ends in the middle of a word of its last interval."""
     content = text[: text.rindex('"omitted"') + len('"omi')].encode()
     has_whole = intervals_count > 1 and job.client.tool == "iperf3"
-    # A stream whose header is whole is no broken JSON, but holds no measurement.
+    # A stream whose header is whole is not broken JSON, but holds no measurement.
     reason = "no_measurement" if job.client.is_stream and not has_whole else "truncated_json"
     return File(name, content, INGESTED if has_whole else REJECTED, (reason,))
 

@@ -9,7 +9,7 @@ from ccreport.synthesise.iperf3_output import KERNEL, SENDER_HOST
 from ccreport.synthesise.plan import LAT_SWEEP, LIMIT_SWEEP, PARAMETER, PARAMETER_SWEEP, Job
 
 CORES: Final = 2
-# The harness leaves out the first four and the last; fewer than these are no measurement.
+# The harness leaves out the first four and the last; fewer than these are not a measurement.
 CPU_SAMPLES: Final = 8
 COUNTED: Final = range(4, CPU_SAMPLES - 1)
 # Versions of sysstat: some call the mean over all CPUs -1.

@@ -2,15 +2,16 @@
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 
 from ccreport.core.declarations import SCHEMAS, SQL
 from ccreport.core.declared_files import read_declared
 from ccreport.core.errors import InputError
+from ccreport.core.evaluation import AUTO, SAMPLE, choose_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.summarise.database import connect
 
@@ -37,12 +38,19 @@ def find_databases(place: Path) -> list[Path]:
 
 
 def _read_configured(results: Path) -> str | None:
-    """Return the evaluation that the configuration beside a folder of results names."""
+    """Return the evaluation that the configuration beside a folder of results names, or that its archive has."""
     for path in (results.resolve().parent / CONFIG, SCHEMAS.parent / CONFIG):
         if path.is_file():
             declared = read_declared(path)
-            return Path(str(declared.get("evaluation"))).stem if isinstance(declared, dict) else None
+            return _choose_configured(declared, path.parent) if isinstance(declared, dict) else None
     return None
+
+
+def _choose_configured(declared: Mapping[str, Any], folder: Path) -> str:
+    name, archive = declared.get("evaluation", AUTO), declared.get("archive", SAMPLE)
+    if name != AUTO:
+        return Path(str(name)).stem
+    return choose_evaluation([folder / archive] if isinstance(archive, str | Path) else [])
 
 
 def find_database(place: Path, name: str) -> Path:

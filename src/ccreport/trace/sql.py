@@ -13,7 +13,7 @@ from ccreport.summarise.database import QueryError
 from ccreport.trace.find_table import find_databases, open_results
 
 RESULTS: Final = Path("results")
-# Where the output is no terminal, nothing is left out.
+# Where the output is not a terminal, nothing is left out.
 WIDE: Final = 100_000
 
 

@@ -17,7 +17,7 @@ KINDS: Final = ("parquet", "csv")
 
 
 def name_table(path: str) -> str | None:
-    """Return the table that a file of a release holds, by its path; None where it is no file of a table."""
+    """Return the table that a file of a release holds, by its path; None where it is not a file of a table."""
     place = PurePosixPath(path)
     match place.parts:
         case ("tables", table, file) if file == f"{WHOLE}.parquet":

@@ -65,7 +65,7 @@ def _fetch(address: str, work: Path) -> Path:
 def _locate(base: str, path: str) -> RemoteFile:
     raw = path.encode("utf-8", "surrogateescape")
     if any(check_name(part) is None for part in raw.split(b"/")):
-        raise InputError(f"{base}{SUMS} names {path!r}, which is no path in a release; do not trust it")
+        raise InputError(f"{base}{SUMS} names {path!r}, which is not a path in a release; do not trust it")
     return RemoteFile(path, base + quote_from_bytes(raw), None, "")
 
 

@@ -13,19 +13,19 @@ import threading
 from typing import Final
 
 # The number of the Snakemake process, set by the rules: a command that is called by hand ends with nobody.
-BUILT_BY: Final = "CCREPORT_BUILT_BY"
+BUILD_PID_VARIABLE: Final = "CCREPORT_BUILD_PID"
 # prctl(2), Linux
 PR_SET_PDEATHSIG: Final = 1
 
 
 def end_with_build() -> None:
     """Let this process be killed when its parent ends or the Snakemake that it works for; on Linux only."""
-    if BUILT_BY not in os.environ or sys.platform != "linux":
+    if BUILD_PID_VARIABLE not in os.environ or sys.platform != "linux":
         return
     # The parent is the job's shell, which does not end with Snakemake.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     try:
-        builder = os.pidfd_open(int(os.environ[BUILT_BY]))
+        builder = os.pidfd_open(int(os.environ[BUILD_PID_VARIABLE]))
     except OSError:  # a kernel before 5.3, or another namespace of processes
         return
     threading.Thread(target=_watch, args=(builder,), daemon=True).start()

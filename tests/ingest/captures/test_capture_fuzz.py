@@ -16,6 +16,8 @@ from ccreport.archive.raw_file import RawFileError
 from ccreport.ingest.captures.file import CaptureReader
 from ccreport.ingest.captures.follow import state as at
 
+pytestmark = pytest.mark.slow
+
 INPUTS = 100_000
 PACKETS = simulate(Plan(segments=8, lost_after=frozenset({2}), delayed_before={5: 3.0}, closes_after=6))[0]
 IPV6 = (

@@ -312,7 +312,7 @@ def test_no_index_leaves_its_array(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-# What is told otherwise than by tshark: TCP in GTP tunnels is not opened; 37 records without a packet are no packets.
+# What is told otherwise than by tshark: TCP in GTP tunnels is not opened; 37 records without a packet are not packets.
 FRAMES = {"tcpdump__bgp_vpn_rt-oobr.pcap": (1, 1), "arkime__gtp-iphone.pcap": (106, 0)}
 ENDS = {
     "tcpdump__bgp_vpn_rt-oobr.pcap": "bad length",

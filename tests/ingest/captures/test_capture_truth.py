@@ -57,7 +57,7 @@ def test_handshake_of_a_clock_set_back_has_no_rtt(tmp_path: Path, times: tuple[i
 
 def test_fast_retransmit(tmp_path: Path) -> None:
     row = flow(tmp_path, lost_one())
-    # SYN, ACK, 4 segments, 1 repeat; the answer's SYN-ACK is no pure acknowledgement.
+    # SYN, ACK, 4 segments, 1 repeat; the answer's SYN-ACK is not a pure acknowledgement.
     expected = {
         "frames_count": 7,
         "data_packets_count": 5,

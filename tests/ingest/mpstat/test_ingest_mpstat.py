@@ -59,7 +59,7 @@ def sample(**load: object) -> str:
 def test_old_quirks() -> None:
     text = '{"sysstat": {"hosts": [{"statistics": [' + sample() + "," + sample() + ",]}]}}"
     samples = parse_samples(text)
-    assert (len(samples.elements), samples.cut_at) == (2, None)  # a trailing comma is no sample
+    assert (len(samples.elements), samples.cut_at) == (2, None)  # a trailing comma is not a sample
     samples = parse_samples(text.replace("1.5", "1,50").replace("98.5", "98,50"))
     assert samples.cut_at is None
     assert samples.elements[0]["cpu-load"][0]["usr"] == 1.5  # decimal commas

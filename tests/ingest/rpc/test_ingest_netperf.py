@@ -202,7 +202,7 @@ def test_long_csv_with_a_line_too_short(tmp_path: Path) -> None:
     tables = ingest({"a": text}, tmp_path)
     assert tables.tests.height == 301
     assert tables.rejects["message"].to_list() == [
-        "1 values under 2 labels: 1 (and 2 more like it)"  # x is no number, and its rate is lost
+        "1 values under 2 labels: 1 (and 2 more like it)"  # x is not a number, and its rate is lost
     ]
 
 
@@ -226,7 +226,7 @@ def test_a_malformed_value_is_told_of_its_file_and_line(tmp_path: Path) -> None:
     (reject,) = tables.rejects.iter_rows(named=True)
     assert reject["path"].endswith("netperf:h:2")
     # Three lines of the first test with its banner.
-    assert (reject["line_number"], reject["message"]) == (4, "MIN_LATENCY is no value of netperf: x")
+    assert (reject["line_number"], reject["message"]) == (4, "MIN_LATENCY is not a value of netperf: x")
 
 
 HISTOGRAM = """Histogram of request/response times

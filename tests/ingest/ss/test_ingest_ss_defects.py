@@ -33,7 +33,7 @@ REAL = [path.read_bytes() for path in sorted(OUTPUTS.iterdir())]
         (f"{STAMP}LISTEN 0 128 0.0.0.0:22 0.0.0.0:*\n\t cubic cwnd:10\n", "no_measurement", "filter"),
         (f"{STAMP}{LINE}{LATER}{LINE}", "no_measurement", "-i"),
         ("ss: command not found\n", "no_measurement", "date '+# %s.%N'"),
-        (bytes(range(256)) * 50, "not_text", "no text"),
+        (bytes(range(256)) * 50, "not_text", "not text"),
         (b"\x1f\x8b\x08\x00" + b"\xff" * 60, "corrupt_compression", "copy it again"),
         (gzip.compress(WHOLE.encode(), mtime=0)[:20], "truncated_compression", "copy it again"),
     ],
@@ -116,7 +116,7 @@ def test_stamps_that_are_none(tmp_path: Path) -> None:
     assert tables.samples["local_port"].to_list() == [43802] * 3
     assert [time.microsecond for time in tables.samples["time_utc"]] == [663251, 0, 500000]
     assert tables.reasons == [("malformed_record", False)] * 5
-    # Lines 1 and 2 have no stamp, 3 is none, 4 and 5 stand below it; 6 is STAMP, 7 and 8 are WHOLE, 9 is no stamp.
+    # Lines 1 and 2 have no stamp, 3 is none, 4 and 5 stand below it; 6 is STAMP, 7 and 8 are WHOLE, 9 is not a stamp.
     assert tables.rejects["line_number"].to_list() == [1, 3, 4, 9, 10]
     assert tables.rejects["byte_offset_bytes"].to_list()[1] == len(other)
     assert "`# yesterday`" in tables.rejects["message"][1]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from ccreport.collect.plan import Plan, Route, Run
+from ccreport.core.algorithms import doubt_algorithm
 
 # A flow that slow start has just brought up to speed has not shown how it behaves.
 ROUND_TRIPS_AT_LEAST: Final = 50
@@ -63,6 +64,8 @@ def list_warnings(plan: Plan, capacity_bps: int | None = None) -> list[str]:
 
 
 def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
+    named = {client.congestion_control for client in run.clients}
+    yield from filter(None, (doubt_algorithm(name) for name in sorted(filter(None, named))))
     rate_bps = find_rate_bps(run)
     if rate_bps is None:
         yield "nothing limits the rate, so that the processor does"

@@ -85,7 +85,7 @@ class HarnessJob:
 
 
 def read_jobs(path: Path, scale_rates_by: float = 1.0) -> list[HarnessJob]:
-    """Return the jobs of an INI file, rates multiplied by `scale_rates_by`; raise InputError where it is no such file.
+    """Return the jobs of an INI file, rates multiplied by `scale_rates_by`; raise InputError for other files.
 
     Keys that belong to the destinations (dst, alias, profile, profile-file, hostlist) stay in `values`.
     """

@@ -25,6 +25,10 @@ TOOLS: Final = {"gcc": "gcc", "make": "make", "bc": "bc", "bison": "bison", "fle
 TICKS: Final = re.compile(r"^# ticks: (\d+)$", re.MULTILINE)
 # arch/um/Kconfig: config HZ / int / default 100
 KCONFIG_TICKS: Final = re.compile(r"(?<=^config HZ\n\tint\n\tdefault )\d+$", re.MULTILINE)
+# arch/x86/um/user-offsets.c: the room for a process's registers. A processor with AMX has 11,008 bytes of them; Linux
+# 6.1 keeps 2,696, so that on such a processor its first process crashes.
+KEPT_REGISTERS: Final = re.compile(r"(?<=DEFINE_LONGS\(HOST_FP_SIZE, )2696(?=\))")
+REGISTERS_BYTES: Final = 12_288
 # About so many files are compiled, for the progress only.
 EXPECTED_COUNT: Final = 1130
 SHOWN_EACH: Final = 50
@@ -61,8 +65,8 @@ def _build(aside: Path) -> Path:
     ticks = TICKS.search(recipe := RECIPE.read_text(encoding="utf-8"))
     if ticks is None:
         raise InputError(f"{RECIPE.name} does not say how many ticks a second has")
-    kconfig = source / "arch/um/Kconfig"
-    kconfig.write_text(KCONFIG_TICKS.sub(ticks[1], kconfig.read_text(encoding="utf-8"), count=1), encoding="utf-8")
+    _substitute(source / "arch/um/Kconfig", KCONFIG_TICKS, ticks[1])
+    _substitute(source / "arch/x86/um/user-offsets.c", KEPT_REGISTERS, str(REGISTERS_BYTES))
     make = ["make", "-C", str(source), "ARCH=um", f"-j{len(os.sched_getaffinity(0))}"]
     _run([*make, "tinyconfig"])
     with (source / ".config").open("a", encoding="utf-8") as stream:
@@ -75,11 +79,19 @@ def _build(aside: Path) -> Path:
     shutil.copy2(source / "linux", made / "linux")
     _run(["strip", str(made / "linux")])
     note = {
-        "source": f"{PACKAGE} {version} of Debian, {ticks[1]} ticks a second",
+        "source": f"{PACKAGE} {version} of Debian, {ticks[1]} ticks a second, {REGISTERS_BYTES} bytes of registers",
         "sha256": hashlib.sha256((made / "linux").read_bytes()).hexdigest(),
     }
     (made / MANIFEST).write_text(json.dumps(note) + "\n", encoding="utf-8")
     return made
+
+
+def _substitute(path: Path, pattern: re.Pattern[str], value: str) -> None:
+    """Put a value at the one place of a source file that a pattern describes; raise InputError where it has none."""
+    text, count = pattern.subn(value, path.read_text(encoding="utf-8"))
+    if count != 1:
+        raise InputError(f"{path.name} of {PACKAGE} is not as expected: {count} places where one is to be changed")
+    path.write_text(text, encoding="utf-8")
 
 
 def _find_source(aside: Path) -> tuple[Path, str]:

@@ -19,12 +19,13 @@ from ccreport.figures.captures.series import (
     measure_duration_s,
     place_steps,
 )
-from ccreport.figures.captures.wording import CaptureFacts, count, join_sentences, write_capture_caption, write_title
+from ccreport.figures.captures.wording import CaptureFacts, count, write_capture_caption, write_title
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
 from ccreport.figures.select.queries import MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import write_sentences
 from ccreport.figures.wording.runs import format_significant
 
 NO_SAMPLES = "The captures hold no RTT of the flows: they have one direction only."
@@ -61,7 +62,7 @@ def assemble_rtt_in_flight(facts: CaptureFacts, database: Database) -> Figure:
     ]
     parts = {"rtt": lines, "in_flight": flights}
     data = stack_parts(parts)
-    return Figure(chart, data, write_capture_caption(facts, [upper, lower, RTT]), join_sentences(alternative))
+    return Figure(chart, data, write_capture_caption(facts, [upper, lower, RTT]), write_sentences(alternative))
 
 
 def _describe_levels(lines: pl.DataFrame, flights: pl.DataFrame, cc: str) -> str:
@@ -100,7 +101,7 @@ def assemble_rtt_distribution(facts: CaptureFacts, database: Database) -> Figure
     data = pl.concat(
         [distribution, pl.DataFrame({"cc": list(minima), "rtt_min_ms": list(minima.values())})], how="diagonal_relaxed"
     )
-    alternative = join_sentences([f"Cumulative distributions of RTT: {facts.conditions}", *levels])
+    alternative = write_sentences([f"Cumulative distributions of RTT: {facts.conditions}", *levels])
     return Figure(chart, data, write_capture_caption(facts, drawn, is_one_run=False), alternative)
 
 

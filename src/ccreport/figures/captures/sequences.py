@@ -13,7 +13,6 @@ from ccreport.figures.captures.series import LINK, bin_steps, choose_width_s, me
 from ccreport.figures.captures.wording import (
     CaptureFacts,
     count,
-    join_sentences,
     name_flow,
     write_capture_caption,
     write_title,
@@ -23,6 +22,7 @@ from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry
 from ccreport.figures.select.queries import MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import write_sentences
 from ccreport.figures.wording.runs import join_names
 
 FLOWS_AT_MOST: Final = 4
@@ -45,7 +45,7 @@ def assemble_time_sequence(facts: CaptureFacts, database: Database) -> Figure:
         subtitle[-1] += f"; {names[0]}"
     chart = draw_time_sequence(bins, marks, names, title, subtitle, _list_key(bins, kept, mark_s))
     caption = write_capture_caption(facts, _describe_sequence(facts.captured, kept, mark_s))
-    alternative = join_sentences([f"Time-sequence graph: {facts.conditions}", f"Flows: {'; '.join(names)}"])
+    alternative = write_sentences([f"Time-sequence graph: {facts.conditions}", f"Flows: {'; '.join(names)}"])
     parts = {
         "line": bins,
         "mark": marks.filter(pl.sum_horizontal("retransmits_capture_count", "sack_blocks_count") > 0),
@@ -98,7 +98,7 @@ def assemble_loss_episodes(facts: CaptureFacts, database: Database) -> Figure:
         f"Segments sent again in them: {join_names(causes)}",
     ]
     data = pl.concat([episode.marks.select(pl.lit(episode.number).alias("episode"), pl.all()) for episode in episodes])
-    return Figure(chart, data, caption, join_sentences(alternative))
+    return Figure(chart, data, caption, write_sentences(alternative))
 
 
 def _count_role(episodes: Sequence[Episode], role: str) -> int:

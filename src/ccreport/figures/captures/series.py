@@ -23,7 +23,7 @@ SIDES: Final = ["sender", "between", "receiver"]
 def list_captured_flows(connections: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
     """Return one row per flow that a capture holds: its columns in `packet_flows`, and cc, by run and local port.
 
-    `connections` has rows of `packet_flows`, `flows` of the table of that name; connections that are no flows, as
+    `connections` has rows of `packet_flows`, `flows` of the table of that name; connections that are not flows, as
     control connections, are left out.
     """
     sides = pl.col("capture_side").replace_strict(SIDES, range(len(SIDES)), default=len(SIDES), return_dtype=pl.Int64)
@@ -74,7 +74,7 @@ def bin_steps(placed: pl.DataFrame, width_s: float) -> pl.DataFrame:
     flight are null in bins without any.
     """
     origin = pl.col("start_s").min().over("run_id")
-    # A bin is named by its number: sums of its width in floating point are no keys.
+    # A bin is named by its number: sums of its width in floating point are not keys.
     numbered = placed.with_columns(
         pl.len().over("number").alias("_"), bin_number=((pl.col("start_s") - origin) / width_s + 1e-6).floor()
     ).with_columns(start_s=origin + pl.col("bin_number") * width_s)
@@ -82,7 +82,7 @@ def bin_steps(placed: pl.DataFrame, width_s: float) -> pl.DataFrame:
         numbered.group_by("number", "bin_number", maintain_order=True)
         .agg(
             pl.col("run_id", "flow_id", "cc", "start_s").first(),
-            # What lies before the first packet of the capture is no time of it.
+            # What lies before the first packet of the capture is not part of its time.
             pl.max_horizontal(pl.col("start_s").first() + width_s, 0.0).alias("end_s"),
             pl.col("retransmits_capture_count", "sack_blocks_count").sum(),
             pl.col("sequence_end_bytes", "acknowledged_end_bytes").max(),

@@ -8,8 +8,9 @@ import polars as pl
 
 from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import FigureDeclaration
-from ccreport.figures.wording.captions import name_runs
-from ccreport.figures.wording.runs import DrawnAlgorithm, DrawnRun, describe_runs, name_run, wrap_title
+from ccreport.figures.wording.captions import describe_left_out, name_runs, write_heading
+from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.runs import DrawnRun, describe_runs
 
 SIDES: Final = {
     "sender": "beside the sender",
@@ -36,14 +37,12 @@ class CaptureFacts:
     def conditions(self) -> str:
         """Return the conditions in one line."""
         is_overlapped = all(one.run["mode"] == "both" for one in self.drawn)
-        algorithms = [DrawnAlgorithm(cc, None, None) for cc in self.algorithms]
-        return describe_runs(algorithms, self.drawn, overlapped=is_overlapped)
+        return describe_runs(self.algorithms, self.drawn, overlapped=is_overlapped)
 
 
 def write_title(facts: CaptureFacts) -> tuple[list[str], list[str]]:
     """Return the lines of title and subtitle of a figure of one run."""
-    subtitle = [name_run(one, overlapped=True) for one in facts.drawn]
-    return [" ".join(facts.declaration.title.split()), *wrap_title(facts.conditions)], subtitle
+    return write_heading(facts.declaration, facts.conditions, facts.drawn, overlapped=True)
 
 
 def count(number: int, noun: str) -> str:
@@ -57,15 +56,11 @@ def name_flow(flow: dict[str, Any]) -> str:
     return f"{theme.style_of(flow['cc']).name}, port {flow['local_port']}: {retransmits}"
 
 
-def join_sentences(sentences: Sequence[str]) -> str:
-    """Return sentences as one paragraph."""
-    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences if sentence)
-
-
 def write_capture_caption(facts: CaptureFacts, drawn: Sequence[str], *, is_one_run: bool = True) -> str:
     """Return the caption: conditions, what is drawn, the run and the rule that chose it, where it was captured."""
     runs = name_runs(facts.drawn) if is_one_run else []
-    return join_sentences([facts.conditions, *drawn, *runs, _name_sides(facts.captured), *_describe_choice(facts)])
+    left_out = describe_left_out(facts.left_out_count, "the one with the most captured runs")
+    return write_sentences([facts.conditions, *drawn, *runs, _name_sides(facts.captured), *left_out])
 
 
 def _name_sides(captured: pl.DataFrame) -> str:
@@ -73,10 +68,3 @@ def _name_sides(captured: pl.DataFrame) -> str:
     if len(sides) != 1 or sides == [None]:
         return "Where the flows were captured is not the same or not known for all of them"
     return f"Captured {SIDES[sides[0]]}"
-
-
-def _describe_choice(facts: CaptureFacts) -> list[str]:
-    if not facts.left_out_count:
-        return []
-    others = "1 other condition matches" if facts.left_out_count == 1 else f"{facts.left_out_count} others match"
-    return [f"{others} as well; drawn is the one with the most captured runs, then the first by its identifier"]

@@ -21,7 +21,6 @@ from ccreport.figures.select.series import UNKNOWN_CC
 from ccreport.figures.wording.conditions import write_sentences
 from ccreport.figures.wording.runs import (
     RATE_UNITS,
-    DrawnAlgorithm,
     DrawnRun,
     choose_rate_unit,
     describe_runs,
@@ -71,8 +70,7 @@ def build_flow_spread(declaration: FigureDeclaration, database: Database) -> Fig
         for row in runs.unique("condition_id", keep="first", maintain_order=True).rows(named=True)
     ]
     ccs = theme.order_algorithms(spread.strips["cc"].unique())
-    algorithms = [DrawnAlgorithm(cc, None, None) for cc in ccs]
-    conditions = describe_runs(algorithms, drawn, overlapped=declaration.overlapped)
+    conditions = describe_runs(ccs, drawn, overlapped=declaration.overlapped)
     title = [" ".join(declaration.title.split()), *wrap_title(conditions)]
     data = spread.flows.join(spread.strips.select("run_id", "cc", "jain_ratio"), on=["run_id", "cc"], how="left")
     data = data.select("run_id", "cc", "flow_id", "rate_bps", "jain_ratio")

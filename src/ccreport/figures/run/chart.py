@@ -1,6 +1,6 @@
-"""What figures of single runs over time share: their heading and caption, and lines and bands by algorithm."""
+"""What figures of single runs over time share: how they are put together, and their lines and bands by algorithm."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,20 +8,20 @@ import altair as alt
 import polars as pl
 
 from ccreport.figures.kit import keyed_panels, theme
-from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
 from ccreport.figures.kit.label_placement import Point, place_labels
 from ccreport.figures.kit.text import draw_notes, write
+from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.run.panel import PanelRuns
-from ccreport.figures.select.series import BIN_WIDTHS_S, UNKNOWN_CC
-from ccreport.figures.wording.captions import name_runs
-from ccreport.figures.wording.runs import DrawnAlgorithm, describe_runs, name_run, wrap_title, write_band, write_notes
+from ccreport.figures.wording.captions import describe_left_out, describe_path, name_runs, write_heading
+from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, describe_runs, write_band
 
 TIME_TITLE: Final = "Time since the start of the test (s)"
 BAND_OPACITY: Final = 0.16
 # The edge of a band of one iteration, as the key shows it.
 SINGLE_BAND_COLOUR: Final = "#b5b5b5"
-# What a plot of one line for each flow may hold: a file of some 100 kB.
-POINTS_LIMIT: Final = 6000
 # Plots with more flows than this would be hatched by their lines.
 FAINT_FLOWS: Final = 4
 
@@ -35,14 +35,28 @@ class ValueAxis:
     format: str = ""
 
 
+JAIN_AXIS: Final = ValueAxis("Jain's index", [0, 0.25, 0.5, 0.75, 1], ".2f")
+
+
+def fit_axis(title: str, values: pl.Series, *, has_groups: bool = False) -> ValueAxis:
+    """Return an axis from 0 that holds all values; with groups, its whole numbers are written as 1,000."""
+    ticks = choose_ticks(float(values.max() or 1.0))  # type: ignore[arg-type]
+    return ValueAxis(title, ticks, ",d" if has_groups and ticks[1] >= 1 else "")
+
+
 @dataclass(frozen=True)
 class Plot:
-    """The frame of one plot: the end of its time axis, its value axis, height, and whether it names the time axis."""
+    """The frame of one plot: the runs drawn, its value axis and height; the lowest has the time axis and the notes."""
 
-    end_s: float
+    panel: PanelRuns
     values: ValueAxis
-    height_px: int
+    height_px: int = theme.PLOT_HEIGHT_PX
     is_lowest: bool = True
+
+    @property
+    def end_s(self) -> float:
+        """Return the end of the time axis."""
+        return self.panel.end_s
 
     @property
     def time(self) -> alt.X:
@@ -55,64 +69,44 @@ class Plot:
         axis = alt.Axis(title=self.values.title, values=list(self.values.ticks), **options)
         return alt.Y(f"{column}:Q", scale=alt.Scale(domain=[0, self.values.ticks[-1]], nice=False), axis=axis)
 
-
-def list_algorithms(flows: pl.DataFrame) -> list[str]:
-    """Return the algorithms of flows in the order in which figures name them."""
-    return theme.order_algorithms(flows["cc"].fill_null(UNKNOWN_CC).unique())
-
-
-def select_drawn(panel: PanelRuns, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the runs that are drawn."""
-    return frame.filter(pl.col("run_id").is_in(panel.run_ids))
+    def hold(self, layers: Sequence[alt.Chart], title: str | None = None) -> alt.LayerChart:
+        """Return the plot with its layers, in its size."""
+        notes = draw_notes(self.panel.notes, self.height_px) if self.is_lowest else []
+        return keyed_panels.size_panel([*layers, *notes], theme.PLOT_WIDTH_PX, self.height_px, title)
 
 
-def choose_width_s(spacing_s: float, duration_s: float, lines_count: int) -> float:
-    """Return the width of bins in s for a line for each flow: 0.5, or the next that keeps the drawing small."""
-    fitting = (
-        width for width in BIN_WIDTHS_S if width * 1.5 >= spacing_s and lines_count * duration_s / width <= POINTS_LIMIT
-    )
-    return next(fitting, BIN_WIDTHS_S[-1])
+def compose_figure(
+    panel: PanelRuns,
+    key: Sequence[KeyEntry],
+    plots: Sequence[alt.LayerChart],
+    data: pl.DataFrame,
+    *,
+    sentences: Sequence[str],
+    what: str,
+    messages: Sequence[str],
+) -> Figure:
+    """Return a figure of plots above each other, below its title, subtitle and key.
 
-
-def write_heading(panel: PanelRuns, ccs: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the lines of the title (what was declared, then the conditions) and of the subtitle (runs and rule)."""
+    `sentences` are the kind's own ones of the caption. The text alternative says `what` kind of chart it is, of which
+    conditions, and its messages in numbers.
+    """
     overlapped = panel.declaration.overlapped
-    declared = " ".join(panel.declaration.title.split())
-    conditions = wrap_title(describe_runs(_bare(ccs), panel.drawn, overlapped=overlapped))
-    return [line for line in (declared, *conditions) if line], [
-        name_run(one, overlapped=overlapped) for one in panel.drawn
-    ]
-
-
-def list_notes(panel: PanelRuns) -> list[str]:
-    """Return the settings of the path, each once."""
-    qdiscs = panel.tables.qdiscs
-    notes = [
-        note
-        for one in panel.drawn
-        for note in write_notes(qdiscs.filter(pl.col("run_id") == one.run["run_id"]).sort("line_number"), one.run)
-    ]
-    return list(dict.fromkeys(notes))
-
-
-def write_run_caption(panel: PanelRuns, ccs: Sequence[str], sentences: Sequence[str]) -> str:
-    """Return the caption: conditions, the kind's own sentences, the runs drawn and their rule, the path."""
-    notes = list_notes(panel)
-    return _join(
-        [
-            describe_runs(_bare(ccs), panel.drawn, overlapped=panel.declaration.overlapped),
-            *sentences,
-            *name_runs(panel.drawn),
-            *_describe_left_out(panel),
-            *([f"Path: {'; '.join(notes)}"] if notes else []),
-        ]
+    conditions = describe_runs(panel.ccs, panel.drawn, overlapped=overlapped)
+    heading = write_heading(panel.declaration, conditions, panel.drawn, overlapped=overlapped)
+    chart = keyed_panels.stack(*heading, key, [[plot] for plot in plots])
+    left_out = describe_left_out(panel.left_out_count, "the condition with the most runs")
+    return Figure(
+        # One plot's colours are of algorithms, another's of something else.
+        chart.resolve_scale(color="independent", strokeDash="independent"),
+        data,
+        write_sentences([conditions, *sentences, *name_runs(panel.drawn), *left_out, *describe_path(panel.notes)]),
+        write_sentences([f"{what}: {conditions}", *messages]),
     )
 
 
-def write_run_alternative(panel: PanelRuns, ccs: Sequence[str], what: str, messages: Sequence[str]) -> str:
-    """Return the text alternative: what kind of chart it is, of which conditions, and its message in numbers."""
-    conditions = describe_runs(_bare(ccs), panel.drawn, overlapped=panel.declaration.overlapped)
-    return _join([f"{what}: {conditions}", *messages])
+def list_algorithm_key(ccs: Sequence[str], text: str = "{}", *, width: float = 2.0) -> list[KeyEntry]:
+    """Return an entry of the key for each algorithm; `text` has {} in place of its name."""
+    return [style_entry(cc, text.format(theme.style_of(cc).name), width=width) for cc in ccs]
 
 
 def list_band_key(panel: PanelRuns) -> list[KeyEntry]:
@@ -125,19 +119,14 @@ def list_band_key(panel: PanelRuns) -> list[KeyEntry]:
     return [KeyEntry(text, "band", theme.INK)]
 
 
-def _bare(ccs: Iterable[str]) -> list[DrawnAlgorithm]:
-    return [DrawnAlgorithm(cc, None, None) for cc in ccs]
+def find_rate_unit(rates: pl.DataFrame) -> str:
+    """Return the unit in which the largest of rates (rate_bps) is drawn and told."""
+    return choose_rate_unit(rates.select(pl.col("rate_bps").max()).item() or 0.0)
 
 
-def _join(sentences: Sequence[str]) -> str:
-    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
-
-
-def _describe_left_out(panel: PanelRuns) -> list[str]:
-    if not panel.left_out_count:
-        return []
-    others = "1 other condition matches" if panel.left_out_count == 1 else f"{panel.left_out_count} others match"
-    return [f"{others} as well; drawn is the condition with the most runs, then the first by its identifier"]
+def scale_rates(rates: pl.DataFrame, unit: str, digits: int = 4) -> pl.DataFrame:
+    """Return rates (rate_bps) with `rate` in this unit."""
+    return rates.with_columns(rate=(pl.col("rate_bps") / RATE_UNITS[unit]).round(digits))
 
 
 def scale_of(ccs: Sequence[str], attribute: str = "colour") -> alt.Scale:
@@ -148,9 +137,13 @@ def scale_of(ccs: Sequence[str], attribute: str = "colour") -> alt.Scale:
 def draw_lines(
     frame: pl.DataFrame, column: str, plot: Plot, *, width: float = 2.0, opacity: float = 1.0, is_dashed: bool = True
 ) -> alt.Chart:
-    """Return one line for each `line` of a frame (line, cc, time_s and the column), coloured by algorithm."""
+    """Return one line for each flow of a frame (flow_id, cc, time_s and the column), coloured by algorithm.
+
+    A frame without flow_id has one line for each algorithm.
+    """
     ccs = theme.order_algorithms(frame["cc"].unique())
-    data = frame.select("line", "cc", pl.col("time_s").round(3), column).sort("line", "time_s")
+    line = pl.col("flow_id").rank("dense") if "flow_id" in frame.columns else pl.col("cc")
+    data = frame.select(line.alias("line"), "cc", pl.col("time_s").round(3), column).sort("line", "time_s")
     encoding: dict[str, Any] = {
         "x": plot.time,
         "y": plot.value(column),
@@ -165,17 +158,33 @@ def draw_lines(
     return chart
 
 
-def draw_band(frame: pl.DataFrame, low: str, high: str, plot: Plot) -> alt.Chart:
-    """Return a faint band for each `line` of a frame (line, cc, time_s and both columns); a flat one has an edge."""
+def draw_flows_under(flows: pl.DataFrame, algorithms: pl.DataFrame, column: str, plot: Plot) -> list[alt.Chart]:
+    """Return a thin line for each flow, and over them a thick one for each algorithm; frames as for `draw_lines`."""
+    opacity = 0.7 if flows["flow_id"].n_unique() <= FAINT_FLOWS else 0.38
+    thin = draw_lines(flows, column, plot, width=1.0, opacity=opacity, is_dashed=False)
+    return [thin, draw_lines(algorithms, column, plot, width=2.6)]
+
+
+def draw_total(frame: pl.DataFrame, column: str, plot: Plot, width: float = 2.4) -> alt.Chart:
+    """Return the line of all flows together (time_s and the column)."""
+    line = alt.Chart(frame.select(pl.col("time_s").round(3), column)).mark_line(strokeWidth=width, color=theme.INK)
+    chart: alt.Chart = line.encode(x=plot.time, y=plot.value(column))
+    return chart
+
+
+def draw_band(frame: pl.DataFrame, plot: Plot) -> alt.Chart:
+    """Return a faint band for each algorithm of a frame (cc, time_s, low and high); a flat one has an edge."""
     ccs = theme.order_algorithms(frame["cc"].unique())
-    data = frame.select("line", "cc", pl.col("time_s").round(3), low, high).sort("line", "time_s")
+    data = frame.select(pl.col("cc").alias("line"), "cc", pl.col("time_s").round(3), "low", "high").sort(
+        "line", "time_s"
+    )
     chart: alt.Chart = (
         alt.Chart(data)
-        .mark_area(fillOpacity=BAND_OPACITY, line=edge_of(data, low, high))
+        .mark_area(fillOpacity=BAND_OPACITY, line=edge_of(data))
         .encode(
             x=plot.time,
-            y=plot.value(high),
-            y2=f"{low}:Q",
+            y=plot.value("high"),
+            y2="low:Q",
             color=alt.Color("cc:N", scale=scale_of(ccs), legend=None),
             detail="line:N",
         )
@@ -183,9 +192,9 @@ def draw_band(frame: pl.DataFrame, low: str, high: str, plot: Plot) -> alt.Chart
     return chart
 
 
-def edge_of(band: pl.DataFrame, low: str, high: str, **options: Any) -> alt.OverlayMarkDef | bool:
+def edge_of(band: pl.DataFrame, **options: Any) -> alt.OverlayMarkDef | bool:
     """Return the edge of a band: a band made of one iteration has no height and would not be seen without."""
-    is_flat = bool((band[low] == band[high]).all())
+    is_flat = bool((band["low"] == band["high"]).all())
     return alt.OverlayMarkDef(strokeWidth=1.2, strokeOpacity=2 * BAND_OPACITY, **options) if is_flat else False
 
 
@@ -200,27 +209,16 @@ def draw_names(frame: pl.DataFrame, column: str, plot: Plot) -> list[alt.Chart]:
         ]
 
     ccs = theme.order_algorithms(frame["cc"].unique())
-    names = {cc: theme.style_of(cc).name for cc in ccs}
     traces = {cc: locate(frame.filter(pl.col("cc") == cc)) for cc in ccs}
-    places = place_labels(names, traces, [], theme.PLOT_WIDTH_PX, plot.height_px)
+    return write_names(traces, [], plot.height_px)
+
+
+def write_names(traces: Mapping[str, Sequence[Point]], points: Sequence[Point], height_px: int) -> list[alt.Chart]:
+    """Return the names of algorithms beside their traces, clear of points, where they fit; all in px of the plot."""
+    styles = {cc: theme.style_of(cc) for cc in traces}
+    names = {cc: style.name for cc, style in styles.items()}
+    places = place_labels(names, traces, points, theme.PLOT_WIDTH_PX, height_px)
     return [
-        write([names[cc]], place, align="center", weight="bold", colour=theme.style_of(cc).colour)
+        write([names[cc]], place, align="center", weight="bold", colour=styles[cc].colour)
         for cc, place in places.items()
     ]
-
-
-def stack_plots(
-    heading: tuple[list[str], list[str]], key: Sequence[KeyEntry], plots: Sequence[alt.LayerChart]
-) -> alt.VConcatChart:
-    """Return a figure of plots above each other: title and subtitle, the key, then the plots."""
-    chart = keyed_panels.stack(*heading, key, [[plot] for plot in plots])
-    # One plot's colours are of algorithms, another's of something else.
-    independent: alt.VConcatChart = chart.resolve_scale(color="independent", strokeDash="independent")
-    return independent
-
-
-def size_plot(layers: Sequence[alt.Chart], plot: Plot, title: str | None, notes: Sequence[str] = ()) -> alt.LayerChart:
-    """Return a plot in its size, with the notes on the path below the lowest."""
-    return keyed_panels.size_panel(
-        [*layers, *draw_notes(notes, plot.height_px)], theme.PLOT_WIDTH_PX, plot.height_px, title
-    )

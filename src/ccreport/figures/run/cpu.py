@@ -8,26 +8,14 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.keyed_panels import KeyEntry
-from ccreport.figures.run.chart import (
-    Plot,
-    ValueAxis,
-    list_algorithms,
-    list_notes,
-    select_drawn,
-    size_plot,
-    stack_plots,
-    write_heading,
-    write_run_alternative,
-    write_run_caption,
-)
-from ccreport.figures.run.panel import read_panel
+from ccreport.figures.run import chart
+from ccreport.figures.run.panel import PanelRuns, read_panel
 from ccreport.figures.select.cpu_series import SIDES, place_cpu_samples
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.limit_classes import SATURATED_PCT
 from ccreport.figures.select.queries import MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.sampled_rates import place_flow_samples
-from ccreport.figures.select.series import measure_duration_s, place_intervals
 from ccreport.figures.wording.runs import format_significant
 
 PANEL_HEIGHT_PX: Final = 190
@@ -40,41 +28,36 @@ MEASURES: Final = {"busiest_pct": "busiest core", "mean_pct": "mean over cores"}
 def build_cpu_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of one condition; raise MissingFigure where no run drawn has samples of mpstat."""
     panel = read_panel(declaration, database)
-    runs = select_drawn(panel, panel.tables.runs)
-    flows = select_drawn(panel, panel.tables.flows)
-    loads = place_cpu_samples(read_rows(database, "cpu_samples", runs), find_starts(panel.tables.samples, flows))
-    duration_s = measure_duration_s(place_intervals(select_drawn(panel, panel.tables.intervals), flows))
     # A sample that ends well after the test is diluted by what came then.
-    loads = loads.filter(pl.col("start_s") + pl.col("end_s") <= 2 * duration_s)
+    loads = place_loads(panel, database).filter(pl.col("start_s") + pl.col("end_s") <= 2 * panel.end_s)
     if loads.is_empty():
         raise MissingFigure("The archive has no samples of mpstat with their times for the run that would be drawn.")
     is_single = loads.select((pl.col("cores_count") <= 1).all()).item()
-    lines = _list_lines(loads, runs).filter((pl.col("measure") == "busiest_pct") | pl.lit(not is_single))
+    lines = _list_lines(loads, panel.tables.runs)
+    lines = lines.filter((pl.col("measure") == "busiest_pct") | pl.lit(not is_single))
     sides = [side for side in SIDES if side in lines["side"].unique()]
+    axis = chart.ValueAxis("Load (%)", [0, 25, 50, 75, 100])
     plots = [
-        _draw_side(
-            lines.filter(pl.col("side") == side), side, duration_s, list_notes(panel) if side == sides[-1] else []
-        )
+        _draw_side(lines.filter(side=side), side, chart.Plot(panel, axis, PANEL_HEIGHT_PX, side == sides[-1]))
         for side in sides
     ]
-    ccs = list_algorithms(flows)
     missing = [f"the archive has no samples of mpstat on the {side}" for side in SIDES if side not in sides]
-    sentences = ["Load is the share of time in which a processor was not idle, as mpstat reports it", *missing]
-    return Figure(
-        stack_plots(
-            write_heading(panel, ccs),
-            _list_key(lines, "the only core" if is_single else MEASURES["busiest_pct"]),
-            plots,
-        ),
+    return chart.compose_figure(
+        panel,
+        _list_key(lines, "the only core" if is_single else MEASURES["busiest_pct"]),
+        plots,
         lines.select("run_id", "side", "cc", "measure", "start_s", "end_s", "load_pct"),
-        write_run_caption(panel, ccs, sentences),
-        write_run_alternative(panel, ccs, "Line charts of processor load over time", [*_describe(lines), *missing]),
+        sentences=["Load is the share of time in which a processor was not idle, as mpstat reports it", *missing],
+        what="Line charts of processor load over time",
+        messages=[*_describe(lines), *missing],
     )
 
 
-def find_starts(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
-    """Return when the time axis of each run starts: run_id, start_utc, its first sample of a data flow."""
-    return place_flow_samples(samples, flows).group_by("run_id").agg(start_utc=pl.col("time_utc").min())
+def place_loads(panel: PanelRuns, database: Database) -> pl.DataFrame:
+    """Return the loads of the processors of the runs drawn, on the time axis that starts with their data flows."""
+    samples = place_flow_samples(panel.tables.samples, panel.flows)
+    starts = samples.group_by("run_id").agg(start_utc=pl.col("time_utc").min())
+    return place_cpu_samples(read_rows(database, "cpu_samples", panel.keep_drawn(panel.tables.runs)), starts)
 
 
 def _list_lines(loads: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
@@ -114,16 +97,12 @@ def _list_key(lines: pl.DataFrame, busiest: str) -> list[KeyEntry]:
     return entries
 
 
-def _draw_side(lines: pl.DataFrame, side: str, end_s: float, notes: list[str]) -> alt.LayerChart:
-    is_lowest = bool(notes) or side == SIDES[-1]
-    plot = Plot(end_s, ValueAxis("Load (%)", [0, 25, 50, 75, 100]), PANEL_HEIGHT_PX, is_lowest)
+def _draw_side(lines: pl.DataFrame, side: str, plot: chart.Plot) -> alt.LayerChart:
     colours = _choose_colours(lines)
     dashes = [list(MEAN_DASH) if line.endswith("mean_pct") else [1, 0] for line in colours]
-    named = lines.select("time_s", "load_pct", "run_id", line=pl.concat_str("cc", "measure", separator="/")).sort(
-        "line", "time_s"
-    )
-    chart = (
-        alt.Chart(named.drop("run_id"))
+    named = lines.select("time_s", "load_pct", line=pl.concat_str("cc", "measure", separator="/"))
+    drawn = (
+        alt.Chart(named.sort("line", "time_s"))
         .mark_line(strokeWidth=2, point=False)
         .encode(
             x=plot.time,
@@ -132,7 +111,7 @@ def _draw_side(lines: pl.DataFrame, side: str, end_s: float, notes: list[str]) -
             strokeDash=alt.StrokeDash("line:N", scale=alt.Scale(domain=list(colours), range=dashes), legend=None),
         )
     )
-    return size_plot([chart], plot, f"{side.capitalize()}", notes)
+    return plot.hold([drawn], side.capitalize())
 
 
 def _describe(lines: pl.DataFrame) -> list[str]:

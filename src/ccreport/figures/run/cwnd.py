@@ -6,30 +6,15 @@ import altair as alt
 import polars as pl
 
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.figure import Figure
-from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
-from ccreport.figures.kit.ticks import choose_ticks
-from ccreport.figures.run.chart import (
-    FAINT_FLOWS,
-    Plot,
-    ValueAxis,
-    choose_width_s,
-    draw_lines,
-    list_algorithms,
-    list_notes,
-    select_drawn,
-    size_plot,
-    stack_plots,
-    write_heading,
-    write_run_alternative,
-    write_run_caption,
-)
-from ccreport.figures.run.panel import read_panel
+from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.run import chart
+from ccreport.figures.run.panel import PanelRuns, read_panel
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.sampled_rates import FLOW, place_flow_samples
-from ccreport.figures.select.series import measure_duration_s, place_intervals
+from ccreport.figures.select.series import choose_width_s
 from ccreport.figures.wording.runs import format_significant, join_names
 
 PANEL_HEIGHT_PX: Final = 200
@@ -45,44 +30,37 @@ MEASURES: Final = {
 def build_cwnd_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of one condition's flows; raise MissingFigure where `ss` did not sample them."""
     panel = read_panel(declaration, database)
-    flows = select_drawn(panel, panel.tables.flows)
-    placed = place_flow_samples(panel.tables.samples, flows)
-    if placed.select(pl.any_horizontal(pl.col(list(MEASURES)).is_not_null().any())).item() is not True:
-        raise MissingFigure(
-            f"The archive has no samples of ss with a window or an RTT for {_name_runs(panel.run_ids)}."
-        )
-    end_s = measure_duration_s(place_intervals(select_drawn(panel, panel.tables.intervals), flows))
-    placed = placed.filter(pl.col("time_s").is_between(0, end_s))
+    placed = list_window_samples(panel)
     spacing_s = placed.select(pl.col("time_s").diff().over(FLOW).median()).item() or 0.0
-    width_s = choose_width_s(spacing_s, end_s, flows.height)
+    width_s = choose_width_s(spacing_s, panel.end_s, panel.flows.height)
     lines = _thin(placed, width_s, spacing_s)
-    ccs = list_algorithms(flows)
-    is_single = all(count == 1 for count in flows.group_by("run_id", "cc").len()["len"])
-    of_flows = "" if is_single else ": median of its flows"
-    key = [style_entry(cc, f"{theme.style_of(cc).name}{of_flows}", width=2.6) for cc in ccs]
-    key += [] if is_single else [KeyEntry("one flow", "line", theme.FAINT_INK, width=1.0)]
     medians = _take_medians(lines)
-    rows = [_draw(lines, medians, column, end_s, list_notes(panel)) for column in MEASURES]
+    is_single = all(count == 1 for count in panel.flows.group_by("run_id", "cc").len()["len"])
+    key = chart.list_algorithm_key(panel.ccs, "{}" if is_single else "{}: median of its flows", width=2.6)
+    key += [] if is_single else [KeyEntry("one flow", "line", theme.FAINT_INK, width=1.0)]
     thick = "" if is_single else ", thick lines the median of the algorithm's flows"
     thinned = f", one value each {width_s:g} s" if width_s > spacing_s * THINNED else ""
-    sentences = [f"Congestion window and smoothed RTT of each flow as ss reports them{thick}{thinned}"]
-    return Figure(
-        stack_plots(write_heading(panel, ccs), key, rows),
-        pl.concat(
-            [lines.insert_column(0, _tag("flow", lines)), medians.insert_column(0, _tag("median", medians))],
-            how="diagonal_relaxed",
-        ),
-        write_run_caption(panel, ccs, sentences),
-        write_run_alternative(panel, ccs, "Line charts of congestion window and RTT over time", _describe(placed, ccs)),
+    return chart.compose_figure(
+        panel,
+        key,
+        [_draw(panel, lines, medians, column) for column in MEASURES],
+        stack_parts({"flow": lines, "median": medians}),
+        sentences=[f"Congestion window and smoothed RTT of each flow as ss reports them{thick}{thinned}"],
+        what="Line charts of congestion window and RTT over time",
+        messages=_describe(placed, panel.ccs),
     )
 
 
-def _name_runs(run_ids: list[str]) -> str:
-    return join_names([f"run {run_id}" for run_id in run_ids])
+def list_window_samples(panel: PanelRuns) -> pl.DataFrame:
+    """Return the samples of the flows drawn during the test, as `place_flow_samples` does.
 
-
-def _tag(drawn_as: str, frame: pl.DataFrame) -> pl.Series:
-    return pl.Series("drawn_as", [drawn_as] * frame.height, dtype=pl.String)
+    Raise MissingFigure where none has a window or an RTT.
+    """
+    placed = place_flow_samples(panel.tables.samples, panel.flows)
+    if placed.select(pl.any_horizontal(pl.col(list(MEASURES)).is_not_null().any())).item() is not True:
+        runs = join_names([f"run {run_id}" for run_id in panel.run_ids])
+        raise MissingFigure(f"The archive has no samples of ss with a window or an RTT for the flows of {runs}.")
+    return placed.filter(pl.col("time_s").is_between(0, panel.end_s))
 
 
 def _thin(placed: pl.DataFrame, width_s: float, spacing_s: float) -> pl.DataFrame:
@@ -102,22 +80,15 @@ def _take_medians(lines: pl.DataFrame) -> pl.DataFrame:
     return lines.group_by("run_id", "cc", "time_s").agg(pl.col(list(MEASURES)).median()).sort("run_id", "cc", "time_s")
 
 
-def _draw(lines: pl.DataFrame, medians: pl.DataFrame, column: str, end_s: float, notes: list[str]) -> alt.LayerChart:
-    is_lowest = column == list(MEASURES)[-1]
-    known = lines.drop_nulls(column)
-    ticks = choose_ticks(known.select(pl.col(column).max()).item() or 1.0)
-    plot = Plot(end_s, ValueAxis(MEASURES[column][0], ticks, ",d" if ticks[1] >= 1 else ""), PANEL_HEIGHT_PX, is_lowest)
-    count = lines["flow_id"].n_unique()
-    thin = draw_lines(
-        known.with_columns(line=pl.col("flow_id").rank("dense")),
-        column,
-        plot,
-        width=1.0,
-        opacity=0.7 if count <= FAINT_FLOWS else 0.38,
-        is_dashed=False,
-    )
-    thick = draw_lines(medians.drop_nulls(column).with_columns(line=pl.col("cc")), column, plot, width=2.6)
-    return size_plot([thin, thick], plot, None, notes if is_lowest else ())
+def plot_measure(panel: PanelRuns, column: str, values: pl.Series, height_px: int) -> chart.Plot:
+    """Return the frame of one of MEASURES, the last of which is the lowest."""
+    axis = chart.fit_axis(MEASURES[column][0], values, has_groups=True)
+    return chart.Plot(panel, axis, height_px, is_lowest=column == list(MEASURES)[-1])
+
+
+def _draw(panel: PanelRuns, lines: pl.DataFrame, medians: pl.DataFrame, column: str) -> alt.LayerChart:
+    plot = plot_measure(panel, column, lines[column], PANEL_HEIGHT_PX)
+    return plot.hold(chart.draw_flows_under(lines.drop_nulls(column), medians.drop_nulls(column), column, plot))
 
 
 def _describe(placed: pl.DataFrame, ccs: list[str]) -> list[str]:

@@ -33,7 +33,7 @@ class Stage:
 
 
 def find_joins(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return when flows joined others of a run: at_s, flows_count, ccs (list); the first start is no join."""
+    """Return when flows joined others of a run: at_s, flows_count, ccs (list); the first start is not a join."""
     starts = flows.select(
         pl.col("cc").fill_null("unknown"), start_s=pl.col("start_offset_s").fill_null(0.0), flow_id="flow_id"
     ).sort("start_s", "flow_id")
@@ -64,7 +64,7 @@ def draw_joins(joins: pl.DataFrame, plot: Plot, *, is_named: bool) -> list[alt.C
 
 
 def read_stages(text: str | None, run: Row, end_s: float) -> list[Stage]:
-    """Return the stages that a job's metadata announce for a run, in order; none where the text is no such list.
+    """Return the stages that a job's metadata announce for a run, in order; none where the text is not such a list.
 
     A stage lasts until the next change; one in which the path is as at first again is not listed.
     """

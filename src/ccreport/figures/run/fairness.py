@@ -8,24 +8,8 @@ import polars as pl
 
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
-from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
-from ccreport.figures.run.chart import (
-    BAND_OPACITY,
-    Plot,
-    ValueAxis,
-    draw_band,
-    draw_lines,
-    edge_of,
-    list_algorithms,
-    list_band_key,
-    list_notes,
-    select_drawn,
-    size_plot,
-    stack_plots,
-    write_heading,
-    write_run_alternative,
-    write_run_caption,
-)
+from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.run import chart
 from ccreport.figures.run.fair_share import ALL, find_range, measure_jain
 from ccreport.figures.run.panel import read_panel
 from ccreport.figures.select.declaration import FigureDeclaration
@@ -46,64 +30,58 @@ def build_fairness_over_time(declaration: FigureDeclaration, database: Database)
     placed = place_intervals(panel.tables.intervals, flows)
     bin_s = choose_bin_s(measure_spacing_s(placed), measure_duration_s(placed))
     # Of the run that is drawn; the others' band is of the same kind of rate or absent.
-    source = choose_rate_source(samples, select_drawn(panel, flows))
+    source = choose_rate_source(samples, panel.flows)
     indices = measure_jain(list_flow_rates(samples, flows, placed, bin_s, source)).with_columns(
         pl.col("jain_ratio").round(5)
     )
-    drawn = select_drawn(panel, indices)
+    drawn = panel.keep_drawn(indices)
     if drawn.is_empty():
         raise MissingFigure("No two flows of the run that would be drawn moved data at the same time.")
     band = find_range(indices.join(drawn.select("run_id").unique(), on="run_id", how="anti"), "jain_ratio")
     # Bands of each algorithm would cover each other.
     wide = band.filter(pl.col("cc") == ALL) if ALL in drawn["cc"] else band
-    ccs = list_algorithms(select_drawn(panel, flows))
-    others = list_band_key(panel) if wide.height else []
-    end_s = measure_duration_s(select_drawn(panel, placed))
-    plot = Plot(end_s, ValueAxis("Jain's index", [0, 0.25, 0.5, 0.75, 1], ".2f"), theme.PLOT_HEIGHT_PX)
-    sentences = [
-        "Lines: Jain's index (RFC 5166) of the rates of all flows active at the time, and of each algorithm's own",
-        "it is 1 where all rates are equal, 1/n where one of n flows has everything",
-        f"Rates are from {SOURCES[source]}, per {bin_s:g} s",
-        *(f"Band: {entry.text}" for entry in others),
-    ]
-    layers = _draw(drawn, wide.filter(pl.col("time_s") <= end_s), plot)
-    return Figure(
-        stack_plots(
-            write_heading(panel, ccs), _list_key(drawn, ccs, others), [size_plot(layers, plot, None, list_notes(panel))]
-        ),
+    others = chart.list_band_key(panel) if wide.height else []
+    plot = chart.Plot(panel, chart.JAIN_AXIS)
+    return chart.compose_figure(
+        panel,
+        _list_key(drawn, panel.ccs, others),
+        [plot.hold(_draw(drawn, wide.filter(pl.col("time_s") <= plot.end_s), plot))],
         _collect_data(drawn, wide),
-        write_run_caption(panel, ccs, sentences),
-        write_run_alternative(panel, ccs, "Line chart of Jain's index over time", _describe(drawn, ccs)),
+        sentences=[
+            "Lines: Jain's index (RFC 5166) of the rates of all flows active at the time, and of each algorithm's own",
+            "it is 1 where all rates are equal, 1/n where one of n flows has everything",
+            f"Rates are from {SOURCES[source]}, per {bin_s:g} s",
+            *(f"Band: {entry.text}" for entry in others),
+        ],
+        what="Line chart of Jain's index over time",
+        messages=_describe(drawn, panel.ccs),
     )
 
 
 def _list_key(drawn: pl.DataFrame, ccs: list[str], others: list[KeyEntry]) -> list[KeyEntry]:
     present = set(drawn["cc"])
     entries = [KeyEntry("all flows", "line", theme.INK, width=ALL_WIDTH_PX)] if ALL in present else []
-    entries += [style_entry(cc, f"flows of {theme.style_of(cc).name}") for cc in ccs if cc in present]
+    entries += chart.list_algorithm_key([cc for cc in ccs if cc in present], "flows of {}")
     of = " (all flows)" if ALL in present else ""
     return entries + [replace(other, text=other.text + of) for other in others]
 
 
-def _draw(drawn: pl.DataFrame, band: pl.DataFrame, plot: Plot) -> list[alt.Chart]:
-    named = drawn.with_columns(line=pl.col("cc"))
-    together, own = named.filter(pl.col("cc") == ALL), named.filter(pl.col("cc") != ALL)
+def _draw(drawn: pl.DataFrame, band: pl.DataFrame, plot: chart.Plot) -> list[alt.Chart]:
+    together, own = drawn.filter(pl.col("cc") == ALL), drawn.filter(pl.col("cc") != ALL)
     layers = []
     if band.height and together.height:
         area = alt.Chart(band.select(pl.col("time_s").round(3), "low", "high"))
         shade = area.mark_area(
-            fillOpacity=BAND_OPACITY, color=theme.INK, line=edge_of(band, "low", "high", stroke=theme.INK)
+            fillOpacity=chart.BAND_OPACITY, color=theme.INK, line=chart.edge_of(band, stroke=theme.INK)
         )
         layers.append(shade.encode(x=plot.time, y=plot.value("high"), y2="low:Q"))
     elif band.height:
-        layers.append(draw_band(band.with_columns(line=pl.col("cc")), "low", "high", plot))
+        layers.append(chart.draw_band(band, plot))
     # Under the others, which are thinner.
     if together.height:
-        line = alt.Chart(together.select(pl.col("time_s").round(3), "jain_ratio").sort("time_s"))
-        thick = line.mark_line(strokeWidth=ALL_WIDTH_PX, color=theme.INK)
-        layers.append(thick.encode(x=plot.time, y=plot.value("jain_ratio")))
+        layers.append(chart.draw_total(together, "jain_ratio", plot, ALL_WIDTH_PX))
     if own.height:
-        layers.append(draw_lines(own, "jain_ratio", plot, width=1.4))
+        layers.append(chart.draw_lines(own, "jain_ratio", plot, width=1.4))
     return layers
 
 

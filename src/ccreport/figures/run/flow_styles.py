@@ -9,7 +9,7 @@ import polars as pl
 
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.keyed_panels import KeyEntry
-from ccreport.figures.run.chart import Plot, list_algorithms, scale_of
+from ccreport.figures.run.chart import Plot, scale_of
 from ccreport.figures.select.series import UNKNOWN_CC
 
 # Of more flows than these, lines are told apart by algorithm alone.
@@ -56,13 +56,10 @@ def lighten(colour: str, part: float) -> str:
     return "#" + "".join(f"{round(channel + (255 - channel) * part):02x}" for channel in channels)
 
 
-def list_flow_key(styles: Sequence[FlowStyle], flows: pl.DataFrame) -> list[KeyEntry]:
+def list_flow_key(styles: Sequence[FlowStyle], ccs: Sequence[str]) -> list[KeyEntry]:
     """Return an entry of the key for each flow, or for each algorithm where flows are not told apart."""
     if not styles:
-        return [
-            KeyEntry(f"a flow of {theme.style_of(cc).name}", "line", theme.style_of(cc).colour)
-            for cc in list_algorithms(flows)
-        ]
+        return [KeyEntry(f"a flow of {theme.style_of(cc).name}", "line", theme.style_of(cc).colour) for cc in ccs]
     return [
         KeyEntry(f"{one.number}: {theme.style_of(one.cc).name}", "line", one.colour, tuple(one.dash))  # type: ignore[arg-type]
         for one in styles

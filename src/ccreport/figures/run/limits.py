@@ -8,39 +8,16 @@ import polars as pl
 
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
-from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
-from ccreport.figures.kit.ticks import choose_ticks
-from ccreport.figures.run.chart import (
-    Plot,
-    ValueAxis,
-    choose_width_s,
-    draw_lines,
-    draw_names,
-    list_algorithms,
-    list_notes,
-    select_drawn,
-    size_plot,
-    stack_plots,
-    write_heading,
-    write_run_alternative,
-    write_run_caption,
-)
-from ccreport.figures.run.cpu import find_starts
+from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.run import chart
+from ccreport.figures.run.cpu import place_loads
 from ccreport.figures.run.panel import PanelRuns, read_panel
-from ccreport.figures.select.cpu_series import place_cpu_samples
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.limit_classes import classify, find_busiest, measure_growth, sum_limits
-from ccreport.figures.select.queries import MissingFigure, read_rows
+from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.series import (
-    UNKNOWN_CC,
-    choose_bin_s,
-    measure_duration_s,
-    measure_spacing_s,
-    place_intervals,
-    sum_rates,
-)
-from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant, join_names
+from ccreport.figures.select.series import UNKNOWN_CC, choose_bin_s, choose_width_s, measure_spacing_s, sum_rates
+from ccreport.figures.wording.runs import format_significant, join_names
 
 RATE_HEIGHT_PX: Final = 210
 STRIP_HEIGHT_PX: Final = 62
@@ -65,36 +42,27 @@ CATEGORIES: Final = {
 def build_limits_over_time(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of one condition; raise MissingFigure where `ss` did not sample what tells the limits."""
     panel = read_panel(declaration, database)
-    flows = select_drawn(panel, panel.tables.flows)
-    placed = place_intervals(select_drawn(panel, panel.tables.intervals), flows)
-    end_s = measure_duration_s(placed)
-    limits = _classify_drawn(panel, flows, database).filter(pl.col("from_s") < end_s, pl.col("until_s") > 0)
+    growth = measure_growth(panel.tables.samples, panel.flows)
+    limits = classify(find_busiest(growth, place_loads(panel, database)))
+    limits = limits.filter(pl.col("from_s") < panel.end_s, pl.col("until_s") > 0)
     if limits.filter(pl.col("limit") != "unknown").is_empty():
         raise MissingFigure(
             "The archive has no consecutive samples of ss with busy times, windows or pacing rates for this run."
         )
     spacing_s = limits.select((pl.col("until_s") - pl.col("from_s")).median()).item()
-    strip_bin_s = choose_width_s(spacing_s, end_s, STRIP_LINES)
-    rate_bin_s = choose_bin_s(measure_spacing_s(placed), end_s)
-    strips = sum_limits(limits, strip_bin_s, end_s)
-    rates = sum_rates(placed, rate_bin_s).with_columns(pl.col("rate_bps").round())
-    ccs = list_algorithms(flows)
-    plots = [_draw_rates(rates, end_s), *_draw_strips(strips, flows, end_s, list_notes(panel))]
-    what = "Lines of throughput over time above strips of what limited the flows"
-    return Figure(
-        stack_plots(write_heading(panel, ccs), _list_key(ccs, strips), plots),
+    strip_bin_s = choose_width_s(spacing_s, panel.end_s, STRIP_LINES)
+    rate_bin_s = choose_bin_s(measure_spacing_s(panel.intervals), panel.end_s)
+    strips = sum_limits(limits, strip_bin_s, panel.end_s)
+    rates = sum_rates(panel.intervals, rate_bin_s).with_columns(pl.col("rate_bps").round())
+    return chart.compose_figure(
+        panel,
+        chart.list_algorithm_key(panel.ccs) + _list_category_key(strips),
+        [_draw_rates(panel, rates), *_draw_strips(panel, strips)],
         _collect_data(rates, strips),
-        write_run_caption(panel, ccs, _list_sentences(limits, rate_bin_s, strip_bin_s)),
-        write_run_alternative(panel, ccs, what, _describe(strips, ccs)),
+        sentences=_list_sentences(limits, rate_bin_s, strip_bin_s),
+        what="Lines of throughput over time above strips of what limited the flows",
+        messages=_describe(strips, panel.ccs),
     )
-
-
-def _classify_drawn(panel: PanelRuns, flows: pl.DataFrame, database: Database) -> pl.DataFrame:
-    """Return the pairs of samples of the flows drawn with their limit, and `busiest_pct` (null without mpstat)."""
-    samples = panel.tables.samples
-    cpu_samples = read_rows(database, "cpu_samples", select_drawn(panel, panel.tables.runs))
-    loads = place_cpu_samples(cpu_samples, find_starts(samples, flows))
-    return classify(find_busiest(measure_growth(samples, flows), loads))
 
 
 def _list_sentences(limits: pl.DataFrame, rate_bin_s: float, strip_bin_s: float) -> list[str]:
@@ -109,32 +77,28 @@ def _list_sentences(limits: pl.DataFrame, rate_bin_s: float, strip_bin_s: float)
     return sentences
 
 
-def _draw_rates(rates: pl.DataFrame, end_s: float) -> alt.LayerChart:
-    top = rates.select(pl.col("rate_bps").max()).item() or 0.0
-    unit = choose_rate_unit(top)
-    plot = Plot(
-        end_s, ValueAxis(f"Throughput ({unit})", choose_ticks(top / RATE_UNITS[unit])), RATE_HEIGHT_PX, is_lowest=False
-    )
-    scaled = rates.with_columns(rate=(pl.col("rate_bps") / RATE_UNITS[unit]).round(5), line=pl.col("cc"))
-    return size_plot([draw_lines(scaled, "rate", plot), *draw_names(scaled, "rate", plot)], plot, None)
+def _draw_rates(panel: PanelRuns, rates: pl.DataFrame) -> alt.LayerChart:
+    unit = chart.find_rate_unit(rates)
+    scaled = chart.scale_rates(rates, unit, 5)
+    axis = chart.fit_axis(f"Throughput ({unit})", scaled["rate"])
+    plot = chart.Plot(panel, axis, RATE_HEIGHT_PX, is_lowest=False)
+    return plot.hold([chart.draw_lines(scaled, "rate", plot), *chart.draw_names(scaled, "rate", plot)])
 
 
-def _draw_strips(strips: pl.DataFrame, flows: pl.DataFrame, end_s: float, notes: Sequence[str]) -> list[alt.LayerChart]:
-    """Return the strip of each algorithm; the lowest has the notes and names the time axis."""
-    ccs = list_algorithms(flows)
-    counts = dict(flows.select(pl.col("cc").fill_null(UNKNOWN_CC)).group_by("cc").len().rows())
+def _draw_strips(panel: PanelRuns, strips: pl.DataFrame) -> list[alt.LayerChart]:
+    """Return the strip of each algorithm."""
+    counts = dict(panel.flows.select(pl.col("cc").fill_null(UNKNOWN_CC)).group_by("cc").len().rows())
+    axis = chart.ValueAxis("Flows (%)", [0, 50, 100])
     drawn = []
-    for cc in ccs:
-        is_lowest = cc == ccs[-1]
-        plot = Plot(end_s, ValueAxis("Flows (%)", [0, 50, 100]), STRIP_HEIGHT_PX, is_lowest)
-        area = _draw_areas(_outline(strips.filter(pl.col("cc") == cc)), plot)
+    for cc in panel.ccs:
+        plot = chart.Plot(panel, axis, STRIP_HEIGHT_PX, cc == panel.ccs[-1])
         of_flows = "its flow" if counts[cc] == 1 else f"its {counts[cc]} flows"
         heading = f"{theme.style_of(cc).name}: what limited {of_flows}"
-        drawn.append(size_plot([area], plot, heading, notes if is_lowest else ()))
+        drawn.append(plot.hold([_draw_areas(_outline(strips.filter(cc=cc)), plot)], heading))
     return drawn
 
 
-def _draw_areas(outline: pl.DataFrame, plot: Plot) -> alt.Chart:
+def _draw_areas(outline: pl.DataFrame, plot: chart.Plot) -> alt.Chart:
     colours = {name: colour for name, (_, colour) in CATEGORIES.items()}
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     # A hairline of the same colour closes the seams between neighbours.
@@ -165,15 +129,10 @@ def _outline(strip: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(edges).sort("part", "start_s", "edge").select("part", "time_s", "category", "low", "high")
 
 
-def _list_key(ccs: Sequence[str], strips: pl.DataFrame) -> list[KeyEntry]:
+def _list_category_key(strips: pl.DataFrame) -> list[KeyEntry]:
     seen = set(strips["category"])
     return [
-        *(style_entry(cc, theme.style_of(cc).name) for cc in ccs),
-        *(
-            KeyEntry(text, "line", colour, width=SWATCH_PX)
-            for name, (text, colour) in CATEGORIES.items()
-            if name in seen
-        ),
+        KeyEntry(text, "line", colour, width=SWATCH_PX) for name, (text, colour) in CATEGORIES.items() if name in seen
     ]
 
 

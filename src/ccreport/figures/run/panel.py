@@ -1,7 +1,8 @@
 """What a figure of single runs needs of the archive: the runs of its panel, and which of them are drawn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import polars as pl
 
@@ -15,8 +16,16 @@ from ccreport.figures.select.declaration import (
 )
 from ccreport.figures.select.queries import MissingFigure, read_matching_runs, read_rows
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.select.sampled_rates import SOURCES, Source, choose_rate_source, list_flow_rates
+from ccreport.figures.select.series import (
+    UNKNOWN_CC,
+    choose_width_s,
+    measure_duration_s,
+    measure_spacing_s,
+    place_intervals,
+)
 from ccreport.figures.select.throughput_series import FigureTables
-from ccreport.figures.wording.runs import DrawnRun
+from ccreport.figures.wording.runs import DrawnRun, write_notes
 from ccreport.summarise.statistics.representative import choose_representatives
 
 
@@ -36,6 +45,64 @@ class PanelRuns:
     def run_ids(self) -> list[str]:
         """Return the runs that lines and points are of."""
         return [one.run["run_id"] for one in self.drawn]
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """Return the flows of the runs drawn."""
+        return self.keep_drawn(self.tables.flows)
+
+    @cached_property
+    def intervals(self) -> pl.DataFrame:
+        """Return the intervals of the runs drawn on the time axis of their run, as `place_intervals` does."""
+        return place_intervals(self.keep_drawn(self.tables.intervals), self.flows)
+
+    @cached_property
+    def end_s(self) -> float:
+        """Return the end of the time axis."""
+        return measure_duration_s(self.intervals)
+
+    @cached_property
+    def ccs(self) -> list[str]:
+        """Return the algorithms of the flows drawn, in the order in which figures name them."""
+        return theme.order_algorithms(self.flows["cc"].fill_null(UNKNOWN_CC).unique())
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the settings of the path, each once: the runs of one figure usually share it."""
+        qdiscs = self.tables.qdiscs
+        notes = [
+            note
+            for one in self.drawn
+            for note in write_notes(qdiscs.filter(pl.col("run_id") == one.run["run_id"]).sort("line_number"), one.run)
+        ]
+        return list(dict.fromkeys(notes))
+
+    def keep_drawn(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of the runs that are drawn."""
+        return rows.filter(pl.col("run_id").is_in(self.run_ids))
+
+
+@dataclass(frozen=True)
+class FlowRates:
+    """The rate of each flow drawn (run_id, flow_id, cc, time_s, rate_bps), its source and the width of its bins."""
+
+    rates: pl.DataFrame
+    source: Source
+    bin_s: float
+
+    @property
+    def origin(self) -> str:
+        """Return where the rates are from, as captions say it."""
+        return f"from {SOURCES[self.source]}, per {self.bin_s:g} s"
+
+
+def measure_flow_rates(panel: PanelRuns, shortest_s: float = 0.0) -> FlowRates:
+    """Return the rates of the flows drawn, in bins of at least `shortest_s`."""
+    source = choose_rate_source(panel.tables.samples, panel.flows)
+    bin_s = choose_width_s(measure_spacing_s(panel.intervals), panel.end_s, panel.flows.height)
+    bin_s = max(bin_s, shortest_s)
+    rates = list_flow_rates(panel.tables.samples, panel.flows, panel.intervals, bin_s, source)
+    return FlowRates(rates.with_columns(pl.col("rate_bps").round()), source, bin_s)
 
 
 def choose_drawn_runs(
@@ -68,6 +135,15 @@ def read_panel(declaration: FigureDeclaration, database: Database) -> PanelRuns:
     is_fitting = (pl.col("mode") == "both") == pl.lit(declaration.overlapped)
     left_out_count = matching.filter(is_fitting)["condition_id"].n_unique() - runs["condition_id"].n_unique()
     return PanelRuns(declaration, tables, drawn, left_out_count)
+
+
+def read_single_run(declaration: FigureDeclaration, database: Database) -> PanelRuns:
+    """Return the first of the runs that a panel would draw; raise as `read_panel`.
+
+    Of what happens to the flows of one run, the lines of two would show flows that never met.
+    """
+    panel = read_panel(declaration, database)
+    return replace(panel, drawn=panel.drawn[:1])
 
 
 def _require_runs(declaration: FigureDeclaration, matching: pl.DataFrame, runs: pl.DataFrame) -> None:

@@ -4,23 +4,7 @@ import polars as pl
 
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
-from ccreport.figures.kit.keyed_panels import style_entry
-from ccreport.figures.run.chart import (
-    Plot,
-    ValueAxis,
-    draw_band,
-    draw_lines,
-    draw_names,
-    list_algorithms,
-    list_band_key,
-    list_notes,
-    select_drawn,
-    size_plot,
-    stack_plots,
-    write_heading,
-    write_run_alternative,
-    write_run_caption,
-)
+from ccreport.figures.run import chart
 from ccreport.figures.run.fair_share import find_range, measure_shares
 from ccreport.figures.run.panel import read_panel
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError
@@ -47,34 +31,30 @@ def build_share_over_time(declaration: FigureDeclaration, database: Database) ->
     placed = place_intervals(panel.tables.intervals, panel.tables.flows)
     bin_s = choose_bin_s(measure_spacing_s(placed), measure_duration_s(placed))
     shares = measure_shares(sum_rates(placed, bin_s)).with_columns(pl.col("rate_bps").round(), pl.col("share").round(5))
-    drawn = select_drawn(panel, shares)
+    drawn = panel.keep_drawn(shares)
     if drawn.is_empty():
         raise MissingFigure("The run that would be drawn moved no data in any interval.")
     band = find_range(shares.join(drawn.select("run_id").unique(), on="run_id", how="anti"), "share")
-    ccs = list_algorithms(select_drawn(panel, panel.tables.flows))
-    others = list_band_key(panel) if band.height else []
-    key = [style_entry(cc, theme.style_of(cc).name) for cc in ccs]
-    key += others
-    end_s = measure_duration_s(select_drawn(panel, placed))
-    plot = Plot(end_s, ValueAxis("Share of the throughput (%)", [0, 25, 50, 75, 100]), theme.PLOT_HEIGHT_PX)
-    lines = drawn.with_columns(line=pl.col("cc"), share_pct=100 * pl.col("share"))
-    shade = band.filter(pl.col("time_s") <= end_s).with_columns(pl.col("low", "high") * 100, line=pl.col("cc"))
+    others = chart.list_band_key(panel) if band.height else []
+    plot = chart.Plot(panel, chart.ValueAxis("Share of the throughput (%)", [0, 25, 50, 75, 100]))
+    lines = drawn.with_columns(share_pct=100 * pl.col("share"))
+    shade = band.filter(pl.col("time_s") <= plot.end_s).with_columns(pl.col("low", "high") * 100)
     layers = [
-        draw_band(shade, "low", "high", plot),
-        draw_lines(lines, "share_pct", plot),
-        *draw_names(lines, "share_pct", plot),
+        chart.draw_band(shade, plot),
+        chart.draw_lines(lines, "share_pct", plot),
+        *chart.draw_names(lines, "share_pct", plot),
     ]
-    sentences = [
-        f"Lines: each algorithm's part of the throughput of all flows that the tool reports, per {bin_s:g} s",
-        *(f"Band: {entry.text}" for entry in others),
-    ]
-    return Figure(
-        stack_plots(write_heading(panel, ccs), key, [size_plot(layers, plot, None, list_notes(panel))]),
+    return chart.compose_figure(
+        panel,
+        chart.list_algorithm_key(panel.ccs) + others,
+        [plot.hold(layers)],
         _collect_data(drawn, band),
-        write_run_caption(panel, ccs, sentences),
-        write_run_alternative(
-            panel, ccs, "Line chart of each algorithm's share of the throughput over time", _describe(drawn, ccs)
-        ),
+        sentences=[
+            f"Lines: each algorithm's part of the throughput of all flows that the tool reports, per {bin_s:g} s",
+            *(f"Band: {entry.text}" for entry in others),
+        ],
+        what="Line chart of each algorithm's share of the throughput over time",
+        messages=_describe(drawn, panel.ccs),
     )
 
 

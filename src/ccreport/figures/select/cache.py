@@ -15,11 +15,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from ccreport.core.atomic_files import remove_folder
+from ccreport.core.atomic_files import remove_folder, replace_folder
 from ccreport.core.declarations import SQL
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Asked, Database
-from ccreport.rebuild.batches import AFRESH
+from ccreport.rebuild.batches import IGNORE_CACHES
 from ccreport.rebuild.imports import list_imports
 
 LIBRARIES: Final = ("altair", "duckdb", "polars", "vl-convert-python")
@@ -50,7 +50,7 @@ def take_copy(cache: Path, name: str, database: Database, output: Path) -> bool:
     is made anew.
     """
     copy = cache / name
-    if not copy.is_dir() or AFRESH in os.environ:
+    if not copy.is_dir() or IGNORE_CACHES in os.environ:
         return False
     asked = [Asked(**one) for one in json.loads((copy / ASKED).read_text(encoding="utf-8"))]
     if not all(map(database.is_same, asked)):
@@ -62,12 +62,9 @@ def take_copy(cache: Path, name: str, database: Database, output: Path) -> bool:
 
 def keep_copy(cache: Path, name: str, asked: Iterable[Asked], output: Path) -> None:
     """Keep a copy of a figure's folder and what it asked, whole or not at all, in place of one of the same name."""
-    partial = cache / f"{name}.partial"
-    for folder in (partial, cache / name):
-        remove_folder(folder)
-    shutil.copytree(output, partial / FILES)
-    (partial / ASKED).write_text(json.dumps([asdict(one) for one in asked]), encoding="utf-8")
-    partial.rename(cache / name)
+    with replace_folder(cache / name) as copy:
+        shutil.copytree(output, copy / FILES)
+        (copy / ASKED).write_text(json.dumps([asdict(one) for one in asked]), encoding="utf-8")
 
 
 def prune_copies(cache: Path, names: Iterable[str]) -> None:

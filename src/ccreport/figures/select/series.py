@@ -13,6 +13,8 @@ import polars as pl
 # Bins of the papers' figures, and the next round widths for runs so long that the eye cannot part them.
 BIN_WIDTHS_S: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 BINS_LIMIT: Final = 700
+# What a plot of one line for each flow may hold: a file of some 100 kB.
+POINTS_LIMIT: Final = 6000
 # ASSUME: an interval or a start offset of more than a day is a broken number, no measurement.
 LONGEST_S: Final = 86_400.0
 # Regular samples are taken this closely (in bins) to the same time in every interval.
@@ -25,6 +27,14 @@ RUN_CC: Final = ("run_id", "cc")
 def choose_bin_s(spacing_s: float, duration_s: float) -> float:
     """Return the bin width in s: 0.5, or more where observations lie further apart or a run would need 700 bins."""
     fitting = (width for width in BIN_WIDTHS_S if width * 1.5 >= spacing_s and duration_s / width <= BINS_LIMIT)
+    return next(fitting, BIN_WIDTHS_S[-1])
+
+
+def choose_width_s(spacing_s: float, duration_s: float, lines_count: int) -> float:
+    """Return the width of bins in s for a line for each flow: 0.5, or the next that keeps the drawing small."""
+    fitting = (
+        width for width in BIN_WIDTHS_S if width * 1.5 >= spacing_s and lines_count * duration_s / width <= POINTS_LIMIT
+    )
     return next(fitting, BIN_WIDTHS_S[-1])
 
 

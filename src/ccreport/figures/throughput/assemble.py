@@ -1,6 +1,6 @@
 """One figure from tables: everything between reading them and writing files, without either."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from textwrap import wrap
 
 import polars as pl
@@ -23,15 +23,12 @@ from ccreport.figures.wording.runs import (
     SUBTITLE_CHARACTERS,
     TITLE_CHARACTERS,
     DrawnAlgorithm,
-    DrawnRun,
     choose_rate_unit,
-    describe_runs,
     join_short,
     name_run,
     wrap_title,
     write_band,
     write_legend,
-    write_notes,
 )
 
 
@@ -69,18 +66,17 @@ def assemble_throughput_over_time(
 
 def _collect_facts(panel: PanelRuns, series: Series, unit: str) -> FigureFacts:
     rate = choose_rate(panel.declaration, panel.tables.flows)
-    of_drawn = panel.tables.flows.filter(pl.col("run_id").is_in(panel.run_ids))
     return FigureFacts(
         declaration=panel.declaration,
         drawn=panel.drawn,
-        algorithms=_list_algorithms(summarise_algorithms(of_drawn, rate)),
+        algorithms=_list_algorithms(summarise_algorithms(panel.flows, rate)),
         rate=rate,
         unit=unit,
         rate_bin_s=series.rate_bin_s,
         count_bin_s=series.count_bin_s,
         sources=series.points["source"].unique().to_list(),
         left_out_count=panel.left_out_count,
-        notes=_write_notes(panel.tables.qdiscs, panel.drawn),
+        notes=panel.notes,
         has_late_points=find_top(series.points, "time_s") > find_top(series.lines, "time_s") + series.rate_bin_s,
     )
 
@@ -93,25 +89,14 @@ def _list_algorithms(means: pl.DataFrame) -> list[DrawnAlgorithm]:
     ]
 
 
-def _write_notes(qdiscs: pl.DataFrame, drawn: Sequence[DrawnRun]) -> list[str]:
-    """Return the notes of the runs, each once: the runs of one figure usually share their path."""
-    notes = [
-        note
-        for one in drawn
-        for note in write_notes(qdiscs.filter(pl.col("run_id") == one.run["run_id"]).sort("line_number"), one.run)
-    ]
-    return list(dict.fromkeys(notes))
-
-
 def _write_texts(letter: str, facts: FigureFacts) -> Texts:
     declared = " ".join(facts.declaration.title.split())
     overlapped = facts.declaration.overlapped
-    conditions = describe_runs(facts.algorithms, facts.drawn, overlapped=overlapped)
     names = [name_run(one, overlapped=overlapped) for one in facts.drawn]
     heading = f"({letter}) {declared}" if letter else declared
     return Texts(
         title=wrap(heading, TITLE_CHARACTERS),
-        subtitle=[*wrap_title(conditions, SUBTITLE_CHARACTERS), *join_short(names)],
+        subtitle=[*wrap_title(facts.conditions, SUBTITLE_CHARACTERS), *join_short(names)],
         legend={one.cc: write_legend(one, facts.rate, facts.unit) for one in facts.algorithms},
         rate_axis=f"Throughput ({facts.unit})",
         count_axis=f"Retransmitted segments per {facts.count_bin_s:g} s",

@@ -13,10 +13,13 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures.kit import theme
-from ccreport.figures.kit.label_placement import Point, place_labels
-from ccreport.figures.kit.text import draw_band_entry, draw_legend_entry, draw_notes, write
+from ccreport.figures.kit import keyed_panels, theme
+from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX
+from ccreport.figures.kit.label_placement import Point
+from ccreport.figures.kit.text import draw_band_entry, draw_legend_entry, draw_notes
 from ccreport.figures.kit.ticks import choose_ticks, round_up_step
+from ccreport.figures.run.chart import BAND_OPACITY, TIME_TITLE, scale_of, write_names
+from ccreport.figures.select.throughput_series import find_top
 
 WIDTH_PX: Final = theme.PLOT_WIDTH_PX
 HEIGHT_PX: Final = theme.PLOT_HEIGHT_PX
@@ -24,8 +27,6 @@ HEIGHT_PX: Final = theme.PLOT_HEIGHT_PX
 PANEL_HEIGHT_PX: Final = 230
 PANEL_SPACING_PX: Final = 34
 PANEL_TITLE_PX: Final = 14
-TITLE_LIMIT_PX: Final = 760
-BAND_OPACITY: Final = 0.16
 # Most bins of a run for which markers of this area (px²) and stroke (px) stay apart; then the smallest.
 MARKERS: Final = ((70, 44, 1.5), (200, 20, 1.2), (math.inf, 9, 1.0))
 
@@ -115,37 +116,28 @@ def _draw_panel(panel: Panel, scales: Scales, title_px: int) -> alt.LayerChart:
 
 def choose_scales(panels: Sequence[Panel], unit_bps: float, time_end_s: float) -> Scales:
     """Return axes from zero that hold all that is drawn; both value axes have the same number of intervals."""
-    rates = [max(_maximum(panel.lines, "rate_bps"), _maximum(panel.band, "rate_max_bps")) for panel in panels]
+    rates = [max(find_top(panel.lines, "rate_bps"), find_top(panel.band, "rate_max_bps")) for panel in panels]
     rate_ticks = choose_ticks(max(rates) / unit_bps)
     intervals = len(rate_ticks) - 1
-    count_max = max(_maximum(panel.points, "retransmits_count") for panel in panels)
+    count_max = max(find_top(panel.points, "retransmits_count") for panel in panels)
     count_step = round_up_step(count_max / intervals, smallest=1.0)
     return Scales(unit_bps, time_end_s, rate_ticks, [number * count_step for number in range(intervals + 1)])
 
 
-def _maximum(frame: pl.DataFrame, column: str) -> float:
-    maximum: float | None = frame.select(pl.col(column).max()).item()
-    return maximum or 0.0
-
-
 def _time(scales: Scales) -> alt.X:
-    axis = alt.Axis(
-        title="Time since the start of the test (s)", titleAnchor="start", grid=False, tickCount=10, labelFlush=False
-    )
-    return alt.X("time_s:Q", scale=alt.Scale(domain=[0, scales.time_end_s], nice=False), axis=axis)
+    return keyed_panels.time_axis(TIME_TITLE, "time_s", scales.time_end_s, ticks=10)
 
 
 def _rate(column: str, scales: Scales, texts: Texts) -> alt.Y:
-    axis = alt.Axis(title=texts.rate_axis, values=list(scales.rate_ticks))
-    return alt.Y(f"{column}:Q", scale=alt.Scale(domain=[0, scales.rate_ticks[-1]], nice=False), axis=axis)
+    return keyed_panels.value_axis(texts.rate_axis, column, scales.rate_ticks[-1], scales.rate_ticks)
 
 
-def _by_algorithm(ccs: Mapping[str, str], attribute: str) -> alt.Scale:
-    return alt.Scale(domain=list(ccs), range=[getattr(theme.style_of(cc), attribute) for cc in ccs])
+def _style(texts: Texts, attribute: str) -> alt.Scale:
+    return scale_of(list(texts.legend), attribute)
 
 
 def _colour(texts: Texts) -> alt.Color:
-    return alt.Color("cc:N", scale=_by_algorithm(texts.legend, "colour"), legend=None)
+    return alt.Color("cc:N", scale=_style(texts, "colour"), legend=None)
 
 
 def _rates(frame: pl.DataFrame, scales: Scales, *columns: str) -> alt.Chart:
@@ -174,7 +166,7 @@ def _is_flat(band: pl.DataFrame) -> bool:
 
 
 def _draw_lines(lines: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
-    dash = alt.StrokeDash("cc:N", scale=_by_algorithm(texts.legend, "dash"), legend=None)
+    dash = alt.StrokeDash("cc:N", scale=_style(texts, "dash"), legend=None)
     rate = _rate("rate_bps", scales, texts)
     mark = _rates(lines, scales, "rate_bps").mark_line(strokeWidth=2)
     chart: alt.Chart = mark.encode(x=_time(scales), y=rate, color=_colour(texts), strokeDash=dash)
@@ -183,7 +175,7 @@ def _draw_lines(lines: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
 
 def _draw_points(points: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
     # Hollow, so that two algorithms with the same count are both seen.
-    shape = alt.Shape("cc:N", scale=_by_algorithm(texts.legend, "marker"), legend=None)
+    shape = alt.Shape("cc:N", scale=_style(texts, "marker"), legend=None)
     axis = alt.Axis(title=texts.count_axis, orient="right", grid=False, values=list(scales.count_ticks), format=",d")
     scale = alt.Scale(domain=[0, scales.count_ticks[-1]], nice=False)
     count = alt.Y("retransmits_count:Q", scale=scale, axis=axis)
@@ -205,14 +197,7 @@ def _draw_direct_labels(lines: pl.DataFrame, points: pl.DataFrame, scales: Scale
     traces = {
         cc: locate(lines.filter(pl.col("cc") == cc), "rate_bps", scales.rate_ticks[-1] * scales.unit_bps) for cc in ccs
     }
-    names = {cc: theme.style_of(cc).name for cc in ccs}
-    places = place_labels(
-        names, traces, locate(points, "retransmits_count", scales.count_ticks[-1]), WIDTH_PX, scales.height_px
-    )
-    return [
-        write([names[cc]], place, align="center", weight="bold", colour=theme.style_of(cc).colour)
-        for cc, place in places.items()
-    ]
+    return write_names(traces, locate(points, "retransmits_count", scales.count_ticks[-1]), scales.height_px)
 
 
 def _draw_legend(texts: Texts, band: pl.DataFrame, *, has_points: bool) -> list[alt.Chart]:

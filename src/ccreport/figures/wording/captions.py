@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ccreport.core.text import display_name
 from ccreport.figures.select.declaration import FigureDeclaration, Rate
+from ccreport.figures.wording.conditions import write_sentences
 from ccreport.figures.wording.runs import (
     RULE,
     DrawnAlgorithm,
@@ -14,6 +15,8 @@ from ccreport.figures.wording.runs import (
     format_ratio,
     format_significant,
     join_names,
+    name_run,
+    wrap_title,
     write_band,
 )
 
@@ -40,27 +43,37 @@ class FigureFacts:
     notes: Sequence[str]
     has_late_points: bool = False
 
+    @property
+    def conditions(self) -> str:
+        """Return the conditions in one line."""
+        return describe_runs([one.cc for one in self.algorithms], self.drawn, overlapped=self.declaration.overlapped)
+
+
+def write_heading(
+    declaration: FigureDeclaration, conditions: str, drawn: Sequence[DrawnRun], *, overlapped: bool
+) -> tuple[list[str], list[str]]:
+    """Return the lines of the title (what was declared, then the conditions) and of the subtitle (runs and rule)."""
+    title = [" ".join(declaration.title.split()), *wrap_title(conditions)]
+    return [line for line in title if line], [name_run(one, overlapped=overlapped) for one in drawn]
+
 
 def write_caption(facts: FigureFacts) -> str:
     """Return the caption: conditions, what is drawn, the representative run and its rule, the basis of the means."""
-    return _join(_list_sentences(facts))
-
-
-def _join(sentences: Sequence[str]) -> str:
-    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
+    return write_sentences(_list_sentences(facts))
 
 
 def _list_sentences(facts: FigureFacts) -> list[str]:
+    kept = "the one" if facts.declaration.overlapped else "for each algorithm the most alike"
     return [
-        describe_runs(facts.algorithms, facts.drawn, overlapped=facts.declaration.overlapped),
+        facts.conditions,
         f"Lines: throughput that the tool reports, summed over each algorithm's flows, per {facts.rate_bin_s:g} s",
         _describe_points(facts),
         *(["The last points are later than the tool's last interval"] if facts.has_late_points else []),
         *name_runs(facts.drawn),
-        *_describe_band(facts.drawn),
+        *(f"Band: {band}" for band in [write_band(facts.drawn)] if band),
         f"Means in the legend are {facts.rate} of the drawn {'runs' if len(facts.drawn) > 1 else 'run'}",
-        *_describe_choice(facts),
-        *([f"Path: {'; '.join(facts.notes)}"] if facts.notes else []),
+        *describe_left_out(facts.left_out_count, f"{kept} with the most runs"),
+        *describe_path(facts.notes),
     ]
 
 
@@ -74,11 +87,11 @@ def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[st
     first = next(iter(of_panels.values()))[1:] if len(panels) > 1 else []
     common = [sentence for sentence in first if all(sentence in of_panel for of_panel in of_panels.values())]
     parts = [
-        f"({letter}) {_join([_title_first(panels[letter], of_panel[0]), *_without(of_panel[1:], common)])}"
+        f"({letter}) {write_sentences([_title_first(panels[letter], of_panel[0]), *_without(of_panel[1:], common)])}"
         for letter, of_panel in of_panels.items()
     ]
     same_scales = ["the panels have the same scales"] if len(panels) > 1 else []
-    return " ".join([*parts, *([_join([*same_scales, *common])] if common else []), *left_out.values()])
+    return " ".join([*parts, *([write_sentences([*same_scales, *common])] if common else []), *left_out.values()])
 
 
 def _title_first(facts: FigureFacts, conditions: str) -> str:
@@ -119,17 +132,17 @@ def name_runs(drawn: Sequence[DrawnRun]) -> list[str]:
     return sentences
 
 
-def _describe_band(drawn: Sequence[DrawnRun]) -> list[str]:
-    band = write_band(drawn)
-    return [] if band is None else [f"Band: {band}"]
-
-
-def _describe_choice(facts: FigureFacts) -> list[str]:
-    if not facts.left_out_count:
+def describe_left_out(count: int, kept: str) -> list[str]:
+    """Return the sentence that says that other conditions match too, and which is drawn, if there are any."""
+    if not count:
         return []
-    others = "1 other condition matches" if facts.left_out_count == 1 else f"{facts.left_out_count} others match"
-    kept = "the one" if facts.declaration.overlapped else "for each algorithm the most alike"
-    return [f"{others} as well; drawn is {kept} with the most runs, then the first by its identifier"]
+    others = "1 other condition matches" if count == 1 else f"{count} others match"
+    return [f"{others} as well; drawn is {kept}, then the first by its identifier"]
+
+
+def describe_path(notes: Sequence[str]) -> list[str]:
+    """Return the sentence on the settings of the path, if there are any."""
+    return [f"Path: {'; '.join(notes)}"] if notes else []
 
 
 def write_alternative(facts: FigureFacts) -> str:
@@ -150,9 +163,8 @@ def _describe_message(facts: FigureFacts) -> str:
     ranked = sorted(facts.algorithms, key=lambda one: -(one.rate_bps or 0.0))
     means = [f"{one.name} {format_rate(one.rate_bps, facts.unit)}" for one in ranked]
     ratios = [f"{one.name} {format_ratio(one.retransmit_ratio)}" for one in ranked]
-    conditions = describe_runs(facts.algorithms, facts.drawn, overlapped=facts.declaration.overlapped)
     sentences = [
-        conditions,
+        facts.conditions,
         f"Mean {facts.rate}: {join_names(means)}",
         *_compare(ranked, facts.rate),
         f"Retransmitted segments: {join_names(ratios)} of the data segments sent",

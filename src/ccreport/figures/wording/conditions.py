@@ -142,8 +142,8 @@ def describe_intervals(cells: pl.DataFrame) -> list[str]:
 
 
 def write_sentences(sentences: Sequence[str]) -> str:
-    """Return sentences as one line, each with a capital and a full stop."""
-    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
+    """Return sentences as one line, each with a capital and a full stop; empty ones are left out."""
+    return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences if sentence)
 
 
 def write_condition_alternative(facts: ConditionFacts) -> str:

@@ -5,7 +5,7 @@ stand as escapes; whoever puts a caption into a page escapes it for that page.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -81,10 +81,10 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def describe_runs(algorithms: Sequence[DrawnAlgorithm], drawn: Sequence[DrawnRun], *, overlapped: bool) -> str:
+def describe_runs(ccs: Iterable[str], drawn: Sequence[DrawnRun], *, overlapped: bool) -> str:
     """Return the conditions in one line: algorithms, flows, overlapped or not, hosts and RTT."""
     flows = _list_values(drawn, "flows_count", "{:d}")
-    parts = [join_names([algorithm.name for algorithm in algorithms])]
+    parts = [join_names([theme.style_of(cc).name for cc in ccs])]
     if flows:
         parts.append(f"{flows} {'flow' if flows == '1' else 'flows'}")
     parts.append("overlapped" if overlapped else "non-overlapped")

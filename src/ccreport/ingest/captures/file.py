@@ -150,7 +150,7 @@ class CaptureReader:
     def read(self) -> Iterator[tuple[str, pl.DataFrame]]:
         """Yield pieces of `packet_flows`, `packet_intervals` and `packets` under these names.
 
-        Raise RawFileError where the file is no capture, or has an error before its first packet.
+        Raise RawFileError where the file is not a capture, or has an error before its first packet.
         """
         try:
             yield from self._analyse_all()

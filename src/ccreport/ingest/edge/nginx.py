@@ -23,7 +23,7 @@ from ccreport.ingest.rejects import Problems, Rejects
 BLOCK_BYTES: Final = 16 * 2**20
 # ASSUME: a line is no longer than this; nginx limits a request's header to 32 kB by default.
 LINE_LIMIT_BYTES: Final = 2**20
-# No request is that long; more is no number of bytes, and 8 times as much no 64-bit number.
+# No request is that long; more is not a number of bytes, and 8 times as much not a 64-bit number.
 MOST_BYTES: Final = 2**53
 # nginx logs whole milliseconds; a shorter time is 0 or broken, and its quotients have no finite sum.
 LEAST_TIME_S: Final = 1e-6
@@ -32,7 +32,7 @@ VARIABLE: Final = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<bare>\w+))", re.ASCI
 TIMES: Final = ("msec", "time_iso8601", "time_local")
 SIZES: Final = ("bytes_sent", "body_bytes_sent")
 READ: Final = (*TIMES, *SIZES, "request_time", "status")
-BAD_LINE: Final = ("malformed_record", "`{}` is no line of the declared format; it is left out")
+BAD_LINE: Final = ("malformed_record", "`{}` is not a line of the declared format; it is left out")
 
 
 class LogFormatError(InputError):

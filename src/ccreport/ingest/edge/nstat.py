@@ -27,7 +27,7 @@ COUNTER: Final = r"^(?P<counter>[A-Za-z]\w{2,63})[ \t]+(?P<value>-?\d{1,20})(?:[
 # Tcp: RtoAlgorithm RtoMin …
 GROUP: Final = re.compile(r"^(?P<group>\w+): (?P<fields>.*)$")
 NAME: Final = re.compile(r"[A-Za-z]\w*")
-BAD_LINE: Final = ("malformed_record", "`{}` is no line that nstat or /proc/net prints; it is left out")
+BAD_LINE: Final = ("malformed_record", "`{}` is not a line that nstat or /proc/net prints; it is left out")
 COUNTER_NAME: Final = r"^[A-Za-z]\w{2,63}$"
 ROWS: Final = {"counter": pl.String(), "counter_value_count": pl.Int64(), "place": pl.UInt32()}
 
@@ -83,7 +83,7 @@ def read_snapshots(text: str, problems: Problems) -> pl.DataFrame:
     has_head = (lines["line"].head(first).str.strip_chars() != "").any()
     placed = lines.with_columns(place=is_stamp.cum_sum()).filter(~is_comment)
     rows = _read_json(placed, problems) if "{" in text else _read_lines(placed, problems)
-    # A value that no counter can have, as after a cut or in a made-up file, is no number of this table.
+    # A value that no counter can have, as after a cut or in a made-up file, is not a number of this table.
     kept = rows.drop_nulls().unique(["place", "counter"], keep="first", maintain_order=True)
     return kept.select(
         "counter",
@@ -103,7 +103,7 @@ def _read_json(lines: pl.DataFrame, problems: Problems) -> pl.DataFrame:
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
-            problems.add(("truncated_json", "`{}` is no whole JSON; it is left out"), text.strip().encode())
+            problems.add(("truncated_json", "`{}` is not complete JSON; it is left out"), text.strip().encode())
             continue
         counters = document.get("kernel") if isinstance(document, dict) else None
         for name, value in (counters if isinstance(counters, dict) else {}).items():

@@ -60,7 +60,7 @@ class EdgePlace:
 
 
 def compile_layout(layout: str) -> re.Pattern[str]:
-    """Return the declared layout; raise EdgePathError where it is no regular expression or has unknown groups."""
+    """Return the declared layout; raise EdgePathError where it is not a regular expression or has unknown groups."""
     if problem := find_layout_problem(layout):
         raise EdgePathError(f"edge.paths: {problem}")
     return re.compile(layout)

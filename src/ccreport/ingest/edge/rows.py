@@ -109,7 +109,7 @@ def _to_texts(rows: Bytes, lengths: Ints) -> pl.Series:
 
 
 def _split_addresses(texts: pl.Series) -> pl.DataFrame:
-    """Return local and remote address and port of each text, null where it is no connection."""
+    """Return local and remote address and port of each text, null where it is not a connection."""
     fields = texts.str.extract_groups(ADDRESSES).struct.rename_fields(list(ENDS)).struct.unnest()
     ports = pl.col("local_port", "remote_port")
     typed = fields.with_columns(ports.cast(pl.Int64, strict=False))

@@ -124,7 +124,7 @@ class Recorded:
         return iter(self._values)
 
     def read_objects(self, key: str) -> "list[Recorded]":
-        """Return the entries of a list; what is no object has no values."""
+        """Return the entries of a list; what is not an object has no values."""
         value = self._values.get(key)
         if value is not None and not isinstance(value, list):
             self._leave_out(key, "a list")

@@ -155,7 +155,7 @@ def _read_attempt(file: RawFile, line: bytes, number: int, rejected: Rejects) ->
     try:
         one = Recorded(file, json.loads(line), rejected, line=number)
     except (ValueError, RecursionError):
-        message = "the line is no whole JSON; the attempt is left out"
+        message = "the line is not complete JSON; the attempt is left out"
         rejected.add(file, "truncated_json", message, is_whole_file=False, line=number)
         return None
     named = {name: one.read_text(key) for name, key in (("suffix", "run"), ("job", "job"))}

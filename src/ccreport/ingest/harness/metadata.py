@@ -72,7 +72,7 @@ def _read_host_meta(
 ) -> list[dict[str, Any]]:
     ping = facts.get("rtt")
     if ping is not None and (isinstance(ping, bool) or not isinstance(ping, int | float) or not 0 <= ping < 1e6):
-        rejected.add(file, "bad_metadata", "rtt is no time in ms; it is left out", is_whole_file=False)
+        rejected.add(file, "bad_metadata", "rtt is not a time in ms; it is left out", is_whole_file=False)
         ping = None
     row: dict[str, Any] = {
         "experiment_id": manifest.experiment_id,

@@ -64,7 +64,7 @@ def _read_row(row: object) -> dict[str, Any]:
 def _rate(gbps: object) -> float:
     rate = _positive(gbps) * 1e9
     if rate > RATE_LIMIT_BPS:
-        raise ValueError(f"{gbps!r} Gbit/s is no rate of a run")
+        raise ValueError(f"{gbps!r} Gbit/s is not a rate of a run")
     return rate
 
 
@@ -72,5 +72,5 @@ def _positive(value: object) -> float:
     number = float(value)  # type: ignore[arg-type]  # a wrong type raises the TypeError that the caller reports
     # What is beyond all rates and counts would not fit a table's integers.
     if not 0 <= number < 1e15:
-        raise ValueError(f"{value!r} is no quantity")
+        raise ValueError(f"{value!r} is not a quantity")
     return number

@@ -114,7 +114,7 @@ def _find_objects(text: str) -> list[tuple[Json, int, int]]:
     """Return the results in a text, which may have braces of its own, with where each begins and ends.
 
     Without a result it is the first object, if that begins the text or a line of it. What stands under a key of an
-    object that is damaged (`server_output_json`) is no result.
+    object that is damaged (`server_output_json`) is not a result.
     """
     results: list[tuple[Json, int, int]] = []
     others: list[tuple[Json, int, int]] = []
@@ -230,7 +230,7 @@ def _read_cut(text: str, start: int) -> Content:
             message = f"the JSON is damaged ({error.msg}): rerun the test, or restore the file from its source"
             raise RawFileError("not_json", message, **at) from error
     except (ValueError, RecursionError) as error:
-        message = f"the JSON cannot be read ({quote(str(error))}): this is no output of iperf3 or pscheduler"
+        message = f"the JSON cannot be read ({quote(str(error))}): this is not output of iperf3 or pscheduler"
         raise RawFileError("not_json", message, offset=byte_offset(text, max(start, 0))) from error
     else:
         content = Content(value)

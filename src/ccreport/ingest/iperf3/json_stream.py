@@ -137,5 +137,5 @@ def _note_line(content: Content, line: bytes, number: int, offset: int) -> None:
         content.notes.append(RawFileError("truncated_json", message, line=number, offset=offset))
     elif text:
         content.tail = text
-        message = f"a line that is no event is left out: {quote(text)!r}"
+        message = f"a line that is not an event is left out: {quote(text)!r}"
         content.notes.append(RawFileError("repaired", message, line=number, offset=offset))

@@ -167,7 +167,7 @@ def _socket(block: JsonObject) -> int | None:
 
 
 def _plain_numbers(numbers: list[Json]) -> list[int | None]:
-    """Return the numbers of streams, None for one that is no integer."""
+    """Return the numbers of streams, None for one that is not an integer."""
     if set(map(type, numbers)) == {int}:
         return numbers  # type: ignore[return-value]
     return [number if type(number) is int else None for number in numbers]

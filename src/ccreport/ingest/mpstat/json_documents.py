@@ -39,7 +39,7 @@ class Samples:
 def parse_json(text: str) -> Samples:
     """Return the samples of all documents in a text that has a list of statistics at least.
 
-    Raise RawFileError (`not_json`, `no_measurement`) where there is no such list.
+    Raise RawFileError (`not_json`, `no_measurement`) where there is not such a list.
     """
     starts = list(STATISTICS.finditer(text))
     if not starts:

@@ -28,9 +28,9 @@ from ccreport.ingest.rpc.flent_series import (
 from ccreport.ingest.rpc.rows import RpcRows, shown
 
 NEWEST_VERSION: Final = 4
-NO_FLENT: Final = "this is no data file of flent: `{key}` is missing or of another type; copy it again from its source"
+NO_FLENT: Final = "this is not a data file of flent: `{key}` is missing or of another type; copy the file again"
 TEST: Final = re.compile(r"\s-t\s*(TCP|UDP|SCTP|DCCP)_([A-Z]{2,10})\b")
-# Ping (ms) ICMP · Ping (ms) UDP BE1; their mean and the delays of one direction are no such series.
+# Ping (ms) ICMP · Ping (ms) UDP BE1; their mean and the delays of one direction are not such series.
 PING: Final = re.compile(r"Ping \(ms\) (ICMP|UDP)(?: [A-Z]{2}\w{0,3})?(?:::\d{1,4})?$")
 SERVER: Final = re.compile(r"\s-H\s*([^\s,]{1,255})")
 DIRECTIONS: Final = {"STREAM": "send", "MAERTS": "receive", "SENDFILE": "send", "RR": "transactions"}
@@ -47,7 +47,7 @@ Document = dict[str, Any]
 
 
 def read_flent(content: bytes) -> RpcRows:
-    """Return the series of one file. Raise RawFileError where it is no data file of a known version."""
+    """Return the series of one file. Raise RawFileError where it is not a data file of a known version."""
     document = _load(content)
     version = _read_version(document)
     metadata, results = document["metadata"], document["results"]
@@ -97,7 +97,7 @@ def _load_leniently(content: bytes) -> Any:
     except (ValueError, RecursionError) as error:
         is_cut = not text.rstrip().endswith("}")
         reason = "truncated_json" if is_cut else "not_json"
-        raise RawFileError(reason, f"this is no whole JSON ({shown(str(error))}); copy it again") from error
+        raise RawFileError(reason, f"this is not complete JSON ({shown(str(error))}); copy it again") from error
 
 
 def _read_version(document: Document) -> int:

@@ -15,7 +15,7 @@ QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 # Before version 4 these raw values are not in the series' unit.
 RAW_UNITS_SINCE: Final = 4
 LAST_YEAR_S: Final = 4e9
-NOT_FINITE: Final = "a value of series {name} is no finite number; it is left out"
+NOT_FINITE: Final = "a value of series {name} is not a finite number; it is left out"
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def take_number(value: object, *, least: float = -math.inf) -> float | None:
 
 
 def take_text(value: object, limit: int = 0) -> str | None:
-    """Return a text as it may stand in a table, None for what is no text or empty; up to `limit` characters whole."""
+    """Return a text as a table may hold it, up to `limit` characters whole; None for what is not text or is empty."""
     if not isinstance(value, str) or not value.strip():
         return None
     whole = " ".join(value.split())

@@ -53,12 +53,12 @@ class Section:
 def read_netperf(content: bytes) -> RpcRows:
     """Return the tests of one file, as make_tests takes them.
 
-    Raise RawFileError (`empty`, `not_text`) where it is no text at all.
+    Raise RawFileError (`empty`, `not_text`) where it is not text at all.
     """
     if not content or content.isspace():
         raise RawFileError("empty", "the file is empty: netperf did not run or was killed before its first output")
     if b"\0" in content:
-        raise RawFileError("not_text", "this is no text; copy netperf's output again from its source")
+        raise RawFileError("not_text", "this is not text; copy netperf's output again from its source")
     rows = RpcRows()
     text = content.decode("utf-8", "backslashreplace")
     # Whether there is a certain character is found much faster than where two are.

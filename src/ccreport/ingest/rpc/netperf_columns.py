@@ -57,7 +57,7 @@ def _list_types() -> dict[str, pl.DataType]:
 
 
 def make_tests(texts: pl.DataFrame, known: Mapping[str, Any], report: Report) -> pl.DataFrame:
-    """Return the columns of `rpc_tests` that tests fill, in their order; `report` what is no value, which is null.
+    """Return the columns of `rpc_tests` that tests fill, in their order; `report` what is not a value, which is null.
 
     It is called with the number of the row, in order, a message, and the line where the test begins. `known` is what
     all rows have.
@@ -138,7 +138,7 @@ def _read_numbers(texts: pl.Series, malformed: list[tuple[int, str]]) -> pl.Seri
         numbers = numbers.fill_null(texts.replace_strict(others, default=None, return_dtype=pl.Float64))
     if broken:
         malformed += [
-            (number, f"{texts.name} is no value of netperf: {shown(texts[number])}")
+            (number, f"{texts.name} is not a value of netperf: {shown(texts[number])}")
             for number in texts.is_in(broken).arg_true()
         ]
     is_possible = numbers.is_between(0, LARGEST, closed="left").fill_null(value=False)
@@ -183,12 +183,12 @@ def _add_rates(frame: pl.DataFrame, malformed: list[tuple[int, str]]) -> pl.Data
     )
     units = frame["unknown_unit"]
     malformed += [
-        (number, f"THROUGHPUT_UNITS is no value of netperf: {shown(units[number])}")
+        (number, f"THROUGHPUT_UNITS is not a value of netperf: {shown(units[number])}")
         for number in units.is_not_null().arg_true()
     ]
     has_no_rate = pl.all_horizontal(pl.col("transaction_rate_tps", "payload_rate_bps").is_null())
     is_lost = frame.select(pl.col("has_throughput") & has_no_rate).to_series()
-    message = "THROUGHPUT is no number or has no known unit; select THROUGHPUT_UNITS too"
+    message = "THROUGHPUT is not a number or has no known unit; select THROUGHPUT_UNITS too"
     malformed += [(number, message) for number in is_lost.arg_true()]
     return frame
 

@@ -89,7 +89,7 @@ class SsFile:
         if self._owners and (strangers := self._owners.strangers[self._file.raw_file_id]):
             return RawFileError("no_run", f"none of its {len(strangers)} connections is clearly of one test; {NAME}")
         if self._has_nul:
-            return RawFileError("not_text", "the file is no text; is it the output of ss?")
+            return RawFileError("not_text", "the file is not text; is it the output of ss?")
         if self._left_out:
             message = f"no sample has ports with numbers or well-known names (`{display_name(self._left_out.strip())}`)"
             return RawFileError("no_measurement", f"{message}; record with ss -n")

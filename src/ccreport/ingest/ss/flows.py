@@ -137,7 +137,7 @@ def _is_cut(row: int, flow: int, cells: Ints, state: Ints, trailing: Ints, flows
 
 @called
 def _distrust_end(row: int, note: int, cells: Ints, notes: Ints, state: Ints) -> None:
-    """Forget what touches the end of a cut record: 43 could have been 4321, and `rcv_s` is no token."""
+    """Forget what touches the end of a cut record: 43 could have been 4321, and `rcv_s` is not a token."""
     cells[layout.IS_PARTIAL, row] = 1
     if cells[layout.LAST_SLOT, row] != layout.ABSENT:
         take_back(cells, cells[layout.LAST_SLOT, row], row)
@@ -188,7 +188,7 @@ def _track_flows(
 ) -> int:
     """Give flow and connection to the rows from this one on; return where it stopped, early if there is no room.
 
-    Rows that are no later than the one before them of the same flow are marked to be left out.
+    Rows that are not later than the one before them of the same flow are marked to be left out.
     """
     note = 0
     while row < state[layout.ROWS] and state[layout.FLOWS] + 1 < len(flows):

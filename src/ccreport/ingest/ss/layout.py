@@ -27,7 +27,7 @@ PLAIN, MILLISECONDS, RATE, SHARE = range(4)
 TIME, FLOW, CONNECTION, STATE_HEAD, STATE_TAIL, CC_HEAD, CC_TAIL, IS_PARTIAL, IS_LEFT_OUT, RECV_Q, SEND_Q = range(11)
 HAS, BAD, LOCAL, LOCAL_END, PEER, PEER_END, OPEN_END, LAST_SLOT, FIRST_SLOT = 11, 13, 15, 16, 17, 18, 19, 20, 21
 # What is known of the file. CLOSES_RECORDS: this ss ends the last record before a stamp with a newline. TIMELESS: there
-# are no stamps, and the samples of a flow are counted instead. SEEN: 2 words.
+# are not stamps, and the samples of a flow are counted instead. SEEN: 2 words.
 NOW, STAMPS, BREAK, ROWS, NOTES, FIRST_NOTE, LAST_IS_RECORD, CLOSES_RECORDS, FLOWS, TIMELESS, SEEN = range(11)
 STATE_SIZE: Final = SEEN + 2
 # Notes are tokens without a column and problems; of a token the name ends at KEY_END, its value begins at TEXT.

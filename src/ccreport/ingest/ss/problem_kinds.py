@@ -10,13 +10,13 @@ KINDS: Final = {
     layout.CROWDED: ("malformed_record", "too many unknown tokens in one record; those from `{}` on are left out"),
     layout.BAD_STAMP: (
         "malformed_record",
-        "`{}` is no time stamp such as `# 1795211351.663251`; the samples below it have no time and are left out",
+        "`{}` is not a time stamp such as `# 1795211351.663251`; the samples below it have no time and are left out",
     ),
-    layout.BAD_LINE: ("malformed_record", "`{}` is no line that ss prints; it is left out"),
+    layout.BAD_LINE: ("malformed_record", "`{}` is not a line that ss prints; it is left out"),
     layout.NO_TIME: ("malformed_record", "`{}` has no readable time stamp above it; this sample is left out"),
     layout.DOUBLED: (
         "doubled",
-        "`{}` is no later than the last sample of this connection (clock set back? file copied onto itself?); left out",
+        "`{}` is not after the last sample of this connection (clock set back? file copied onto itself?); left out",
     ),
     layout.CUT: (
         CUT_REASON,
@@ -25,5 +25,5 @@ KINDS: Final = {
 }
 BAD_FLOW: Final = (
     "malformed_record",
-    "the samples of `{}` are left out: these are no addresses with numbers of ports; record with ss -n",
+    "the samples of `{}` are left out: these are not addresses with port numbers; record with ss -n",
 )

@@ -82,7 +82,7 @@ def render_figure_fragment(figure: Exhibit, figures: Path, fragments: Path) -> N
         why = render_callout("warning", "No figure", escape_text(missing.read_text(encoding="utf-8").strip()))
         write_fragment(fragments, f"figure_{figure.name}.md", why)
         return
-    # Without a caption an image is no figure, and has no number.
+    # Without a caption an image is not a figure, and has no number.
     caption, alt = (
         escape_text((folder / name).read_text(encoding="utf-8").strip() or figure.title)
         for name in ("caption.txt", "alt.txt")

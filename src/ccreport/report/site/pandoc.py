@@ -18,7 +18,7 @@ from typing import Final
 import pypandoc
 
 from ccreport.core.atomic_files import replace_text
-from ccreport.rebuild.batches import AFRESH
+from ccreport.rebuild.batches import IGNORE_CACHES
 from ccreport.report.site.links import PageError
 
 # In the folder of what is kept: the names of the files beside it.
@@ -65,7 +65,7 @@ class Pandoc:
         named = (option.replace(str(REPORT), "") for option in options)
         name = hashlib.sha256("\0".join((digest_pandoc(), *named, text)).encode()).hexdigest()
         kept = self._kept / name
-        if kept.is_file() and AFRESH not in os.environ:
+        if kept.is_file() and IGNORE_CACHES not in os.environ:
             self._used.add(name)
             return kept.read_text(encoding="utf-8")
         made = _run(lines, text, options)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pypandoc
 import yaml
 
+from ccreport.core.atomic_files import move_folder
 from ccreport.core.hard_links import link_tree
 from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Pandoc
@@ -101,8 +102,7 @@ def render_report(
         Pandoc(kept).prune()
     if not explorer:
         write_facts(site, variables)
-    shutil.rmtree(output, ignore_errors=True)
-    site.rename(output)
+    move_folder(site, output)
     shutil.rmtree(work)
 
 

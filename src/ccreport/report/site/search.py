@@ -21,7 +21,7 @@ ASSETS: Final = Path(__file__).parent
 DOCUMENTS: Final = "search_documents.js"
 # Where mkdocs keeps it, in its package.
 LUNR: Final = Path("contrib", "search", "templates", "search", "lunr.js")
-# What is no text of a section: formulas are spelt out in TeX a second time.
+# What is not text of a section: formulas are spelt out in TeX a second time.
 SILENT: Final = {"script", "style", "noscript", "annotation", "button", "option", "form"}
 # Parts of a line; any other tag parts words.
 INLINE: Final = {"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "sub", "sup", "wbr"}
@@ -65,7 +65,7 @@ class _Sections:
 
     def _start(self, given: Mapping[str, str]) -> int:
         current = self.open[-1] if self.open else 0
-        # Panels of tabs have labels that are no one's to link to.
+        # Panels of tabs have labels that nobody links to.
         if not given.get("id") or given.get("role"):
             return current
         self.sections.append((given["id"], [], []))

@@ -47,7 +47,7 @@ def lay_out_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], n
     if summary.select(*rows, *columns).is_duplicated().any():
         raise InputError(f"{table}: rows {rows} and columns {columns} of the evaluation do not tell its cells apart")
     divisor, unit = rate_unit(summary["rate_mean_bps"])
-    groups = _order_groups(summary.select(columns).rows())
+    groups = order_groups(summary.select(columns).rows())
     keys = list(dict.fromkeys(summary.select(rows).rows()))
     better = _find_better_rows(summary, [*rows, *(name for name in columns if name != PAIRED)], "rate", "bps")
     cells = {
@@ -59,7 +59,7 @@ def lay_out_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], n
         title=declared["title"],
         stubs=[declared["headings"].get(name, name) for name in rows],
         names=[[format_name(name, value) for name, value in zip(rows, key, strict=True)] for key in keys],
-        spanners=[_span(groups, level) for level in range(len(columns))],
+        spanners=[span_groups(groups, level, 2) for level in range(len(columns))],
         headings=["M", "CV"] * len(groups),
         is_number=[True, True] * len(groups),
         cells=[
@@ -71,16 +71,17 @@ def lay_out_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], n
     )
 
 
-def _order_groups(groups: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def order_groups(groups: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return each combination once, those with the same first value side by side, in order of appearance."""
     places = [{value: n for n, value in enumerate(dict.fromkeys(level))} for level in zip(*groups, strict=True)]
     return sorted(set(groups), key=lambda group: [place[value] for place, value in zip(places, group, strict=True)])
 
 
-def _span(groups: list[tuple[Any, ...]], level: int) -> list[tuple[str, int]]:
+def span_groups(groups: list[tuple[Any, ...]], level: int, width: int) -> list[tuple[str, int]]:
+    """Return the headings of a level above groups of columns, each so many wide: text, and columns that it spans."""
     spans: dict[tuple[Any, ...], int] = {}
     for group in groups:
-        spans[group[: level + 1]] = spans.get(group[: level + 1], 0) + 2
+        spans[group[: level + 1]] = spans.get(group[: level + 1], 0) + width
     return [(format_name("", key[-1]), width) for key, width in spans.items()]
 
 
@@ -120,20 +121,21 @@ def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: 
     shared = _find_shared(summary, schema)
     given = [column for column in schema.columns if column.name in summary.columns and column.name not in shared]
     stubs = _find_stubs([column.name for column in given], schema.key)
-    intervals = _find_intervals([column.name for column in given])
+    intervals = find_intervals([column.name for column in given])
     hidden = {name for ends in intervals.values() for name in ends} | set(stubs)
     shown = [column for column in given if column.name not in hidden]
     known = {name: value for name, value in shared.items() if value is not None}
+    paired_by = [name for name in schema.key if name != PAIRED and name in summary.columns]
     laid_out: list[list[Cell]] = []
     headings = []
     has_better = False
     for column in shown:
         ends = intervals.get(column.name)
         better = pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True)
-        if ends and PAIRED in schema.key and not column.name.endswith("_cv"):
+        if ends and paired_by and PAIRED in summary.columns and not column.name.endswith("_cv"):
             parts = LOW.fullmatch(ends[0])
-            assert parts is not None  # noqa: S101 (`_find_intervals` matched it)
-            better = _find_better_rows(summary, [k for k in schema.key if k != PAIRED], parts["stem"], parts["unit"])
+            assert parts is not None  # noqa: S101 (`find_intervals` matched it)
+            better = _find_better_rows(summary, paired_by, parts["stem"], parts["unit"])
         cells, heading = _lay_out_column(summary, column, ends, better)
         laid_out.append(cells)
         headings.append(heading)
@@ -171,10 +173,10 @@ def _find_shared(summary: pl.DataFrame, schema: TableSchema) -> dict[str, Any]:
     """Return the key columns in which all of several rows have one value, with that."""
     if summary.height < 2:
         return {}
-    return {name: summary[name][0] for name in schema.key if summary[name].n_unique() == 1}
+    return {name: summary[name][0] for name in schema.key if name in summary.columns and summary[name].n_unique() == 1}
 
 
-def _find_intervals(names: list[str]) -> dict[str, tuple[str, str]]:
+def find_intervals(names: list[str]) -> dict[str, tuple[str, str]]:
     """Return, for each mean or CV that has an interval, the columns of its two ends."""
     found = {}
     for name in names:

@@ -11,7 +11,7 @@ ROWS_PER_PAGE: Final = 40
 
 def select_shown(summary: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataFrame:
     """Return the rows of a table that pages show: all of one that is laid out in cells, else the first of them."""
-    return summary if "rows" in declared else summary.head(declared["rows_at_most"])
+    return summary if "rows" in declared and "measures" not in declared else summary.head(declared["rows_at_most"])
 
 
 def page_of_cells(table: str, number: int = 1) -> str:

@@ -29,7 +29,7 @@ SMALLEST_MODE: Final = 2
 MOST_MODES: Final = 3
 DUNN: Final = 1.0
 CHANCE: Final = 0.01
-# ASSUME: what differs by less than a tenth of the mean is no other behaviour, however exactly it repeats.
+# ASSUME: what differs by less than a tenth of the mean is not a different behaviour, however exactly it repeats.
 RELEVANT: Final = 0.1
 REFERENCES: Final = 2000
 SAMPLES: Final = ("outcomes", "run_ids")

@@ -44,7 +44,7 @@ def compare_pairs(first: Sequence[float], second: Sequence[float]) -> float | No
 
 
 def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return Holm's adjusted p values of one family of tests in their order; None stays None and is no test."""
+    """Return Holm's adjusted p values of one family of tests in their order; None stays None and is not a test."""
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0

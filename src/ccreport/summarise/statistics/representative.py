@@ -26,7 +26,7 @@ def choose_representatives(rates: pl.DataFrame) -> pl.DataFrame:
     `rates` has one row per run and algorithm: run_id, condition_id, iteration, cc, rate_bps, and the retransmit_ratio
     of the whole run. The result has condition_id, run_id and runs_count (iterations to choose from), sorted by
     condition_id. A coordinate whose MAD is 0 is dropped, ties go to the lowest iteration (then run_id), and a single
-    iteration stands for itself. A run that lacks a coordinate (null) which others have is no candidate while some
+    iteration stands for itself. A run that lacks a coordinate (null) which others have is not a candidate while some
     run has all of them. Raise ValueError if a run has several retransmit ratios.
     """
     _check_ratios(rates)

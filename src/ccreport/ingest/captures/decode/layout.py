@@ -94,7 +94,7 @@ FILE_SIZE: Final = LINK_TYPES + LINK_TYPES_LIMIT
 PCAP_LITTLE, PCAP_BIG, PCAPNG_LITTLE, PCAPNG_BIG = range(4)
 # Which of the two lengths of a pcap record comes first: the captured one, the original one, or whichever is smaller.
 CAPTURED_FIRST, ORIGINAL_FIRST, SMALLER_IS_CAPTURED = range(3)
-# pcapng interfaces. RESOLUTION is if_tsresol as it stands there; MULTIPLIER is ns per tick, 0 where that is no whole
+# pcapng interfaces. RESOLUTION is if_tsresol as it stands there; MULTIPLIER is ns per tick, 0 where that is not a whole
 # number; OFFSET is in seconds.
 INTERFACE_LINK_TYPE, INTERFACE_SNAP_LENGTH, RESOLUTION, MULTIPLIER, OFFSET, INTERFACE_SIZE = range(6)
 INTERFACES_LIMIT: Final = 64

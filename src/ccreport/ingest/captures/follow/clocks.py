@@ -1,4 +1,4 @@
-"""Whether one clock stamped both directions of a connection; where two did, differences between them are no times."""
+"""Whether one clock stamped both directions of a connection; where two did, differences between them are not times."""
 
 from ccreport.ingest.captures.decode.layout import ABSENT, called, inlined
 from ccreport.ingest.captures.follow import state as at

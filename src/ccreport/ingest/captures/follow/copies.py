@@ -81,7 +81,7 @@ def _is_copied_fin(state: at.State, side: int) -> bool:
 
 @inlined
 def _is_behind_router(state: at.State, side: int, ttl: int) -> bool:
-    # A path that becomes longer looks the same, and its packets are no copies.
+    # A path that becomes longer looks the same, and its packets are not copies.
     return bool(state.links[side >> 1, at.IS_ROUTED] != 0 and state.packet[TTL] == ttl - 1)
 
 

@@ -1,0 +1,124 @@
+"""The table `means`: conditions, columns and measures are those that the evaluation chooses."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from archives import ROOT
+from test_summarise import build_database, gather, run, summarise
+
+from ccreport.core.declared_files import DeclarationError
+from ccreport.core.evaluation import load_evaluation
+
+GENERIC = ROOT / "evaluations/generic.yaml"
+
+
+def declare(folder: Path, **means: Any) -> Path:
+    """Write an evaluation with the table `means` alone."""
+    declared = yaml.safe_load(GENERIC.read_text(encoding="utf-8")) | {"figures": {}}
+    declared["tables"] = {"means": {"title": "Means"} | means}
+    path = folder / "own.yaml"
+    path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    return path
+
+
+def make_runs() -> dict[str, list[dict[str, Any]]]:
+    """Return three runs each of CUBIC and BBR alone over 20 ms, and one of both over some 80 ms that nobody set."""
+    nominal = {"rtt_ms": 20.0, "rtt_source": "nominal", "jain_ratio": 0.5}
+    return gather(
+        *(run(n, {"cubic": 9.0 + n % 3}, condition_id="a", **nominal) for n in (1, 2, 3)),
+        *(run(n, {"bbr": 90.0 + n % 3}, condition_id="b", **nominal) for n in (4, 5, 6)),
+        run(
+            7,
+            {"cubic": 5.0, "bbr": 35.0},
+            rtt_ms=81.3,
+            rtt_source="ss",
+            condition_id="c",
+            jain_ratio=0.7,
+            cc_list="bbr,cubic",
+        ),
+    )
+
+
+def read_words(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_each_condition_has_the_means_of_each_algorithm(tmp_path: Path) -> None:
+    table, html = summarise("means", build_database(tmp_path, make_runs(), GENERIC), GENERIC)
+    told = ("path_rtt", "beside", "algorithm", "runs_count", "rate_mean_bps", "retransmit_ratio", "jain_mean_ratio")
+    # Retransmits are the run's number, of 1,000 segments each. A run of one flow has no fairness.
+    assert table.select(told).rows() == [
+        ("RTT 20 ms", None, "BBR", 3, 91e6, pytest.approx(15 / 3000), None),
+        ("RTT 20 ms", None, "CUBIC", 3, 10e6, pytest.approx(6 / 3000), None),
+        ("RTT 50–100 ms", "bbr,cubic", "BBR", 1, 35e6, pytest.approx(7 / 1000), 0.7),
+        ("RTT 50–100 ms", "bbr,cubic", "CUBIC", 1, 5e6, pytest.approx(7 / 1000), 0.7),
+    ]
+    words = read_words(html)
+    assert "In all rows: host 10.0.0.2, loss 0 %, flows 16." in words
+    assert "RTT 20 ms – BBR 3 91.0" in words
+    # What no run has is not shown.
+    assert not re.search("Buffer|Volume|Parameter|CPU", words)
+
+
+def test_bold_and_intervals_need_three_runs(tmp_path: Path) -> None:
+    table, html = summarise("means", build_database(tmp_path, make_runs(), GENERIC), GENERIC)
+    assert table["rate_low_bps"].is_not_null().to_list() == [True, True, False, False]
+    assert re.findall(r"<strong>([^<]+)</strong>", html) == ["91.0"]
+    pair = gather(
+        *(run(n, {cc: 10.0 * n}, condition_id=cc) for n, cc in ((1, "bbr"), (2, "bbr"), (30, "cubic"), (31, "cubic")))
+    )
+    (folder := tmp_path / "two").mkdir()
+    table, html = summarise("means", build_database(folder, pair, GENERIC), GENERIC)
+    assert table["runs_count"].to_list() == [2, 2]
+    assert table["rate_low_bps"].count() == table["rate_low_cv"].count() == 0
+    assert "<strong>" not in html
+
+
+def test_what_is_not_told_apart_is_pooled(tmp_path: Path) -> None:
+    evaluation = declare(tmp_path, rows=["algorithm"], measures=["rate_mean_bps", "runs_count"])
+    table, html = summarise("means", build_database(tmp_path, make_runs(), evaluation), evaluation)
+    assert table.select("algorithm", "runs_count", "rate_mean_bps").rows() == [
+        ("BBR", 4, (91 * 3 + 35) / 4 * 1e6),
+        ("CUBIC", 4, (10 * 3 + 5) / 4 * 1e6),
+    ]
+    assert table["path_rtt"].count() == table["host"].count() == 0
+    assert "Rate CV" not in read_words(html)
+
+
+def test_columns_stand_side_by_side(tmp_path: Path) -> None:
+    evaluation = declare(
+        tmp_path, rows=["path_rtt"], columns=["algorithm"], measures=["runs_count", "retransmit_ratio"]
+    )
+    _, html = summarise("means", build_database(tmp_path, make_runs(), evaluation), evaluation)
+    headings = [read_words(cell) for cell in re.findall(r"<th[^>]*>(.*?)</th>", html, re.DOTALL)]
+    assert headings == ["Path RTT", "BBR", "CUBIC", "Runs", "Retransmit (%)", "Runs", "Retransmit (%)"]
+    rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in html.split("<tr")[-3:]]
+    assert [[read_words(cell) for cell in row] for row in rows[:2]] == [
+        ["RTT 20 ms", "3", "0.500", "3", "0.200"],
+        ["RTT 50–100 ms", "1", "0.700", "1", "0.700"],
+    ]
+
+
+def test_a_swept_parameter_is_in_the_order_of_its_numbers(tmp_path: Path) -> None:
+    swept = [
+        run(n, {"cubic": n}, parameter_name="bdp", parameter_value=v, condition_id=v) for n, v in ((1, "10"), (2, "9"))
+    ]
+    table, html = summarise("means", build_database(tmp_path, gather(*swept), GENERIC), GENERIC)
+    assert table["parameter_value"].to_list() == ["9", "10"]
+    assert "parameter name bdp" in read_words(html)
+
+
+def test_an_unknown_measure_is_refused(tmp_path: Path) -> None:
+    path = declare(tmp_path, rows=["algorithm"], measures=["rate_mean"])
+    with pytest.raises(
+        DeclarationError, match=r"tables\.means\.measures: means has no column `rate_mean`; did you mean"
+    ):
+        load_evaluation(path, looks_up=True)
+
+
+def test_no_runs_make_no_rows(tmp_path: Path) -> None:
+    table, _ = summarise("means", build_database(tmp_path, {}, GENERIC), GENERIC)
+    assert table.is_empty()
