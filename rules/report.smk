@@ -48,6 +48,7 @@ rule render_fragments:
         list_schemas,
         "<results>/tables/raw_files/archive.parquet",
         "<results>/tables/rejects/archive.parquet",
+        "<results>/tables/suspects/archive.parquet",
         batches="<results>/batches.txt",
         archive="<results>/archive.json",
         evaluation=find_evaluation,

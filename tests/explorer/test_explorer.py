@@ -89,7 +89,7 @@ def test_every_run_is_listed_and_can_be_named_from_its_parts(export: Path) -> No
 
 def test_runs_that_do_not_count_are_listed_and_flagged(export: Path) -> None:
     states = unpack(read_list(export)["states"])
-    assert (states[0], states[-1]) == ("counted", "interrupted")
+    assert (states[0], states[1], states[-1]) == ("counted", "suspect", "interrupted")
 
 
 def test_measures_are_in_the_units_they_are_labelled_with(export: Path) -> None:

@@ -14,7 +14,7 @@ from archives import ROOT
 from builds import SWEEP_JOB, Build, add_run, build
 
 from ccreport.archive.pack import pack_folder
-from ccreport.measure import EXPERIMENT_TABLES
+from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 
 pytestmark = pytest.mark.slow
 
@@ -117,7 +117,7 @@ def test_rules_name_the_tables_that_they_made_and_read(release: Path) -> None:
     made = {one["@id"] for one in acts["#summarise_tables-esnet-dtn"]["result"]}
     assert {f"evaluations/esnet-dtn/tables/jobs.{kind}" for kind in ("parquet", "csv", "html", "tex")} <= made
     read = {one["@id"] for one in acts["#list_views-esnet-dtn"]["object"]}
-    assert {f"tables/{table}/archive.parquet" for table in (*EXPERIMENT_TABLES, "raw_files", "rejects")} <= read
+    assert {f"tables/{table}/archive.parquet" for table in (*EXPERIMENT_TABLES, *ARCHIVE_TABLES)} <= read
 
 
 def test_a_refreshed_report_says_what_changed_since_the_release(archive: Path, published: Build, release: Path) -> None:

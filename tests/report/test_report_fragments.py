@@ -12,6 +12,7 @@ from report_inputs import NASTY, write_inputs
 
 from ccreport.core.declarations import list_tables
 from ccreport.core.tables import load_schema, read_table, write_table
+from ccreport.measure.suspects.measure import RULES
 from ccreport.report.archive_fragments.archive_facts import (
     count_states,
     describe_archive,
@@ -21,6 +22,7 @@ from ccreport.report.archive_fragments.archive_facts import (
 )
 from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
+from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.fragments.render import render_fragments
@@ -294,3 +296,21 @@ def test_connections_answers_and_snapshots_are_counted(tmp_path: Path):
     assert facts["dates"] == "2026&#45;11&#45;20"
     assert "no files (0 B): 2 connections" in render_measured(facts, has_runs=False)
     assert 'number">2</td><td class="number">2</td>' in render_others(others)
+
+
+def test_suspect_runs_are_counted_by_rule_and_lead_to_the_explorer() -> None:
+    runs = make_table("runs", [{"run_id": f"r{n}", "job": NASTY[0]} for n in range(3)])
+    found = [("r1", "sample_gap", 2.5, 1.0, "s"), ("r1", "rate_below_siblings", 80e6, 90e6, "bit/s")]
+    columns = ("run_id", "suspect_rule", "observed", "bound", "bound_unit")
+    page = render_suspects(make_table("suspects", [dict(zip(columns, row, strict=True)) for row in found]), runs)
+    assert page.startswith("1 of the 3 runs is suspect.")
+    assert page.count('href="explorer.html#run=r1"') == 2
+    for shown in ("80 Mbit/s", "90 Mbit/s", "2.5 s", "1 s"):
+        assert escape_text(shown) in page
+    assert NASTY[0] not in page
+    assert render_suspects(make_table("suspects", []), runs) == "None of the 3 runs is suspect.\n"
+
+
+def test_the_methods_page_argues_every_rule() -> None:
+    rules = render_suspect_rules()
+    assert all(escape_text(text) in rules for rule in RULES for text in (rule.name, rule.definition, rule.reason))

@@ -18,7 +18,7 @@ from ccreport.figures.run.flows import list_retransmits
 from ccreport.figures.select.declaration import read_declaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.summarise.database import connect
+from ccreport.summarise.database import connect, list_views
 from ccreport.trace.explain import load_trace, recompute_row
 
 EVALUATION = ROOT / "evaluations/brakmo-bbr.yaml"
@@ -210,6 +210,21 @@ def test_single_runs_are_drawn_in_the_colour_of_their_mode(tmp_path: Path) -> No
     drawn = figure.chart.to_json()
     assert "lowest mode" in drawn
     assert "the only mode" not in drawn
+
+
+def test_suspect_runs_that_count_have_a_ring(tmp_path: Path) -> None:
+    tables = gather(*(make_shared(number, share) for number, share in enumerate(SHARES, 1)))
+    suspect = {"run_id": "r009", "suspect_rule": "sample_gap", "observed": 3.0, "bound": 2.0, "bound_unit": "s"}
+    figure = build(tmp_path, "modes_both", tables | {"suspects": [suspect]})
+    assert "r009" not in figure.data["run_id"].to_list()
+    assert "suspect" not in figure.chart.to_json()
+    database = tmp_path / "archive.duckdb"
+    list_views(tmp_path / "experiments.txt", tmp_path / "tables", EVALUATION, database, include_suspect=True)
+    with Database(database) as connection:
+        figure = BUILDERS["modes_by_condition"](read_declaration(EVALUATION, "modes_both"), connection)
+    assert figure.data.filter("is_suspect")["run_id"].to_list() == ["r009"]
+    assert "suspect run" in figure.chart.to_json()
+    assert "ring is around a suspect run" in figure.caption
 
 
 def test_without_the_table_of_modes_its_figure_is_missing(tmp_path: Path) -> None:

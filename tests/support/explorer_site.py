@@ -28,8 +28,8 @@ BIN_S = 0.5
 def write_database(folder: Path) -> Path:
     """Write tables and the database over them; return the database.
 
-    e1 has two runs of 2 s, each of a CUBIC flow of 4 Mbit/s and a BBR flow of 20 Mbit/s; e2 60 runs without intervals
-    or samples; e3 one interrupted run, all of whose names are hostile, with a flow that `ss` never saw.
+    e1 has two runs of 2 s, the second suspect, each of a CUBIC flow of 4 Mbit/s and a BBR flow of 20 Mbit/s; e2 60 runs
+    without intervals or samples; e3 one interrupted run, all of whose names are hostile, with a flow unknown to `ss`.
     """
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in ("runs", "flows", "intervals", "samples")}
     for run_id, rtt, loss in ((FIRST, 10.0, 0.0), (SECOND, 80.0, 0.1)):
@@ -48,6 +48,7 @@ def write_database(folder: Path) -> Path:
         for name, rows in tables.items():
             path = save_table(name, rows, folder / f"{name}.parquet")
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
+        connection.execute(f"CREATE VIEW labelled_runs AS SELECT *, run_id = '{SECOND}' AS is_suspect FROM runs")
     return database
 
 
@@ -140,4 +141,5 @@ def empty_database(folder: Path) -> Path:
             path = save_table(name, [], folder / f"{name}_empty.parquet")
             assert pl.read_parquet(path).is_empty()
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
+        connection.execute(f"CREATE VIEW labelled_runs AS SELECT *, run_id = '{SECOND}' AS is_suspect FROM runs")
     return database

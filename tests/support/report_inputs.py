@@ -47,6 +47,8 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
     tables = folder / "tables"
     write_table(pl.DataFrame(files, infer_schema_length=None), "raw_files", tables / "raw_files" / "archive.parquet")
     write_table(rejects, "rejects", tables / "rejects" / "archive.parquet")
+    suspect = {"run_id": "run1", "suspect_rule": "sample_gap", "observed": 2.5, "bound": 1.0, "bound_unit": "s"}
+    write_table(pl.DataFrame([suspect]), "suspects", tables / "suspects" / "archive.parquet")
     # Two experiments: the first has runs 0 and 1.
     first = pl.col("run_id").is_in(["run0", "run1"])
     for experiment, own in (("e1", first), ("e2", ~first)):

@@ -51,17 +51,18 @@ COLUMNS: Final = (
     ListColumn("sender_host", "Sender", is_text=True),
     ListColumn("cc_list", "Algorithms", is_text=True),
 )
-# What runs are, the usual first: whether published tables count them, and why not.
-STATES: Final = ("counted", "not counted", "interrupted")
+# What runs are, the usual first: whether published tables count them, and why not. Suspect runs may count all the same.
+STATES: Final = ("counted", "not counted", "interrupted", "suspect")
+FLAGS: Final = ("is_interrupted", "is_suspect", "is_counted")
 # Of whole numbers (counts) all digits stand: a count is what it is.
 COUNT_DIGITS: Final = 15
 
 
 def read_runs(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Return all runs, also those that do not count, in the order of experiments and then runs."""
-    columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", "is_interrupted", "is_counted", *_keys())))
+    columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", *FLAGS, *_keys())))
     runs: pl.DataFrame = connection.sql(
-        f"SELECT {columns} FROM runs ORDER BY experiment_id, run_id"  # noqa: S608 (names of this module)
+        f"SELECT {columns} FROM labelled_runs ORDER BY experiment_id, run_id"  # noqa: S608 (names of this module)
     ).pl()
     return runs
 
@@ -86,7 +87,7 @@ def describe_list(runs: pl.DataFrame) -> dict[str, Any]:
         "middles": _number_texts(middles),
         "tails": list(tails),
         "scripts": {str(number): name for number, name in names.items() if name != ids[number]},
-        "states": _number_texts([_state_of(*flags) for flags in runs.select("is_interrupted", "is_counted").rows()]),
+        "states": _number_texts([_state_of(*flags) for flags in runs.select(FLAGS).rows()]),
         "columns": [_describe_column(column, runs) for column in COLUMNS],
         "algorithms": describe_algorithms(algorithms),
         "paper": describe_paper(),
@@ -100,8 +101,8 @@ def _split_id(run_id: str, experiment_id: str) -> tuple[str, str, str]:
     return head, middle + dash, tail
 
 
-def _state_of(is_interrupted: bool, is_counted: bool) -> str:
-    return STATES[2] if is_interrupted else STATES[0] if is_counted else STATES[1]
+def _state_of(is_interrupted: bool, is_suspect: bool, is_counted: bool) -> str:
+    return STATES[2] if is_interrupted else STATES[3] if is_suspect else STATES[0] if is_counted else STATES[1]
 
 
 def _describe_column(column: ListColumn, runs: pl.DataFrame) -> dict[str, Any]:

@@ -28,6 +28,9 @@ ROWS_AT_MOST: Final = 40
 # A run of a condition's only mode, then of its modes from the lowest: apart in lightness, shape and hue.
 SINGLE: Final = ("#767676", "circle")
 MODES: Final = (("#b8446c", "triangle-down"), ("#1c3fc4", "square"), ("#007f68", "triangle-up"))
+# Around the mark of a suspect run that counts.
+SUSPECT: Final = KeyEntry("suspect run", "circle", theme.INK)
+SUSPECT_SIZE: Final = 150
 NAMES: Final = ("lowest mode", "second mode", "third mode")
 DEFINITION: Final = (
     "Modes: parts of at least two runs in which any two runs are closer than any two of different parts (Dunn's index "
@@ -50,6 +53,7 @@ def build_modes_by_condition(declaration: FigureDeclaration, database: Database)
     runs = list_outcomes(database, matching["run_id"].to_list())
     if runs.is_empty():
         raise MissingFigure(f"The table {TABLE} has none of the {matching.height:,} runs that match.")
+    runs = runs.with_columns(is_suspect=pl.col("run_id").is_in(_list_suspects(database)))
     rows = rank_conditions(runs)
     shown = rows.filter(pl.col("place") < ROWS_AT_MOST)
     drawn = runs.join(shown.select(*CONDITION, "outcome", "place"), on=[*CONDITION, "outcome"], nulls_equal=True)
@@ -62,17 +66,24 @@ def build_modes_by_condition(declaration: FigureDeclaration, database: Database)
     conditions = f"{rows.height} condition{'' if rows.height == 1 else 's'}"
     summary = f"{count or 'none'} of {conditions} with several modes"
     params = alt.TitleParams([heading], subtitle=[summary], offset=12, limit=TITLE_LIMIT_PX)
-    key = draw_key(_list_key(shown)).properties(width=WIDTH_PX)
+    suspects = [SUSPECT] if drawn["is_suspect"].any() else []
+    key = draw_key([*_list_key(shown), *suspects]).properties(width=WIDTH_PX)
     chart = alt.vconcat(key, *plots, spacing=14).properties(title=params)
     sentences = [
         "Each mark is one run, each row the runs of one condition, their number on the right",
+        *(["A ring is around a suspect run"] if suspects else []),
         *(f"{OUTCOMES[kind]}" for kind in kinds),
         f"{summary}, among {runs['run_id'].n_unique()} runs",
         DEFINITION,
         *([f"{left_out_count} conditions with one mode are left out"] if left_out_count else []),
     ]
-    columns = (*CONDITION, "outcome", "run_id", "outcome_ratio", "mode_number", "modes_count")
+    columns = (*CONDITION, "outcome", "run_id", "outcome_ratio", "mode_number", "modes_count", "is_suspect")
     return Figure(chart, drawn.select(columns), write_sentences(sentences), _write_alternative(shown, summary))
+
+
+def _list_suspects(database: Database) -> list[str]:
+    """Return the suspect runs that count, which is none unless the configuration includes them."""
+    return database.ask("SELECT run_id FROM labelled_runs WHERE is_suspect AND is_counted")["run_id"].to_list()
 
 
 def list_outcomes(database: Database, run_ids: list[str]) -> pl.DataFrame:
@@ -150,6 +161,10 @@ def _draw(kind: str, drawn: pl.DataFrame, shown: pl.DataFrame) -> alt.LayerChart
         if of_style.height:
             marks = alt.Chart(of_style).mark_point(size=42, color=colour, shape=shape, strokeWidth=1.5, opacity=0.9)
             layers.append(marks.encode(x=x, y=y))
+    suspects = runs.filter("is_suspect").select("row", pl.col("outcome_ratio").round(5))
+    if suspects.height:
+        rings = alt.Chart(suspects).mark_point(size=SUSPECT_SIZE, color=SUSPECT.colour, shape=SUSPECT.form)
+        layers.append(rings.encode(x=x, y=y))
     for row in rows.iter_rows(named=True):
         middle = ROW_PX * (row["row"] + 0.5)
         layers.append(write([shorten(_name(row), LABEL_PX)], (-10.0, middle), align="right"))

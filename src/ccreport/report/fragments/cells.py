@@ -10,7 +10,6 @@ from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 import polars as pl
 import yaml
@@ -22,6 +21,7 @@ from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,
+    link_run,
     open_fold,
     render_callout,
     render_quotation,
@@ -43,7 +43,6 @@ RUN_BYTES: Final = 900
 ROW_BYTES: Final = 2_000
 # At least one letter of a run's line in a column, with the tags around it.
 CELL_BYTES: Final = len("<td>1</td>")
-EXPLORER: Final = "explorer.html"
 # What stands for the end of a column's name.
 UNITS: Final = {"_bps": ", Mbit/s", "_ms": ", ms", "_s": ", s", "_pct": ", %", "_bytes": ", bytes", "_cv": " CV"}
 # All digits are in the CSV files.
@@ -250,7 +249,7 @@ def _link_run(run_id: str, result_path: str | None) -> Html:
     """Return a run's name, which leads to the explorer; a row of a result file has no series to explore."""
     if result_path is not None:
         return verbatim(run_id, is_long=True)
-    return Html(f'<a href="{EXPLORER}#run={quote(run_id)}">{verbatim(run_id)}</a>')
+    return link_run(run_id)
 
 
 def write_command(table: str, row: Mapping[str, Any], declared: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
+from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.report.archive_fragments.archive_facts import (
     count_states,
@@ -26,6 +27,7 @@ from ccreport.report.archive_fragments.captures import render_captures
 from ccreport.report.archive_fragments.collection import render_collection
 from ccreport.report.archive_fragments.ledger import render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
+from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects
 from ccreport.report.first_page.pairs import list_pairs
 from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
@@ -85,7 +87,7 @@ def render_fragments(
     and `figures` are folders as `exhibits` says, `first_page` one of figures as `plot_reproduction` writes it;
     `reproduction` and `claims` are tables; `explanations` is none or one file about this archive.
     """
-    raw_files, rejects = (read_table(table, [tables / table / "archive.parquet"]) for table in ("raw_files", "rejects"))
+    raw_files, rejects, suspects = (read_table(name, [tables / name / "archive.parquet"]) for name in ARCHIVE_TABLES)
     names = list(read_batches(batches))
     runs, flows, results, captures, logs, sessions, calibrations, attempts = (
         read_table(table, table_files(tables, table, names)) for table in SHOWN_TABLES
@@ -130,6 +132,8 @@ def render_fragments(
     counted = render_ledger(raw_files, rejects, facts["files_count"])
     write_fragment(fragments, "ledger.md", counted, render_impossible(flows))
     write_fragment(fragments, "rejects.md", render_rejects(rejects))
+    write_fragment(fragments, "suspects.md", render_suspects(suspects, runs))
+    write_fragment(fragments, "suspect_rules.md", render_suspect_rules())
     write_fragment(fragments, "dictionary.md", render_dictionary())
     write_fragment(fragments, "campaign_keys.md", render_campaign_keys())
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))

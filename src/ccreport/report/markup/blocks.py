@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, NewType
+from urllib.parse import quote
 
 from ccreport.report.markup.escape import escape_text, fence_html
 
@@ -16,6 +17,7 @@ Html = NewType("Html", str)
 # ss `retrans:a/b`, the number b
 CODE: Final = re.compile(r"`([^`]+)`")
 NONE: Final = Html('<span class="none">–</span>')
+EXPLORER: Final = "explorer.html"
 
 
 def text(value: str | None) -> Html:
@@ -27,6 +29,11 @@ def verbatim(value: str | None, *, is_long: bool = False) -> Html:
     """Return a name of the archive in code font, on one line unless it is a long one, a dash for none."""
     long = ' class="long"' if is_long else ""
     return NONE if value is None else Html(f"<code{long}>{escape_text(value)}</code>")
+
+
+def link_run(run_id: str) -> Html:
+    """Return a run's name, which leads to the explorer."""
+    return Html(f'<a href="{EXPLORER}#run={quote(run_id)}">{verbatim(run_id)}</a>')
 
 
 def prose(value: str) -> Html:
