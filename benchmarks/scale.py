@@ -36,8 +36,7 @@ from measuring.machine import describe_machine, name_day
 from measuring.processes import Measured, run_measured, summarise_repeats
 from measuring.results import replace_measurement, write_results
 from measuring.time_spent import measure_starts, measure_writing, name_part, split_time
-
-from ccreport.synthesise.synthesise import synthesise
+from synthesise.synthesise import synthesise
 
 TARGET, TABLES = "report", "tables"
 SEED = 1

@@ -35,7 +35,6 @@ FOR_PEOPLE: Final = {
     "pack_sessions": "ccreport.collect.pack_sessions",
     "build_kernel": "ccreport.collect.kernel.build_kernel",
     "import_harness_ini": "ccreport.collect.harness_ini.import_ini",
-    "synthesise": "ccreport.synthesise.synthesise",
     "plot_figure": "ccreport.figures.write",
 }
 # What the rules of the same names call.

@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 from archives import list_batches
+from synthesise.synthesise import synthesise
 
 from ccreport.core.tables import read_table
 from ccreport.ingest.batch import ingest_batch
 from ccreport.measure.batch import measure_batch
 from ccreport.measure.ledger import measure_ledger
 from ccreport.rebuild.batches import table_files
-from ccreport.synthesise.synthesise import synthesise
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ccreport.synthesise.defects import MOVED, UNCOUNTED
-from ccreport.synthesise.plan import HOST_DEFAULT, RETRY_S, Job, Order, Point
+from .defects import MOVED, UNCOUNTED
+from .plan import HOST_DEFAULT, RETRY_S, Job, Order, Point
 
 Floats = npt.NDArray[np.float64]
 # The cookie that iperf3 sends on each connection before data.

@@ -15,11 +15,12 @@ from typing import Final
 import polars as pl
 
 from ccreport.core.errors import InputError
-from ccreport.synthesise.defects import assign_defects, parse_shares
-from ccreport.synthesise.draws import draw_runs
-from ccreport.synthesise.files import File, files_of_job
-from ccreport.synthesise.key import SCHEMAS, Rows, answer_job, frames_of
-from ccreport.synthesise.plan import Job, Order, plan_job
+
+from .defects import assign_defects, parse_shares
+from .draws import draw_runs
+from .files import File, files_of_job
+from .key import SCHEMAS, Rows, answer_job, frames_of
+from .plan import Job, Order, plan_job
 
 # Jobs that one process makes before it hands over their part of the key.
 JOBS_PER_TASK: Final = 8

@@ -4,9 +4,9 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from ccreport.synthesise.draws import Run
-from ccreport.synthesise.iperf3_output import KERNEL, SENDER_HOST
-from ccreport.synthesise.plan import LAT_SWEEP, LIMIT_SWEEP, PARAMETER, PARAMETER_SWEEP, Job
+from .draws import Run
+from .iperf3_output import KERNEL, SENDER_HOST
+from .plan import LAT_SWEEP, LIMIT_SWEEP, PARAMETER, PARAMETER_SWEEP, Job
 
 CORES: Final = 2
 # The harness leaves out the first four and the last; fewer than these are not a measurement.

@@ -10,10 +10,10 @@ from typing import Final
 
 import numpy as np
 
-from ccreport.synthesise.draws import COOKIE_BYTES, PORT, Run
-from ccreport.synthesise.intervals import Intervals
-from ccreport.synthesise.json_text import COMPACT, PRETTY, Layout, Pairs, quoted, time_of
-from ccreport.synthesise.plan import Job
+from .draws import COOKIE_BYTES, PORT, Run
+from .intervals import Intervals
+from .json_text import COMPACT, PRETTY, Layout, Pairs, quoted, time_of
+from .plan import Job
 
 SENDER_HOST: Final = "dtn-1"
 KERNEL: Final = "6.1.176"

@@ -8,14 +8,14 @@ import zlib
 from dataclasses import dataclass
 from typing import Final
 
-from ccreport.synthesise.defects import OF_JOB
-from ccreport.synthesise.draws import Run
-from ccreport.synthesise.intervals import Intervals, draw_intervals
-from ccreport.synthesise.iperf3_output import print_iperf3, print_refusal
-from ccreport.synthesise.plan import Job, Order
-from ccreport.synthesise.pscheduler_output import print_failure, print_pscheduler
-from ccreport.synthesise.side_files import print_host_meta, print_jobmeta, print_mpstat, print_netem
-from ccreport.synthesise.ss_output import print_silence, print_ss
+from .defects import OF_JOB
+from .draws import Run
+from .intervals import Intervals, draw_intervals
+from .iperf3_output import print_iperf3, print_refusal
+from .plan import Job, Order
+from .pscheduler_output import print_failure, print_pscheduler
+from .side_files import print_host_meta, print_jobmeta, print_mpstat, print_netem
+from .ss_output import print_silence, print_ss
 
 INGESTED: Final = "ingested"
 IGNORED: Final = "ignored"

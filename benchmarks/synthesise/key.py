@@ -14,10 +14,11 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.text import display_name
-from ccreport.synthesise.draws import Flow, Run
-from ccreport.synthesise.files import FOREIGN_NAME, File, suffix_of
-from ccreport.synthesise.plan import LAT_SWEEP, Job
-from ccreport.synthesise.side_files import ping_ms
+
+from .draws import Flow, Run
+from .files import FOREIGN_NAME, File, suffix_of
+from .plan import LAT_SWEEP, Job
+from .side_files import ping_ms
 
 PLACE: Final = {"session": pl.String(), "job": pl.String()}
 SCHEMAS: Final[Mapping[str, Mapping[str, pl.DataType]]] = {

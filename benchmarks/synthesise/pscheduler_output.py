@@ -7,10 +7,10 @@ error, the result is a failure, though it has intervals.
 import json
 from typing import Any
 
-from ccreport.synthesise.draws import PORT, Run
-from ccreport.synthesise.intervals import Intervals
-from ccreport.synthesise.iperf3_output import INTERRUPTED, REFUSED, print_raw
-from ccreport.synthesise.plan import Job
+from .draws import PORT, Run
+from .intervals import Intervals
+from .iperf3_output import INTERRUPTED, REFUSED, print_raw
+from .plan import Job
 
 
 def print_pscheduler(job: Job, run: Run, intervals: Intervals, duration_s: int, *, is_interrupted: bool = False) -> str:

@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ccreport.synthesise.draws import COOKIE_BYTES, PORT, Floats, Flow, Run
-from ccreport.synthesise.plan import Job, Order
+from .draws import COOKIE_BYTES, PORT, Floats, Flow, Run
+from .plan import Job, Order
 
 Ints = npt.NDArray[np.int64]
 

@@ -5,8 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from ccreport.synthesise.draws import Run, share_out
-from ccreport.synthesise.plan import Job, Order
+from .draws import Run, share_out
+from .plan import Job, Order
 
 # The share of a run's bytes that its intervals may take, and what one of a flow takes.
 INTERVALS_SHARE: Final = 0.25
