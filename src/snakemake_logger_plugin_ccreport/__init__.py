@@ -35,7 +35,7 @@ STAGES: Final = {
     "verify": "verifying a release",
     "collect": "collecting",
 }
-# Before, the number of jobs is not known, and those that ended are no measure of the others.
+# Before, the number of jobs is not known, and those that ended are not measure of the others.
 LEAST_SHARE: Final = 0.1
 
 
