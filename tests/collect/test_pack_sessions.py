@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from archives import iperf3_json, list_archive
+from archives import ROOT, iperf3_json, list_archive
 
 from ccreport.__main__ import main
+from ccreport.archive.unpack import unpack_archive
+from ccreport.collect.attempts import read_attempts
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.pack_sessions import pack_sessions
@@ -131,3 +133,13 @@ def test_a_label_that_leads_elsewhere_is_refused(archive: Path, tmp_path: Path) 
     with pytest.raises(InputError, match=r"its campaign.yaml declares no run of it"):
         pack_sessions(archive, tmp_path / "sample")
     assert not (tmp_path / "alone.tar.zst").exists()
+
+
+@pytest.mark.parametrize("packed", sorted((ROOT / "archive/table-2").glob("*.tar.zst")), ids=lambda path: path.name)
+def test_the_sessions_of_table_2_are_finished_and_as_their_campaign_declares(packed: Path, tmp_path: Path) -> None:
+    plan = plan_campaign(load_campaign(ROOT / "campaigns/table_2.yaml"), "table_2")
+    runs = [run for run in plan.runs if f"{run.session}.tar.zst" == packed.name]
+    unpack_archive(packed, tmp_path / "archive")
+    attempts = read_attempts(find_session(tmp_path / "archive", runs[0].session))
+    completed = {(one.job, one.run): one.fingerprint for one in attempts if one.outcome == "completed"}
+    assert completed == {(run.job, run.suffix): run.fingerprint() for run in runs}

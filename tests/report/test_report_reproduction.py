@@ -214,3 +214,15 @@ def test_texts_of_claims_and_queries_show_literally() -> None:
 
 def test_without_claims_the_page_says_so() -> None:
     assert render_claims(conform(pl.DataFrame(), "claims"), {}, {}) == "The evaluation makes no claims.\n"
+
+
+def test_a_claim_says_in_one_line_what_it_would_be_with_suspect_runs() -> None:
+    rows = make_claim("c", "holds", "holds", "holds")
+    others = [(2.94, "holds"), (1.37, "does not hold"), (2.5, "holds")]
+    for row, (value, verdict) in zip(rows, others, strict=True):
+        row |= {"suspects_count": 4, "with_suspects_value": value, "with_suspects_verdict": verdict}
+    page, _ = render(rows)
+    assert "With 4 suspect runs: check 2 1&#46;37, does not hold; check 3 2&#46;50.\n" in page
+    assert page.count("suspect runs") == 1
+    unchanged, _ = render(rows[:1])
+    assert "suspect" not in unchanged

@@ -95,7 +95,8 @@ def _render_claim(
     if any(row["is_uncertain"] for row in rows):
         yield "Uncertain: a bound is inside the interval, so other runs may give another verdict.\n"
     if others := [_name_change(row) for row in rows if _differs(row)]:
-        yield f"With {rows[0]['suspects_count']:,} suspect runs: {'; '.join(others)}.\n"
+        count = rows[0]["suspects_count"]
+        yield f"With {count:,} suspect run{'s' if count > 1 else ''}: {'; '.join(others)}.\n"
     if rows[0]["about_archive"] is not None:
         yield f"**About this archive:** {escape_text(rows[0]['about_archive'])}\n"
     elif is_unexplained:
