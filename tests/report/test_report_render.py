@@ -240,9 +240,9 @@ def test_the_reference_has_every_key_and_command(report: dict[str, Page]):
         assert key in report["configuration"].cells, key
     sections = {tag.get("id") for tag in report["commands"].find("section")}
     assert {f"command-{name.replace('_', '-')}" for name in COMMANDS} <= sections
-    # batch_mib of config.yaml; --runs-per-job of `synthesise`
+    # batch_mib of config.yaml; --layout of `adopt`
     assert "integer: 1 to 16" in report["configuration"].cells
-    assert {"--runs-per-job", "20", "--dry-run, --no-dry-run"} <= set(report["commands"].cells)
+    assert {"--layout", "layout.yaml", "--dry-run, --no-dry-run"} <= set(report["commands"].cells)
 
 
 def test_a_menu_works_without_script_and_says_where_one_is(report: dict[str, Page]):

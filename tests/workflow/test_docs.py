@@ -105,10 +105,8 @@ def test_a_rule_that_reads_the_evaluation_reruns_when_its_part_changes() -> None
 def test_every_interpolated_path_of_a_rule_is_quoted() -> None:
     for name, text in RULES.items():
         for field in re.findall(r"\{((?:input|output|log|params|wildcards)[^}]*)\}", text):
-            assert field.endswith(":q") or field in ("params.interrupted", "params.cpu_bound", "params.strict"), (
-                name,
-                field,
-            )
+            switches = {"params.interrupted", "params.cpu_bound", "params.suspect", "params.strict"}
+            assert field.endswith(":q") or field in switches, (name, field)
 
 
 def test_no_name_is_defined_twice_in_the_rules() -> None:
