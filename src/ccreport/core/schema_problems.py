@@ -1,13 +1,14 @@
 """What breaks a schema, in words that say what to type instead."""
 
 import difflib
+import importlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import jsonschema
-from jsonschema.exceptions import ValidationError, best_match
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 Place = tuple[str | int, ...]
 
@@ -39,7 +40,9 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
 
     Not by `jsonschema.validate`, which would check the schema as well: that takes most of its time.
     """
-    error = best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
+    # Loading it takes longer than starting Python, and most commands check nothing.
+    jsonschema = importlib.import_module("jsonschema")
+    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
     if error is None:
         return None
     place: Place = tuple(error.absolute_path)
@@ -68,7 +71,7 @@ def guess_near(word: str, known: Iterable[str]) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-def _describe(error: ValidationError) -> str:
+def _describe(error: "ValidationError") -> str:
     value: Any = error.instance
     wanted: Any = error.validator_value
     schema: Any = error.schema
