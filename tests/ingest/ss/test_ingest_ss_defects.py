@@ -286,14 +286,15 @@ for _ in range(3000):
     text = np.frombuffer(bytes(content), np.uint8)
     glued = find_glued_stamps(bytes(content), len(content))
     breaks = np.sort(np.concatenate([np.flatnonzero(text == layout.NEWLINE), glued]))
-    state, flows, place = np.zeros(layout.STATE_SIZE, np.int64), FlowTable(), 0
+    state, flows, place = layout.make_state(0), FlowTable(), 0
+    state.now = 0
     while place < len(content):
-        first = int(state[layout.ROWS])
+        first = int(state.rows)
         is_last = chance.random() < 0.5
         stop = parse_block(text, place, len(content), is_last, breaks, tokens, batch.cells, batch.notes, state)
         flows.track(text, first, batch.cells, batch.notes, state)
         assert stop > place
-        state[layout.NOTES], place = 0, stop
+        state.notes, place = 0, stop
 print("no index left its array")
 """
 

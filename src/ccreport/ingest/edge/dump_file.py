@@ -6,7 +6,6 @@ from ccreport.archive.manifest import RawFile
 from ccreport.archive.raw_file import RawFileError
 from ccreport.core.tables import TableWriter
 from ccreport.ingest.edge.rows import NO_TIME, EdgeBatch
-from ccreport.ingest.ss import layout
 from ccreport.ingest.ss.file import SsFile
 
 MICROSECONDS: Final = 1_000_000
@@ -18,7 +17,7 @@ class EdgeFile(SsFile):
     def __init__(self, file: RawFile, batch: EdgeBatch, writer: TableWriter) -> None:
         super().__init__(file, batch, writer)
         time_utc = batch.place.time_utc
-        self._state[layout.NOW] = NO_TIME if time_utc is None else round(time_utc.timestamp() * MICROSECONDS)
+        self._state.now = NO_TIME if time_utc is None else round(time_utc.timestamp() * MICROSECONDS)
 
     def _explain(self) -> RawFileError:
         """Say why there is not one connection."""

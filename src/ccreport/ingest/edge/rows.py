@@ -15,7 +15,7 @@ from ccreport.core.tables import load_schema
 from ccreport.ingest.edge.paths import EdgePlace
 from ccreport.ingest.ss import layout
 from ccreport.ingest.ss.flows import FlowTable
-from ccreport.ingest.ss.layout import Bytes, Ints
+from ccreport.ingest.ss.layout import Bytes, Ints, State
 from ccreport.ingest.ss.rows import SampleBatch
 from ccreport.ingest.ss.service_names import NAMED_PORTS
 
@@ -43,13 +43,13 @@ class EdgeBatch(SampleBatch):
         self._connections = []
         self._connections_count = 0
 
-    def seal(self, file: RawFile, state: Ints, table: FlowTable) -> list[str]:
+    def seal(self, file: RawFile, state: State, table: FlowTable) -> list[str]:
         """Finish the rows added since the last call, all of this file, which lies at `place`.
 
         Return the addresses that are none; their rows are left out.
         """
-        rows = slice(self.rows, int(state[layout.ROWS]))
-        self._fill_zeros(rows, sum(int(word) % 2**64 << 64 * place for place, word in enumerate(state[layout.SEEN :])))
+        rows = slice(self.rows, int(state.rows))
+        self._fill_zeros(rows, sum(int(word) % 2**64 << 64 * place for place, word in enumerate(state.seen)))
         numbers, places = np.unique(self.cells[layout.FLOW, rows], return_inverse=True)
         self.cells[layout.FLOW, rows] = places + self._connections_count
         texts = _to_texts(table.texts[numbers], table.flows[numbers, layout.TEXT_LENGTH])

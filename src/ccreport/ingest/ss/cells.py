@@ -3,7 +3,7 @@
 import numpy as np
 
 from ccreport.ingest.ss import layout
-from ccreport.ingest.ss.layout import Ints, called, inlined
+from ccreport.ingest.ss.layout import Ints, State, called, inlined
 
 
 @inlined
@@ -22,22 +22,22 @@ def take_back(cells: Ints, slot: int, row: int) -> None:
 
 
 @called
-def add_note(notes: Ints, state: Ints, kind: int, start: int, end: int) -> int:
+def add_note(notes: Ints, state: State, kind: int, start: int, end: int) -> int:
     """Add a note and return its number; the row that is being read has room for a limited number of them."""
-    number = int(state[layout.NOTES])
-    rest = state[layout.FIRST_NOTE] + layout.NOTES_PER_ROW - number
+    number = int(state.notes)
+    rest = state.first_note + layout.NOTES_PER_ROW - number
     if rest > 0:
         notes[number, layout.KIND] = kind if rest > 1 else layout.CROWDED
-        notes[number, layout.ROW] = state[layout.ROWS]
+        notes[number, layout.ROW] = state.rows
         notes[number, layout.START] = start
         notes[number, layout.END] = end
-        state[layout.NOTES] += 1
+        state.notes += 1
     return number
 
 
 @called
 def add_token_note(
-    notes: Ints, state: Ints, kind: int, prefix: tuple[int, int], name: tuple[int, int], value: tuple[int, int]
+    notes: Ints, state: State, kind: int, prefix: tuple[int, int], name: tuple[int, int], value: tuple[int, int]
 ) -> None:
     """Note a token without a column, with the name of its group (if any), its own and its value."""
     number = add_note(notes, state, kind, name[0], value[1])

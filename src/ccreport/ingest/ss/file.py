@@ -51,9 +51,7 @@ class SsFile:
         self._owners = owners if file.run_id is None else None
         self._batch = batch
         self._writer = writer
-        self._state = np.zeros(layout.STATE_SIZE, np.int64)
-        self._state[layout.NOW] = layout.ABSENT
-        self._state[layout.ROWS] = batch.rows
+        self._state = layout.make_state(batch.rows)
         self._flows = FlowTable()
         self._problems = Problems()
         self._unknown: Counter[str] = Counter()
@@ -93,34 +91,34 @@ class SsFile:
         if self._left_out:
             message = f"no sample has ports with numbers or well-known names (`{display_name(self._left_out.strip())}`)"
             return RawFileError("no_measurement", f"{message}; record with ss -n")
-        if not self._state[layout.STAMPS]:
+        if not self._state.stamps:
             return RawFileError("no_measurement", f"no connected TCP socket with information in it; {FORM}")
-        message = f"{self._state[layout.STAMPS]} time stamps, but no connected TCP socket with information matched"
+        message = f"{self._state.stamps} time stamps, but no connected TCP socket with information matched"
         return RawFileError("no_measurement", f"{message}; check the filter that ss was called with, and -i")
 
     def _read_block(self, block: bytes, end: int, is_last: bool) -> None:
         # The file's name may tell its time, as those of dumps do.
-        if not self._offset and self._state[layout.NOW] == layout.ABSENT and STAMP.search(block) is None:
+        if not self._offset and self._state.now == layout.ABSENT and STAMP.search(block) is None:
             self._is_timeless = True
-            self._state[layout.NOW], self._state[layout.TIMELESS] = 0, 1
+            self._state.now, self._state.is_timeless = 0, 1
         text = np.frombuffer(block, np.uint8)
         newlines = np.flatnonzero(text[:end] == layout.NEWLINE)
         glued = find_glued_stamps(block, end)
         breaks = np.sort(np.concatenate([newlines, glued])) if len(glued) else newlines
         cells, notes, state = self._batch.cells, self._batch.notes, self._state
         self._has_nul = self._has_nul or b"\0" in block
-        state[layout.BREAK] = position = 0
+        state.line_break = position = 0
         while position < end:
-            first = int(state[layout.ROWS])
+            first = int(state.rows)
             position = parse_block(text, position, end, is_last, breaks, token_table(), cells, notes, state)
             self._flows.track(text, first, cells, notes, state)
-            self._take_marked(block, newlines, slice(first, int(state[layout.ROWS])))
+            self._take_marked(block, newlines, slice(first, int(state.rows)))
             self._take_notes(block, newlines)
-            if state[layout.ROWS] == cells.shape[1]:
+            if state.rows == cells.shape[1]:
                 self._seal()
                 self._writer.write(self._batch.to_frame())
                 self._batch.clear()
-                state[layout.ROWS] = 0
+                state.rows = 0
         self._offset += end
         self._lines += len(newlines)
 
@@ -136,8 +134,8 @@ class SsFile:
 
     def _take_notes(self, block: bytes, newlines: Ints) -> None:
         """Take up the tokens without a column, and what could not be read."""
-        notes = self._batch.notes[: self._state[layout.NOTES]]
-        self._state[layout.NOTES] = 0
+        notes = self._batch.notes[: self._state.notes]
+        self._state.notes = 0
         if not len(notes):
             return
         kinds = notes[:, layout.KIND]
@@ -157,10 +155,10 @@ class SsFile:
     def _seal(self) -> None:
         """Finish the rows that this file added to the batch."""
         first = self._batch.rows
-        if self._state[layout.TIMELESS]:
-            self._batch.keep_last(int(self._state[layout.ROWS]))
+        if self._state.is_timeless:
+            self._batch.keep_last(int(self._state.rows))
             # What a full batch leaves of such a file is about its flows' past.
-            self._state[layout.TIMELESS] = 0
+            self._state.is_timeless = 0
         for addresses in self._batch.seal(self._file, self._state, self._flows):
             self._problems.add(BAD_FLOW, addresses.encode())
             self._left_out = self._left_out or addresses
@@ -183,9 +181,9 @@ def compile_reader() -> None:
     """Compile the reader, which takes some 10 s once for each version of its source, so that no job has to."""
     batch, nothing = SampleBatch(), np.zeros(0, np.int64)
     text = np.frombuffer(b"\n", np.uint8)
-    state = np.zeros(layout.STATE_SIZE, np.int64)
+    state = layout.make_state(0)
     parse_block(text, 0, 0, True, nothing, token_table(), batch.cells, batch.notes, state)
-    state[layout.ROWS] = 1
+    state.rows = 1
     FlowTable().track(text, 0, batch.cells, batch.notes, state)
     batch.extras.add(text, batch.notes[:1])
 

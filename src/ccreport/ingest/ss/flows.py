@@ -6,7 +6,7 @@ import numpy as np
 
 from ccreport.ingest.ss import layout
 from ccreport.ingest.ss.cells import take_back
-from ccreport.ingest.ss.layout import Bytes, Ints, called, inlined, kernel
+from ccreport.ingest.ss.layout import Bytes, Ints, State, called, inlined, kernel
 from ccreport.ingest.ss.tokens import COUNTERS, SLOTS, TRAILING
 from ccreport.ingest.ss.words import at, begins
 
@@ -31,13 +31,13 @@ class FlowTable:
         self.probe = np.full(4 * FIRST_CAPACITY, layout.ABSENT, np.int64)
         self.ids: dict[str, int] = {}
 
-    def track(self, text: Bytes, row: int, cells: Ints, notes: Ints, state: Ints) -> None:
+    def track(self, text: Bytes, row: int, cells: Ints, notes: Ints, state: State) -> None:
         """Give flow and connection to the rows from this one on, and mark those that are cut or left out."""
-        while row < state[layout.ROWS]:
+        while row < state.rows:
             tables = (self.texts, self.probe, self.flows)
             row = _track_flows(text, row, cells, notes, state, COUNTER_SLOTS, TRAILING_SLOTS, *tables)
-            if row < state[layout.ROWS]:
-                self._grow(int(state[layout.FLOWS]))
+            if row < state.rows:
+                self._grow(int(state.flows))
 
     def _grow(self, count: int) -> None:
         self.texts = np.concatenate([self.texts, np.zeros((3 * len(self.texts), layout.ADDRESSES_WIDTH), np.uint8)])
@@ -82,9 +82,9 @@ def _copy_address(text: Bytes, pos: int, end: int, texts: Bytes, line: int, leng
 
 
 @called
-def _add_flow(text: Bytes, row: int, cells: Ints, state: Ints, texts: Bytes, probe: Ints, flows: Ints) -> int:
+def _add_flow(text: Bytes, row: int, cells: Ints, state: State, texts: Bytes, probe: Ints, flows: Ints) -> int:
     """Return the number of the flow with the addresses of this row, with an empty history if it is new."""
-    new = int(state[layout.FLOWS])
+    new = int(state.flows)
     length = key = 0
     for span in (layout.LOCAL, layout.PEER):
         length = _copy_address(text, cells[span, row], cells[span + 1, row], texts, new, length)
@@ -105,7 +105,7 @@ def _add_flow(text: Bytes, row: int, cells: Ints, state: Ints, texts: Bytes, pro
     flows[new, :] = layout.ABSENT
     flows[new, layout.TEXT_LENGTH], flows[new, layout.KEY] = length, key
     flows[new, layout.REUSES] = flows[new, layout.TRAILING] = 0
-    state[layout.FLOWS] += 1
+    state.flows += 1
     return new
 
 
@@ -118,14 +118,14 @@ def _read_trailing(row: int, cells: Ints, trailing: Ints) -> int:
 
 
 @called
-def _is_cut(row: int, flow: int, cells: Ints, state: Ints, trailing: Ints, flows: Ints) -> bool:
+def _is_cut(row: int, flow: int, cells: Ints, state: State, trailing: Ints, flows: Ints) -> bool:
     """Tell whether a record without a newline at its end was cut.
 
     iproute2 5.3 and 5.4 end the last record of a sample so; all do where they were stopped while writing. Cut are all
     records where this ss closes them with a newline; else those without the trailing tokens that the flow had; else (a
     new flow) those that do not end in one of these.
     """
-    if state[layout.CLOSES_RECORDS]:
+    if state.closes_records:
         return True
     if flows[flow, layout.LAST_TIME] != layout.ABSENT:
         return bool(flows[flow, layout.TRAILING] & ~_read_trailing(row, cells, trailing) != 0)
@@ -136,14 +136,14 @@ def _is_cut(row: int, flow: int, cells: Ints, state: Ints, trailing: Ints, flows
 
 
 @called
-def _distrust_end(row: int, note: int, cells: Ints, notes: Ints, state: Ints) -> None:
+def _distrust_end(row: int, note: int, cells: Ints, notes: Ints, state: State) -> None:
     """Forget what touches the end of a cut record: 43 could have been 4321, and `rcv_s` is not a token."""
     cells[layout.IS_PARTIAL, row] = 1
     if cells[layout.LAST_SLOT, row] != layout.ABSENT:
         take_back(cells, cells[layout.LAST_SLOT, row], row)
         if cells[layout.LAST_SLOT, row] == layout.CC_HEAD:
             cells[layout.CC_TAIL, row] = 0
-    while note < state[layout.NOTES] and notes[note, layout.ROW] == row:
+    while note < state.notes and notes[note, layout.ROW] == row:
         if notes[note, layout.END] == cells[layout.OPEN_END, row]:
             notes[note, layout.KIND] = layout.ABSENT
         note += 1
@@ -179,7 +179,7 @@ def _track_flows(
     row: int,
     cells: Ints,
     notes: Ints,
-    state: Ints,
+    state: State,
     counters: Ints,
     trailing: Ints,
     texts: Bytes,
@@ -191,12 +191,12 @@ def _track_flows(
     Rows that are not later than the one before them of the same flow are marked to be left out.
     """
     note = 0
-    while row < state[layout.ROWS] and state[layout.FLOWS] + 1 < len(flows):
+    while row < state.rows and state.flows + 1 < len(flows):
         flow = _add_flow(text, row, cells, state, texts, probe, flows)
         cells[layout.FLOW, row] = flow
-        while note < state[layout.NOTES] and notes[note, layout.ROW] < row:
+        while note < state.notes and notes[note, layout.ROW] < row:
             note += 1
-        if state[layout.TIMELESS] and cells[layout.TIME, row] <= flows[flow, layout.LAST_TIME]:
+        if state.is_timeless and cells[layout.TIME, row] <= flows[flow, layout.LAST_TIME]:
             cells[layout.TIME, row] = flows[flow, layout.LAST_TIME] + 1
         if cells[layout.TIME, row] <= flows[flow, layout.LAST_TIME]:
             cells[layout.IS_LEFT_OUT, row] = 1

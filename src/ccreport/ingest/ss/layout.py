@@ -5,7 +5,7 @@ rows, `notes` what has no cell, `tokens` the declared tokens (made by `tokens`).
 """
 
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,6 @@ PLAIN, MILLISECONDS, RATE, SHARE = range(4)
 # BAD too, for those whose value could not be read.
 TIME, FLOW, CONNECTION, STATE_HEAD, STATE_TAIL, CC_HEAD, CC_TAIL, IS_PARTIAL, IS_LEFT_OUT, RECV_Q, SEND_Q = range(11)
 HAS, BAD, LOCAL, LOCAL_END, PEER, PEER_END, OPEN_END, LAST_SLOT, FIRST_SLOT = 11, 13, 15, 16, 17, 18, 19, 20, 21
-# What is known of the file. CLOSES_RECORDS: this ss ends the last record before a stamp with a newline. TIMELESS: there
-# are not stamps, and the samples of a flow are counted instead. SEEN: 2 words.
-NOW, STAMPS, BREAK, ROWS, NOTES, FIRST_NOTE, LAST_IS_RECORD, CLOSES_RECORDS, FLOWS, TIMELESS, SEEN = range(11)
-STATE_SIZE: Final = SEEN + 2
 # Notes are tokens without a column and problems; of a token the name ends at KEY_END, its value begins at TEXT.
 KIND, ROW, START, END, PREFIX, PREFIX_END, KEY_END, TEXT, NOTE_FACTS = range(9)
 KEPT_TOKEN, UNKNOWN_TOKEN, BAD_VALUE, CROWDED, BAD_STAMP, BAD_LINE, NO_TIME, DOUBLED, CUT = range(9)
@@ -49,6 +45,38 @@ HASH_FACTORS: Final = (0x9E3779B1, 0x85EBCA77, 0x27D4EB2F)
 HASH_SHIFT: Final = 33
 NEWLINE, SPACE, HASH, PERCENT, OPEN, CLOSE, STAR, PLUS, COMMA, MINUS, DOT, SLASH, COLON, LINE = b"\n #%()*+,-./:_"
 BRACKET, CLOSING_BRACKET = b"[]"
+
+
+class State(Protocol):
+    """What is known of the file: a record of NumPy's, which numba passes at no cost either.
+
+    `closes_records`: this ss ends the last record before a stamp with a newline. `is_timeless`: there are no stamps,
+    and the samples of a flow are counted instead. `seen` has a bit for each declared token, in words of 64.
+    """
+
+    now: int
+    stamps: int
+    line_break: int
+    rows: int
+    notes: int
+    first_note: int
+    last_is_record: int
+    closes_records: int
+    flows: int
+    is_timeless: int
+    seen: Ints
+
+
+STATE: Final = np.dtype([(name, np.int64, 2 if name == "seen" else ()) for name in State.__annotations__])
+
+
+def make_state(rows: int) -> State:
+    """Return the state of a file that is read from its beginning, into rows from this one on."""
+    state: State = np.zeros(1, STATE).view(np.recarray)[0]
+    state.now, state.rows = ABSENT, rows
+    return state
+
+
 kernel = kernel_of(
     "ss",
     [

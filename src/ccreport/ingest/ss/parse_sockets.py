@@ -6,7 +6,7 @@ and calls again until the text is used up.
 
 from ccreport.ingest.ss import layout
 from ccreport.ingest.ss.cells import add_note, put
-from ccreport.ingest.ss.layout import Bytes, Ints, called, inlined, kernel
+from ccreport.ingest.ss.layout import Bytes, Ints, State, called, inlined, kernel
 from ccreport.ingest.ss.parse_tokens import read_tokens
 from ccreport.ingest.ss.words import at, begins, is_digit, pack_word, read_count, skip_blanks, skip_name, skip_word
 
@@ -35,15 +35,15 @@ def _is_stamp(text: Bytes, pos: int, end: int) -> bool:
 
 
 @called
-def _find_line_end(text: Bytes, pos: int, end: int, breaks: Ints, state: Ints) -> int:
+def _find_line_end(text: Bytes, pos: int, end: int, breaks: Ints, state: State) -> int:
     """Return where the line ends: at a newline, at a stamp that is glued to it, or at `end`."""
-    number = state[layout.BREAK]
+    number = state.line_break
     while number < len(breaks) and breaks[number] < pos:
         number += 1
     while number < len(breaks) and breaks[number] < end:
         stop = int(breaks[number])
         if at(text, stop) == layout.NEWLINE or _is_stamp(text, stop, end):
-            state[layout.BREAK] = number
+            state.line_break = number
             return stop
         number += 1
     return end
@@ -137,7 +137,7 @@ def _read_socket(text: Bytes, pos: int, end: int) -> Socket:
 
 
 @called
-def _find_record_end(text: Bytes, line_end: int, end: int, breaks: Ints, state: Ints) -> int:
+def _find_record_end(text: Bytes, line_end: int, end: int, breaks: Ints, state: State) -> int:
     """Return where the last of the information lines ends that follow the line of a socket.
 
     They are indented; the first may have lost that in a copy (`cwnd:` is in all of them).
@@ -167,23 +167,23 @@ def _read_record(
     tokens: Ints,
     cells: Ints,
     notes: Ints,
-    state: Ints,
+    state: State,
 ) -> int:
     """Read a socket with its information into the next row, or skip a line that is none; return where it ends."""
     line_end = _find_line_end(text, pos, end, breaks, state)
     socket = _read_socket(text, pos, line_end)
     lost = layout.CUT if is_last and line_end == end else layout.BAD_LINE
-    state[layout.LAST_IS_RECORD] = 0
+    state.last_is_record = 0
     if socket[0] == layout.NO_SOCKET:
         if not _contains(text, pos, line_end, b"Local Address"):
             add_note(notes, state, lost, pos, line_end)
         return line_end
     record_end = _find_record_end(text, line_end, end, breaks, state)
     is_open = record_end == end or at(text, record_end) == layout.HASH
-    row = state[layout.ROWS]
+    row = state.rows
     if socket[0] == layout.UNREADABLE_SOCKET:
         add_note(notes, state, lost, pos, line_end)
-    elif socket[0] == layout.CONNECTED_SOCKET and state[layout.NOW] == layout.ABSENT:
+    elif socket[0] == layout.CONNECTED_SOCKET and state.now == layout.ABSENT:
         add_note(notes, state, layout.NO_TIME, pos, line_end)
     elif socket[0] == layout.CONNECTED_SOCKET:
         cells[layout.HAS, row] = cells[layout.HAS + 1, row] = 0
@@ -191,7 +191,7 @@ def _read_record(
         cells[layout.CC_HEAD, row] = cells[layout.CC_TAIL, row] = 0
         cells[layout.LAST_SLOT, row] = layout.ABSENT
         if read_tokens(text, socket[8], record_end, tokens, cells, notes, state):
-            cells[layout.TIME, row] = state[layout.NOW]
+            cells[layout.TIME, row] = state.now
             cells[layout.STATE_HEAD, row], cells[layout.STATE_TAIL, row] = pack_word(text, socket[1], socket[2])
             put(cells, layout.RECV_Q, row, socket[3])
             put(cells, layout.SEND_Q, row, socket[4])
@@ -199,10 +199,10 @@ def _read_record(
             cells[layout.PEER, row], cells[layout.PEER_END, row] = socket[7], socket[8]
             cells[layout.OPEN_END, row] = record_end if is_open else layout.ABSENT
             cells[layout.IS_PARTIAL, row] = cells[layout.IS_LEFT_OUT, row] = 0
-            state[layout.ROWS] += 1
-            state[layout.LAST_IS_RECORD] = not is_open
+            state.rows += 1
+            state.last_is_record = not is_open
         else:
-            state[layout.NOTES] = state[layout.FIRST_NOTE]
+            state.notes = state.first_note
             if is_last and skip_blanks(text, record_end, end) == end:
                 add_note(notes, state, layout.CUT, pos, record_end)
     return record_end
@@ -218,28 +218,28 @@ def parse_block(
     tokens: Ints,
     cells: Ints,
     notes: Ints,
-    state: Ints,
+    state: State,
 ) -> int:
     """Append the samples of text[pos:end] to the cells; return where it stopped, before `end` if there is no room.
 
     `breaks` are the places where a line can end, in order: all newlines, and every `#` that does not follow one. Flow
     and connection are left to `FlowTable.track`.
     """
-    while pos < end and state[layout.ROWS] < cells.shape[1] and state[layout.NOTES] + layout.NOTES_PER_ROW < len(notes):
+    while pos < end and state.rows < cells.shape[1] and state.notes + layout.NOTES_PER_ROW < len(notes):
         pos = skip_blanks(text, pos, end)
         if pos == end:
             break
-        state[layout.FIRST_NOTE] = state[layout.NOTES]
+        state.first_note = state.notes
         if at(text, pos) == layout.HASH:
             line_end = _find_line_end(text, pos + 1, end, breaks, state)
-            state[layout.NOW] = _read_stamp(text, pos, line_end)
-            if state[layout.NOW] == layout.ABSENT:
+            state.now = _read_stamp(text, pos, line_end)
+            if state.now == layout.ABSENT:
                 add_note(notes, state, layout.CUT if is_last and line_end == end else layout.BAD_STAMP, pos, line_end)
-            state[layout.STAMPS] += int(state[layout.NOW] != layout.ABSENT)
-            if state[layout.TIMELESS] and state[layout.NOW] == layout.ABSENT:
-                state[layout.NOW] = 0
-            state[layout.CLOSES_RECORDS] |= state[layout.LAST_IS_RECORD]
-            state[layout.LAST_IS_RECORD] = 0
+            state.stamps += int(state.now != layout.ABSENT)
+            if state.is_timeless and state.now == layout.ABSENT:
+                state.now = 0
+            state.closes_records |= state.last_is_record
+            state.last_is_record = 0
             pos = line_end
         else:
             pos = _read_record(text, pos, end, is_last, breaks, tokens, cells, notes, state)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ccreport.ingest.ss import layout
 from ccreport.ingest.ss.cells import add_note, add_token_note, put, take_back
-from ccreport.ingest.ss.layout import Bytes, Ints, called, inlined
+from ccreport.ingest.ss.layout import Bytes, Ints, State, called, inlined
 from ccreport.ingest.ss.words import (
     PREFIX_POWERS,
     at,
@@ -129,7 +129,7 @@ def _read_group(
     tokens: Ints,
     cells: Ints,
     notes: Ints,
-    state: Ints,
+    state: State,
 ) -> int:
     """Read `bw:1bps,mrtt:2)` or `r0,rb131072)` of a group from behind its parenthesis; return where it ends."""
     is_glued = group != layout.NO_GROUP and tokens[group, layout.SHAPE] == layout.GLUED_GROUP
@@ -153,10 +153,10 @@ def _read_group(
             pos = skip_blanks(text, pos + 1, end)
         value = pos
         if line != layout.ABSENT:
-            state[layout.SEEN + (tokens[line, layout.NUMBER] >> 6)] |= 1 << (tokens[line, layout.NUMBER] & 63)
+            state.seen[(tokens[line, layout.NUMBER] >> 6)] |= 1 << (tokens[line, layout.NUMBER] & 63)
         is_value = line != layout.ABSENT and tokens[line, layout.SHAPE] == layout.VALUE
         if is_value:
-            pos = _read_value(text, value, end, line, True, tokens, cells, state[layout.ROWS])
+            pos = _read_value(text, value, end, line, True, tokens, cells, state.rows)
         if not is_value or pos == layout.ABSENT:
             pos = value
             while (
@@ -186,19 +186,19 @@ def _read_token(
     tokens: Ints,
     cells: Ints,
     notes: Ints,
-    state: Ints,
+    state: State,
 ) -> int:
     """Read the value of the token with this name (start, end); return where it ends."""
     start, name_end = name
     shape = tokens[line, layout.SHAPE] if line != layout.ABSENT else layout.KEPT
     is_word = name_end == end or at(text, name_end) != layout.COLON
     if shape == layout.FLAG and is_word:
-        put(cells, tokens[line, layout.SLOT], state[layout.ROWS], 1)
+        put(cells, tokens[line, layout.SLOT], state.rows, 1)
         return name_end
     value = name_end if is_word else name_end + 1
     if shape == (layout.BLANK_VALUE if is_word else layout.VALUE):
         value = skip_blanks(text, value, end) if is_word else value
-        after = _read_value(text, value, end, line, False, tokens, cells, state[layout.ROWS])
+        after = _read_value(text, value, end, line, False, tokens, cells, state.rows)
         if after == layout.ABSENT:
             after = skip_token(text, value, end)
             add_note(notes, state, layout.BAD_VALUE, start, after)
@@ -217,9 +217,9 @@ def _read_token(
 
 
 @called
-def read_tokens(text: Bytes, pos: int, end: int, tokens: Ints, cells: Ints, notes: Ints, state: Ints) -> bool:
+def read_tokens(text: Bytes, pos: int, end: int, tokens: Ints, cells: Ints, notes: Ints, state: State) -> bool:
     """Read all tokens of a record, first those behind the addresses (`timer:(…)`); tell whether any is information."""
-    row = state[layout.ROWS]
+    row = state.rows
     can_be_cc = True
     has_info = False
     while True:
@@ -244,7 +244,7 @@ def read_tokens(text: Bytes, pos: int, end: int, tokens: Ints, cells: Ints, note
             can_be_cc = False
             continue
         if line != layout.ABSENT:
-            state[layout.SEEN + (tokens[line, layout.NUMBER] >> 6)] |= 1 << (tokens[line, layout.NUMBER] & 63)
+            state.seen[(tokens[line, layout.NUMBER] >> 6)] |= 1 << (tokens[line, layout.NUMBER] & 63)
             has_info = has_info or tokens[line, layout.IS_INFO] == 1
             can_be_cc = can_be_cc and tokens[line, layout.ENDS_CC] == 0
         pos = _read_token(text, (start, pos), end, line, tokens, cells, notes, state)

@@ -17,7 +17,7 @@ from ccreport.core.identifiers import flow_id_of_connection, normalise_address
 from ccreport.core.tables import ARROW_TYPES, Column, TableSchema, load_schema
 from ccreport.ingest.ss import layout
 from ccreport.ingest.ss.flows import FlowTable
-from ccreport.ingest.ss.layout import Bytes, Ints
+from ccreport.ingest.ss.layout import Bytes, Ints, State
 from ccreport.ingest.ss.owners import ALWAYS, Ends, Owners
 from ccreport.ingest.ss.service_names import NAMED_PORTS
 from ccreport.ingest.ss.tokens import SLOTS, columns_known_zero
@@ -126,13 +126,13 @@ class SampleBatch:
         is_left_out[end - rows.start - 1 - from_end] = 0
         self.cells[layout.IS_LEFT_OUT, rows] |= is_left_out
 
-    def seal(self, file: RawFile, state: Ints, table: FlowTable) -> list[str]:
+    def seal(self, file: RawFile, state: State, table: FlowTable) -> list[str]:
         """Finish the rows added since the last call, all of this file: what is absent but zero, and their flows.
 
         Return the addresses that make no flow; their rows are left out, as are those of connections of no run.
         """
-        rows = slice(self.rows, int(state[layout.ROWS]))
-        self._fill_zeros(rows, sum(int(word) % 2**64 << 64 * place for place, word in enumerate(state[layout.SEEN :])))
+        rows = slice(self.rows, int(state.rows))
+        self._fill_zeros(rows, sum(int(word) % 2**64 << 64 * place for place, word in enumerate(state.seen)))
         numbers, places = np.unique(self.cells[layout.FLOW, rows], return_inverse=True)
         self.cells[layout.FLOW, rows] = places + len(self._flows)
         lengths = table.flows[numbers, layout.TEXT_LENGTH]
