@@ -137,9 +137,8 @@ class CaptureReader:
             found.append(RawFileError("malformed_record", message))
         if totals[at.TWO_CLOCKS_LINKS]:
             connections = count_things(totals[at.TWO_CLOCKS_LINKS], "connection")
-            message = f"two clocks: in {connections} the times of the two directions differ"
-            advice = "RTTs there are left out; capture with tcpdump -j host"
-            found.append(RawFileError("two_clocks", f"{message}; {advice}"))
+            message = f"two clocks: in {connections} the times of the two directions differ; RTTs there are left out"
+            found.append(RawFileError("two_clocks", f"{message}; capture with tcpdump -j host"))
         if totals[at.IMPOSSIBLE_RTTS]:
             round_trips = count_things(totals[at.IMPOSSIBLE_RTTS], "round trip")
             message = f"two clocks: {round_trips} of an hour or more, left out"
