@@ -16,8 +16,9 @@ from ccreport.core.declared_files import DeclarationError, blame, load_declared
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.core.tables import conform, write_table
-from ccreport.summarise.database import QueryError, connect, include_suspects, quote_name, read_files
+from ccreport.summarise.database import QueryError, connect, quote_name, read_files
 from ccreport.summarise.summarise import compute_table
+from ccreport.summarise.suspect_runs import include_suspects
 
 HOLDS: Final = "holds"
 FAILS: Final = "does not hold"

@@ -10,8 +10,7 @@ else make anew from the files of all batches:
 - `<table>_runs`: what a published table is made of; `<table>`: the table, as its query in `src/ccreport/sql` says.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +22,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
+from ccreport.summarise.suspect_runs import NO_SUSPECTS, leave_out_suspects, mark_suspects
 
 # Published tables that are made of RPC tests, of which no run has a rate.
 RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})
@@ -43,11 +43,6 @@ FIXED_LABELS: Final = """
 # where an evaluation has no such label.
 DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown"}
 
-# The table `suspects` of archives that were measured before there was one.
-NO_SUSPECTS: Final = """
-    SELECT '' AS run_id, '' AS suspect_rule, 0.0::DOUBLE AS observed, 0.0::DOUBLE AS bound, '' AS bound_unit WHERE FALSE
-"""
-
 
 class QueryError(InputError):
     """A condition of the evaluation, or a query, that DuckDB does not take."""
@@ -60,16 +55,6 @@ def connect(database: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnect
     # A view reads the tables of all batches, and a query several views.
     connection.execute("SET parquet_metadata_cache = true")
     return connection
-
-
-@contextmanager
-def include_suspects(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Let suspect runs count in all views of a connection meanwhile."""
-    connection.execute("SET VARIABLE include_suspect = TRUE")
-    try:
-        yield
-    finally:
-        connection.execute("RESET VARIABLE include_suspect")
 
 
 def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *, include_suspect: bool = False) -> None:
@@ -136,28 +121,6 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str, *
             connection.execute(f"COMMENT ON TABLE {quote_name(name)} IS {quote_text(query)}")
     except duckdb.Error as error:
         raise QueryError(f"view {name}: {error}") from error
-
-
-def mark_suspects(runs: str) -> str:
-    """Return the query that adds `is_suspect` and `suspect_rules`, the rules that a run breaks, to a query of runs."""
-    return f"""
-        SELECT runs.*, suspect_rules IS NOT NULL AS is_suspect, suspect_rules
-        FROM ({runs}) AS runs
-        LEFT JOIN (
-            SELECT run_id, string_agg(suspect_rule, ', ' ORDER BY suspect_rule) AS suspect_rules
-            FROM suspects GROUP BY run_id
-        ) USING (run_id)
-    """
-
-
-def leave_out_suspects(table: str, *, include_suspect: bool) -> str:
-    """Return the query of marked runs in which suspect ones count only if they are included, here or in the session."""
-    return f"""
-        SELECT * REPLACE (
-            is_counted AND (NOT is_suspect OR coalesce(getvariable('include_suspect'), {include_suspect})) AS is_counted
-        )
-        FROM {table}
-    """
 
 
 def label_edge(edge: Mapping[str, Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.csv_files import write_csv
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import TableError, TableWriter, conform, load_schema
-from ccreport.summarise.database import QueryError, connect, include_suspects, quote_name
+from ccreport.summarise.database import QueryError, connect, quote_name
 from ccreport.summarise.grids.cells import lay_out_cells, lay_out_rows
 from ccreport.summarise.grids.grid import Grid
 from ccreport.summarise.grids.html import format_html
@@ -23,6 +23,7 @@ from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.statistics.comparisons import add_rank_tests
 from ccreport.summarise.statistics.edge_comparisons import add_binned_tests
 from ccreport.summarise.statistics.modes import add_modes
+from ccreport.summarise.suspect_runs import include_suspects
 
 RATE_NAMES: Final = {"goodput": "receiver's rate (goodput)", "throughput": "sender's rate (throughput)"}
 # What completes the result of a query with statistics that SQL lacks.
