@@ -140,6 +140,12 @@ def test_what_flows_waited_for_is_weighed_by_their_bytes() -> None:
     assert row == {"run_id": "r", "limited_ratio": 0.75 * 0.5 + 0.25, "socket_buffers_bytes": None}
 
 
+def test_what_flows_waited_for_does_not_depend_on_their_order() -> None:
+    rows = [sample(1.0, flow_id=f"f{n}", sent_bytes=1000 * n + 1, rwnd_limited_ms=7 * n % 13) for n in range(200)]
+    found = {measure(measure_sockets, *rows[n:], *rows[:n])["limited_ratio"][0] for n in range(0, 200, 10)}
+    assert len(found) == 1
+
+
 def test_buffers_add_up_over_connections() -> None:
     facts = [{"skmem_sndbuf_bytes": 100, "snd_wnd_bytes": 10}, {"skmem_sndbuf_bytes": 50, "snd_wnd_bytes": 20}]
     rows = [sample(t, flow_id=flow, **of) for flow in "ab" for t, of in enumerate(facts)]

@@ -63,10 +63,15 @@ def measure_sockets(samples: pl.DataFrame) -> pl.DataFrame:
     waiting_ms = pl.col("rwnd_limited_ms").max().fill_null(0) + pl.col("sndbuf_limited_ms").max().fill_null(0)
     is_slow = pl.col("is_app_limited").fill_null(value=False) & (pl.col("not_sent_bytes").fill_null(0) == 0)
     busy_ms = pl.col("busy_ms").max()
-    connections = samples.group_by(CONNECTION).agg(
-        sent_bytes=pl.col("sent_bytes").max(),
-        limited=pl.max_horizontal(pl.when(busy_ms > 0).then(waiting_ms / busy_ms), is_slow.mean()),
-        buffers=pl.col("skmem_sndbuf_bytes").max() + pl.col("snd_wnd_bytes").max(),
+    connections = (
+        samples.group_by(CONNECTION)
+        .agg(
+            sent_bytes=pl.col("sent_bytes").max(),
+            limited=pl.max_horizontal(pl.when(busy_ms > 0).then(waiting_ms / busy_ms), is_slow.mean()),
+            buffers=pl.col("skmem_sndbuf_bytes").max() + pl.col("snd_wnd_bytes").max(),
+        )
+        # A sum of fractions depends on their order, and that of groups on threads.
+        .sort(CONNECTION)
     )
     sent = pl.col("sent_bytes")
     limited = (pl.col("limited") * sent).sum() / sent.sum()
