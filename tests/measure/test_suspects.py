@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from archives import ROOT, at, list_batches, make_table, save_table
@@ -140,9 +141,14 @@ def test_what_flows_waited_for_is_weighed_by_their_bytes() -> None:
     assert row == {"run_id": "r", "limited_ratio": 0.75 * 0.5 + 0.25, "socket_buffers_bytes": None}
 
 
-def test_what_flows_waited_for_does_not_depend_on_their_order() -> None:
-    rows = [sample(1.0, flow_id=f"f{n}", sent_bytes=1000 * n + 1, rwnd_limited_ms=7 * n % 13) for n in range(200)]
-    found = {measure(measure_sockets, *rows[n:], *rows[:n])["limited_ratio"][0] for n in range(0, 200, 10)}
+@pytest.mark.parametrize("seed", range(20))
+def test_what_flows_waited_for_does_not_depend_on_their_order(seed: int) -> None:
+    drawn = np.random.default_rng(seed).integers(1, 1000, (16, 3)).tolist()
+    rows = [
+        sample(1.0, flow_id=f"f{number}", busy_ms=1000 + busy_ms, sent_bytes=sent_bytes, rwnd_limited_ms=waiting_ms)
+        for number, (busy_ms, sent_bytes, waiting_ms) in enumerate(drawn)
+    ]
+    found = {measure(measure_sockets, *rows[n:], *rows[:n])["limited_ratio"][0] for n in range(16)}
     assert len(found) == 1
 
 
