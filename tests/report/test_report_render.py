@@ -617,8 +617,10 @@ def test_only_known_keys_of_quarto_are_used():
     assert site["engine"] == "markdown"
     # A menu of Quarto's has a text and no address of its own.
     assert all(entry.keys() == {"text", "menu"} for entry in site["website.navbar.left"])
-    listed = {entry["text"]: tuple(one["href"] for one in entry["menu"]) for entry in site["website.navbar.left"]}
-    assert listed == {menu: tuple(f"{page}.qmd" for page in pages) for menu, pages in MENUS.items()}
+    listed = {entry["text"]: [one["href"] for one in entry["menu"]] for entry in site["website.navbar.left"]}
+    # The site of these tests compares with nothing, so that it lacks two pages.
+    assert [listed["Results"].pop() for _ in range(2)] == ["claims.qmd", "reproduction.qmd"]
+    assert listed == {menu: [f"{page}.qmd" for page in pages] for menu, pages in MENUS.items()}
     assert all(entry.keys() == {"icon", "aria-label", "href"} for entry in site["website.navbar.right"])
     assert [entry["href"] for entry in site["website.navbar.right"]] == ["report.pdf", "search.qmd"]
 

@@ -72,7 +72,8 @@ def test_mean_and_cv_agree_with_the_standard_library(macros: duckdb.DuckDBPyConn
     ],
 )
 def test_a_value_at_an_edge_is_in_the_bucket_above_it(edges: list[float], rtt: str, bucket: str) -> None:
-    query = label_runs(f"SELECT {rtt}::DOUBLE AS rtt_ms, 'both' AS mode", EVALUATION | {"rtt_bucket_edges_ms": edges})
+    runs = f"SELECT {rtt}::DOUBLE AS rtt_ms, 'both' AS mode, NULL AS cc_list, NULL AS rtt_source"
+    query = label_runs(runs, EVALUATION | {"rtt_bucket_edges_ms": edges})
     assert duckdb.sql(f"SELECT rtt_bucket, sharing FROM ({query})").fetchall() == [(bucket, "both")]
 
 
@@ -85,9 +86,8 @@ def test_the_first_case_that_holds_gives_the_label() -> None:
         },
         "again": {"cases": [], "otherwise": "upper(kind)", "otherwise_rank": 0},
     }
-    query = label_runs(
-        "SELECT unnest([1, 2, 3]) AS x, 10.0 AS rtt_ms, 'cubic' AS mode", EVALUATION | {"labels": labels}
-    )
+    runs = "SELECT unnest([1, 2, 3]) AS x, 10.0 AS rtt_ms, 'cubic' AS mode, NULL AS cc_list, NULL AS rtt_source"
+    query = label_runs(runs, EVALUATION | {"labels": labels})
     assert duckdb.sql(f"SELECT kind, kind_rank, again, sharing FROM ({query}) ORDER BY x").fetchall() == [
         ("a 'quoted' one", 99, "A 'QUOTED' ONE", "alone"),
         ("second", 1, "SECOND", "alone"),
