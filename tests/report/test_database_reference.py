@@ -31,13 +31,13 @@ def test_all_views_and_what_only_they_have_are_described_and_nothing_else(
 
 def test_a_view_shows_what_it_adds_and_what_it_leaves_out(database: duckdb.DuckDBPyConnection) -> None:
     text = render_views(database)
-    _, _, section = text.partition("### `measured`")
-    section, _, _ = section.partition("### ")
+    _, _, section = text.partition("<summary>measured")
+    section, _, _ = section.partition("<details")
     assert "It has all columns of&#32;`algorithm_runs`&#44; and these" in section
     assert "<code>line&#95;rate&#95;bps</code>" in section
     assert "<code>rtt&#95;bucket</code>" not in section
-    _, _, of_rpc = text.partition("### `labelled_rpc`")
-    assert "`labelled_runs`&#32;but&#32;`start_utc`" in of_rpc.partition("### ")[0]
+    _, _, of_rpc = text.partition("<summary>labelled&#95;rpc")
+    assert "`labelled_runs`&#32;but&#32;`start_utc`" in of_rpc.partition("<details")[0]
 
 
 @pytest.mark.parametrize(

@@ -192,6 +192,15 @@ def test_the_outcome_of_flows_of_one_algorithm_is_the_slowest_of_them(tmp_path: 
     assert (several["modes_count"], several["runs_by_mode"]) == (1, None)
 
 
+def test_a_run_that_lost_an_algorithm_is_a_row_of_its_own(tmp_path: Path) -> None:
+    runs = [make_run(n, {"cubic": 1.0, "bbr": 2.0}) for n in range(3)]
+    rows = summarise(tmp_path, gather(*runs, make_run(9, {"cubic": [1.0, 2.0]})), "modes")
+    assert {(row["outcome"], row["runs_count"]) for row in rows} == {
+        ("share of the rate", 3),
+        ("slowest flow over mean flow", 1),
+    }
+
+
 def test_a_row_of_modes_is_traced_to_the_runs_of_both_algorithms(tmp_path: Path) -> None:
     database = build_database(tmp_path, gather(make_shared(1, 0.25), make_shared(2, 0.35)), EVALUATION)
     with connect(database) as connection:

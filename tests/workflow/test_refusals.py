@@ -96,6 +96,9 @@ IN_EVALUATION = [
 ]
 
 
+STRICT_LINE = (ROOT / "config.yaml").read_text(encoding="utf-8").splitlines().index("strict: false") + 1
+
+
 @pytest.mark.parametrize("tree", ["fresh", "built"])
 @pytest.mark.parametrize(("value", "message"), ON_COMMAND_LINE, ids=[value for value, _ in ON_COMMAND_LINE])
 def test_a_value_that_stands_for_nothing_is_refused_in_one_line(
@@ -145,7 +148,7 @@ def check_refusal(done: subprocess.CompletedProcess[str], message: str) -> None:
         (
             "include_cpu_bound: true",
             "strict: true",
-            "`strict` is also in line 22; delete one of them",
+            f"`strict` is also in line {STRICT_LINE}; delete one of them",
         ),
     ],
 )

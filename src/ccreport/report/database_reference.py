@@ -26,7 +26,7 @@ QUERIES: Final = ("Query", "What it gives", "Labels", "Needs the tables")
 
 
 def render_views(connection: duckdb.DuckDBPyConnection) -> str:
-    """Return one section for each view, with the columns that it adds to what it is made of."""
+    """Return one closed part for each view, with the columns that it adds to what it is made of."""
     declared = load_yaml(SCHEMAS / "views.yaml")
     meanings = describe_columns(declared["columns"])
     tables = {table: dict.fromkeys(load_schema(table).polars, "") for table in list_tables()}
@@ -57,14 +57,14 @@ def _render_view(
     table = render_table(COLUMNS, rows, title=f"Columns of {view}") if rows else ""
     summary = f"{len(rows)} column{'' if len(rows) == 1 else 's'}{' more' if 'of' in facts else ''}"
     said = f"{markdown(facts['description'])} A row is {markdown(facts['grain'])}."
-    heading = f"### `{view}` {{{make_label('#view', view.strip('<'))}}}"
-    return f"{heading}\n\n{said}{markdown(base)}\n\n{open_fold(summary)}\n{table}\n{close_fold()}\n"
+    return f"{open_fold(f'{view}: {summary}')}\n\n{said}{markdown(base)}\n\n{table}\n{close_fold()}\n"
 
 
 def render_queries(connection: duckdb.DuckDBPyConnection) -> str:
     """Return a table of all queries that an evaluation can publish, with what it has to declare for each."""
     rows = [_make_row(query, find_needs(connection, query)) for query in list_queries()]
-    return render_table(QUERIES, rows, title="Queries, and what they need")
+    table = render_table(QUERIES, rows, title="Queries, and what they need")
+    return f"{open_fold(f'{len(rows)} queries')}\n{table}\n{close_fold()}\n"
 
 
 def _make_row(query: str, needs: Needs) -> list[Html]:
