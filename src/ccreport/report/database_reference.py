@@ -37,7 +37,7 @@ def render_views(connection: duckdb.DuckDBPyConnection) -> str:
         added = {column: kind for column, kind in views[view].items() if column not in base}
         left_out = [column for column in base if column not in views[view]]
         sections.append(_render_view(view, facts, added, left_out, meanings))
-    return "\n".join(sections)
+    return "\n".join([open_fold(f"{len(sections)} views"), *sections, close_fold()])
 
 
 def describe_columns(own: Mapping[str, str]) -> dict[str, str]:
