@@ -6,6 +6,7 @@ distribution gives the exact power for normal logarithms (J. Cohen, Statistical 
 Sciences, 1988).
 """
 
+import importlib
 import math
 from bisect import bisect_left
 from typing import Final
@@ -47,11 +48,11 @@ def find_least_ratio(spread: float, runs: int, power: float, *, is_paired: bool)
     """Return the least ratio above 1 that `runs` runs of each algorithm tell from 1; null for one run or above 1000."""
     if runs < 2:
         return None
-    low, high = 0.0, math.log(RATIO_AT_MOST)
-    if find_power(RATIO_AT_MOST, spread, runs, is_paired=is_paired) < power:
+    highest = math.log(RATIO_AT_MOST)
+
+    def find_surplus(log_ratio: float) -> float:
+        return find_power(math.exp(log_ratio), spread, runs, is_paired=is_paired) - power
+
+    if find_surplus(highest) < 0:
         return None
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        is_enough = find_power(math.exp(middle), spread, runs, is_paired=is_paired) >= power
-        low, high = (low, middle) if is_enough else (middle, high)
-    return math.exp(high)
+    return math.exp(importlib.import_module("scipy.optimize").brentq(find_surplus, 0.0, highest))
