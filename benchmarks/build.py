@@ -35,8 +35,8 @@ def measure(cores: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
         archive, tree = find_root(folder / "archive"), copy_tree(folder / "tree")
 
         def keep(name: str) -> None:
-            one = build(tree, archive, cores=cores)
-            cases[name].append((one.seconds, one.cpu_s))
+            built = build(tree, archive, cores=cores)
+            cases[name].append((built.seconds, built.cpu_s))
 
         for number in range(repeats):
             remove_results(tree)

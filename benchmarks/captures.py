@@ -242,12 +242,12 @@ def compare_cores(out: Path, tile: Tile, options: argparse.Namespace) -> None:
         return
     files = [out / "timed.pcap", out / "second.pcap"]
     write_tiled(tile, files[0].stat().st_size - 1, files[1], first=1000)
-    one, two = [], []
+    alone, two = [], []
     for _ in range(options.rounds):
-        one.append(sum(float(run_readers([file], CORES[-1:])[0].split()[0]) for file in files))
+        alone.append(sum(float(run_readers([file], CORES[-1:])[0].split()[0]) for file in files))
         two.append(max(float(line.split()[0]) for line in run_readers(files, CORES[-2:])))
-    print(f"two files one after another {statistics.median(one):.2f} s, on two cores {statistics.median(two):.2f} s:")
-    print(f"  target {TARGET_CORES} times: {statistics.median(one) / statistics.median(two):.2f}")
+    print(f"two files one after another {statistics.median(alone):.2f} s, on two cores {statistics.median(two):.2f} s:")
+    print(f"  target {TARGET_CORES} times: {statistics.median(alone) / statistics.median(two):.2f}")
 
 
 def run_readers(files: list[Path], cores: list[int]) -> list[str]:

@@ -110,10 +110,10 @@ def do_ccreport(name: str, tree: Path, archive: Path, output: Path) -> list[Meas
 def join_measured(parts: list[Measured]) -> Measured:
     """Return programs that ran one after the other as one."""
     return Measured(
-        sum(one.seconds for one in parts),
-        sum(one.cpu_s for one in parts),
-        max(one.peak_memory_bytes for one in parts),
-        sum(one.written_bytes for one in parts),
+        sum(part.seconds for part in parts),
+        sum(part.cpu_s for part in parts),
+        max(part.peak_memory_bytes for part in parts),
+        sum(part.written_bytes for part in parts),
         parts[0].lines,
     )
 
@@ -174,10 +174,10 @@ def print_task(name: str, found: dict[str, Any]) -> None:
     """Print one task."""
     print(f"{name}: {found['archive']['bytes'] / 1e6:.0f} MB, {found['numbers']} numbers agree; lines {found['lines']}")
     for case, ways in found["cases"].items():
-        for way, one in ways.items():
+        for way, part in ways.items():
             print(
-                f"  {case:10} {way:9} {one['seconds']:7.1f} s {one['cpu_s']:7.1f} CPU s "
-                f"{one['peak_memory_bytes'] / 1e6:6.0f} MB"
+                f"  {case:10} {way:9} {part['seconds']:7.1f} s {part['cpu_s']:7.1f} CPU s "
+                f"{part['peak_memory_bytes'] / 1e6:6.0f} MB"
             )
 
 

@@ -30,8 +30,8 @@ def audit(lock: Path, osv_url: str | None) -> int:
             "This says nothing about the packages; try again where https://api.osv.dev is reachable.", file=sys.stderr
         )
         return NOT_ASKED
-    skipped = [one["name"] for one in packages if "skip_reason" in one]
-    found = [(one, vulnerability) for one in packages for vulnerability in one.get("vulns", [])]
+    skipped = [package["name"] for package in packages if "skip_reason" in package]
+    found = [(package, vulnerability) for package in packages for vulnerability in package.get("vulns", [])]
     for package, vulnerability in found:
         mended = ", ".join(vulnerability["fix_versions"]) or "no version yet"
         print(f"{package['name']} {package['version']}: {vulnerability['id']}, mended in {mended}")

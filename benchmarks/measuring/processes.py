@@ -95,7 +95,7 @@ def _read_pss(process: Path) -> int:
 
 def summarise_repeats(repeats: Sequence[Measured]) -> dict[str, Any]:
     """Return the medians of the seconds, CPU seconds, memory and bytes of repeated calls, and how many there were."""
-    rows = [{name: value for name, value in asdict(one).items() if name != "lines"} for one in repeats]
+    rows = [{name: value for name, value in asdict(repeat).items() if name != "lines"} for repeat in repeats]
     medians = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
     rounded = {name: round(value, 3) if name in ("seconds", "cpu_s") else int(value) for name, value in medians.items()}
     return {"repeats": len(rows), **rounded}

@@ -18,5 +18,5 @@ def write_results(name: str, content: dict[str, Any], path: Path) -> None:
 
 def replace_measurement(content: dict[str, Any], measurement: dict[str, Any]) -> dict[str, Any]:
     """Return results with a measurement in the place of that of as many runs, all in the order of runs."""
-    others = [one for one in content["measurements"] if one["runs"] != measurement["runs"]]
-    return {**content, "measurements": sorted([*others, measurement], key=lambda one: one["runs"])}
+    others = [other for other in content["measurements"] if other["runs"] != measurement["runs"]]
+    return {**content, "measurements": sorted([*others, measurement], key=lambda other: other["runs"])}

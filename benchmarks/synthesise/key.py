@@ -236,6 +236,6 @@ def frames_of(rows: Iterable[Rows]) -> dict[str, pl.DataFrame]:
     """Return the rows of many jobs as one frame for each part of the key."""
     listed = list(rows)
     return {
-        name: pl.DataFrame([row for one in listed for row in one[name]], schema=schema)
+        name: pl.DataFrame([row for tables in listed for row in tables[name]], schema=schema)
         for name, schema in SCHEMAS.items()
     }

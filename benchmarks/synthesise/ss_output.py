@@ -107,8 +107,8 @@ class Printer:
         """Return how many samples the log has."""
         if self._interval_s:
             return max(SAMPLES_MIN, round(self._duration_s / self._interval_s))
-        one = self.samples(np.array([self._run.start_us]), np.array([0.9]), self._run.flows)
-        return max(SAMPLES_MIN, round(room_bytes / len(one)))
+        sample = self.samples(np.array([self._run.start_us]), np.array([0.9]), self._run.flows)
+        return max(SAMPLES_MIN, round(room_bytes / len(sample)))
 
     def samples(self, stamps_us: Ints, progress: Floats, flows: Sequence[Flow]) -> str:
         """Return samples of these flows, and of the control connection, at these times and shares of their totals."""

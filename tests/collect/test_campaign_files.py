@@ -27,6 +27,7 @@ RUNS_COUNT = {
     "mininet_bbr2": 818,
     "quick": 5,
     "sample": 727,
+    "sample_10g": 355,
     "table_2": 200,
 }
 EDGE, ESNET = ROOT / "evaluations/edge-bbr2.yaml", ROOT / "evaluations/esnet-dtn.yaml"

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from ccreport.figures.select.cache import keep_copy, name_copy, prune_copies, take_copy
+from ccreport.figures.select.cache import name_copy, prune_copies, restore_copy, store_copy
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Asked, Database
 from ccreport.rebuild.batches import IGNORE_CACHES
@@ -97,19 +97,19 @@ def test_copies_are_taken_whole_and_pruned(tmp_path: Path, database: Path, monke
     output.mkdir(parents=True)
     (output / "figure.svg").write_text("drawn")
     with Database(database) as opened:
-        assert not take_copy(cache, "a", opened, output)
+        assert not restore_copy(cache, "a", opened, output)
         opened.ask("SELECT max(rate) FROM runs")
-        keep_copy(cache, "a", opened.asked, output)
+        store_copy(cache, "a", opened.asked, output)
         (output / "figure.svg").unlink()
         (output / "missing.txt").write_text("of an earlier build")
-        assert take_copy(cache, "a", opened, output)
+        assert restore_copy(cache, "a", opened, output)
         assert {path.name: path.read_text() for path in output.iterdir()} == {"figure.svg": "drawn"}
         with monkeypatch.context() as asked_for_all:
             asked_for_all.setenv(IGNORE_CACHES, "1")
-            assert not take_copy(cache, "a", opened, output)
+            assert not restore_copy(cache, "a", opened, output)
         # A copy that a killed build left half is not taken, and goes.
         (cache / "b.partial").mkdir()
-        assert not take_copy(cache, "b", opened, output)
+        assert not restore_copy(cache, "b", opened, output)
     prune_copies(cache, ["a"])
     assert [path.name for path in cache.iterdir()] == ["a"]
 
@@ -121,9 +121,9 @@ def test_a_copy_of_other_rows_is_not_taken_and_makes_room(tmp_path: Path, databa
     for rate, drawn in ((1.5, "old"), (2.5, "new")):
         write_runs(database, {"r": rate})
         with Database(database) as opened:
-            assert not take_copy(cache, "a", opened, output)
+            assert not restore_copy(cache, "a", opened, output)
             opened.ask("SELECT rate FROM runs")
             (output / "figure.svg").write_text(drawn)
-            keep_copy(cache, "a", opened.asked, output)
-            assert take_copy(cache, "a", opened, output)
+            store_copy(cache, "a", opened.asked, output)
+            assert restore_copy(cache, "a", opened, output)
             assert (output / "figure.svg").read_text() == drawn

@@ -78,10 +78,10 @@ class Layout:
         """Return what of the layout is about no file: patterns that none fits, rows of other files or runs."""
         fits = {pattern.place for pattern, _ in self._match(paths) if pattern is not None}
         told = self.read_paths(paths)
-        runs = {str(one.values["run"]) for one in told.values() if "run" in one.values}
+        runs = {str(found.values["run"]) for found in told.values() if "run" in found.values}
         files = {display_name(path) for path in paths}
         return [
-            *(f"{one.place}: {one.expression}" for one in self.patterns if one.place not in fits),
+            *(f"{pattern.place}: {pattern.expression}" for pattern in self.patterns if pattern.place not in fits),
             *(f"table: file {name}" for name in self.by_path if name not in files),
             *(f"table: run {name}" for name in self.by_run if name not in runs),
         ]

@@ -172,7 +172,7 @@ def _check_same(path: str, first: _File, second: _File) -> None:
     """Raise ArchiveError where two parts have different files of one path, but for what is still being collected."""
     if first.entry is second.entry or UNFINISHED in PurePosixPath(path).parts:
         return
-    sizes = {one.entry.stat(follow_symlinks=False).st_size for one in (first, second)}
+    sizes = {part.entry.stat(follow_symlinks=False).st_size for part in (first, second)}
     if len(sizes) > 1 or hash_file(Path(first.entry.path)) != hash_file(Path(second.entry.path)):
         message = f"{first.part} and {second.part} have different files {display_name(path)}"
         raise ArchiveError(f"{message}; leave one of the two out, or rename the file")

@@ -121,13 +121,13 @@ def load_layout(path: Path) -> Layout:
 def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]:
     _check_schema(declared, source)
     ignored = [Pattern(f"ignore.{number}", text, IGNORED) for number, text in enumerate(declared.get("ignore", []))]
-    files = [_read_pattern(number, one, source) for number, one in enumerate(declared.get("files", []))]
+    files = [_read_pattern(number, pattern, source) for number, pattern in enumerate(declared.get("files", []))]
     rows = _read_rows(source, declared["table"]) if "table" in declared else []
-    groups = {name for one in files for name in _check_expression(one, source)} | {
-        name for one in files for name in one.constants
+    groups = {name for pattern in files for name in _check_expression(pattern, source)} | {
+        name for pattern in files for name in pattern.constants
     }
-    for one in ignored:
-        _check_expression(one, source)
+    for pattern in ignored:
+        _check_expression(pattern, source)
     groups |= {name for row in rows for name in row}
     for position, name in enumerate(declared.get("runs_by", [])):
         if name not in groups or name in OF_FILES:
@@ -146,8 +146,8 @@ def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]
     return Layout(source.name, patterns, *tables, runs_by, frozenset(groups - {FILE_COLUMN})), rows
 
 
-def _read_pattern(number: int, one: Mapping[str, Any], source: Source) -> Pattern:
-    for name, given in one.get("set", {}).items():
+def _read_pattern(number: int, declared: Mapping[str, Any], source: Source) -> Pattern:
+    for name, given in declared.get("set", {}).items():
         path = ("files", number, "set", name)
         if problem := check_group(name):
             raise source.fail(path, problem)
@@ -156,7 +156,7 @@ def _read_pattern(number: int, one: Mapping[str, Any], source: Source) -> Patter
         except ValueError as error:
             raise source.fail(path, str(error)) from None
     factors = {}
-    for name, given in one.get("scale", {}).items():
+    for name, given in declared.get("scale", {}).items():
         path = ("files", number, "scale", name)
         if problem := check_group(name):
             raise source.fail(path, problem)
@@ -165,8 +165,8 @@ def _read_pattern(number: int, one: Mapping[str, Any], source: Source) -> Patter
             factors[name] = float(given)
         except ValueError:
             raise source.fail(path, f"{given!r} is not a number") from None
-    kind = KINDS[one["kind"]] if "kind" in one else None
-    return Pattern(f"files.{number}", one["pattern"], kind, one.get("set", {}), factors)
+    kind = KINDS[declared["kind"]] if "kind" in declared else None
+    return Pattern(f"files.{number}", declared["pattern"], kind, declared.get("set", {}), factors)
 
 
 def _check_expression(pattern: Pattern, source: Source) -> list[str]:

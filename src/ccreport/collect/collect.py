@@ -93,11 +93,12 @@ def summarise_collection(collection: Collection, engine: Engine | None, elapsed_
         "runs_count": len(plan.runs),
         "completed_count": len(plan.runs) - len(collection.list_missing()),
         "attempts_count": len(attempts),
-        **{f"{name}_count": sum(one.outcome == name for one in attempts) for name in ("failed", "interrupted")},
-        "cpu_bound_count": sum(one.outcome == "cpu_bound" for one in attempts),
-        "attempted_h": round(sum(one.elapsed_s or 0 for one in attempts) / 3600, 3),
+        **{f"{name}_count": sum(attempt.outcome == name for attempt in attempts) for name in ("failed", "interrupted")},
+        "cpu_bound_count": sum(attempt.outcome == "cpu_bound" for attempt in attempts),
+        "attempted_h": round(sum(attempt.elapsed_s or 0 for attempt in attempts) / 3600, 3),
         "elapsed_h": round(elapsed_s / 3600, 3),
-        "is_calibrated": bool(told) and all(one["is_within"] for each in told for one in each["measurements"]),
+        "is_calibrated": bool(told)
+        and all(measurement["is_within"] for each in told for measurement in each["measurements"]),
         "failures": collection.failures,
     }
 

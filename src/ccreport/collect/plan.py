@@ -251,6 +251,6 @@ def _build(kind: Any, value: Any) -> Any:
     if origin is tuple:
         return tuple(_build(typing.get_args(kind)[0], item) for item in value)
     if origin in (typing.Union, types.UnionType) and value is not None:
-        of_class = next((one for one in typing.get_args(kind) if dataclasses.is_dataclass(one)), None)
+        of_class = next((member for member in typing.get_args(kind) if dataclasses.is_dataclass(member)), None)
         return _build(of_class, value) if of_class else value
     return value

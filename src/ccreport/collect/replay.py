@@ -34,7 +34,7 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
         raise InputError(f"{session.name} was measured with another kernel, of SHA-256 {told['kernel_sha256']}")
     shutil.rmtree(into / MADE, ignore_errors=True)
     into.mkdir(parents=True, exist_ok=True)
-    hostnames = {(one.session, one.name): str(one.metadata.get("hostname", "sender")) for one in plan.jobs}
+    hostnames = {(job.session, job.name): str(job.metadata.get("hostname", "sender")) for job in plan.jobs}
     slot = Slot(plan, place, 1, into, hostnames)
     outcome = slot.make(planned, MADE, VirtualClock(attempt.clock_start_ns or 0, attempt.seed or ""))
     if outcome["outcome"] not in KEPT:
@@ -51,7 +51,7 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
 
 
 def _find_attempt(session: Path, job: str, run: str) -> Attempt:
-    kept = [one for one in read_attempts(session) if one.place == (job, run) and one.outcome in KEPT]
+    kept = [attempt for attempt in read_attempts(session) if attempt.place == (job, run) and attempt.outcome in KEPT]
     if not kept:
         raise InputError(f"{session.name} has no whole run {run} of {job}")
     if kept[-1].seed is None:

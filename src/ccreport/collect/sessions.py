@@ -62,7 +62,7 @@ def _recover_slot(archive: Path, slot: Path) -> None:
             for source, target in told["placing"]:
                 if (slot / source).exists():
                     _put_in_place(slot / source, archive / target)
-            known = {(*one.place, one.attempt) for one in read_attempts(session)}
+            known = {(*attempt.place, attempt.attempt) for attempt in read_attempts(session)}
             if (*attempt.place, attempt.attempt) not in known:
                 append_attempt(session, attempt)
     shutil.rmtree(slot)

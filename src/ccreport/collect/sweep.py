@@ -52,7 +52,7 @@ class Collection:
         """Raise an InputError that names the complete runs whose declaration has changed since."""
         changed = []
         for label, session in self.sessions.items():
-            kept = {one.place: one.fingerprint for one in read_attempts(session) if one.outcome in KEPT}
+            kept = {attempt.place: attempt.fingerprint for attempt in read_attempts(session) if attempt.outcome in KEPT}
             changed += [
                 run.key
                 for run in self.plan.runs
@@ -139,7 +139,7 @@ class Collection:
         began = datetime.fromisoformat(read_json(session / SESSION)["started_utc"])
         if run is None:
             return place_in_time(began)
-        of_session = [one for one in self.plan.runs if one.session == run.session]
+        of_session = [planned for planned in self.plan.runs if planned.session == run.session]
         return place_in_time(began, order_runs(of_session, self.plan.testbed), run)
 
     def _has_good_calibration(self, session: Path) -> bool:
@@ -147,17 +147,17 @@ class Collection:
         path = session / CALIBRATION
         if not path.exists():
             return False
-        is_within = all(one["is_within"] for one in read_json(path)["measurements"])
+        is_within = all(probe["is_within"] for probe in read_json(path)["measurements"])
         return is_within or self.plan.testbed.on_failed_calibration == "warn"
 
     def _judge_calibration(self, calibration: dict[str, Any], progress: Progress) -> None:
-        outside = [one for one in calibration["measurements"] if not one["is_within"]]
+        outside = [probe for probe in calibration["measurements"] if not probe["is_within"]]
         for warning in list_warnings(self.plan, calibration.get("capacity_bps")):
             progress.say(f"warning: {warning}")
         told = [
-            f"{one['quantity']} {one['measured']:g} {one['unit']} where {one['nominal']:g} was set "
-            f"({one['low']:g} to {one['high']:g} allowed; {one['conditions']})"
-            for one in outside
+            f"{probe['quantity']} {probe['measured']:g} {probe['unit']} where {probe['nominal']:g} was set "
+            f"({probe['low']:g} to {probe['high']:g} allowed; {probe['conditions']})"
+            for probe in outside
         ]
         if told and self.plan.testbed.on_failed_calibration == "stop":
             raise InputError(f"calibration failed: {'; '.join(told)}")

@@ -17,7 +17,7 @@ from ccreport.figures.kit.dark_colours import add_dark_colours
 from ccreport.figures.kit.fast_altair import compose_by_reference
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.text_lengths import pin_lengths
-from ccreport.figures.select.cache import digest_code, keep_copy, name_copy, prune_copies, take_copy
+from ccreport.figures.select.cache import digest_code, name_copy, prune_copies, restore_copy, store_copy
 from ccreport.figures.select.declaration import FigureDeclaration, read_declaration, read_declarations
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Asked, Database
@@ -59,9 +59,9 @@ def plot_figures(figures: list[str], evaluation: Path, database: Path, cache: Pa
     copies.mkdir(parents=True, exist_ok=True)
     prune_copies(copies, names.values())
     with Database(database) as opened:
-        missing = [one for one in declarations if not take_copy(copies, names[one.name], opened, output / one.name)]
+        missing = [one for one in declarations if not restore_copy(copies, names[one.name], opened, output / one.name)]
     for one, asked in zip(missing, _plot_all([(one, database, output / one.name) for one in missing]), strict=True):
-        keep_copy(copies, names[one.name], asked, output / one.name)
+        store_copy(copies, names[one.name], asked, output / one.name)
     replace_text(cache, json.dumps(names, indent=1, sort_keys=True) + "\n")
 
 

@@ -58,13 +58,15 @@ def _update(
     """Write the tables of one reader; return the experiments that it read again."""
     code = digest_code([reader.module], (*reader.written, "rejects"), LIBRARIES)
     joined = {table: BatchReader(tables / table / f"{batch}.parquet") for table in reader.joins}
-    of_runs = {one.experiment_id: _select_runs(one, settings) for one in listed}
+    of_runs = {manifest.experiment_id: _select_runs(manifest, settings) for manifest in listed}
 
-    def digest(one: Manifest) -> str:
-        experiment = one.experiment_id
+    def digest(manifest: Manifest) -> str:
+        experiment = manifest.experiment_id
         own = of_runs[experiment].select(reader.settings)
-        joins = [part.parts[experiment].fingerprint for part in joined.values()] if _has_orphans(reader, one) else []
-        return digest_facts(asdict(one), own, joins, code)
+        joins = (
+            [part.parts[experiment].fingerprint for part in joined.values()] if _has_orphans(reader, manifest) else []
+        )
+        return digest_facts(asdict(manifest), own, joins, code)
 
     def read(manifest: Manifest, folder: Path) -> None:
         if _has_orphans(reader, manifest):

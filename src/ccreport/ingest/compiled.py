@@ -17,12 +17,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "_nrt": False}
 
 
-def inlined(function: Function) -> Function:
+def numba_inline(function: Function) -> Function:
     """Compile a function into each that calls it."""
     return cast(Function, njit(forceinline=True, **OPTIONS)(function))
 
 
-def called(function: Function) -> Function:
+def numba_function(function: Function) -> Function:
     """Compile a function once for all that call it."""
     return cast(Function, njit(**OPTIONS)(function))
 

@@ -84,7 +84,9 @@ class FolderIndex:
                 return None
             found[path] = known
         self.found, self.manifest = found, self._manifest
-        return Listed(experiment_id, [(path, one.sha256, one.size_bytes) for path, one in found.items()], self.manifest)
+        return Listed(
+            experiment_id, [(path, file.sha256, file.size_bytes) for path, file in found.items()], self.manifest
+        )
 
     def recall(self, path: str, status: os.stat_result) -> Look | None:
         """Return what is known of a file that did not change since the former listing, else None."""

@@ -103,8 +103,11 @@ def _list_left_out(members: Iterable[str]) -> Listed:
 
 def _write_manifests(listed: Iterable[Listed], folder: Path, batch_bytes: int) -> dict[str, list[str]]:
     """Write the manifests of each batch, and return its experiments."""
-    texts = {one.experiment_id: one.manifest for one in listed}
-    sizes = {one.experiment_id: sum(max(size, LEAST_FILE_BYTES) for _, _, size in one.files) for one in listed}
+    texts = {experiment.experiment_id: experiment.manifest for experiment in listed}
+    sizes = {
+        experiment.experiment_id: sum(max(size, LEAST_FILE_BYTES) for _, _, size in experiment.files)
+        for experiment in listed
+    }
     batches = group_experiments(sizes, batch_bytes)
     for batch, experiments in batches.items():
         write_formatted_manifests((texts[experiment] for experiment in experiments), folder / f"{batch}.json")
@@ -112,7 +115,7 @@ def _write_manifests(listed: Iterable[Listed], folder: Path, batch_bytes: int) -
 
 
 def _write_facts(name: str, listed: Iterable[Listed], parts: Mapping[str, str | None], facts: Path) -> None:
-    files = sorted(file for one in listed for file in one.files)
+    files = sorted(file for experiment in listed for file in experiment.files)
     lines = "".join(f"{sha256}  {display_name(path)}\n" for path, sha256, _ in files)
     about: dict[str, Any] = {
         "name": display_name(name),

@@ -137,7 +137,7 @@ def _name_files(layout: Layout, run: str, row: Mapping[str, Value], of_run: Mapp
             is_declared=True,
         )
     suffix = _make_suffix(run, facts)
-    return {path: one if one.problem is not None else replace(one, run=suffix) for path, one in named.items()}
+    return {path: name if name.problem is not None else replace(name, run=suffix) for path, name in named.items()}
 
 
 def _make_suffix(run: str, facts: Mapping[str, Value]) -> Suffix:

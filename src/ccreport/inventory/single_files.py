@@ -51,7 +51,7 @@ def ingest(
     try:
         reader = find_reader(format)
     except KeyError:
-        known = ", ".join(sorted(one.name for one in READERS))
+        known = ", ".join(sorted(reader.name for reader in READERS))
         raise InputError(f"there is no format `{format}`; there are {known}") from None
     if missing := [path for path in files if not path.is_file()]:
         raise InputError(f"{missing[0]} is not a file")

@@ -26,8 +26,8 @@ def measure_batch(
     code = digest_code(["ccreport.measure.runs"], MEASURED_TABLES, LIBRARIES)
     ingested = {table: BatchReader(tables / table / f"{batch}.parquet") for table in NEEDED_TABLES}
 
-    def digest(one: Manifest) -> str:
-        read_from = [reader.parts[one.experiment_id].fingerprint for reader in ingested.values()]
+    def digest(manifest: Manifest) -> str:
+        read_from = [reader.parts[manifest.experiment_id].fingerprint for reader in ingested.values()]
         return digest_facts(read_from, code, include_interrupted, include_cpu_bound)
 
     def measure(manifest: Manifest, folder: Path) -> None:

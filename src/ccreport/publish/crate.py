@@ -164,5 +164,5 @@ def _describe_action(action: Action, held: set[str]) -> Entity:
 
 def _refer(paths: Iterable[str], held: set[str]) -> list[Entity]:
     """Return references to entities: of a folder that is none of its own to all that are in it."""
-    inside = ([path] if path in held else sorted(one for one in held if one.startswith(path)) for path in paths)
-    return [{"@id": one} for names in inside for one in names]
+    inside = ([path] if path in held else sorted(name for name in held if name.startswith(path)) for path in paths)
+    return [{"@id": name} for names in inside for name in names]

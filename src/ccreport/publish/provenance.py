@@ -66,7 +66,7 @@ def _read_records(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
         except (binascii.Error, ValueError):
             continue
         if record.get("rule") and Path(output).exists():
-            found.append((output, str(record["rule"]), [str(one) for one in record.get("input") or ()]))
+            found.append((output, str(record["rule"]), [str(path) for path in record.get("input") or ()]))
     yield from sorted(found)
 
 

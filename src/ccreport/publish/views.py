@@ -52,7 +52,7 @@ def _export(database: Path, export: Path, folder: Path) -> list[str]:
         rows = connection.execute("FROM algorithms ORDER BY ALL").fetchall()
     parsed = duckdb.extract_statements((export / "schema.sql").read_text(encoding="utf-8"))
     left_out = ("CREATE TABLE", "COMMENT ON")
-    statements = [one.query for one in parsed if not one.query.lstrip().upper().startswith(left_out)]
+    statements = [statement.query for statement in parsed if not statement.query.lstrip().upper().startswith(left_out)]
     values = ", ".join(f"({quote_text(cc)}, {quote_text(algorithm)}, {rank})" for cc, algorithm, rank in rows)
     head = "CREATE VIEW algorithms AS SELECT cc, algorithm, rank::INTEGER AS algorithm_rank"
     empty = "(SELECT '', '', 0 WHERE FALSE)"

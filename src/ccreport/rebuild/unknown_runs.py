@@ -19,6 +19,6 @@ def list_unknown_runs(wanted: Iterable[str], batches: Path, manifests: Path) -> 
         runs: list[str] = []
         for experiment in of_run:
             listed = read_manifest_facts(manifests / f"{batch_of[experiment]}.json")
-            runs += [one["run_id"] for facts in listed if facts["experiment_id"] == experiment for one in facts["runs"]]
+            runs += [run["run_id"] for facts in listed if facts["experiment_id"] == experiment for run in facts["runs"]]
         if run not in runs:
             yield number, f"the archive has no run `{run}`{guess_near(run, runs)}"

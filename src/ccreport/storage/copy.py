@@ -111,9 +111,9 @@ def _list_paths(place: _Target) -> dict[str, tuple[int, str | None]] | None:
     if isinstance(place.store, HTTPStore):
         return None
     return {
-        one["path"].removeprefix(prefix): (one["size"], one["e_tag"])
+        meta["path"].removeprefix(prefix): (meta["size"], meta["e_tag"])
         for objects in obstore.list(place.store, prefix=place.prefix or None)
-        for one in objects
+        for meta in objects
     }
 
 
@@ -122,8 +122,8 @@ def _is_same(place: _Target, path: str, file: Path, there: dict[str, tuple[int, 
     try:
         if there is None:
             with in_words(f"{place.address}: {path}"):
-                one = obstore.head(place.store, place.key(path))
-            size, etag = one["size"], one["e_tag"]
+                meta = obstore.head(place.store, place.key(path))
+            size, etag = meta["size"], meta["e_tag"]
         elif path in there:
             size, etag = there[path]
         else:

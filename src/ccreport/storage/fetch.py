@@ -64,7 +64,7 @@ def fetch_archive(
     if len(source) != len(folder):
         raise StorageError(f"{len(source)} sources and {len(folder)} folders; name a folder for each source")
     with log_into(log):
-        fetched = [_fetch_source(*one, connections, offline=offline) for one in zip(source, folder, strict=True)]
+        fetched = [_fetch_source(*pair, connections, offline=offline) for pair in zip(source, folder, strict=True)]
     facts.parent.mkdir(parents=True, exist_ok=True)
     facts.write_text(json.dumps([_describe_fetched(record) for record in fetched], indent=1) + "\n", encoding="utf-8")
 
@@ -112,7 +112,11 @@ def _mirror(place: Source, listing: Listing, source: str, folder: Path, record: 
     if record.source not in (None, source):
         shutil.rmtree(folder / "files", ignore_errors=True)
         record.files = {}
-    kept = {path: one for path, one in record.files.items() if path in listed and _is_here(one, listed[path], folder)}
+    kept = {
+        path: fetched
+        for path, fetched in record.files.items()
+        if path in listed and _is_here(fetched, listed[path], folder)
+    }
     new = [file for path, file in listed.items() if path not in kept]
     gone = _remove_others(folder / "files", kept)
     unchanged = len(kept)
@@ -126,11 +130,11 @@ def _mirror(place: Source, listing: Listing, source: str, folder: Path, record: 
     LOG.info("%s: %d files fetched, %d unchanged, %d removed", source, len(new), unchanged, removed)
 
 
-def _is_here(one: Fetched, file: RemoteFile, folder: Path) -> bool:
+def _is_here(fetched: Fetched, file: RemoteFile, folder: Path) -> bool:
     """Tell whether a file was fetched in the version that is listed, with the sum that is published now."""
-    place = folder / "files" / one.path
-    is_current = one.mark == file.mark and file.sha256 in (None, one.sha256)
-    return is_current and place.is_file() and place.stat().st_size == one.size_bytes
+    place = folder / "files" / fetched.path
+    is_current = fetched.mark == file.mark and file.sha256 in (None, fetched.sha256)
+    return is_current and place.is_file() and place.stat().st_size == fetched.size_bytes
 
 
 def _name_left_out(left_out: Iterable[str]) -> None:

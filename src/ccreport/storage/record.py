@@ -54,13 +54,13 @@ class Record:
     def begin(self, source: str, kept: dict[str, Fetched]) -> None:
         """Begin a fetch, of which these files are here already."""
         self.source, self.files, self.time = source, kept, None
-        lines = [json.dumps({"source": source}), *(json.dumps(vars(one)) for one in kept.values())]
+        lines = [json.dumps({"source": source}), *(json.dumps(vars(fetched)) for fetched in kept.values())]
         replace_text(self.path, "".join(f"{line}\n" for line in lines))
 
-    def add(self, one: Fetched) -> None:
+    def add(self, fetched: Fetched) -> None:
         """Write down a file that is in its place now."""
-        self.files[one.path] = one
-        self._append(vars(one))
+        self.files[fetched.path] = fetched
+        self._append(vars(fetched))
 
     def finish(self, time: str) -> None:
         """Write down that all is there."""

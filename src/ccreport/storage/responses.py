@@ -17,7 +17,7 @@ def name_reason(error: BaseException) -> str:
     """Return the reason that a chain of errors begins with, such as `Connection refused`."""
     reason: Any = error
     while True:
-        inner = next((one for one in (getattr(reason, "reason", None), *reason.args) if _is_error(one)), None)
+        inner = next((cause for cause in (getattr(reason, "reason", None), *reason.args) if _is_error(cause)), None)
         if inner is None:
             text = str(reason.args[-1]) if isinstance(reason, OSError) and reason.args else str(reason)
             return text.split(": ")[-1].strip()

@@ -143,21 +143,21 @@ class S3Source:
         left_out = []
         prefix = f"{self.key}/" if self.key else ""
         for objects in obstore.list(self.store, prefix=self.key or None, chunk_size=1000):
-            for one in objects:
-                path = one["path"].removeprefix(prefix)
-                if one["path"] == self.key:
+            for meta in objects:
+                path = meta["path"].removeprefix(prefix)
+                if meta["path"] == self.key:
                     continue  # the mark of this folder
                 if _is_safe(path):
-                    found[path] = self._file(path, one)
+                    found[path] = self._file(path, meta)
                 else:
                     left_out.append(path)
             if len(found) > FILES_LIMIT:
                 raise StorageError(f"{self.archive} lists more than {FILES_LIMIT} files; fetch it by other means")
         return _arrange(found, left_out)
 
-    def _file(self, path: str, one: "ObjectMeta") -> RemoteFile:
-        mark = f"{one['size']} {one['e_tag'] or ''} {one['last_modified']:%Y-%m-%dT%H:%M:%S}"
-        return RemoteFile(path, f"{self.bucket}{one['path']}", one["size"], mark, one["e_tag"])
+    def _file(self, path: str, meta: "ObjectMeta") -> RemoteFile:
+        mark = f"{meta['size']} {meta['e_tag'] or ''} {meta['last_modified']:%Y-%m-%dT%H:%M:%S}"
+        return RemoteFile(path, f"{self.bucket}{meta['path']}", meta["size"], mark, meta["e_tag"])
 
     def _key(self, file: RemoteFile) -> str:
         return file.address.removeprefix(self.bucket)

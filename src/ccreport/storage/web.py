@@ -189,8 +189,8 @@ class WebSource:
         name = name_packed(self.archive)
         file = RemoteFile(name, self.archive, *self._describe(self.archive))
         folder = self.archive.rpartition("/")[0]
-        beside = {f"{name}.sha256": f"{self.archive}.sha256"} | {one: f"{folder}/{one}" for one in SUMS_NAMES}
-        return Listing((file,), guesses=tuple(RemoteFile(one, place, None, "") for one, place in beside.items()))
+        beside = {f"{name}.sha256": f"{self.archive}.sha256"} | {sums: f"{folder}/{sums}" for sums in SUMS_NAMES}
+        return Listing((file,), guesses=tuple(RemoteFile(sums, place, None, "") for sums, place in beside.items()))
 
     def _describe(self, address: str) -> tuple[int | None, str]:
         """Return a file's size and its version, as the server tells them without sending it."""

@@ -65,7 +65,7 @@ def list_other_texts(name: str, old_file: Path, new_file: Path, sides: tuple[str
     if not found:
         return [f"{name}: other bytes {sides[1]} than {sides[0]}, and the same cells"]
     more = [f"{name}: and {len(found) - SHOWN} more cells or rows"] if len(found) > SHOWN else []
-    return [*(f"{name}: {one}" for one in found[:SHOWN]), *more]
+    return [*(f"{name}: {difference}" for difference in found[:SHOWN]), *more]
 
 
 def _read(path: Path) -> CsvTable:
@@ -105,10 +105,10 @@ def name_row(number: int, row: Mapping[str, object], key: tuple[str, ...]) -> st
     return f"row {named or number}"
 
 
-def _is_same(one: str, other: str) -> bool:
-    if one == other:
+def _is_same(cell: str, other: str) -> bool:
+    if cell == other:
         return True
     try:
-        return float(one) == float(other)
+        return float(cell) == float(other)
     except ValueError:
         return False

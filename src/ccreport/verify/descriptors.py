@@ -33,8 +33,8 @@ def check_package(release: Path, there: Mapping[str, str]) -> Check:
     """Compare the Data Package with the files (`there`: SHA-256 by path) and with the schemas of the release."""
     try:
         resources = json.loads((release / PACKAGE).read_bytes())["resources"]
-        failures = [fault for one in resources for fault in _check_resource(release, one, there)]
-        named = [one["path"] for one in resources]
+        failures = [fault for resource in resources for fault in _check_resource(release, resource, there)]
+        named = [resource["path"] for resource in resources]
     except FAULTS as error:
         return Check(PACKAGE, failures=(f"{PACKAGE}: {type(error).__name__}: {error}",))
     tables = {path for path in there if name_table(path)}
@@ -61,13 +61,13 @@ def _check_resource(release: Path, resource: Mapping[str, Any], there: Mapping[s
 def check_crate(release: Path, there: Mapping[str, str]) -> Check:
     """Compare the RO-Crate metadata with the files: each described once, with its size and sum."""
     try:
-        graph = {one["@id"]: one for one in json.loads((release / CRATE).read_bytes())["@graph"]}
+        graph = {entity["@id"]: entity for entity in json.loads((release / CRATE).read_bytes())["@graph"]}
         parts = [part["@id"] for part in graph["./"]["hasPart"]]
         failures = [fault for part in parts for fault in _check_part(release, graph[part], there)]
         failures += [
             f"{CRATE}: {name} names {end['@id']}, which it does not describe"
-            for name, one in graph.items()
-            for end in (*one.get("object", ()), *one.get("result", ()))
+            for name, entity in graph.items()
+            for end in (*entity.get("object", ()), *entity.get("result", ()))
             if end["@id"] not in graph
         ]
     except FAULTS as error:

@@ -65,7 +65,7 @@ def check_recomputed(release: Path, work: Path) -> Check:
 def list_evaluations(release: Path) -> list[Path]:
     """Return the declarations of a release's evaluations, its own first."""
     config: dict[str, Any] = yaml.safe_load((release / "code/config.yaml").read_text(encoding="utf-8"))
-    names = [Path(str(one)).stem for one in (config["evaluation"], *config["sections"])]
+    names = [Path(str(name)).stem for name in (config["evaluation"], *config["sections"])]
     return [release / "evaluations" / name / f"{name}.yaml" for name in names]
 
 

@@ -76,7 +76,7 @@ def _read_crate(path: Path, there: Mapping[str, str]) -> Iterator[tuple[str, str
     """Yield the sums of files; a folder's sum stands for all files in it, if these are what it says."""
     for entity in json.loads(path.read_bytes())["@graph"]:
         name, sha256 = entity["@id"], entity.get("sha256")
-        inside = {file: one for file, one in there.items() if file.startswith(name)}
+        inside = {file: digest for file, digest in there.items() if file.startswith(name)}
         if name.endswith("/") and sha256 == hash_sums(inside):
             yield from inside.items()
         elif sha256 is not None:

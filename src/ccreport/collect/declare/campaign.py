@@ -184,9 +184,9 @@ def _fill_in(name: str, words: dict[str, str], place: str) -> str:
 
 
 def _check_alternatives(level: Settings, place: str) -> None:
-    for one, other in ALTERNATIVES:
-        if level.get(one) is not None and level.get(other) is not None:
-            raise CampaignError(f"{place}: {one} and {other} exclude each other", (one,))
+    for key, other in ALTERNATIVES:
+        if level.get(key) is not None and level.get(other) is not None:
+            raise CampaignError(f"{place}: {key} and {other} exclude each other", (key,))
 
 
 def _check_names(sessions: list[Session]) -> None:

@@ -17,13 +17,13 @@ def check_job(job: Settings, session: str) -> None:
 
 
 def _check_path(job: Settings) -> Iterator[str]:
-    rtts = [*as_list(job["rtt_ms"]), *(one["rtt_ms"] for one in job["destinations"])]
+    rtts = [*as_list(job["rtt_ms"]), *(destination["rtt_ms"] for destination in job["destinations"])]
     for key in ("jitter_ms", "reordering_pct"):
-        if (job[key] or any(one[key] for one in job["destinations"])) and not any(rtts):
+        if (job[key] or any(destination[key] for destination in job["destinations"])) and not any(rtts):
             yield f"{key}: netem needs a delay for it; declare rtt_ms"
     for place, settings in [
-        *((f"destinations.{one['alias']}", one) for one in job["destinations"]),
-        *((f"stages.{number}", one) for number, one in enumerate(job["stages"])),
+        *((f"destinations.{destination['alias']}", destination) for destination in job["destinations"]),
+        *((f"stages.{number}", stage) for number, stage in enumerate(job["stages"])),
     ]:
         if settings["loss_pct"] is not None and settings["loss"] is not None:
             yield f"{place}: loss_pct and loss exclude each other"
@@ -44,8 +44,8 @@ def _check_bottleneck(job: Settings) -> Iterator[str]:
         yield "queue.ecn: cake marks whatever can be marked, and these flows ask for ECN; set it"
     if job["buffer_bdp"] is None:
         return
-    own = {one["rtt_ms"] for one in job["destinations"] if one["rtt_ms"] is not None}
-    has_job_rtt = not job["destinations"] or any(one["rtt_ms"] is None for one in job["destinations"])
+    own = {destination["rtt_ms"] for destination in job["destinations"] if destination["rtt_ms"] is not None}
+    has_job_rtt = not job["destinations"] or any(destination["rtt_ms"] is None for destination in job["destinations"])
     rtts = own | set(as_list(job["rtt_ms"]) if has_job_rtt else [])
     if len(rtts) != 1 or not next(iter(rtts)):
         yield "buffer_bdp: a bandwidth-delay product needs one rtt_ms above 0; declare buffer_bytes"
@@ -58,13 +58,15 @@ def _list_asking(job: Settings) -> list[bool]:
 
 
 def _check_destinations(job: Settings) -> Iterator[str]:
-    aliases = [one["alias"] for one in job["destinations"]]
+    aliases = [destination["alias"] for destination in job["destinations"]]
     if twice := _find_twice(aliases):
         yield f"destinations: {twice} is there twice"
-    if isinstance(job["rtt_ms"], list) and any(one["rtt_ms"] is not None for one in job["destinations"]):
+    if isinstance(job["rtt_ms"], list) and any(
+        destination["rtt_ms"] is not None for destination in job["destinations"]
+    ):
         yield "rtt_ms: a sweep, but some destinations have an RTT of their own"
     if isinstance(job["limit_packets_count"], list) and any(
-        one["limit_packets_count"] is not None for one in job["destinations"]
+        destination["limit_packets_count"] is not None for destination in job["destinations"]
     ):
         yield "limit_packets_count: a sweep, but some destinations have a limit of their own"
     named = {declared["destination"] for declared in declare_clients(job)} - {None}

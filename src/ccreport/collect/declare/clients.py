@@ -44,8 +44,8 @@ def declare_clients(job: Settings) -> list[Settings]:
     if job["clients"]:
         # With clients the job's algorithm is that of those which name none.
         return [
-            one | {"congestion_control": one["congestion_control"] or job["congestion_control"]}
-            for one in job["clients"]
+            client | {"congestion_control": client["congestion_control"] or job["congestion_control"]}
+            for client in job["clients"]
         ]
     algorithms = as_list(job["congestion_control"])
     flows_count, stagger_s = job["flows_count"], job["stagger_s"]

@@ -38,9 +38,11 @@ def list_conditions(job: Settings, addresses: dict[str, str]) -> Iterator[Condit
     parameters = job["parameter_sweep"]["values"] if job["parameter_sweep"] else [None]
     rtts, limits = as_list(job["rtt_ms"]), as_list(job["limit_packets_count"])
     declared = job["destinations"] or [{"alias": UNNAMED}]
-    groups = [declared] if job["destinations_per_run"] == "all" else [[one] for one in declared]
+    groups = [declared] if job["destinations_per_run"] == "all" else [[destination] for destination in declared]
     for group, value, limit, rtt in itertools.product(groups, parameters, limits, rtts):
-        routes = tuple(_make_route(job, one, addresses[one["alias"]], rtt, limit) for one in group)
+        routes = tuple(
+            _make_route(job, destination, addresses[destination["alias"]], rtt, limit) for destination in group
+        )
         yield Condition(routes, limit if len(limits) > 1 else None, value)
 
 
@@ -58,7 +60,7 @@ def make_suffix(job: Settings, condition: Condition, iteration: int) -> str:
 
 def find_rtt(job: Settings, condition: Condition) -> float | None:
     """Return the RTT of all paths of a run, null where they differ or no delay is declared."""
-    if job["rtt_ms"] is None and not any(one["rtt_ms"] is not None for one in job["destinations"]):
+    if job["rtt_ms"] is None and not any(destination["rtt_ms"] is not None for destination in job["destinations"]):
         return None
     rtts = {route.rtt_ms for route in condition.routes}
     return rtts.pop() if len(rtts) == 1 else None

@@ -37,5 +37,5 @@ def place_in_time(began: datetime, ordered: Sequence[Run] = (), run: Run | None 
     start_s = math.floor(began.timestamp())
     if run is not None:
         before = ordered[: ordered.index(run)]
-        start_s += CALIBRATION_S + sum(math.ceil(one.expected_s) + PAUSE_S for one in before)
+        start_s += CALIBRATION_S + sum(math.ceil(run.expected_s) + PAUSE_S for run in before)
     return start_s * 1_000_000_000

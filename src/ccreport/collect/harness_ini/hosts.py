@@ -69,11 +69,11 @@ def read_profiles(path: Path) -> dict[str, dict[str, str]]:
     except (yaml.YAMLError, ValueError) as error:
         raise InputError(f"{path.name} is no YAML: {error}") from error
     profiles = read.get("profiles") if isinstance(read, dict) else None
-    if not isinstance(profiles, dict) or not all(isinstance(one, dict) for one in profiles.values()):
+    if not isinstance(profiles, dict) or not all(isinstance(settings, dict) for settings in profiles.values()):
         raise InputError(f"{path.name}: `profiles` must map names to settings")
     return {
-        str(name): {str(key): str(value) for key, value in one.items() if value is not None}
-        for name, one in profiles.items()
+        str(name): {str(key): str(value) for key, value in settings.items() if value is not None}
+        for name, settings in profiles.items()
     }
 
 

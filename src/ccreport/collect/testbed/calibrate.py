@@ -74,7 +74,9 @@ def measure_paths(runs: Sequence[Run], packets_count: int) -> dict[str, Any]:
                 shaped.add(key)
                 found.append(_repeated(lambda: _measure_rate(testbed, shaper)))  # noqa: B023
         conditions = describe_path(run)
-        measurements += [{**one, "host": host, "conditions": conditions + one["conditions"]} for one in found]
+        measurements += [
+            {**measurement, "host": host, "conditions": conditions + measurement["conditions"]} for measurement in found
+        ]
     return {
         "measured_utc": measured_utc,
         "elapsed_s": round(time.monotonic() - began, 1),
@@ -159,7 +161,7 @@ def _measure_rate(testbed: Testbed, shaper: Shaper) -> Measurement:
 
 def _drops(testbed: Testbed, place: str, device: str) -> int:
     done = testbed.execute(place, ("tc", "-s", "-j", "qdisc", "show", "dev", device))
-    return sum(int(one["drops"]) for one in json.loads(done.stdout) if one["kind"] == "netem")
+    return sum(int(queue["drops"]) for queue in json.loads(done.stdout) if queue["kind"] == "netem")
 
 
 def _measurement(

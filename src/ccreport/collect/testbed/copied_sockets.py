@@ -26,11 +26,11 @@ def copied_connections(process: int) -> Iterator[list[socket.socket]]:
             if copy < 0:
                 continue
             try:
-                one = opened.enter_context(socket.socket(fileno=copy))
+                connection = opened.enter_context(socket.socket(fileno=copy))
             except OSError:
                 os.close(copy)
                 continue
             with contextlib.suppress(OSError):
-                one.getpeername()
-                connected.append(one)
+                connection.getpeername()
+                connected.append(connection)
         yield connected

@@ -72,9 +72,9 @@ def compare_drops(before: Counts, after: Counts) -> list[dict[str, Any]]:
 def name_host_limit(records: list[dict[str, Any]]) -> str | None:
     """Return what the host's kernel dropped in a run in place of the path, null where it dropped nothing."""
     grown = [
-        f"{one['counter']} of {one['host']} rose by {one['after'] - one['before']}"
-        for one in records
-        if not one["is_path"] and one["after"] > one["before"]
+        f"{record['counter']} of {record['host']} rose by {record['after'] - record['before']}"
+        for record in records
+        if not record["is_path"] and record["after"] > record["before"]
     ]
     return "; ".join(grown) or None
 

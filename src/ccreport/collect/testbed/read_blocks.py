@@ -48,8 +48,8 @@ def _set_low_water(process: int) -> None:
     """Set the option of a process's data connections."""
     with copied_connections(process) as connected:
         # The first is the control connection, whose messages are short.
-        for one in connected[1:]:
-            buffer_bytes = one.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+        for connection in connected[1:]:
+            buffer_bytes = connection.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
             block = min(BLOCK_BYTES, buffer_bytes // SHARE_OF_BUFFER)
-            if one.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT) != block:
-                one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, block)
+            if connection.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT) != block:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, block)

@@ -149,7 +149,8 @@ class _Performance:
         stages = threading.Thread(target=self._make_stages, args=(start,), daemon=True)
         stages.start()
         for delay_s, client in sorted(
-            ((client.start_s + self._draw_delay_s(client), client) for client in run.clients), key=lambda one: one[0]
+            ((client.start_s + self._draw_delay_s(client), client) for client in run.clients),
+            key=lambda delayed: delayed[0],
         ):
             _sleep_until(start + delay_s)
             self._start_client(client)

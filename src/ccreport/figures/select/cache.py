@@ -43,7 +43,7 @@ def name_copy(declaration: FigureDeclaration, code: str) -> str:
     return hashlib.sha256(f"{code}\0{declared}".encode()).hexdigest()
 
 
-def take_copy(cache: Path, name: str, database: Database, output: Path) -> bool:
+def restore_copy(cache: Path, name: str, database: Database, output: Path) -> bool:
     """Put the copy of that name into the folder `output`.
 
     Return False where there is none, where the database answers otherwise than when it was drawn, and where everything
@@ -60,7 +60,7 @@ def take_copy(cache: Path, name: str, database: Database, output: Path) -> bool:
     return True
 
 
-def keep_copy(cache: Path, name: str, asked: Iterable[Asked], output: Path) -> None:
+def store_copy(cache: Path, name: str, asked: Iterable[Asked], output: Path) -> None:
     """Keep a copy of a figure's folder and what it asked, whole or not at all, in place of one of the same name."""
     with replace_folder(cache / name) as copy:
         shutil.copytree(output, copy / FILES)

@@ -214,8 +214,14 @@ def _list_times(sides: Ints, links: Ints) -> dict[str, object]:
     is_out = np.arange(len(sides)) % 2 == 0
     share = np.where(is_out, beyond, 1 - beyond)
     side = [
-        None if np.isnan(one) else "sender" if one >= NEAR_SHARE else "receiver" if one <= 1 - NEAR_SHARE else "between"
-        for one in share
+        None
+        if np.isnan(value)
+        else "sender"
+        if value >= NEAR_SHARE
+        else "receiver"
+        if value <= 1 - NEAR_SHARE
+        else "between"
+        for value in share
     ]
     acked = sides[:, at.DATA_ACKED_TIME]
     has_data = sides[:, at.PAYLOAD_BYTES] > 0

@@ -115,7 +115,7 @@ class Recorded:
             self._leave_out(key, "a list of texts")
         texts = dict(enumerate(value)) if isinstance(value, list) else {}
         entries = Recorded(
-            self._file, {str(n): one for n, one in texts.items()}, self._rejected, line=self._line, place=key
+            self._file, {str(n): text for n, text in texts.items()}, self._rejected, line=self._line, place=key
         )
         return [text for name in entries.keys() if (text := entries.read_text(name)) is not None]  # noqa: SIM118
 
@@ -131,6 +131,6 @@ class Recorded:
         entries = value if isinstance(value, list) else []
         places = (f"{key}[{number}]" for number in range(len(entries)))
         return [
-            Recorded(self._file, one, self._rejected, line=self._line, place=place)
-            for one, place in zip(entries, places, strict=True)
+            Recorded(self._file, entry, self._rejected, line=self._line, place=place)
+            for entry, place in zip(entries, places, strict=True)
         ]

@@ -92,7 +92,7 @@ def read_calibration(recorded: Recorded) -> list[dict[str, Any]]:
     Raise RawFileError (`no_measurement`) where there is none.
     """
     measured_utc = recorded.read_time("measured_utc")
-    rows = [_read_measurement(one) for one in recorded.read_objects("measurements")]
+    rows = [_read_measurement(measurement) for measurement in recorded.read_objects("measurements")]
     capacity_bps = recorded.read_number("capacity_bps", at_least=0)
     if capacity_bps is not None:
         rows.append({"measured_quantity": "capacity", "measured_value": capacity_bps, "calibration_unit": "bit/s"})
@@ -102,31 +102,31 @@ def read_calibration(recorded: Recorded) -> list[dict[str, Any]]:
     return [row | {"measurement_number": n, "measured_utc": measured_utc} for n, row in enumerate(kept)]
 
 
-def _read_measurement(one: Recorded) -> dict[str, Any] | None:
+def _read_measurement(measurement: Recorded) -> dict[str, Any] | None:
     """Return one measurement, or None, rejected, where it does not say what was measured, and how much of it."""
-    quantity = one.read_choice("quantity", ("rtt", "loss", "rate"))
-    measured = one.read_number("measured")
-    unit = one.read_text("unit")
+    quantity = measurement.read_choice("quantity", ("rtt", "loss", "rate"))
+    measured = measurement.read_number("measured")
+    unit = measurement.read_text("unit")
     if quantity is None or measured is None or unit is None:
-        one.reject("malformed_record", "it has no quantity, measured value or unit that is one; it is left out")
+        measurement.reject("malformed_record", "it has no quantity, measured value or unit that is one; it is left out")
         return None
-    low, high = one.read_number("low"), one.read_number("high")
-    is_within = one.read_bool("is_within")
+    low, high = measurement.read_number("low"), measurement.read_number("high")
+    is_within = measurement.read_bool("is_within")
     if is_within is None and low is not None and high is not None:
         is_within = low <= measured <= high
     return {
         "measured_quantity": quantity,
-        "host": one.read_text("host"),
-        "nominal_value": one.read_number("nominal"),
+        "host": measurement.read_text("host"),
+        "nominal_value": measurement.read_number("nominal"),
         "measured_value": measured,
         "calibration_unit": unit,
         "low_value": low,
         "high_value": high,
         "is_within": is_within,
-        "method": one.read_text("method"),
-        "probes_count": one.read_count("packets_count"),
-        "lost_probes_count": one.read_count("lost_count"),
-        "conditions": one.read_text("conditions"),
+        "method": measurement.read_text("method"),
+        "probes_count": measurement.read_count("packets_count"),
+        "lost_probes_count": measurement.read_count("lost_count"),
+        "conditions": measurement.read_text("conditions"),
     }
 
 
@@ -153,25 +153,25 @@ def read_attempts(file: RawFile, content: bytes, rejected: Rejects) -> list[dict
 
 def _read_attempt(file: RawFile, line: bytes, number: int, rejected: Rejects) -> dict[str, Any] | None:
     try:
-        one = Recorded(file, json.loads(line), rejected, line=number)
+        attempt = Recorded(file, json.loads(line), rejected, line=number)
     except (ValueError, RecursionError):
         message = "the line is not complete JSON; the attempt is left out"
         rejected.add(file, "truncated_json", message, is_whole_file=False, line=number)
         return None
-    named = {name: one.read_text(key) for name, key in (("suffix", "run"), ("job", "job"))}
-    attempt_number = one.read_count("attempt")
-    outcome = one.read_choice("outcome", OUTCOMES)
+    named = {name: attempt.read_text(key) for name, key in (("suffix", "run"), ("job", "job"))}
+    attempt_number = attempt.read_count("attempt")
+    outcome = attempt.read_choice("outcome", OUTCOMES)
     if None in named.values() or attempt_number is None or outcome is None:
-        one.reject("malformed_record", "it names no run, job, attempt or outcome; the attempt is left out")
+        attempt.reject("malformed_record", "it names no run, job, attempt or outcome; the attempt is left out")
         return None
     return named | {
         "line_number": number,
         "attempt_number": attempt_number,
-        "started_utc": one.read_time("started_utc"),
-        "attempt_elapsed_s": one.read_number("elapsed_s", at_least=0),
+        "started_utc": attempt.read_time("started_utc"),
+        "attempt_elapsed_s": attempt.read_number("elapsed_s", at_least=0),
         "attempt_outcome": outcome,
-        "attempt_message": one.read_text("message"),
-        "fingerprint": one.read_text("fingerprint"),
-        "seed": one.read_text("seed"),
-        "clock_start_utc": one.read_nanoseconds("clock_start_ns"),
+        "attempt_message": attempt.read_text("message"),
+        "fingerprint": attempt.read_text("fingerprint"),
+        "seed": attempt.read_text("seed"),
+        "clock_start_utc": attempt.read_nanoseconds("clock_start_ns"),
     }

@@ -115,18 +115,18 @@ def _write_stages(stages: Any) -> str:
 def _read_clients(recorded: Recorded) -> str | None:
     """Return what is known of the client processes of each run, a JSON list; the harness itself writes none of it."""
     clients = []
-    for one in recorded.read_objects("clients"):
-        number = one.read_count("number")
+    for client in recorded.read_objects("clients"):
+        number = client.read_count("number")
         if number is None:
-            one.reject("bad_metadata", "a client without a number; it is left out")
+            client.reject("bad_metadata", "a client without a number; it is left out")
             continue
         facts = {
             "number": number,
-            "congestion_control": one.read_text("congestion_control"),
-            "host": one.read_text("host"),
-            "port": one.read_count("port"),
-            "rtt_ms": one.read_number("rtt_ms", at_least=0),
-            "start_s": one.read_number("start_s", at_least=0),
+            "congestion_control": client.read_text("congestion_control"),
+            "host": client.read_text("host"),
+            "port": client.read_count("port"),
+            "rtt_ms": client.read_number("rtt_ms", at_least=0),
+            "start_s": client.read_number("start_s", at_least=0),
         }
         clients.append({name: fact for name, fact in facts.items() if fact is not None})
     return json.dumps(clients, sort_keys=True) if clients else None

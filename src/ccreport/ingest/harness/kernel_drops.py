@@ -30,13 +30,17 @@ def list_counters(file: RawFile, content: bytes, rejected: Rejects) -> list[dict
         raise RawFileError("truncated_json", f"the file is not whole JSON: {error}; collect the run again") from error
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for number, value in enumerate(told if isinstance(told, list) else [], start=1):
-        one = Recorded(file, value, rejected, place=f"counter {number}")
-        host, counter = one.read_text("host"), one.read_text("counter")
-        before, after = one.read_count("before"), one.read_count("after")
+        record = Recorded(file, value, rejected, place=f"counter {number}")
+        host, counter = record.read_text("host"), record.read_text("counter")
+        before, after = record.read_count("before"), record.read_count("after")
         if host is None or counter is None or before is None or after is None:
-            one.reject("malformed_record", "it has no host, counter, before or after; it is left out")
+            record.reject("malformed_record", "it has no host, counter, before or after; it is left out")
             continue
-        row: dict[str, Any] = {"kernel_host": host, "drop_counter": counter, "is_path_drop": one.read_bool("is_path")}
+        row: dict[str, Any] = {
+            "kernel_host": host,
+            "drop_counter": counter,
+            "is_path_drop": record.read_bool("is_path"),
+        }
         row |= {"before_count": before, "after_count": after, "raw_file_id": file.raw_file_id, "run_id": file.run_id}
         rows.setdefault((host, counter), row)
     if not rows:

@@ -95,7 +95,7 @@ def _has_streams(value: JsonObject) -> bool:
 
 def _bytes_of(total: JsonObject) -> float:
     sums = [total.get(key) for key in ("sum_sent", "sum_received", "sum")]
-    counts = [one.get("bytes") for one in sums if isinstance(one, dict)]
+    counts = [entry.get("bytes") for entry in sums if isinstance(entry, dict)]
     return max((count for count in counts if isinstance(count, int | float)), default=0)
 
 

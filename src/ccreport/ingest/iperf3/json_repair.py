@@ -194,7 +194,10 @@ def _decode_object(text: str, start: int) -> tuple[Json, int]:
 def _note_surroundings(content: Content, text: str, span: tuple[int, int], results: list[tuple[int, int]]) -> None:
     """Note text before and behind the result; other results are noted by `choose_result`."""
     start, end = span
-    first, last = (min([start, *(one for one, _ in results)]), max([end, *(one for _, one in results)]))
+    first, last = (
+        min([start, *(position for position, _ in results)]),
+        max([end, *(position for _, position in results)]),
+    )
     head, tail = (part.strip("\ufeff \t\r\n\0,[]") for part in (text[:first], text[last:]))
     if head:
         content.notes.append(RawFileError("repaired", f"text before the JSON is left out: {quote(head)!r}", offset=0))

@@ -3,17 +3,17 @@
 import numpy as np
 
 from ccreport.ingest.ss import layout
-from ccreport.ingest.ss.layout import Ints, State, called, inlined
+from ccreport.ingest.ss.layout import Ints, State, numba_function, numba_inline
 
 
-@inlined
+@numba_inline
 def put(cells: Ints, slot: int, row: int, value: int) -> None:
     """Put a value into a cell."""
     cells[np.uintp(slot), np.uintp(row)] = value
     cells[np.uintp(layout.HAS + (slot >> 6)), np.uintp(row)] |= 1 << (slot & 63)
 
 
-@inlined
+@numba_inline
 def take_back(cells: Ints, slot: int, row: int) -> None:
     """Empty a cell whose value cannot be trusted."""
     cells[slot, row] = 0
@@ -21,7 +21,7 @@ def take_back(cells: Ints, slot: int, row: int) -> None:
     cells[layout.BAD + (slot >> 6), row] |= 1 << (slot & 63)
 
 
-@called
+@numba_function
 def add_note(notes: Ints, state: State, kind: int, start: int, end: int) -> int:
     """Add a note and return its number; the row that is being read has room for a limited number of them."""
     number = int(state.notes)
@@ -35,7 +35,7 @@ def add_note(notes: Ints, state: State, kind: int, start: int, end: int) -> int:
     return number
 
 
-@called
+@numba_function
 def add_token_note(
     notes: Ints, state: State, kind: int, prefix: tuple[int, int], name: tuple[int, int], value: tuple[int, int]
 ) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ccreport.ingest.ss import layout
 from ccreport.ingest.ss.cells import take_back
-from ccreport.ingest.ss.layout import Bytes, Ints, State, called, inlined, kernel
+from ccreport.ingest.ss.layout import Bytes, Ints, State, kernel, numba_function, numba_inline
 from ccreport.ingest.ss.tokens import COUNTERS, SLOTS, TRAILING
 from ccreport.ingest.ss.words import at, begins
 
@@ -46,7 +46,7 @@ class FlowTable:
         _place_flows(count, self.probe, self.flows)
 
 
-@inlined
+@numba_inline
 def _find_place(key: int, probe: Ints) -> int:
     return (key ^ (key >> 15)) & (len(probe) - 1)
 
@@ -61,7 +61,7 @@ def _place_flows(count: int, probe: Ints, flows: Ints) -> None:
         probe[place] = flow
 
 
-@called
+@numba_function
 def _copy_address(text: Bytes, pos: int, end: int, texts: Bytes, line: int, length: int) -> int:
     """Copy an address to a line of texts from `length` on, without brackets, scope and `::ffff:` before IPv4."""
     start = length
@@ -81,7 +81,7 @@ def _copy_address(text: Bytes, pos: int, end: int, texts: Bytes, line: int, leng
     return length
 
 
-@called
+@numba_function
 def _add_flow(text: Bytes, row: int, cells: Ints, state: State, texts: Bytes, probe: Ints, flows: Ints) -> int:
     """Return the number of the flow with the addresses of this row, with an empty history if it is new."""
     new = int(state.flows)
@@ -109,7 +109,7 @@ def _add_flow(text: Bytes, row: int, cells: Ints, state: State, texts: Bytes, pr
     return new
 
 
-@called
+@numba_function
 def _read_trailing(row: int, cells: Ints, trailing: Ints) -> int:
     bits = 0
     for i in range(len(trailing)):
@@ -117,7 +117,7 @@ def _read_trailing(row: int, cells: Ints, trailing: Ints) -> int:
     return int(bits)
 
 
-@called
+@numba_function
 def _is_cut(row: int, flow: int, cells: Ints, state: State, trailing: Ints, flows: Ints) -> bool:
     """Tell whether a record without a newline at its end was cut.
 
@@ -135,7 +135,7 @@ def _is_cut(row: int, flow: int, cells: Ints, state: State, trailing: Ints, flow
     return True
 
 
-@called
+@numba_function
 def _distrust_end(row: int, note: int, cells: Ints, notes: Ints, state: State) -> None:
     """Forget what touches the end of a cut record: 43 could have been 4321, and `rcv_s` is not a token."""
     cells[layout.IS_PARTIAL, row] = 1
@@ -149,7 +149,7 @@ def _distrust_end(row: int, note: int, cells: Ints, notes: Ints, state: State) -
         note += 1
 
 
-@called
+@numba_function
 def _number_connection(row: int, flow: int, cells: Ints, counters: Ints, trailing: Ints, flows: Ints) -> None:
     """Count the connections of a flow: a counter that went down is a port used again."""
     is_reused = False

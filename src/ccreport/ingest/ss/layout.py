@@ -10,11 +10,11 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ccreport.ingest.compiled import called, inlined, kernel_of
+from ccreport.ingest.compiled import kernel_of, numba_function, numba_inline
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-__all__ = ["called", "inlined", "kernel"]
+__all__ = ["kernel", "numba_function", "numba_inline"]
 
 # The token table is a hash table; a line with LENGTH 0 is not used. A name is two words of up to 8 characters.
 HEAD, TAIL, LENGTH, PARENT, NUMBER, SHAPE, UNIT, SLOT, SECOND_SLOT, IS_FLOAT, IS_INFO, ENDS_CC, TOKEN_FACTS = range(13)

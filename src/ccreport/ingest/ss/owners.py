@@ -46,7 +46,7 @@ class Owners:
     def find(self, ends: Ends, span_us: tuple[int, int] | None, raw_file_id: str) -> Owner | None:
         """Return whose a connection is that a file shows in this time (None where it tells none), if that is clear."""
         first, last = span_us or ALWAYS
-        found = [one for one in self._owners.get(ends, ()) if one.first_us <= last and first <= one.last_us]
+        found = [owner for owner in self._owners.get(ends, ()) if owner.first_us <= last and first <= owner.last_us]
         is_clear = len(found) == 1
         if is_clear and self._claimed.setdefault((found[0].run_id, ends), raw_file_id) == raw_file_id:
             return found[0]

@@ -6,7 +6,7 @@ and calls again until the text is used up.
 
 from ccreport.ingest.ss import layout
 from ccreport.ingest.ss.cells import add_note, put
-from ccreport.ingest.ss.layout import Bytes, Ints, State, called, inlined, kernel
+from ccreport.ingest.ss.layout import Bytes, Ints, State, kernel, numba_function, numba_inline
 from ccreport.ingest.ss.parse_tokens import read_tokens
 from ccreport.ingest.ss.words import at, begins, is_digit, pack_word, read_count, skip_blanks, skip_name, skip_word
 
@@ -14,7 +14,7 @@ from ccreport.ingest.ss.words import at, begins, is_digit, pack_word, read_count
 Socket = tuple[int, int, int, int, int, int, int, int, int]
 
 
-@called
+@numba_function
 def _contains(text: Bytes, start: int, end: int, what: bytes) -> bool:
     for pos in range(start, end):  # noqa: SIM110 (numba compiles loops, not generators)
         if begins(text, pos, end, what):
@@ -22,7 +22,7 @@ def _contains(text: Bytes, start: int, end: int, what: bytes) -> bool:
     return False
 
 
-@inlined
+@numba_inline
 def _is_stamp(text: Bytes, pos: int, end: int) -> bool:
     """Tell whether `# `, 9 or 10 digits, a point and a digit stand here."""
     if pos + 12 >= end or at(text, pos + 1) != layout.SPACE:
@@ -34,7 +34,7 @@ def _is_stamp(text: Bytes, pos: int, end: int) -> bool:
     return 9 <= pos - start <= 10 and at(text, pos) == layout.DOT and pos + 1 < end and is_digit(at(text, pos + 1))
 
 
-@called
+@numba_function
 def _find_line_end(text: Bytes, pos: int, end: int, breaks: Ints, state: State) -> int:
     """Return where the line ends: at a newline, at a stamp that is glued to it, or at `end`."""
     number = state.line_break
@@ -49,7 +49,7 @@ def _find_line_end(text: Bytes, pos: int, end: int, breaks: Ints, state: State) 
     return end
 
 
-@called
+@numba_function
 def _read_stamp(text: Bytes, pos: int, end: int) -> int:
     """Return the time of a line `# 1795211351.663251` in µs, or ABSENT."""
     start = pos = skip_blanks(text, pos + 1, end)
@@ -75,7 +75,7 @@ def _read_stamp(text: Bytes, pos: int, end: int) -> int:
     return micros if pos == end or at(text, pos) <= layout.SPACE else layout.ABSENT
 
 
-@inlined
+@numba_inline
 def _read_port(text: Bytes, start: int, end: int) -> int:
     """Tell whether an address ends in a port: a number, a name (without `ss -n`), or `*` for any."""
     port = end
@@ -90,7 +90,7 @@ def _read_port(text: Bytes, start: int, end: int) -> int:
     return layout.ONE_PORT if 0 <= read_count(text, port, end) <= 65535 else layout.NO_PORT
 
 
-@called
+@numba_function
 def _is_idle(text: Bytes, start: int, end: int) -> bool:
     return (
         begins(text, start, end, b"LISTEN")
@@ -99,7 +99,7 @@ def _is_idle(text: Bytes, start: int, end: int) -> bool:
     )
 
 
-@called
+@numba_function
 def _read_socket(text: Bytes, pos: int, end: int) -> Socket:
     """Return what a line is and, of a socket, state (start, end), queues and addresses (start, end each).
 
@@ -136,7 +136,7 @@ def _read_socket(text: Bytes, pos: int, end: int) -> Socket:
     return kind, state, state_end, recv_q, send_q, local, local_end, peer, peer_end
 
 
-@called
+@numba_function
 def _find_record_end(text: Bytes, line_end: int, end: int, breaks: Ints, state: State) -> int:
     """Return where the last of the information lines ends that follow the line of a socket.
 
@@ -157,7 +157,7 @@ def _find_record_end(text: Bytes, line_end: int, end: int, breaks: Ints, state: 
     return record_end
 
 
-@called
+@numba_function
 def _read_record(
     text: Bytes,
     pos: int,

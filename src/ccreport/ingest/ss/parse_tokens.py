@@ -4,7 +4,7 @@ import numpy as np
 
 from ccreport.ingest.ss import layout
 from ccreport.ingest.ss.cells import add_note, add_token_note, put, take_back
-from ccreport.ingest.ss.layout import Bytes, Ints, State, called, inlined
+from ccreport.ingest.ss.layout import Bytes, Ints, State, numba_function, numba_inline
 from ccreport.ingest.ss.words import (
     PREFIX_POWERS,
     at,
@@ -23,7 +23,7 @@ from ccreport.ingest.ss.words import (
 LARGEST_VALUE = 1e21
 
 
-@inlined
+@numba_inline
 def _find_token(tokens: Ints, parent: int, head: int, tail: int, length: int) -> int:
     """Return the line of the token with this name in this group (or ROOT), or ABSENT."""
     mask = len(tokens) - 1
@@ -43,7 +43,7 @@ def _find_token(tokens: Ints, parent: int, head: int, tail: int, length: int) ->
     return layout.ABSENT
 
 
-@inlined
+@numba_inline
 def _read_number(text: Bytes, pos: int, end: int, unit: int, is_float: int, slot: int, row: int, cells: Ints) -> int:
     """Read a number with its unit into a cell; return where it ends, or ABSENT if it is none or does not fit."""
     mantissa, power, after = scan_number(text, pos, end)
@@ -76,7 +76,7 @@ def _read_number(text: Bytes, pos: int, end: int, unit: int, is_float: int, slot
     return after
 
 
-@inlined
+@numba_inline
 def _read_value(
     text: Bytes, pos: int, end: int, line: int, is_in_group: bool, tokens: Ints, cells: Ints, row: int
 ) -> int:
@@ -111,7 +111,7 @@ def _read_value(
     return layout.ABSENT
 
 
-@called
+@numba_function
 def _has_pairs(text: Bytes, pos: int, end: int) -> bool:
     """Tell whether what stands behind an opening parenthesis begins with `NAME:`."""
     while pos < end and is_word_char(at(text, pos)):
@@ -119,7 +119,7 @@ def _has_pairs(text: Bytes, pos: int, end: int) -> bool:
     return pos < end and at(text, pos) == layout.COLON
 
 
-@inlined
+@numba_inline
 def _read_group(
     text: Bytes,
     name: tuple[int, int],
@@ -177,7 +177,7 @@ def _read_group(
             return pos
 
 
-@inlined
+@numba_inline
 def _read_token(
     text: Bytes,
     name: tuple[int, int],
@@ -216,7 +216,7 @@ def _read_token(
     return after
 
 
-@called
+@numba_function
 def read_tokens(text: Bytes, pos: int, end: int, tokens: Ints, cells: Ints, notes: Ints, state: State) -> bool:
     """Read all tokens of a record, first those behind the addresses (`timer:(…)`); tell whether any is information."""
     row = state.rows

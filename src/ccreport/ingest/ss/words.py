@@ -6,7 +6,7 @@ import numpy as np
 
 from ccreport.core.units import DECIMAL_STEPS
 from ccreport.ingest.ss import layout
-from ccreport.ingest.ss.layout import Bytes, Ints, called, inlined, kernel
+from ccreport.ingest.ss.layout import Bytes, Ints, kernel, numba_function, numba_inline
 
 # How far beyond a blank in parentheses their end is looked for.
 PARENTHESES_LIMIT: Final = 256
@@ -20,25 +20,25 @@ for _prefix in "kKMGT":
     PREFIX_POWERS[ord(_prefix)] = len(str(DECIMAL_STEPS[_prefix.lower()])) - 1
 
 
-@inlined
+@numba_inline
 def at(text: Bytes, pos: int) -> int:
     """Return a character. Indices are unsigned: of a signed one numba first asks whether it counts from the end."""
     return int(text[np.uintp(pos)])
 
 
-@inlined
+@numba_inline
 def is_digit(char: int) -> bool:
     """Tell whether a character is a digit."""
     return 48 <= char <= 57
 
 
-@inlined
+@numba_inline
 def is_word_char(char: int) -> bool:
     """Tell whether a character can stand in a name such as `FIN-WAIT-1` or `bbr2`."""
     return 97 <= char <= 122 or 65 <= char <= 90 or 48 <= char <= 57 or char in (layout.LINE, layout.MINUS)
 
 
-@inlined
+@numba_inline
 def skip_blanks(text: Bytes, pos: int, end: int) -> int:
     """Return where the next character that is neither blank nor line break stands."""
     while pos < end and at(text, pos) <= layout.SPACE:
@@ -46,7 +46,7 @@ def skip_blanks(text: Bytes, pos: int, end: int) -> int:
     return pos
 
 
-@inlined
+@numba_inline
 def skip_name(text: Bytes, pos: int, end: int) -> int:
     """Return where a name ends that a blank or line break follows; `pos` if there is none."""
     start = pos
@@ -55,7 +55,7 @@ def skip_name(text: Bytes, pos: int, end: int) -> int:
     return pos if pos == end or at(text, pos) <= layout.SPACE else start
 
 
-@inlined
+@numba_inline
 def skip_word(text: Bytes, pos: int, end: int) -> int:
     """Return where the next blank or line break stands."""
     while pos < end and at(text, pos) > layout.SPACE:
@@ -63,7 +63,7 @@ def skip_word(text: Bytes, pos: int, end: int) -> int:
     return pos
 
 
-@inlined
+@numba_inline
 def begins(text: Bytes, start: int, end: int, what: bytes) -> bool:
     """Tell whether text[start:end] begins with this."""
     if end - start < len(what):
@@ -74,7 +74,7 @@ def begins(text: Bytes, start: int, end: int, what: bytes) -> bool:
     return True
 
 
-@inlined
+@numba_inline
 def strip_blanks(text: Bytes, start: int, end: int) -> int:
     """Return the end of text[start:end] without blanks behind it."""
     while end > start and at(text, end - 1) <= layout.SPACE:
@@ -82,7 +82,7 @@ def strip_blanks(text: Bytes, start: int, end: int) -> int:
     return end
 
 
-@called
+@numba_function
 def skip_token(text: Bytes, pos: int, end: int) -> int:
     """Return where the token ends: at a blank, but not at one in parentheses that are closed soon in the same line."""
     blank = layout.ABSENT
@@ -99,7 +99,7 @@ def skip_token(text: Bytes, pos: int, end: int) -> int:
     return pos if depth <= 0 or blank == layout.ABSENT else blank
 
 
-@inlined
+@numba_inline
 def read_count(text: Bytes, start: int, end: int) -> int:
     """Return a number of 1 to 18 digits and nothing else, or ABSENT."""
     count = 0
@@ -110,7 +110,7 @@ def read_count(text: Bytes, start: int, end: int) -> int:
     return count if 1 <= end - start <= 18 else layout.ABSENT
 
 
-@inlined
+@numba_inline
 def pack_word(text: Bytes, start: int, end: int) -> tuple[int, int]:
     """Return a name of up to 16 characters as two numbers; (0, 0) for anything else."""
     head = tail = 0
@@ -124,7 +124,7 @@ def pack_word(text: Bytes, start: int, end: int) -> tuple[int, int]:
     return head, tail
 
 
-@inlined
+@numba_inline
 def scan_number(text: Bytes, pos: int, end: int) -> tuple[int, int, int]:
     """Return mantissa, power of ten and end of `12`, `0.116` or `1.5e+06`; the end is `pos` if there is none."""
     start = pos
@@ -155,7 +155,7 @@ def scan_number(text: Bytes, pos: int, end: int) -> tuple[int, int, int]:
     return mantissa, power, pos
 
 
-@inlined
+@numba_inline
 def scale(mantissa: int, power: int) -> float:
     """Return mantissa × 10^power, correctly rounded for up to 15 digits and 22 powers."""
     if mantissa == 0:

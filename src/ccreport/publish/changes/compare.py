@@ -37,7 +37,7 @@ class Section:
 
 def compare_releases(old: ReleaseFolder, new: ReleaseFolder) -> list[Section]:
     """Return all that differs: what `compare_results` returns, and the names of all files of results that do."""
-    results = [{path: one for path, one in side.files.items() if path.startswith(RESULTS)} for side in (old, new)]
+    results = [{path: digest for path, digest in side.files.items() if path.startswith(RESULTS)} for side in (old, new)]
     return [*compare_results(old, new), _list_names("Tables, figures and other results", list_kinds(*results))]
 
 
@@ -73,7 +73,7 @@ def _format_parts(section: Section) -> Iterator[str]:
     if section.causes:
         yield f"What changed of what it is made of:\n\n{_indent(section.causes)}\n"
     if section.changes:
-        shown = [f"{one.where}: {one.old} -> {one.new}" for one in section.changes]
+        shown = [f"{change.where}: {change.old} -> {change.new}" for change in section.changes]
         more = [f"and {len(shown) - SHOWN} more"] if len(shown) > SHOWN else []
         yield f"{len(shown)} changed:\n\n{_indent([*shown[:SHOWN], *more])}\n"
     for kind, names in section.names:
@@ -94,7 +94,7 @@ def format_html(title: str, about: str, sections: list[Section]) -> str:
         if section.causes:
             parts += [format_paragraph("What changed of what it is made of:"), format_items(section.causes)]
         if section.changes:
-            rows = ((one.where, one.old, one.new) for one in section.changes)
+            rows = ((change.where, change.old, change.new) for change in section.changes)
             parts.append(format_rows(("Where", "Old", "New"), rows))
         for kind, names in section.names:
             parts += [format_paragraph(f"{len(names)} {kind}:"), format_items(names)]

@@ -48,7 +48,7 @@ def _render(section: Section) -> Iterator[str]:
         yield "What changed of what it is made of:"
         yield fence_html(format_items(section.causes))
     if section.changes:
-        rows = ([text(one.where), text(one.old), text(one.new)] for one in section.changes)
+        rows = ([text(change.where), text(change.old), text(change.new)] for change in section.changes)
         yield render_table(("Where", "Old", "New"), rows, title=section.title)
     for kind, names in section.names:
         yield f"{len(names)} {kind}:"

@@ -11,11 +11,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ccreport.ingest.compiled import called, inlined, kernel_of
+from ccreport.ingest.compiled import kernel_of, numba_function, numba_inline
 
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
-__all__ = ["called", "inlined", "kernel"]
+__all__ = ["kernel", "numba_function", "numba_inline"]
 
 # Where a record's packet lies: START is the offset in the block of its link layer, NEXT that of the next record.
 TIME, START, CAPTURED, ORIGINAL, LINK_TYPE, NEXT, RECORD_SIZE = range(7)

@@ -28,7 +28,7 @@ from ccreport.ingest.captures.decode.layout import (
     TTL,
     Bytes,
     Ints,
-    called,
+    numba_function,
 )
 
 NULL, ETHERNET, RAW_BSD, RAW_OPENBSD, RAW, LOOP, SLL, IPV4_ONLY, IPV6_ONLY, SLL2 = (
@@ -57,7 +57,7 @@ _IPV4_FRAGMENT, _IPV6_FRAGMENT = 0x3FFF, 0xFFF9
 _NO_TYPE, _IS_CUT = -1, -2
 
 
-@called
+@numba_function
 def find_segment(data: Bytes, record: Ints, limit: int, packet: Ints) -> int:
     """Return what a packet is, and for IS_TCP fill in addresses, where its TCP header stands and how long it is.
 
@@ -89,12 +89,12 @@ def find_segment(data: Bytes, record: Ints, limit: int, packet: Ints) -> int:
     return IS_MALFORMED if kind == _IS_CUT else IS_OTHER
 
 
-@called
+@numba_function
 def _read_type(data: Bytes, at: int, limit: int) -> int:
     return big16(data, at) if at + 2 <= limit else _IS_CUT
 
 
-@called
+@numba_function
 def _read_version(data: Bytes, at: int, limit: int) -> int:
     """Return the type of an IP header by its version, _NO_TYPE for another."""
     if at >= limit:
@@ -105,7 +105,7 @@ def _read_version(data: Bytes, at: int, limit: int) -> int:
     return _TYPE_IPV6 if version == 6 else _NO_TYPE
 
 
-@called
+@numba_function
 def _read_link(data: Bytes, link_type: int, start: int, limit: int) -> tuple[int, int]:
     """Return the type of what the link layer carries, as Ethernet names it, and where that stands."""
     kind, at = _NO_TYPE, start
@@ -135,7 +135,7 @@ def _read_link(data: Bytes, link_type: int, start: int, limit: int) -> tuple[int
     return kind, at
 
 
-@called
+@numba_function
 def _read_snap(data: Bytes, at: int, limit: int) -> tuple[int, int]:
     if at + 8 > limit:
         return _NO_TYPE, at
@@ -143,7 +143,7 @@ def _read_snap(data: Bytes, at: int, limit: int) -> tuple[int, int]:
     return (big16(data, at + 6) if is_snap else _NO_TYPE), at + 8
 
 
-@called
+@numba_function
 def _read_labels(data: Bytes, at: int, limit: int) -> tuple[int, int]:
     """Return the type of what follows a stack of MPLS labels, by the version of an IP header, and where it stands."""
     for _ in range(_TAGS_LIMIT):
@@ -156,7 +156,7 @@ def _read_labels(data: Bytes, at: int, limit: int) -> tuple[int, int]:
     return _NO_TYPE, at
 
 
-@called
+@numba_function
 def _read_ipv4(data: Bytes, at: int, limit: int, room: int, packet: Ints) -> int:
     """Read the IPv4 header at `at`; `room` is how many bytes the frame had from there on."""
     if at + _IPV4_BYTES > limit:
@@ -178,7 +178,7 @@ def _read_ipv4(data: Bytes, at: int, limit: int, room: int, packet: Ints) -> int
     return _skip_extensions(data, at + header, limit, byte(data, at + 9), length - header, packet)
 
 
-@called
+@numba_function
 def _read_ipv6(data: Bytes, at: int, limit: int, room: int, packet: Ints) -> int:
     if at + _IPV6_BYTES > limit or byte(data, at) >> 4 != 6:
         return IS_MALFORMED
@@ -193,7 +193,7 @@ def _read_ipv6(data: Bytes, at: int, limit: int, room: int, packet: Ints) -> int
     return _skip_extensions(data, at + _IPV6_BYTES, limit, byte(data, at + 6), length, packet)
 
 
-@called
+@numba_function
 def _skip_extensions(data: Bytes, at: int, limit: int, protocol: int, length: int, packet: Ints) -> int:
     """Go over the extension headers to that of TCP; IPv4 has of them only that of authentication."""
     is_ipv6 = packet[IP_ID] == ABSENT

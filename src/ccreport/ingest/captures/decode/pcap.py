@@ -48,7 +48,7 @@ from ccreport.ingest.captures.decode.layout import (
     UNIT,
     Bytes,
     Ints,
-    inlined,
+    numba_inline,
 )
 from ccreport.ingest.captures.decode.pcapng import is_readable, next_block
 
@@ -186,7 +186,7 @@ def _read_header(head: bytes, order: str, file: Ints) -> None:
     file[LINK_TYPES_COUNT] = 1
 
 
-@inlined
+@numba_inline
 def next_record(data: Bytes, position: int, end: int, file: Ints, interfaces: Ints, record: Ints) -> int:
     """Fill `record` with what stands at `position` and return what that is; nothing at or beyond `end` is read."""
     form = file[FILE_FORM]
@@ -207,7 +207,7 @@ def next_record(data: Bytes, position: int, end: int, file: Ints, interfaces: In
     return next_block(data, position, end, file, interfaces, record)
 
 
-@inlined
+@numba_inline
 def _fill(first: int, other: int, second: int, fraction: int, position: int, end: int, file: Ints, record: Ints) -> int:
     order = file[LENGTHS_ORDER]
     captured, original = first, other

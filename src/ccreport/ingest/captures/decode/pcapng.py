@@ -46,7 +46,7 @@ from ccreport.ingest.captures.decode.layout import (
     TOO_MANY_INTERFACES,
     Bytes,
     Ints,
-    called,
+    numba_function,
 )
 
 _SECTION: Final = 0x0A0D0D0A
@@ -60,7 +60,7 @@ _MICROSECONDS: Final = 6
 _BINARY, _EXPONENT = 0x80, 0x7F
 
 
-@called
+@numba_function
 def next_block(data: Bytes, position: int, end: int, file: Ints, interfaces: Ints, record: Ints) -> int:
     """Fill `record` with the packet of the block at `position` and return what stands there."""
     if end - position < _SHORTEST:
@@ -92,7 +92,7 @@ def next_block(data: Bytes, position: int, end: int, file: Ints, interfaces: Int
     return NO_PACKET
 
 
-@called
+@numba_function
 def _begin_section(data: Bytes, position: int, size: int, is_big: bool, file: Ints) -> int:
     if size < _SECTION_BYTES:
         return BAD_BLOCK
@@ -105,7 +105,7 @@ def _begin_section(data: Bytes, position: int, size: int, is_big: bool, file: In
     return NO_PACKET
 
 
-@called
+@numba_function
 def _add_interface(data: Bytes, position: int, size: int, is_big: bool, file: Ints, interfaces: Ints) -> int:
     if size < _INTERFACE_BYTES:
         return BAD_BLOCK
@@ -137,7 +137,7 @@ def _add_interface(data: Bytes, position: int, size: int, is_big: bool, file: In
     return NO_PACKET
 
 
-@called
+@numba_function
 def _note_interface(file: Ints, link_type: int, snap_length: int) -> None:
     count = file[LINK_TYPES_COUNT]
     if count == 0:
@@ -152,7 +152,7 @@ def _note_interface(file: Ints, link_type: int, snap_length: int) -> None:
         file[LINK_TYPES_COUNT] = count + 1
 
 
-@called
+@numba_function
 def _read_packet(
     data: Bytes, position: int, size: int, kind: int, is_big: bool, file: Ints, interfaces: Ints, record: Ints
 ) -> int:
@@ -168,7 +168,7 @@ def _read_packet(
     return _fill(position + 28, captured, original, interfaces[interface], file, record)
 
 
-@called
+@numba_function
 def _read_simple_packet(
     data: Bytes, position: int, size: int, is_big: bool, file: Ints, interfaces: Ints, record: Ints
 ) -> int:
@@ -183,7 +183,7 @@ def _read_simple_packet(
     return _fill(position + 12, captured, original, interfaces[0], file, record)
 
 
-@called
+@numba_function
 def _fill(start: int, captured: int, original: int, interface: Ints, file: Ints, record: Ints) -> int:
     limit = max(PACKET_LIMIT_BYTES, min(interface[INTERFACE_SNAP_LENGTH], SNAP_LIMIT_BYTES))
     if captured > limit or original == 0:
@@ -199,7 +199,7 @@ def _fill(start: int, captured: int, original: int, interface: Ints, file: Ints,
     return IS_PACKET
 
 
-@called
+@numba_function
 def _to_ns(ticks: int, interface: Ints) -> int:
     """Return ns since 1970 of ticks, whose 64 bits are unsigned, between 0 and TIME_LIMIT_NS."""
     multiplier = interface[MULTIPLIER]
@@ -215,7 +215,7 @@ def _to_ns(ticks: int, interface: Ints) -> int:
     return min(max(shifted, 0), TIME_LIMIT_NS)
 
 
-@called
+@numba_function
 def _to_ns_of_odd_unit(ticks: int, resolution: int) -> int:
     """Return ns of ticks that are shorter than a ns or a power of two of a second, at most TIME_LIMIT_NS."""
     exponent = resolution & _EXPONENT
@@ -239,7 +239,7 @@ def _to_ns_of_odd_unit(ticks: int, resolution: int) -> int:
     return int(np.int64(seconds) * 1_000_000_000 + nanoseconds)
 
 
-@called
+@numba_function
 def is_readable(link_type: int) -> bool:
     """Return whether packets of this link type can be decoded: see `tcp_header`."""
     return link_type in (0, 1, 12, 14, 101, 108, 113, 228, 229, 276)

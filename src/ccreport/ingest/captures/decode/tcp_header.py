@@ -45,8 +45,8 @@ from ccreport.ingest.captures.decode.layout import (
     WINDOW,
     Bytes,
     Ints,
-    called,
-    inlined,
+    numba_function,
+    numba_inline,
 )
 from ccreport.ingest.captures.decode.link_and_ip import ETHERNET, IPV4_MAPPED, PROTOCOL_TCP, TYPE_IPV4, find_segment
 
@@ -65,7 +65,7 @@ _KINDS_BITS: Final = 64
 _LARGEST_SCALE: Final = 14
 
 
-@inlined
+@numba_inline
 def decode_packet(data: Bytes, record: Ints, packet: Ints) -> int:
     """Fill `packet` with what the headers of `record` say and return what it is; the rest only if it is IS_TCP.
 
@@ -101,7 +101,7 @@ def decode_packet(data: Bytes, record: Ints, packet: Ints) -> int:
     return _decode_tcp(data, packet[OPTIONS], packet[PAYLOAD], limit, packet)
 
 
-@inlined
+@numba_inline
 def _decode_tcp(data: Bytes, tcp: int, length: int, limit: int, packet: Ints) -> int:
     """Fill in what the TCP header at `tcp` says, that of a segment of this length with its header."""
     if limit - tcp < _NEEDED_TCP_BYTES:
@@ -122,7 +122,7 @@ def _decode_tcp(data: Bytes, tcp: int, length: int, limit: int, packet: Ints) ->
     return IS_TCP
 
 
-@inlined
+@numba_inline
 def read_options(data: Bytes, packet: Ints, options: Ints) -> None:
     """Fill `options` with the captured TCP options of a packet that `decode_packet` found to be TCP."""
     at, end = packet[OPTIONS], packet[OPTIONS_END]
@@ -137,7 +137,7 @@ def read_options(data: Bytes, packet: Ints, options: Ints) -> None:
         _read_rest(data, at, end, options)
 
 
-@called
+@numba_function
 def _read_rest(data: Bytes, at: int, end: int, options: Ints) -> None:
     shift = 8 if options[OPT_KINDS] else 0
     while at < end:
@@ -159,7 +159,7 @@ def _read_rest(data: Bytes, at: int, end: int, options: Ints) -> None:
         at += length
 
 
-@called
+@numba_function
 def _read_option(data: Bytes, at: int, kind: int, length: int, options: Ints) -> None:
     if kind == _TIMESTAMPS and length == 10:
         options[OPT_TSVAL] = big32(data, at + 2)

@@ -19,15 +19,15 @@ from ccreport.ingest.captures.decode.layout import (
     RST,
     SYN,
     WINDOW,
-    called,
-    inlined,
+    numba_function,
+    numba_inline,
 )
 from ccreport.ingest.captures.follow import state as at
 from ccreport.ingest.captures.follow.rings import cell_of, drop_oldest
 from ccreport.ingest.captures.follow.sequence_numbers import unwrap
 
 
-@inlined
+@numba_inline
 def note_acknowledgement(state: at.State, side: int, acknowledgement: int, time: int) -> bool:
     """Note what a packet acknowledges of a direction (not of its own); return whether it is a duplicate.
 
@@ -59,7 +59,7 @@ def note_acknowledgement(state: at.State, side: int, acknowledgement: int, time:
     return is_duplicate
 
 
-@inlined
+@numba_inline
 def _advance(state: at.State, side: int, before: int, acknowledgement: int, time: int) -> None:
     sides = state.sides
     sides[side, at.UNA] = acknowledgement
@@ -80,7 +80,7 @@ def _advance(state: at.State, side: int, before: int, acknowledgement: int, time
         sides[side, at.MAX] = acknowledgement
 
 
-@inlined
+@numba_inline
 def _drop_acknowledged(state: at.State, side: int, acknowledgement: int, time: int, is_sampled: bool) -> None:
     """Take what is acknowledged out of the data in flight, and sample both RTTs."""
     sides, cells = state.sides, state.cells
@@ -112,7 +112,7 @@ def _drop_acknowledged(state: at.State, side: int, acknowledgement: int, time: i
         _count(state, side, at.TIMESTAMP_SKETCH, rtt)
 
 
-@inlined
+@numba_inline
 def _note_ack_rtt(state: at.State, side: int, rtt: int) -> None:
     sides = state.sides
     sides[side, at.ACK_RTT_SAMPLES] += 1
@@ -135,7 +135,7 @@ def _note_ack_rtt(state: at.State, side: int, rtt: int) -> None:
         state.rows[state.totals[at.ROWS_USED], at.ROW_RTT] = rtt
 
 
-@inlined
+@numba_inline
 def bucket_of(rtt: int) -> int:
     """Return the bucket of a time in ns: the octave, then the five bits that follow the highest one."""
     octave = 0
@@ -149,7 +149,7 @@ def bucket_of(rtt: int) -> int:
     return min(bucket, at.BUCKETS - 1) if rtt >> at.SMALLEST_OCTAVE else 0
 
 
-@inlined
+@numba_inline
 def _count(state: at.State, side: int, sketch: int, rtt: int) -> None:
     if state.sides[side, sketch] == ABSENT:
         state.sides[side, sketch] = state.totals[at.SKETCHES_USED]
@@ -158,7 +158,7 @@ def _count(state: at.State, side: int, sketch: int, rtt: int) -> None:
     state.sketches[state.sides[side, sketch], bucket_of(rtt)] += 1
 
 
-@called
+@numba_function
 def _note_blocks(state: at.State, side: int, acknowledged: int) -> None:
     """Note the blocks of selective acknowledgements; the first is a D-SACK if RFC 2883 4 says so."""
     sides, options = state.sides, state.options
@@ -188,7 +188,7 @@ def _note_blocks(state: at.State, side: int, acknowledged: int) -> None:
                     state.rows[row, at.ROW_SACK_START], state.rows[row, at.ROW_SACK_END] = left, right
 
 
-@called
+@numba_function
 def _note_spurious(state: at.State, side: int, left: int, right: int) -> None:
     """Mark the latest retransmit in the range of a D-SACK as spurious, once."""
     cells, sides = state.cells, state.sides
@@ -200,7 +200,7 @@ def _note_spurious(state: at.State, side: int, left: int, right: int) -> None:
             return
 
 
-@inlined
+@numba_inline
 def _note_window(state: at.State, side: int, acknowledgement: int, is_control: bool, time: int) -> None:
     sides, window = state.sides, state.packet[WINDOW]
     if state.packet[FLAGS] & SYN:

@@ -26,8 +26,8 @@ from ccreport.ingest.captures.decode.layout import (
     WRONG_CHECKSUM,
     Bytes,
     Ints,
-    called,
-    inlined,
+    numba_function,
+    numba_inline,
 )
 from ccreport.ingest.captures.follow import state as at
 from ccreport.ingest.captures.follow.connections import find_known_side
@@ -43,7 +43,7 @@ _USUAL_MSS: Final = 1460
 _MOST_WRONG: Final = 4
 
 
-@inlined
+@numba_inline
 def note_checksum(data: Bytes, record: Ints, packet: Ints, file: Ints) -> None:
     """Note in `packet` what the checksum of a segment is."""
     packet[CHECKSUM] = UNKNOWN_CHECKSUM
@@ -52,7 +52,7 @@ def note_checksum(data: Bytes, record: Ints, packet: Ints, file: Ints) -> None:
         packet[CHECKSUM] = _compare(data, packet, record[START] + record[CAPTURED])
 
 
-@called
+@numba_function
 def _compare(data: Bytes, packet: Ints, limit: int) -> int:
     tcp = packet[OPTIONS] - _TCP_BYTES
     length = packet[PAYLOAD] + (byte(data, tcp + 12) >> 4) * 4
@@ -69,7 +69,7 @@ def _compare(data: Bytes, packet: Ints, limit: int) -> int:
     return RIGHT_CHECKSUM if is_right else WRONG_CHECKSUM
 
 
-@inlined
+@numba_inline
 def _sum_words(data: Bytes, start: int, length: int) -> int:
     """Return the sum of the 16-bit words of these bytes modulo 2^16 - 1, which is that of words of any order."""
     total = 0
@@ -82,7 +82,7 @@ def _sum_words(data: Bytes, start: int, length: int) -> int:
     return (folded & 0xFF) << 8 | folded >> 8
 
 
-@inlined
+@numba_inline
 def _fold(total: int) -> int:
     """Return a sum of words with its carries added in, as 16 bits."""
     while total > _WORD_MASK:
@@ -90,7 +90,7 @@ def _fold(total: int) -> int:
     return total
 
 
-@called
+@numba_function
 def is_damaged(state: at.State) -> bool:
     """Return whether a segment with a wrong checksum is one that was damaged on its way."""
     sides = state.sides

@@ -1,10 +1,10 @@
 """Whether one clock stamped both directions of a connection; where two did, differences between them are not times."""
 
-from ccreport.ingest.captures.decode.layout import ABSENT, called, inlined
+from ccreport.ingest.captures.decode.layout import ABSENT, numba_function, numba_inline
 from ccreport.ingest.captures.follow import state as at
 
 
-@inlined
+@numba_inline
 def compare_clocks(state: at.State, side: int, time: int) -> None:
     """Mark the connection where one direction's clock runs on while it lies behind that of the other.
 
@@ -21,7 +21,7 @@ def compare_clocks(state: at.State, side: int, time: int) -> None:
     links[link, own] = time
 
 
-@called
+@numba_function
 def _drop_rtts(state: at.State, link: int) -> None:
     """Note that the directions of a connection have two clocks, and take back its RTTs of before that was seen."""
     sides, totals = state.sides, state.totals

@@ -17,9 +17,9 @@ from ccreport.ingest.captures.decode.layout import (
     SOURCE_PORT,
     SYN,
     Ints,
-    called,
-    inlined,
     kernel,
+    numba_function,
+    numba_inline,
 )
 from ccreport.ingest.captures.follow import state as at
 
@@ -50,7 +50,7 @@ _UNKNOWN = (
 )
 
 
-@inlined
+@numba_inline
 def _is_source_a(packet: Ints) -> bool:
     if packet[SOURCE_LOW] != packet[DESTINATION_LOW]:
         return packet[SOURCE_LOW] < packet[DESTINATION_LOW]
@@ -59,13 +59,13 @@ def _is_source_a(packet: Ints) -> bool:
     return packet[SOURCE_PORT] <= packet[DESTINATION_PORT]
 
 
-@inlined
+@numba_inline
 def _slot_of(low: int, other_low: int, high: int, ports: int, slots: int) -> int:
     mixed = (low ^ (other_low * _FACTORS[0])) * _FACTORS[1] + (ports ^ high) * _FACTORS[2]
     return (mixed ^ (mixed >> _SHIFT)) & (slots - 1)
 
 
-@inlined
+@numba_inline
 def _is_link(state: at.State, link: int, packet: Ints, is_source_a: bool, ports: int) -> bool:
     links = state.links
     if links[link, at.PORTS] != ports:
@@ -85,7 +85,7 @@ def _is_link(state: at.State, link: int, packet: Ints, is_source_a: bool, ports:
     )
 
 
-@inlined
+@numba_inline
 def find_link(state: at.State, packet: Ints, time: int) -> int:
     """Return the direction (a row of `sides`) that a packet belongs to, of a connection made for it if need be."""
     is_source_a = _is_source_a(packet)
@@ -107,7 +107,7 @@ def find_link(state: at.State, packet: Ints, time: int) -> int:
     return side
 
 
-@called
+@numba_function
 def find_known_side(state: at.State, packet: Ints) -> int:
     """Return the direction that a packet belongs to, ABSENT where its connection is not known."""
     is_source_a = _is_source_a(packet)
@@ -121,7 +121,7 @@ def find_known_side(state: at.State, packet: Ints) -> int:
     return 2 * link + (1 if is_source_a != (state.links[link, at.LOCAL_IS_A] != 0) else 0)
 
 
-@inlined
+@numba_inline
 def _starts_another(state: at.State, packet: Ints, side: int) -> bool:
     """Return whether a SYN is not the one of the connection that its 4-tuple stands for so far.
 
@@ -134,7 +134,7 @@ def _starts_another(state: at.State, packet: Ints, side: int) -> bool:
     return (state.sides[side, at.FIRST] - 1) & at.WORD_MASK != packet[SEQUENCE]
 
 
-@called
+@numba_function
 def _find_slot(state: at.State, packet: Ints, is_source_a: bool, ports: int) -> int:
     slots = state.slots
     first, second = packet[SOURCE_LOW], packet[DESTINATION_LOW]
@@ -146,7 +146,7 @@ def _find_slot(state: at.State, packet: Ints, is_source_a: bool, ports: int) -> 
     return slot
 
 
-@called
+@numba_function
 def _look_up(state: at.State, packet: Ints, is_source_a: bool, ports: int, time: int) -> int:
     slot = _find_slot(state, packet, is_source_a, ports)
     if state.slots[slot] == ABSENT:
@@ -154,7 +154,7 @@ def _look_up(state: at.State, packet: Ints, is_source_a: bool, ports: int, time:
     return state.slots[slot]
 
 
-@called
+@numba_function
 def _make_link(state: at.State, packet: Ints, is_source_a: bool, ports: int, time: int) -> int:
     totals, links = state.totals, state.links
     link = totals[at.LINKS_USED]

@@ -16,8 +16,8 @@ from ccreport.ingest.captures.decode.layout import (
     RST,
     SYN,
     TTL,
-    called,
-    inlined,
+    numba_function,
+    numba_inline,
 )
 from ccreport.ingest.captures.follow import state as at
 from ccreport.ingest.captures.follow.rings import cell_of, find_end_above
@@ -28,13 +28,13 @@ SYN_AGAIN: Final = 200_000_000
 _ID_MASK: Final = 0xFFFF
 
 
-@inlined
+@numba_inline
 def _has_id(state: at.State, side: int) -> bool:
     # Some hosts, and makers of captures, send one id with all packets: there it says nothing.
     return bool(state.packet[IP_ID] > 0 and state.sides[side, at.HAS_IP_IDS] != 0)
 
 
-@inlined
+@numba_inline
 def is_copied_control(state: at.State, side: int, sequence: int, time: int) -> bool:
     """Return whether a packet with SYN or without data is a copy; what later ones are compared with is noted."""
     flags = state.packet[FLAGS]
@@ -45,7 +45,7 @@ def is_copied_control(state: at.State, side: int, sequence: int, time: int) -> b
     return flags & RST == 0 and _is_copied_acknowledgement(state, side)
 
 
-@called
+@numba_function
 def _is_copied_syn(state: at.State, side: int, sequence: int, time: int) -> bool:
     sides, packet = state.sides, state.packet
     if sides[side, at.HAS_SYN] != 0 and sequence == sides[side, at.FIRST] - 1:
@@ -59,14 +59,14 @@ def _is_copied_syn(state: at.State, side: int, sequence: int, time: int) -> bool
     return False
 
 
-@inlined
+@numba_inline
 def _note_router(state: at.State, side: int, ttl: int) -> None:
     """Note that a copy of a packet with this TTL was captured behind a router, if it was."""
     if state.packet[TTL] == ttl - 1:
         state.links[side >> 1, at.IS_ROUTED] = 1
 
 
-@called
+@numba_function
 def _is_copied_fin(state: at.State, side: int) -> bool:
     sides, packet = state.sides, state.packet
     if sides[side, at.HAS_FIN] != 0:
@@ -79,13 +79,13 @@ def _is_copied_fin(state: at.State, side: int) -> bool:
     return False
 
 
-@inlined
+@numba_inline
 def _is_behind_router(state: at.State, side: int, ttl: int) -> bool:
     # A path that becomes longer looks the same, and its packets are not copies.
     return bool(state.links[side >> 1, at.IS_ROUTED] != 0 and state.packet[TTL] == ttl - 1)
 
 
-@inlined
+@numba_inline
 def _is_copied_acknowledgement(state: at.State, side: int) -> bool:
     sides, packet = state.sides, state.packet
     ids, older, ip_id = sides[side, at.ACK_IP_IDS], sides[side, at.OLDER_ACK_IP_IDS], packet[IP_ID]
@@ -104,13 +104,13 @@ def _is_copied_acknowledgement(state: at.State, side: int) -> bool:
     return False
 
 
-@called
+@numba_function
 def _acknowledges_nothing(state: at.State, side: int) -> bool:
     acknowledged = state.sides[side, at.UNA]
     return bool(acknowledged != ABSENT and unwrap(state, side, state.packet[ACKNOWLEDGEMENT]) <= acknowledged)
 
 
-@called
+@numba_function
 def is_copied_data(state: at.State, side: int, sequence: int, end: int) -> bool:
     """Return whether a packet with data below the highest sequence number is a copy of one that was seen."""
     sides, packet = state.sides, state.packet
@@ -128,7 +128,7 @@ def is_copied_data(state: at.State, side: int, sequence: int, end: int) -> bool:
     )
 
 
-@inlined
+@numba_inline
 def _is_same(state: at.State, cell: int, sequence: int, end: int, ip_id: int) -> bool:
     """Return whether an entry is of these bytes, of which the first may be acknowledged, and of this id if any."""
     cells = state.cells
@@ -136,7 +136,7 @@ def _is_same(state: at.State, cell: int, sequence: int, end: int, ip_id: int) ->
     return cells[cell, at.CELL_END] == end and cells[cell, at.CELL_START] >= sequence and is_same_packet
 
 
-@called
+@numba_function
 def _was_acknowledged(state: at.State, side: int, sequence: int, end: int, ip_id: int) -> bool:
     """Look among the data that left the ring of those in flight, as far back as nothing else took their rows."""
     sides, ring = state.sides, at.IN_FLIGHT
@@ -151,7 +151,7 @@ def _was_acknowledged(state: at.State, side: int, sequence: int, end: int, ip_id
     return low <= kept and _is_same(state, cell_of(state, side, ring, -low), sequence, end, ip_id)
 
 
-@called
+@numba_function
 def _is_in_ring(state: at.State, side: int, ring: int, sequence: int, end: int, ip_id: int) -> bool:
     for number in range(state.sides[side, ring + at.RING_COUNT] - 1, -1, -1):
         cell = cell_of(state, side, ring, number)

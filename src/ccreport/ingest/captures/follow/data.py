@@ -26,8 +26,8 @@ from ccreport.ingest.captures.decode.layout import (
     RST,
     SYN,
     TTL,
-    called,
-    inlined,
+    numba_function,
+    numba_inline,
 )
 from ccreport.ingest.captures.follow import state as at
 from ccreport.ingest.captures.follow.copies import is_copied_data
@@ -39,7 +39,7 @@ from ccreport.ingest.captures.follow.sequence_numbers import difference_of_words
 REORDERING_TIME: Final = 3_000_000
 
 
-@inlined
+@numba_inline
 def note_data(state: at.State, side: int, sequence: int, flags: int, time: int) -> int:
     """Note the data of a packet and return its role."""
     sides, packet = state.sides, state.packet
@@ -71,7 +71,7 @@ def note_data(state: at.State, side: int, sequence: int, flags: int, time: int) 
     return role
 
 
-@inlined
+@numba_inline
 def begin(state: at.State, side: int, sequence: int, first: int) -> None:
     """Begin a direction at the sequence number of its first packet; its first data byte has the number `first`."""
     sides = state.sides
@@ -82,13 +82,13 @@ def begin(state: at.State, side: int, sequence: int, first: int) -> None:
     sides[side, at.DATA_END] = first
 
 
-@inlined
+@numba_inline
 def _count_sent(state: at.State, side: int) -> int:
     """Return how many data packets were seen, copies not counted."""
     return state.sides[side, at.DATA_PACKETS] - state.sides[side, at.DATA_COPIES]
 
 
-@inlined
+@numba_inline
 def _find_probe(state: at.State, side: int, sequence: int, length: int) -> int:
     sides = state.sides
     highest = sides[side, at.MAX]
@@ -104,7 +104,7 @@ def _find_probe(state: at.State, side: int, sequence: int, length: int) -> int:
     return at.DATA
 
 
-@inlined
+@numba_inline
 def _note_new(state: at.State, side: int, sequence: int, end: int, time: int) -> None:
     sides = state.sides
     entry = (sequence, end, time, state.options[OPT_TSVAL], state.packet[IP_ID], _count_sent(state, side))
@@ -118,7 +118,7 @@ def _note_new(state: at.State, side: int, sequence: int, end: int, time: int) ->
     sides[side, at.MAX] = end
 
 
-@inlined
+@numba_inline
 def _note_in_flight(state: at.State, side: int) -> None:
     sides = state.sides
     acknowledged = sides[side, at.UNA] if sides[side, at.UNA] != ABSENT else sides[side, at.LOW]
@@ -131,7 +131,7 @@ def _note_in_flight(state: at.State, side: int) -> None:
     sides[side, at.STEP + at.STEP_IN_FLIGHT_MAX] = max(sides[side, at.STEP + at.STEP_IN_FLIGHT_MAX], in_flight)
 
 
-@called
+@numba_function
 def _note_below(state: at.State, side: int, sequence: int, end: int, time: int) -> int:
     """Note data that begin below the highest sequence number, and return their role."""
     sides = state.sides
@@ -164,7 +164,7 @@ def _note_below(state: at.State, side: int, sequence: int, end: int, time: int) 
     return note_retransmit(state, side, sequence, end, repeated, time)
 
 
-@called
+@numba_function
 def _extend_below(state: at.State, side: int, sequence: int, time: int) -> None:
     """Make room below the first data seen, where the capture began inside the connection, as one gap."""
     sides = state.sides
@@ -177,7 +177,7 @@ def _extend_below(state: at.State, side: int, sequence: int, time: int) -> None:
     sides[side, at.LOW] = sequence
 
 
-@called
+@numba_function
 def _is_sent_before(state: at.State, side: int, opened: int, end: int, time: int) -> tuple[bool, int]:
     """Return whether a packet that begins in or below a gap was sent before that gap opened, and what overtook it.
 
@@ -200,7 +200,7 @@ def _is_sent_before(state: at.State, side: int, opened: int, end: int, time: int
     return time - cells[cell, at.CELL_TIME] < (rtt if rtt != ABSENT else REORDERING_TIME), extent
 
 
-@called
+@numba_function
 def _fill(state: at.State, side: int, opened: int, sequence: int, end: int) -> int:
     """Take what a packet holds out of the gaps from number `opened` on, and return how many bytes that are."""
     cells, sides = state.cells, state.sides
@@ -227,7 +227,7 @@ def _fill(state: at.State, side: int, opened: int, sequence: int, end: int) -> i
     return fresh
 
 
-@inlined
+@numba_inline
 def note_syn(state: at.State, side: int, sequence: int) -> bool:
     """Note a SYN, and return whether it was sent before."""
     sides = state.sides
@@ -240,7 +240,7 @@ def note_syn(state: at.State, side: int, sequence: int) -> bool:
     return is_again
 
 
-@inlined
+@numba_inline
 def note_fin(state: at.State, side: int, sequence: int, length: int) -> bool:
     """Note a FIN after so many bytes, and return whether it was sent before (without data)."""
     sides = state.sides

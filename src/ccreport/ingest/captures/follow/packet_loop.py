@@ -35,8 +35,8 @@ from ccreport.ingest.captures.decode.layout import (
     WRONG_CHECKSUM,
     Bytes,
     Ints,
-    inlined,
     kernel,
+    numba_inline,
 )
 from ccreport.ingest.captures.decode.pcap import next_record
 from ccreport.ingest.captures.decode.tcp_header import decode_packet, read_options
@@ -99,7 +99,7 @@ def analyse_block(
             _analyse_packet(state, time)
 
 
-@inlined
+@numba_inline
 def _find_full(state: at.State) -> int:
     """Return which array has no room for what one packet may add, 0 for none."""
     totals = state.totals
@@ -110,7 +110,7 @@ def _find_full(state: at.State) -> int:
     return 0
 
 
-@inlined
+@numba_inline
 def _analyse_packet(state: at.State, time: int) -> None:
     sides, links, packet, options = state.sides, state.links, state.packet, state.options
     flags = packet[FLAGS]
@@ -171,14 +171,14 @@ def _analyse_packet(state: at.State, time: int) -> None:
     _end_packet(state, side, sequence, acknowledgement, role, time)
 
 
-@inlined
+@numba_inline
 def _end_packet(state: at.State, side: int, sequence: int, acknowledgement: int, role: int, time: int) -> None:
     if state.totals[at.WANTS_ROWS]:
         _add_row(state, side, sequence, acknowledgement, role, time)
     state.links[side >> 1, at.LAST_TIME] = time
 
 
-@inlined
+@numba_inline
 def _count_frame(state: at.State, side: int) -> None:
     sides, packet = state.sides, state.packet
     sides[side, at.FRAMES] += 1
@@ -192,7 +192,7 @@ def _count_frame(state: at.State, side: int) -> None:
         sides[side, at.LAST_IP_ID] = ip_id
 
 
-@inlined
+@numba_inline
 def _count_marks(state: at.State, side: int, other: int, flags: int) -> None:
     sides, packet = state.sides, state.packet
     if packet[ECN]:
@@ -205,7 +205,7 @@ def _count_marks(state: at.State, side: int, other: int, flags: int) -> None:
         sides[side, at.CWR_PACKETS] += 1 if flags & CWR else 0
 
 
-@inlined
+@numba_inline
 def _note_handshake(state: at.State, link: int, flags: int, time: int) -> None:
     links = state.links
     if flags & ACK == 0:
@@ -218,7 +218,7 @@ def _note_handshake(state: at.State, link: int, flags: int, time: int) -> None:
             links[link, at.SYN_ACK_TIME] = time
 
 
-@inlined
+@numba_inline
 def _enter_step(state: at.State, side: int, time: int) -> None:
     """Begin a new step of a direction where its time has come, and put the last one out."""
     sides = state.sides
@@ -229,7 +229,7 @@ def _enter_step(state: at.State, side: int, time: int) -> None:
         sides[side, at.STEP + at.STEP_NUMBER] = number
 
 
-@inlined
+@numba_inline
 def put_step(state: at.State, side: int) -> None:
     """Put out the present step of a direction, and begin the next with nothing counted."""
     sides, steps, row = state.sides, state.steps, state.totals[at.STEPS_USED]
@@ -241,7 +241,7 @@ def put_step(state: at.State, side: int) -> None:
     state.totals[at.STEPS_USED] += 1
 
 
-@inlined
+@numba_inline
 def _add_row(state: at.State, side: int, sequence: int, acknowledgement: int, role: int, time: int) -> None:
     rows, sides, packet, totals = state.rows, state.sides, state.packet, state.totals
     row, other, link = totals[at.ROWS_USED], side ^ 1, side >> 1

@@ -8,7 +8,7 @@ sent then is acknowledged are due to that timeout. The others follow an acknowle
 
 from typing import Final
 
-from ccreport.ingest.captures.decode.layout import ABSENT, IP_ID, OPT_TSVAL, called, inlined
+from ccreport.ingest.captures.decode.layout import ABSENT, IP_ID, OPT_TSVAL, numba_function, numba_inline
 from ccreport.ingest.captures.follow import state as at
 from ccreport.ingest.captures.follow.rings import cell_of, find_end_above, push
 
@@ -16,7 +16,7 @@ from ccreport.ingest.captures.follow.rings import cell_of, find_end_above, push
 SMALLEST_TIMEOUT: Final = 200_000_000
 
 
-@inlined
+@numba_inline
 def path_rtt(state: at.State, side: int) -> int:
     """Return the RTT of the whole path as far as it is known, else ABSENT: smoothed, at least the handshake's."""
     links, link = state.links, side >> 1
@@ -27,7 +27,7 @@ def path_rtt(state: at.State, side: int) -> int:
     return rtt if rtt > 0 else ABSENT
 
 
-@called
+@numba_function
 def note_retransmit(state: at.State, side: int, sequence: int, end: int, repeated: int, time: int) -> int:
     """Count a retransmit of so many repeated bytes, and return its role by its cause."""
     sides = state.sides
@@ -57,7 +57,7 @@ def note_retransmit(state: at.State, side: int, sequence: int, end: int, repeate
     return at.FAST
 
 
-@inlined
+@numba_inline
 def _renew(state: at.State, side: int, sequence: int, time: int) -> None:
     """Let what is in flight stand for its latest transmission, whose TSval the receiver will echo."""
     number = find_end_above(state, side, at.IN_FLIGHT, sequence)

@@ -4,11 +4,11 @@ A ring that cannot grow (`cells` is full) loses its oldest row: an RTT sample, a
 then not seen, no count is wrong by more.
 """
 
-from ccreport.ingest.captures.decode.layout import ABSENT, called, inlined
+from ccreport.ingest.captures.decode.layout import ABSENT, numba_function, numba_inline
 from ccreport.ingest.captures.follow import state as at
 
 
-@inlined
+@numba_inline
 def cell_of(state: at.State, side: int, ring: int, number: int) -> int:
     """Return the row in `cells` of an entry of a ring, counted from the oldest."""
     sides = state.sides
@@ -16,14 +16,14 @@ def cell_of(state: at.State, side: int, ring: int, number: int) -> int:
     return sides[side, ring + at.RING_START] + ((sides[side, ring + at.RING_HEAD] + number) & mask)
 
 
-@inlined
+@numba_inline
 def drop_oldest(state: at.State, side: int, ring: int) -> None:
     """Take the oldest entry out of a ring."""
     state.sides[side, ring + at.RING_HEAD] += 1
     state.sides[side, ring + at.RING_COUNT] -= 1
 
 
-@called
+@numba_function
 def _size_number(room: int) -> int:
     number = 0
     while at.FIRST_RING_ROOM << number < room:
@@ -31,7 +31,7 @@ def _size_number(room: int) -> int:
     return number
 
 
-@called
+@numba_function
 def release_ring(state: at.State, side: int, ring: int) -> None:
     """Put the rows of a ring on the list of free ones of its size."""
     room = state.sides[side, ring + at.RING_ROOM]
@@ -44,7 +44,7 @@ def release_ring(state: at.State, side: int, ring: int) -> None:
         state.sides[side, ring + at.RING_COUNT] = 0
 
 
-@called
+@numba_function
 def release_rings(state: at.State, side: int) -> None:
     """Free all rings of a direction."""
     release_ring(state, side, at.IN_FLIGHT)
@@ -53,7 +53,7 @@ def release_rings(state: at.State, side: int) -> None:
     release_ring(state, side, at.LATE)
 
 
-@called
+@numba_function
 def grow_ring(state: at.State, side: int, ring: int, largest: int) -> bool:
     """Move a full ring into one of twice its room; return False where there is none."""
     sides, cells, totals = state.sides, state.cells, state.totals
@@ -83,14 +83,14 @@ def grow_ring(state: at.State, side: int, ring: int, largest: int) -> bool:
     return True
 
 
-@inlined
+@numba_inline
 def has_room(state: at.State, side: int, ring: int, largest: int) -> bool:
     """Return whether a ring has room for one more entry, after making it where that is possible."""
     sides = state.sides
     return sides[side, ring + at.RING_COUNT] < sides[side, ring + at.RING_ROOM] or grow_ring(state, side, ring, largest)
 
 
-@inlined
+@numba_inline
 def push(state: at.State, side: int, ring: int, largest: int, entry: tuple[int, int, int, int, int, int]) -> None:
     """Add an entry (a row of `cells`) to a ring as its newest."""
     sides, cells = state.sides, state.cells
@@ -108,7 +108,7 @@ def push(state: at.State, side: int, ring: int, largest: int, entry: tuple[int, 
     sides[side, ring + at.RING_COUNT] += 1
 
 
-@called
+@numba_function
 def find_end_above(state: at.State, side: int, ring: int, sequence: int) -> int:
     """Return the number of the first entry of a sorted ring that ends above a sequence number, else their count."""
     low, high = 0, state.sides[side, ring + at.RING_COUNT]
@@ -121,7 +121,7 @@ def find_end_above(state: at.State, side: int, ring: int, sequence: int) -> int:
     return low
 
 
-@called
+@numba_function
 def remove_gap(state: at.State, side: int, number: int) -> None:
     """Take one gap out of the middle."""
     cells = state.cells
@@ -132,7 +132,7 @@ def remove_gap(state: at.State, side: int, number: int) -> None:
     state.sides[side, at.GAPS + at.RING_COUNT] -= 1
 
 
-@called
+@numba_function
 def insert_gap(state: at.State, side: int, number: int, start: int, end: int, like: int) -> None:
     """Put a gap before that of this number, with the facts of the gap in the row `like` of `cells`."""
     cells = state.cells
@@ -153,7 +153,7 @@ def insert_gap(state: at.State, side: int, number: int, start: int, end: int, li
     cells[cell, at.CELL_PACKETS] = packets
 
 
-@called
+@numba_function
 def missing_bytes(state: at.State, side: int) -> int:
     """Return how many bytes of a direction are in its gaps, or were acknowledged beyond all that was seen."""
     missing = 0
