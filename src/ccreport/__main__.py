@@ -106,9 +106,9 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
         elif kind is bool:
             parser.add_argument(option, action=argparse.BooleanOptionalAction, default=False, help=about)
         elif kind in LISTS:
-            parser.add_argument(
-                option, type=kind.__args__[0], nargs="*", required=required, default=default, help=about
-            )
+            # An option given twice has the values of both.
+            listed = parser.add_argument(option, type=kind.__args__[0], nargs="*", action="extend", help=about)
+            listed.required, listed.default = required, default if default is None else [*default]
         elif kind in (Path | None, str | None):
             parser.add_argument(option, type=kind.__args__[0], default=default, help=about)
         else:

@@ -107,6 +107,12 @@ def test_a_session_that_lacks_runs_is_refused_and_the_others_are_packed(archive:
     assert [path.name for path in (tmp_path / "chosen").iterdir()] == ["shared.tar.zst"]
 
 
+def test_an_option_given_twice_has_the_values_of_both(archive: Path, tmp_path: Path) -> None:
+    options = ["--archive", str(archive), "--target", str(tmp_path), "--session", "alone", "--session", "shared"]
+    assert main(["pack_sessions", *options]) == 0
+    assert sorted(path.name for path in tmp_path.glob("*.tar.zst")) == ["alone.tar.zst", "shared.tar.zst"]
+
+
 def test_a_session_of_which_a_run_is_being_made_is_refused(archive: Path, tmp_path: Path) -> None:
     slot = archive / ".partial/slot-1"
     slot.mkdir()
