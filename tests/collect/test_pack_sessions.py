@@ -141,11 +141,11 @@ def test_a_label_that_leads_elsewhere_is_refused(archive: Path, tmp_path: Path) 
     assert not (tmp_path / "alone.tar.zst").exists()
 
 
-@pytest.mark.parametrize("packed", sorted((ROOT / "archive/table-2").glob("*.tar.zst")), ids=lambda path: path.name)
-def test_the_sessions_of_table_2_are_finished_and_as_their_campaign_declares(packed: Path, tmp_path: Path) -> None:
-    plan = plan_campaign(load_campaign(ROOT / "campaigns/table_2.yaml"), "table_2")
-    runs = [run for run in plan.runs if f"{run.session}.tar.zst" == packed.name]
+@pytest.mark.parametrize("packed", sorted((ROOT / "archive/sample-10g").glob("*.tar.zst")), ids=lambda path: path.name)
+def test_the_sessions_of_the_sample_are_finished_and_as_their_campaigns_declare(packed: Path, tmp_path: Path) -> None:
+    label = packed.name.removesuffix(".tar.zst")
+    plans = [plan_campaign(load_campaign(ROOT / f"campaigns/{name}.yaml"), name) for name in ("table_2", "sample_10g")]
+    declared = {(run.job, run.suffix): run.fingerprint() for plan in plans for run in plan.runs if run.session == label}
     unpack_archive(packed, tmp_path / "archive")
-    attempts = read_attempts(find_session(tmp_path / "archive", runs[0].session))
-    completed = {(one.job, one.run): one.fingerprint for one in attempts if one.outcome == "completed"}
-    assert completed == {(run.job, run.suffix): run.fingerprint() for run in runs}
+    attempts = read_attempts(find_session(tmp_path / "archive", label))
+    assert {(one.job, one.run): one.fingerprint for one in attempts if one.outcome == "completed"} == declared
