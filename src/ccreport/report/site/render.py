@@ -13,8 +13,8 @@ import yaml
 
 from ccreport.core.atomic_files import move_folder
 from ccreport.core.hard_links import link_tree
-from ccreport.report.fragments.figure_kinds import PICTURES, render_figure_kinds
 from ccreport.report.site.absent_pages import leave_out_pages, list_absent
+from ccreport.report.site.kinds import show_sections_examples
 from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Pandoc
 from ccreport.report.site.quarto import Quarto, find_quarto, render_quarto
@@ -93,12 +93,11 @@ def render_report(
             shutil.copyfile(file, project / file.name)
     add_search(project)
     if explorer:
-        examples = [("", variables["kinds"]), *add_sections(project, sections, settings)]
-        (project / "fragments/figure_kinds.md").write_text(render_figure_kinds(examples), encoding="utf-8")
+        show_sections_examples(project, add_sections(project, sections, settings))
     else:
         lead_back(settings)
     _copy_exhibits(
-        project, {"tables": [tables], "figures": [*figures, performance / "figures"], PICTURES: [sources / PICTURES]}
+        project, {"tables": [tables], "figures": [*figures, performance / "figures"], "kinds": [sources / "kinds"]}
     )
     _write_yaml(settings, project / "_quarto.yml")
     if not explorer:

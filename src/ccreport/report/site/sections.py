@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.figures.write import THUMBNAIL
-from ccreport.report.fragments.figure_kinds import Examples
+from ccreport.report.site.kinds import Examples, list_shown
 
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
 SHARED_PAGES: Final = (
@@ -89,8 +88,6 @@ def write_facts(output: Path, variables: dict[str, Any]) -> None:
         "not enough data"
     )
     summary = judged if claims["total"] != "0" else variables["evaluation"]["exhibits"]
-    examples = variables["kinds"].items()
-    # Figures of captures have thumbnails of the page about kinds alone.
-    kinds = {kind: one for kind, one in examples if (output / "figures" / one["figure"] / THUMBNAIL).exists()}
+    kinds = list_shown(variables["kinds"], output)
     facts = {"title": variables["evaluation"]["title"], "summary": f"{summary}.", "kinds": kinds}
     (output / FACTS).write_text(yaml.safe_dump(facts, allow_unicode=True), encoding="utf-8")
