@@ -77,10 +77,17 @@ test test-slow test-all: .venv/.developer
 browser: report .venv/.developer ## look at the built report in Chromium: faults, links, contrast; pictures in results/screenshots
 	@$(IN_VENV) CCREPORT_SITE=results/report CCREPORT_SCREENSHOTS=results/screenshots pytest --numprocesses 2 tests/report/test_browser.py $(ARGS)
 
-pictures: report .venv/.developer ## renew the README's pictures from the built report (Debian's packages chromium and graphviz)
+pictures: report .venv/.developer ## renew the pictures of the README and of kinds of figures (Debian's packages chromium and graphviz)
 	@$(IN_VENV) python scripts/picture_first_page.py results/report/index.html docs/first_page.png
 	@$(IN_VENV) snakemake report --rulegraph dot --config 'sections=[]' 2>/dev/null | tred \
 	  | dot -Tsvg -Gbgcolor=white -o docs/rules.svg
+	@$(IN_VENV) for of in edge-bbr2:edge/archive brakmo-bbr:rpc_load.tar.xz; do \
+	  snakemake $(PROGRESS) --cores "$(CORES)" "results/pictures/$${of%:*}/$${of%:*}/figures" --config explanations= \
+	    "archive=tests/fixtures/$${of#*:}" "evaluation=$${of%:*}" \
+	    "pathvars={results: results/pictures/$${of%:*}, logs: logs/pictures/$${of%:*}}" || exit; \
+	done
+	@$(IN_VENV) PYTHONPATH=tests:tests/support python scripts/picture_kinds.py reports/kinds results/esnet-dtn results/mininet-bbr2 \
+	  results/brakmo-bbr results/edge-bbr2 results/pictures/edge-bbr2/edge-bbr2 results/pictures/brakmo-bbr/brakmo-bbr
 
 lint: .venv/.developer ## check style, workflow and types, as continuous integration does
 	$(IN_VENV) ruff check

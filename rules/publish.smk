@@ -33,6 +33,8 @@ rule publish:
         declared=[
             *("LICENSE", "CITATION.cff", "README.md", "CONTRIBUTING.md", "Makefile"),
             *("pyproject.toml", "requirements.lock", "environment.yml"),
+            # What README.md and CONTRIBUTING.md lead to.
+            *map(str, sorted(Path("docs").glob("*"))),
         ],
     output:
         sums=RELEASE_FOLDER / "SHA256SUMS",

@@ -26,6 +26,7 @@ FOR_PEOPLE: Final = {
     "ingest": "ccreport.inventory.single_files",
     "explain": "ccreport.trace.explain",
     "sql": "ccreport.trace.sql",
+    "export": "ccreport.trace.export",
     "verify": "ccreport.verify.verify",
     "diff": "ccreport.verify.diff",
     "plan_runs": "ccreport.trace.plan_runs",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
-from archives import FIXTURES, JOB, iperf3_json
+from archives import CONFORMANCE, FIXTURES, JOB, iperf3_json
 
 # Real outputs are long; of most the beginning has all forms.
 SEED_BYTES: Final = 6000
@@ -58,7 +58,7 @@ tokyo/bbr/ss-neit:1795211351
 
 def _fixtures(*patterns: str) -> Iterator[bytes]:
     for pattern in patterns:
-        for path in sorted(FIXTURES.glob(pattern)):
+        for path in sorted((*FIXTURES.glob(pattern), *CONFORMANCE.glob(pattern))):
             content = path.read_bytes()
             whole = gzip.decompress(content) if path.suffix == ".gz" else content
             yield whole if path.suffix == ".ini" else whole[:SEED_BYTES]
@@ -72,7 +72,7 @@ def _json(*values: object) -> Iterator[bytes]:
 def _iperf3() -> Iterator[bytes]:
     yield iperf3_json().encode()
     for name in ("err-3.20", "cli-3.1.7-rev", "cli-3.9-bidir", "cli-3.7-udp", "int-3.17.1-INT"):
-        yield (FIXTURES / "iperf3" / f"{name}.json").read_bytes()
+        yield (CONFORMANCE / "iperf3" / f"{name}.json").read_bytes()
 
 
 def _iperf3_text() -> Iterator[bytes]:

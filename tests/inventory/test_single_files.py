@@ -4,12 +4,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from archives import FIXTURES
+from archives import CONFORMANCE
 
 from ccreport.__main__ import main
 
-MPSTAT = str(FIXTURES / "mpstat" / "mpstat_ALL.json")
-IPERF3 = str(FIXTURES / "iperf3" / "iperf3_p2.json")
+MPSTAT = str(CONFORMANCE / "mpstat" / "mpstat_ALL.json")
+IPERF3 = str(CONFORMANCE / "iperf3" / "iperf3_p2.json")
 
 
 def test_rows_are_printed_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,15 +1,16 @@
-"""The layout of an archive in a release: what the names of its raw files say must still be known to who verifies."""
+"""What a release carries beside its data: the layout that names raw files, and all that its texts lead to."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
-from archives import write_archive
+from archives import ROOT, write_archive
 from own_files import RUNS_LAYOUT
 
 from ccreport.archive.read_layout import load_layout, split_archive
-from ccreport.publish.stage import _write_config, stage_layout
+from ccreport.publish.stage import _write_config, stage_code, stage_layout
 from ccreport.verify.recompute import _make_config
 
 CONFIG = {"explanations": None, "release": {"version": "1"}, "pathvars": {"results": "here"}}
@@ -54,3 +55,11 @@ def test_a_configured_layout_is_a_path_or_json() -> None:
     assert split_archive({"path": ["a", "b"], "layout": None}) == (["a", "b"], "")
     assert split_archive({"path": "raw", "layout": "own.yaml"}) == ("raw", "own.yaml")
     assert json.loads(split_archive({"path": "raw", "layout": {"table": "t.csv"}})[1]) == {"table": "t.csv"}
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_a_release_has_all_that_its_texts_lead_to(name: str, tmp_path: Path) -> None:
+    stage_code(ROOT, tmp_path)
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (tmp_path / name).read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (tmp_path / link).is_file()] == []

@@ -19,6 +19,7 @@ from ccreport.summarise.summarise import summarise_table
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "tests/fixtures"
+CONFORMANCE = ROOT / "conformance/inputs"
 JOB = "2026-11-20:22:10/both_p2"
 SS = "# 1795215547.905306\nState Recv-Q Send-Q Local Address:Port Peer Address:PortProcess\n"
 EPOCH = datetime(2026, 11, 20, 22, 10, tzinfo=UTC)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from archives import FIXTURES, write_archive
+from archives import CONFORMANCE, write_archive
 from readings import read_files
 
 from ccreport.archive.manifest import Manifest, RawFile, write_manifests
 
-RESULTS = FIXTURES / "iperf3"
+RESULTS = CONFORMANCE / "iperf3"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from archives import FIXTURES, save_table, write_archive
+from archives import CONFORMANCE, FIXTURES, save_table, write_archive
 from readings import read_files
 
 from ccreport.archive.manifest import Manifest, RawFile, write_manifests
@@ -91,4 +91,5 @@ def read_versions() -> dict[str, dict[str, str]]:
         headings = [headed[0].partition("\n")[0], *headed[1::2]]
         bodies = [headed[0].partition("\n")[2], *headed[2::2]]
         versions[version] = dict(zip(headings, bodies, strict=True))
+        versions[version]["-tinm"] = (CONFORMANCE / f"ss/v{version}.txt").read_text().removeprefix(STAMP)
     return versions

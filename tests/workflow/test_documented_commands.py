@@ -64,6 +64,8 @@ READ_STARTS = (
     "python -m ccreport collect --campaign campaigns/example.yaml --archive ",
     "python -m ccreport pack_sessions --archive archive/quick ",
     '.venv/bin/python -m ccreport explain table_2 --row "test_group=',
+    ".venv/bin/python -m ccreport sql ",
+    ".venv/bin/python -m ccreport export ",
     "python -m ccreport verify ",
     ".venv/bin/python -m ccreport verify ",
     "python -m ccreport diff ",

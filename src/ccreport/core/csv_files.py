@@ -21,7 +21,12 @@ MARKED: Final = re.compile(r"'(?='*[=+\-@\t\r\n＝＋－＠])")
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
     """Write a table as CSV: a header, then a line for each row; null is an empty cell."""
-    frame.select(_mark(name, kind) for name, kind in frame.schema.items()).write_csv(path)
+    mark_texts(frame).write_csv(path)
+
+
+def mark_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table whose texts no spreadsheet program runs."""
+    return frame.select(_mark(name, kind) for name, kind in frame.schema.items())
 
 
 def _mark(name: str, kind: pl.DataType) -> pl.Expr:

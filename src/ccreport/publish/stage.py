@@ -24,11 +24,12 @@ from ccreport.storage.sums import format_sums
 # Pieces of this size are gathered before they are written, so that thousands of small files do not stay as many pieces.
 ROWS_AT_LEAST: Final = 2**17
 SUMMARY_KINDS: Final = ("parquet", "csv", "html", "tex")
-# What the pipeline is made of, and a reader needs to run it again; tests and archives stay behind.
+# What the pipeline is made of, and a reader needs to run it again, with all that README.md leads to; tests and archives
+# stay behind.
 CODE: Final = (
     *("workflow", "rules", "src/ccreport", "schemas", "evaluations", "reports", "campaigns"),
     *("Makefile", "pyproject.toml", "requirements.lock", "environment.yml"),
-    *("README.md", "CONTRIBUTING.md", "LICENSE", "CITATION.cff"),
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "archive/README.md", "LICENSE", "CITATION.cff"),
 )
 # Of the configuration: where results lie, and what is done beside the report.
 LEFT_OUT_KEYS: Final = ("pathvars", "campaign", "collect_into", "verify")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from archives import FIXTURES, JOB, SHARED, iperf3_json, list_one, write_archive
+from archives import CONFORMANCE, JOB, SHARED, iperf3_json, list_one, write_archive
 from hypothesis import given
 from hypothesis import strategies as st
 from readings import read_files
@@ -32,7 +32,7 @@ def ingest(files: dict[str, str | bytes], tmp_path: Path) -> tuple[pl.DataFrame,
     ],
 )
 def test_real_outputs(fixture: str, cpus: set[str], samples: int, first_usr: float | None, tmp_path: Path) -> None:
-    content = (FIXTURES / "mpstat" / fixture).read_text()
+    content = (CONFORMANCE / "mpstat" / fixture).read_text()
     rows, rejects = ingest({"mpstat-sender:h:1.json": content}, tmp_path)
     expected = json.loads(content)["sysstat"]["hosts"][0]["statistics"]
     assert len(expected) == samples
@@ -45,7 +45,9 @@ def test_real_outputs(fixture: str, cpus: set[str], samples: int, first_usr: flo
 
 
 def test_a_killed_mpstat_keeps_its_whole_samples(tmp_path: Path) -> None:
-    rows, rejects = ingest({"mpstat-receiver:h:1.json": (FIXTURES / "mpstat/mpstat_kill.json").read_text()}, tmp_path)
+    rows, rejects = ingest(
+        {"mpstat-receiver:h:1.json": (CONFORMANCE / "mpstat/mpstat_kill.json").read_text()}, tmp_path
+    )
     assert set(rows["side"]) == {"receiver"}
     assert rows["sample_number"].n_unique() >= 1
     assert rejects["reason"].to_list() == ["repaired"]

@@ -1,4 +1,8 @@
-"""Kinds of figures by topic, for whoever writes an evaluation: each as the first drawn figure of that kind shows it."""
+"""Kinds of figures by topic, for whoever writes an evaluation: each with a thumbnail.
+
+A kind is shown by the first figure of it that the evaluation drew, else by the picture of example data in
+`reports/kinds`, which `make pictures` draws. In its place a report puts what one of its sections drew (`site.kinds`).
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,35 +18,38 @@ from ccreport.report.markup.escape import escape_text, fence_html, make_label
 ALL_TOPICS: Final = (*TOPICS, ("captures", "Packet captures", tuple(sorted(CAPTURE_KINDS))))
 
 
-def render_figure_kinds(declared: Mapping[str, Mapping[str, Any]], figures: Path) -> str:
-    """Return a section for each topic, with a thumbnail of each kind that has one.
+def find_examples(declared: Mapping[str, Mapping[str, Any]], figures: Path) -> dict[str, dict[str, str]]:
+    """Return of each kind that has one the first drawn figure: files, title and size as attributes, all for HTML.
 
     `declared` is what the evaluation declares of the figures by name; `figures` is a folder as `exhibits` says.
     """
-    drawn = {name: facts for name, facts in declared.items() if (figures / name / THUMBNAIL).exists()}
-    # Of several figures of a kind the first is taken.
-    examples = {facts["kind"]: name for name, facts in reversed(drawn.items())}
-    return "\n".join(_render_topic(title, kinds, examples, drawn, figures) for _, title, kinds in ALL_TOPICS)
+    return {
+        facts["kind"]: {
+            "figure": f"figures/{name}/figure.svg",
+            "thumbnail": f"figures/{name}/{THUMBNAIL}",
+            "title": escape_text(facts["title"]),
+            "size": read_size(figures / name / "figure.svg"),
+        }
+        # Of several figures of a kind the first is taken.
+        for name, facts in reversed(list(declared.items()))
+        if (figures / name / THUMBNAIL).exists()
+    }
 
 
-def _render_topic(
-    title: str,
-    kinds: tuple[str, ...],
-    examples: Mapping[str, str],
-    drawn: Mapping[str, Mapping[str, Any]],
-    figures: Path,
-) -> str:
-    shown = [kind for kind in kinds if kind in examples]
-    items = "\n".join(_render_kind(kind, examples[kind], drawn[examples[kind]]["title"], figures) for kind in shown)
-    others = ", ".join(f"`{kind}`" for kind in kinds if kind not in examples)
-    parts = [f"### {escape_text(title)} {{#{make_label('kinds', title)}}}\n"]
-    parts += [fence_html(f'<ul class="gallery">\n{items}\n</ul>')] if items else []
-    parts += [f"Without an example in this report: {others}.\n"] if others else []
-    return "\n".join(parts)
+def render_figure_kinds(examples: Mapping[str, Mapping[str, str]]) -> str:
+    """Return a part for each topic, with a thumbnail of each kind; `examples` are as `find_examples` gives them."""
+    return "\n".join(_render_topic(title, kinds, examples) for _, title, kinds in ALL_TOPICS)
 
 
-def _render_kind(kind: str, figure: str, title: str, figures: Path) -> str:
-    size = read_size(figures / figure / "figure.svg")
-    image = f'<img src="figures/{figure}/{THUMBNAIL}" alt=""{size} loading="lazy">'
-    words = f"{verbatim(kind)}: {escape_text(title)}"
-    return f'<li><a href="figures/{figure}/figure.svg">{image}<span>{words}</span></a></li>'
+def _render_topic(title: str, kinds: tuple[str, ...], examples: Mapping[str, Mapping[str, str]]) -> str:
+    items = "\n".join(f"<li>{_render_kind(kind, examples.get(kind))}</li>" for kind in kinds)
+    heading = f"### {escape_text(title)} {{#{make_label('kinds', title)}}}\n"
+    return f"{heading}\n" + fence_html(f'<ul class="gallery">\n{items}\n</ul>')
+
+
+def _render_kind(kind: str, example: Mapping[str, str] | None) -> str:
+    if example is None:
+        words = f"{verbatim(kind)}: example data, not of this archive"
+        return f'<div><img src="kinds/{kind}.png" alt="" loading="lazy"><span>{words}</span></div>'
+    image = f'<img src="{example["thumbnail"]}" alt=""{example["size"]} loading="lazy">'
+    return f'<a href="{example["figure"]}">{image}<span>{verbatim(kind)}: {example["title"]}</span></a>'

@@ -38,7 +38,7 @@ from ccreport.report.fragments.absent_exhibits import (
 from ccreport.report.fragments.claims import describe_claims, find_exhibits, render_claims
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
-from ccreport.report.fragments.figure_kinds import render_figure_kinds
+from ccreport.report.fragments.figure_kinds import find_examples, render_figure_kinds
 from ccreport.report.fragments.findings import render_findings, render_list_of_findings
 from ccreport.report.fragments.gallery import render_gallery
 from ccreport.report.fragments.means_findings import describe_means
@@ -97,7 +97,7 @@ def render_fragments(
     declared = load_evaluation(evaluation)
     compared, judged = (read_table(*one) for one in (("reproduction", [reproduction]), ("claims", [claims])))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
-    variables = {
+    variables: dict[str, Any] = {
         "archive": describe_archive(raw_files, runs, flows, results, others) | {"sha256": escape_text(facts["sha256"])},
         "evaluation": {"title": escape_text(declared["title"]), "exhibits": _count_exhibits(declared)},
         "reproduction": describe_reproduction(compared),
@@ -106,6 +106,8 @@ def render_fragments(
         | {"overlooked": describe_overlooked(raw_files)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__)},
+        # No page says these: a report that has this evaluation as a section shows them.
+        "kinds": find_examples(declared["figures"], figures),
     }
     shown = {"reproduction": compared, "claims": judged}
     variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
@@ -175,7 +177,7 @@ def _render_exhibits(
     own_page = [one for one in (*published, *drawn) if one.is_of_captures] if has_captures else []
     elsewhere = [one for one in missing if one not in own_page]
     render_gallery([one for one in drawn if one not in own_page], declared["figures"], figures, fragments)
-    write_fragment(fragments, "figure_kinds.md", render_figure_kinds(declared["figures"], figures))
+    write_fragment(fragments, "figure_kinds.md", render_figure_kinds(find_examples(declared["figures"], figures)))
     absent = {
         "table": describe_empty_tables([one for one in empty if one not in own_page]),
         "figure": describe_missing_figures(elsewhere, declared["figures"], figures),

@@ -4,6 +4,7 @@ import html
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import yaml
 from ccreport.core.atomic_files import move_folder
 from ccreport.core.hard_links import link_tree
 from ccreport.report.site.absent_pages import leave_out_pages, list_absent
+from ccreport.report.site.kinds import show_sections_examples
 from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Pandoc
 from ccreport.report.site.quarto import Quarto, find_quarto, render_quarto
@@ -29,7 +31,7 @@ from ccreport.report.site.without_quarto import render_embedded
 
 RENDERERS: Final = ("auto", "quarto", "embedded")
 # [PNG](figures/loss_1_1_flow/figure.png) · [CSV](tables/cpu.csv) · <img src="figures/pairs/figure.svg"
-LINK: Final = re.compile(r"(?:\]\(|src=\"|srcset=\")(tables|figures)/([\w./-]+)[)\"]")
+LINK: Final = re.compile(r"(?:\]\(|src=\"|srcset=\")(tables|figures|kinds)/([\w./-]+)[)\"]")
 NO_FORMER: Final = """\
 Nothing to compare with: `release.former` in `config.yaml` names no release that was published before.
 """
@@ -73,10 +75,8 @@ def render_report(
     home.mkdir(parents=True)
     quarto = _choose_quarto(renderer, home)
     variables, settings = _assemble_project(sources, fragments, project, _name_renderer(quarto))
-    _copy_exhibits(fragments, tables, figures, project)
     for folder in (performance / "fragments", reference):
         shutil.copytree(folder, project / "fragments", dirs_exist_ok=True)
-    _copy_exhibits(performance / "fragments", tables, [performance / "figures"], project)
     for path in changes:
         text = path.read_text(encoding="utf-8")
         (project / "fragments/changes.md").write_text(text or NO_FORMER, encoding="utf-8")
@@ -93,9 +93,12 @@ def render_report(
             shutil.copyfile(file, project / file.name)
     add_search(project)
     if explorer:
-        add_sections(project, sections, settings)
+        show_sections_examples(project, add_sections(project, sections, settings))
     else:
         lead_back(settings)
+    _copy_exhibits(
+        project, {"tables": [tables], "figures": [*figures, performance / "figures"], "kinds": [sources / "kinds"]}
+    )
     _write_yaml(settings, project / "_quarto.yml")
     if not explorer:
         leave_shared_pages(project)
@@ -112,10 +115,9 @@ def render_report(
     shutil.rmtree(work)
 
 
-def _copy_exhibits(fragments: Path, tables: Path, figures: list[Path], project: Path) -> None:
-    """Copy the files of tables and figures that the fragments link to, where the links lead in a project folder."""
-    folders = {"tables": [tables], "figures": figures}
-    for fragment in sorted(fragments.glob("*.md")):
+def _copy_exhibits(project: Path, folders: Mapping[str, list[Path]]) -> None:
+    """Copy the files of tables, figures and their kinds that the fragments link to, where the links lead."""
+    for fragment in sorted(project.glob("fragments/*.md")):
         for kind, file in LINK.findall(fragment.read_text(encoding="utf-8")):
             target = project / kind / file
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import yaml
 
+from ccreport.report.site.kinds import Examples, list_shown
+
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
 SHARED_PAGES: Final = (
     "explorer",
@@ -57,22 +59,25 @@ def leave_out_entry(site: dict[str, Any], page: str) -> None:
             entry["menu"] = [one for one in entry["menu"] if one["href"] != page]
 
 
-def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> None:
+def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> list[tuple[str, Examples]]:
     """Name the sites of sections in a menu of a project's settings, and list them on its first page, by evaluation.
 
-    Each is the folder `section` in that of an evaluation's results, with a `section.yml` as `write_facts` writes it.
+    Return the name of each with its figures that are examples of their kinds. Each is the folder `section` in that of
+    an evaluation's results, with a `section.yml` as `write_facts` writes it.
     """
-    entries, menu = [], []
+    entries, menu, examples = [], [], []
     for section in sections:
         facts = yaml.safe_load((section / FACTS).read_text(encoding="utf-8"))
         name = section.parent.name
         site["project"]["resources"].append(f"{name}/**/*")
         entries.append(f"- [{facts['title']}]({name}/index.html): {facts['summary']}\n")
         menu.append({"text": html.unescape(facts["title"]), "href": f"{name}/index.html"})
+        examples.append((name, facts["kinds"]))
     if entries:
         heading = f"## {LIST_TITLE} of the same archive {{#{LIST_LABEL}}}\n\n"
         (project / LISTED).write_text(heading + "".join(entries), encoding="utf-8")
         site["website"]["navbar"]["left"].append({"text": LIST_TITLE, "menu": menu})
+    return examples
 
 
 def write_facts(output: Path, variables: dict[str, Any]) -> None:
@@ -83,5 +88,6 @@ def write_facts(output: Path, variables: dict[str, Any]) -> None:
         "not enough data"
     )
     summary = judged if claims["total"] != "0" else variables["evaluation"]["exhibits"]
-    facts = {"title": variables["evaluation"]["title"], "summary": f"{summary}."}
+    kinds = list_shown(variables["kinds"], output)
+    facts = {"title": variables["evaluation"]["title"], "summary": f"{summary}.", "kinds": kinds}
     (output / FACTS).write_text(yaml.safe_dump(facts, allow_unicode=True), encoding="utf-8")

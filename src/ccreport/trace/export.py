@@ -1,0 +1,76 @@
+"""The command `export`: a run's flows for other programs, as CSV or as qlog."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from ccreport.core.atomic_files import replace_text
+from ccreport.core.csv_files import mark_texts
+from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import guess_near
+from ccreport.trace.find_table import find_databases, open_results
+from ccreport.trace.qlog import describe_flow, write_file
+
+RESULTS: Final = Path("results")
+SHOWN: Final = 5
+LISTED: Final = '; `python -m ccreport sql "SELECT run_id FROM runs"` lists them'
+FLOWS: Final = "FROM flows WHERE run_id = ? ORDER BY client_number, stream_number, is_reverse, flow_id"
+# The last connection of a flow is the one that it was measured by.
+SAMPLES: Final = """
+    FROM samples WHERE run_id = ? AND flow_id = ? AND time_utc IS NOT NULL
+    QUALIFY connection_number = max(connection_number) OVER () ORDER BY time_utc
+"""
+INTERVALS: Final = "FROM intervals WHERE run_id = ? AND flow_id = ? AND NOT is_omitted ORDER BY start_s, end_s"
+
+
+def export(run: str, /, *, qlog: bool = False, database: Path = RESULTS, output: Path | None = None) -> None:
+    """Print the flows of a run as CSV, a row each with all columns of the table `flows`, or as qlog.
+
+    `run` is the name of a run, or a part of one that no other has. `qlog` writes windows, round-trip times and states
+    of congestion control over time, as viewers of QUIC's qlog read them. `database` is an evaluation's, or a folder of
+    results. `output` is the file to write in place of the standard output. Raise InputError where no run or several
+    have the name.
+    """
+    with open_results(find_databases(database)[0]) as connection:
+        run_id = find_run(connection, run)
+        text = write_qlog(connection, run_id) if qlog else _write_flows(connection, run_id)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        replace_text(output, text)
+
+
+def find_run(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """Return the run of a name, or of a part of one; raise InputError where none or several have it."""
+    runs = [run for (run,) in connection.execute("SELECT run_id FROM runs ORDER BY run_id").fetchall()]
+    fitting = [run for run in runs if run == name] or [run for run in runs if name in run]
+    if len(fitting) == 1:
+        return str(fitting[0])
+    if fitting:
+        more = f" and {len(fitting) - SHOWN} more" if len(fitting) > SHOWN else ""
+        raise InputError(f"{len(fitting)} runs have `{name}` in their names: {', '.join(fitting[:SHOWN])}{more}")
+    raise InputError(f"no run `{name}`{guess_near(name, runs) or LISTED}")
+
+
+def _write_flows(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
+    return mark_texts(connection.sql(FLOWS, params=[run_id]).pl()).write_csv()
+
+
+def write_qlog(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
+    """Return the qlog file of a run's flows, the same bytes from the same tables."""
+    # Times as UTC, whatever the machine's zone is.
+    connection.execute("SET TimeZone = 'UTC'")
+    (run,) = _read(connection, "SELECT start_utc FROM runs WHERE run_id = ?", [run_id])
+    traces = []
+    for flow in _read(connection, FLOWS, [run_id]):
+        samples, intervals = (_read(connection, query, [run_id, flow["flow_id"]]) for query in (SAMPLES, INTERVALS))
+        traces.append(describe_flow(flow, samples, intervals, run["start_utc"]))
+    return json.dumps(write_file(run_id, traces), indent=1, ensure_ascii=False) + "\n"
+
+
+def _read(connection: duckdb.DuckDBPyConnection, query: str, values: list[str]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = connection.sql(query, params=values).pl().to_dicts()
+    return rows
