@@ -103,7 +103,8 @@ def create_views(
     for view, query in label_edge(declared["edge"]).items():
         _create_view(connection, view, query)
     _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
-    _create_view(connection, "edge_values", (SQL / "edge_values.sql").read_text(encoding="utf-8"))
+    for view in ("edge_values", "flow_completions"):
+        _create_view(connection, view, (SQL / f"{view}.sql").read_text(encoding="utf-8"))
     for table, facts in declared["tables"].items():
         of_table = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
         if table == MEANS:
@@ -220,7 +221,7 @@ def label_runs(runs: str, evaluation: Mapping[str, Any]) -> str:
         value, rank = _label_cases(facts)
         name, name_of_rank = quote_name(label), quote_name(f"{label}_rank")
         query = f"SELECT *, {value} AS {name}, {rank} AS {name_of_rank} FROM ({query})"
-    return query
+    return f"SELECT *, ({evaluation['completion_bytes']})::DOUBLE AS completion_bytes FROM ({query})"
 
 
 def _label_cases(facts: Mapping[str, Any]) -> tuple[str, str]:
