@@ -215,7 +215,7 @@ def test_completion_times_have_a_median_with_its_interval(tmp_path: Path) -> Non
     # 1, 2, 3 and 6+: 3/4, 1/2, 1/4 are left. The interval of the first step is [0.128, 0.961], of the second
     # [0.058, 0.845] and of the third [0.009, 0.665]: the upper end stays above one half.
     assert (bbr["algorithm"], bbr["runs_count"], bbr["measured_count"], bbr["left_out_count"]) == ("BBR", 2, 4, 0)
-    assert (bbr["censored_count"], bbr["completion_bytes"], bbr["completion_source"]) == (1, 2000, "ss")
+    assert (bbr["censored_count"], bbr["completion_bytes"], bbr["acknowledged_source"]) == (1, 2000, "ss")
     assert (bbr["completion_p50_s"], bbr["completion_low_s"], bbr["completion_high_s"]) == (2.0, 1.0, None)
     assert bbr["completion_p90_s"] is None
     # 25 kB of 20 Mbit/s · 10 ms.
@@ -281,10 +281,8 @@ def test_a_capture_tells_the_time_to_a_step(tmp_path: Path) -> None:
 
 def ask_completions(folder: Path, tables: Rows) -> list[tuple[Any, ...]]:
     with connect(build_database(folder, tables, EVALUATION)) as connection:
-        query = (
-            "SELECT completion_source, completion_s, is_complete, resolution_s FROM flow_completions ORDER BY flow_id"
-        )
-        return connection.execute(query).fetchall()
+        columns = "acknowledged_source, acknowledged_s, is_complete, resolution_s"
+        return connection.execute(f"SELECT {columns} FROM flow_completions ORDER BY flow_id").fetchall()
 
 
 def test_algorithms_of_the_same_runs_are_compared_by_run(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 -- The view completion_runs holds the runs that the evaluation selects, one row per run and algorithm. `times` has a struct for
 -- each flow, of which Kaplan and Meier's estimate is made.
 WITH of_algorithms AS (
-    SELECT runs.*, times.flow_id, times.completion_s, times.is_complete, times.completion_source, times.resolution_s
+    SELECT runs.*, times.flow_id, times.acknowledged_s, times.is_complete, times.acknowledged_source, times.resolution_s
     FROM completion_runs AS runs
     JOIN flow_completions AS times ON times.run_id = runs.run_id AND coalesce(times.cc, 'unknown') = runs.cc
 ),
@@ -22,19 +22,19 @@ SELECT
     flows_count,
     cc_list,
     algorithm,
-    string_agg(DISTINCT completion_source, ', ' ORDER BY completion_source) AS completion_source,
+    string_agg(DISTINCT acknowledged_source, ', ' ORDER BY acknowledged_source) AS acknowledged_source,
     count(DISTINCT run_id) AS runs_count,
-    count(completion_s) AS measured_count,
+    count(acknowledged_s) AS measured_count,
     count(*) FILTER (NOT is_complete) AS censored_count,
-    count(*) FILTER (completion_s IS NULL) AS left_out_count,
+    count(*) FILTER (acknowledged_s IS NULL) AS left_out_count,
     max(resolution_s) AS completion_resolution_s,
-    list({'time_s': completion_s, 'is_complete': is_complete} ORDER BY run_id, flow_id) FILTER (completion_s IS NOT NULL)
+    list({'time_s': acknowledged_s, 'is_complete': is_complete} ORDER BY run_id, flow_id) FILTER (acknowledged_s IS NOT NULL)
         AS times
 FROM measured
 GROUP BY
     volume_bytes, completion_bytes, loss_pct, rtt_ms, buffer_bytes, bottleneck_bps, flows_count, cc_list, algorithm,
     algorithm_rank
-HAVING count(completion_s) > 0
+HAVING count(acknowledged_s) > 0
 ORDER BY
     volume_bytes, completion_bytes, loss_pct, rtt_ms, buffer_bytes, bottleneck_bps, flows_count, cc_list, algorithm_rank,
     algorithm

@@ -8,14 +8,14 @@ WITH cells AS (
         count(DISTINCT runs.run_id) AS runs_count,
         list(
             {
-                'stratum': coalesce(buffer_bytes, -1), 'run_id': runs.run_id, 'time_s': completion_s,
+                'stratum': coalesce(buffer_bytes, -1), 'run_id': runs.run_id, 'time_s': acknowledged_s,
                 'is_complete': is_complete
             }
             ORDER BY buffer_bytes, runs.run_id, flow_id
         ) AS times
     FROM completion_tests_runs AS runs
     JOIN flow_completions AS times ON times.run_id = runs.run_id AND coalesce(times.cc, 'unknown') = runs.cc
-    WHERE completion_s IS NOT NULL
+    WHERE acknowledged_s IS NOT NULL
     GROUP BY ALL
 )
 SELECT

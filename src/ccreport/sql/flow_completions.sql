@@ -63,6 +63,6 @@ reached AS (
     GROUP BY ALL
 )
 SELECT
-    run_id, flow_id, cc, completion_bytes, reached.acked_bytes, source AS completion_source,
-    coalesce(reached_s, last_s) AS completion_s, reached_s IS NOT NULL AS is_complete, resolution_s
+    run_id, flow_id, cc, completion_bytes, reached.acked_bytes, source AS acknowledged_source,
+    coalesce(reached_s, last_s) AS acknowledged_s, reached_s IS NOT NULL AS is_complete, resolution_s
 FROM wanted LEFT JOIN reached USING (run_id, flow_id)

@@ -41,7 +41,7 @@ FIXED_LABELS: Final = """
 
 # Labels by which claims take steady runs only, and choose the rate of a class of paths, with what they are for all runs
 # where an evaluation has no such label.
-DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown"}
+DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown", "loss_pattern": "random"}
 
 
 class QueryError(InputError):

@@ -13,8 +13,6 @@ from ccreport.figures.run.fair_share import ALL
 from ccreport.figures.select.completions import (
     SETTINGS,
     SHARES_DONE,
-    describe_left_out,
-    describe_sources,
     read_completions,
     summarise_completions,
 )
@@ -22,6 +20,7 @@ from ccreport.figures.select.condition_cells import list_varying, require_two
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.completions import describe_left_out, describe_sources
 from ccreport.figures.wording.conditions import describe_panel, describe_value, write_sentences
 from ccreport.figures.wording.runs import format_significant, join_names
 

@@ -22,8 +22,6 @@ from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.run.chart import scale_of
 from ccreport.figures.select.completions import (
     SETTINGS,
-    describe_left_out,
-    describe_sources,
     measure_curves,
     read_completions,
     summarise_completions,
@@ -32,6 +30,7 @@ from ccreport.figures.select.condition_cells import list_varying
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.completions import describe_left_out, describe_sources
 from ccreport.figures.wording.conditions import describe_panel, write_sentences
 from ccreport.figures.wording.runs import format_significant, join_names
 

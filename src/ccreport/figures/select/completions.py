@@ -10,7 +10,6 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
-from ccreport.figures.wording.runs import format_significant, join_names
 from ccreport.summarise.statistics.survival import Time, estimate_curve, find_quantile
 
 COLUMNS: Final = """
@@ -19,7 +18,6 @@ COLUMNS: Final = """
 """
 # The settings that conditions differ in, beside the buffer, in the order in which panels name them.
 SETTINGS: Final = ("cc_list", "volume_bytes", "rtt_ms", "flows_count", "loss_pct")
-SOURCES: Final = {"capture": "captures", "ss": "samples of ss"}
 SHARES_DONE: Final = {"median": 0.5, "p90": 0.9}
 
 
@@ -32,26 +30,16 @@ def read_completions(declaration: FigureDeclaration, database: Database) -> pl.D
     runs = read_matching(declaration, database, "labelled_runs", COLUMNS, "run_id")
     query = """
         SELECT
-            run_id, flow_id, cc, completion_bytes, completion_s, is_complete, completion_source AS source, resolution_s
+            run_id, flow_id, cc, completion_bytes, acknowledged_s AS completion_s, is_complete,
+            acknowledged_source AS source, resolution_s
         FROM flow_completions
-        WHERE completion_s IS NOT NULL AND run_id IN (SELECT unnest(?))
+        WHERE acknowledged_s IS NOT NULL AND run_id IN (SELECT unnest(?))
         ORDER BY run_id, flow_id
     """
     flows = database.ask(query, [runs["run_id"].to_list()])
     if flows.is_empty():
         raise MissingFigure(f"None of the {runs.height:,} runs that match has a flow with a completion time.")
     return runs.join(flows, on="run_id").with_columns(pl.col("cc").fill_null(UNKNOWN_CC)).sort("run_id", "flow_id")
-
-
-def describe_left_out(database: Database, flows: pl.DataFrame) -> list[str]:
-    """Return the sentences that count censored flows, and those of the same runs of which nothing is known."""
-    query = "SELECT count(*) FROM flows WHERE run_id IN (SELECT unnest(?))"
-    total = database.ask(query, [flows["run_id"].unique().sort().to_list()]).item()
-    censored, left_out = flows.height - int(flows["is_complete"].sum()), total - flows.height
-    return [
-        *([f"{censored:,} of {flows.height:,} flows stopped before and are censored"] if censored else []),
-        *([f"{left_out:,} of {total:,} flows are left out: neither a capture nor ss has them"] if left_out else []),
-    ]
 
 
 def measure_curves(flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
@@ -84,12 +72,3 @@ def summarise_completions(flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFr
 
 def _list_times(flows: pl.DataFrame) -> list[Time]:
     return [Time(*row) for row in flows.select("completion_s", "is_complete").rows()]
-
-
-def describe_sources(flows: pl.DataFrame) -> str:
-    """Return the sentence that says what the times are, of which volume, and how finely they are known."""
-    volumes = join_names([f"{volume / 1e6:.3g} MB" for volume in flows["completion_bytes"].unique().sort()])
-    sources = join_names([SOURCES[source] for source in flows["source"].unique().sort()])
-    finest = flows["resolution_s"].max()
-    known = f", known to {format_significant(finest, 1)} s" if isinstance(finest, float) else ""
-    return f"Time until {volumes} of a flow were acknowledged, from {sources}{known}"
