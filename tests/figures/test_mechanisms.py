@@ -10,6 +10,7 @@ from condition_runs import Rows, build_database, gather, make_run, write_evaluat
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.mechanisms.response import predict
+from ccreport.figures.mechanisms.retransmit_causes import measure_causes
 from ccreport.figures.mechanisms.theory import (
     bbr_loss_threshold,
     cubic_window,
@@ -130,3 +131,52 @@ def test_flows_of_several_rtts_have_multiples_of_the_fair_share(tmp_path: Path) 
         flow["rtt_nominal_ms"] = 10.0
     with pytest.raises(MissingFigure, match="several known RTTs"):
         build(tmp_path, "share_by_rtt", tables)
+
+
+def count(data: int, repeated: int, spurious: int, loss_pct: float) -> tuple[float, float]:
+    flows = pl.DataFrame(
+        {
+            "cc": ["cubic"],
+            "loss_pct": [loss_pct],
+            "data_packets_count": [data],
+            "retransmits_count": [repeated],
+            "spurious_count": [spurious],
+        }
+    )
+    row = measure_causes(flows, ["cc"]).row(0, named=True)
+    return row["overflow_count"], row["random_count"]
+
+
+def test_retransmissions_have_their_causes() -> None:
+    # Of 1,000, 190 are lost: x at the queue, and 10 % of what it lets through: x + 0.1 (1,000 - x) = 190, so x = 100.
+    assert count(1000, 190, 0, 10.0) == (pytest.approx(100), pytest.approx(90))
+    assert count(1000, 200, 10, 10.0) == (pytest.approx(100), pytest.approx(90))
+    assert count(1000, 50, 0, 0.0) == (50, 0)
+    # Less was lost than is expected: all of it is random.
+    assert count(1000, 5, 0, 1.0) == (0, 5)
+
+
+def test_a_capture_of_the_sample_archive_agrees_with_its_queues() -> None:
+    # Run 1 of fctcap_12KB_both_p10_loss1: tc counts 1,139 drops of the tbf and 68 of the netem behind it.
+    assert count(7677, 1194, 0, 1.0) == (pytest.approx(1139, rel=0.02), pytest.approx(68, rel=0.05))
+
+
+def test_captured_flows_have_a_bar_for_each_algorithm(tmp_path: Path) -> None:
+    tables = make_run(1, {"bbr": 8.0, "cubic": 2.0}, loss_pct=0.0)
+    tables["packet_flows"] = [
+        {
+            "run_id": "r001", "raw_file_id": "f", "flow_id": flow["flow_id"], "connection_number": 1,
+            "direction": "out", "capture_side": "sender", "data_packets_count": 1000,
+            "retransmits_capture_count": repeated, "retransmits_spurious_count": spurious,
+        }
+        for flow, (repeated, spurious) in zip(tables["flows"], [(40, 10), (0, 0)], strict=True)
+    ]  # fmt: skip
+    figure = build(tmp_path, "retransmit_causes", tables)
+    columns = ("cc", "retransmits_count", "overflow_count", "random_count", "spurious_count")
+    assert figure.data.select(columns).rows() == [("bbr", 40, 30.0, 0.0, 10), ("cubic", 0, 0.0, 0.0, 0)]
+    assert "Of 40 retransmissions: queue overflow 75 %, random loss (expected) 0 %, spurious 25 %" in figure.caption
+    assert "BBR: 3.0 % queue overflow, 1.0 % spurious. CUBIC: none." in figure.alternative
+    for captured in tables["packet_flows"]:
+        captured["capture_side"] = "receiver"
+    with pytest.raises(MissingFigure, match="at the sender"):
+        build(tmp_path, "retransmit_causes", tables)
