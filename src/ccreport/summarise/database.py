@@ -97,7 +97,8 @@ def create_views(
     of_algorithms = f"FROM ({(SQL / 'measured_runs.sql').read_text(encoding='utf-8')}) JOIN algorithms USING (cc)"
     labelled = {"labelled_runs": "SELECT *, NULL::VARCHAR AS result_path FROM runs", "algorithm_runs": of_algorithms}
     for view, runs in labelled.items():
-        query = label_runs(mark_suspects(runs), declared)
+        labels = label_runs(mark_suspects(runs), declared)
+        query = f"SELECT *, ({declared['completion_bytes']})::DOUBLE AS completion_bytes FROM ({labels})"
         _create_view(connection, f"all_{view}", query, kind="TABLE")
         _create_view(connection, view, leave_out_suspects(f"all_{view}", include_suspect=include_suspect))
     for view, query in label_edge(declared["edge"]).items():
@@ -221,7 +222,7 @@ def label_runs(runs: str, evaluation: Mapping[str, Any]) -> str:
         value, rank = _label_cases(facts)
         name, name_of_rank = quote_name(label), quote_name(f"{label}_rank")
         query = f"SELECT *, {value} AS {name}, {rank} AS {name_of_rank} FROM ({query})"
-    return f"SELECT *, ({evaluation['completion_bytes']})::DOUBLE AS completion_bytes FROM ({query})"
+    return query
 
 
 def _label_cases(facts: Mapping[str, Any]) -> tuple[str, str]:
