@@ -1,6 +1,7 @@
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 import pytest
@@ -21,6 +22,7 @@ from ccreport.figures.select.declaration import read_declaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.write import plot_figure
+from ccreport.summarise.database import connect
 
 
 def build(folder: Path, figure: str, tables: Rows) -> Figure:
@@ -29,12 +31,35 @@ def build(folder: Path, figure: str, tables: Rows) -> Figure:
         return BUILDERS[declaration.kind](declaration, database)
 
 
-def make_transfers(number: int, times: dict[str, list[float]], source: str = "sender", **facts: Any) -> Rows:
-    tables = make_run(number, {cc: [1.0] * len(of_cc) for cc, of_cc in times.items()}, **{"volume_bytes": 8000} | facts)
-    ordered = [one for of_cc in times.values() for one in of_cc]
-    for flow, completion_s in zip(tables["flows"], ordered, strict=True):
-        flow |= {"completion_s": completion_s, "completion_source": source, "received_share_ratio": 0.5}
+START: Final = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def make_samples(flow: dict[str, Any], acked: dict[float, int], **facts: Any) -> list[dict[str, Any]]:
+    """Return samples of ss of a flow: what the kernel says is acknowledged, its SYN included, at a time in s."""
+    of_flow = {"run_id": flow["run_id"], "flow_id": flow["flow_id"], "connection_number": 1, "cc": flow["cc"]} | facts
+    return [of_flow | {"time_utc": at(time), "acked_bytes": count} for time, count in acked.items()]
+
+
+def make_transfers(number: int, times: dict[str, list[float]], **facts: Any) -> Rows:
+    """Return a run of transfers of 4,000 bytes, which have 2,000 at these times: no more than 1,000 where negative."""
+    count = sum(map(len, times.values()))
+    volume = {"volume_bytes": 4000 * count}
+    tables = make_run(number, {cc: [1.0] * len(of_cc) for cc, of_cc in times.items()}, **volume | facts)
+    ordered = [time for of_cc in times.values() for time in of_cc]
+    tables["samples"] = [
+        sample
+        for flow, time in zip(tables["flows"], ordered, strict=True)
+        for sample in make_samples(flow, {0.0: 1, abs(time): 2001 if time > 0 else 1001})
+    ]
     return tables
+
+
+def gather_transfers(*runs: Rows) -> Rows:
+    return gather(*runs) | {"samples": [row for run in runs for row in run["samples"]]}
 
 
 def make_rtt_run(number: int, buffer_bytes: int, short: float, long: float) -> Rows:
@@ -181,30 +206,23 @@ def test_stages_are_shaded_over_rates_and_rtts(tmp_path: Path) -> None:
     assert figure.data.filter(pl.col("drawn_as") == "rtt")["rtt_ms"].unique().to_list() == [20.0]
 
 
-def test_completion_times_have_mean_interval_and_percentiles(tmp_path: Path) -> None:
+def test_completion_times_have_a_median_with_its_interval(tmp_path: Path) -> None:
     runs = [
         make_transfers(1, {"bbr": [1.0, 2.0], "cubic": [7.0]}, buffer_bytes=25_000, bottleneck_bps=20e6),
-        make_transfers(2, {"bbr": [3.0, 6.0], "cubic": [9.0]}, buffer_bytes=25_000, bottleneck_bps=20e6),
+        make_transfers(2, {"bbr": [3.0, -6.0], "cubic": [9.0]}, buffer_bytes=25_000, bottleneck_bps=20e6),
     ]
-    bbr, cubic, together = summarise(tmp_path, gather(*runs), "completion")
-    # 1, 2, 3, 6: mean 3, median 2.5; the 90th percentile lies 0.7 of the way from 3 to 6, as 0.9 · 3 = 2.7.
+    bbr, cubic, together = summarise(tmp_path, gather_transfers(*runs), "completion")
+    # 1, 2, 3 and 6+: 3/4, 1/2, 1/4 are left. The interval of the first step is [0.128, 0.961], of the second
+    # [0.058, 0.845] and of the third [0.009, 0.665]: the upper end stays above one half.
     assert (bbr["algorithm"], bbr["runs_count"], bbr["measured_count"], bbr["left_out_count"]) == ("BBR", 2, 4, 0)
-    assert (bbr["completion_mean_s"], bbr["completion_p50_s"]) == (3.0, 2.5)
-    assert bbr["completion_p90_s"] == pytest.approx(5.1)
-    assert bbr["completion_p99_s"] == pytest.approx(5.91)
-    # Standard deviation 2.160247, so 36.0041 % of the mean for 4 flows, and t of 3 degrees of freedom 3.18245:
-    # e^(±1.145812).
-    expected = (3 / 3.144994, 3 * 3.144994)
-    assert (bbr["completion_low_s"], bbr["completion_high_s"]) == pytest.approx(expected, rel=1e-4)
+    assert (bbr["censored_count"], bbr["completion_bytes"], bbr["acknowledged_source"]) == (1, 2000, "ss")
+    assert (bbr["completion_p50_s"], bbr["completion_low_s"], bbr["completion_high_s"]) == (2.0, 1.0, None)
+    assert bbr["completion_p90_s"] is None
     # 25 kB of 20 Mbit/s · 10 ms.
     assert bbr["buffer_bdp_ratio"] == pytest.approx(1.0)
-    assert (cubic["completion_mean_s"], cubic["completion_source"], cubic["received_share_mean_ratio"]) == (
-        *(8.0, "sender"),
-        0.5,
-    )
-    # 1, 2, 3, 6, 7, 9: mean 28/6, median 4.5.
-    assert (together["algorithm"], together["measured_count"], together["completion_p50_s"]) == ("all", 6, 4.5)
-    assert together["completion_mean_s"] == pytest.approx(28 / 6)
+    assert (cubic["completion_p50_s"], cubic["completion_p90_s"]) == (7.0, 9.0)
+    # 1, 2, 3, 6+, 7, 9: a half are left after 3.
+    assert (together["algorithm"], together["measured_count"], together["completion_p50_s"]) == ("all", 6, 3.0)
 
 
 def test_completion_times_beside_another_algorithm_stand_apart(tmp_path: Path) -> None:
@@ -212,33 +230,77 @@ def test_completion_times_beside_another_algorithm_stand_apart(tmp_path: Path) -
         make_transfers(1, {"bbr": [1.0], "cubic": [3.0]}, cc_list="bbr,cubic"),
         make_transfers(2, {"bbr2": [2.0], "cubic": [5.0]}, cc_list="bbr2,cubic"),
     ]
-    rows = summarise(tmp_path, gather(*runs), "completion")
-    assert [(row["cc_list"], row["algorithm"], row["completion_mean_s"]) for row in rows] == [
+    rows = summarise(tmp_path, gather_transfers(*runs), "completion")
+    assert [(row["cc_list"], row["algorithm"], row["completion_p50_s"]) for row in rows] == [
         ("bbr,cubic", "CUBIC", 3.0),
         ("bbr,cubic", "bbr", 1.0),
-        ("bbr,cubic", "all", 2.0),
+        ("bbr,cubic", "all", 1.0),
         ("bbr2,cubic", "BBR", 2.0),
         ("bbr2,cubic", "CUBIC", 5.0),
-        ("bbr2,cubic", "all", 3.5),
+        ("bbr2,cubic", "all", 2.0),
     ]
 
 
-def test_a_captured_run_leaves_out_what_its_capture_does_not_tell(tmp_path: Path) -> None:
-    tables = make_transfers(1, {"cubic": [4.0, 6.0, 1.0]}, "capture")
-    tables["flows"][2]["completion_source"] = "sender"
+def test_flows_that_nothing_tells_of_are_counted(tmp_path: Path) -> None:
+    tables = make_transfers(1, {"cubic": [4.0, 6.0, 1.0]})
+    tables["samples"] = [row for row in tables["samples"] if row["flow_id"] != tables["flows"][2]["flow_id"]]
     (row,) = summarise(tmp_path, tables, "completion")
-    assert (row["completion_source"], row["measured_count"], row["left_out_count"]) == ("capture", 2, 1)
-    assert row["completion_mean_s"] == 5.0
+    assert (row["measured_count"], row["left_out_count"], row["completion_p50_s"]) == (2, 1, 4.0)
 
 
-def test_one_transfer_has_no_interval(tmp_path: Path) -> None:
-    (row,) = summarise(tmp_path, make_transfers(1, {"cubic": [4.0]}), "completion")
-    assert (row["completion_mean_s"], row["completion_low_s"], row["completion_high_s"]) == (4.0, None, None)
+def test_the_volume_is_reached_between_two_samples_of_ss(tmp_path: Path) -> None:
+    tables = make_transfers(1, {"cubic": [1.0]})
+    # The first sample says that data had been under way for 200 ms: it started 0.2 s earlier. 2,000 bytes, with the SYN
+    # 2,001, are 3/4 of the way from 501 to 2,501.
+    tables["samples"] = [
+        *make_samples(tables["flows"][0], {10.0: 501}, busy_ms=200),
+        *make_samples(tables["flows"][0], {11.0: 2501, 12.0: 3001}, busy_ms=1200),
+    ]
+    (time,) = ask_completions(tmp_path, tables)
+    assert time == ("ss", pytest.approx(0.95), True, pytest.approx(1.0))
 
 
-TRANSFERS = gather(
+def test_a_capture_tells_the_time_to_a_step(tmp_path: Path) -> None:
+    tables = make_transfers(1, {"cubic": [1.0]})
+    of_flow = {"run_id": "r001", "raw_file_id": "f", "flow_id": tables["flows"][0]["flow_id"], "connection_number": 1}
+    tables["packet_flows"] = [of_flow | {"direction": "out", "syn_utc": at(0.05)}]
+    steps = {0.0: 0, 0.1: 1000, 0.9: 1800, 1.0: 2200}
+    tables["packet_intervals"] = [
+        of_flow | {"direction": "out", "interval_utc": at(time), "acknowledged_end_bytes": count}
+        for time, count in steps.items()
+    ]
+    # Half of the way through the step from 1.0 to 1.1 s, less 0.05 s.
+    assert ask_completions(tmp_path, tables) == [("capture", pytest.approx(1.0), True, pytest.approx(0.1))]
+    # Silence before a step is not part of it: 1,000 of 1,800 to 2,200 bytes are reached within 0.1 s.
+    del tables["packet_intervals"][2]
+    ((_, time_s, *_),) = ask_completions(tmp_path, tables)
+    assert time_s == pytest.approx(0.95 + 0.1 * 1000 / 1200)
+    tables["packet_intervals"].pop()
+    assert ask_completions(tmp_path, tables) == [("capture", pytest.approx(0.15), False, None)]
+
+
+def ask_completions(folder: Path, tables: Rows) -> list[tuple[Any, ...]]:
+    with connect(build_database(folder, tables, EVALUATION)) as connection:
+        columns = "acknowledged_source, acknowledged_s, is_complete, resolution_s"
+        return connection.execute(f"SELECT {columns} FROM flow_completions ORDER BY flow_id").fetchall()
+
+
+def test_algorithms_of_the_same_runs_are_compared_by_run(tmp_path: Path) -> None:
+    runs = [
+        make_transfers(number, {"bbr": [1.0, 2.0], "cubic": [4.0, 5.0]}, buffer_bytes=size, condition_id=f"{size}")
+        for number, size in enumerate([1000, 1000, 4000])
+    ]
+    (row,) = summarise(tmp_path, gather_transfers(*runs), "completion_tests")
+    assert (row["first_algorithm"], row["second_algorithm"]) == ("BBR", "CUBIC")
+    assert (row["runs_count"], row["strata_count"], row["first_median_s"], row["second_median_s"]) == (3, 2, 1.0, 4.0)
+    # Of the 8 ways to exchange within three runs two are as far apart.
+    assert (row["p_ratio"], row["p_holm_ratio"], row["tests_count"]) == (0.25, 0.25, 1)
+    assert row["log_rank_z"] > 0
+
+
+TRANSFERS = gather_transfers(
     make_transfers(1, {"bbr": [1.0, 2.0], "cubic": [4.0, 6.0]}, buffer_bytes=1000),
-    make_transfers(2, {"bbr": [2.0, 2.0], "cubic": [3.0, 5.0]}, buffer_bytes=4000),
+    make_transfers(2, {"bbr": [2.0, 2.0], "cubic": [3.0, -5.0]}, buffer_bytes=4000),
 )
 for made in TRANSFERS["runs"]:
     made["has_capture"] = False
@@ -247,24 +309,26 @@ for made in TRANSFERS["runs"]:
 def test_completion_is_drawn_as_the_table_has_it(tmp_path: Path) -> None:
     figure = build(tmp_path, "completion_long", TRANSFERS)
     rows = figure.data.sort("buffer_bytes", "cc").select(
-        "buffer_bytes", "cc", "measured_count", "completion_mean_s", "completion_median_s"
+        "buffer_bytes", "cc", "measured_count", "censored_count", "completion_median_s", "completion_p90_s"
     )
     assert rows.rows() == [
-        (1000, "all", 4, 3.25, 3.0),
-        (1000, "bbr", 2, 1.5, 1.5),
-        (1000, "cubic", 2, 5.0, 5.0),
-        (4000, "all", 4, 3.0, 2.5),
-        (4000, "bbr", 2, 2.0, 2.0),
-        (4000, "cubic", 2, 4.0, 4.0),
+        (1000, "all", 4, 0, 2.0, 6.0),
+        (1000, "bbr", 2, 0, 1.0, 2.0),
+        (1000, "cubic", 2, 0, 4.0, 6.0),
+        (4000, "all", 4, 1, 2.0, None),
+        (4000, "bbr", 2, 0, 2.0, 2.0),
+        (4000, "cubic", 2, 1, 3.0, None),
     ]
-    assert "too short" in figure.caption
+    assert "1 of 8 flows stopped before and are censored" in figure.caption
 
 
-def test_the_distribution_counts_the_flows_done_by_a_time(tmp_path: Path) -> None:
+def test_the_curve_counts_the_flows_not_yet_complete(tmp_path: Path) -> None:
     figure = build(tmp_path, "completion_long_cdf", TRANSFERS)
-    steps = figure.data.filter(pl.col("buffer_bytes") == 4000).select("cc", "completion_s", "share", "flows_count")
-    # Both flows of BBR are done at 2 s, which is one step to all of them.
-    assert steps.rows() == [("bbr", 2.0, 1.0, 2), ("cubic", 3.0, 0.5, 2), ("cubic", 5.0, 1.0, 2)]
+    steps = figure.data.filter(pl.col("buffer_bytes") == 4000).select("cc", "time_s", "share")
+    # Both flows of BBR are done at 2 s, which is one step; the second of CUBIC is censored at 5 s.
+    assert steps.rows() == [
+        ("bbr", 0.0, 1.0), ("bbr", 2.0, 0.0), ("cubic", 0.0, 1.0), ("cubic", 3.0, 0.5), ("cubic", 5.0, 0.5)
+    ]  # fmt: skip
     assert "n 2" in figure.chart.to_json()
 
 

@@ -22,6 +22,10 @@ from ccreport.figures.edge.heat_maps import build_heat_map
 from ccreport.figures.edge.over_time import build_distribution_over_time, build_machine_retransmits
 from ccreport.figures.edge.percentiles import build_distribution_percentiles
 from ccreport.figures.kit.figure import Figure
+from ccreport.figures.mechanisms.loss_pattern import build_rate_by_loss_pattern
+from ccreport.figures.mechanisms.response import build_response
+from ccreport.figures.mechanisms.retransmit_causes import build_retransmit_causes
+from ccreport.figures.mechanisms.rtt_share import build_share_by_rtt
 from ccreport.figures.rpc.latency_by_load import build_rpc_latency_by_load
 from ccreport.figures.rpc.retransmits_by_load import build_rpc_retransmits_by_load
 from ccreport.figures.rpc.rtt_over_time import build_rpc_rtt_over_time
@@ -65,6 +69,10 @@ BUILDERS: Final[dict[str, Builder]] = {
     "stages_over_time": build_stages_over_time,
     "completion_by_buffer": build_completion_by_buffer,
     "completion_cdf": build_completion_cdf,
+    "response_to_loss": build_response,
+    "rate_by_loss_pattern": build_rate_by_loss_pattern,
+    "share_by_rtt": build_share_by_rtt,
+    "retransmit_causes": build_retransmit_causes,
     "rpc_latency_by_load": build_rpc_latency_by_load,
     "rpc_retransmits_by_load": build_rpc_retransmits_by_load,
     "rpc_rtt_over_time": build_rpc_rtt_over_time,

@@ -41,7 +41,7 @@ FIXED_LABELS: Final = """
 
 # Labels by which claims take steady runs only, and choose the rate of a class of paths, with what they are for all runs
 # where an evaluation has no such label.
-DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown"}
+DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown", "loss_pattern": "random"}
 
 
 class QueryError(InputError):
@@ -97,13 +97,15 @@ def create_views(
     of_algorithms = f"FROM ({(SQL / 'measured_runs.sql').read_text(encoding='utf-8')}) JOIN algorithms USING (cc)"
     labelled = {"labelled_runs": "SELECT *, NULL::VARCHAR AS result_path FROM runs", "algorithm_runs": of_algorithms}
     for view, runs in labelled.items():
-        query = label_runs(mark_suspects(runs), declared)
+        labels = label_runs(mark_suspects(runs), declared)
+        query = f"SELECT *, ({declared['completion_bytes']})::DOUBLE AS completion_bytes FROM ({labels})"
         _create_view(connection, f"all_{view}", query, kind="TABLE")
         _create_view(connection, view, leave_out_suspects(f"all_{view}", include_suspect=include_suspect))
     for view, query in label_edge(declared["edge"]).items():
         _create_view(connection, view, query)
     _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
-    _create_view(connection, "edge_values", (SQL / "edge_values.sql").read_text(encoding="utf-8"))
+    for view in ("edge_values", "flow_completions"):
+        _create_view(connection, view, (SQL / f"{view}.sql").read_text(encoding="utf-8"))
     for table, facts in declared["tables"].items():
         of_table = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
         if table == MEANS:

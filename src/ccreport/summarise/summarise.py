@@ -23,12 +23,15 @@ from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.statistics.comparisons import add_rank_tests
 from ccreport.summarise.statistics.edge_comparisons import add_binned_tests
 from ccreport.summarise.statistics.modes import add_modes
+from ccreport.summarise.statistics.survival import add_log_rank_tests, add_survival
 from ccreport.summarise.suspect_runs import include_suspects
 
 RATE_NAMES: Final = {"goodput": "receiver's rate (goodput)", "throughput": "sender's rate (throughput)"}
 # What completes the result of a query with statistics that SQL lacks.
 STATISTICS: Final[Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
     "comparisons": add_rank_tests,
+    "completion": add_survival,
+    "completion_tests": add_log_rank_tests,
     "edge_comparisons": add_binned_tests,
     "modes": add_modes,
 }

@@ -1,4 +1,4 @@
-"""Flow completion time against buffer size: mean with interval, median and 95th percentile, a panel for each loss."""
+"""Flow completion time against buffer size: median with its interval and 90th percentile, a panel for each loss."""
 
 from typing import Any, Final
 
@@ -11,10 +11,8 @@ from ccreport.figures.kit.small_multiples import Multiples, Series, draw_multipl
 from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.run.fair_share import ALL
 from ccreport.figures.select.completions import (
-    QUANTILES,
     SETTINGS,
-    describe_left_out,
-    describe_sources,
+    SHARES_DONE,
     read_completions,
     summarise_completions,
 )
@@ -22,12 +20,13 @@ from ccreport.figures.select.condition_cells import list_varying, require_two
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.completions import describe_left_out, describe_sources
 from ccreport.figures.wording.conditions import describe_panel, describe_value, write_sentences
 from ccreport.figures.wording.runs import format_significant, join_names
 
 PANELS_AT_MOST: Final = 6
-DASHES: Final = {"mean": (1, 0), "median": (6, 3), "p95": (1, 3)}
-NAMES: Final = {"mean": "mean", "median": "median", "p95": "95th percentile"}
+DASHES: Final = {"median": (1, 0), "p90": (1, 3)}
+NAMES: Final = {"median": "median", "p90": "90th percentile"}
 
 
 def build_completion_by_buffer(declaration: FigureDeclaration, database: Database) -> Figure:
@@ -42,9 +41,9 @@ def build_completion_by_buffer(declaration: FigureDeclaration, database: Databas
     keys = [*panel_keys, "buffer_bytes", "cc"]
     ccs = theme.order_algorithms(flows["cc"].unique())
     together = flows.filter(pl.col("mode") == "both").with_columns(cc=pl.lit(ALL))
-    statistics = summarise_completions(database, pl.concat([flows, together]), keys)
+    statistics = summarise_completions(pl.concat([flows, together]), keys)
     titles = [describe_panel(panel_keys, values) for values in panels]
-    top = statistics.select(pl.max_horizontal("mean", "high", *QUANTILES).max()).item()
+    top = statistics.select(pl.max_horizontal("high", *SHARES_DONE).max()).item()
     chart = draw_multiples(
         Multiples(
             title=[" ".join(declaration.title.split()), _describe_path(flows, ccs)],
@@ -59,23 +58,23 @@ def build_completion_by_buffer(declaration: FigureDeclaration, database: Databas
     )
     sentences = [
         describe_sources(flows),
-        "Solid: mean with its 95 % interval, dashed: median, dotted: 95th percentile of the flows",
+        "Solid: median with its 95 % interval, dotted: 90th percentile, by Kaplan and Meier's estimate",
         _count_flows(statistics),
         *describe_left_out(database, flows),
         MULTIPLES,
     ]
-    data = statistics.rename({name: f"completion_{name}_s" for name in ("mean", "low", "high", *QUANTILES)})
+    data = statistics.rename({name: f"completion_{name}_s" for name in ("low", "high", *SHARES_DONE)})
     return Figure(chart, data, write_sentences(sentences), _describe(statistics, panel_keys, panels, ccs))
 
 
 def _list_lines(ccs: list[str], *, has_all: bool) -> list[tuple[str, str]]:
-    """Return algorithm and statistic of each line; of all flows together the mean alone, as lines would be too many."""
-    return [*((cc, statistic) for cc in ccs for statistic in NAMES), *([(ALL, "mean")] if has_all else [])]
+    """Return algorithm and statistic of each line; of all flows the median alone, as lines would be too many."""
+    return [*((cc, statistic) for cc in ccs for statistic in NAMES), *([(ALL, "median")] if has_all else [])]
 
 
 def _style(cc: str, statistic: str) -> Series:
     if cc == ALL:
-        return Series("all mean", "all flows, mean", theme.INK, DASHES["mean"], "diamond")
+        return Series("all median", "all flows, median", theme.INK, DASHES["median"], "diamond")
     style = theme.style_of(cc)
     name = f"{style.name} {NAMES[statistic]}"
     return Series(name, name, style.colour, DASHES[statistic], style.marker)
@@ -84,12 +83,12 @@ def _style(cc: str, statistic: str) -> Series:
 def _tag(
     statistics: pl.DataFrame, panel_keys: list[str], panels: list[tuple[Any, ...]], places: dict[Any, float]
 ) -> pl.DataFrame:
-    """Return panel, series, x, mean, low and high: medians and percentiles are means without an interval here."""
+    """Return panel, series, x, mean, low and high: `mean` is the median or, without ends, the percentile."""
     rows = []
     for row in statistics.iter_rows(named=True):
         panel = panels.index(tuple(row[key] for key in panel_keys))
-        for statistic in ["mean"] if row["cc"] == ALL else NAMES:
-            ends = (row["low"], row["high"]) if statistic == "mean" else (None, None)
+        for statistic in ["median"] if row["cc"] == ALL else NAMES:
+            ends = (row["low"], row["high"]) if statistic == "median" else (None, None)
             series = _style(row["cc"], statistic).key
             rows.append((panel, series, places[row["buffer_bytes"]], row[statistic], *ends))
     names = {"panel": pl.Int64, "series": pl.String, "x": pl.Float64}
@@ -112,7 +111,7 @@ def _count_flows(statistics: pl.DataFrame) -> str:
 
 
 def _describe(statistics: pl.DataFrame, panel_keys: list[str], panels: list[tuple[Any, ...]], ccs: list[str]) -> str:
-    """Return the means with the smallest and the largest buffer, by panel and algorithm."""
+    """Return the medians with the smallest and the largest buffer, by panel and algorithm."""
     sentences = ["Line charts of flow completion time against buffer size"]
     for values in panels:
         own = statistics.filter(
@@ -122,9 +121,13 @@ def _describe(statistics: pl.DataFrame, panel_keys: list[str], panels: list[tupl
         for cc in [*ccs, *([ALL] if ALL in own["cc"] else [])]:
             line = own.filter(pl.col("cc") == cc).sort("buffer_bytes")
             if line.height:
-                first, last = (format_significant(line["mean"][at], 3) for at in (0, -1))
+                first, last = (_write_time(line["median"][at]) for at in (0, -1))
                 named = "all flows" if cc == ALL else theme.style_of(cc).name
-                texts.append(f"{named} {first} s with the smallest buffer, {last} s with the largest")
+                texts.append(f"{named} {first} with the smallest buffer, {last} with the largest")
         named = describe_panel(panel_keys, values)
-        sentences.append(f"{named}: {join_names(texts)}" if named else f"Means: {join_names(texts)}")
+        sentences.append(f"{named}: {join_names(texts)}" if named else f"Medians: {join_names(texts)}")
     return write_sentences(sentences)
+
+
+def _write_time(time_s: float | None) -> str:
+    return "not reached" if time_s is None else f"{format_significant(time_s, 3)} s"

@@ -1,15 +1,16 @@
-"""Flow completion times of the runs that a figure draws: reading them, and their statistics by conditions."""
+"""Flow completion times of the runs that a figure draws: reading them, and their survival curves by conditions."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
-from ccreport.figures.select.condition_cells import read_matching, summarise_cells
+from ccreport.figures.select.condition_cells import read_matching
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
+from ccreport.summarise.statistics.survival import Time, estimate_curve, find_quantile
 
 COLUMNS: Final = """
     run_id, condition_id, mode, sender_host, host, flows_count, rtt_ms, loss_pct, buffer_bytes, bottleneck_bps,
@@ -17,25 +18,22 @@ COLUMNS: Final = """
 """
 # The settings that conditions differ in, beside the buffer, in the order in which panels name them.
 SETTINGS: Final = ("cc_list", "volume_bytes", "rtt_ms", "flows_count", "loss_pct")
-SOURCES: Final = {
-    "capture": "from the first SYN to the last acknowledgement of a capture",
-    "sender": "of the sender, who is done when its last bytes wait in its socket: too short",
-}
-QUANTILES: Final = {"median": 0.5, "p95": 0.95}
+SHARES_DONE: Final = {"median": 0.5, "p90": 0.9}
 
 
 def read_completions(declaration: FigureDeclaration, database: Database) -> pl.DataFrame:
-    """Return a row for each flow of the runs that match: the run's COLUMNS, flow_id, cc, completion_s, source.
+    """Return a row for each flow of the runs that match and have a time: the run's COLUMNS, flow_id, cc,
+    completion_bytes, completion_s, is_complete, source and resolution_s.
 
-    Of runs some of whose completions a capture tells, only these: the published table leaves out the others too. Raise
-    MissingFigure where no flow has a time.
+    Raise MissingFigure where no flow has a time.
     """
     runs = read_matching(declaration, database, "labelled_runs", COLUMNS, "run_id")
     query = """
-        SELECT run_id, flow_id, cc, completion_s, completion_source AS source FROM flows
-        WHERE completion_s IS NOT NULL AND run_id IN (SELECT unnest(?))
-        QUALIFY completion_source = 'capture'
-            OR NOT bool_or(completion_source = 'capture') OVER (PARTITION BY run_id)
+        SELECT
+            run_id, flow_id, cc, completion_bytes, acknowledged_s AS completion_s, is_complete,
+            acknowledged_source AS source, resolution_s
+        FROM flow_completions
+        WHERE acknowledged_s IS NOT NULL AND run_id IN (SELECT unnest(?))
         ORDER BY run_id, flow_id
     """
     flows = database.ask(query, [runs["run_id"].to_list()])
@@ -44,27 +42,33 @@ def read_completions(declaration: FigureDeclaration, database: Database) -> pl.D
     return runs.join(flows, on="run_id").with_columns(pl.col("cc").fill_null(UNKNOWN_CC)).sort("run_id", "flow_id")
 
 
-def describe_left_out(database: Database, flows: pl.DataFrame) -> list[str]:
-    """Return the sentence that counts the flows of the same runs whose completion is not known, if there are any."""
-    query = "SELECT count(*) FROM flows WHERE run_id IN (SELECT unnest(?))"
-    total = database.ask(query, [flows["run_id"].unique().sort().to_list()]).item()
-    left_out = total - flows.height
-    return [f"{left_out:,} of {total:,} flows, whose completion is not known, are left out"] if left_out else []
+def measure_curves(flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return Kaplan and Meier's estimate of each combination of the keys: keys, time_s, share (not done), low, high.
+
+    A curve starts at time 0 with a share of 1.
+    """
+    curves = []
+    for values, own in flows.group_by(keys, maintain_order=True):
+        curve = estimate_curve(_list_times(own))
+        start = pl.DataFrame({"time_s": [0.0], "share": [1.0], "low": [None], "high": [None]}, schema=curve.schema)
+        named = [pl.lit(value, flows.schema[key]).alias(key) for key, value in zip(keys, values, strict=True)]
+        curves.append(pl.concat([start, curve]).select(*named, pl.all()))
+    return pl.concat(curves)
 
 
-def summarise_completions(database: Database, flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return mean, low and high (95 % interval), flows_count and the QUANTILES for each value of the keys."""
-    # Flows are the units that are drawn again, each within its condition.
-    units = flows.drop("run_id").rename({"flow_id": "run_id"})
-    means = summarise_cells(database, units, keys, "completion_s").rename({"runs_count": "measured_count"})
-    # Linear between neighbours, as `quantile_cont` of the published table.
-    quantiles = [
-        pl.col("completion_s").quantile(share, interpolation="linear").alias(name) for name, share in QUANTILES.items()
-    ]
-    spread = flows.group_by(keys).agg(quantiles)
-    return means.join(spread, on=list(keys), nulls_equal=True, maintain_order="left")
+def summarise_completions(flows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return for each value of the keys measured_count, censored_count, p90, and median with low and high (95 %)."""
+    rows = []
+    for values, own in flows.group_by(keys, maintain_order=True):
+        curve = estimate_curve(_list_times(own))
+        ends = [find_quantile(curve, 0.5, end) for end in ("low", "high")]
+        quantiles = [find_quantile(curve, done) for done in SHARES_DONE.values()]
+        rows.append((*values, own.height, own.height - int(own["is_complete"].sum()), *ends, *quantiles))
+    schema: dict[str, Any] = {key: flows.schema[key] for key in keys}
+    schema |= {"measured_count": pl.Int64, "censored_count": pl.Int64}
+    schema |= dict.fromkeys(("low", "high", *SHARES_DONE), pl.Float64)
+    return pl.DataFrame(rows, schema=schema, orient="row").sort(keys, nulls_last=True)
 
 
-def describe_sources(flows: pl.DataFrame) -> str:
-    """Return the sentence that says what the times are, and what is wrong with them."""
-    return f"Completion times {'; or '.join(SOURCES[source] for source in flows['source'].unique().sort())}"
+def _list_times(flows: pl.DataFrame) -> list[Time]:
+    return [Time(*row) for row in flows.select("completion_s", "is_complete").rows()]

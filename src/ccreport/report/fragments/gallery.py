@@ -47,6 +47,7 @@ TOPICS: Final = (
             "rpc_rtt_over_time",
         ),
     ),
+    ("mechanisms", "Mechanisms", ("response_to_loss", "rate_by_loss_pattern", "share_by_rtt", "retransmit_causes")),
     (
         "distributions",
         "Distributions over connections",
