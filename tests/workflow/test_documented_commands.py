@@ -105,7 +105,7 @@ RUN = {
 }
 RUN_STARTS = ("python -m ccreport fetch_archive --source https://host.example/measurements/ ",)
 # Run after the tutorial, of whose database it asks.
-ASKING = "python -c 'import duckdb; duckdb.connect("
+ASKING = "python -m ccreport sql "
 
 
 def split_commands(block: str) -> Iterator[str]:

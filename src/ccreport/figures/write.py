@@ -12,13 +12,14 @@ import vl_convert
 
 from ccreport.core.atomic_files import replace_text, replaces_folder
 from ccreport.core.csv_files import write_csv
+from ccreport.core.declared_files import blame
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.kit.dark_colours import add_dark_colours
 from ccreport.figures.kit.fast_altair import compose_by_reference
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.text_lengths import pin_lengths
 from ccreport.figures.select.cache import digest_code, name_copy, prune_copies, restore_copy, store_copy
-from ccreport.figures.select.declaration import FigureDeclaration, read_declaration, read_declarations
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError, read_declaration, read_declarations
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Asked, Database
 from ccreport.workflow_fixes.orphans import end_with_build
@@ -60,7 +61,11 @@ def plot_figures(figures: list[str], evaluation: Path, database: Path, cache: Pa
     prune_copies(copies, names.values())
     with Database(database) as opened:
         missing = [one for one in declarations if not restore_copy(copies, names[one.name], opened, output / one.name)]
-    for one, asked in zip(missing, _plot_all([(one, database, output / one.name) for one in missing]), strict=True):
+    try:
+        plotted = _plot_all([(one, database, output / one.name) for one in missing])
+    except FigureError as error:
+        raise blame(evaluation, error) from error
+    for one, asked in zip(missing, plotted, strict=True):
         store_copy(copies, names[one.name], asked, output / one.name)
     replace_text(cache, json.dumps(names, indent=1, sort_keys=True) + "\n")
 
@@ -82,7 +87,10 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
     figure.csv (the data drawn), caption.txt and alt.txt, both plain text with one line; or, where no run has data for
     it, only missing.txt that says why. Raise FigureError where the declaration cannot be used.
     """
-    _plot(read_declaration(evaluation, figure), database, output)
+    try:
+        _plot(read_declaration(evaluation, figure), database, output)
+    except FigureError as error:
+        raise blame(evaluation, error) from error
 
 
 def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> list[Asked]:

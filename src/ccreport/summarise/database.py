@@ -10,18 +10,20 @@ else make anew from the files of all batches:
 - `<table>_runs`: what a published table is made of; `<table>`: the table, as its query in `src/ccreport/sql` says.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 
 from ccreport.core.declarations import SQL
+from ccreport.core.declared_files import blame
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
+from ccreport.summarise.refused_sql import find_refused
 from ccreport.summarise.suspect_runs import NO_SUSPECTS, leave_out_suspects, mark_suspects
 
 # Published tables that are made of RPC tests, of which no run has a rate.
@@ -42,6 +44,7 @@ FIXED_LABELS: Final = """
 # Labels by which claims take steady runs only, and choose the rate of a class of paths, with what they are for all runs
 # where an evaluation has no such label.
 DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown", "loss_pattern": "random"}
+LABELLED: Final = "SELECT *, NULL::VARCHAR AS result_path FROM runs"
 
 
 class QueryError(InputError):
@@ -67,7 +70,24 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *,
     database.unlink(missing_ok=True)
     with connect(database, read_only=False) as connection:
         stored = {table for table, facts in declared["tables"].items() if facts["is_stored"]}
-        create_views(connection, list(read_batches(batches)), tables, declared, stored, include_suspect=include_suspect)
+        try:
+            create_views(
+                connection, list(read_batches(batches)), tables, declared, stored, include_suspect=include_suspect
+            )
+        except QueryError as error:
+            if refused := find_refused(connection, _list_conditions(declared)):
+                raise blame(evaluation, refused) from error
+            raise
+
+
+def _list_conditions(declared: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield where each condition of an evaluation is, with a query that the database refuses if it refuses that."""
+    labels: dict[str, Any] = {}
+    for label, facts in declared["labels"].items():
+        labels[label] = facts
+        yield ("labels", label), label_runs(mark_suspects(LABELLED), {**declared, "labels": labels})
+    for table, facts in declared["tables"].items():
+        yield ("tables", table, "where"), f"FROM all_labelled_runs WHERE (\n{facts['where']}\n)"
 
 
 def create_views(
@@ -95,7 +115,7 @@ def create_views(
     # Unlike the other macros these name the views above, which must be there before.
     connection.execute((SQL / "fairness.sql").read_text(encoding="utf-8"))
     of_algorithms = f"FROM ({(SQL / 'measured_runs.sql').read_text(encoding='utf-8')}) JOIN algorithms USING (cc)"
-    labelled = {"labelled_runs": "SELECT *, NULL::VARCHAR AS result_path FROM runs", "algorithm_runs": of_algorithms}
+    labelled = {"labelled_runs": LABELLED, "algorithm_runs": of_algorithms}
     for view, runs in labelled.items():
         labels = label_runs(mark_suspects(runs), declared)
         query = f"SELECT *, ({declared['completion_bytes']})::DOUBLE AS completion_bytes FROM ({labels})"

@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 
 from ccreport.figures.kit.series_styles import name_series
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.runs import join_names
@@ -91,7 +91,7 @@ def query_aggregates(declaration: FigureDeclaration, database: Database, query: 
     except duckdb.CatalogException as error:
         raise FigureError(f"figure {declaration.name!r} needs a table that the evaluation lacks: {error}") from error
     except duckdb.Error as error:
-        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+        raise refuse_where(declaration.name, error) from error
     if rows.is_empty():
         raise MissingFigure(describe_absence(declaration, "connection or answer"))
     return rows

@@ -9,7 +9,7 @@ import polars as pl
 from ccreport.core.declarations import SQL
 from ccreport.core.text import display_name
 from ccreport.figures.select.condition_cells import list_varying
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import describe_value
@@ -45,7 +45,7 @@ def read_tests(declaration: FigureDeclaration, database: Database) -> pl.DataFra
     try:
         tests = database.ask(select_tests(declaration))
     except duckdb.Error as error:
-        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+        raise refuse_where(declaration.name, error) from error
     if tests.is_empty():
         raise MissingFigure(describe_absence(declaration, "test of RPCs"))
     return tests

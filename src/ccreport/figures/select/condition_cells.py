@@ -9,7 +9,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError, Rate
+from ccreport.figures.select.declaration import FigureDeclaration, Rate, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
 
@@ -54,7 +54,7 @@ def read_matching(
     try:
         matching = database.ask(query)
     except duckdb.Error as error:
-        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+        raise refuse_where(declaration.name, error) from error
     if matching.is_empty():
         raise MissingFigure(describe_absence(declaration, "run"))
     counted = matching.filter("is_counted").drop("is_counted")

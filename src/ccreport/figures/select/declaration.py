@@ -6,11 +6,13 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, Final, Literal
 
+import duckdb
 import polars as pl
 
-from ccreport.core.errors import InputError
+from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.figures.select.series import UNKNOWN_CC, start_of_client
+from ccreport.summarise.refused_sql import describe_refusal
 
 Rate = Literal["goodput", "throughput"]
 # What makes two conditions of different algorithms comparable, the most telling first.
@@ -21,8 +23,15 @@ CAPTURE_KINDS: Final = frozenset({"time_sequence", "loss_episodes", "rtt_in_flig
 PANEL_KINDS: Final = frozenset({"throughput_over_time"})
 
 
-class FigureError(InputError):
+class FigureError(DeclarationError):
     """A figure's declaration cannot be used: a fault of the evaluation file."""
+
+
+def refuse_where(figure: str, error: duckdb.Error, what: str = "`where`") -> FigureError:
+    """Return the error of a figure whose condition the database refuses."""
+    problem = f"figure {figure!r}: the database refuses its {what}: {describe_refusal(error)}"
+    # A panel has its letter behind the name, as in `figure_2 (b)`.
+    return FigureError(problem, ("figures", figure.partition(" (")[0], "where"))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Final
 import duckdb
 import polars as pl
 
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.recording_database import Database
 
 RUN_COLUMNS: Final = """
@@ -67,7 +67,7 @@ def read_matching_runs(declaration: FigureDeclaration, database: Database) -> pl
     try:
         matching = database.ask(query)
     except duckdb.Error as error:
-        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+        raise refuse_where(declaration.name, error) from error
     if matching.is_empty():
         raise NoRunMatchesError(describe_absence(declaration, "run"))
     counted = matching.filter("is_counted")

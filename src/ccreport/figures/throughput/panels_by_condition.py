@@ -7,7 +7,7 @@ from typing import Any, Final
 import duckdb
 
 from ccreport.figures.select.condition_cells import list_varying
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import describe_panel
 from ccreport.summarise.database import quote_name, quote_text
@@ -29,8 +29,7 @@ def split_by_condition(declaration: FigureDeclaration, database: Database) -> tu
     try:
         conditions = database.ask(query)
     except duckdb.Error as error:
-        refused = f"the database refuses its `where` or `panels_by`: {error}"
-        raise FigureError(f"figure {declaration.name!r}: {refused}") from error
+        raise refuse_where(declaration.name, error, "`where` or `panels_by`") from error
     varying = list_varying(conditions, declaration.panels_by)
     if not varying:
         return declaration, ""

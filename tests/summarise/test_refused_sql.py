@@ -1,0 +1,75 @@
+"""SQL of an evaluation that the database refuses: one line with file, line and the name that is meant."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+from condition_runs import EVALUATION, build_database, gather, make_run, write_evaluation
+
+from ccreport.core.declared_files import DeclarationError
+from ccreport.figures.select.declaration import FigureError
+from ccreport.figures.write import plot_figure
+from ccreport.summarise.refused_sql import describe_refusal
+
+RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT rtt_m FROM t", 'Referenced column "rtt_m" not found in FROM clause; did you mean `rtt_ms`?'),
+        ("SELECT meen(rtt_ms) FROM t", "did you mean `mean`?"),
+        ("SELECT 1 FROM t WHERE (rtt_ms >", 'syntax error at or near ">"'),
+    ],
+)
+def test_what_is_refused_is_said_in_a_line(query: str, said: str) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (rtt_ms DOUBLE, loss_pct DOUBLE)")
+        with pytest.raises(duckdb.Error) as refused:
+            connection.sql(query).fetchall()
+    assert said in describe_refusal(refused.value)
+    assert "\n" not in describe_refusal(refused.value)
+
+
+def write_changed(folder: Path, change: dict[str, Any]) -> Path:
+    path = folder / "mine.yaml"
+    declared = yaml.safe_load(write_evaluation(folder, kind="rate_by_rtt").read_text())
+    declared["reproduction"] = {}
+    path.write_text(yaml.safe_dump(declared | change), encoding="utf-8")
+    return path
+
+
+def line_of(path: Path, text: str) -> int:
+    return next(n for n, line in enumerate(path.read_text().splitlines(), 1) if text in line)
+
+
+def test_a_label_is_named(tmp_path: Path) -> None:
+    labels = yaml.safe_load(EVALUATION.read_text())["labels"]
+    far = {"cases": [{"value": "far", "when": "rtt_m > 50"}], "otherwise": "'near'"}
+    path = write_changed(tmp_path, {"labels": labels | {"distance": far}})
+    with pytest.raises(DeclarationError) as refused:
+        build_database(tmp_path, RUNS, path)
+    said = str(refused.value)
+    assert said.startswith(f"{path}:{line_of(path, 'distance:')}: labels.distance: the database refuses it: ")
+    assert said.endswith("; did you mean `rtt_ms`?")
+
+
+def test_the_condition_of_a_table_is_named(tmp_path: Path) -> None:
+    path = write_changed(tmp_path, {"tables": {"retransmits": {"title": "T", "where": "lost_pct = 0"}}})
+    with pytest.raises(DeclarationError) as refused:
+        build_database(tmp_path, RUNS, path)
+    said = str(refused.value)
+    assert said.startswith(f"{path}:{line_of(path, 'lost_pct')}: tables.retransmits.where: the database refuses it: ")
+    assert said.endswith("; did you mean `loss_pct`?")
+
+
+def test_the_condition_of_a_figure_is_named(tmp_path: Path) -> None:
+    database = build_database(tmp_path, RUNS)
+    path = write_evaluation(tmp_path, kind="rate_by_rtt", where="mdoe = 'both'")
+    with pytest.raises(FigureError) as refused:
+        plot_figure("f", path, database, tmp_path / "out")
+    said = str(refused.value)
+    assert said.startswith(f"{path}:{line_of(path, 'mdoe')}: figure 'f': the database refuses its `where`: ")
+    assert said.endswith("; did you mean `mode`?")
