@@ -256,17 +256,24 @@ def test_the_means_of_each_algorithm_are_said_in_words():
         shared | {"algorithm": "CUBIC", "rate_mean_bps": 10e6, "rate_low_bps": 9e6, "rate_high_bps": 11e6},
         {"path_rtt": "RTT 80 ms", "algorithm": "CUBIC", "rate_mean_bps": 5e6, "runs_count": 1},
     ]
-    assert describe_means(make_means(rows)) == [
+    verdicts = ["BBR faster", "equal within ±5 %", "undecided", "BBR faster"]
+    assert describe_means(make_means(rows), make_comparisons(*verdicts)) == [
         "**BBR** (3 runs): goodput of 91.0 Mbit/s, 1.00 % of segments sent again.",
         "**CUBIC** (2 conditions, 4 runs): goodput of 5.00 to 10.0 Mbit/s, 1.00 % of segments sent again.",
-        "Of 1 condition with runs of several algorithms, BBR is ahead in 1.",
+        (
+            "Of 4 comparisons of rates the verdicts are 2 “BBR faster”, 1 “equal within ±5 &#37;”; "
+            "in 1 these runs do not tell."
+        ),
     ]
 
 
-def test_nothing_is_ahead_on_two_runs():
-    rows = [
-        {"algorithm": name, "rate_mean_bps": rate, "runs_count": 2} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))
-    ]
-    *_, last = describe_means(make_means(rows))
-    assert last.startswith("Which algorithm is ahead cannot be told in any of 1 condition")
-    assert describe_means(make_means(rows).clear()) == []
+def make_comparisons(*verdicts: str) -> pl.DataFrame:
+    rows = [{"measure": "goodput_bps", "verdict": verdict} for verdict in verdicts]
+    return pl.DataFrame(rows, schema={"measure": pl.String, "verdict": pl.String})
+
+
+def test_nothing_is_faster_where_no_comparison_says_so():
+    rows = [{"algorithm": name, "rate_mean_bps": rate} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))]
+    *_, last = describe_means(make_means(rows), make_comparisons("undecided"))
+    assert last.startswith("Which algorithm is faster cannot be told in any of 1 comparison")
+    assert describe_means(make_means(rows).clear(), make_comparisons()) == []

@@ -22,6 +22,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
+from ccreport.summarise.questions import COMPARISONS, select_questions
 from ccreport.summarise.suspect_runs import NO_SUSPECTS, leave_out_suspects, mark_suspects
 
 # Published tables that are made of RPC tests, of which no run has a rate.
@@ -104,11 +105,9 @@ def create_views(
         _create_view(connection, view, query)
     _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
     _create_view(connection, "edge_values", (SQL / "edge_values.sql").read_text(encoding="utf-8"))
-    for table, facts in declared["tables"].items():
-        of_table = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
-        if table == MEANS:
-            of_table = pool_conditions(of_table, facts)
-        _create_view(connection, f"{table}_runs", of_table)
+    # It asks about the others.
+    for table in sorted(declared["tables"], key=lambda table: table == COMPARISONS):
+        _create_view(connection, f"{table}_runs", select_source(table, declared))
         query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
         _create_view(connection, table, query, kind="TABLE" if table in stored else "VIEW")
 
@@ -245,6 +244,17 @@ def _bucket_cases(edges: list[float]) -> tuple[str, str]:
         f"CASE WHEN rtt_ms IS NULL THEN 'RTT unknown' {values} ELSE {last} END",
         f"CASE WHEN rtt_ms IS NULL THEN 1000 {ranks} ELSE {len(edges)} END",
     )
+
+
+def select_source(table: str, declared: Mapping[str, Any]) -> str:
+    """Return the query that selects what a published table of an evaluation is made of."""
+    facts = declared["tables"][table]
+    if table in RPC_TABLES:
+        return select_rpc(facts)
+    runs = select_runs(facts)
+    if table == MEANS:
+        return pool_conditions(runs, facts)
+    return select_questions(runs, facts["questions"], declared["equal_within_pct"]) if table == COMPARISONS else runs
 
 
 def select_rpc(table: Mapping[str, Any]) -> str:

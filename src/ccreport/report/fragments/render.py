@@ -51,6 +51,7 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.database import MEANS
+from ccreport.summarise.questions import COMPARISONS
 
 SHOWN_TABLES: Final = (
     "runs",
@@ -114,7 +115,7 @@ def render_fragments(
     algorithms = list(declared["algorithms"])
     pairs = list_pairs(compared, algorithms)
     found = render_findings(judged, declared["claims"], pairs, algorithms) or render_list_of_findings(
-        describe_means(read_table(MEANS, [summaries / f"{MEANS}.parquet"])) if MEANS in declared["tables"] else []
+        _describe_means(declared, summaries)
     )
     write_fragment(fragments, "findings.md", found or f"The evaluation has {_count_exhibits(declared)}.\n")
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
@@ -145,6 +146,17 @@ def render_fragments(
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     _render_exhibits(declared, summaries, figures, fragments, has_captures=not captures.is_empty())
+
+
+def _describe_means(declared: Mapping[str, Any], summaries: Path) -> list[str]:
+    """Return the findings of the table `means` and of the comparisons of its rows, where the evaluation has these."""
+    if MEANS not in declared["tables"]:
+        return []
+    means, comparisons = (
+        read_table(table, [summaries / f"{table}.parquet"] if table in declared["tables"] else [])
+        for table in (MEANS, COMPARISONS)
+    )
+    return describe_means(means, comparisons.filter(table_name=MEANS))
 
 
 def _render_about(declared: Mapping[str, Any]) -> str:
