@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
 import yaml
 
 import ccreport
@@ -114,8 +115,9 @@ def render_fragments(
     write_fragment(fragments, "about.md", _render_about(declared))
     algorithms = list(declared["algorithms"])
     pairs = list_pairs(compared, algorithms)
-    found = render_findings(judged, declared["claims"], pairs, algorithms) or render_list_of_findings(
-        _describe_means(declared, summaries)
+    asked = _read_published(COMPARISONS, declared, summaries)
+    found = render_findings(judged, declared["claims"], pairs, algorithms, asked) or render_list_of_findings(
+        describe_means(_read_published(MEANS, declared, summaries), asked.filter(table_name=MEANS))
     )
     write_fragment(fragments, "findings.md", found or f"The evaluation has {_count_exhibits(declared)}.\n")
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
@@ -148,15 +150,9 @@ def render_fragments(
     _render_exhibits(declared, summaries, figures, fragments, has_captures=not captures.is_empty())
 
 
-def _describe_means(declared: Mapping[str, Any], summaries: Path) -> list[str]:
-    """Return the findings of the table `means` and of the comparisons of its rows, where the evaluation has these."""
-    if MEANS not in declared["tables"]:
-        return []
-    means, comparisons = (
-        read_table(table, [summaries / f"{table}.parquet"] if table in declared["tables"] else [])
-        for table in (MEANS, COMPARISONS)
-    )
-    return describe_means(means, comparisons.filter(table_name=MEANS))
+def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) -> pl.DataFrame:
+    """Return a published table, without rows where the evaluation has none of that name."""
+    return read_table(table, [summaries / f"{table}.parquet"] if table in declared["tables"] else [])
 
 
 def _render_about(declared: Mapping[str, Any]) -> str:
