@@ -69,7 +69,7 @@ rule judge_claims:
         "../environment.yml"
     params:
         code=digest_sources("judge_claims", "claims"),
-        declared=declare("claims"),
+        declared=declare("bounds_set", "claims"),
         summaries=find_summaries,
     shell:
         """

@@ -100,7 +100,14 @@ if config["compare_with"] and not find_other_tables(MAIN):
 
 
 # The parts of an evaluation that its views are made of.
-VIEWED_PARTS = ("algorithms", "edge", "labels", "rtt_bucket_edges_ms", "tables")
+VIEWED_PARTS = (
+    "algorithms",
+    "edge",
+    "equal_within_pct",
+    "labels",
+    "rtt_bucket_edges_ms",
+    "tables",
+)
 
 
 def describe(name, parts):

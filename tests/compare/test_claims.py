@@ -1,5 +1,7 @@
 import json
 import math
+import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,9 @@ from archives import ROOT
 from scipy import stats
 from test_summarise import build_database, gather, run, summarise
 
-from ccreport.compare.claims import judge_claim, judge_claims, list_unexplained
+from ccreport.compare.claims import date_bounds, judge_claim, judge_claims, list_unexplained
 from ccreport.core.declared_files import DeclarationError
-from ccreport.core.evaluation import load_evaluation
+from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.core.tables import read_table
 from ccreport.summarise.database import QueryError
 
@@ -87,6 +89,56 @@ def test_a_check_holds_within_its_bounds(tmp_path: Path) -> None:
     # Of both algorithms the mean's standard error is 2/√3 of 42, 2.7493 %, together √2 times that, with 4 degrees of
     # freedom, of which t is 2.77645: e^(±0.107951).
     assert judged.select("low", "high").row(0) == pytest.approx((2 / 1.113993, 2 * 1.113993), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("time", "start", "is_before"),
+    [
+        ("2026-11-21T06:32:10Z", "2026-11-21T06:32:11+00:00", True),
+        ("2026-11-21T06:32:10Z", "2026-11-21T06:32:09+00:00", False),
+        ("2026-11-21T06:32:10Z", None, None),
+        (None, "2026-11-21T06:32:11+00:00", None),
+    ],
+)
+def test_bounds_are_set_before_or_after_the_first_run(time: str | None, start: str | None, is_before: bool) -> None:
+    declared = {
+        "bounds_set": {} if time is None else {"commit": "a" * 40, "time": time},
+        "claims": {
+            "c": {"bounds_set": {}},
+            "own": {"bounds_set": {"commit": "b" * 40, "time": "2030-01-01T00:00:00Z"}},
+        },
+    }
+    first_run = None if start is None else datetime.fromisoformat(start)
+    dated = date_bounds(declared, "c", first_run)
+    assert (dated["is_preregistered"], dated["bounds_commit"]) == (is_before, None if time is None else "a" * 40)
+    # A claim whose bounds changed later says so itself.
+    assert date_bounds(declared, "own", first_run)["is_preregistered"] is (None if start is None else False)
+
+
+def test_the_first_run_is_the_archive_s(tmp_path: Path) -> None:
+    starts = [datetime(2026, 11, 22, hour, tzinfo=UTC) for hour in (7, 5, 6)]
+    tables = gather(*(run(n, {"bbr": 1.0}, start_utc=start) for n, start in enumerate(starts)))
+    judged = judge(tmp_path, {"c": [{"sql": "SELECT 1 AS value, 3 AS n"}]}, tables)
+    assert judged["first_run_utc"].to_list() == [starts[1]]
+
+
+@pytest.mark.parametrize("name", list_evaluations())
+def test_the_declared_commit_set_the_bounds(name: str) -> None:
+    declared = load_evaluation(resolve_evaluation(name))
+    for claim, facts in declared["claims"].items():
+        bounds_set = facts["bounds_set"] or declared["bounds_set"]
+        show = ["git", "-C", str(ROOT), "show", "--no-patch", "--format=%ct", bounds_set["commit"]]
+        shown = subprocess.run(show, capture_output=True, text=True, check=False)
+        if shown.returncode:
+            pytest.skip("no history of the repository here")
+        assert datetime.fromtimestamp(int(shown.stdout), UTC) == datetime.fromisoformat(bounds_set["time"]), claim
+        path = f"{bounds_set['commit']}:evaluations/{name}.yaml"
+        text = subprocess.run(["git", "-C", str(ROOT), "show", path], capture_output=True, text=True, check=True).stdout
+        then, now = (
+            [(check.get("at_least"), check.get("at_most")) for check in one["checks"]]
+            for one in (yaml.safe_load(text)["claims"][claim], facts)
+        )
+        assert then == now, f"{claim}: bounds changed; name the commit that did so in its bounds_set"
 
 
 @pytest.mark.parametrize(

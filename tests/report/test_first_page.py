@@ -78,6 +78,14 @@ def list_sentences(found: str) -> list[str]:
 
 NO_CLAIMS = conform(pl.DataFrame(), "claims")
 NO_PAIRS = list_pairs(conform(pl.DataFrame(), "reproduction"), BOTH)
+
+
+def make_comparisons(*verdicts: str, least: float | None = None) -> pl.DataFrame:
+    rows = [{"measure": "goodput_bps", "verdict": verdict, "least_effect_pct": least} for verdict in verdicts]
+    return pl.DataFrame(rows, schema={"measure": pl.String, "verdict": pl.String, "least_effect_pct": pl.Float64})
+
+
+NO_COMPARISONS = make_comparisons()
 AHEAD = make_cells("table_1", "12 MB", REPRODUCED, (8.0, 7.0, 9.0), (10.0, 8.0, 12.5))
 ELSEWHERE = make_cells("table_2", "0.1 % loss", NOT_REPRODUCED, (25.8, 21.0, 31.0), (1.0, 0.99, 1.01))
 NEARER = make_cells("table_2", "1 % loss", NOT_REPRODUCED, (4.0, 3.0, 5.0), (1.0, 0.99, 1.01))
@@ -115,9 +123,13 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
         second=[("holds", 9, False)],
         third=[("does not hold", 5, False), ("not enough data", 0, False)],
     )
-    found = list_sentences(render_findings(judged, CLAIMS, make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH))
+    found = list_sentences(
+        render_findings(judged, CLAIMS, make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH, NO_COMPARISONS)
+    )
     # The one that other runs may not turn is named.
-    assert found[0].startswith("**Confirmed:** [2 of 3 claims](claims.qmd) hold, among them “CUBIC &#60;b&#62;varies")
+    assert found[0].startswith(
+        "**Confirmed:** [2 of 3 claims](claims.qmd) hold (1 of them uncertain), among them “CUBIC"
+    )
     assert found[0].endswith(
         "; the ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells."
     )
@@ -134,9 +146,20 @@ def test_why_claims_cannot_be_told_is_said():
     judged = make_claims(
         first=[("not enough data", 0, False)], second=[("not enough data", 2, False)], third=[("holds", 9, False)]
     )
-    *_, last = list_sentences(render_findings(judged, CLAIMS, NO_PAIRS, BOTH))
+    *_, last = list_sentences(render_findings(judged, CLAIMS, NO_PAIRS, BOTH, NO_COMPARISONS))
     reasons = "for 1 it has no runs under the conditions and for 1 it has too few runs"
     assert last == f"**This archive cannot tell:** 2 claims, as {reasons}."
+
+
+def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():
+    asked = pl.concat([make_comparisons("undecided", "BBR faster", least=12.3), make_comparisons("undecided")])
+    asked = pl.concat([asked, make_comparisons("undecided", least=40.0)])
+    *_, last = list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, asked))
+    # The median of 12.3 and 40.
+    assert last == (
+        "**This archive cannot tell:** which algorithm is ahead in [3 of 4 comparisons](tables.qmd#table-comparisons), "
+        "as for 1 the runs are too few and for 2 the runs vary: half of these show no difference below 26 &#37;."
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,8 +178,8 @@ def test_what_leaves_a_pair_open(theirs: tuple[Any, Any], own: tuple[Any, Any], 
 
 
 def test_what_there_is_nothing_to_say_of_is_left_out():
-    assert len(list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH))) == 1
-    assert render_findings(NO_CLAIMS, {}, NO_PAIRS, BOTH) == ""
+    assert len(list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, NO_COMPARISONS))) == 1
+    assert render_findings(NO_CLAIMS, {}, NO_PAIRS, BOTH, NO_COMPARISONS) == ""
 
 
 # The strip
@@ -256,17 +279,19 @@ def test_the_means_of_each_algorithm_are_said_in_words():
         shared | {"algorithm": "CUBIC", "rate_mean_bps": 10e6, "rate_low_bps": 9e6, "rate_high_bps": 11e6},
         {"path_rtt": "RTT 80 ms", "algorithm": "CUBIC", "rate_mean_bps": 5e6, "runs_count": 1},
     ]
-    assert describe_means(make_means(rows)) == [
+    verdicts = ["BBR faster", "equal within ±5 %", "undecided", "BBR faster"]
+    assert describe_means(make_means(rows), make_comparisons(*verdicts)) == [
         "**BBR** (3 runs): goodput of 91.0 Mbit/s, 1.00 % of segments sent again.",
         "**CUBIC** (2 conditions, 4 runs): goodput of 5.00 to 10.0 Mbit/s, 1.00 % of segments sent again.",
-        "Of 1 condition with runs of several algorithms, BBR is ahead in 1.",
+        (
+            "Of 4 comparisons of rates the verdicts are 2 “BBR faster”, 1 “equal within ±5 &#37;”; "
+            "in 1 these runs do not tell."
+        ),
     ]
 
 
-def test_nothing_is_ahead_on_two_runs():
-    rows = [
-        {"algorithm": name, "rate_mean_bps": rate, "runs_count": 2} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))
-    ]
-    *_, last = describe_means(make_means(rows))
-    assert last.startswith("Which algorithm is ahead cannot be told in any of 1 condition")
-    assert describe_means(make_means(rows).clear()) == []
+def test_nothing_is_faster_where_no_comparison_says_so():
+    rows = [{"algorithm": name, "rate_mean_bps": rate} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))]
+    *_, last = describe_means(make_means(rows), make_comparisons("undecided"))
+    assert last.startswith("Which algorithm is faster cannot be told in any of 1 comparison")
+    assert describe_means(make_means(rows).clear(), make_comparisons()) == []

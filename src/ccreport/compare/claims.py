@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,17 +50,34 @@ def judge_claims(
     with connect(database) as connection:
         _prepare(connection, summaries, declared["tables"])
         rows = list(_judge_all(connection, declared["claims"]))
+        first_run = connection.sql("SELECT min(start_utc) FROM runs").pl().item()
     with connect(database) as connection, include_suspects(connection):
         if suspects_count := _count_suspects(connection):
             _prepare_suspects(connection, declared)
             others = _judge_all(connection, declared["claims"])
             rows = [row | _compare(other, suspects_count) for row, other in zip(rows, others, strict=True)]
-    rows = [row | {"about_archive": explained.get(row["claim"])} for row in rows]
+    dated = {claim: date_bounds(declared, claim, first_run) for claim in declared["claims"]}
+    rows = [row | dated[row["claim"]] | {"about_archive": explained.get(row["claim"])} for row in rows]
     judged = conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
     write_table(judged, "claims", parquet)
     write_csv(judged, csv)
     for claim, verdict in list_unexplained(judged):
         print(f"claim {claim}: {verdict}, and nothing explains it")
+
+
+def date_bounds(declared: Mapping[str, Any], claim: str, first_run: datetime | None) -> dict[str, Any]:
+    """Return which commit set the bounds of a claim and when, and whether that was before the archive's first run.
+
+    An evaluation declares it of all its claims, and of single ones that changed later: a release has no history.
+    """
+    bounds_set = declared["claims"][claim]["bounds_set"] or declared["bounds_set"]
+    time = datetime.fromisoformat(bounds_set["time"]) if bounds_set else None
+    return {
+        "bounds_commit": bounds_set.get("commit"),
+        "bounds_set_utc": time,
+        "first_run_utc": first_run,
+        "is_preregistered": None if time is None or first_run is None else time < first_run,
+    }
 
 
 def load_explanations(

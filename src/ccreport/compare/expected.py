@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.compare.verdicts import Spread, spread_of_interval, spread_published
+from ccreport.compare.verdicts import spread_of_interval, spread_published
 from ccreport.core.errors import InputError
 from ccreport.core.tables import Column, TableError, load_schema, read_table
+from ccreport.summarise.statistics.contrasts import Spread
 
 VALUES: Final = ("mean_gbps", "cv", "is_suspect")
 BOOLEANS: Final = {"true": True, "false": False}

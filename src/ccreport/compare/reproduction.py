@@ -17,7 +17,6 @@ from ccreport.compare.matching import Match, match_sizes
 from ccreport.compare.verdicts import (
     UNDECIDED,
     Estimate,
-    Spread,
     add_spreads,
     compare_ratios,
     count_runs_needed,
@@ -29,6 +28,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform, load_schema, read_table, write_table
 from ccreport.summarise.database import QueryError, connect, label_runs, quote_name
 from ccreport.summarise.grids.grid import format_size
+from ccreport.summarise.statistics.contrasts import Spread
 
 COMPARED: Final = "compared"
 MISSING: Final = "missing"

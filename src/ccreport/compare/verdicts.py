@@ -3,10 +3,12 @@
 All errors are of logarithms, as those of the intervals in `sql/macros.sql` are: an interval of a ratio is a factor.
 """
 
-import importlib
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from ccreport.summarise.statistics.contrasts import Spread
+from ccreport.summarise.statistics.correction import load_stats
 
 CONSISTENT: Final = "consistent"
 INCONSISTENT: Final = "inconsistent"
@@ -21,18 +23,6 @@ LEVEL: Final = 0.95
 
 
 @dataclass(frozen=True)
-class Spread:
-    """The variance of a logarithm's error, with its degrees of freedom, which are None where runs do not differ."""
-
-    variance: float
-    df: float | None
-
-    def scale(self, factor: float) -> "Spread":
-        """Return the spread that so many times the runs would have."""
-        return Spread(self.variance / factor, None if self.df is None else self.df * factor)
-
-
-@dataclass(frozen=True)
 class Estimate:
     """A ratio with its 95 % interval; without a spread there is none."""
 
@@ -44,7 +34,7 @@ class Estimate:
         """Return the two ends."""
         if self.spread is None:
             return None
-        factor = math.exp(find_half_width(self.spread))
+        factor = math.exp(self.spread.half_width)
         return self.value / factor, self.value * factor
 
     @property
@@ -63,18 +53,6 @@ def add_spreads(first: Spread, second: Spread) -> Spread:
     return Spread(variance, variance**2 / sum(parts) if parts else None)
 
 
-def find_half_width(spread: Spread) -> float:
-    """Return half the width of the 95 % interval of a logarithm, by Student's t."""
-    if spread.df is None:
-        return 0.0
-    return float(_load_stats().t.ppf((1 + LEVEL) / 2, spread.df)) * math.sqrt(spread.variance)
-
-
-def _load_stats() -> Any:
-    # Most of a second.
-    return importlib.import_module("scipy.stats")
-
-
 def spread_published(cv: float, runs: int) -> Spread:
     """Return the spread of a published mean: of its CV, which also holds what differs between conditions it pools."""
     return Spread(cv**2 / runs, runs - 1)
@@ -82,7 +60,7 @@ def spread_published(cv: float, runs: int) -> Spread:
 
 def spread_of_interval(value: float, high: float, runs: int) -> Spread:
     """Return the spread of a mean of which another archive has the interval, as if its runs were of one condition."""
-    quantile = float(_load_stats().t.ppf((1 + LEVEL) / 2, runs - 1))
+    quantile = float(load_stats().t.ppf((1 + LEVEL) / 2, runs - 1))
     return Spread((math.log(high / value) / quantile) ** 2, runs - 1)
 
 
@@ -96,7 +74,7 @@ def judge_cell(ratio: Estimate, factor: float) -> str:
         return UNDECIDED
     if ratio.direction:
         return INCONSISTENT
-    return CONSISTENT if find_half_width(ratio.spread) <= math.log(factor) else UNDECIDED
+    return CONSISTENT if ratio.spread.half_width <= math.log(factor) else UNDECIDED
 
 
 def count_runs_needed(theirs: Spread, own: Spread, runs: int, factor: float) -> int | None:
@@ -106,7 +84,7 @@ def count_runs_needed(theirs: Spread, own: Spread, runs: int, factor: float) -> 
     """
 
     def is_enough(count: int) -> bool:
-        return find_half_width(add_spreads(theirs, own.scale(count / runs))) <= math.log(factor)
+        return add_spreads(theirs, own.scale(count / runs)).half_width <= math.log(factor)
 
     if not is_enough(RUNS_AT_MOST):
         return None

@@ -246,3 +246,14 @@ SELECT
     bounds[1] AS retransmit_low_ratio,
     bounds[2] AS retransmit_high_ratio
 FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds);
+
+-- Sizes and rates in words, as pages write them.
+CREATE MACRO name_size(bytes) AS CASE
+    WHEN bytes > 0 AND bytes % 1048576 = 0 THEN printf('%g MiB', bytes / 1048576)
+    WHEN bytes >= 1e9 THEN printf('%g GB', bytes / 1e9)
+    WHEN bytes >= 1e6 THEN printf('%g MB', bytes / 1e6)
+    WHEN bytes >= 1e3 THEN printf('%g kB', bytes / 1e3)
+    ELSE printf('%g B', bytes::DOUBLE)
+END;
+CREATE MACRO name_rate(bps) AS
+    CASE WHEN bps >= 1e9 THEN printf('%g Gbit/s', bps / 1e9) ELSE printf('%g Mbit/s', bps / 1e6) END;

@@ -20,17 +20,12 @@ from ccreport.core.declarations import SQL
 from ccreport.core.declared_files import blame
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
-from ccreport.core.tables import load_schema
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
+from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.refused_sql import find_refused
 from ccreport.summarise.suspect_runs import NO_SUSPECTS, leave_out_suspects, mark_suspects
-
-# Published tables that are made of RPC tests, of which no run has a rate.
-RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})
-
-# The published table of which the evaluation says which conditions it tells apart.
-MEANS: Final = "means"
+from ccreport.summarise.table_sources import select_source
 
 # Columns that every labelled view has before the evaluation's own labels.
 FIXED_LABELS: Final = """
@@ -126,11 +121,9 @@ def create_views(
     _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
     for view in ("edge_values", "flow_completions"):
         _create_view(connection, view, (SQL / f"{view}.sql").read_text(encoding="utf-8"))
-    for table, facts in declared["tables"].items():
-        of_table = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
-        if table == MEANS:
-            of_table = pool_conditions(of_table, facts)
-        _create_view(connection, f"{table}_runs", of_table)
+    # It asks about the others.
+    for table in sorted(declared["tables"], key=lambda table: table == COMPARISONS):
+        _create_view(connection, f"{table}_runs", select_source(table, declared))
         query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
         _create_view(connection, table, query, kind="TABLE" if table in stored else "VIEW")
 
@@ -267,35 +260,3 @@ def _bucket_cases(edges: list[float]) -> tuple[str, str]:
         f"CASE WHEN rtt_ms IS NULL THEN 'RTT unknown' {values} ELSE {last} END",
         f"CASE WHEN rtt_ms IS NULL THEN 1000 {ranks} ELSE {len(edges)} END",
     )
-
-
-def select_rpc(table: Mapping[str, Any]) -> str:
-    """Return the query that selects the RPC tests that a published table is made of."""
-    return f"FROM labelled_rpc WHERE (\n{table['where']}\n)"
-
-
-def pool_conditions(runs: str, table: Mapping[str, Any]) -> str:
-    """Return a query for runs with those conditions null that the table `means` does not tell apart."""
-    told = {*table.get("rows", load_schema(MEANS).key), *table.get("columns", ())}
-    pooled = [f"nullif({name}, {name}) AS {name}" for name in load_schema(MEANS).key if name not in told]
-    return f"SELECT * REPLACE ({', '.join(pooled)}) FROM ({runs})" if pooled else runs
-
-
-def select_runs(table: Mapping[str, Any]) -> str:
-    """Return the query that selects what a published table is made of, with `rate_bps` and its `rate_basis`.
-
-    The rate is the one that the table declares; where no selected run has a receiver's rate, it is the sender's.
-    """
-    wanted = quote_text(table["rate"])
-    return f"""
-        WITH selected AS (FROM algorithm_runs WHERE is_counted AND (
-{table["where"]}
-)),
-        basis AS (
-            SELECT CASE WHEN count(goodput_bps) > 0 THEN {wanted} ELSE 'throughput' END AS rate_basis FROM selected
-        )
-        SELECT selected.*, rate_basis,
-            CASE rate_basis WHEN 'goodput' THEN goodput_bps ELSE throughput_bps END AS rate_bps
-        FROM selected, basis
-        WHERE CASE rate_basis WHEN 'goodput' THEN goodput_bps ELSE throughput_bps END IS NOT NULL
-    """

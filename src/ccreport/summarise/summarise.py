@@ -13,14 +13,15 @@ from ccreport.core.csv_files import write_csv
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import TableError, TableWriter, conform, load_schema
 from ccreport.summarise.database import QueryError, connect, quote_name
-from ccreport.summarise.grids.cells import lay_out_cells, lay_out_rows
+from ccreport.summarise.grids.cells import NOTHING_BOLD, Bold, lay_out_cells, lay_out_rows
 from ccreport.summarise.grids.grid import Grid
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
 from ccreport.summarise.grids.measures import select_measures, set_side_by_side
 from ccreport.summarise.grids.with_suspects import describe_suspects
-from ccreport.summarise.statistics.comparisons import add_rank_tests
+from ccreport.summarise.questions import ask_table, find_bold
+from ccreport.summarise.statistics.comparisons import add_verdicts, judge_questions
 from ccreport.summarise.statistics.edge_comparisons import add_binned_tests
 from ccreport.summarise.statistics.modes import add_modes
 from ccreport.summarise.statistics.survival import add_log_rank_tests, add_survival
@@ -29,7 +30,7 @@ from ccreport.summarise.suspect_runs import include_suspects
 RATE_NAMES: Final = {"goodput": "receiver's rate (goodput)", "throughput": "sender's rate (throughput)"}
 # What completes the result of a query with statistics that SQL lacks.
 STATISTICS: Final[Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
-    "comparisons": add_rank_tests,
+    "comparisons": add_verdicts,
     "completion": add_survival,
     "completion_tests": add_log_rank_tests,
     "edge_comparisons": add_binned_tests,
@@ -66,7 +67,10 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
     with TableWriter(table, output / f"{table}.parquet") as writer:
         writer.write_conformed(summary)
     write_csv(summary, output / f"{table}.csv")
-    grid = lay_out_table(summary, table, declared, count_runs(connection, table, "is_cpu_bound"))
+    bold = NOTHING_BOLD
+    if (questions := ask_table(connection, table)) is not None:
+        bold = find_bold(connection, table, summary, judge_questions(questions))
+    grid = lay_out_table(summary, table, declared, count_runs(connection, table, "is_cpu_bound"), bold)
     with include_suspects(connection):
         if suspects_count := count_runs(connection, table, "is_suspect"):
             with_suspects = lay_out_table(compute_table(connection, table), table, declared)
@@ -97,10 +101,13 @@ def count_runs(connection: duckdb.DuckDBPyConnection, table: str, condition: str
     return int(count)
 
 
-def lay_out_table(summary: pl.DataFrame, table: str, declared: dict[str, Any], bound_count: int = 0) -> Grid:
+def lay_out_table(
+    summary: pl.DataFrame, table: str, declared: dict[str, Any], bound_count: int = 0, bold: Bold = NOTHING_BOLD
+) -> Grid:
     """Return a published table as it is shown: cells by row and column where the evaluation names these, else rows.
 
-    `bound_count` is how many of its runs were CPU-bound, which a sentence below it says.
+    `bound_count` is how many of its runs were CPU-bound, which a sentence below it says; `bold` are the rows of the
+    summary whose numbers verdicts make bold, by column.
     """
     notes = [declared["note"]] if declared["note"] else []
     if bound_count:
@@ -112,12 +119,13 @@ def lay_out_table(summary: pl.DataFrame, table: str, declared: dict[str, Any], b
             notes.append(f"No selected run has a {declared['rate']}.")
     schema = load_schema(table)
     if "rows" in declared and "measures" not in declared:
-        return lay_out_cells(summary, table, declared, notes)
+        return lay_out_cells(summary, table, declared, notes, bold)
     shown = select_shown(summary.drop("rate_basis", strict=False), declared)
     if shown.height < summary.height:
         notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")
+    bold = {column: rows.head(shown.height) for column, rows in bold.items()}
     if "measures" in declared:
         chosen = select_measures(shown, schema, declared)
-        grid = lay_out_rows(chosen, schema, declared["title"], notes)
+        grid = lay_out_rows(chosen, schema, declared["title"], notes, bold)
         return set_side_by_side(grid, declared.get("columns", ()))
-    return lay_out_rows(shown, schema, declared["title"], notes)
+    return lay_out_rows(shown, schema, declared["title"], notes, bold)

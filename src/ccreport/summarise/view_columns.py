@@ -19,7 +19,8 @@ from ccreport.core.declared_files import fill_defaults
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.tables import load_schema, write_table
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.summarise.database import DEFAULT_LABELS, RPC_TABLES, create_views, quote_name, select_rpc, select_runs
+from ccreport.summarise.database import DEFAULT_LABELS, create_views, quote_name
+from ccreport.summarise.table_sources import select_source
 
 ARCHIVE: Final = "archive"
 # The table whose view `<table>_runs` stands for those of all tables of runs.
@@ -68,8 +69,7 @@ def list_view_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[s
 
 def find_needs(connection: duckdb.DuckDBPyConnection, table: str) -> Needs:
     """Return what the query of a published table needs, by adding what DuckDB misses until it misses nothing."""
-    facts = _declare(table)["tables"][table]
-    selected = select_rpc(facts) if table in RPC_TABLES else select_runs(facts)
+    selected = select_source(table, _declare(table))
     query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
     needs = Needs()
     while True:

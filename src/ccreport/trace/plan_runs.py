@@ -1,24 +1,18 @@
 """The command `plan_runs`: how many runs a comparison of two algorithms takes, by how much an archive's runs vary."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
-import numpy as np
 import polars as pl
 
 from ccreport.core.errors import InputError
-from ccreport.summarise.statistics.power import count_runs, find_least_ratio
+from ccreport.summarise.statistics.comparisons import contrast_logarithms, judge_questions
+from ccreport.summarise.statistics.contrasts import LEVEL, count_runs, find_least_effect
 from ccreport.trace.find_table import find_databases, open_results
 
 RESULTS: Final = Path("results")
-# What sets comparisons apart; shown where it does.
-CONDITIONS: Final = (
-    *("sharing", "beside", "host", "flows_count", "rtt_ms", "loss_pct", "nic_bps", "pacing_bps", "bottleneck_bps"),
-    *("background_udp_bps", "parameter_name", "parameter_value", "buffer_bytes", "volume_bytes"),
-)
 ALGORITHMS: Final = ("first_algorithm", "second_algorithm")
 SHOWN: Final[dict[str, Any]] = {
     **dict.fromkeys(("tbl_rows", "tbl_cols"), -1),
@@ -26,7 +20,6 @@ SHOWN: Final[dict[str, Any]] = {
     **dict.fromkeys(("tbl_hide_dataframe_shape", "tbl_hide_column_data_types"), True),
     "tbl_formatting": "ASCII_BORDERS_ONLY_CONDENSED",
 }
-VALUES: Final = ("first_values", "second_values")
 
 
 def plan_runs(
@@ -43,58 +36,49 @@ def plan_runs(
         raise InputError("difference_pct is to be above 0, and power between 0.05 and 1")
     with open_results(find_databases(database)[0]) as connection:
         rows = _read_comparisons(connection, measure)
-    told = [name for name in CONDITIONS if len({row[name] for row in rows}) > 1]
     plans = [
-        plan_comparison(row, 1 + difference_pct / 100, power)
-        | {"algorithms": " / ".join(row[name] for name in ALGORITHMS), "condition": _describe(row, told)}
+        plan_comparison(row, 1 + difference_pct / 100, power, row["tests_count"])
+        | {"algorithms": " / ".join(row[name] for name in ALGORITHMS)}
+        | {name: row[name] for name in ("table_name", "question")}
         for row in rows
     ]
-    print(f"{measure}: runs of each algorithm that show {difference_pct:g} % with a probability of {power:g}")
+    print(
+        f"{measure}: runs of each algorithm in each stratum that show {difference_pct:g} % with a probability of "
+        f"{power:g}, after the correction for all questions about a table"
+    )
     with pl.Config(**SHOWN):
         print(pl.DataFrame(plans, infer_schema_length=None))
 
 
-def _describe(row: dict[str, Any], names: Sequence[str]) -> str:
-    """Return the conditions of a comparison that are given and differ between comparisons."""
-    given = {name: row[name] for name in names if row[name] is not None}
-    return ", ".join(f"{name} {value if isinstance(value, str) else f'{value:g}'}" for name, value in given.items())
+def plan_comparison(row: dict[str, Any], ratio: float, power: float, tests_count: int) -> dict[str, Any]:
+    """Return how the runs of a question vary, what they can show, and how many would show `ratio`.
 
-
-def plan_comparison(row: dict[str, Any], ratio: float, power: float) -> dict[str, Any]:
-    """Return how the runs of a comparison vary, what they can show, and how many would show `ratio`.
-
-    `runs_count` is that of the algorithm with fewer, `shown_pct` the least difference that they show. `cv_pct` is the
-    coefficient of variation, of pairs that of their ratio; null, with all that follows from it, below two runs.
+    `runs_count` is that of the algorithm with fewer, `shown_pct` the least difference that they show, and
+    `needed_runs_count` is of each algorithm in each of `strata_count` strata. Both are null below two degrees of
+    freedom of an algorithm. The tests are corrected for `tests_count`.
     """
-    first, second = (np.log(row[name]) for name in VALUES)
-    is_paired, runs = row["is_paired"], min(len(first), len(second))
-    spread = _find_spread(first, second, is_paired=is_paired)
-    least = None if spread is None else find_least_ratio(spread, runs, power, is_paired=is_paired)
+    contrast, level = contrast_logarithms(row), LEVEL / max(1, tests_count)
+    spread = None if contrast is None else contrast.spread
+    least = None if spread is None else find_least_effect(spread, power, level)
+    needed = None if contrast is None else count_runs(contrast, math.log(ratio), power, level)
     return {
-        "needed_runs_count": None if spread is None else count_runs(ratio, spread, power, is_paired=is_paired),
-        "runs_count": runs,
-        "shown_pct": None if least is None else round(100 * (least - 1), 2),
-        "cv_pct": None if spread is None else round(100 * math.sqrt(math.expm1(spread**2)), 2),
+        "needed_runs_count": needed,
+        "strata_count": row["strata_count"],
+        "runs_count": min(row["first_runs_count"], row["second_runs_count"]),
+        "shown_pct": None if least is None else round(100 * math.expm1(least), 2),
     }
 
 
-def _find_spread(first: Sequence[float], second: Sequence[float], *, is_paired: bool) -> float | None:
-    """Return the standard deviation of logarithms: pooled, or of the differences of pairs; null below two runs each."""
-    if min(len(first), len(second)) < 2:
-        return None
-    if is_paired:
-        return float(np.std(np.subtract(first, second), ddof=1))
-    squares = sum(np.var(values, ddof=1) * (len(values) - 1) for values in (first, second))
-    return math.sqrt(squares / (len(first) + len(second) - 2))
-
-
 def _read_comparisons(connection: duckdb.DuckDBPyConnection, measure: str) -> list[dict[str, Any]]:
-    """Return the comparisons by a measure whose values are all above 0, in the order of the published table."""
+    """Return the questions by a measure, in the order of the published table, with the tests of their tables.
+
+    Tests of a table are counted over all of its measures, as the correction does.
+    """
     try:
         compared = connection.sql("FROM comparisons").pl()
     except duckdb.CatalogException as error:
         raise InputError("this evaluation has no table `comparisons`, whose runs a plan is made from") from error
-    chosen = compared.filter(pl.col("measure") == measure, *(pl.col(name).list.min() > 0 for name in VALUES))
+    chosen = compared.hstack([judge_questions(compared)["tests_count"]]).filter(pl.col("measure") == measure)
     if chosen.is_empty():
         known = compared["measure"].unique().sort()
         raise InputError(f"no comparison is by {measure}" + (f"; there are: {', '.join(known)}" if len(known) else ""))

@@ -7,7 +7,7 @@ import pytest
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.summarise.grids.cells import lay_out_cells, lay_out_rows
-from ccreport.summarise.grids.grid import Cell, Grid, count_decimals, find_better, format_ends, format_measured
+from ccreport.summarise.grids.grid import Cell, Grid, count_decimals, format_ends, format_measured
 from ccreport.summarise.grids.headings import describe_shared, format_name, write_heading
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import escape_latex, format_latex
@@ -71,17 +71,6 @@ def test_the_ends_of_a_cvs_interval_have_two_digits_each() -> None:
     assert format_ends(None, None) == ""
 
 
-def test_better_is_what_lies_beyond_all_others() -> None:
-    assert find_better([(5, 6), (1, 2)]) == 0
-    assert find_better([(5, 6), (1, 2)], is_less_better=True) == 1
-    assert find_better([(5, 6), (1, 5)]) is None  # they touch
-    assert find_better([(5, 6), (1, 2), (5.5, 7)]) is None
-    assert find_better([(5, 6), (1, 2), (8, 9)]) == 2
-    assert find_better([(5, 6), (None, None)]) is None
-    assert find_better([(5, 6)]) is None
-    assert find_better([]) is None
-
-
 def cell(rows: str, bucket: str, algorithm: str, mean: float, half_width: float | None) -> dict[str, Any]:
     low, high = (None, None) if half_width is None else (mean - half_width, mean + half_width)
     names = {"test_group": rows, "flows_count": 16, "rtt_bucket": bucket, "algorithm": algorithm}
@@ -110,6 +99,10 @@ CELLS = pl.DataFrame(
 )
 
 
+# The second row of the summary.
+AHEAD = {"rate_mean_bps": pl.Series([False, True, False, False, False])}
+
+
 def test_cells_stand_by_row_and_column_with_dashes_where_there_is_none() -> None:
     grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, [])
     assert (grid.stubs, grid.names) == (["Test", "flows_count"], [["no loss", "16"], ["some_loss", "16"]])
@@ -121,8 +114,13 @@ def test_cells_stand_by_row_and_column_with_dashes_where_there_is_none() -> None
         ["21.0", "20.0", "30.0", "10.0"],
     ]
     assert [[one.number for one in row[::2]] for row in grid.cells] == [[1, None, None, None], [5, 4, 2, 3]]
-    # 30 ± 1 against 10 ± 1 is ahead; 21 ± 1 against a single run is not known to be.
+    assert not any(one.is_better for row in grid.cells for one in row)
+
+
+def test_the_rows_that_a_verdict_names_are_bold() -> None:
+    grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, [], AHEAD)
     assert [one.text for row in grid.cells for one in row if one.is_better] == ["30.0"]
+    assert grid.notes[-1].startswith("Bold: faster")
 
 
 def test_rows_and_columns_that_do_not_tell_cells_apart() -> None:
@@ -160,14 +158,15 @@ def test_a_row_list_has_intervals_below_their_means() -> None:
     }
     other = row | {"algorithm": "CUBIC", "retransmit_low_ratio": 0.006, "retransmit_high_ratio": 0.007}
     schema = load_schema("retransmits")
-    grid = lay_out_rows(pl.DataFrame([row, other], schema=schema.polars), schema, "T", [])
+    rows = pl.DataFrame([row, other], schema=schema.polars)
+    grid = lay_out_rows(rows, schema, "T", [], {"retransmit_mean_ratio": pl.Series([True, False])})
     assert grid.stubs == ["Algorithm"]
     # What names both rows alike is said once, below them.
     shared = "In all rows: sender speed 10g, path class testbed, test group no loss, sharing both, flows 16, RTT bucket"
     assert f"{shared} RTT < 30 ms." in grid.notes
     headings = ["Runs", "Retransmits", "Segments", "Retransmit (%)", "Retransmit mean (%)", "Retransmit ratio CV"]
     assert grid.headings == ["Retransmit source", *headings]
-    # In per cent the half width of the mean is 0.06. Fewer retransmits are better.
+    # In per cent the half width of the mean is 0.06.
     assert grid.cells[0][4:] == [
         Cell("0.500", number=1),
         Cell("0.51", interval="0.45–0.57", number=1, is_better=True),
@@ -236,7 +235,7 @@ def check_latex(text: str) -> None:
 
 
 def test_latex_is_a_booktabs_table_by_hand() -> None:
-    grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, ["Rate: goodput."])
+    grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, ["Rate: goodput."], AHEAD)
     assert format_latex(grid).splitlines() == [
         r"% \usepackage{booktabs}",
         r"\begin{table}",
@@ -260,8 +259,8 @@ def test_latex_is_a_booktabs_table_by_hand() -> None:
         r"\bottomrule",
         r"\end{tabular}",
         (
-            r"\par\smallskip{\footnotesize Rate: goodput. M in Mbit/s. Bold: ahead of what it is paired with, "
-            r"and the two intervals do not overlap.\par}"
+            r"\par\smallskip{\footnotesize Rate: goodput. M in Mbit/s. Bold: faster, or with fewer "
+            r"retransmits, by the verdict of the table of comparisons.\par}"
         ),
         r"\end{table}",
     ]

@@ -1,6 +1,4 @@
-import itertools
-import random
-import statistics
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,67 +7,28 @@ import pytest
 from archives import ROOT, summarise_one
 from condition_runs import Rows, build_database, gather, make_run
 
+from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
-from ccreport.summarise.statistics.comparisons import add_rank_tests
-from ccreport.summarise.statistics.rank_tests import compare_pairs, compare_samples, correct_holm
+from ccreport.summarise.database import connect
+from ccreport.summarise.statistics.comparisons import add_verdicts
+from ccreport.summarise.statistics.correction import correct_holm
+from ccreport.summarise.summarise import summarise_tables
+from ccreport.trace.explain import load_trace
 
 EVALUATION = ROOT / "evaluations/mininet-bbr2.yaml"
+ESNET = ROOT / "evaluations/esnet-dtn.yaml"
+OWN = {"job": "buffer_1", "buffer_bytes": 1000}
 
 
-def summarise(folder: Path, tables: Rows, table: str = "comparisons") -> list[dict[str, Any]]:
-    database = build_database(folder, tables, EVALUATION)
-    summarise_one(table, EVALUATION, database, folder)
+def summarise(folder: Path, tables: Rows, table: str = "comparisons", evaluation: Path = EVALUATION) -> list[Any]:
+    database = build_database(folder, tables, evaluation)
+    summarise_one(table, evaluation, database, folder)
     return read_table(table, [folder / f"{table}.parquet"]).rows(named=True)
 
 
-def test_separate_samples_have_the_exact_p_value() -> None:
-    # 3 and 3 values in 20 orders, of which the two with all of one sample first are as far apart: 2/20.
-    assert compare_samples([1, 2, 3], [4, 5, 6]) == pytest.approx(0.1)
-    # 4 and 4: 70 orders.
-    assert compare_samples([8, 6, 7, 5], [1, 4, 2, 3]) == pytest.approx(2 / 70)
-    # U = 4 of 0 … 9 is next to the middle: U of 5 and more, or 4 and less, are all orders.
-    assert compare_samples([1, 4, 5], [2, 3, 6]) == pytest.approx(1.0)
-
-
-def test_ties_take_the_normal_approximation() -> None:
-    # Ranks 1, 2.5 and 2.5, 4: U = 3.5 - 3 = 0.5 and 3.5. Variance 4/12 (5 - 6/12) = 1.5.
-    # z = (3.5 - 2 - 0.5)/√1.5 = 0.8165, beyond which on both sides lie 0.4142.
-    assert compare_samples([1, 2], [2, 3]) == pytest.approx(0.4142, abs=1e-4)
-    assert compare_samples([5, 5], [5, 5]) == 1.0
-
-
-def test_pairs_have_the_exact_p_value() -> None:
-    # Of the 2^4 ways to give signs, all plus and all minus: 2/16.
-    assert compare_pairs([5, 6, 7, 8], [1, 1, 1, 1]) == pytest.approx(0.125)
-    # Differences 1, 2, 3 and -4: rank sums 6 and 4. Of the 16 sums of subsets of 1 … 4, 7 are 6 or more.
-    assert compare_pairs([1, 2, 3, 0], [0, 0, 0, 4]) == pytest.approx(14 / 16)
-    # Equal sizes share rank 2: subsets of 2, 2, 2 with a sum of 6: one of 8.
-    assert compare_pairs([1, 1, 1], [0, 0, 0]) == pytest.approx(0.25)
-    assert compare_pairs([3, 3], [3, 3]) == 1.0
-
-
-@pytest.mark.parametrize("size", range(2, 9))
-def test_pairs_of_equal_differences_have_the_p_value_of_all_signs(size: int) -> None:
-    chance = random.Random(size)  # noqa: S311 (not for secrets)
-    for _ in range(20):
-        differences = [chance.choice((-3, -2, -1, 1, 2, 3)) for _ in range(size)]
-        # The rank of a size is the mean of its places among all.
-        sizes = sorted(map(abs, differences))
-        ranks = [statistics.mean(n for n, one in enumerate(sizes, 1) if one == abs(d)) for d in differences]
-        sums = [
-            sum(rank for rank, sign in zip(ranks, signs, strict=True) if sign)
-            for signs in itertools.product((0, 1), repeat=size)
-        ]
-        seen = sum(rank for rank, d in zip(ranks, differences, strict=True) if d > 0)
-        tails = sum(one >= seen for one in sums), sum(one <= seen for one in sums)
-        expected = min(1.0, 2 * min(tails) / len(sums))
-        assert compare_pairs(differences, [0] * size) == pytest.approx(expected), differences
-
-
-def test_one_value_is_no_sample() -> None:
-    assert compare_samples([1], [2, 3, 4]) is None
-    assert compare_pairs([1], [2]) is None
-    assert compare_samples([], []) is None
+def compare_rates(folder: Path, *runs: Rows) -> list[dict[str, Any]]:
+    """Return the comparisons of the rates of runs."""
+    return [row for row in summarise(folder, gather(*runs)) if row["measure"] == "goodput_bps"]
 
 
 def test_holm_multiplies_by_the_tests_that_are_left() -> None:
@@ -79,69 +38,52 @@ def test_holm_multiplies_by_the_tests_that_are_left() -> None:
     assert correct_holm([]) == []
 
 
-def test_algorithms_that_sent_at_once_are_compared_in_pairs(tmp_path: Path) -> None:
-    rates = [(10.0, 4.0), (12.0, 4.5), (14.0, 5.0), (16.0, 20.0), (18.0, 5.5), (20.0, 6.0)]
-    runs = [
-        make_run(n, {"bbr": bbr, "cubic": cubic}, job="buffer_1", buffer_bytes=1000)
-        for n, (bbr, cubic) in enumerate(rates)
-    ]
-    (row,) = (row for row in summarise(tmp_path, gather(*runs)) if row["measure"] == "goodput_bps")
-    assert (row["first_algorithm"], row["second_algorithm"], row["test"]) == ("BBR", "CUBIC", "signed-rank")
-    assert (row["first_count"], row["second_count"]) == (6, 6)
-    assert row["first_median"] == pytest.approx(15e6)
-    # CUBIC's 20 is above 5 values of BBR and equal to one: (36 - 5 - 1) above, 5 below, of 36.
-    assert row["cliffs_delta_ratio"] == pytest.approx(25 / 36)
-    # Differences 6, 7.5, 9, -4, 12.5, 14: rank sums 20 and 1; of 64 sums of subsets of 1 … 6, two are 20 or more.
-    assert row["p_ratio"] == pytest.approx(4 / 64)
-    assert row["p_holm_ratio"] == pytest.approx(4 / 64)
-    assert row["is_different"] is False
+def test_algorithms_that_sent_at_once_are_pairs_of_one_run(tmp_path: Path) -> None:
+    ratios = [2.0, 2.0, 4.0]
+    runs = [make_run(n, {"bbr": ratio * (n + 1.0), "cubic": n + 1.0}, **OWN) for n, ratio in enumerate(ratios)]
+    (row,) = compare_rates(tmp_path, *runs)
+    assert (row["first_algorithm"], row["second_algorithm"], row["is_paired"]) == ("BBR", "CUBIC", True)
+    assert (row["first_runs_count"], row["second_runs_count"], row["strata_count"]) == (3, 3, 1)
+    # 2, 4, 12 and 1, 2, 3 Mbit/s.
+    assert (row["first_mean"], row["second_mean"], row["difference_mean"]) == pytest.approx((6e6, 2e6, 4e6))
+    assert row["effect_mean_ratio"] == pytest.approx(2 ** (4 / 3))
+    # Logarithms to the base 2: 1, 1, 2, with a standard error of 1/3; Student's t of 2 at 0.975 is 4.3027.
+    assert row["effect_low_ratio"] == pytest.approx(2 ** (4 / 3 - 4.3027 / 3), rel=1e-4)
+    assert row["effect_high_ratio"] == pytest.approx(2 ** (4 / 3 + 4.3027 / 3), rel=1e-4)
+    # t = 4: beyond it lies 1 − 4/√18.
+    assert row["p_ratio"] == pytest.approx(1 - 4 / math.sqrt(18))
+    assert (row["tests_count"], row["p_holm_ratio"], row["verdict"]) == (1, row["p_ratio"], "undecided")
 
 
-def test_completion_times_of_flows_are_compared_as_two_samples(tmp_path: Path) -> None:
-    runs = [make_run(n, {"bbr": [1, 1], "cubic": [1, 1]}, volume_bytes=8000, buffer_bytes=1000) for n in range(2)]
-    time_transfers(runs, [[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]])
+def test_a_run_without_the_value_of_one_algorithm_is_not_a_pair(tmp_path: Path) -> None:
+    runs = [make_run(n, {"bbr": 10.0 + n, "cubic": 4.0}, **OWN) for n in range(3)]
+    runs[1]["flows"][1] |= {"goodput_bps": None, "throughput_bps": None}
+    (row,) = compare_rates(tmp_path, *runs)
+    assert (row["first_runs_count"], row["second_runs_count"]) == (2, 2)
+    assert row["difference_mean"] == pytest.approx(7e6)
+    assert [row[name] for name in ("effect_low_ratio", "p_ratio", "verdict")] == [None, None, "undecided"]
+
+
+def test_many_flows_of_a_run_are_one_value(tmp_path: Path) -> None:
+    runs = [make_run(n, {"bbr": [1] * 4, "cubic": [1] * 4}, volume_bytes=8000, buffer_bytes=1000) for n in range(3)]
+    for number, run in enumerate(runs):
+        for flow, time in zip(run["flows"], [1.0, 2.0, 3.0, 2.0, 8.0, 8.0, 8.0, 8.0], strict=True):
+            flow |= {"completion_s": time * 1.01**number, "completion_source": "capture"}
     (row,) = summarise(tmp_path, gather(*runs))
-    # BBR 1 … 4 s, CUBIC 5 … 8 s: all differences from -7 to -1, their median -4.
-    assert (row["measure"], row["test"], row["shift"], row["cliffs_delta_ratio"]) == (
-        *("completion_s (capture)", "rank-sum"),
-        *(pytest.approx(-4.0), -1.0),
-    )
-    assert row["p_ratio"] == pytest.approx(2 / 70)
-    assert (row["runs_count"], row["tests_count"], row["is_different"]) == (2, 1, True)
-
-
-def time_transfers(runs: list[Rows], times: list[list[float]], source: str = "capture") -> None:
-    for tables, of_run in zip(runs, times, strict=True):
-        for flow, completion_s in zip(tables["flows"], of_run, strict=True):
-            flow |= {"completion_s": completion_s, "completion_source": source}
-
-
-def test_many_flows_of_one_run_tell_of_no_difference(tmp_path: Path) -> None:
-    run = make_run(1, {"bbr": [1] * 4, "cubic": [1] * 4}, volume_bytes=8000, buffer_bytes=1000)
-    time_transfers([run], [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]])
-    (row,) = summarise(tmp_path, run)
-    assert (row["p_ratio"], row["runs_count"], row["is_different"]) == (pytest.approx(2 / 70), 1, None)
+    # Means of flows 2 and 8 s, in three runs.
+    assert (row["measure"], row["first_runs_count"], row["is_paired"]) == ("completion_s", 3, True)
+    assert (row["effect_mean_ratio"], row["verdict"]) == (pytest.approx(0.25), "BBR faster")
 
 
 def test_completion_times_of_the_sender_do_not_stand_beside_those_of_a_capture(tmp_path: Path) -> None:
     run = make_run(1, {"bbr": [1, 1], "cubic": [1, 1]}, volume_bytes=8000, buffer_bytes=1000)
-    time_transfers([run], [[1.0, 9.0, 2.0, 9.0]])
-    for flow in run["flows"][1::2]:
-        flow["completion_source"] = "sender"
+    for flow, time, source in zip(run["flows"], [1.0, 9.0, 2.0, 9.0], ["capture", "sender"] * 2, strict=True):
+        flow |= {"completion_s": time, "completion_source": source}
     (row,) = summarise(tmp_path, run)
-    assert (row["measure"], row["first_count"], row["second_count"]) == ("completion_s (capture)", 1, 1)
-
-
-def test_a_run_without_the_value_of_one_algorithm_is_no_pair(tmp_path: Path) -> None:
-    runs = [make_run(n, {"bbr": 10.0 + n, "cubic": 4.0}, job="buffer_1", buffer_bytes=1000) for n in range(3)]
-    runs[1]["flows"][1] |= {"goodput_bps": None, "throughput_bps": None}
-    (row,) = (row for row in summarise(tmp_path, gather(*runs)) if row["measure"] == "goodput_bps")
-    # Differences 6 and 8: means of two of them, or of one with itself, 6, 7 and 8.
-    assert (row["runs_count"], row["first_count"], row["second_count"], row["shift"]) == (2, 2, 2, pytest.approx(7e6))
+    assert (row["first_mean"], row["second_mean"]) == (1, 2)
 
 
 def test_only_runs_under_the_same_conditions_are_compared(tmp_path: Path) -> None:
-    own = {"job": "buffer_1", "buffer_bytes": 1000}
     others: list[dict[str, Any]] = [
         {"host": "10.0.0.3"},
         {"rtt_ms": 20.0},
@@ -153,31 +95,109 @@ def test_only_runs_under_the_same_conditions_are_compared(tmp_path: Path) -> Non
         {"parameter_value": "x"},
         {"buffer_bytes": 2000},
     ]
-    runs = [make_run(0, {"bbr": 10.0}, **own)]
-    runs += [make_run(n, {"cubic": 4.0}, **own | other) for n, other in enumerate(others, 1)]
+    runs = [make_run(0, {"bbr": 10.0}, **OWN)]
+    runs += [make_run(n, {"cubic": 4.0}, **OWN | other) for n, other in enumerate(others, 1)]
     assert summarise(tmp_path, gather(*runs)) == []
 
 
-def test_measured_rtts_of_one_destination_are_one_condition(tmp_path: Path) -> None:
+def test_measured_rtts_of_one_destination_are_one_stratum(tmp_path: Path) -> None:
     runs = [
-        make_run(n, {cc: 10.0}, job="buffer_1", buffer_bytes=1000, rtt_ms=rtt_ms, rtt_source="ss")
+        make_run(n, {cc: 10.0}, **OWN, rtt_ms=rtt_ms, rtt_source="ss")
         for n, (cc, rtt_ms) in enumerate([("bbr", 10.2), ("bbr", 10.4), ("cubic", 10.1), ("cubic", 10.3)])
     ]
-    (row,) = summarise(tmp_path, gather(*runs))
-    assert (row["rtt_ms"], row["first_count"], row["second_count"]) == (10.1, 2, 2)
+    (row,) = compare_rates(tmp_path, *runs)
+    assert (row["first_runs_count"], row["second_runs_count"], row["strata_count"]) == (2, 2, 1)
 
 
-def test_nothing_is_called_different_on_one_run(tmp_path: Path) -> None:
-    tables = make_run(1, {"bbr": 10.0, "cubic": 1.0}, job="buffer_1", buffer_bytes=1000)
-    (row,) = summarise(tmp_path, tables)
-    assert (row["first_count"], row["shift"]) == (1, pytest.approx(9e6))
-    assert [row[name] for name in ("test", "p_ratio", "p_holm_ratio", "is_different")] == [None] * 4
+@pytest.mark.parametrize("runs_count", [1, 2])
+def test_one_or_two_runs_decide_nothing(tmp_path: Path, runs_count: int) -> None:
+    (row,) = compare_rates(tmp_path, *(make_run(n, {"bbr": 10.0 + n, "cubic": 1.0}, **OWN) for n in range(runs_count)))
+    assert row["effect_mean_ratio"] > 1
+    names = ("effect_low_ratio", "difference_mean_low", "p_ratio", "p_holm_ratio", "ahead_algorithm")
+    assert [row[name] for name in (*names, "least_effect_pct", "runs_to_show_count")] == [None] * 7
+    assert (row["verdict"], row["tests_count"]) == ("undecided", 0)
 
 
 def test_an_archive_without_such_runs_has_no_comparison(tmp_path: Path) -> None:
     assert summarise(tmp_path, make_run(1, {"bbr": 10.0})) == []
-    empty = pl.DataFrame(
-        schema={"is_paired": pl.Boolean, "runs_count": pl.Int64}
-        | dict.fromkeys(("first_values", "second_values"), pl.List(pl.Float64))
+    with connect(tmp_path / "archive.duckdb") as connection:
+        assert add_verdicts(connection.sql("FROM comparisons").pl()).is_empty()
+
+
+def make_cell(first: int, rates: dict[str, list[float]], **facts: Any) -> list[Rows]:
+    """Return runs of algorithms alone on the testbed, numbered from `first`."""
+    pairs = [(cc, rate) for cc, of_cc in rates.items() for rate in of_cc]
+    return [
+        make_run(n, {cc: rate}, rtt_source="nominal", nic_bps=1e9, **facts) for n, (cc, rate) in enumerate(pairs, first)
+    ]
+
+
+def test_a_question_is_a_row_of_a_published_table_over_its_paths(tmp_path: Path) -> None:
+    # BBR is 1.5 times as fast over both paths; CUBIC has more runs over the faster one, which is not an effect.
+    runs = make_cell(0, {"bbr": [15.0, 15.0, 15.3], "cubic": [10.0, 10.0, 10.2]}, rtt_ms=20.0)
+    runs += make_cell(20, {"bbr": [150.0, 151.0, 153.0], "cubic": [100.0, 101.0, 102.0] * 3}, rtt_ms=10.0)
+    # Lossy: no difference. With another loss: CUBIC has no runs.
+    runs += make_cell(60, {"bbr": [10.0, 10.1, 10.0], "cubic": [10.0, 10.0, 10.1]}, loss_pct=1.0)
+    runs += make_cell(80, {"bbr": [10.0]}, loss_pct=2.0)
+    tables = gather(*runs)
+    rows = [row for row in summarise(tmp_path, tables, evaluation=ESNET) if row["table_name"] == "table_2_testbed"]
+    assert [(row["question"], row["strata_count"], row["verdict"]) for row in rows] == [
+        ("no loss, alone, 1 flow, RTT < 30 ms", 2, "BBR faster"),
+        ("1 % loss, alone, 1 flow, RTT < 30 ms", 1, "equal within ±5 %"),
+    ]
+    assert rows[0]["effect_mean_ratio"] == pytest.approx(1.5, rel=0.005)
+    assert (rows[0]["first_runs_count"], rows[0]["second_runs_count"], rows[0]["tests_count"]) == (6, 12, 2)
+    # The page of the row lists these runs.
+    with connect(tmp_path / "archive.duckdb") as connection:
+        assert load_trace(connection, "comparisons").select_runs(rows[0]).height == 18
+
+
+def test_bold_type_follows_the_verdict_alone(tmp_path: Path) -> None:
+    # Intervals do not overlap in either row, but 2 % are within what counts as equal.
+    runs = make_cell(0, {"bbr": [10.2, 10.2, 10.21], "cubic": [10.0, 10.0, 10.01]})
+    runs += make_cell(20, {"bbr": [15.0, 15.1, 15.2], "cubic": [10.0, 10.1, 10.2]}, loss_pct=1.0)
+    database = build_database(tmp_path, gather(*runs), ESNET)
+    summarise_one("table_2_testbed", ESNET, database, tmp_path)
+    text = (tmp_path / "table_2_testbed.html").read_text()
+    assert text.count("<strong>") == 1
+    assert "<strong>15.10</strong>" in text
+    assert r"\textbf{15.10}" in (tmp_path / "table_2_testbed.tex").read_text()
+
+
+def test_a_run_without_retransmits_has_a_ratio_too(tmp_path: Path) -> None:
+    runs = make_cell(0, {"bbr": [10.0] * 3, "cubic": [10.0] * 3})
+    for run, retransmits in zip(runs, [0, 0, 0, 10, 10, 10], strict=True):
+        run["flows"][0] |= {
+            "retransmits_count": retransmits,
+            "segments_count": 1000.0,
+            "retransmit_ratio": retransmits / 1000,
+            "retransmit_source": "ss",
+        }
+    (row,) = (r for r in summarise(tmp_path, gather(*runs), evaluation=ESNET) if r["measure"] == "retransmit_ratio")
+    # Half a retransmit more in each run: 0.5 over 10.5.
+    assert row["effect_mean_ratio"] == pytest.approx(0.5 / 10.5)
+    assert (row["verdict"], row["difference_mean"]) == ("BBR retransmits less", pytest.approx(-0.01))
+
+
+def test_the_margin_is_the_evaluation_s(tmp_path: Path) -> None:
+    evaluation = tmp_path / "own.yaml"
+    evaluation.write_text(EVALUATION.read_text() + "equal_within_pct: 20\n")
+    runs = [make_run(n, {"bbr": 11.0 + 0.01 * n, "cubic": 10.0}, **OWN) for n in range(3)]
+    rows = summarise(tmp_path, gather(*runs), evaluation=evaluation)
+    assert [row["verdict"] for row in rows if row["measure"] == "goodput_bps"] == ["equal within ±20 %"]
+
+
+def test_the_archive_s_own_evaluation_asks_about_its_means(tmp_path: Path) -> None:
+    generic = ROOT / "evaluations/generic.yaml"
+    runs = make_cell(0, {"bbr": [15.0, 15.1, 15.2], "cubic": [10.0, 10.1, 10.2]})
+    database = build_database(tmp_path, gather(*runs), generic)
+    summarise_tables(generic, database, tmp_path / "summaries")
+    (row,) = read_table("comparisons", [tmp_path / "summaries/comparisons.parquet"]).rows(named=True)
+    assert (row["table_name"], row["question"], row["verdict"]) == (
+        "means",
+        "10.0.0.2, RTT 10 ms, 0 % loss, 1 flow, alone",
+        "BBR faster",
     )
-    assert add_rank_tests(empty).is_empty()
+    assert "<strong>" in (tmp_path / "summaries/means.html").read_text()
+    assert isinstance(load_evaluation(generic)["equal_within_pct"], int | float)
+    assert pl.read_csv(tmp_path / "summaries/comparisons.csv").height == 1

@@ -1,6 +1,7 @@
 """Claims page: what the publication says, the verdict on it here, and the numbers that the verdict is made of."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import polars as pl
@@ -48,7 +49,7 @@ def render_claims(
     # Where there is not enough data, the verdict says why.
     unexplained = {claim for claim, verdict in list_unexplained(judged) if verdict == FAILS}
     rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in declared}
-    parts = [_render_overview(rows_of, declared)]
+    parts = [_render_overview(rows_of, declared), _sum_up_bounds([rows[0] for rows in rows_of.values()])]
     for claim, facts in declared.items():
         parts += _render_claim(claim, facts, rows_of[claim], exhibits, is_unexplained=claim in unexplained)
     return "\n".join(parts)
@@ -64,6 +65,33 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         for claim, facts in declared.items()
     ]
     return render_table(("Claim", "Source", "Here"), rows, title="All claims")
+
+
+def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
+    """Return of how many claims the bounds were set before the archive was measured."""
+    before, after, unknown = (sum(row["is_preregistered"] is told for row in claims) for told in (True, False, None))
+    parts = [
+        f"{before} of {len(claims)} claims were set before the archive’s first run",
+        f"{after} after it" if after else "",
+        f"of {unknown} it is not known" if unknown else "",
+    ]
+    said = ", ".join(part for part in parts if part)
+    return f"The bounds of {said}. The queries, which compute the value, may be newer.\n"
+
+
+def _date_bounds(row: Mapping[str, Any]) -> str:
+    """Return which commit set the bounds of a claim, and whether that was before the archive was measured."""
+    if row["bounds_set_utc"] is None:
+        return "Which commit set the bounds is not declared."
+    commit = f"The bounds were set by commit `{row['bounds_commit'][:10]}` ({_show_time(row['bounds_set_utc'])})"
+    if row["is_preregistered"] is None:
+        return f"{commit}; the archive does not say when its first run began."
+    when = "before" if row["is_preregistered"] else "**after**"
+    return f"{commit}, {when} the archive’s first run ({_show_time(row['first_run_utc'])})."
+
+
+def _show_time(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def is_uncertain(rows: list[dict[str, Any]]) -> bool:
@@ -92,6 +120,7 @@ def _render_claim(
     yield f"## {_title(claim)}: {verdict} {{#{make_label('claim', claim)}}}\n"
     yield f"{escape_text(facts['text'])} ({escape_text(facts['source'])})\n"
     yield render_table(HEADER, map(_list_check, rows), title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
+    yield f"{_date_bounds(rows[0])}\n"
     if any(row["is_uncertain"] for row in rows):
         yield "Uncertain: a bound is inside the interval, so other runs may give another verdict.\n"
     if others := [_name_change(row) for row in rows if _differs(row)]:

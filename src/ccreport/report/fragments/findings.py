@@ -9,18 +9,27 @@ from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.report.fragments.claims import is_uncertain
 from ccreport.report.fragments.reproduction import show_plain
-from ccreport.report.markup.escape import escape_text
+from ccreport.report.markup.escape import escape_text, make_label
 
 CLAIMS_PAGE: Final = "claims.qmd"
 PAIRS_PAGE: Final = "reproduction.qmd"
+COMPARISONS_PAGE: Final = f"tables.qmd#{make_label('table', 'comparisons')}"
 
 
-def render_findings(judged: pl.DataFrame, claims: Mapping[str, Any], pairs: pl.DataFrame, algorithms: list[str]) -> str:
+def render_findings(
+    judged: pl.DataFrame,
+    claims: Mapping[str, Any],
+    pairs: pl.DataFrame,
+    algorithms: list[str],
+    comparisons: pl.DataFrame,
+) -> str:
     """Return the findings as a list, one sentence each, without those that there is nothing to say of.
 
-    `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it.
-    An evaluation that publishes nothing to compare with has no such findings.
+    `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
+    `comparisons` is the table of that name. An evaluation that publishes nothing to compare with has no such findings.
     """
+    if judged.is_empty() and pairs.is_empty():
+        return ""
     sentences = [
         _join("Confirmed", _count_claims(judged, claims, HOLDS, ("holds", "hold")), _confirm_pairs(pairs, algorithms)),
         _join(
@@ -28,7 +37,7 @@ def render_findings(judged: pl.DataFrame, claims: Mapping[str, Any], pairs: pl.D
             _count_claims(judged, claims, FAILS, ("does not hold", "do not hold")),
             _contradict_pairs(pairs),
         ),
-        _join("This archive cannot tell", _doubt_claims(judged), _doubt_pairs(pairs)),
+        _join("This archive cannot tell", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons)),
     ]
     return render_list_of_findings([sentence for sentence in sentences if sentence])
 
@@ -51,8 +60,12 @@ def _count_claims(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str,
     if not found:
         return ""
     rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in found}
-    first = next((claim for claim in found if not is_uncertain(rows_of[claim])), found[0])
-    verb = f"{verbs[0]}:" if len(found) == 1 else f"{verbs[1]}, among them"
+    certain = [claim for claim in found if not is_uncertain(rows_of[claim])]
+    first = (certain or found)[0]
+    open_count = len(found) - len(certain)
+    # A bound is inside the interval.
+    but = f" ({open_count} of them uncertain)" if open_count else ""
+    verb = f"{verbs[0]}{but}:" if len(found) == 1 else f"{verbs[1]}{but}, among them"
     said = escape_text(claims[first]["text"].strip().rstrip("."))
     return f"[{len(found)} of {verdicts.height} claims]({CLAIMS_PAGE}) {verb} “{said}”"
 
@@ -101,6 +114,20 @@ def _doubt_pairs(pairs: pl.DataFrame) -> str:
         (reasons.count("factor"), "the factor between the ratios is too uncertain"),
     ]
     return _because(_count(undecided.height, "pair"), parts) if reasons else ""
+
+
+def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
+    """Return in how many comparisons the runs do not tell which algorithm is ahead, and what they could have shown."""
+    undecided = comparisons.filter(pl.col("verdict") == UNDECIDED)
+    if undecided.is_empty():
+        return ""
+    least = undecided["least_effect_pct"].drop_nulls()
+    counted = f"{undecided.height} of {_count(comparisons.height, 'comparison')}"
+    parts = [(undecided.height - least.len(), "the runs are too few")]
+    if least.len():
+        median = show_plain(float(least.median() or 0), 2)  # type: ignore[arg-type]
+        parts.append((least.len(), f"the runs vary: half of these show no difference below {median} &#37;"))
+    return _because(f"which algorithm is ahead in [{counted}]({COMPARISONS_PAGE})", parts)
 
 
 def find_doubt(pair: Mapping[str, Any]) -> str:

@@ -1,13 +1,13 @@
-"""Findings of an evaluation that publishes nothing to compare with: the means of each algorithm, and which is ahead."""
+"""Findings of an evaluation without published values: the means of each algorithm, and which is faster."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 import polars as pl
 
-from ccreport.core.tables import load_schema
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.grid import find_better, format_measured, rate_unit
+from ccreport.summarise.grids.grid import format_measured, rate_unit
+from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 # Columns of the table `means` beside the rate, by what they are multiplied with, and how a sentence says the numbers.
 MEASURES = {
@@ -15,16 +15,18 @@ MEASURES = {
     "smoothed_rtt_mean_ms": (1.0, "an RTT of {} ms"),
     "jain_mean_ratio": (1.0, "a fairness among flows (Jain’s index) of {}"),
 }
-CONDITION = [name for name in load_schema("means").key if name != "algorithm"]
 
 
-def describe_means(means: pl.DataFrame) -> list[str]:
-    """Return a sentence on each algorithm of the table `means`, and one on which of them is ahead, as Markdown."""
+def describe_means(means: pl.DataFrame, comparisons: pl.DataFrame) -> list[str]:
+    """Return a sentence on each algorithm of the table `means`, and one on which of them is faster, as Markdown.
+
+    `comparisons` are the rows of the table of that name about it.
+    """
     known = means.filter(pl.col("algorithm").is_not_null())
     groups = known.partition_by("algorithm", maintain_order=True)
     divisor, unit = rate_unit(known["rate_mean_bps"])
     said = [_describe_algorithm(own, divisor, unit) for own in groups]
-    return [*said, *(_describe_lead(known) if len(groups) > 1 else ())]
+    return [*said, *_describe_lead(comparisons)]
 
 
 def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
@@ -39,21 +41,21 @@ def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
     return f"**{name}** ({conditions}{_count(int(own['runs_count'].sum()), 'run')}): {', '.join(numbers)}."
 
 
-def _describe_lead(means: pl.DataFrame) -> Iterator[str]:
-    """Yield how often each algorithm is ahead under the same conditions: its interval is above those of all others."""
-    shared = [one for one in means.partition_by(CONDITION, maintain_order=True) if one.height > 1]
-    if not shared:
+def _describe_lead(comparisons: pl.DataFrame) -> Iterator[str]:
+    """Yield in how many of the comparisons of rates each algorithm is faster, and in how many they are equal."""
+    rates = comparisons.filter(pl.col("measure").str.ends_with("_bps"))
+    if rates.is_empty():
         return
-    places = [find_better(one.select("rate_low_bps", "rate_high_bps").rows()) for one in shared]
-    leads = Counter(one["algorithm"][place] for one, place in zip(shared, places, strict=True) if place is not None)
-    if not leads:
-        told = "the intervals overlap, or rest on fewer than three runs"
-        yield f"Which algorithm is ahead cannot be told in any of {_count(len(shared), 'condition')}: {told}."
+    compared = _count(rates.height, "comparison")
+    verdicts = Counter(rates.filter(pl.col("verdict") != UNDECIDED)["verdict"])
+    if not verdicts:
+        told = "the runs are too few or vary too much"
+        yield f"Which algorithm is faster cannot be told in any of {compared} of rates: {told}."
         return
-    parts = [f"{escape_text(name)} is ahead in {count}" for name, count in leads.most_common()]
-    if open_count := places.count(None):
-        parts.append(f"in {open_count} the intervals overlap or rest on too few runs to tell")
-    yield f"Of {_count(len(shared), 'condition')} with runs of several algorithms, {', '.join(parts)}."
+    parts = [f"{count} “{escape_text(verdict)}”" for verdict, count in verdicts.most_common()]
+    open_count = rates.height - verdicts.total()
+    undecided = f"; in {open_count} these runs do not tell" if open_count else ""
+    yield f"Of {compared} of rates the verdicts are {', '.join(parts)}{undecided}."
 
 
 def _show_range(values: pl.Series) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
 import yaml
 
 import ccreport
@@ -50,7 +51,8 @@ from ccreport.report.markup.blocks import render_callout, write_fragment
 from ccreport.report.markup.escape import escape_text
 from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
-from ccreport.summarise.database import MEANS
+from ccreport.summarise.questions import COMPARISONS
+from ccreport.summarise.table_sources import MEANS
 
 SHOWN_TABLES: Final = (
     "runs",
@@ -115,8 +117,9 @@ def render_fragments(
     write_fragment(fragments, "about.md", _render_about(declared))
     algorithms = list(declared["algorithms"])
     pairs = list_pairs(compared, algorithms)
-    found = render_findings(judged, declared["claims"], pairs, algorithms) or render_list_of_findings(
-        describe_means(read_table(MEANS, [summaries / f"{MEANS}.parquet"])) if MEANS in declared["tables"] else []
+    asked = _read_published(COMPARISONS, declared, summaries)
+    found = render_findings(judged, declared["claims"], pairs, algorithms, asked) or render_list_of_findings(
+        describe_means(_read_published(MEANS, declared, summaries), asked.filter(table_name=MEANS))
     )
     write_fragment(fragments, "findings.md", found or f"The evaluation has {_count_exhibits(declared)}.\n")
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
@@ -147,6 +150,11 @@ def render_fragments(
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     _render_exhibits(declared, summaries, figures, fragments, has_captures=not captures.is_empty())
+
+
+def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) -> pl.DataFrame:
+    """Return a published table, without rows where the evaluation has none of that name."""
+    return read_table(table, [summaries / f"{table}.parquet"] if table in declared["tables"] else [])
 
 
 def _render_about(declared: Mapping[str, Any]) -> str:

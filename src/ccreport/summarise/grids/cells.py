@@ -1,7 +1,7 @@
 """Published tables as grids: cells by row and column where the evaluation names these, else row by row."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -12,7 +12,6 @@ from ccreport.summarise.grids.grid import (
     MISSING,
     Cell,
     Grid,
-    find_better,
     format_ends,
     format_measured,
     format_size,
@@ -30,15 +29,17 @@ from ccreport.summarise.grids.headings import (
 LEGEND: Final = (
     "below M and CV their 95 % intervals, and below CV the mean CV within conditions and n, the number of runs"
 )
-BETTER: Final = "Bold: ahead of what it is paired with, and the two intervals do not overlap."
+BETTER: Final = "Bold: faster, or with fewer retransmits, by the verdict of the table of comparisons."
 # rate_low_bps and rate_high_bps are the interval of rate_mean_bps.
 LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
-PAIRED: Final = "algorithm"
-# What stands there for the flows of all algorithms together, which is better than none of them.
-TOGETHER: Final = "all"
+# By column, the rows whose number a verdict makes bold.
+Bold = Mapping[str, pl.Series]
+NOTHING_BOLD: Final[Bold] = {}
 
 
-def lay_out_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], notes: list[str]) -> Grid:
+def lay_out_cells(
+    summary: pl.DataFrame, table: str, declared: dict[str, Any], notes: list[str], bold: Bold = NOTHING_BOLD
+) -> Grid:
     """Return a table of cells: one row per combination of `rows`, mean and CV for each combination of `columns`.
 
     Raise InputError where the evaluation's rows and columns do not tell the cells apart.
@@ -49,7 +50,7 @@ def lay_out_cells(summary: pl.DataFrame, table: str, declared: dict[str, Any], n
     divisor, unit = rate_unit(summary["rate_mean_bps"])
     groups = order_groups(summary.select(columns).rows())
     keys = list(dict.fromkeys(summary.select(rows).rows()))
-    better = _find_better_rows(summary, [*rows, *(name for name in columns if name != PAIRED)], "rate", "bps")
+    better = bold.get("rate_mean_bps", pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True))
     cells = {
         (tuple(row[name] for name in rows), tuple(row[name] for name in columns)): _make_pair(row, divisor, number)
         for number, row in enumerate(summary.with_columns(is_better=better).iter_rows(named=True), start=1)
@@ -98,26 +99,15 @@ def _make_pair(row: dict[str, Any], divisor: float, number: int) -> tuple[Cell, 
     )
 
 
-def _find_better_rows(summary: pl.DataFrame, paired_by: list[str], stem: str, unit: str) -> pl.Series:
-    """Return for each row whether its interval lies beyond those of all rows with the same values in `paired_by`."""
-    numbers = summary.with_row_index("number")
-    is_less_better = stem.startswith(("retransmit", "completion"))
-    found = set()
-    for _, pair in numbers.filter(pl.col(PAIRED) != TOGETHER).group_by(paired_by, maintain_order=True):
-        intervals = pair.select(f"{stem}_low_{unit}", f"{stem}_high_{unit}").rows()
-        place = find_better(intervals, is_less_better=is_less_better)
-        if place is not None:
-            found.add(pair["number"][place])
-    return pl.Series([number in found for number in range(summary.height)], dtype=pl.Boolean)
-
-
-def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: list[str]) -> Grid:
+def lay_out_rows(
+    summary: pl.DataFrame, schema: TableSchema, title: str, notes: list[str], bold: Bold = NOTHING_BOLD
+) -> Grid:
     """Return a table row by row, rates in a unit that reads well and headings from the columns' names.
 
     The key columns that come first name a row. Those in which all rows have the same value, or none, are not shown: a
     note says the value. An interval stands with the mean it belongs to.
     """
-    summary = name_quantities(summary) if "quantity" in summary.columns else summary
+    summary = name_quantities(summary)
     shared = _find_shared(summary, schema)
     given = [column for column in schema.columns if column.name in summary.columns and column.name not in shared]
     stubs = _find_stubs([column.name for column in given], schema.key)
@@ -125,17 +115,12 @@ def lay_out_rows(summary: pl.DataFrame, schema: TableSchema, title: str, notes: 
     hidden = {name for ends in intervals.values() for name in ends} | set(stubs)
     shown = [column for column in given if column.name not in hidden]
     known = {name: value for name, value in shared.items() if value is not None}
-    paired_by = [name for name in schema.key if name != PAIRED and name in summary.columns]
     laid_out: list[list[Cell]] = []
     headings = []
     has_better = False
     for column in shown:
         ends = intervals.get(column.name)
-        better = pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True)
-        if ends and paired_by and PAIRED in summary.columns and not column.name.endswith("_cv"):
-            parts = LOW.fullmatch(ends[0])
-            assert parts is not None  # noqa: S101 (`find_intervals` matched it)
-            better = _find_better_rows(summary, paired_by, parts["stem"], parts["unit"])
+        better = bold.get(column.name, pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True))
         cells, heading = _lay_out_column(summary, column, ends, better)
         laid_out.append(cells)
         headings.append(heading)

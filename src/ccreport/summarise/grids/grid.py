@@ -108,18 +108,6 @@ def format_size(value: float) -> str:
     return f"{value:g} B"
 
 
-def find_better(intervals: list[tuple[float | None, float | None]], *, is_less_better: bool = False) -> int | None:
-    """Return the place of the interval that lies beyond all others, none where any overlap or one is not known."""
-    known = [(low, high) for low, high in intervals if low is not None and high is not None]
-    if len(known) < max(2, len(intervals)):
-        return None
-    for place, (low, high) in enumerate(known):
-        others = known[:place] + known[place + 1 :]
-        if all(high < other[0] if is_less_better else low > other[1] for other in others):
-            return place
-    return None
-
-
 def html_id(name: str) -> str:
     """Return a name as it may stand in an id of HTML or a cross reference."""
     return display_name(name).replace("_", "-").lower()

@@ -33,11 +33,20 @@ HEADINGS: Final = {
     "buffer_bdp_ratio": "Buffer (BDP)",
     "jain_ratio": "Jain's index",
     "jain_mean_ratio": "Jain's index, mean",
-    "cliffs_delta_ratio": "Cliff's delta",
     "p_ratio": "p",
     "p_holm_ratio": "p after Holm",
+    "p_equal_ratio": "p of equality",
+    "p_equal_holm_ratio": "p of equality after Holm",
+    "effect_mean_ratio": "Ratio",
+    "difference_mean": "Difference",
+    "least_effect_pct": "Least effect (%)",
+    "runs_to_show_count": "Runs to show the margin",
+    "first_runs_count": "n, first",
+    "second_runs_count": "n, second",
+    "first_algorithm": "First",
+    "second_algorithm": "Second",
+    "table_name": "Table",
     "beside": "Sent at once",
-    "is_different": "Different?",
     "is_paired": "In pairs?",
     "retransmit_pct": "Retransmitted (%)",
     "delivery_rate_bps": "Delivery rate",
@@ -46,8 +55,11 @@ HEADINGS: Final = {
     "rwnd_limited_pct": "Limited by the receive window (%)",
     "request_goodput_bps": "Goodput of an answer",
 }
-# Columns whose unit is that of the quantity in their row.
-OF_QUANTITY: Final = re.compile(r"value_\w+|bin_\w+_value|(?:first|second)_p50")
+# Columns that say what a row's numbers are of, and those whose unit is that of the quantity there.
+QUANTITIES: Final = ("quantity", "measure")
+OF_QUANTITY: Final = re.compile(r"value_\w+|bin_\w+_value|(?:first|second)_(?:p50|mean)|difference_mean(?:_low|_high)?")
+# By the quantity's ending: what its numbers are multiplied with, and how its words go on.
+SCALES: Final = {"_bps": (1e-6, " (Mbit/s)"), "retransmit_ratio": (100.0, " (%)")}
 SPELLED: Final = {
     "bdp": "BDP",
     "cpu": "CPU",
@@ -91,6 +103,8 @@ def format_name(column: str, value: Any) -> str:
     """Return a value that names rows or columns: rates and sizes with their units, a dash for none."""
     if value is None:
         return MISSING
+    if column == "table_name":
+        return write_words(value)
     if column.endswith("_bps"):
         divisor, unit = rate_unit(pl.Series([value], dtype=pl.Float64))
         return f"{value / divisor:g} {unit}"
@@ -100,14 +114,24 @@ def format_name(column: str, value: Any) -> str:
 
 
 def name_quantities(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with what `quantity` says in words with units, and rates among values in Mbit/s."""
-    is_rate = pl.col("quantity").str.ends_with("_bps")
+    """Return rows with what a column of quantities says in words with units, and the numbers of these in such units.
+
+    Rates are in Mbit/s and retransmit ratios of comparisons in per cent; rows without such a column stay as they are.
+    """
+    column = next((name for name in QUANTITIES if name in rows.columns), None)
+    if column is None:
+        return rows
+    named = [(name, *_find_scale(name)) for name in rows[column]]
+    factors = pl.Series([factor for _, factor, _ in named], dtype=pl.Float64)
     values = [name for name in rows.columns if OF_QUANTITY.fullmatch(name) and rows.schema[name].is_float()]
-    words = {name: write_heading(name) + (" (Mbit/s)" if name.endswith("_bps") else "") for name in rows["quantity"]}
     return rows.with_columns(
-        *(pl.when(is_rate).then(pl.col(name) / 1e6).otherwise(name).alias(name) for name in values),
-        pl.col("quantity").replace(words),
+        *(rows[name] * factors for name in values),
+        pl.Series(column, [write_heading(name) + unit for name, _, unit in named], dtype=pl.String),
     )
+
+
+def _find_scale(quantity: str) -> tuple[float, str]:
+    return next((scale for ending, scale in SCALES.items() if quantity.endswith(ending)), (1.0, ""))
 
 
 def name_value(column: str, value: Any) -> str:

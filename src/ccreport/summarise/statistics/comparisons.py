@@ -1,43 +1,151 @@
-"""What the published table `comparisons` has beyond its query: rank tests, corrected for their number.
+"""What the published table `comparisons` has beyond its query: effects with intervals, tests and verdicts.
 
-DuckDB has no distribution of ranks, so the query gives the samples and this module the p values.
+A question has two tests, both of the logarithm of the ratio: that it is 0 (Student's t), and that it is beyond the
+margin (two one-sided tests). Holm's correction is over the questions of one table, for each of the two.
 """
 
+import math
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
-from ccreport.summarise.statistics.rank_tests import compare_pairs, compare_samples, correct_holm
+from ccreport.summarise.statistics.contrasts import (
+    LEVEL,
+    Contrast,
+    Spread,
+    Stratum,
+    contrast_strata,
+    count_runs,
+    find_least_effect,
+    p_of_difference,
+    p_of_equality,
+)
+from ccreport.summarise.statistics.correction import correct_holm
 
-# Below it, after the correction, two algorithms are called different.
-LEVEL: Final = 0.05
-# Flows of a single run, however many, tell how that run was.
-LEAST_RUNS: Final = 2
-SAMPLES: Final = ("first_values", "second_values")
+UNDECIDED: Final = "undecided"
+# Less is better of these measures.
+RETRANSMITS: Final = "retransmit_ratio"
+TIMES: Final = "completion_s"
+# What the query has for this module alone.
+INPUTS: Final = ("added_ratio", "strata")
+COLUMNS: Final = {
+    **dict.fromkeys(
+        (
+            *("effect_mean_ratio", "effect_low_ratio", "effect_high_ratio"),
+            *("difference_mean", "difference_mean_low", "difference_mean_high", "p_ratio", "p_equal_ratio"),
+        ),
+        pl.Float64,
+    ),
+}
 
 
-def add_rank_tests(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the query with test, p_ratio, tests_count, p_holm_ratio, is_different in place of the samples.
+def add_verdicts(questions: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the query with all columns of the table `comparisons` in place of the samples."""
+    judged = judge_questions(questions)
+    planned = [
+        _plan(row, tests_count)
+        for row, tests_count in zip(questions.iter_rows(named=True), judged["tests_count"], strict=True)
+    ]
+    schema = {"least_effect_pct": pl.Float64, "runs_to_show_count": pl.Int64}
+    return judged.hstack(pl.DataFrame(planned, schema=schema, orient="row"))
 
-    The family of tests that Holm's correction is for, and tests_count counts, are all of the table. Test and p values
-    are null for a sample of less than two, and is_different is so for less than two runs too: nothing is called
-    different, or the same, on n = 1.
+
+def judge_questions(questions: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the query with effects, tests and verdicts in place of the samples.
+
+    Intervals, p values and so a verdict need two degrees of freedom of each algorithm within strata: with one run, or
+    two of one stratum, a question is undecided and not a test.
     """
-    p_values = [_test(row) for row in pairs.iter_rows(named=True)]
-    columns: dict[str, Any] = {"p_ratio": p_values, "p_holm_ratio": correct_holm(p_values)}
-    tested = pl.DataFrame(columns, schema={"p_ratio": pl.Float64, "p_holm_ratio": pl.Float64})
-    test = pl.when("is_paired").then(pl.lit("signed-rank")).otherwise(pl.lit("rank-sum"))
-    return (
-        pairs.drop(SAMPLES)
-        .hstack(tested)
-        .with_columns(
-            test=pl.when(pl.col("p_ratio").is_not_null()).then(test),
+    measured = pl.DataFrame([_measure(row) for row in questions.iter_rows(named=True)], schema=COLUMNS)
+    judged = questions.drop(INPUTS).hstack(measured)
+    corrected = [
+        one.with_columns(
             tests_count=pl.col("p_ratio").count(),
-            is_different=pl.when(pl.col("runs_count") >= LEAST_RUNS).then(pl.col("p_holm_ratio") < LEVEL),
+            **{
+                name: pl.Series(correct_holm(one[p].to_list()), dtype=pl.Float64)
+                for name, p in (("p_holm_ratio", "p_ratio"), ("p_equal_holm_ratio", "p_equal_ratio"))
+            },
         )
-    )
+        for one in judged.partition_by("table_name", maintain_order=True)
+    ]
+    if not corrected:
+        corrected = [judged.with_columns(tests_count=pl.lit(0), p_holm_ratio=None, p_equal_holm_ratio=None)]
+    told = pl.concat(corrected)
+    verdicts = [_judge(row) for row in told.iter_rows(named=True)]
+    words = dict.fromkeys(("verdict", "ahead_algorithm"), pl.String)
+    return told.hstack(pl.DataFrame(verdicts, schema=words, orient="row"))
 
 
-def _test(row: dict[str, Any]) -> float | None:
-    first, second = (row[name] for name in SAMPLES)
-    return compare_pairs(first, second) if row["is_paired"] else compare_samples(first, second)
+def contrast_logarithms(row: dict[str, Any]) -> Contrast | None:
+    """Return the contrast of logarithms of a row of the query; None where a value is 0 and cannot have one."""
+    added: float | None = row["added_ratio"]
+    values = [value for one in row["strata"] for side in ("first", "second") for value in one[side]]
+    if added is None or min(values) + added <= 0:
+        return None
+    strata: list[Stratum] = [
+        {
+            "is_paired": one["is_paired"],
+            "first": np.log(np.add(one["first"], added)),
+            "second": np.log(np.add(one["second"], added)),
+        }
+        for one in row["strata"]
+    ]
+    return contrast_strata(strata)
+
+
+def _measure(row: dict[str, Any]) -> dict[str, float | None]:
+    """Return effects, intervals and p values of one question."""
+    difference = contrast_strata(row["strata"])
+    found: dict[str, float | None] = {"difference_mean": difference.effect}
+    if difference.spread is not None:
+        low, high = _find_ends(difference.effect, difference.spread)
+        found |= {"difference_mean_low": low, "difference_mean_high": high}
+    ratio = contrast_logarithms(row)
+    if ratio is None:
+        return found
+    found["effect_mean_ratio"] = math.exp(ratio.effect)
+    if ratio.spread is not None:
+        low, high = _find_ends(ratio.effect, ratio.spread)
+        margin = math.log1p(row["equal_within_pct"] / 100)
+        found |= {
+            "effect_low_ratio": math.exp(low),
+            "effect_high_ratio": math.exp(high),
+            "p_ratio": p_of_difference(ratio.effect, ratio.spread),
+            "p_equal_ratio": p_of_equality(ratio.effect, ratio.spread, margin),
+        }
+    return found
+
+
+def _find_ends(effect: float, spread: Spread) -> tuple[float, float]:
+    return effect - spread.half_width, effect + spread.half_width
+
+
+def _judge(row: dict[str, Any]) -> tuple[str, str | None]:
+    """Return the verdict on a question, and which algorithm is ahead.
+
+    A difference that is shown to be within the margin is one that does not matter, whatever its sign.
+    """
+    if row["p_ratio"] is None:
+        return UNDECIDED, None
+    if row["p_equal_holm_ratio"] < LEVEL:
+        return f"equal within ±{row['equal_within_pct']:g} %", None
+    if row["p_holm_ratio"] >= LEVEL:
+        return UNDECIDED, None
+    is_less_better = row["measure"] in (RETRANSMITS, TIMES)
+    ahead = row["first_algorithm" if (row["effect_mean_ratio"] > 1) != is_less_better else "second_algorithm"]
+    return f"{ahead} {'retransmits less' if row['measure'] == RETRANSMITS else 'faster'}", ahead
+
+
+def _plan(row: dict[str, Any], tests_count: int) -> tuple[float | None, int | None]:
+    """Return the least effect that the runs of a question could have shown, in per cent, and the runs for the margin.
+
+    Both at the level of Holm's first step, which is enough whatever the other questions give.
+    """
+    contrast = contrast_logarithms(row)
+    if contrast is None or contrast.spread is None:
+        return None, None
+    level = LEVEL / tests_count
+    least = find_least_effect(contrast.spread, level=level)
+    needed = count_runs(contrast, math.log1p(row["equal_within_pct"] / 100), level=level)
+    return None if least is None else 100 * math.expm1(least), needed

@@ -5,8 +5,8 @@ The query computes z of the rank test from histograms, since there are too many 
 
 import polars as pl
 
-from ccreport.summarise.statistics.comparisons import LEVEL
-from ccreport.summarise.statistics.rank_tests import correct_holm, load_stats
+from ccreport.summarise.statistics.contrasts import LEVEL
+from ccreport.summarise.statistics.correction import correct_holm, load_stats
 
 
 def add_binned_tests(pairs: pl.DataFrame) -> pl.DataFrame:

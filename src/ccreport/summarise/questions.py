@@ -1,0 +1,173 @@
+"""Questions of the table `comparisons`: which algorithm is ahead in a row of a table, or under the same conditions.
+
+The view `comparisons_runs` has the runs of all questions, one row per run, algorithm and quantity. Runs of one question
+are compared within strata only: the same path (destination, round-trip time) and all other conditions.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import duckdb
+import polars as pl
+
+from ccreport.core.tables import load_schema
+
+COMPARISONS: Final = "comparisons"
+RATE, RETRANSMITS, COMPLETION = "rate", "retransmits", "completion"
+PAIRED: Final = "algorithm"
+# Of each table whose rows can be asked about: the quantities that are compared.
+QUANTITIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "table_1_buffer_size": (RATE,),
+    "table_2_testbed": (RATE,),
+    "table_3_paths": (RATE,),
+    "means": (RATE, RETRANSMITS),
+    "retransmits": (RETRANSMITS,),
+}
+# Conditions whose order their labels give.
+RANKED: Final = ("test_group", "path_class", "sender_speed", "rtt_bucket")
+# The column that a verdict makes bold, by what its measure begins with.
+BOLD_COLUMNS: Final = {
+    "means": {"goodput": "rate_mean_bps", "throughput": "rate_mean_bps", "retransmit": "retransmit_ratio"},
+    "retransmits": {"retransmit": "retransmit_mean_ratio"},
+}
+RATE_COLUMNS: Final = {"goodput": "rate_mean_bps", "throughput": "rate_mean_bps"}
+# Without tables to ask about, each set of these is a question.
+OWN_CONDITIONS: Final = (
+    *("host", "path_rtt", "loss_pct", "nic_bps", "bottleneck_bps", "buffer_bytes", "pacing_bps"),
+    "background_udp_bps",
+    *("volume_bytes", "parameter_name", "parameter_value", "flows_count", "beside"),
+)
+# What runs of a stratum have in common. A measured RTT differs from run to run: the destination stands for it.
+STRATUM: Final = """
+    (host, CASE WHEN coalesce(rtt_source, '') NOT IN ('ping', 'ss', 'iperf3') THEN rtt_ms END, loss_pct, nic_bps,
+    pacing_bps, bottleneck_bps, background_udp_bps, parameter_name, parameter_value, buffer_bytes, volume_bytes,
+    flows_count, sharing, beside)::VARCHAR
+"""
+# How a question words a condition; other columns hold words.
+WORDS: Final = {
+    "flows_count": "flows_count || if(flows_count = 1, ' flow', ' flows')",
+    "loss_pct": "printf('%g', loss_pct) || ' % loss'",
+    "buffer_bytes": "'buffer ' || name_size(buffer_bytes)",
+    "volume_bytes": "name_size(volume_bytes)",
+    "bottleneck_bps": "'bottleneck ' || name_rate(bottleneck_bps)",
+    "nic_bps": "'sender ' || name_rate(nic_bps)",
+    "pacing_bps": "'paced to ' || name_rate(pacing_bps)",
+    "background_udp_bps": "'beside ' || name_rate(background_udp_bps) || ' of UDP'",
+    "sender_speed": "sender_speed || ' sender'",
+    "sharing": "if(sharing = 'both', 'at once', 'alone')",
+    "beside": "coalesce(replace(beside, ',', ' and ') || ' at once', 'alone')",
+}
+# Completion of a run: the mean over its flows. Of a run some of whose completions a capture tells, only these count.
+COMPLETIONS: Final = """
+    SELECT run_id, cc, avg(completion_s ORDER BY flow_id) AS run_completion_s
+    FROM (
+        SELECT run_id, flow_id, coalesce(cc, 'unknown') AS cc, completion_s
+        FROM flows WHERE completion_s IS NOT NULL
+        QUALIFY completion_source = 'capture' OR NOT bool_or(completion_source = 'capture') OVER (PARTITION BY run_id)
+    )
+    GROUP BY ALL
+"""
+MEASURES: Final = {
+    RATE: ("rate_basis || '_bps'", "rate_bps", ""),
+    RETRANSMITS: ("'retransmit_ratio'", "retransmit_ratio", ""),
+    COMPLETION: ("'completion_s'", "run_completion_s", f"LEFT JOIN ({COMPLETIONS}) USING (run_id, cc)"),
+}
+
+
+def select_questions(own_runs: str, tables: Sequence[str], equal_within_pct: float) -> str:
+    """Return the query of `comparisons_runs`.
+
+    `tables` are published tables whose rows are the questions; without any, each set of conditions of the runs of the
+    query `own_runs` is one.
+    """
+    parts = [
+        _select_measure(table, f"FROM {table}_runs", list_conditions(table), quantity)
+        for table in tables
+        for quantity in QUANTITIES[table]
+    ]
+    # A transfer of a given volume is judged by its time, any other run by its rate.
+    parts = parts or [
+        _select_measure(COMPARISONS, f"FROM ({own_runs}) WHERE volume_bytes IS {given}", OWN_CONDITIONS, quantity)
+        for quantity, given in ((RATE, "NULL"), (RETRANSMITS, "NULL"), (COMPLETION, "NOT NULL"))
+    ]
+    ranks = " ".join(f"WHEN '{table}' THEN {rank}" for rank, table in enumerate((*tables, COMPARISONS)))
+    # Names of tables and columns are the program's own.
+    return f"""
+        SELECT
+            asked.*, stratum, CASE table_name {ranks} END AS table_rank,
+            {equal_within_pct}::DOUBLE AS equal_within_pct
+        FROM ({" UNION ALL BY NAME ".join(parts)}) AS asked
+        JOIN (SELECT DISTINCT run_id, {STRATUM} AS stratum FROM all_algorithm_runs) USING (run_id)
+    """  # noqa: S608
+
+
+def list_conditions(table: str) -> tuple[str, ...]:
+    """Return the columns that name a row of a table of questions, in the order of its key."""
+    return tuple(name for name in load_schema(table).key if name != PAIRED)
+
+
+def _select_measure(table: str, runs: str, conditions: Sequence[str], quantity: str) -> str:
+    measure, value, joined = MEASURES[quantity]
+    order = ", ".join(_list_orders(conditions))
+    return f"""(
+        SELECT
+            *, '{table}' AS table_name, {name_question(conditions)} AS question, {measure} AS measure,
+            {value} AS value, dense_rank() OVER (ORDER BY {order}) AS question_rank
+        FROM (SELECT * {runs}) {joined}
+    )"""  # noqa: S608
+
+
+def name_question(conditions: Sequence[str]) -> str:
+    """Return the SQL of a question in words, over the columns of its conditions."""
+    return f"concat_ws(', ', {', '.join(WORDS.get(name, name) for name in conditions)})"
+
+
+def _list_orders(conditions: Sequence[str]) -> Iterator[str]:
+    for name in conditions:
+        if name in RANKED:
+            yield f"{name}_rank"
+        elif name == "path_rtt":
+            yield "rtt_ms"
+        yield name
+
+
+def ask_table(connection: duckdb.DuckDBPyConnection, table: str) -> pl.DataFrame | None:
+    """Return the rows of the query of `comparisons` about one table, without statistics; null where nothing asks it."""
+    views = connection.sql("SELECT view_name FROM duckdb_views() WHERE view_name = 'comparisons_runs'").fetchall()
+    if table not in QUANTITIES or not views:
+        return None
+    asked: pl.DataFrame = connection.sql(f"FROM {COMPARISONS} WHERE table_name = '{table}'").pl()
+    return asked
+
+
+def find_bold(
+    connection: duckdb.DuckDBPyConnection, table: str, summary: pl.DataFrame, judged: pl.DataFrame
+) -> dict[str, pl.Series]:
+    """Return for each column of a table that a verdict can make bold, which of its rows are ahead of all others.
+
+    `judged` are the comparisons of the table with their verdicts.
+    """
+    words = name_question(list_conditions(table))
+    connection.register("summary_rows", summary.to_arrow())
+    try:
+        questions = connection.sql(f"SELECT {words} FROM summary_rows").fetchall()  # noqa: S608
+    finally:
+        connection.unregister("summary_rows")
+    bold: dict[str, pl.Series] = {}
+    for start, column in BOLD_COLUMNS.get(table, RATE_COLUMNS).items():
+        ahead = _find_ahead(judged.filter(pl.col("measure").str.starts_with(start)))
+        rows = zip(questions, summary[PAIRED], strict=True)
+        is_ahead = pl.Series([ahead.get(question) == algorithm for (question,), algorithm in rows], dtype=pl.Boolean)
+        bold[column] = bold[column] | is_ahead if column in bold else is_ahead
+    return bold
+
+
+def _find_ahead(judged: pl.DataFrame) -> dict[str, str]:
+    """Return by question the algorithm that is ahead of all others that it is compared with."""
+    ahead = {}
+    for (question,), pairs in judged.group_by("question", maintain_order=True):
+        algorithms = {*pairs["first_algorithm"], *pairs["second_algorithm"]}
+        for algorithm in algorithms:
+            if int((pairs["ahead_algorithm"] == algorithm).sum()) == len(algorithms) - 1:
+                ahead[str(question)] = algorithm
+    return ahead

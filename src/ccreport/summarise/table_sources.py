@@ -1,0 +1,56 @@
+"""What each published table is made of: the query for its rows, with the columns that the table's own query reads."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ccreport.core.tables import load_schema
+from ccreport.summarise.questions import COMPARISONS, select_questions
+
+# Published tables that are made of RPC tests, of which no run has a rate.
+RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})
+
+# The published table of which the evaluation says which conditions it tells apart.
+MEANS: Final = "means"
+
+
+def select_source(table: str, declared: Mapping[str, Any]) -> str:
+    """Return the query that selects what a published table of an evaluation is made of."""
+    facts = declared["tables"][table]
+    if table in RPC_TABLES:
+        return select_rpc(facts)
+    runs = select_runs(facts)
+    if table == MEANS:
+        return pool_conditions(runs, facts)
+    return select_questions(runs, facts["questions"], declared["equal_within_pct"]) if table == COMPARISONS else runs
+
+
+def select_rpc(table: Mapping[str, Any]) -> str:
+    """Return the query that selects the RPC tests that a published table is made of."""
+    return f"FROM labelled_rpc WHERE (\n{table['where']}\n)"
+
+
+def pool_conditions(runs: str, table: Mapping[str, Any]) -> str:
+    """Return a query for runs with those conditions null that the table `means` does not tell apart."""
+    told = {*table.get("rows", load_schema(MEANS).key), *table.get("columns", ())}
+    pooled = [f"nullif({name}, {name}) AS {name}" for name in load_schema(MEANS).key if name not in told]
+    return f"SELECT * REPLACE ({', '.join(pooled)}) FROM ({runs})" if pooled else runs
+
+
+def select_runs(table: Mapping[str, Any]) -> str:
+    """Return the query that selects what a published table is made of, with `rate_bps` and its `rate_basis`.
+
+    The rate is the one that the table declares; where no selected run has a receiver's rate, it is the sender's.
+    """
+    return f"""
+        WITH selected AS (FROM algorithm_runs WHERE is_counted AND (
+{table["where"]}
+)),
+        basis AS (
+            SELECT CASE WHEN count(goodput_bps) > 0 THEN '{table["rate"]}' ELSE 'throughput' END AS rate_basis
+            FROM selected
+        )
+        SELECT selected.*, rate_basis,
+            CASE rate_basis WHEN 'goodput' THEN goodput_bps ELSE throughput_bps END AS rate_bps
+        FROM selected, basis
+        WHERE CASE rate_basis WHEN 'goodput' THEN goodput_bps ELSE throughput_bps END IS NOT NULL
+    """
