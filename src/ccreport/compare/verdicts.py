@@ -67,11 +67,11 @@ def find_half_width(spread: Spread) -> float:
     """Return half the width of the 95 % interval of a logarithm, by Student's t."""
     if spread.df is None:
         return 0.0
-    return float(_load_stats().t.ppf((1 + LEVEL) / 2, spread.df)) * math.sqrt(spread.variance)
+    return float(load_stats().t.ppf((1 + LEVEL) / 2, spread.df)) * math.sqrt(spread.variance)
 
 
-def _load_stats() -> Any:
-    # Most of a second.
+def load_stats() -> Any:
+    """Return scipy's statistics, whose import takes most of a second."""
     return importlib.import_module("scipy.stats")
 
 
@@ -82,7 +82,7 @@ def spread_published(cv: float, runs: int) -> Spread:
 
 def spread_of_interval(value: float, high: float, runs: int) -> Spread:
     """Return the spread of a mean of which another archive has the interval, as if its runs were of one condition."""
-    quantile = float(_load_stats().t.ppf((1 + LEVEL) / 2, runs - 1))
+    quantile = float(load_stats().t.ppf((1 + LEVEL) / 2, runs - 1))
     return Spread((math.log(high / value) / quantile) ** 2, runs - 1)
 
 
