@@ -322,6 +322,52 @@ def test_versions_of_bbr_are_told_apart(tmp_path: Path) -> None:
     assert value_of(judged, "bbr1_retransmits") == pytest.approx([0.005, 0.02])
 
 
+def test_a_faster_card_that_is_paced_to_the_receivers_rate_is_a_10g_sender(tmp_path: Path) -> None:
+    # 16 flows of 620 Mbit/s are 9.92 Gbit/s, of 2.4 Gbit/s are 38.4: the first have equal rates, the second 4 to 1.
+    def pair(n: int, pacing_bps: float, cubic: float) -> dict[str, Any]:
+        facts = {"job": "bost_both_p16", "host": "cern.es.net", "rtt_ms": 87.0, "nic_bps": 4e10, "bottleneck_bps": 1e10}
+        paced = {"pacing_bps": pacing_bps, "flows_count": 16, "condition_id": f"{pacing_bps:g}"}
+        return run(n, {"bbr2": 4000.0, "cubic": cubic}, **facts, **paced)
+
+    tables = gather(*(pair(n, 620e6, 4000.0) for n in (1, 2, 3)), *(pair(n, 2.4e9, 1000.0) for n in (4, 5, 6)))
+    judged = judge(tmp_path, None, tables)
+    assert value_of(judged, "sender_at_receiver_rate")[1] == pytest.approx(1.0)
+    assert value_of(judged, "sender_above_receiver_rate")[1] == pytest.approx(4.0)
+
+
+def test_runs_of_a_sweep_are_in_no_other_claim(tmp_path: Path) -> None:
+    # One flow of BBR at 0.001 % and 10 ms: three runs at 9.5 Gbit/s, and three of a sweep at 1.
+    facts = {"rtt_ms": 10.0, "loss_pct": 0.001, "bottleneck_bps": 1e10, "flows_count": 1}
+    tables = gather(
+        *(run(n, {"bbr2": 9500.0}, condition_id="a", **facts) for n in (1, 2, 3)),
+        *(
+            run(n, {"bbr2": 1000.0}, condition_id="b", parameter_name="loss_thresh", parameter_value="1", **facts)
+            for n in (4, 5, 6)
+        ),
+    )
+    judged = judge(tmp_path, None, tables).filter(claim="one_flow_little_loss")
+    assert judged.select("value", "runs_count").row(0) == pytest.approx((0.95, 3))
+
+
+def test_a_real_path_is_the_testbeds_loop(tmp_path: Path) -> None:
+    # Where an emulator sets 88 ms, and over the loop of which it is measured; a host of another network is neither.
+    facts = {"bottleneck_bps": 1e10, "nic_bps": 1e10}
+    places = {
+        "loop": (9000.0, {"rtt_source": "ping", "rtt_ms": 88.2}),
+        "netem": (9000.0, {"rtt_source": "nominal", "rtt_ms": 88.0}),
+        "far": (1000.0, {"rtt_source": "ping", "rtt_ms": 88.0, "host": "h.example.org"}),
+    }
+    tables = gather(
+        *(
+            run(10 * place + n, {"cubic": rate}, condition_id=name, **facts, **own)
+            for place, (name, (rate, own)) in enumerate(places.items())
+            for n in (1, 2, 3)
+        )
+    )
+    judged = judge(tmp_path, None, tables).filter(claim="real_and_emulated_paths")
+    assert judged.select("value", "runs_count", "verdict").row(0) == (pytest.approx(1.0), 3, "holds")
+
+
 def test_bbrs_share_of_the_last_quarter_less_that_of_the_first(tmp_path: Path) -> None:
     # 8 s: BBR has 1 of 2 bytes in the first two seconds and 3 of 4 in the last two.
     runs = [
