@@ -147,3 +147,44 @@ def test_publications_fulfil_their_own_claims(name: str) -> None:
             if paper is not None and claim not in known:
                 low, high = check.get("at_least", -np.inf), check.get("at_most", np.inf)
                 assert low <= paper <= high, (claim, check["name"])
+
+
+ALGORITHM_RUNS = """
+    CREATE TABLE algorithm_runs AS
+    SELECT 'r' AS run_id, 'c' AS condition_id, 'testbed' AS path_class, 'steady' AS purpose, TRUE AS is_counted,
+        NULL::DOUBLE AS bottleneck_bps, NULL::DOUBLE AS nic_bps, NULL::DOUBLE AS goodput_bps,
+        NULL::DOUBLE AS throughput_bps, 0::BIGINT AS retransmits_count, 1.0::DOUBLE AS segments_count
+"""
+
+
+@pytest.mark.parametrize("macro", ["pooled_cvs", "within_cvs"])
+def test_a_ratio_of_mean_cvs_covers_the_truth(macro: str) -> None:
+    # Three cells of two conditions of five runs; rates vary by 20 % and 5 %, conditions lie 1 to 2 times that apart.
+    draw = np.random.default_rng(4)
+    count, sizes = 300, (3, 2, 5)
+    apart = np.array([-0.5, 0.5])[None, None, :, None] * np.array([1.0, 1.5, 2.0])[None, :, None, None]
+    varied = {}
+    truths = {}
+    for name, cv in (("a", 0.2), ("b", 0.05)):
+        levels = 1 + apart * cv
+        drawn = levels * (1 + draw.normal(0, cv, (count, *sizes)))
+        varied[name] = [cells.tolist() for cells in drawn]
+        # Of ten runs, five at each level, as a sample's variance expects it.
+        within = (levels[0, :, :, 0] ** 2).mean(1) * cv**2
+        between = levels[0, :, :, 0].var(1) * 10 / 9
+        pooled = np.sqrt(within * 1.0 + between).mean()
+        truths[name] = pooled if macro == "pooled_cvs" else cv
+    with duckdb.connect() as connection:
+        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+        connection.execute(ALGORITHM_RUNS)
+        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+        connection.register("varied", pl.DataFrame({"cell": range(count), **varied}).to_arrow())
+        sides = ", ".join(f"flatten(list({macro}({name})))" for name in "ab")
+        query = f"""
+            SELECT cv_quotient({sides}, 10) FROM (SELECT cell, unnest(a) AS a, unnest(b) AS b FROM varied) GROUP BY cell
+        """
+        found = [row for (row,) in connection.execute(query).fetchall()]
+    truth = truths["a"] / truths["b"]
+    coverage = np.mean([one["low"] <= truth <= one["high"] for one in found])
+    assert len(found) == count
+    assert coverage == pytest.approx(0.95, abs=0.045)
