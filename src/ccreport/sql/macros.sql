@@ -170,9 +170,12 @@ CREATE MACRO parts_of(a, b) AS (
     )
 );
 
+-- How many runs there are in a list that may have a run once for each of its algorithms.
+CREATE MACRO count_runs(runs) AS len(list_distinct(list_transform(runs, lambda r: r.run)));
+
 -- Whether two degrees of freedom are left within the conditions of a list of runs.
 CREATE MACRO has_spread(runs) AS
-    len(list_distinct(list_transform(runs, lambda r: r.run)))
+    count_runs(runs)
     - len(list_distinct(list_transform(runs, lambda r: r.run.condition))) >= 2;
 
 -- Spread of the logarithm of total_of(a) over total_of(b); null where either side alone has too few runs.
@@ -205,7 +208,7 @@ CREATE MACRO mean_of(runs) AS (
         SELECT *, coalesce(sqrt((spread).variance) * student_quantile((spread).df), 0 * (spread).variance) AS half_width
         FROM (
             SELECT
-                len(known) AS n, total_of(known) AS value, log_spread(parts_of(known, [])) AS spread,
+                count_runs(known) AS n, total_of(known) AS value, log_spread(parts_of(known, [])) AS spread,
                 list_sum(list_transform(known, lambda r: r.y)) AS y_total,
                 coalesce(list_min(list_transform(known, lambda r: r.x)) < 0, FALSE) AS is_signed
             FROM (SELECT known_runs(runs) AS known)
@@ -217,7 +220,7 @@ CREATE MACRO mean_of(runs) AS (
 CREATE MACRO quotient_of(a, b) AS (
     SELECT with_interval(
         total_of(known_a) / nullif(total_of(known_b), 0), quotient_spread(known_a, known_b),
-        least(len(known_a), len(known_b))
+        least(count_runs(known_a), count_runs(known_b))
     )
     FROM (SELECT known_runs(a) AS known_a, known_runs(b) AS known_b)
 );
