@@ -51,23 +51,22 @@ def make_pairs(*pairs: list[dict[str, Any]]) -> pl.DataFrame:
     return list_pairs(conform(pl.DataFrame(rows, infer_schema_length=None), "reproduction"), BOTH)
 
 
-def make_claims(**verdicts: list[tuple[str, int, bool]]) -> pl.DataFrame:
-    """Return checks of claims, each as its verdict, its runs, and whether it is uncertain; the worst is the claim's."""
+def make_claims(**verdicts: list[tuple[str, int]]) -> pl.DataFrame:
+    """Return checks of claims, each as its verdict and its runs; the worst is the claim's."""
     order = ["does not hold", "not enough data", "holds"]
     rows = [
         {
             "claim_number": number,
             "claim": claim,
-            "claim_verdict": min((verdict for verdict, _, _ in checks), key=order.index),
+            "claim_verdict": min((verdict for verdict, _ in checks), key=order.index),
             "check_number": place,
             "check": "c",
             "runs_count": runs,
             "minimum_runs_count": 3,
             "verdict": verdict,
-            "is_uncertain": is_uncertain,
         }
         for number, (claim, checks) in enumerate(verdicts.items(), 1)
-        for place, (verdict, runs, is_uncertain) in enumerate(checks, 1)
+        for place, (verdict, runs) in enumerate(checks, 1)
     ]
     return conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
 
@@ -119,17 +118,14 @@ def test_only_pairs_of_the_paper_that_have_a_verdict_are_shown_and_each_once():
 
 def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     judged = make_claims(
-        first=[("holds", 9, True)],
-        second=[("holds", 9, False)],
-        third=[("does not hold", 5, False), ("not enough data", 0, False)],
+        first=[("holds", 9)],
+        second=[("holds", 9)],
+        third=[("does not hold", 5), ("not enough data", 0)],
     )
     found = list_sentences(
         render_findings(judged, CLAIMS, make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH, NO_COMPARISONS)
     )
-    # The one that other runs may not turn is named.
-    assert found[0].startswith(
-        "**Confirmed:** [2 of 3 claims](claims.qmd) hold (1 of them uncertain), among them “CUBIC"
-    )
+    assert found[0].startswith("**Confirmed:** [2 of 3 claims](claims.qmd) hold, among them “BBR is &#42;faster")
     assert found[0].endswith(
         "; the ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells."
     )
@@ -143,11 +139,9 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
 
 
 def test_why_claims_cannot_be_told_is_said():
-    judged = make_claims(
-        first=[("not enough data", 0, False)], second=[("not enough data", 2, False)], third=[("holds", 9, False)]
-    )
+    judged = make_claims(first=[("not enough data", 0)], second=[("not enough data", 2)], third=[("holds", 9)])
     *_, last = list_sentences(render_findings(judged, CLAIMS, NO_PAIRS, BOTH, NO_COMPARISONS))
-    reasons = "for 1 it has no runs under the conditions and for 1 it has too few runs"
+    reasons = "for 1 it has no runs under the conditions and for 1 its runs are too few or differ too much"
     assert last == f"**This archive cannot tell:** 2 claims, as {reasons}."
 
 
@@ -186,17 +180,15 @@ def test_what_there_is_nothing_to_say_of_is_left_out():
 
 
 def test_each_claim_has_a_square_that_says_its_verdict_and_leads_to_it():
-    judged = make_claims(
-        first=[("holds", 9, True)], second=[("does not hold", 9, False)], third=[("not enough data", 0, False)]
-    )
+    judged = make_claims(first=[("holds", 9)], second=[("does not hold", 9)], third=[("not enough data", 0)])
     shown = render_strip(judged, CLAIMS)
     squares = re.findall(r'<a class="square ([\w ]+)" href="([^"]+)" aria-label="([^"]+)"', shown)
     assert [(kind, href) for kind, href, _ in squares] == [
-        ("holds uncertain", "claims.html#claim-first"),
+        ("holds", "claims.html#claim-first"),
         ("fails", "claims.html#claim-second"),
         ("unknown", "claims.html#claim-third"),
     ]
-    assert squares[0][2].startswith("holds &#40;uncertain&#41;&#58; BBR is &#42;faster")
+    assert squares[0][2].startswith("holds&#58; BBR is &#42;faster")
     # Three signs: the verdict is told without its colour.
     assert len(set(re.findall(r'<path d="([^"]+)"', shown))) == 3
     assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds", "1 does not hold", "1 without enough data"]
@@ -204,7 +196,7 @@ def test_each_claim_has_a_square_that_says_its_verdict_and_leads_to_it():
 
 
 def test_a_verdict_that_no_claim_has_has_no_row():
-    shown = render_strip(make_claims(first=[("holds", 9, False)]), {"first": CLAIMS["first"]})
+    shown = render_strip(make_claims(first=[("holds", 9)]), {"first": CLAIMS["first"]})
     assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds"]
     assert render_strip(NO_CLAIMS, {}) == ""
 

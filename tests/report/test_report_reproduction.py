@@ -125,9 +125,7 @@ EVALUATION = {
 }
 
 
-def make_claim(
-    claim: str, *verdicts: str, explanation: str | None = None, uncertain: bool = False
-) -> list[dict[str, Any]]:
+def make_claim(claim: str, *verdicts: str, explanation: str | None = None) -> list[dict[str, Any]]:
     verdict = next((v for v in ("does not hold", "not enough data") if v in verdicts), "holds")
     return [
         {
@@ -143,7 +141,6 @@ def make_claim(
             "runs_count": 5,
             "minimum_runs_count": 3,
             "verdict": own,
-            "is_uncertain": uncertain,
         }
         for number, own in enumerate(verdicts, 1)
     ]
@@ -157,7 +154,11 @@ def render(*claims: list[dict[str, Any]], shown_in: tuple[str, ...] = ()) -> tup
             "text": "CUBIC's rates *vary*.",
             "source": "Section V",
             "shown_in": list(shown_in),
-            "checks": [{"name": row["check"], "sql": "SELECT '<b>' AS value"} for row in rows],
+            "needs": "runs of *BBRv2*",
+            "checks": [
+                {"name": row["check"], "sql": "SELECT '<b>' AS value", "quote": "over <b>", "word": "over"}
+                for row in rows
+            ],
         }
         for rows in claims
     }
@@ -188,21 +189,23 @@ def test_a_claim_that_nothing_explains_stands_out() -> None:
 
 
 def test_a_claim_shows_value_interval_and_bounds() -> None:
-    shown, _ = render(make_claim("bbr1_rate", "holds", uncertain=True))
+    shown, _ = render(make_claim("bbr1_rate", "holds"))
     assert "## BBR1 rate: holds {#claim-bbr1-rate}" in shown
-    assert "from 2</td>" in shown
+    assert "from 2 <small>“over &#60;b&#62;” &#40;over&#41;</small></td>" in shown
     assert "2&#46;94</td>" in shown
     assert "1&#46;90–4&#46;00</td>" in shown
-    assert "(uncertain)" in shown
-    assert "a bound is inside the interval" in shown
 
 
-def test_a_verdict_is_uncertain_only_where_it_rests_on_an_uncertain_check() -> None:
-    rows = make_claim("a", "does not hold", "holds", "does not hold")
-    rows[1]["is_uncertain"] = rows[2]["is_uncertain"] = True
-    shown, _ = render(rows)
-    overview = shown[: shown.index("## ")]
-    assert "uncertain" not in overview
+def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
+    nothing, _ = render(make_claim("a", "not enough data"))
+    assert "(no such runs)" in nothing
+    assert "Needed: runs of &#42;BBRv2&#42;." in nothing
+    (row,) = make_claim("a", "not enough data")
+    wide, _ = render([row | {"value": 2.94, "needed_runs_count": 22}])
+    assert "(about 22 runs would tell)" in wide
+    assert "Needed" not in wide
+    few, _ = render([row | {"value": 2.94, "runs_count": 2}])
+    assert "(fewer than 3 runs)" in few
 
 
 def test_texts_of_claims_and_queries_show_literally() -> None:

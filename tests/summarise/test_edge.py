@@ -3,12 +3,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import yaml
 from archives import EPOCH, ROOT, summarise_one
 from condition_runs import Rows, build_database
 
+from ccreport.compare.claims import judge_claim
+from ccreport.core.declarations import SQL
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.figures.kinds import BUILDERS
@@ -378,9 +381,62 @@ def test_claims_have_no_verdict_without_one_of_the_algorithms(tmp_path: Path) ->
         [{"rtt_ms": 10.0, "data_segments_out_count": 10, "retransmits_ss_count": 1, "retransmit_ratio": 0.1}] * 200,
     )
     database = build_database(tmp_path, {"connections": rows, "web_requests": requests("bbr", [1e6] * 200)}, EVALUATION)
+    for name, rows_of in judge_all(database).items():
+        checks = load_evaluation(EVALUATION)["claims"][name]["checks"]
+        for row, check in zip(rows_of, checks, strict=True):
+            if "BBRv2" in check["sql"]:
+                assert (row["runs_count"], row["verdict"]) == (0, "not enough data"), (name, check["name"])
+
+
+def judge_all(database: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each claim of the evaluation."""
     with connect(database) as connection:
-        for name, claim in load_evaluation(EVALUATION)["claims"].items():
-            for check in claim["checks"]:
-                found = connection.sql(check["sql"]).pl().row(0, named=True)
-                if "BBRv2" in check["sql"]:
-                    assert found["n"] == 0, (name, check["name"])
+        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+        claims = load_evaluation(EVALUATION)["claims"]
+        return {name: judge_claim(connection, name, claim["checks"]) for name, claim in claims.items()}
+
+
+def test_claims_over_connections_have_intervals_of_their_errors(tmp_path: Path) -> None:
+    # 400 connections of each; BBRv1 retransmits 4 %, BBRv2 1 %, CUBIC 0.5 %, with other shares and sizes for each.
+    draw = np.random.default_rng(1)
+    drawn: dict[str, Any] = {}
+    rows = []
+    for cc, ratio in (("bbr1", 0.04), ("bbr2", 0.01), ("cubic", 0.005)):
+        sent = draw.integers(1000, 3000, 400)
+        again = np.round(sent * ratio * draw.uniform(0.5, 1.5, 400)).astype(int)
+        rtts = np.round(np.exp(draw.normal(3, 0.5, 400)), 3)
+        drawn[cc] = (again, sent, rtts)
+        rows += connections(
+            cc,
+            [
+                {
+                    "data_segments_out_count": int(y), "retransmits_ss_count": int(x), "retransmit_ratio": x / y,
+                    "rtt_ms": float(rtt), "has_ecn": n < 16,
+                }
+                for n, (x, y, rtt) in enumerate(zip(again, sent, rtts, strict=True))
+            ],
+        )  # fmt: skip
+    for number, row in enumerate(rows):
+        row |= {"connection_number": number, "socket_id": str(number)}
+    judged = judge_all(build_database(tmp_path, {"connections": rows}, EVALUATION))
+
+    def spread(cc: str) -> float:
+        x, y, _ = drawn[cc]
+        return float(len(x) * (x / x.sum() - y / y.sum()).var(ddof=1))
+
+    row = judged["retransmits_between"][0]
+    value = (drawn["bbr1"][0].sum() / drawn["bbr1"][1].sum()) / (drawn["bbr2"][0].sum() / drawn["bbr2"][1].sum())
+    # Two checks: the normal distribution's 2.241403 at 0.9875.
+    half = 2.241403 * math.sqrt(spread("bbr1") + spread("bbr2"))
+    assert row["value"] == pytest.approx(value)
+    assert (row["low"], row["high"]) == pytest.approx((value / math.exp(half), value * math.exp(half)), rel=1e-5)
+    assert row["verdict"] == "holds"
+    # Wilson's interval of 48 of 1200, 3.03 % to 5.26 %, wider for two checks: it holds both ends of 3.68 % ± 10 %.
+    share = judged["ecn"][0]
+    assert share["value"] == pytest.approx(0.04)
+    n, z = 1200, 1.959964
+    middle, reach = 0.04 + z**2 / 2 / n, z * math.sqrt(0.04 * 0.96 / n + z**2 / 4 / n**2)
+    ends = [(middle + sign * reach) / (1 + z**2 / n) for sign in (-1, 1)]
+    wider = [0.04 * (end / 0.04) ** (2.241403 / z) for end in ends]
+    assert [share["low"], share["high"]] == pytest.approx(wider, rel=1e-5)
+    assert share["verdict"] == "not enough data"

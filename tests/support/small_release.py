@@ -26,7 +26,10 @@ claims:
     source: here
     shown_in: [jobs]
     checks:
-      - {name: runs, sql: "SELECT count(*) AS value, count(*) AS n FROM runs", at_least: 2, minimum_runs: 1}
+      - name: runs
+        sql: SELECT count(*) AS value, value AS low, value AS high, value AS n FROM runs
+        at_least: 2
+        minimum_runs: 1
 """
 RUNS = [{"run_id": "e.a", "experiment_id": "e", "start_utc": EPOCH}, {"run_id": "e.b", "experiment_id": "e"}]
 # "hello\n" and nothing, as sha256sum has them.

@@ -1,4 +1,8 @@
-"""Claims: what a publication says, checked against this archive by the queries and bounds of the evaluation."""
+"""Claims: what a publication says, checked against this archive by the queries and bounds of the evaluation.
+
+A check holds where the whole interval of its value is within the bounds, and does not hold where the whole interval is
+outside: a value that other runs of the same conditions could move over a bound decides nothing.
+"""
 
 import json
 import math
@@ -11,6 +15,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.compare.intervals import Measured, count_runs, find_extreme, is_within, widen
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declarations import SQL
 from ccreport.core.declared_files import DeclarationError, blame, load_declared
@@ -24,7 +29,7 @@ from ccreport.summarise.suspect_runs import include_suspects
 HOLDS: Final = "holds"
 FAILS: Final = "does not hold"
 UNKNOWN: Final = "not enough data"
-RESULT: Final = frozenset(("value", "low", "high", "n"))
+RESULT: Final = frozenset(("value", "low", "high", "n", "df"))
 # What DuckDB says of `SELECT unnest(mean_of(…))`.
 NOT_UNNESTED: Final = "BoundSubqueryExpression"
 WORD: Final = re.compile(r"\w+")
@@ -43,7 +48,7 @@ def judge_claims(
 
     `summaries` is the folder of the published tables; `archive` the inventory's JSON object about the archive as a
     whole; `explanations` none or one file about an archive, which counts if that is this one.
-    Raise QueryError where a query fails or returns anything but its one row.
+    Raise QueryError where a query fails, or returns anything but its one row where it has no `extreme`.
     """
     declared = load_evaluation(evaluation)
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)["claims"]
@@ -156,8 +161,10 @@ def judge_claim(
     """Return a row for each check, with the verdict on the claim: it holds if all checks hold."""
     rows = []
     for number, check in enumerate(checks, 1):
-        value, low, high, runs = _measure(connection, f"claim {claim}, check {check['name']!r}", check["sql"])
-        verdict = judge_value(value, runs, check)
+        cells = _measure(connection, f"claim {claim}, check {check['name']!r}", check["sql"], check.get("extreme"))
+        found = (
+            find_extreme(cells, check["extreme"], len(checks)) if "extreme" in check else widen(cells[0], len(checks))
+        )
         rows.append(
             {
                 "check_number": number,
@@ -165,13 +172,13 @@ def judge_claim(
                 "paper_value": check.get("paper"),
                 "at_least": check.get("at_least"),
                 "at_most": check.get("at_most"),
-                "value": value,
-                "low": low,
-                "high": high,
-                "runs_count": runs,
+                "value": found.value,
+                "low": found.low,
+                "high": found.high,
+                "runs_count": found.runs,
                 "minimum_runs_count": check["minimum_runs"],
-                "verdict": verdict,
-                "is_uncertain": verdict != UNKNOWN and _is_uncertain(low, high, check),
+                "verdict": (verdict := judge_value(found, check)),
+                "needed_runs_count": count_runs(found, *_bounds(check)) if verdict == UNKNOWN else None,
             }
         )
     verdicts = [row["verdict"] for row in rows]
@@ -179,24 +186,22 @@ def judge_claim(
     return [row | {"claim_verdict": verdict} for row in rows]
 
 
-def judge_value(value: float | None, runs: int, check: Mapping[str, Any]) -> str:
-    """Return the verdict on a value: within the bounds of its check, outside, or made of too few runs."""
-    if value is None or runs < check["minimum_runs"]:
+def judge_value(measured: Measured, check: Mapping[str, Any]) -> str:
+    """Return the verdict on a value: its whole interval is within the bounds of its check, or outside, or neither.
+
+    Neither is an interval that holds a bound, nor what has no interval or is made of too few runs.
+    """
+    if measured.value is None or measured.runs < check["minimum_runs"]:
         return UNKNOWN
-    is_inside = check.get("at_least", -math.inf) <= value <= check.get("at_most", math.inf)
-    return HOLDS if is_inside else FAILS
+    return {True: HOLDS, False: FAILS, None: UNKNOWN}[is_within(measured, *_bounds(check))]
 
 
-def _is_uncertain(low: float | None, high: float | None, check: Mapping[str, Any]) -> bool:
-    if low is None or high is None:
-        return False
-    return any(name in check and low < check[name] < high for name in ("at_least", "at_most"))
+def _bounds(check: Mapping[str, Any]) -> tuple[float, float]:
+    return check.get("at_least", -math.inf), check.get("at_most", math.inf)
 
 
-def _measure(
-    connection: duckdb.DuckDBPyConnection, name: str, sql: str
-) -> tuple[float | None, float | None, float | None, int]:
-    """Return value, low, high and n of a check's one row, or of the struct that is all of it.
+def _measure(connection: duckdb.DuckDBPyConnection, name: str, sql: str, extreme: str | None) -> list[Measured]:
+    """Return what a check's one row has, or the struct that is all of it; with `extreme` what each of its rows has.
 
     Raise QueryError where it has no such row.
     """
@@ -206,19 +211,26 @@ def _measure(
     except duckdb.Error as error:
         hint = "; what mean_of and quotient_of return is selected as it is" if NOT_UNNESTED in str(error) else ""
         raise QueryError(f"{name}: {error}{hint}") from error
-    if len(rows) != 1:
+    if extreme is None and len(rows) != 1:
         raise QueryError(f"{name}: it returns {len(rows)} rows, not one")
-    values = rows[0]
+    return [_read_row(name, columns, row) for row in rows]
+
+
+def _read_row(name: str, columns: list[str], values: tuple[Any, ...]) -> Measured:
     if len(columns) == 1 and isinstance(values[0], dict):
         columns, values = [*values[0]], tuple(values[0].values())
     if not {"value", "n"} <= set(columns) <= RESULT or len(columns) != len(set(columns)):
-        raise QueryError(f"{name}: its columns are {', '.join(columns)}; they must be value, n and perhaps low, high")
+        raise QueryError(
+            f"{name}: its columns are {', '.join(columns)}; they must be value, n and perhaps low, high, df"
+        )
     row = dict(zip(columns, values, strict=True))
-    value, low, high = (_number(row.get(column), f"{name}: its {column}") for column in ("value", "low", "high"))
+    value, low, high, df = (
+        _number(row.get(column), f"{name}: its {column}") for column in ("value", "low", "high", "df")
+    )
     runs = _number(row["n"], f"{name}: its n")
     if runs is None or runs < 0 or runs != int(runs):
         raise QueryError(f"{name}: its n is {row['n']}, no number of runs")
-    return value, low, high, int(runs)
+    return Measured(value, low, high, int(runs), df)
 
 
 def _number(value: Any, name: str) -> float | None:

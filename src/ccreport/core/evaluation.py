@@ -9,6 +9,7 @@ from typing import Any, Final
 from ccreport.core.declarations import SCHEMAS, SQL, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
 from ccreport.core.schema_problems import Place, guess
+from ccreport.core.words import WORDS, bound_check
 
 # Beside `schemas`, as the files that come with the pipeline are.
 EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
@@ -76,14 +77,17 @@ def name_rule(command: str, evaluation: str) -> str:
 def load_evaluation(path: Path, *, looks_up: bool = False) -> dict[str, Any]:
     """Return an evaluation with its defaults filled in.
 
-    Raise DeclarationError where it breaks its schema, and where a claim or a reproduction names a figure or table that
-    it does not declare. With `looks_up` so it does where a query, a column or a file of values does not exist.
+    Bounds that words give are among them. Raise DeclarationError where it breaks its schema, where a claim or a
+    reproduction names a figure or table that it does not declare, and where a claim names a word that has no bounds.
+    With `looks_up` so it does where a query, a column or a file of values does not exist.
     """
     evaluation = load_declared(path, "evaluation")
     absent = _list_absent(evaluation, path.parent) if looks_up else ()
     # The first alone is said, and what follows may rest on it.
     for place, problem in itertools.chain(absent, _list_unknown(evaluation)):
         raise blame(path, DeclarationError(problem, place))
+    for facts in evaluation["claims"].values():
+        facts["checks"] = [check | bound_check(check) for check in facts["checks"]]
     return evaluation
 
 
@@ -109,11 +113,21 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
         for name in _list_others(facts["shown_in"], exhibits):
             place = ("claims", claim, "shown_in", facts["shown_in"].index(name))
             yield place, f"claims.{claim}.shown_in: no figure or table `{name}`{guess(name, exhibits)}"
+        yield from _list_wrong_bounds(claim, facts["checks"])
     for table in _list_others(evaluation["reproduction"], tables):
         yield ("reproduction", table), f"reproduction: no table `{table}`{guess(table, tables)}"
     for table in evaluation["reproduction"]:
         if "rows" not in tables.get(table, {}):
             yield ("reproduction", table), f"reproduction: {table} is not a table of cells (it has no `rows`)"
+
+
+def _list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Place, str]]:
+    for number, check in enumerate(checks):
+        place, word = ("claims", claim, "checks", number, "word"), check.get("word")
+        if word is not None and word not in WORDS:
+            yield place, f"claims.{claim}.checks: no word `{word}`{guess(word, WORDS)}"
+        if word is not None and {"at_least", "at_most"} & check.keys():
+            yield place, f"claims.{claim}.checks: `{word}` gives the bounds, so there is no at_least or at_most"
 
 
 def _list_unknown_columns(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

@@ -170,45 +170,73 @@ CREATE MACRO parts_of(a, b) AS (
     )
 );
 
+-- How many runs there are in a list that may have a run once for each of its algorithms.
+CREATE MACRO count_runs(runs) AS len(list_distinct(list_transform(runs, lambda r: r.run)));
+
 -- Whether two degrees of freedom are left within the conditions of a list of runs.
 CREATE MACRO has_spread(runs) AS
-    len(list_distinct(list_transform(runs, lambda r: r.run)))
+    count_runs(runs)
     - len(list_distinct(list_transform(runs, lambda r: r.run.condition))) >= 2;
 
 -- Spread of the logarithm of total_of(a) over total_of(b); null where either side alone has too few runs.
 CREATE MACRO quotient_spread(a, b) AS CASE WHEN has_spread(a) AND has_spread(b) THEN log_spread(parts_of(a, b)) END;
 
--- Mean (or ratio of the group) of a list of runs. Where values may be negative, Student's t is not on the logarithm.
-CREATE MACRO mean_of(runs) AS (
+-- Value with the ends of its 95 % interval and the degrees of freedom: Student's t on the logarithm of the value.
+CREATE MACRO with_interval(value, spread, n) AS (
     SELECT {
-        'value': value,
-        'low': CASE WHEN is_signed THEN value - abs(value) * half_width ELSE nullif(value, 0) / exp(half_width) END,
-        'high': CASE WHEN is_signed THEN value + abs(value) * half_width ELSE nullif(value, 0) * exp(half_width) END,
-        'n': len(known)
+        'value': v, 'low': nullif(v, 0) / exp(half_width), 'high': nullif(v, 0) * exp(half_width), 'n': size, 'df': s.df
     }
     FROM (
-        SELECT
-            known, total_of(known) AS value, log_half_width(parts_of(known, [])) AS half_width,
-            coalesce(list_min(list_transform(known, lambda r: r.x)) < 0, FALSE) AS is_signed
-        FROM (SELECT known_runs(runs) AS known)
+        SELECT *, coalesce(sqrt(s.variance) * student_quantile(s.df), 0 * s.variance) AS half_width
+        FROM (SELECT value AS v, spread AS s, n AS size)
+    )
+);
+
+-- Mean (or ratio of the group) of a list of runs. Where values may be negative, Student's t is not on the logarithm. Where
+-- nothing was counted (no segment of many was retransmitted), the upper end is the exact Poisson limit of the ratio.
+-- ASSUME: where no run of a condition retransmits, losses are independent of each other.
+CREATE MACRO mean_of(runs) AS (
+    SELECT CASE
+        WHEN is_signed THEN {
+            'value': value, 'low': value - abs(value) * half_width, 'high': value + abs(value) * half_width, 'n': n,
+            'df': (spread).df
+        }
+        WHEN value = 0 AND y_total > n THEN {'value': value, 'low': 0.0, 'high': 3.688879 / y_total, 'n': n, 'df': NULL}
+        ELSE with_interval(value, spread, n)
+    END
+    FROM (
+        SELECT *, coalesce(sqrt((spread).variance) * student_quantile((spread).df), 0 * (spread).variance) AS half_width
+        FROM (
+            SELECT
+                count_runs(known) AS n, total_of(known) AS value, log_spread(parts_of(known, [])) AS spread,
+                list_sum(list_transform(known, lambda r: r.y)) AS y_total,
+                coalesce(list_min(list_transform(known, lambda r: r.x)) < 0, FALSE) AS is_signed
+            FROM (SELECT known_runs(runs) AS known)
+        )
     )
 );
 
 -- That of a over that of b; n is that of the side with fewer runs.
 CREATE MACRO quotient_of(a, b) AS (
-    SELECT {
-        'value': value,
-        'low': nullif(value, 0) / exp(half_width),
-        'high': nullif(value, 0) * exp(half_width),
-        'n': n
-    }
+    SELECT with_interval(
+        total_of(known_a) / nullif(total_of(known_b), 0), quotient_spread(known_a, known_b),
+        least(count_runs(known_a), count_runs(known_b))
+    )
+    FROM (SELECT known_runs(a) AS known_a, known_runs(b) AS known_b)
+);
+
+-- One quotient_of over another, of other runs: their errors are independent (degrees of freedom after Satterthwaite).
+CREATE MACRO quotient_of_quotients(a, b) AS (
+    SELECT with_interval((a).value / nullif((b).value, 0), spread, coalesce(least((a).n, (b).n), 0))
     FROM (
-        SELECT
-            total_of(known_a) / nullif(total_of(known_b), 0) AS value,
-            CASE WHEN has_spread(known_a) AND has_spread(known_b) THEN log_half_width(parts_of(known_a, known_b)) END
-                AS half_width,
-            least(len(known_a), len(known_b)) AS n
-        FROM (SELECT known_runs(a) AS known_a, known_runs(b) AS known_b)
+        SELECT {'variance': in_a + in_b, 'df': (in_a + in_b) ** 2 / nullif(
+            coalesce(in_a ** 2 / (a).df, 0) + coalesce(in_b ** 2 / (b).df, 0), 0
+        )} AS spread
+        FROM (
+            SELECT
+                coalesce((ln((a).high / (a).value) / student_quantile((a).df)) ** 2, 0 * ln((a).high / (a).value)) AS in_a,
+                coalesce((ln((b).high / (b).value) / student_quantile((b).df)) ** 2, 0 * ln((b).high / (b).value)) AS in_b
+        )
     )
 );
 

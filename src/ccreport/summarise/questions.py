@@ -98,7 +98,7 @@ def select_questions(own_runs: str, tables: Sequence[str], equal_within_pct: flo
             {equal_within_pct}::DOUBLE AS equal_within_pct
         FROM ({" UNION ALL BY NAME ".join(parts)}) AS asked
         JOIN (SELECT DISTINCT run_id, {STRATUM} AS stratum FROM all_algorithm_runs) USING (run_id)
-    """  # noqa: S608
+    """
 
 
 def list_conditions(table: str) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ def _select_measure(table: str, runs: str, conditions: Sequence[str], quantity: 
             *, '{table}' AS table_name, {name_question(conditions)} AS question, {measure} AS measure,
             {value} AS value, dense_rank() OVER (ORDER BY {order}) AS question_rank
         FROM (SELECT * {runs}) {joined}
-    )"""  # noqa: S608
+    )"""
 
 
 def name_question(conditions: Sequence[str]) -> str:
@@ -150,7 +150,7 @@ def find_bold(
     words = name_question(list_conditions(table))
     connection.register("summary_rows", summary.to_arrow())
     try:
-        questions = connection.sql(f"SELECT {words} FROM summary_rows").fetchall()  # noqa: S608
+        questions = connection.sql(f"SELECT {words} FROM summary_rows").fetchall()
     finally:
         connection.unregister("summary_rows")
     bold: dict[str, pl.Series] = {}

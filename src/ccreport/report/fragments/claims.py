@@ -60,7 +60,7 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         [
             Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>'),
             text(facts["source"]),
-            _mark(rows_of[claim][0]["claim_verdict"], is_uncertain=is_uncertain(rows_of[claim])),
+            _mark(rows_of[claim][0]["claim_verdict"]),
         ]
         for claim, facts in declared.items()
     ]
@@ -94,18 +94,8 @@ def _show_time(time: datetime) -> str:
     return f"{time:%Y-%m-%d %H:%M} UTC"
 
 
-def is_uncertain(rows: list[dict[str, Any]]) -> bool:
-    """Tell whether the verdict on a claim rests on a check whose interval holds a bound."""
-    verdict = rows[0]["claim_verdict"]
-    deciding = [row for row in rows if row["verdict"] == verdict]
-    if verdict == FAILS:
-        return all(row["is_uncertain"] for row in deciding)
-    return any(row["is_uncertain"] for row in deciding)
-
-
-def _mark(verdict: str, *, is_uncertain: bool) -> Html:
-    uncertain = " <small>(uncertain)</small>" if is_uncertain else ""
-    return Html(f'<strong class="verdict-{CLASSES[verdict]}">{verdict}</strong>{uncertain}')
+def _mark(verdict: str) -> Html:
+    return Html(f'<strong class="verdict-{CLASSES[verdict]}">{verdict}</strong>')
 
 
 def _render_claim(
@@ -119,10 +109,15 @@ def _render_claim(
     verdict = rows[0]["claim_verdict"]
     yield f"## {_title(claim)}: {verdict} {{#{make_label('claim', claim)}}}\n"
     yield f"{escape_text(facts['text'])} ({escape_text(facts['source'])})\n"
-    yield render_table(HEADER, map(_list_check, rows), title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
+    checks = [_list_check(*one) for one in zip(rows, facts["checks"], strict=True)]
+    yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
     yield f"{_date_bounds(rows[0])}\n"
-    if any(row["is_uncertain"] for row in rows):
-        yield "Uncertain: a bound is inside the interval, so other runs may give another verdict.\n"
+    if (
+        facts.get("needs")
+        and all(row["value"] is None for row in rows if row["verdict"] == UNKNOWN)
+        and verdict == UNKNOWN
+    ):
+        yield f"Needed: {escape_text(facts['needs'])}.\n"
     if others := [_name_change(row) for row in rows if _differs(row)]:
         count = rows[0]["suspects_count"]
         yield f"With {count:,} suspect run{'s' if count > 1 else ''}: {'; '.join(others)}.\n"
@@ -164,20 +159,46 @@ def _link(page: str, exhibit: Exhibit) -> str:
     return f"[{escape_text(exhibit.title)}]({target}.qmd#{make_label(kind, exhibit.name)})"
 
 
-def _list_check(row: Mapping[str, Any]) -> list[Html]:
+def _list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:
     low, high = row["low"], row["high"]
     interval = None if low is None or high is None else f"{show_plain(low)}–{show_plain(high)}"
     return [
         text(row["check"]),
         text(None if row["paper_value"] is None else f"{row['paper_value']:g}"),
-        text(_name_bounds(row["at_least"], row["at_most"])),
+        _name_criterion(row, check),
         show_figures(row["value"]),
         text(interval),
         number(row["runs_count"]),
-        _mark(row["verdict"], is_uncertain=row["is_uncertain"]),
+        Html(f"{_mark(row['verdict'])}{_name_lack(row)}"),
     ]
+
+
+def _name_criterion(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:
+    """Return the bounds with the publication's words, and the word that these are read as."""
+    bounds = text(_name_bounds(row["at_least"], row["at_most"]))
+    if "quote" not in check:
+        return bounds
+    read = f" ({check['word']})" if "word" in check else ""
+    return Html(f"{bounds} <small>{text('“' + check['quote'] + '”' + read)}</small>")
+
+
+def _name_lack(row: Mapping[str, Any]) -> Html:
+    """Return what a check without a verdict lacks."""
+    if row["verdict"] != UNKNOWN:
+        return Html("")
+    if row["value"] is None:
+        lack = "no such runs"
+    elif row["runs_count"] < row["minimum_runs_count"]:
+        lack = f"fewer than {row['minimum_runs_count']} runs"
+    elif row["low"] is None or row["high"] is None:
+        lack = "no interval"
+    elif row["needed_runs_count"] is None:
+        lack = "the interval holds a bound"
+    else:
+        lack = f"about {row['needed_runs_count']} runs would tell"
+    return Html(f" <small>({lack})</small>")
 
 
 def _name_bounds(at_least: float | None, at_most: float | None) -> str:
     bounds = (("from ", at_least), ("to ", at_most))
-    return " ".join(f"{word}{bound:g}" for word, bound in bounds if bound is not None) or "always"
+    return " ".join(f"{word}{bound:.3g}" for word, bound in bounds if bound is not None) or "always"

@@ -7,7 +7,6 @@ import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
-from ccreport.report.fragments.claims import is_uncertain
 from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.escape import escape_text, make_label
 
@@ -54,19 +53,13 @@ def _join(what: str, *parts: str) -> str:
 
 
 def _count_claims(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str, verbs: tuple[str, str]) -> str:
-    """Return how many claims have a verdict, and what the first of them says, a certain one before an uncertain one."""
+    """Return how many claims have a verdict, and what the first of them says."""
     verdicts = judged.unique("claim", keep="first", maintain_order=True)
     found = verdicts.filter(pl.col("claim_verdict") == verdict)["claim"].to_list()
     if not found:
         return ""
-    rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in found}
-    certain = [claim for claim in found if not is_uncertain(rows_of[claim])]
-    first = (certain or found)[0]
-    open_count = len(found) - len(certain)
-    # A bound is inside the interval.
-    but = f" ({open_count} of them uncertain)" if open_count else ""
-    verb = f"{verbs[0]}{but}:" if len(found) == 1 else f"{verbs[1]}{but}, among them"
-    said = escape_text(claims[first]["text"].strip().rstrip("."))
+    verb = f"{verbs[0]}:" if len(found) == 1 else f"{verbs[1]}, among them"
+    said = escape_text(claims[found[0]]["text"].strip().rstrip("."))
     return f"[{len(found)} of {verdicts.height} claims]({CLAIMS_PAGE}) {verb} “{said}”"
 
 
@@ -99,7 +92,7 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
     runs = unknown.group_by("claim", maintain_order=True).agg(pl.col("runs_count").max())["runs_count"]
     parts = [
         (int((runs == 0).sum()), "it has no runs under the conditions"),
-        (int((runs > 0).sum()), "it has too few runs"),
+        (int((runs > 0).sum()), "its runs are too few or differ too much"),
     ]
     return _because(_count(runs.len(), "claim"), parts) if runs.len() else ""
 

@@ -47,6 +47,7 @@ from ccreport.report.fragments.pairs_picture import render_picture
 from ccreport.report.fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.fragments.verdict_strip import render_strip
+from ccreport.report.fragments.words import render_words
 from ccreport.report.markup.blocks import render_callout, write_fragment
 from ccreport.report.markup.escape import escape_text
 from ccreport.report.site.absent_pages import name_absent
@@ -139,6 +140,7 @@ def render_fragments(
     write_fragment(fragments, "rejects.md", render_rejects(rejects))
     write_fragment(fragments, "suspects.md", render_suspects(suspects, runs))
     write_fragment(fragments, "suspect_rules.md", render_suspect_rules())
+    write_fragment(fragments, "words.md", render_words())
     write_fragment(fragments, "dictionary.md", render_dictionary())
     write_fragment(fragments, "campaign_keys.md", render_campaign_keys())
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))

@@ -6,7 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
-from ccreport.report.fragments.claims import CLASSES, is_uncertain
+from ccreport.report.fragments.claims import CLASSES
 from ccreport.report.markup.blocks import text
 from ccreport.report.markup.escape import fence_html, make_label
 
@@ -26,15 +26,12 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     """
     if judged.is_empty():
         return ""
-    rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in claims}
+    verdicts = dict(judged.select("claim", "claim_verdict").iter_rows())
     groups = []
     for verdict, (sign, singular, plural) in SIGNS.items():
-        own = [claim for claim in claims if rows_of[claim][0]["claim_verdict"] == verdict]
+        own = [claim for claim in claims if verdicts[claim] == verdict]
         if own:
-            squares = "\n".join(
-                _render_square(claim, claims[claim]["text"], verdict, sign, is_uncertain=is_uncertain(rows_of[claim]))
-                for claim in own
-            )
+            squares = "\n".join(_render_square(claim, claims[claim]["text"], verdict, sign) for claim in own)
             name = singular if len(own) == 1 else plural
             groups.append(f'<li><span class="count">{len(own)} {name}</span>\n<ul>\n{squares}\n</ul></li>')
     shown = "\n".join(groups)
@@ -43,9 +40,8 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     return f'::: {{.content-visible when-format="html"}}\n\n{strip}\n:::\n'
 
 
-def _render_square(claim: str, sentence: str, verdict: str, sign: str, *, is_uncertain: bool) -> str:
-    doubt = " (uncertain)" if is_uncertain else ""
-    said = text(f"{verdict}{doubt}: {sentence.strip()}")
-    kind = f"square {CLASSES[verdict]}{' uncertain' if is_uncertain else ''}"
+def _render_square(claim: str, sentence: str, verdict: str, sign: str) -> str:
+    said = text(f"{verdict}: {sentence.strip()}")
+    kind = f"square {CLASSES[verdict]}"
     link = f'href="claims.html#{make_label("claim", claim)}" aria-label="{said}" title="{said}"'
     return f'<li><a class="{kind}" {link}>{SQUARE.format(sign=sign)}</a></li>'

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import polars as pl
 
-from ccreport.summarise.statistics.rank_tests import correct_holm, load_stats
+from ccreport.summarise.statistics.correction import correct_holm, load_stats
 
 LEVEL: Final = 0.05
 # Beyond so many exchanges of labels, as many are drawn at random: of all strata, and within one.
