@@ -165,7 +165,7 @@ def test_the_command_line_names_sides() -> None:
 
 
 def test_an_algorithm_needs_a_candidate(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no job of .*quick.yaml runs `candidate`"):
+    with pytest.raises(InputError, match=r"no job of .*quick.yaml runs `candidate`"):
         write_campaigns(make_comparison("cubic", "bbr", QUICK, {}), tmp_path)
     campaign = tmp_path / "one.yaml"
     campaign.write_text(QUICK.read_text().replace("congestion_control: cubic\n", "congestion_control: candidate\n"))

@@ -25,7 +25,7 @@ TUTORIAL = ROOT / "reports/tutorial.qmd"
 FENCE = re.compile(r"^```(?:sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COPIED = shlex.split("""
     Makefile README.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE config.yaml pyproject.toml requirements.lock
-    requirements-dev.lock environment.yml src rules workflow schemas evaluations reports campaigns benchmarks
+    requirements-dev.lock environment.yml src rules workflow schemas evaluations reports campaigns comparisons benchmarks
     archive/sample.tar.zst archive/explanations.yaml tests/fixtures/edge tests/fixtures/edge.yaml
     tests/fixtures/rpc_load.tar.xz tests/fixtures/rpc_load.yaml
     """)
@@ -62,6 +62,7 @@ READ_STARTS = (
     "python -m ccreport import_harness_ini sweep.ini ",
     "python -m ccreport upload --release results/release/2.1 ",
     "python -m ccreport collect --campaign campaigns/example.yaml --archive ",
+    "python -m ccreport compare_kernels ",
     "python -m ccreport pack_sessions --archive archive/quick ",
     '.venv/bin/python -m ccreport explain table_2 --row "test_group=',
     "python -m ccreport verify ",
