@@ -25,7 +25,7 @@ TUTORIAL = ROOT / "reports/tutorial.qmd"
 FENCE = re.compile(r"^```(?:sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COPIED = shlex.split("""
     Makefile README.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE config.yaml pyproject.toml requirements.lock
-    requirements-dev.lock environment.yml src rules workflow schemas evaluations reports campaigns comparisons benchmarks
+    requirements-dev.lock environment.yml src rules workflow schemas evaluations reports campaigns benchmarks
     archive/sample.tar.zst archive/explanations.yaml tests/fixtures/edge tests/fixtures/edge.yaml
     tests/fixtures/rpc_load.tar.xz tests/fixtures/rpc_load.yaml
     """)
