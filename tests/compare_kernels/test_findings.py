@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -171,3 +172,13 @@ def test_an_algorithm_needs_a_candidate(tmp_path: Path) -> None:
     campaign.write_text(QUICK.read_text().replace("congestion_control: cubic\n", "congestion_control: candidate\n"))
     with pytest.raises(InputError, match="say which algorithm"):
         write_campaigns(make_comparison("default", "bbr", campaign, {}), tmp_path / "out")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "comparisons").glob("*.yaml")), ids=lambda path: path.stem)
+def test_declared_comparisons_can_be_planned_and_their_criteria_name_what_there_is(path: Path, tmp_path: Path) -> None:
+    comparison = load_comparison(path)
+    for side in write_campaigns(comparison, tmp_path).values():
+        jobs = {run.job for run in plan_campaign(load_campaign(side), side.stem).runs}
+        for criterion in comparison.criteria:
+            assert any(fnmatchcase(job, criterion.conditions) for job in jobs), criterion.name
+            assert criterion.measures.keys() <= MEASURES.keys()
