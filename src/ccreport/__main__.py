@@ -32,6 +32,7 @@ FOR_PEOPLE: Final = {
     "plan_runs": "ccreport.trace.plan_runs",
     "upload": "ccreport.publish.upload",
     "collect": "ccreport.collect.collect",
+    "compare_kernels": "ccreport.compare_kernels.compare_kernels",
     "replay_run": "ccreport.collect.replay",
     "pack_sessions": "ccreport.collect.pack_sessions",
     "build_kernel": "ccreport.collect.kernel.build_kernel",

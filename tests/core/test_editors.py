@@ -16,6 +16,7 @@ KINDS = {
     "config": ["config.yaml"],
     "evaluation": ["evaluations/*.yaml"],
     "campaign": ["campaigns/*.yaml"],
+    "comparison": ["comparisons/*.yaml"],
     "explanations": ["archive/explanations.yaml", "tests/fixtures/edge.yaml", "tests/fixtures/rpc_load.yaml"],
 }
 WRITTEN = [(kind, path) for kind, patterns in KINDS.items() for pattern in patterns for path in ROOT.glob(pattern)]

@@ -62,6 +62,7 @@ READ_STARTS = (
     "python -m ccreport import_harness_ini sweep.ini ",
     "python -m ccreport upload --release results/release/2.1 ",
     "python -m ccreport collect --campaign campaigns/example.yaml --archive ",
+    "python -m ccreport compare_kernels ",
     "python -m ccreport pack_sessions --archive archive/quick ",
     '.venv/bin/python -m ccreport explain table_2 --row "test_group=',
     ".venv/bin/python -m ccreport sql ",

@@ -2,7 +2,7 @@
 
 import shutil
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -30,13 +30,17 @@ from ccreport.core.errors import InputError
 
 @dataclass
 class Collection:
-    """The state of a sweep: `sessions` by label, and of the runs that were given up, by key, why."""
+    """The state of a sweep: `sessions` by label, and of the runs that were given up, by key, why.
+
+    `calibrations` are of the same paths, by the same kernel and virtual clock: that of a session stands by its label.
+    """
 
     plan: Plan
     archive: Path
     declaration: Path
     sessions: dict[str, Path]
     failures: dict[str, str] = field(default_factory=dict)
+    calibrations: Mapping[str, Path] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     stopped: threading.Event = field(default_factory=threading.Event)
 
@@ -106,6 +110,8 @@ class Collection:
         for job in self.plan.jobs:
             if job.session == label:
                 describe_job(session, job, machine["kernel"])
+        if label in self.calibrations and not (session / CALIBRATION).exists():
+            shutil.copyfile(self.calibrations[label], session / CALIBRATION)
         if not self._has_good_calibration(session):
             progress.tell(missing[0], "calibration")
             write_json(session / CALIBRATION, slot.calibrate(runs, self._start_ns(session)))

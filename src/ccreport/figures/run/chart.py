@@ -46,17 +46,22 @@ def fit_axis(title: str, values: pl.Series, *, has_groups: bool = False) -> Valu
 
 @dataclass(frozen=True)
 class Plot:
-    """The frame of one plot: the runs drawn, its value axis and height; the lowest has the time axis and the notes."""
+    """The frame of one plot: the runs drawn, its value axis and size; the lowest has the time axis and the notes.
+
+    `until_s` is the end of a time axis that the plot shares with one of other runs, which then has no notes.
+    """
 
     panel: PanelRuns
     values: ValueAxis
     height_px: int = theme.PLOT_HEIGHT_PX
     is_lowest: bool = True
+    width_px: int = theme.PLOT_WIDTH_PX
+    until_s: float | None = None
 
     @property
     def end_s(self) -> float:
         """Return the end of the time axis."""
-        return self.panel.end_s
+        return self.panel.end_s if self.until_s is None else self.until_s
 
     @property
     def time(self) -> alt.X:
@@ -71,8 +76,8 @@ class Plot:
 
     def hold(self, layers: Sequence[alt.Chart], title: str | None = None) -> alt.LayerChart:
         """Return the plot with its layers, in its size."""
-        notes = draw_notes(self.panel.notes, self.height_px) if self.is_lowest else []
-        return keyed_panels.size_panel([*layers, *notes], theme.PLOT_WIDTH_PX, self.height_px, title)
+        notes = draw_notes(self.panel.notes, self.height_px) if self.is_lowest and self.until_s is None else []
+        return keyed_panels.size_panel([*layers, *notes], self.width_px, self.height_px, title)
 
 
 def compose_figure(

@@ -119,13 +119,18 @@ def _draw_measure(
     """Return the plot of a measure, with the marks of retransmissions where it is the window."""
     known = lines.drop_nulls(column)
     plot = plot_measure(panel, column, known[column], PANEL_HEIGHT_PX)
-    layers: list[alt.Chart] = []
-    if column == "cwnd_segments_count" and marks.height:
-        rule = alt.Chart(marks.select("time_s")).mark_rule(
-            color=RETRANSMIT_COLOUR, strokeWidth=MARK_WIDTH_PX, opacity=MARK_OPACITY
-        )
-        layers.append(rule.encode(x=plot.time))
+    layers = draw_marks(marks, plot) if column == "cwnd_segments_count" else []
     return plot.hold([*layers, draw_flows(known, column, plot, styles)])
+
+
+def draw_marks(marks: pl.DataFrame, plot: chart.Plot) -> list[alt.Chart]:
+    """Return a line at each time of retransmissions (time_s), none without any."""
+    if marks.is_empty():
+        return []
+    rule = alt.Chart(marks.select("time_s")).mark_rule(
+        color=RETRANSMIT_COLOUR, strokeWidth=MARK_WIDTH_PX, opacity=MARK_OPACITY
+    )
+    return [rule.encode(x=plot.time)]
 
 
 def _collect_data(rates: pl.DataFrame, totals: pl.DataFrame, lines: pl.DataFrame, marks: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,1 @@
+"""Two kernels, or two settings of one, measured on one campaign and compared run by run."""

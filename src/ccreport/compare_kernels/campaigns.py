@@ -1,0 +1,98 @@
+"""The campaigns of the two sides: that of the comparison, with what a side sets, and its sessions once for each block.
+
+Both have sessions, jobs and runs of the same names, and so, in virtual time, the same seeds: run 1 of a job in block 2
+meets the same chance on either side.
+"""
+
+import copy
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from ccreport.collect.declare.campaign import load_campaign
+from ccreport.compare_kernels.declaration import Comparison, Side
+from ccreport.core.atomic_files import replace_text
+from ccreport.core.declared_files import read_declared
+from ccreport.core.errors import InputError
+
+CANDIDATE: Final = "candidate"
+ALGORITHM_KEYS: Final = frozenset({"congestion_control", "default_congestion_control"})
+# block-2-main: the session `main` of the campaign in the second block.
+LABEL: Final = re.compile(r"block-(\d+)-(.+)")
+
+
+def write_campaigns(comparison: Comparison, folder: Path, clock: str = "") -> dict[str, Path]:
+    """Write the campaign of each side, by the side, into a folder; raise as `load_campaign` where it cannot be used."""
+    # Faults are told with the lines of the file that somebody wrote.
+    load_campaign(comparison.campaign)
+    declared = read_declared(comparison.campaign)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {}
+    for key, side in (("a", comparison.a), ("b", comparison.b)):
+        paths[key] = folder / f"{comparison.name}-{key}.yaml"
+        made = _apply(copy.deepcopy(declared), side, comparison.blocks_count, comparison.campaign)
+        made["testbed"]["seed"] = made["testbed"].get("seed", 1) + (comparison.seed_offset if key == "b" else 0)
+        made["testbed"] |= {"clock": clock} if clock else {}
+        replace_text(paths[key], yaml.safe_dump(made, sort_keys=False, allow_unicode=True))
+        load_campaign(paths[key])
+    return paths
+
+
+def list_steps(blocks_count: int) -> Iterator[tuple[int, str]]:
+    """Yield blocks with their sides in the order in which they are measured: a b, b a, a b, …"""
+    for block in range(1, blocks_count + 1):
+        for side in "ab" if block % 2 else "ba":
+            yield block, side
+
+
+def find_block(label: str) -> int:
+    """Return the block of a session's label."""
+    return int(LABEL.sub(r"\1", label))
+
+
+def name_session(label: str) -> str:
+    """Return what the campaign itself calls a session."""
+    return LABEL.sub(r"\2", label)
+
+
+def _apply(declared: dict[str, Any], side: Side, blocks_count: int, campaign: Path) -> dict[str, Any]:
+    """Return a campaign with the settings of a side, its sessions once for each block."""
+    testbed = declared.setdefault("testbed", {})
+    testbed |= {"kernel": side.kernel} if side.kernel else {}
+    names_candidate = CANDIDATE in set(_list_algorithms(declared))
+    if names_candidate != (side.algorithm is not None):
+        problem = f"no job of {campaign} runs `{CANDIDATE}`, which {side.algorithm} could stand for"
+        raise InputError(f"{campaign} runs `{CANDIDATE}`: say which algorithm it is" if names_candidate else problem)
+    for job in (job for session in declared["sessions"] for job in session["jobs"]):
+        for key, settings in (("sysctls", side.sysctls), ("module_parameters", side.module_parameters)):
+            if settings:
+                job[key] = (job.get(key) or {}) | dict(settings)
+    declared = _replace_candidate(declared, side.algorithm or CANDIDATE)
+    blocks = range(1, blocks_count + 1)
+    declared["sessions"] = [
+        session | {"label": f"block-{block}-{session['label']}"} for block in blocks for session in declared["sessions"]
+    ]
+    return declared
+
+
+def _list_algorithms(value: Any, *, is_named: bool = False) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _list_algorithms(item, is_named=key in ALGORITHM_KEYS)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _list_algorithms(item, is_named=is_named)
+    elif is_named and isinstance(value, str):
+        yield value
+
+
+def _replace_candidate(value: Any, algorithm: str, *, is_named: bool = False) -> Any:
+    """Return a declaration in which an algorithm stands where `candidate` is named as one."""
+    if isinstance(value, dict):
+        return {key: _replace_candidate(one, algorithm, is_named=key in ALGORITHM_KEYS) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_replace_candidate(one, algorithm, is_named=is_named) for one in value]
+    return algorithm if is_named and value == CANDIDATE else value

@@ -1,0 +1,113 @@
+"""A comparison carried out: both sides measured block by block into one archive, and the archive built as any other.
+
+The build is Snakemake's, by the rules of every report, so that a run of a comparison is read and measured as all are.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from ccreport.collect.attempts import KEPT, read_attempts
+from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.engines import Place, choose_place
+from ccreport.collect.plan import Plan
+from ccreport.collect.sessions import CALIBRATION, find_sessions, lock_archive
+from ccreport.collect.sweep import Collection
+from ccreport.compare_kernels.campaigns import find_block, list_steps, name_session
+from ccreport.core.declarations import SCHEMAS
+from ccreport.core.errors import InputError
+
+ROOT: Final = SCHEMAS.parent
+EVALUATION: Final = "generic"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured: the clock, the kernel of each side by its release, and how long a pair took, in s."""
+
+    clock: str
+    kernels: dict[str, str | None]
+    pair_s: float | None
+    failures: dict[str, str]
+
+
+def measure_sides(campaigns: dict[str, Path], blocks_count: int, archive: Path) -> Measured:
+    """Make the missing runs of both sides in blocks a b b a; raise InputError where the machine does not allow it."""
+    plans = {key: plan_campaign(load_campaign(path), path.stem) for key, path in campaigns.items()}
+    places: dict[str, Place] = {}
+    failures: dict[str, str] = {}
+    with lock_archive(archive) as partial:
+        for block, key in list_steps(blocks_count):
+            collection = _prepare(plans[key], block, archive, campaigns[key])
+            collection.check_fingerprints()
+            if key not in places:
+                places[key] = choose_place(plans[key])
+            if collection.list_missing():
+                print(f"block {block} of {blocks_count}, side {key}", file=sys.stderr, flush=True)
+                collection.calibrations = _find_calibrations(plans[key], archive, places[key])
+                collection.carry_out(places[key], partial)
+            failures |= {f"side {key}: {run}": why for run, why in collection.failures.items()}
+    clocks = {place.clock for place in places.values()}
+    if len(clocks) > 1:
+        raise InputError("one side was measured in virtual time and the other in real time; name a clock")
+    kernels = {key: place.kernel.release if place.kernel else None for key, place in places.items()}
+    return Measured(clocks.pop(), kernels, _find_pair_s(plans, archive), failures)
+
+
+def _prepare(plan: Plan, block: int, archive: Path, declaration: Path) -> Collection:
+    """Return the collection of the sessions of one block."""
+    labels = [label for label in plan.sessions if find_block(label) == block]
+    runs = tuple(run for run in plan.runs if run.session in labels)
+    sessions = find_sessions(archive, plan.campaign)
+    of_block = {label: session for label, session in sessions.items() if label in labels}
+    return Collection(replace(plan, sessions=tuple(labels), runs=runs), archive, declaration, of_block)
+
+
+def _find_calibrations(plan: Plan, archive: Path, place: Place) -> dict[str, Path]:
+    """Return calibrations of this side's other blocks, by label: exact clocks shape the paths of all blocks alike."""
+    if place.clock != "virtual":
+        return {}
+    known = {}
+    for label, session in find_sessions(archive, plan.campaign).items():
+        if (session / CALIBRATION).exists():
+            known[name_session(label)] = session / CALIBRATION
+    return {label: known[name_session(label)] for label in plan.sessions if name_session(label) in known}
+
+
+def _find_pair_s(plans: dict[str, Plan], archive: Path) -> float | None:
+    """Return how long the runs of a whole block took on both sides, in s of this machine; null if nothing is known."""
+    total, blocks = 0.0, set[int]()
+    for plan in plans.values():
+        for label, session in find_sessions(archive, plan.campaign).items():
+            blocks.add(find_block(label))
+            total += sum(one.elapsed_s or 0.0 for one in read_attempts(session) if one.outcome in KEPT)
+    return total / len(blocks) if blocks else None
+
+
+def build_database(archive: Path, folder: Path, cores: int) -> Path:
+    """Build the tables of an archive below a folder, and return its database; raise InputError with the log's end.
+
+    Suspect runs count. Rules compare a run with its siblings; of runs in virtual time, which differ by next to nothing,
+    they call any suspect that differs at all, and a run that is left out takes its pair with it.
+    """
+    results = folder.resolve() / "results"
+    paths = {"results": str(results), "logs": str(folder.resolve() / "logs")}
+    values = {"archive": str(archive.resolve()), "evaluation": EVALUATION, "sections": [], "pathvars": paths}
+    pairs = [f"{name}={json.dumps(value)}" for name, value in values.items()]
+    command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--nolock", "database"]
+    done = subprocess.run(  # noqa: S603 (no shell is between)
+        [*command, "--config", "explanations=", "include_suspect=True", *pairs],
+        cwd=ROOT,
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise InputError(f"the tables of {archive} could not be built: {(done.stdout + done.stderr).strip()[-1500:]}")
+    return results / EVALUATION / "archive.duckdb"

@@ -1,0 +1,89 @@
+"""The command `compare_kernels`: measure two sides, compare them, and say by the exit code what was found."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from ccreport.compare_kernels.campaigns import write_campaigns
+from ccreport.compare_kernels.carry_out import build_database, measure_sides
+from ccreport.compare_kernels.declaration import Comparison, load_comparison, make_comparison
+from ccreport.compare_kernels.findings import find_all, find_exit_code
+from ccreport.compare_kernels.measures import read_runs
+from ccreport.compare_kernels.outputs import write_json, write_junit, write_summary
+from ccreport.compare_kernels.page import write_page
+from ccreport.compare_kernels.scorecard import score
+from ccreport.compare_kernels.wording import summarise
+from ccreport.core.errors import InputError
+
+NAME: Final = "{comparison}"
+FAILED_EXIT: Final = 3
+YAML: Final = (".yaml", ".yml")
+NO_CAMPAIGN: Final = Path()
+
+
+def compare_kernels(
+    a: str,
+    b: str = "",
+    /,
+    campaign: Path = NO_CAMPAIGN,
+    blocks: int = 0,
+    equal_within: float = 5.0,
+    algorithm: str = "",
+    clock: str = "",
+    archive: Path = Path("archive/compared", NAME),
+    output: Path = Path("results/compared", NAME),
+    cores: int = 2,
+) -> int:
+    """Compare two kernels, settings or algorithms; exit 0 as declared, 1 differs, 2 undecided, 3 could not be done.
+
+    `a` is a file of `comparisons`, or the first side: a kernel's path, an algorithm, `module.parameter=value` or
+    `net.…=value`, several with commas between them, or `default`. `b` is then the second side. `campaign` is the
+    campaign that two sides of the command line measure. `blocks` is how often it is measured on each side, 0 for what
+    the file declares, else 4. `equal_within` is up to which ratio two sides of the command line are equal, in %.
+    `algorithm` is the second side's in place of the file's. `clock`, virtual or real, replaces the campaign's.
+    `archive` is the raw archive's own folder; the same command goes on with the runs that it lacks. `output` is a
+    folder, which gets comparison.json, junit.xml, summary.md and index.html. `cores` are those of the build.
+    """
+    try:
+        comparison = _declare(a, b, campaign, blocks, equal_within, algorithm)
+        into, made = (Path(str(path).replace(NAME, comparison.name)) for path in (archive, output))
+        return _compare(comparison, into, made, clock, cores)
+    except InputError as error:
+        print(f"ccreport: {error}", file=sys.stderr)
+        return FAILED_EXIT
+    except KeyboardInterrupt:
+        print("ccreport: stopped; the same command goes on with the missing runs", file=sys.stderr)
+        return FAILED_EXIT
+
+
+def _declare(a: str, b: str, campaign: Path, blocks: int, equal_within: float, algorithm: str) -> Comparison:
+    """Return the comparison that the command line names; raise InputError where it names none."""
+    given = {"blocks_count": blocks} if blocks else {}
+    if blocks == 1 or blocks < 0:
+        raise InputError("blocks: an interval takes at least 2")
+    if a.endswith(YAML) and not b:
+        return load_comparison(Path(a), algorithm, given)
+    if not b or campaign == NO_CAMPAIGN:
+        raise InputError("name a file of `comparisons`, or two sides with their --campaign")
+    return make_comparison(a, b, campaign, {"equal_within_pct": equal_within} | given)
+
+
+def _compare(comparison: Comparison, archive: Path, output: Path, clock: str, cores: int) -> int:
+    output.mkdir(parents=True, exist_ok=True)
+    campaigns = write_campaigns(comparison, output / "campaigns", clock)
+    measured = measure_sides(campaigns, comparison.blocks_count, archive)
+    for run, why in measured.failures.items():
+        print(f"failed: {run}: {why}", file=sys.stderr)
+    database = build_database(archive, output / "build", cores)
+    runs = read_runs(database, comparison.name)
+    findings = find_all(comparison, runs)
+    scores = score(comparison, findings)
+    write_json(output / "comparison.json", comparison, findings, scores, measured)
+    write_junit(output / "junit.xml", comparison, findings, measured)
+    write_summary(output / "summary.md", comparison, findings, scores, measured)
+    write_page(output, comparison, findings, scores, runs, measured, database)
+    print(summarise(comparison, findings, measured.pair_s))
+    print(output / "index.html")
+    if measured.failures:
+        raise InputError(f"{len(measured.failures)} runs failed; the same command tries them again")
+    return find_exit_code(findings)

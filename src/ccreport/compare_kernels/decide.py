@@ -1,0 +1,119 @@
+"""Verdicts on pairs of runs: whether side b has more, less or as much of a measure as side a, or cannot be told yet.
+
+A pair is one run of each side with the same conditions and the same seed. Ratios are judged by the logarithm of b / a,
+shares by their difference in percentage points. The 95 % interval of the mean is Student's; a verdict of a difference
+asks for p < 0.05 after Holm's correction for all tests of the comparison, so that a comparison of equals finds any
+difference at most one time in twenty. Equality asks for an interval that lies within the bounds, which is stricter
+than two one-sided tests at 5 % (D. J. Schuirmann, J. Pharmacokin. Biopharm. 15, 1987, 657).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+
+from ccreport.summarise.statistics.power import count_runs
+from ccreport.summarise.statistics.rank_tests import correct_holm, load_stats
+
+Verdict = Literal["up", "down", "equal", "undecided"]
+Scale = Literal["ratio", "points"]
+
+LEVEL: Final = 0.95
+SIGNIFICANCE: Final = 0.05
+POWER: Final = 0.8
+# Differences of logarithms below it are those of floating-point numbers.
+NO_SPREAD: Final = 1e-12
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What the pairs of a condition say of one measure: the mean of their `scale` with its interval.
+
+    `value`, `low` and `high` are ratios b / a, or percentage points b − a. They are null below two pairs, `value` below
+    one. `p` is two-sided, `needed_count` how many pairs a verdict is likely to take (power 0.8), null where there is
+    one or nothing is known.
+    """
+
+    scale: Scale
+    pairs_count: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    verdict: Verdict = "undecided"
+    needed_count: int | None = None
+
+
+def measure_effect(first: Sequence[float], second: Sequence[float], scale: Scale) -> Effect:
+    """Return the effect of pairs (a in `first`, b in `second`, in the same order), its verdict still open.
+
+    Values of a ratio are above 0, those of points in %.
+    """
+    differences = _subtract(first, second, scale)
+    count = len(differences)
+    if not count:
+        return Effect(scale, 0)
+    mean = float(np.mean(differences))
+    if count < 2:
+        return Effect(scale, count, _unscale(mean, scale))
+    error = _find_spread(differences) / math.sqrt(count)
+    stats = load_stats()
+    half = float(stats.t.ppf((1 + LEVEL) / 2, count - 1)) * error
+    p = (1.0 if abs(mean) < NO_SPREAD else 0.0) if error == 0 else 2 * float(stats.t.sf(abs(mean) / error, count - 1))
+    ends = (_unscale(mean - half, scale), _unscale(mean + half, scale))
+    return Effect(scale, count, _unscale(mean, scale), *ends, p)
+
+
+def decide(effects: Sequence[Effect], margins: Sequence[float]) -> list[Effect]:
+    """Return effects of one comparison with their verdicts; `margins` are %, or percentage points, as the effect is."""
+    corrected = correct_holm([effect.p for effect in effects])
+    return [
+        _judge(replace(effect, p_holm=p_holm), margin)
+        for effect, margin, p_holm in zip(effects, margins, corrected, strict=True)
+    ]
+
+
+def _judge(effect: Effect, margin: float) -> Effect:
+    if effect.value is None or effect.low is None or effect.high is None or effect.p_holm is None:
+        return effect
+    bound = math.log1p(margin / 100) if effect.scale == "ratio" else margin
+    mean, low, high = (_scale(end, effect.scale) for end in (effect.value, effect.low, effect.high))
+    if -bound <= low and high <= bound:
+        return replace(effect, verdict="equal")
+    if effect.p_holm < SIGNIFICANCE:
+        return replace(effect, verdict="up" if mean > 0 else "down")
+    return replace(effect, needed_count=_count_pairs(effect.pairs_count, mean, high - mean, bound))
+
+
+def _count_pairs(count: int, mean: float, half: float, bound: float) -> int | None:
+    """Return how many pairs would tell, if pairs go on as they are, by whichever verdict takes fewer."""
+    spread = half / float(load_stats().t.ppf((1 + LEVEL) / 2, count - 1)) * math.sqrt(count)
+    # An interval around 1 leaves the bounds at two ends, each of which takes half of the risk.
+    tried = [(abs(mean), POWER), (bound - abs(mean), (1 + POWER) / 2)]
+    needed = [
+        count_runs(math.exp(distance), spread, power, is_paired=True) for distance, power in tried if distance > 0
+    ]
+    told = [number for number in needed if number is not None]
+    return max(min(told), count + 1) if told else None
+
+
+def _subtract(first: Sequence[float], second: Sequence[float], scale: Scale) -> np.ndarray:
+    if scale == "ratio":
+        return np.log(second) - np.log(first)
+    return np.subtract(second, first)
+
+
+def _find_spread(differences: np.ndarray) -> float:
+    spread = float(np.std(differences, ddof=1))
+    return spread if spread > NO_SPREAD else 0.0
+
+
+def _scale(value: float, scale: Scale) -> float:
+    return math.log(value) if scale == "ratio" else value
+
+
+def _unscale(value: float, scale: Scale) -> float:
+    return math.exp(value) if scale == "ratio" else value

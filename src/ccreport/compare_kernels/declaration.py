@@ -1,0 +1,117 @@
+"""What is compared: two sides and their campaign, from a file of `comparisons` or from the command line."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.declared_files import fill_defaults, load_declared
+from ccreport.core.errors import InputError
+
+SYSCTL: Final = "net."
+ALGORITHM: Final = re.compile(r"[a-z0-9_]+")
+# A side of the command line that changes nothing.
+UNCHANGED: Final = "default"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: what it sets. `kernel` null takes the campaign's, `algorithm` is what `candidate` stands for."""
+
+    name: str = UNCHANGED
+    kernel: str | None = None
+    algorithm: str | None = None
+    sysctls: Mapping[str, Any] = field(default_factory=dict)
+    module_parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A criterion of a scorecard: `measures` are high or low where that is good, by the measure's name."""
+
+    name: str
+    section: str
+    question: str
+    conditions: str
+    measures: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A whole comparison, with every setting of its schema; `name` is the file's, `campaign` a path that exists."""
+
+    name: str
+    title: str
+    campaign: Path
+    a: Side
+    b: Side
+    blocks_count: int
+    equal_within_pct: float
+    equal_within_points: float
+    seed_offset: int = 0
+    expected: Sequence[Mapping[str, str]] = ()
+    criteria: Sequence[Criterion] = ()
+    not_measured: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_comparison(path: Path, algorithm: str = "", settings: Mapping[str, Any] = MappingProxyType({})) -> Comparison:
+    """Return the comparison that a file declares; `algorithm`, if given, is that of side b in place of the file's.
+
+    `settings` count in place of the file's of the same names.
+
+    Raise DeclarationError where the file breaks its schema, InputError where there is no such campaign.
+    """
+    declared = load_declared(path, "comparison") | dict(settings)
+    if algorithm:
+        declared["b"] |= {"algorithm": algorithm, "name": None}
+    return _make(path.stem + (f"-{algorithm}" if algorithm else ""), declared, path.parent)
+
+
+def make_comparison(first: str, second: str, campaign: Path, settings: Mapping[str, Any]) -> Comparison:
+    """Return the comparison of two sides of the command line, each as `read_side` takes it.
+
+    `settings` are any others of the schema, whose defaults hold else.
+    """
+    sides = {"a": read_side(first), "b": read_side(second)}
+    declared = {"title": f"{first} against {second}", "campaign": str(campaign), **sides, **settings}
+    fill_defaults(declared, load_yaml(SCHEMAS / "comparison.schema.yaml"))
+    return _make(f"{campaign.stem}-compared", declared, Path())
+
+
+def read_side(text: str) -> dict[str, Any]:
+    """Return what a side of the command line sets: parts with commas between them, each a kernel or a setting.
+
+    A path (with a slash) is a kernel, `net.…=value` a sysctl, `module.parameter=value` a parameter of a kernel module,
+    any other word an algorithm; `default` changes nothing. Raise InputError for what is none of these.
+    """
+    side: dict[str, Any] = {"name": None, "kernel": None, "algorithm": None, "sysctls": {}, "module_parameters": {}}
+    for part in text.split(","):
+        name, is_set, value = part.strip().partition("=")
+        if is_set:
+            side["sysctls" if name.startswith(SYSCTL) else "module_parameters"][name] = value
+        elif "/" in name:
+            side["kernel"] = name
+        elif not ALGORITHM.fullmatch(name):
+            raise InputError(f"`{part}` is neither the path of a kernel, an algorithm, nor a setting with a value")
+        elif name != UNCHANGED:
+            side["algorithm"] = name
+    return side
+
+
+def _make(name: str, declared: dict[str, Any], folder: Path) -> Comparison:
+    campaign = folder / declared.pop("campaign")
+    if not campaign.is_file():
+        raise InputError(f"{name}: there is no campaign {campaign}")
+    a, b = (_make_side(declared.pop(key)) for key in "ab")
+    criteria = [Criterion(name=key, **facts) for key, facts in declared.pop("criteria", {}).items()]
+    return Comparison(name=name, campaign=campaign, a=a, b=b, criteria=criteria, **declared)
+
+
+def _make_side(declared: dict[str, Any]) -> Side:
+    settings = declared["sysctls"] | declared["module_parameters"]
+    parts = [declared["kernel"], declared["algorithm"], *(f"{name}={value}" for name, value in settings.items())]
+    name = declared["name"] or ", ".join(part for part in parts if part) or UNCHANGED
+    return Side(**declared | {"name": name})

@@ -1,0 +1,97 @@
+"""Findings: what each condition and measure says, whether that was meant, and what the exit code is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from statistics import fmean
+from typing import Final, Literal
+
+from ccreport.compare_kernels.decide import Effect, decide, measure_effect
+from ccreport.compare_kernels.declaration import Comparison
+from ccreport.compare_kernels.measures import MEASURES, Measure, Pairs, Runs
+from ccreport.core.errors import InputError
+
+Status = Literal["as declared", "differs", "undecided"]
+
+EQUAL_EXIT, DIFFERS_EXIT, UNDECIDED_EXIT = 0, 1, 2
+ORDER: Final = {"up": 0, "down": 0, "undecided": 1, "equal": 2}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One condition and measure: the means of both sides, the effect with its verdict, and what that means.
+
+    `is_expected` says that the declaration names this condition and measure.
+    """
+
+    condition: str
+    measure: Measure
+    effect: Effect
+    mean_a: float | None
+    mean_b: float | None
+    margin: float
+    status: Status = "undecided"
+    is_expected: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return the verdict in words: faster, slower, equal within ±5 %, undecided."""
+        if self.effect.verdict == "equal":
+            return f"equal within ±{self.margin:g} {'%' if self.effect.scale == 'ratio' else 'points'}"
+        return {"up": self.measure.up, "down": self.measure.down}.get(self.effect.verdict, self.effect.verdict)
+
+
+def find_all(comparison: Comparison, runs: Runs) -> list[Finding]:
+    """Return all findings, differences first; raise InputError for an expectation that nothing was measured of."""
+    pairs = runs.list_pairs()
+    margins = [
+        comparison.equal_within_pct if one.measure.scale == "ratio" else comparison.equal_within_points for one in pairs
+    ]
+    effects = decide([measure_effect(one.a, one.b, one.measure.scale) for one in pairs], margins)
+    findings = [
+        _set_status(_make(one, effect, margin), comparison)
+        for one, effect, margin in zip(pairs, effects, margins, strict=True)
+    ]
+    for expected in comparison.expected:
+        if expected["measure"] not in MEASURES:
+            raise InputError(f"expected: there is no measure {expected['measure']}; there are {', '.join(MEASURES)}")
+        if not any(is_named(one, expected) for one in findings):
+            raise InputError(f"expected: no {expected['measure']} was measured of {expected['condition']}")
+    return sorted(findings, key=lambda one: (one.status == "as declared", ORDER[one.effect.verdict]))
+
+
+def find_exit_code(findings: Sequence[Finding]) -> int:
+    """Return 0 where all is equal or as declared, 1 where anything differs otherwise, else 2; 2 without findings."""
+    statuses = {one.status for one in findings}
+    if "differs" in statuses:
+        return DIFFERS_EXIT
+    return EQUAL_EXIT if statuses == {"as declared"} else UNDECIDED_EXIT
+
+
+def count_more_pairs(findings: Sequence[Finding]) -> int | None:
+    """Return how many more pairs of each condition all open verdicts are likely to take; null where it is not known."""
+    open_ones = [one.effect for one in findings if one.status == "undecided"]
+    counts = [None if one.needed_count is None else one.needed_count - one.pairs_count for one in open_ones]
+    return None if not counts or None in counts else max(count for count in counts if count is not None)
+
+
+def is_named(finding: Finding, expected: Mapping[str, str]) -> bool:
+    """Tell whether an expectation is about a finding."""
+    return finding.measure.name == expected["measure"] and fnmatchcase(finding.condition, expected["condition"])
+
+
+def _make(pairs: Pairs, effect: Effect, margin: float) -> Finding:
+    mean_a, mean_b = (fmean(values) if values else None for values in (pairs.a, pairs.b))
+    return Finding(pairs.condition, pairs.measure, effect, mean_a, mean_b, margin)
+
+
+def _set_status(finding: Finding, comparison: Comparison) -> Finding:
+    """Return a finding with its status; the last expectation that names it counts."""
+    named = [one["verdict"] for one in comparison.expected if is_named(finding, one)]
+    expected, verdict = named[-1] if named else "equal", finding.effect.verdict
+    status: Status = "differs"
+    if expected in ("any", verdict):
+        status = "as declared"
+    elif verdict == "undecided":
+        status = "undecided"
+    return replace(finding, status=status, is_expected=bool(named))

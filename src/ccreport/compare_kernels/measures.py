@@ -1,0 +1,129 @@
+"""What is compared: the measures, and the pairs of runs that a database has of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.compare_kernels.campaigns import find_block, name_session
+from ccreport.compare_kernels.decide import Scale
+from ccreport.summarise.database import connect
+
+QUERY: Final = Path(__file__).with_name("compared_runs.sql")
+SESSION: Final = "session"
+# What makes a condition, session and job before all others.
+CONDITION: Final = (SESSION, "job", "host", "rtt_nominal_ms", "parameter_value", "limit_packets_count")
+PAIR: Final = ("block", "iteration")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure: its column and title, its unit as `per_unit` base units, and the words for more and for less of it."""
+
+    name: str
+    title: str
+    unit: str
+    scale: Scale = "ratio"
+    per_unit: float = 1.0
+    up: str = "higher"
+    down: str = "lower"
+
+
+MEASURES: Final = {
+    one.name: one
+    for one in (
+        Measure("goodput", "Goodput of all flows", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
+        Measure("goodput_first", "Goodput of the first client", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
+        Measure("goodput_others", "Goodput of the other clients", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
+        Measure("completion", "Completion time of a flow", "s", up="slower", down="faster"),
+        Measure("retransmits", "Retransmitted segments", "%", scale="points"),
+        Measure("rtt_median", "RTT, median of samples", "ms"),
+        Measure("rtt_p99", "RTT, 99th percentile of samples", "ms"),
+        Measure("fairness", "Jain's index of the flows", ""),
+        Measure("slow_start_cwnd", "Congestion window when slow start ends", "segments"),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of runs of one condition: `a` and `b` are values of `measure` in the order of blocks and iterations."""
+
+    condition: str
+    measure: Measure
+    a: Sequence[float]
+    b: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of both sides: a row each, with side, block, iteration, condition and all measures."""
+
+    rows: pl.DataFrame
+
+    @property
+    def conditions(self) -> list[str]:
+        """Return the names of the conditions in the order of the campaign's jobs as the archive has them."""
+        return self.rows["condition"].unique(maintain_order=True).to_list()
+
+    def list_pairs(self) -> list[Pairs]:
+        """Return the pairs of each condition and measure that has a value in any run; a run without one is no pair."""
+        counted = self.rows.filter("is_counted")
+        first, second = (counted.filter(pl.col("side") == side) for side in "ab")
+        paired = first.join(second, on=["condition", *PAIR], suffix="_b").sort("condition", *PAIR)
+        return [
+            Pairs(condition, measure, *_list_values(paired, condition, measure))
+            for condition in self.conditions
+            for measure in MEASURES.values()
+            if self._has_values(condition, measure)
+        ]
+
+    def _has_values(self, condition: str, measure: Measure) -> bool:
+        values = self.rows.filter(pl.col("condition") == condition)[measure.name]
+        return values.null_count() < len(values)
+
+    def choose_run(self, condition: str, side: str) -> dict[str, Any] | None:
+        """Return the run of a side that stands for a condition: the one of the first pair; null if there is none."""
+        rows = self.rows.filter(pl.col("condition") == condition, pl.col("side") == side).sort(*PAIR)
+        return rows.row(0, named=True) if rows.height else None
+
+
+def read_runs(database: Path, name: str) -> Runs:
+    """Return the runs of the comparison of this name; raise duckdb.Error where the database is none of an archive."""
+    with connect(database) as connection:
+        rows = connection.sql(QUERY.read_text(encoding="utf-8")).pl()
+    rows = rows.filter(pl.col("campaign").is_in([f"{name}-{side}" for side in "ab"]))
+    placed = rows.with_columns(
+        pl.col("session_label").map_elements(find_block, return_dtype=pl.Int64).alias("block"),
+        pl.col("session_label").map_elements(name_session, return_dtype=pl.String).alias(SESSION),
+        side=pl.col("campaign").str.slice(-1),
+    )
+    return Runs(name_conditions(placed).sort(*CONDITION, *PAIR, "side"))
+
+
+def name_conditions(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with `condition`: the job, and of what else makes a condition all that differs between the runs."""
+    others = [name for name in CONDITION if name != "job"]
+    is_varying = rows.group_by("job").agg(pl.col(others).n_unique() > 1).select(pl.col(others).any())
+    # Jobs of two sessions may have one name.
+    varying = [name for name, varies in is_varying.row(0, named=True).items() if varies] if rows.height else []
+    told = {
+        SESSION: pl.col(SESSION),
+        "host": pl.col("host"),
+        "rtt_nominal_ms": pl.format("RTT {} ms", "rtt_nominal_ms"),
+        "parameter_value": pl.format("parameter {}", "parameter_value"),
+        "limit_packets_count": pl.format("limit {}", "limit_packets_count"),
+    }
+    parts = [pl.col("job"), *(told[name] for name in varying)]
+    return rows.with_columns(condition=pl.concat_str(parts, separator=", ", ignore_nulls=True))
+
+
+def _list_values(paired: pl.DataFrame, condition: str, measure: Measure) -> tuple[list[float], list[float]]:
+    """Return the values of both sides, pairs of which either lacks one, or has no ratio, left out."""
+    names = (measure.name, f"{measure.name}_b")
+    known = paired.filter(pl.col("condition") == condition).select(names).drop_nulls()
+    if measure.scale == "ratio":
+        known = known.filter(pl.all_horizontal(pl.col(name) > 0 for name in names))
+    return tuple(known[name].to_list() for name in names)  # type: ignore[return-value]

@@ -1,0 +1,100 @@
+"""What machines read of a comparison: comparison.json, junit.xml, and summary.md for a pull request."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from ccreport.compare_kernels.carry_out import Measured
+from ccreport.compare_kernels.declaration import Comparison
+from ccreport.compare_kernels.findings import Finding, count_more_pairs, find_exit_code
+from ccreport.compare_kernels.scorecard import Score
+from ccreport.compare_kernels.wording import (
+    describe_finding,
+    format_effect,
+    list_headings,
+    list_rows,
+    plan_more,
+    summarise,
+)
+from ccreport.core.atomic_files import replace_text
+
+
+def write_json(
+    path: Path, comparison: Comparison, findings: list[Finding], scores: list[Score], measured: Measured
+) -> None:
+    """Write all numbers of a comparison as one JSON object."""
+    told: dict[str, Any] = {
+        "name": comparison.name,
+        "title": comparison.title,
+        "a": comparison.a.name,
+        "b": comparison.b.name,
+        "clock": measured.clock,
+        "kernels": measured.kernels,
+        "blocks_count": comparison.blocks_count,
+        "block_s": measured.pair_s,
+        "exit_code": find_exit_code(findings),
+        "summary": summarise(comparison, findings, measured.pair_s),
+        "more_blocks_count": count_more_pairs(findings),
+        "failures": measured.failures,
+        "findings": [describe_finding(one) for one in findings],
+        "criteria": [
+            {"criterion": one.criterion.name, "section": one.criterion.section, "verdict": one.verdict}
+            for one in scores
+        ],
+        "not_measured": dict(comparison.not_measured),
+    }
+    replace_text(path, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_junit(path: Path, comparison: Comparison, findings: list[Finding], measured: Measured) -> None:
+    """Write a test case for each finding: a failure where it differs otherwise than declared, skipped if undecided."""
+    counts = {status: str(sum(one.status == status for one in findings)) for status in ("differs", "undecided")}
+    suite = ElementTree.Element(
+        "testsuite",
+        name=comparison.title,
+        tests=str(len(findings)),
+        failures=counts["differs"],
+        errors="0",
+        skipped=counts["undecided"],
+    )
+    for one in findings:
+        case = ElementTree.SubElement(suite, "testcase", classname=one.condition, name=one.measure.name)
+        told = f"{one.text}: {format_effect(one)}"
+        if one.status == "differs":
+            ElementTree.SubElement(case, "failure", message=told)
+        elif one.status == "undecided":
+            ElementTree.SubElement(case, "skipped", message=f"{told}; {plan_more([one], measured.pair_s)}")
+    ElementTree.indent(suite)
+    replace_text(path, ElementTree.tostring(suite, encoding="unicode", xml_declaration=False) + "\n")
+
+
+def write_summary(
+    path: Path, comparison: Comparison, findings: list[Finding], scores: list[Score], measured: Measured
+) -> None:
+    """Write GitHub-flavoured Markdown: the verdict, differences and what is undecided; what is equal is folded."""
+    lines = [f"## {_escape(comparison.title)}", "", _escape(summarise(comparison, findings, measured.pair_s)), ""]
+    if scores:
+        rows = [(one.criterion.name, one.criterion.section, one.verdict, one.basis) for one in scores]
+        lines += [*_write_table(("Criterion", "Section", "Verdict", "Why"), rows), ""]
+    settled = [one for one in findings if one.effect.verdict == "equal" and one.status == "as declared"]
+    shown = [one for one in findings if one not in settled]
+    headings = list_headings(comparison)
+    lines += [*_write_table(headings, list_rows(shown)), ""] if shown else []
+    if settled:
+        folded = _write_table(headings, list_rows(settled))
+        lines += ["<details>", f"<summary>{len(settled)} equal</summary>", "", *folded, "", "</details>", ""]
+    replace_text(path, "\n".join(lines))
+
+
+def _write_table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    lines = [headings, tuple("---" for _ in headings), *rows]
+    return [f"| {' | '.join(_escape(cell) for cell in row)} |" for row in lines]
+
+
+def _escape(text: str) -> str:
+    """Return text that Markdown shows as it is: names of jobs have underscores, and a declaration may say anything."""
+    for sign in "\\`*_[]<>|#":
+        text = text.replace(sign, f"\\{sign}")
+    return " ".join(text.split())

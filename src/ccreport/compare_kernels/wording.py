@@ -1,0 +1,113 @@
+"""Findings in words and numbers, the same in all files that a comparison writes."""
+
+from typing import Any
+
+from ccreport.compare_kernels.declaration import Comparison
+from ccreport.compare_kernels.findings import (
+    DIFFERS_EXIT,
+    EQUAL_EXIT,
+    Finding,
+    count_more_pairs,
+    find_exit_code,
+)
+from ccreport.core.text import count_things
+from ccreport.figures.wording.runs import format_significant
+
+UNKNOWN = "–"
+
+
+def summarise(comparison: Comparison, findings: list[Finding], pair_s: float | None) -> str:
+    """Return the verdict on the whole comparison in one or two sentences."""
+    code = find_exit_code(findings)
+    counts = {status: sum(one.status == status for one in findings) for status in ("differs", "undecided")}
+    tests = count_things(len(findings), "test")
+    expected = sum(one.is_expected and one.effect.verdict != "equal" for one in findings)
+    if code == EQUAL_EXIT:
+        declared = f", {expected} of them different as declared" if expected else ", and nothing differs"
+        return f"{tests} decided{declared}."
+    if code == DIFFERS_EXIT:
+        also = f", and {counts['undecided']} are undecided" if counts["undecided"] else ""
+        return f"{counts['differs']} of {tests} differ{also}: {comparison.b.name} is not as {comparison.a.name}."
+    return f"{counts['undecided']} of {tests} are undecided; {plan_more(findings, pair_s)}."
+
+
+def plan_more(findings: list[Finding], pair_s: float | None) -> str:
+    """Return how many more pairs open verdicts are likely to take, and how long; `pair_s` is the time of one block."""
+    count = count_more_pairs(findings)
+    if count is None:
+        return "how many more runs would tell is not known; measure at least two blocks"
+    time = "" if pair_s is None else f", about {format_time(count * pair_s)} on this machine"
+    return f"about {count_things(count, 'more block')} would tell (with a probability of 0.8){time}"
+
+
+def format_time(seconds: float) -> str:
+    """Return a time as 40 s, 12 min or 3.5 h."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def format_mean(finding: Finding, mean: float | None) -> str:
+    """Return the mean of a side in the measure's unit."""
+    if mean is None:
+        return UNKNOWN
+    unit = finding.measure.unit
+    return f"{format_significant(mean / finding.measure.per_unit, 4)}{f' {unit}' if unit else ''}"
+
+
+def format_effect(finding: Finding) -> str:
+    """Return the effect with its interval: ×1.23 (1.20 to 1.26), or +0.4 points (0.1 to 0.7)."""
+    effect = finding.effect
+    if effect.value is None:
+        return UNKNOWN
+    if effect.scale == "ratio":
+        ends = "" if effect.low is None else f" ({effect.low:.3f} to {effect.high:.3f})"
+        return f"× {effect.value:.3f}{ends}"
+    ends = "" if effect.low is None else f" ({effect.low:+.3f} to {effect.high:+.3f})"
+    return f"{effect.value:+.3f} points{ends}"
+
+
+def list_rows(findings: list[Finding]) -> list[tuple[str, ...]]:
+    """Return the rows of the table of findings: condition, measure, both means, effect, pairs, verdict."""
+    return [
+        (
+            one.condition,
+            one.measure.title,
+            format_mean(one, one.mean_a),
+            format_mean(one, one.mean_b),
+            format_effect(one),
+            str(one.effect.pairs_count),
+            one.text + (" (as declared)" if one.is_expected and one.status == "as declared" else ""),
+        )
+        for one in findings
+    ]
+
+
+def list_headings(comparison: Comparison) -> tuple[str, ...]:
+    """Return the headings of the columns of `list_rows`."""
+    sides = (f"A: {comparison.a.name}", f"B: {comparison.b.name}")
+    return ("Condition", "Measure", *sides, "B / A, or B − A (95 % interval)", "Pairs", "Verdict on B")
+
+
+def describe_finding(finding: Finding) -> dict[str, Any]:
+    """Return a finding as JSON values; numbers are in base units."""
+    effect = finding.effect
+    return {
+        "condition": finding.condition,
+        "measure": finding.measure.name,
+        "verdict": effect.verdict,
+        "text": finding.text,
+        "status": finding.status,
+        "is_expected": finding.is_expected,
+        "scale": effect.scale,
+        "pairs_count": effect.pairs_count,
+        "mean_a": finding.mean_a,
+        "mean_b": finding.mean_b,
+        "value": effect.value,
+        "low": effect.low,
+        "high": effect.high,
+        "p": effect.p,
+        "p_holm": effect.p_holm,
+        "margin": finding.margin,
+        "needed_pairs_count": effect.needed_count,
+    }

@@ -1,0 +1,53 @@
+"""HyStart on against off, and a kernel against itself, measured for real in virtual time."""
+
+import json
+from pathlib import Path
+
+import pytest
+from archives import ROOT
+
+from ccreport.__main__ import main
+from ccreport.collect.kernel.find_kernel import find_user_kernel
+
+KERNEL = find_user_kernel(None)
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        KERNEL is None or not KERNEL.has_virtual_time,
+        reason="there is no user-mode kernel with virtual time; `make kernel` builds one",
+    ),
+]
+
+
+def compare(folder: Path, *sides: str, blocks: int) -> tuple[int, dict[str, str]]:
+    """Return the exit code, and the verdict of each condition and measure."""
+    arguments = ["compare_kernels", *sides, "--blocks", str(blocks)]
+    status = main([*arguments, "--archive", str(folder / "archive"), "--output", str(folder / "out")])
+    told = json.loads((folder / "out/comparison.json").read_text())
+    assert told["exit_code"] == status
+    return status, {f"{one['condition']} {one['measure']}": one["verdict"] for one in told["findings"]}
+
+
+def test_hystart_is_found(tmp_path: Path) -> None:
+    status, verdicts = compare(tmp_path, str(ROOT / "comparisons/hystart.yaml"), blocks=3)
+    assert status == 1
+    assert verdicts["start_150ms slow_start_cwnd"] == "up"
+    assert verdicts["start_150ms retransmits"] == "up"
+    assert verdicts["start_150ms goodput"] == "equal"
+    page = (tmp_path / "out/index.html").read_text()
+    assert page.count("figure.svg") == 2
+
+
+def test_a_kernel_is_equal_to_itself(tmp_path: Path) -> None:
+    campaign = ("--campaign", str(ROOT / "campaigns/hystart.yaml"))
+    status, verdicts = compare(tmp_path, "default", "default", *campaign, blocks=2)
+    assert status == 0
+    assert set(verdicts.values()) == {"equal"}
+
+
+def test_seeds_that_differ_show_no_difference(tmp_path: Path) -> None:
+    status, verdicts = compare(tmp_path, str(ROOT / "comparisons/unchanged.yaml"), blocks=4)
+    # Chance may leave a measure undecided.
+    assert status in (0, 2)
+    assert set(verdicts.values()) <= {"equal", "undecided"}

@@ -1,0 +1,184 @@
+"""Findings of made-up runs: verdicts, what was declared, exit codes, and what machines read of them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+from archives import ROOT
+
+from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.planning import plan_campaign
+from ccreport.compare_kernels.campaigns import list_steps, write_campaigns
+from ccreport.compare_kernels.carry_out import Measured
+from ccreport.compare_kernels.declaration import Comparison, Criterion, Side, load_comparison, make_comparison
+from ccreport.compare_kernels.findings import Finding, count_more_pairs, find_all, find_exit_code
+from ccreport.compare_kernels.measures import MEASURES, Runs
+from ccreport.compare_kernels.outputs import write_json, write_junit, write_summary
+from ccreport.compare_kernels.scorecard import score
+from ccreport.core.errors import InputError
+
+QUICK = ROOT / "campaigns/quick.yaml"
+MEASURED = Measured("virtual", {"a": "6.1", "b": "6.1"}, 90.0, {})
+# Side a and b of three blocks.
+SAME = ([10.0, 11.0, 12.0], [10.0, 11.0, 12.0])
+FASTER = ([10.0, 11.0, 12.0], [20.0, 22.1, 24.0])
+OPEN = ([10.0, 11.0, 12.0], [11.0, 10.0, 14.0])
+
+
+def make_runs(**measures: tuple[Sequence[float | None], Sequence[float | None]]) -> Runs:
+    """Return runs of one condition for each keyword `<job>__<measure>`."""
+    rows = [
+        {"condition": name.split("__")[0], "side": side, "block": block, "iteration": 1, "is_counted": True}
+        | dict.fromkeys(MEASURES)
+        | {name.split("__")[1]: value}
+        for name, values in measures.items()
+        for side, of_side in zip("ab", values, strict=True)
+        for block, value in enumerate(of_side, 1)
+    ]
+    return Runs(pl.DataFrame(rows, infer_schema_length=None))
+
+
+def declare(expected: Sequence[Mapping[str, str]] = (), criteria: Sequence[Criterion] = ()) -> Comparison:
+    return Comparison(
+        "name", "A | B", QUICK, Side("old"), Side("new"), 3, 5.0, 0.1, expected=expected, criteria=criteria
+    )
+
+
+def find(expected: Sequence[Mapping[str, str]] = (), **measures: Any) -> list[Finding]:
+    return find_all(declare(expected), make_runs(**measures))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "values", "code"),
+    [
+        (None, SAME, 0),
+        (None, FASTER, 1),
+        (None, OPEN, 2),
+        ("up", FASTER, 0),
+        ("down", FASTER, 1),
+        ("up", SAME, 1),
+        ("up", OPEN, 2),
+        ("any", OPEN, 0),
+    ],
+)
+def test_exit_codes(verdict: str | None, values: Any, code: int) -> None:
+    expected = [{"condition": "jo*", "measure": "goodput", "verdict": verdict}] if verdict else []
+    assert find_exit_code(find(expected, job__goodput=values)) == code
+
+
+def test_nothing_measured_is_not_equal() -> None:
+    assert find_exit_code([]) == 2
+
+
+def test_differences_come_first_and_a_longer_completion_is_slower() -> None:
+    found = find(one__goodput=SAME, two__completion=FASTER, three__rtt_p99=OPEN)
+    assert [(one.condition, one.text) for one in found] == [
+        ("two", "slower"),
+        ("three", "undecided"),
+        ("one", "equal within ±5 %"),
+    ]
+    assert (count_more_pairs(found) or 0) > 0
+
+
+def test_a_run_without_a_value_is_no_pair_and_retransmits_may_be_none_at_all() -> None:
+    found = find(one__goodput=([1.0, None, 3.0], [1.0, 2.0, 3.0]), two__retransmits=([0.0] * 3, [0.0, 0.01, 0.0]))
+    assert {one.condition: (one.effect.pairs_count, one.effect.verdict) for one in found} == {
+        "one": (2, "equal"),
+        "two": (3, "equal"),
+    }
+
+
+@pytest.mark.parametrize(
+    "expectation", [{"condition": "*", "measure": "speed"}, {"condition": "x", "measure": "goodput"}]
+)
+def test_an_expectation_of_nothing_that_was_measured_is_refused(expectation: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="expected"):
+        find([expectation | {"verdict": "up"}], job__goodput=SAME)
+
+
+def test_machines_read_what_was_found(tmp_path: Path) -> None:
+    comparison = declare()
+    found = find(jo_b__goodput=FASTER, two__goodput=OPEN, three__goodput=SAME)
+    write_json(tmp_path / "comparison.json", comparison, found, [], MEASURED)
+    write_junit(tmp_path / "junit.xml", comparison, found, MEASURED)
+    write_summary(tmp_path / "summary.md", comparison, found, [], MEASURED)
+    told = json.loads((tmp_path / "comparison.json").read_text())
+    assert (told["exit_code"], [one["status"] for one in told["findings"]]) == (
+        1,
+        ["differs", "undecided", "as declared"],
+    )
+    suite = ElementTree.fromstring((tmp_path / "junit.xml").read_text())  # noqa: S314 (own file)
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
+    assert [[child.tag for child in case] for case in suite] == [["failure"], ["skipped"], []]
+    summary = (tmp_path / "summary.md").read_text()
+    assert summary.startswith("## A \\| B\n")
+    assert "| jo\\_b | Goodput of all flows |" in summary
+    assert "<summary>1 equal</summary>" in summary
+
+
+def test_a_criterion_adds_up_its_measures() -> None:
+    criteria = [
+        Criterion("both", "5.1", "", "*", {"goodput": "high", "rtt_p99": "low"}),
+        Criterion("rate", "5.2", "", "*", {"goodput": "high"}),
+        Criterion("delay", "5.3", "", "*", {"rtt_p99": "low"}),
+        Criterion("loss", "5.4", "", "*", {"retransmits": "low"}),
+        Criterion("other", "5.5", "", "x*", {"goodput": "high"}),
+    ]
+    runs = make_runs(one__goodput=FASTER, one__rtt_p99=FASTER, one__retransmits=([1.0] * 3, [1.0] * 3))
+    by_run = runs.rows.group_by("condition", "side", "block", maintain_order=True)
+    runs = Runs(by_run.agg(pl.all().drop_nulls().first()))
+    comparison = declare(criteria=criteria)
+    scores = score(comparison, find_all(comparison, runs))
+    assert [one.verdict for one in scores] == ["mixed", "better", "worse", "as the baseline", "not measured"]
+
+
+def test_blocks_alternate() -> None:
+    assert list(list_steps(3)) == [(1, "a"), (1, "b"), (2, "b"), (2, "a"), (3, "a"), (3, "b")]
+
+
+def test_sides_differ_in_what_they_set_and_runs_have_the_same_names(tmp_path: Path) -> None:
+    comparison = load_comparison(ROOT / "comparisons/hystart.yaml")
+    paths = write_campaigns(comparison, tmp_path)
+    first, second = (plan_campaign(load_campaign(path), path.stem) for path in paths.values())
+    assert (first.campaign, second.campaign) == ("hystart-a", "hystart-b")
+    # Of which the seed of a run in virtual time is made.
+    assert [run.key for run in first.runs] == [run.key for run in second.runs]
+    assert first.testbed.seed == second.testbed.seed
+    assert {run.module_parameters["tcp_cubic.hystart"] for run in first.runs} == {"1"}
+    assert {run.module_parameters["tcp_cubic.hystart"] for run in second.runs} == {"0"}
+    assert len(first.runs) == 3 * 2
+
+
+def test_the_command_line_names_sides() -> None:
+    made = make_comparison("/opt/linux,net.ipv4.tcp_ecn=1", "bbr,tcp_bbr.x=2", QUICK, {})
+    assert (made.a.kernel, made.a.sysctls, made.b.algorithm) == ("/opt/linux", {"net.ipv4.tcp_ecn": "1"}, "bbr")
+    assert made.b.module_parameters == {"tcp_bbr.x": "2"}
+    assert (made.a.name, made.blocks_count, make_comparison("default", "default", QUICK, {}).a.name) == (
+        "/opt/linux, net.ipv4.tcp_ecn=1",
+        4,
+        "default",
+    )
+
+
+def test_an_algorithm_needs_a_candidate(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no job of .*quick.yaml runs `candidate`"):
+        write_campaigns(make_comparison("cubic", "bbr", QUICK, {}), tmp_path)
+    campaign = tmp_path / "one.yaml"
+    campaign.write_text(QUICK.read_text().replace("congestion_control: cubic\n", "congestion_control: candidate\n"))
+    with pytest.raises(InputError, match="say which algorithm"):
+        write_campaigns(make_comparison("default", "bbr", campaign, {}), tmp_path / "out")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "comparisons").glob("*.yaml")), ids=lambda path: path.stem)
+def test_declared_comparisons_can_be_planned_and_their_criteria_name_what_there_is(path: Path, tmp_path: Path) -> None:
+    comparison = load_comparison(path)
+    for side in write_campaigns(comparison, tmp_path).values():
+        jobs = {run.job for run in plan_campaign(load_campaign(side), side.stem).runs}
+        for criterion in comparison.criteria:
+            assert any(fnmatchcase(job, criterion.conditions) for job in jobs), criterion.name
+            assert criterion.measures.keys() <= MEASURES.keys()
