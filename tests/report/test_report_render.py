@@ -159,7 +159,7 @@ def render_site(
 ) -> None:
     folder = fragments.parent
     inputs = {name: folder / name for name in ("cells", "performance", "reference")}
-    files = [folder / name for name in ("report.pdf", "reproduction.csv", "claims.csv")]
+    files = [folder / name for name in ("report.pdf", "supplement.pdf", "reproduction.csv", "claims.csv")]
     render_report(
         renderer,
         SOURCES,
@@ -215,7 +215,7 @@ def test_names_of_an_archive_show_literally_and_do_nothing(report: dict[str, Pag
         assert show_text(name) in listed
         assert show_text(f"cut off: {name}") in listed
     # The one script is the template's own; the search and the explorer load more.
-    assert {name for name, page in report.items() if len(page.find("script")) > 1} == {"search", "explorer"}
+    assert {name for name, page in report.items() if len(page.find("script")) > 1} == {"search", "explorer", "tables", "captures"}
     assert not report["ledger"].find("b")
     assert "root:x:" not in report["ledger"].text
 
@@ -298,6 +298,8 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path):
         "search.js",
         "search_documents.js",
         "site.js",
+        "supplement.pdf",
+        "tables.js",
         "tables/table_2_testbed.csv",
         "tables/table_2_testbed.tex",
         "tables/table_of_ours.csv",
