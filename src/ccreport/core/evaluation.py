@@ -111,7 +111,10 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
             yield place, f"claims.{claim}.shown_in: no figure or table `{name}`{guess(name, exhibits)}"
     for kind, names in evaluation["printed"].items():
         for name in _list_others(names, evaluation[kind]):
-            yield ("printed", kind, names.index(name)), f"printed.{kind}: no such `{name}`{guess(name, evaluation[kind])}"
+            yield (
+                ("printed", kind, names.index(name)),
+                f"printed.{kind}: no such `{name}`{guess(name, evaluation[kind])}",
+            )
     for table in _list_others(evaluation["reproduction"], tables):
         yield ("reproduction", table), f"reproduction: no table `{table}`{guess(table, tables)}"
     for table in evaluation["reproduction"]:

@@ -1,4 +1,4 @@
-"""The report as a PDF, and its supplement: the pages that `report.md` and `supplement.md` name, set by pandoc and Typst.
+"""The report as a PDF and its supplement: the pages that `report.md` and `supplement.md` name, through Typst.
 
 The pages are those of the website, with the same includes and variables; `paper.lua` turns each into Typst, `paper.typ`
 is the look. Typst uses only the fonts it brings along and no clock, so that the same fragments give the same bytes.
@@ -47,13 +47,12 @@ FONT_FAMILY: Final = re.compile(r'font-family="[^"]*"')
 FONT_SIZE: Final = re.compile(r'font-size="([\d.]+)px"')
 
 
-def render_paper(
-    document: str, sources: Path, fragments: Path, figures: list[Path], kept: Path, output: Path
-) -> None:
+def render_paper(document: str, sources: Path, fragments: Path, figures: list[Path], kept: Path, output: Path) -> None:
     """Render the report as the PDF `output`, from the pages in `sources`, their fragments and the figures.
 
-    `document` is `report` or `supplement`. Each of `figures` has folders with `figure.svg` for the figures that were drawn; `kept` has what pandoc made of
-    these pages before. Raise PageError for a page that is not there and for one that cannot be rendered.
+    `document` is `report` or `supplement`. Each of `figures` has folders with `figure.svg` for the figures that were
+    drawn; `kept` has what pandoc made of these pages before. Raise PageError for a page that is not there and for one
+    that cannot be rendered.
     """
     if document not in DOCUMENTS:
         raise PageError(f"no such document: {document}; there are {', '.join(DOCUMENTS)}")
@@ -117,7 +116,8 @@ def _write_pages(work: Path, document: str, pandoc: Pandoc) -> None:
     title = _title(variables) if document == DOCUMENTS[0] else f"{_title(variables)}: {document}"
     text = "\n".join(includes)
     (work / MAIN).write_text(
-        f'#import "paper.typ": *\n#let title = [{title}]\n#show: paper.with(title: title)\n#title-block(title)\n{text}\n',
+        f'#import "paper.typ": *\n#let title = [{title}]\n#show: paper.with(title: title)\n'
+        f"#title-block(title)\n{text}\n",
         encoding="utf-8",
     )
 
