@@ -73,6 +73,7 @@ def list_compared_results(wildcards):
     parts = (
         "figures",
         "report.pdf",
+        "supplement.pdf",
         "reproduction.parquet",
         "claims.parquet",
     )

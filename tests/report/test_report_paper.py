@@ -39,13 +39,14 @@ def make_project(folder: Path, pages: dict[str, str]) -> dict[str, Path]:
     for name in ("reports", "fragments", "figures/one"):
         (folder / name).mkdir(parents=True)
     listed = "".join(f"  - {name}.qmd\n" for name in pages)
-    (folder / "reports/paper.md").write_text(f"---\npages:\n{listed}---\n\nOf {{{{< var evaluation.title >}}}}.\n")
+    (folder / "reports/report.md").write_text(f"---\npages:\n{listed}---\n\nOf {{{{< var evaluation.title >}}}}.\n")
     for name, content in pages.items():
         (folder / f"reports/{name}.qmd").write_text(f"---\ntitle: {name.title()}\n---\n\n{content}\n")
     (folder / "fragments/_variables.yml").write_text("evaluation: {title: BBR &#38; CUBIC}\n")
     (folder / "figures/one/figure.svg").write_text(SVG)
     output = folder / "report.pdf"
     return {
+        "document": "report",
         "sources": folder / "reports",
         "fragments": folder / "fragments",
         "figures": [folder / "figures"],
@@ -213,7 +214,7 @@ def test_a_table_that_is_too_wide_keeps_its_text_on_the_page(tmp_path: Path) -> 
     assert words.count("12345678.17") == 2
     boxes = read(tmp_path, "-bbox")
     # A4 upright but for the table's own page.
-    assert [page[:3] for page in re.findall(r'<page width="([\d.]+)', boxes)] == ["595", "595", "595", "841"]
+    assert [page[:3] for page in re.findall(r'<page width="([\d.]+)', boxes)] == ["595", "841"]
     for page in boxes.split("<page ")[1:]:
         width, *ends = (float(x) for x in re.findall(r'(?:width|xMax)="([\d.]+)"', page))
         # The margin is 20 mm.
@@ -290,10 +291,10 @@ def test_a_page_that_cannot_be_rendered_is_named(page: str, message: str, tmp_pa
 def test_a_listed_page_that_is_not_there_is_named(tmp_path: Path) -> None:
     arguments = make_project(tmp_path, {"page": "Text."})
     (tmp_path / "reports/page.qmd").unlink()
-    with pytest.raises(PageError, match=r"paper\.md: no such page: page\.qmd"):
+    with pytest.raises(PageError, match=r"report\.md: no such page: page\.qmd"):
         render_paper(**arguments)
 
 
 def test_a_list_of_no_pages_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PageError, match=r"paper\.md: `pages` names none"):
+    with pytest.raises(PageError, match=r"report\.md: `pages` names none"):
         render(tmp_path)

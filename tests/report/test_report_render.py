@@ -159,7 +159,7 @@ def render_site(
 ) -> None:
     folder = fragments.parent
     inputs = {name: folder / name for name in ("cells", "performance", "reference")}
-    files = [folder / name for name in ("report.pdf", "reproduction.csv", "claims.csv")]
+    files = [folder / name for name in ("report.pdf", "supplement.pdf", "reproduction.csv", "claims.csv")]
     render_report(
         renderer,
         SOURCES,
@@ -214,8 +214,9 @@ def test_names_of_an_archive_show_literally_and_do_nothing(report: dict[str, Pag
     for name in NASTY:
         assert show_text(name) in listed
         assert show_text(f"cut off: {name}") in listed
-    # The one script is the template's own; the search and the explorer load more.
-    assert {name for name, page in report.items() if len(page.find("script")) > 1} == {"search", "explorer"}
+    # The one script is the template's own; the search, the explorer and pages of long tables load more.
+    with_scripts = {name for name, page in report.items() if len(page.find("script")) > 1}
+    assert with_scripts == {"search", "explorer", "tables", "captures"}
     assert not report["ledger"].find("b")
     assert "root:x:" not in report["ledger"].text
 
@@ -298,10 +299,12 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path):
         "search.js",
         "search_documents.js",
         "site.js",
+        "supplement.pdf",
         "tables/table_2_testbed.csv",
         "tables/table_2_testbed.tex",
         "tables/table_of_ours.csv",
         "tables/table_of_ours.tex",
+        "tables.js",
     ]
     assert not list(tmp_path.glob("*.work"))
 

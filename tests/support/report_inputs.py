@@ -164,7 +164,7 @@ def _write_texts(folder: Path, files_count: int) -> None:
 def write_site_inputs(folder: Path) -> dict[str, Any]:
     """Write what `render_report` takes beside pages and fragments, and return these of its arguments."""
     cells, explorer = folder / "cells", folder / "explorer"
-    files = [folder / name for name in ("report.pdf", "reproduction.csv", "claims.csv")]
+    files = [folder / name for name in ("report.pdf", "supplement.pdf", "reproduction.csv", "claims.csv")]
     cells.mkdir()
     (cells / "cells_table_of_ours.qmd").write_text(
         "---\ntitle: Cells of a table\n---\n\n## First {#cell-1}\n\nIts runs.\n", encoding="utf-8"

@@ -114,6 +114,12 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
             place = ("claims", claim, "shown_in", facts["shown_in"].index(name))
             yield place, f"claims.{claim}.shown_in: no figure or table `{name}`{guess(name, exhibits)}"
         yield from _list_wrong_bounds(claim, facts["checks"])
+    for kind, names in evaluation["printed"].items():
+        for name in _list_others(names, evaluation[kind]):
+            yield (
+                ("printed", kind, names.index(name)),
+                f"printed.{kind}: no such `{name}`{guess(name, evaluation[kind])}",
+            )
     for table in _list_others(evaluation["reproduction"], tables):
         yield ("reproduction", table), f"reproduction: no table `{table}`{guess(table, tables)}"
     for table in evaluation["reproduction"]:

@@ -13,7 +13,7 @@ The layout, below `<results>/release/<version>/`; every path in a release is rel
 - `evaluations/<name>/<name>.yaml`: the declaration with all defaults filled in, whose published values lie in
   `evaluations/<name>/expected/<table>.csv`; `evaluations/explanations.yaml`: what explains verdicts, where declared;
 - `evaluations/<name>/tables/<table>.{parquet,csv,html,tex}`: the published tables;
-- `evaluations/<name>/{reproduction,claims}.{parquet,csv}`, `evaluations/<name>/report.pdf`;
+- `evaluations/<name>/{reproduction,claims}.{parquet,csv}`, `evaluations/<name>/{report,supplement}.pdf`;
 - `evaluations/<name>/figures/<figure>/figure.{svg,png,vl.json,csv}` with `caption.txt` and `alt.txt`;
 - `evaluations/<name>/views.sql`: all views and macros over `tables/`, for DuckDB started in the release's folder;
 - `site/`: the report;

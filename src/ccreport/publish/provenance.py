@@ -90,7 +90,7 @@ def _place_own(name: str, folder: str) -> str | None:
         return f"{folder}/views.sql"
     if name.startswith("summaries/"):
         return f"{folder}/tables/"
-    is_released = name == "report.pdf" or name.split(".", maxsplit=1)[0] in ("reproduction", "claims")
+    is_released = name.split(".", maxsplit=1)[0] in ("report", "supplement", "reproduction", "claims")
     return f"{folder}/{name}" if is_released else None
 
 

@@ -132,7 +132,8 @@ def _stage_evaluation(evaluation: Path, results: Path, stage: Path) -> dict[str,
     for table in declared["tables"]:
         for kind in SUMMARY_KINDS:
             shutil.copyfile(results / "summaries" / f"{table}.{kind}", folder / "tables" / f"{table}.{kind}")
-    for name in ("reproduction.parquet", "reproduction.csv", "claims.parquet", "claims.csv", "report.pdf"):
+    papers = ("report.pdf", "supplement.pdf")
+    for name in ("reproduction.parquet", "reproduction.csv", "claims.parquet", "claims.csv", *papers):
         shutil.copyfile(results / name, folder / name)
     copy_tree(results / "figures", folder / "figures")
     for table, facts in declared["reproduction"].items():

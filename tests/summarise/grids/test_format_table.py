@@ -7,7 +7,14 @@ import pytest
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.summarise.grids.cells import lay_out_cells, lay_out_rows
-from ccreport.summarise.grids.grid import Cell, Grid, count_decimals, format_ends, format_measured
+from ccreport.summarise.grids.grid import (
+    Cell,
+    Grid,
+    count_decimals,
+    format_ends,
+    format_measured,
+    pad_decimals,
+)
 from ccreport.summarise.grids.headings import describe_shared, format_name, write_heading
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import escape_latex, format_latex
@@ -107,13 +114,17 @@ def test_cells_stand_by_row_and_column_with_dashes_where_there_is_none() -> None
     grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, [])
     assert (grid.stubs, grid.names) == (["Test", "flows_count"], [["no loss", "16"], ["some_loss", "16"]])
     # Columns of one bucket stand side by side, though the rows name them in another order.
-    assert grid.spanners == [[("far", 4), ("near", 4)], [("BBR", 2), ("CUBIC", 2), ("BBR", 2), ("CUBIC", 2)]]
+    assert grid.spanners == [[("far", 8), ("near", 8)], [("BBR", 4), ("CUBIC", 4), ("BBR", 4), ("CUBIC", 4)]]
+    assert grid.headings[:4] == ["M", "95 % interval", "CV", "n"]
+    # 0.1 with an interval from 0.0482 to 1.239: the nearer end is 5.18 % away, so whole per cents.
+    assert [one.text for one in grid.cells[0][:4]] == ["40.0", "39.0–41.0", "10", "5"]
+    assert grid.caption == "M in Mbit/s, with its 95 % interval; CV in %; n: number of runs."
     # Half widths of 1 Mbit/s: a tenth is the second digit.
-    assert [[one.text for one in row[::2]] for row in grid.cells] == [
+    assert [[one.text for one in row[::4]] for row in grid.cells] == [
         ["40.0", "–", "–", "–"],
         ["21.0", "20.0", "30.0", "10.0"],
     ]
-    assert [[one.number for one in row[::2]] for row in grid.cells] == [[1, None, None, None], [5, 4, 2, 3]]
+    assert [[one.number for one in row[::4]] for row in grid.cells] == [[1, None, None, None], [5, 4, 2, 3]]
     assert not any(one.is_better for row in grid.cells for one in row)
 
 
@@ -135,7 +146,7 @@ def test_a_table_of_cells_without_any() -> None:
     check_latex(format_latex(grid))
 
 
-def test_a_row_list_has_intervals_below_their_means() -> None:
+def test_a_row_list_has_intervals_behind_their_means_and_no_column_that_says_nothing() -> None:
     names = {
         "sender_speed": "10g",
         "path_class": "testbed",
@@ -156,24 +167,69 @@ def test_a_row_list_has_intervals_below_their_means() -> None:
         "retransmit_low_ratio": 0.0045,
         "retransmit_high_ratio": 0.0057,
     }
-    other = row | {"algorithm": "CUBIC", "retransmit_low_ratio": 0.006, "retransmit_high_ratio": 0.007}
+    other = row | {
+        "algorithm": "CUBIC",
+        "retransmits_count": 13_000,
+        "retransmit_ratio": 0.0065,
+        "retransmit_mean_ratio": 0.0065,
+        "retransmit_low_ratio": 0.006,
+        "retransmit_high_ratio": 0.007,
+    }
     schema = load_schema("retransmits")
     rows = pl.DataFrame([row, other], schema=schema.polars)
     grid = lay_out_rows(rows, schema, "T", [], {"retransmit_mean_ratio": pl.Series([True, False])})
     assert grid.stubs == ["Algorithm"]
     # What names both rows alike is said once, below them.
     shared = "In all rows: sender speed 10g, path class testbed, test group no loss, sharing both, flows 16, RTT bucket"
-    assert f"{shared} RTT < 30 ms." in grid.notes
-    headings = ["Runs", "Retransmits", "Segments", "Retransmit (%)", "Retransmit mean (%)", "Retransmit ratio CV"]
-    assert grid.headings == ["Retransmit source", *headings]
-    # In per cent the half width of the mean is 0.06.
-    assert grid.cells[0][4:] == [
+    assert f"{shared} RTT < 30 ms, retransmit source ss, runs 3, segments 1,000." in grid.notes
+    assert "Without values here: Retransmitted, CV over runs." in grid.notes
+    headings = ["Retransmits", "Retransmitted (%)", "Retransmitted, mean of runs (%)", "95 % interval"]
+    assert grid.headings == headings
+    # In per cent the half width of the mean is 0.06. Fewer retransmits are better.
+    assert grid.cells[0][1:] == [
         Cell("0.500", number=1),
-        Cell("0.51", interval="0.45–0.57", number=1, is_better=True),
-        Cell("–", interval="–", number=1),
+        Cell("0.51", number=1, is_better=True),
+        Cell("0.45–0.57", number=1),
     ]
-    assert [one.text for one in grid.cells[0][:4]] == ["ss", "3", "5", "1000"]
-    assert not grid.cells[1][5].is_better
+    assert [one.text for one in (grid.cells[0][0], grid.cells[1][0])] == ["5", "13,000"]
+    assert not grid.cells[1][2].is_better
+
+
+def test_a_column_of_the_numbers_of_an_earlier_one_is_left_out() -> None:
+    def lay_out(rows: int) -> Grid:
+        names = {"path_class": "testbed", "flows_count": 1, "rtt_bucket": "near", "runs_count": 2}
+        loads = [{"mode": str(n), "cpu_sender_mean_pct": n / 3, "cpu_sender_busiest_pct": n / 3} for n in range(rows)]
+        schema = load_schema("cpu")
+        frame = pl.DataFrame([dict.fromkeys(schema.polars) | names | one for one in loads], schema=schema.polars)
+        return lay_out_rows(frame, schema, "T", [])
+
+    assert lay_out(3).headings == ["CPU sender mean (%)"]
+    assert "CPU sender busiest (%): in each row the same as CPU sender mean (%)." in lay_out(3).notes
+    # Of two rows that is chance.
+    assert lay_out(2).headings == ["CPU sender mean (%)", "CPU sender busiest (%)"]
+
+
+def test_a_cv_is_in_per_cent() -> None:
+    schema = load_schema("stability")
+    names = {"rtt_bucket": "near", "rate_basis": "goodput", "cells_count": 12}
+    rows = [
+        names | {"algorithm": name, "cv_mean_cv": cv, "cv_within_mean_cv": cv / 2, "cv_ratio": ratio}
+        for name, cv, ratio in (("BBR", 0.0068, 1.0), ("CUBIC", 0.0272, 4.0))
+    ]
+    frame = pl.DataFrame([dict.fromkeys(schema.polars) | row for row in rows], schema=schema.polars)
+    grid = lay_out_rows(frame.drop("rate_basis"), schema, "T", [])
+    assert grid.headings == ["Mean CV (%)", "Mean CV within conditions (%)", "Ratio of mean CVs"]
+    assert [[one.text for one in row] for row in grid.cells] == [["0.680", "0.340", "1.00"], ["2.72", "1.36", "4.00"]]
+
+
+def test_decimal_points_stand_below_each_other() -> None:
+    digit, point = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"
+    assert pad_decimals(["47.36", "45", "–", "1.5", "1,000"]) == [
+        *("", point + 2 * digit, point + 2 * digit, digit, point + 2 * digit)
+    ]
+    assert pad_decimals(["0.0041–0.015", "0.1–1"]) == ["", point + 3 * digit]
+    assert pad_decimals(["1", "20"]) == ["", ""]
+    assert pad_decimals([]) == []
 
 
 def make_grid(text: str) -> Grid:
@@ -185,9 +241,9 @@ def make_grid(text: str) -> Grid:
         spanners=[[(text, 2)]],
         headings=["M", text],
         is_number=[True, False],
-        cells=[[Cell("1.0", interval="0–2", number=1, is_better=True), Cell(text)], [Cell("–"), Cell("3", number=2)]],
+        cells=[[Cell("1.0", number=1, is_better=True), Cell(text)], [Cell("–"), Cell("3", number=2)]],
         notes=[text],
-        legend="Below M its interval.",
+        caption=text,
     )
 
 
@@ -196,19 +252,17 @@ def test_html_shows_text_literally_and_links_each_number() -> None:
     assert "<b>" not in html
     assert "&amp;lt;" not in html
     assert (
-        html.count("&lt;b&gt;&amp;%$#_{}") + html.count("&lt;b&gt;&amp;%$#_&#123;}") == 6
-    )  # group, name, spanner, heading, cell, note; the first stub is the group
-    assert f'<a href="{cell_href("table_x", 1)}"><strong>1.0</strong></a><br><small>0–2</small>' in html
+        html.count("&lt;b&gt;&amp;%$#_{}") + html.count("&lt;b&gt;&amp;%$#_&#123;}") == 7
+    )  # caption, group, name, spanner, heading, cell, note; the first stub is the group
+    assert f'<a href="{cell_href("table_x", 1)}"><strong>1.0</strong></a>' in html
     assert re.findall(r'href="([^"]*)"', html) == ["cells_table_x.html#cell-1", "cells_table_x.html#cell-2"]
     assert 'class="gt_table published"' in html
     assert "<style" not in html
 
 
-def test_one_link_per_row_of_the_summary_takes_the_keyboard() -> None:
-    grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, [])
-    html = format_html(grid)
-    assert html.count("<a ") == 10
-    assert html.count('tabindex="-1"') == 5
+def test_each_row_of_the_summary_is_a_link_once() -> None:
+    html = format_html(lay_out_cells(CELLS, "table_2_testbed", DECLARED, []))
+    assert sorted(re.findall(r'href="([^"]*)"', html)) == [cell_href("table_2_testbed", n) for n in range(1, 6)]
 
 
 def check_latex(text: str) -> None:
@@ -234,35 +288,46 @@ def check_latex(text: str) -> None:
         assert len(re.findall(r"(?<!\\)&", row)) + 1 + sum(spans) == len(alignment[1]), row
 
 
+# Padded like the numbers with tenths below it.
+TENTH = r"--\phantom{.}\phantom{0}"
+ABSENT, ABSENT_OF_TENTHS = rf" & {TENTH} & -- & -- & --", rf" & {TENTH} & {TENTH} & -- & --"
+
+
 def test_latex_is_a_booktabs_table_by_hand() -> None:
     grid = lay_out_cells(CELLS, "table_2_testbed", DECLARED, ["Rate: goodput."], AHEAD)
     assert format_latex(grid).splitlines() == [
-        r"% \usepackage{booktabs}",
+        r"% \usepackage{booktabs,pdflscape}",
+        r"\begin{landscape}",
         r"\begin{table}",
         r"\centering",
-        r"\small",
-        r"\caption{A \& b}",
+        r"\scriptsize",
+        r"\caption{A \& b. M in Mbit/s, with its 95 \% interval; CV in \%; n: number of runs.}",
         r"\label{tab:table-2-testbed}",
-        r"\begin{tabular}{@{}llrrrrrrrr@{}}",
+        r"\begin{tabular}{@{}llrrrrrrrrrrrrrrrr@{}}",
         r"\toprule",
-        r" &  & \multicolumn{4}{c}{far} & \multicolumn{4}{c}{near} \\",
-        r"\cmidrule(lr){3-6}\cmidrule(lr){7-10}",
+        r" &  & \multicolumn{8}{c}{far} & \multicolumn{8}{c}{near} \\",
+        r"\cmidrule(lr){3-10}\cmidrule(lr){11-18}",
         (
-            r" &  & \multicolumn{2}{c}{BBR} & \multicolumn{2}{c}{CUBIC} & \multicolumn{2}{c}{BBR} & "
-            r"\multicolumn{2}{c}{CUBIC} \\"
+            r" &  & \multicolumn{4}{c}{BBR} & \multicolumn{4}{c}{CUBIC} & \multicolumn{4}{c}{BBR} & "
+            r"\multicolumn{4}{c}{CUBIC} \\"
         ),
-        r"\cmidrule(lr){3-4}\cmidrule(lr){5-6}\cmidrule(lr){7-8}\cmidrule(lr){9-10}",
-        r"Test & flows\_count & M & CV & M & CV & M & CV & M & CV \\",
+        r"\cmidrule(lr){3-6}\cmidrule(lr){7-10}\cmidrule(lr){11-14}\cmidrule(lr){15-18}",
+        r"Test & flows\_count" + r" & M & 95 \% interval & CV & n" * 4 + r" \\",
         r"\midrule",
-        r"no loss & 16 & 40.0 & 0.100 & -- & -- & -- & -- & -- & -- \\",
-        r"some\_loss & 16 & 21.0 & 0.100 & 20.0 & 0.100 & \textbf{30.0} & 0.100 & 10.0 & 0.100 \\",
+        r"no loss & 16 & 40.0 & 39.0--41.0 & 10 & 5" + ABSENT + ABSENT_OF_TENTHS * 2 + r" \\",
+        (
+            r"some\_loss & 16 & 21.0 & 20.0--22.0 & 10 & 5 & 20.0 & -- & 10 & 5 & "
+            r"\textbf{30.0} & 29.0--31.0 & 10 & 5 & 10.0 & 9.0--11.0 & 10 & 5 \\"
+        ),
         r"\bottomrule",
         r"\end{tabular}",
         (
-            r"\par\smallskip{\footnotesize Rate: goodput. M in Mbit/s. Bold: faster, or with fewer "
-            r"retransmits, by the verdict of the table of comparisons.\par}"
+            r"\par\smallskip{\footnotesize Rate: goodput. The intervals of the CVs, and the mean CVs within single "
+            r"conditions, are in the CSV file. Bold: faster, or with fewer retransmits, by the verdict of the table of "
+            r"comparisons.\par}"
         ),
         r"\end{table}",
+        r"\end{landscape}",
     ]
 
 
@@ -273,12 +338,12 @@ def test_latex_of_any_text_stays_whole(text: str) -> None:
 
 def test_a_table_longer_than_a_page_is_a_longtable() -> None:
     rows = [[str(n)] for n in range(46)]
-    cells = [[Cell("1", interval="0–2", number=n + 1)] for n in range(46)]
+    cells = [[Cell("1", number=n + 1)] for n in range(46)]
     grid = Grid("t", "t", ["N"], rows, [], ["Mean"], [True], cells, [])
     text = format_latex(grid)
     check_latex(text)
     assert text.startswith("% \\usepackage{booktabs,longtable}\n")
-    assert r"45 & 1 (0--2) \\" in text
+    assert r"45 & 1 \\" in text
 
 
 def test_latex_escapes() -> None:
@@ -291,7 +356,7 @@ def test_latex_escapes() -> None:
 
 def test_the_number_in_a_link_is_the_place_in_the_summary() -> None:
     grid = lay_out_cells(CELLS.reverse(), "table_2_testbed", DECLARED, [])
-    shown = {one.number: one.text for row in grid.cells for one in row[::2] if one.number}
+    shown = {one.number: one.text for row in grid.cells for one in row[::4] if one.number}
     assert shown == {1: "21.0", 2: "20.0", 3: "10.0", 4: "30.0", 5: "40.0"}
 
 

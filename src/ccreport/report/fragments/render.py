@@ -195,6 +195,12 @@ def _render_exhibits(
     for kind, exhibits, captures_name in (("table", published, "witnesses.md"), ("figure", drawn, "captures.md")):
         shown = [one for one in exhibits if one not in own_page and one not in (*empty, *missing)]
         render_list(kind, shown, fragments, absent[kind])
+        if (printed := declared["printed"].get(f"{kind}s")) is not None:
+            # The PDF and its supplement have a part each; what is missing is said in the first.
+            kept = [one for one in shown if one.name in printed]
+            render_list(kind, kept, fragments, absent[kind], name=f"{kind}s_report.md")
+            others = [one for one in shown if one.name not in printed]
+            render_list(kind, others, fragments, name=f"{kind}s_supplement.md")
         of_captures = [one for one in exhibits if one in own_page]
         # The page includes it all the same, and has said already what is missing.
         render_list(kind, of_captures, fragments, name=captures_name)

@@ -56,7 +56,7 @@ Row = Sequence[Cell]
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a table and the notes below it; `columns` is how many there are."""
+    """The rows of a table and the notes below it, its own caption the first; `columns` is how many there are."""
 
     columns: int
     head: Sequence[Row]
@@ -75,9 +75,10 @@ class Column:
 
 def read_table(table: HtmlElement, rows_at_most: int) -> Table:
     """Return a table of HTML with so many rows of its body at most."""
+    caption = [[_read_cell(one, rows_left=1)] for one in table.findall("caption")]
     head, body, foot = (_read_rows(table.findall(f"{part}/tr")[:rows_at_most]) for part in ("thead", "tbody", "tfoot"))
     columns = max((sum(cell.columns for cell in row) for row in head[:1] or body), default=1)
-    return Table(columns, head, body, foot)
+    return Table(columns, head, body, [*caption, *foot])
 
 
 def _read_rows(rows: Sequence[HtmlElement]) -> list[Row]:

@@ -287,7 +287,7 @@ function Pandoc(doc)
   blocks = blocks:walk {Table = tables.data_table, DefinitionList = tables.definitions}
   blocks = blocks:walk {traverse = 'topdown', Div = float_div, Figure = float_figure}
   blocks = take_headings(blocks)
-  if page ~= 'paper' and doc.meta.title then
+  if doc.meta.title then
     local title = doc.meta.title:walk {Str = str}
     blocks:insert(1, pandoc.Header(1, title, {id = page}))
   end

@@ -1,4 +1,4 @@
-"""The report as one PDF: the pages that `paper.md` names, through pandoc's Typst writer and Typst.
+"""The report as a PDF and its supplement: the pages that `report.md` and `supplement.md` name, through Typst.
 
 The pages are those of the website, with the same includes and variables; `paper.lua` turns each into Typst, `paper.typ`
 is the look. Typst uses only the fonts it brings along and no clock, so that the same fragments give the same bytes.
@@ -24,8 +24,10 @@ from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Pandoc
 from ccreport.report.site.without_quarto import read_header, read_page, read_yaml
 
-# Its header names the pages in their order, its text is the title page.
-TITLE_PAGE: Final = "paper.md"
+# The header of `<document>.md` names the pages in their order, its text stands below the title.
+DOCUMENTS: Final = ("report", "supplement")
+# Lists of exhibits of which each document may have its own: `tables_supplement.md`.
+LISTS: Final = ("tables", "figures")
 ASSETS: Final = Path(__file__).parent
 PANDOC_OPTIONS: Final = (
     "--from=markdown",
@@ -45,16 +47,22 @@ FONT_FAMILY: Final = re.compile(r'font-family="[^"]*"')
 FONT_SIZE: Final = re.compile(r'font-size="([\d.]+)px"')
 
 
-def render_paper(sources: Path, fragments: Path, figures: list[Path], kept: Path, output: Path) -> None:
+def render_paper(document: str, sources: Path, fragments: Path, figures: list[Path], kept: Path, output: Path) -> None:
     """Render the report as the PDF `output`, from the pages in `sources`, their fragments and the figures.
 
-    Each of `figures` has folders with `figure.svg` for the figures that were drawn; `kept` has what pandoc made of
-    these pages before. Raise PageError for a page that is not there and for one that cannot be rendered.
+    `document` is `report` or `supplement`. Each of `figures` has folders with `figure.svg` for the figures that were
+    drawn; `kept` has what pandoc made of these pages before. Raise PageError for a page that is not there and for one
+    that cannot be rendered.
     """
+    if document not in DOCUMENTS:
+        raise PageError(f"no such document: {document}; there are {', '.join(DOCUMENTS)}")
     work = output.absolute().with_name(output.name + ".work")
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(fragments, work / "fragments")
-    for page in (*sorted(sources.glob("*.qmd")), sources / TITLE_PAGE):
+    for name in LISTS:
+        if (own := work / "fragments" / f"{name}_{document}.md").exists():
+            own.replace(work / "fragments" / f"{name}.md")
+    for page in (*sorted(sources.glob("*.qmd")), sources / f"{document}.md"):
         shutil.copyfile(page, work / page.name)
     for drawing in sorted(path for folder in figures for path in folder.glob("*/figure.svg")):
         (work / "figures" / drawing.parent.name).mkdir(parents=True)
@@ -62,7 +70,7 @@ def render_paper(sources: Path, fragments: Path, figures: list[Path], kept: Path
         (work / "figures" / drawing.parent.name / drawing.name).write_text(text, encoding="utf-8")
     shutil.copyfile(ASSETS / "paper.typ", work / "paper.typ")
     pandoc = Pandoc(kept)
-    _write_pages(work, pandoc)
+    _write_pages(work, document, pandoc)
     output.write_bytes(_compile(work))
     shutil.rmtree(work)
     pandoc.prune()
@@ -76,7 +84,7 @@ def _set_type(svg: str) -> str:
     return FONT_FAMILY.sub(f'font-family="{FONT}"', larger)
 
 
-def _write_pages(work: Path, pandoc: Pandoc) -> None:
+def _write_pages(work: Path, document: str, pandoc: Pandoc) -> None:
     """Write each page as a Typst file, and the file that includes them all."""
     variables = read_yaml(work / "fragments" / "_variables.yml")
     absent = list_absent(variables)
@@ -84,8 +92,11 @@ def _write_pages(work: Path, pandoc: Pandoc) -> None:
     variables.setdefault("software", {})["renderer"] = (
         f"Typst {version('typst')} and pandoc {pypandoc.get_pandoc_version()}"
     )
-    pages = _list_pages(work, absent)
-    stems = [page.removesuffix(".qmd") for page in pages]
+    title_page = f"{document}.md"
+    first, pages = (_list_pages(work / title_page, key, absent) for key in ("first", "pages"))
+    if not pages:
+        raise PageError(f"{title_page}: `pages` names none")
+    stems = [page.removesuffix(".qmd") for page in (*first, *pages)]
 
     def write_page(page: str) -> None:
         stem = Path(page).stem
@@ -99,23 +110,24 @@ def _write_pages(work: Path, pandoc: Pandoc) -> None:
     (work / "tables").mkdir()
     # Most of the work is pandoc's, a process of its own for each page.
     with ThreadPoolExecutor() as threads:
-        list(threads.map(write_page, (TITLE_PAGE, *pages)))
-    includes = "\n".join(f'#include "{stem}_page.typ"' for stem in stems)
+        list(threads.map(write_page, (title_page, *first, *pages)))
+    includes = [f'#include "{stem}_page.typ"' for stem in (document, *stems)]
+    includes.insert(1 + len(first), "#contents()")
+    title = _title(variables) if document == DOCUMENTS[0] else f"{_title(variables)}: {document}"
+    text = "\n".join(includes)
     (work / MAIN).write_text(
-        f'#import "paper.typ": *\n#let title = [{_title(variables)}]\n#show: paper.with(title: title)\n'
-        f'#title-page(title, include "{Path(TITLE_PAGE).stem}_page.typ")\n#contents()\n{includes}\n',
+        f'#import "paper.typ": *\n#let title = [{title}]\n#show: paper.with(title: title)\n'
+        f"#title-block(title)\n{text}\n",
         encoding="utf-8",
     )
 
 
-def _list_pages(work: Path, absent: Collection[str]) -> list[str]:
-    named: list[str] = read_header(work / TITLE_PAGE).get("pages") or []
+def _list_pages(title_page: Path, key: str, absent: Collection[str]) -> list[str]:
+    named: list[str] = read_header(title_page).get(key) or []
     pages = [page for page in named if Path(page).stem not in absent]
     for page in pages:
-        if not (work / page).is_file():
-            raise PageError(f"{TITLE_PAGE}: no such page: {page}")
-    if not pages:
-        raise PageError(f"{TITLE_PAGE}: `pages` names none")
+        if not title_page.with_name(page).is_file():
+            raise PageError(f"{title_page.name}: no such page: {page}")
     return pages
 
 

@@ -29,6 +29,9 @@ from ccreport.report.site.sections import (
 )
 from ccreport.report.site.without_quarto import render_embedded
 
+ASSETS: Final = Path(__file__).parent
+# What filters and sorts long tables.
+TABLES_SCRIPT: Final = "tables.js"
 RENDERERS: Final = ("auto", "quarto", "embedded")
 # [PNG](figures/loss_1_1_flow/figure.png) · [CSV](tables/cpu.csv) · <img src="figures/pairs/figure.svg"
 LINK: Final = re.compile(r"(?:\]\(|src=\"|srcset=\")(tables|figures|kinds)/([\w./-]+)[)\"]")
@@ -92,6 +95,7 @@ def render_report(
         if file.stem not in absent:
             shutil.copyfile(file, project / file.name)
     add_search(project)
+    shutil.copyfile(ASSETS / TABLES_SCRIPT, project / TABLES_SCRIPT)
     if explorer:
         show_sections_examples(project, add_sections(project, sections, settings))
     else:

@@ -9,6 +9,7 @@ import polars as pl
 from ccreport.core.errors import InputError
 from ccreport.core.tables import Column, TableSchema
 from ccreport.summarise.grids.grid import (
+    INTERVAL,
     MISSING,
     Cell,
     Grid,
@@ -18,6 +19,7 @@ from ccreport.summarise.grids.grid import (
     rate_unit,
 )
 from ccreport.summarise.grids.headings import (
+    HEADINGS,
     describe_shared,
     format_name,
     name_quantities,
@@ -25,16 +27,18 @@ from ccreport.summarise.grids.headings import (
     write_heading,
     write_words,
 )
+from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
 
-LEGEND: Final = (
-    "below M and CV their 95 % intervals, and below CV the mean CV within conditions and n, the number of runs"
-)
+# What a cell of rows and columns consists of, each in a column of its own.
+MEASURES: Final = ("M", INTERVAL, "CV", "n")
+WHERE_CVS: Final = "The intervals of the CVs, and the mean CVs within single conditions, are in the CSV file."
 BETTER: Final = "Bold: faster, or with fewer retransmits, by the verdict of the table of comparisons."
 # rate_low_bps and rate_high_bps are the interval of rate_mean_bps.
 LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
 # By column, the rows whose number a verdict makes bold.
 Bold = Mapping[str, pl.Series]
 NOTHING_BOLD: Final[Bold] = {}
+PERCENT: Final = 100.0
 
 
 def lay_out_cells(
@@ -52,7 +56,7 @@ def lay_out_cells(
     keys = list(dict.fromkeys(summary.select(rows).rows()))
     better = bold.get("rate_mean_bps", pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True))
     cells = {
-        (tuple(row[name] for name in rows), tuple(row[name] for name in columns)): _make_pair(row, divisor, number)
+        (tuple(row[name] for name in rows), tuple(row[name] for name in columns)): _make_cells(row, divisor, number)
         for number, row in enumerate(summary.with_columns(is_better=better).iter_rows(named=True), start=1)
     }
     return Grid(
@@ -60,15 +64,15 @@ def lay_out_cells(
         title=declared["title"],
         stubs=[declared["headings"].get(name, name) for name in rows],
         names=[[format_name(name, value) for name, value in zip(rows, key, strict=True)] for key in keys],
-        spanners=[span_groups(groups, level, 2) for level in range(len(columns))],
-        headings=["M", "CV"] * len(groups),
-        is_number=[True, True] * len(groups),
+        spanners=[span_groups(groups, level, len(MEASURES)) for level in range(len(columns))],
+        headings=[*MEASURES] * len(groups),
+        is_number=[True] * len(MEASURES) * len(groups),
         cells=[
-            [cell for group in groups for cell in cells.get((key, group), (Cell(MISSING), Cell(MISSING)))]
+            [cell for group in groups for cell in cells.get((key, group), [Cell(MISSING)] * len(MEASURES))]
             for key in keys
         ],
-        notes=[*notes, f"M in {unit}.", *([BETTER] if better.any() else [])],
-        legend=f"{LEGEND[0].upper()}{LEGEND[1:]}.",
+        notes=[*notes, WHERE_CVS, *([BETTER] if better.any() else [])],
+        caption=f"M in {unit}, with its {INTERVAL}; CV in %; n: number of runs.",
     )
 
 
@@ -86,17 +90,19 @@ def span_groups(groups: list[tuple[Any, ...]], level: int, width: int) -> list[t
     return [(format_name("", key[-1]), width) for key, width in spans.items()]
 
 
-def _make_pair(row: dict[str, Any], divisor: float, number: int) -> tuple[Cell, Cell]:
-    rates = [row[f"rate_{part}_bps"] for part in ("mean", "low", "high")]
-    scaled = [None if rate is None else rate / divisor for rate in rates]
-    mean, interval = format_measured(*scaled)
-    cv, _ = format_measured(row["rate_cv"])
-    cv_interval = format_ends(row["rate_low_cv"], row["rate_high_cv"]) or MISSING
-    within, _ = format_measured(row["rate_within_cv"])
-    return (
-        Cell(mean, interval=interval or MISSING, number=number, is_better=row["is_better"]),
-        Cell(cv, interval=cv_interval, detail=f"{within}, n {row['runs_count']}", number=number),
-    )
+def _make_cells(row: dict[str, Any], divisor: float, number: int) -> list[Cell]:
+    """Return the cells of `MEASURES`; the CV has as many digits as its interval allows."""
+    rates = _scale([row[f"rate_{part}_bps"] for part in ("mean", "low", "high")], 1 / divisor)
+    mean, interval = format_measured(*rates)
+    cv, _ = format_measured(*_scale([row["rate_cv"], row["rate_low_cv"], row["rate_high_cv"]], PERCENT))
+    return [
+        Cell(mean, number=number, is_better=row["is_better"]),
+        *(Cell(text, number=number) for text in (interval or MISSING, cv, f"{row['runs_count']:,}")),
+    ]
+
+
+def _scale(values: list[float | None], factor: float) -> list[float | None]:
+    return [None if value is None else value * factor for value in values]
 
 
 def lay_out_rows(
@@ -104,8 +110,9 @@ def lay_out_rows(
 ) -> Grid:
     """Return a table row by row, rates in a unit that reads well and headings from the columns' names.
 
-    The key columns that come first name a row. Those in which all rows have the same value, or none, are not shown: a
-    note says the value. An interval stands with the mean it belongs to.
+    The key columns that come first name a row. Columns in which all rows have the same value, or none, are not shown:
+    a note says the value. Nor is a column of the same numbers as an earlier one. An interval is the column behind the
+    mean that it belongs to.
     """
     summary = name_quantities(summary)
     shared = _find_shared(summary, schema)
@@ -113,29 +120,26 @@ def lay_out_rows(
     stubs = _find_stubs([column.name for column in given], schema.key)
     intervals = find_intervals([column.name for column in given])
     hidden = {name for ends in intervals.values() for name in ends} | set(stubs)
-    shown = [column for column in given if column.name not in hidden]
+    # Identifiers, as long as three columns of numbers, are for joins: the files have them.
+    shown = [column for column in given if column.name not in hidden and not column.name.endswith("_id")]
     known = {name: value for name, value in shared.items() if value is not None}
-    laid_out: list[list[Cell]] = []
-    headings = []
-    has_better = False
+    columns = []
     for column in shown:
-        ends = intervals.get(column.name)
         better = bold.get(column.name, pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True))
-        cells, heading = _lay_out_column(summary, column, ends, better)
-        laid_out.append(cells)
-        headings.append(heading)
-        has_better = has_better or bool(better.any())
+        columns.append(_lay_out_column(summary, column, intervals.get(column.name), better))
+    columns, more, without = leave_out(columns)
+    parts = [part for column in columns for part in column.parts()]
+    has_better = any(cell.is_better for column in columns for cell in column.cells)
     return Grid(
         table=schema.name,
         title=title,
         stubs=[write_heading(name) for name in stubs],
         names=_name_rows(summary.select(stubs)),
         spanners=[],
-        headings=headings,
-        is_number=[column.type in ("int", "float") for column in shown],
-        cells=[list(cells) for cells in zip(*laid_out, strict=True)],
-        notes=[note for note in (*notes, describe_shared(known), BETTER if has_better else "") if note],
-        legend="Below a mean or CV its 95 % interval." if intervals else "",
+        headings=[heading for heading, _, _ in parts],
+        is_number=[is_number for _, is_number, _ in parts],
+        cells=[list(cells) for cells in zip(*(cells for _, _, cells in parts), strict=True)],
+        notes=[note for note in (*notes, describe_shared(known, more), *without, BETTER if has_better else "") if note],
     )
 
 
@@ -181,27 +185,27 @@ def find_intervals(names: list[str]) -> dict[str, tuple[str, str]]:
 
 def _lay_out_column(
     summary: pl.DataFrame, column: Column, ends: tuple[str, str] | None, better: pl.Series
-) -> tuple[list[Cell], str]:
+) -> ShownColumn:
     factor, heading = _choose_unit(column, summary[column.name])
     values = summary[column.name].to_list()
     if column.type not in ("int", "float"):
         texts = summary[column.name].cast(pl.String).to_list()
-        return [Cell(MISSING if text is None else text) for text in texts], heading
+        return ShownColumn(heading, [Cell(MISSING if text is None else text) for text in texts], is_number=False)
     if factor is None:
         is_size = column.name.endswith("_bytes")
-        texts = [MISSING if v is None else format_size(v) if is_size else f"{v:.0f}" for v in values]
-        return [Cell(text, number=number) for number, text in enumerate(texts, start=1)], heading
+        texts = [MISSING if v is None else format_size(v) if is_size else f"{v:,.0f}" for v in values]
+        return ShownColumn(heading, [Cell(text, number=number) for number, text in enumerate(texts, start=1)])
     bounds = [summary[name].to_list() for name in ends] if ends else [[None] * len(values)] * 2
     is_cv = column.name.endswith("_cv")
-    cells = []
-    for number, (value, low, high) in enumerate(zip(values, *bounds, strict=True), start=1):
+    cells, intervals = [], []
+    for number, measured in enumerate(zip(values, *bounds, strict=True), start=1):
+        scaled = _scale([*measured], factor)
+        text, interval = format_measured(*scaled)
         if is_cv:
-            text, interval = format_measured(value)[0], format_ends(low, high)
-        else:
-            text, interval = format_measured(*(None if part is None else part * factor for part in (value, low, high)))
-        is_better = better[number - 1]
-        cells.append(Cell(text, interval=interval or (MISSING if ends else ""), number=number, is_better=is_better))
-    return cells, heading
+            interval = format_ends(*scaled[1:])
+        cells.append(Cell(text, number=number, is_better=better[number - 1]))
+        intervals.append(Cell(interval or MISSING, number=number))
+    return ShownColumn(heading, cells, intervals if ends else [])
 
 
 def _choose_unit(column: Column, values: pl.Series) -> tuple[float | None, str]:
@@ -214,4 +218,6 @@ def _choose_unit(column: Column, values: pl.Series) -> tuple[float | None, str]:
     if column.type != "float" or suffix == "count":
         return None, heading
     is_share = suffix == "ratio" and stem.startswith("retransmit")
-    return (100.0, f"{write_words(stem)} (%)") if is_share else (1.0, heading)
+    if is_share:
+        return PERCENT, HEADINGS.get(column.name, f"{write_words(stem)} (%)")
+    return PERCENT if suffix == "cv" else 1.0, heading

@@ -1,5 +1,7 @@
 """How published tables look: digits, units, and the grid of cells that their HTML and LaTeX are made of."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,15 +13,19 @@ MISSING: Final = "–"
 # Digits of a number that has no interval.
 SIGNIFICANT: Final = 3
 ENDS_SIGNIFICANT: Final = 2
+# The heading of the column behind a mean or a CV, which has its interval.
+INTERVAL: Final = "95 % interval"
+FIGURE_SPACE: Final = "\N{FIGURE SPACE}"
+POINT_SPACE: Final = "\N{PUNCTUATION SPACE}"
+# 47.36 · 0.0041–0.015, of which the last number counts
+DECIMALS: Final = re.compile(r"\.(\d+)$")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: its text, what it rests on, and the row of the summary it comes from (from 1) where it has one."""
+    """One cell: its text, and the row of the summary it comes from (from 1) where it has one."""
 
     text: str
-    interval: str = ""
-    detail: str = ""
     number: int | None = None
     is_better: bool = False
 
@@ -29,8 +35,8 @@ class Grid:
     """A table as it is shown.
 
     `stubs` are the headings of the columns that name a row, `names` their texts row by row; `spanners` are the levels
-    of headings above `headings`, the highest first, each a text and the number of columns it spans. `legend` explains
-    what stands below the numbers of cells.
+    of headings above `headings`, the highest first, each a text and the number of columns it spans. `caption` has the
+    units of cells that have no heading of their own to say them.
     """
 
     table: str
@@ -42,13 +48,22 @@ class Grid:
     is_number: list[bool]
     cells: list[list[Cell]]
     notes: list[str]
-    legend: str = ""
+    caption: str = ""
 
     @property
     def is_grouped(self) -> bool:
         """Tell whether several rows share their first name, which is then a heading above them."""
         firsts = [names[0] for names in self.names if len(names) > 1]
         return len(set(firsts)) < len(firsts)
+
+    @property
+    def pads(self) -> list[list[str]]:
+        """Return for each row what stands behind the texts of its cells, so that a column's decimals are aligned."""
+        columns = [
+            pad_decimals([cells[place].text for cells in self.cells]) if is_number else [""] * len(self.cells)
+            for place, is_number in enumerate(self.is_number)
+        ]
+        return [[column[row] for column in columns] for row in range(len(self.cells))]
 
 
 def rate_unit(rates: pl.Series) -> tuple[float, str]:
@@ -75,6 +90,16 @@ def count_decimals(
         _, _, exponent = f"{value:.{significant - 1}e}".partition("e")
         digits = significant if value else 1
     return max(0, digits - 1 - int(exponent))
+
+
+def pad_decimals(texts: Sequence[str]) -> list[str]:
+    """Return for each text of a column what to put behind it, so that the decimal points stand below each other.
+
+    The paddings are spaces as wide as a digit or a point. A text without a digit is padded like a whole number.
+    """
+    decimals = [len(found[1]) if (found := DECIMALS.search(text)) else 0 for text in texts]
+    longest = max(decimals, default=0)
+    return [POINT_SPACE * (count == 0 < longest) + FIGURE_SPACE * (longest - count) for count in decimals]
 
 
 def format_number(value: float | None, digits: int) -> str:

@@ -1,6 +1,7 @@
 """Headings of published tables, made of columns' names, and names of their rows."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 import polars as pl
@@ -21,6 +22,8 @@ UNITS: Final = {
     "packets": " (packets)",
     "tps": " (1/s)",
     "ratio": "",
+    "cv": " CV (%)",
+    "utc": " (UTC)",
 }
 # Names that say more to a program than to a reader.
 HEADINGS: Final = {
@@ -48,12 +51,34 @@ HEADINGS: Final = {
     "table_name": "Table",
     "beside": "Sent at once",
     "is_paired": "In pairs?",
+    "is_explained": "Explained?",
+    "is_told_apart": "Told apart?",
+    "is_log": "Log scale?",
+    "p_binned_ratio": "p, binned",
+    "p50_ratio": "Ratio of medians",
+    "binned_ratio": "Share in bin",
+    "values_ratio": "Share of values",
+    "outliers_ratio": "Share of outliers",
+    "ecn_ratio": "Share with ECN",
+    "ecnseen_ratio": "Share with ECN seen",
+    "lost_packets_ratio": "Share of lost packets",
+    "client_cwnd_mean_segments_count": "Client cwnd mean (segments)",
+    "utilization_concavity_ratio": "Utilization-concavity UC",
+    "monotonicity_ratio": "Monotonicity V",
+    "utilization_concavity_monotonicity_ratio": "Both: 2/3 UC + 1/3 V",
+    "retransmit_ratio": "Retransmitted (%)",
+    "retransmit_mean_ratio": "Retransmitted, mean of runs (%)",
+    "retransmit_ratio_cv": "Retransmitted, CV over runs (%)",
     "retransmit_pct": "Retransmitted (%)",
     "delivery_rate_bps": "Delivery rate",
     "bbr_bw_bps": "Bandwidth as BBR estimates it",
     "unacked_count": "Data in flight (segments)",
     "rwnd_limited_pct": "Limited by the receive window (%)",
     "request_goodput_bps": "Goodput of an answer",
+    "cv_mean_cv": "Mean CV (%)",
+    "cv_within_mean_cv": "Mean CV within conditions (%)",
+    "cv_ratio": "Ratio of mean CVs",
+    "cv_within_ratio": "Ratio of mean CVs within conditions",
 }
 # Columns that say what a row's numbers are of, and those whose unit is that of the quantity there.
 QUANTITIES: Final = ("quantity", "measure")
@@ -67,21 +92,30 @@ SPELLED: Final = {
     "cwnd": "cwnd",
     "ecn": "ECN",
     "id": "ID",
+    "iperf3": "iperf3",
     "jain": "Jain's index",
     "mss": "MSS",
     "nic": "NIC",
+    "p01": "1 %",
+    "p05": "5 %",
+    "p10": "10 %",
+    "p25": "25 %",
     "p50": "50 %",
+    "p75": "75 %",
     "p90": "90 %",
     "p95": "95 %",
     "p99": "99 %",
     "p999": "99.9 %",
     "rpc": "RPC",
+    "ss": "ss",
     "rtt": "RTT",
     "rpcs": "RPCs",
     "rtts": "RTTs",
     "sd": "SD",
     "udp": "UDP",
 }
+# Names of programs, which stay as they are at the beginning of a heading.
+KEPT_SMALL: Final = ("iperf3", "ss")
 UNIT: Final = re.compile(rf"(?P<stem>\w+?)_(?P<unit>{'|'.join(UNITS)})")
 
 
@@ -96,7 +130,8 @@ def write_heading(column: str) -> str:
 def write_words(name: str) -> str:
     """Return a column's name, or a part of it, as words."""
     words = [SPELLED.get(word, word) for word in name.split("_")]
-    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
+    first = words[0] if words[0] in KEPT_SMALL else words[0][:1].upper() + words[0][1:]
+    return " ".join([first, *words[1:]])
 
 
 def format_name(column: str, value: Any) -> str:
@@ -140,8 +175,17 @@ def name_value(column: str, value: Any) -> str:
     return f"{words} {format_name(column, value)}{f' {unit[:-1]}' if unit and value is not None else ''}"
 
 
-def describe_shared(names: dict[str, Any]) -> str:
-    """Return the sentence on what all rows of a table have in common, by column; empty where that is nothing."""
-    parts = [name_value(column, value) for column, value in names.items()]
+def name_text(heading: str, text: str) -> str:
+    """Return what a cell shows with the words and the unit of its column's heading: Pacing 50.0 Mbit/s."""
+    words, _, unit = heading.partition(" (")
+    return f"{words} {text}{f' {unit[:-1]}' if unit else ''}"
+
+
+def describe_shared(names: dict[str, Any], more: Iterable[str] = ()) -> str:
+    """Return the sentence on what all rows of a table have in common, by column; empty where that is nothing.
+
+    `more` is what they have in common besides, each as `name_text` writes it.
+    """
+    parts = [*(name_value(column, value) for column, value in names.items()), *more]
     small = [part if part[1:2].isupper() else part[0].lower() + part[1:] for part in parts]
     return f"In all rows: {', '.join(small)}." if small else ""

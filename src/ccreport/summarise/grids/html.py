@@ -1,4 +1,4 @@
-"""Grids as HTML: great_tables' markup without its style, each number a link to the runs behind it."""
+"""Grids as HTML: great_tables' markup without its style, the first number of a row a link to the runs behind it."""
 
 import html
 import re
@@ -11,8 +11,11 @@ from great_tables import html as markup
 from ccreport.summarise.grids.grid import Cell, Grid, html_id
 from ccreport.summarise.grids.links import cell_href
 
+# A longer text may break.
+LONG: Final = 40
 STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 # <table id="table-2" class="gt_table" data-quarto-disable-processing="false" ...>
+TABLE: Final = re.compile(r"<table\b[^>]*>")
 CLASS: Final = 'class="gt_table"'
 
 
@@ -41,10 +44,12 @@ def format_html(grid: Grid) -> str:
             formatted = formatted.tab_spanner(_label(text), spanned, level=level, id=f"{level}-{start}")
             start += width
     numbers = [column for column, is_number in zip(columns, grid.is_number, strict=True) if is_number]
-    for note in (*grid.notes, *([grid.legend] if grid.legend else [])):
+    for note in grid.notes:
         formatted = formatted.tab_source_note(note)
     text = formatted.cols_align("left", [*names, *columns]).cols_align("right", numbers).as_raw_html()
-    return STYLE.sub("", text).replace(CLASS, 'class="gt_table published"')
+    text = STYLE.sub("", text).replace(CLASS, 'class="gt_table published"')
+    caption = f"<caption>{html.escape(grid.caption)}</caption>" if grid.caption else ""
+    return TABLE.sub(lambda tag: f"{tag[0]}{caption}", text, count=1)
 
 
 def _label(text: str) -> Any:
@@ -52,21 +57,20 @@ def _label(text: str) -> Any:
 
 
 def _show_cells(grid: Grid) -> dict[str, str]:
-    """Return each cell's HTML by its place. Of the links of one row to the same place, the first takes the keyboard."""
+    """Return each cell's HTML by its place; of the numbers from one row of the summary the first is a link."""
     shown = {}
-    for row, cells in enumerate(grid.cells):
-        linked: set[int] = set()
-        for column, cell in enumerate(cells):
-            shown[f"{row}:{column}"] = _show(grid.table, cell, is_first=cell.number not in linked)
-            linked |= {cell.number} - {None}  # type: ignore[arg-type]
+    linked: set[int | None] = {None}
+    for row, (cells, pads) in enumerate(zip(grid.cells, grid.pads, strict=True)):
+        for column, (cell, pad) in enumerate(zip(cells, pads, strict=True)):
+            shown[f"{row}:{column}"] = _show(grid.table, cell, is_link=cell.number not in linked) + pad
+            linked.add(cell.number)
     return shown
 
 
-def _show(table: str, cell: Cell, *, is_first: bool) -> str:
+def _show(table: str, cell: Cell, *, is_link: bool) -> str:
     text = html.escape(cell.text)
+    if len(cell.text) > LONG:
+        text = f'<span class="long">{text}</span>'
     if cell.is_better:
         text = f"<strong>{text}</strong>"
-    if cell.number is not None:
-        keyboard = "" if is_first else ' tabindex="-1"'
-        text = f'<a href="{cell_href(table, cell.number)}"{keyboard}>{text}</a>'
-    return text + "".join(f"<br><small>{html.escape(below)}</small>" for below in (cell.interval, cell.detail) if below)
+    return f'<a href="{cell_href(table, cell.number)}">{text}</a>' if is_link and cell.number is not None else text

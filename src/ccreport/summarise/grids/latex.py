@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from ccreport.summarise.grids.grid import Cell, Grid, html_id
+from ccreport.summarise.grids.grid import FIGURE_SPACE, POINT_SPACE, Cell, Grid, html_id
 
 SPECIAL: Final = {
     "\\": r"\textbackslash{}",
@@ -40,6 +40,8 @@ SPECIAL: Final = {
     "”": "''",
     "\N{NO-BREAK SPACE}": "~",
     "\N{NARROW NO-BREAK SPACE}": r"\,",
+    FIGURE_SPACE: r"\phantom{0}",
+    POINT_SPACE: r"\phantom{.}",
 }
 # "Table II: mean and …": the paper numbers its tables itself.
 NUMBER: Final = re.compile(r"Table [IVXLC]+: ")
@@ -54,7 +56,8 @@ def format_latex(grid: Grid) -> str:
     """Return a grid as a `table` (a `longtable` where it is longer than a page) with caption, label and notes."""
     is_long = len(grid.cells) > PAGE_ROWS
     title = NUMBER.sub("", grid.title)
-    caption = rf"\caption{{{escape_latex(title[:1].upper() + title[1:])}}}"
+    units = f". {grid.caption}" if grid.caption else ""
+    caption = rf"\caption{{{escape_latex(f'{title[:1].upper()}{title[1:]}{units}')}}}"
     label = rf"\label{{tab:{html_id(grid.table)}}}"
     alignment = "l" * len(grid.stubs) + "".join("r" if is_number else "l" for is_number in grid.is_number)
     is_sideways = len(alignment) > UPRIGHT_COLUMNS
@@ -133,7 +136,7 @@ def _head(grid: Grid) -> list[str]:
 def _body(grid: Grid) -> list[str]:
     lines = []
     previous: str | None = None
-    for names, cells in zip(grid.names, grid.cells, strict=True):
+    for names, cells, pads in zip(grid.names, grid.cells, grid.pads, strict=True):
         shown = [*map(escape_latex, names)]
         if grid.is_grouped:
             # A name that several rows share stands in the first of them.
@@ -142,14 +145,10 @@ def _body(grid: Grid) -> list[str]:
             elif previous is not None:
                 lines.append(r"\addlinespace")
             previous = names[0]
-        lines.append(_join([*shown, *(_show(cell, has_interval=not grid.spanners) for cell in cells)]))
+        lines.append(_join([*shown, *map(_show, cells, pads)]))
     return lines
 
 
-def _show(cell: Cell, *, has_interval: bool) -> str:
-    """Return a number, in a table of few columns with its interval."""
+def _show(cell: Cell, pad: str) -> str:
     text = escape_latex(cell.text)
-    if cell.is_better:
-        text = rf"\textbf{{{text}}}"
-    is_known = has_interval and cell.interval and cell.number is not None
-    return rf"{text} ({escape_latex(cell.interval)})" if is_known else text
+    return (rf"\textbf{{{text}}}" if cell.is_better else text) + escape_latex(pad)

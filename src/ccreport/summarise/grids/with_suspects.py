@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ccreport.summarise.grids.grid import MISSING, Grid
+from ccreport.summarise.grids.grid import INTERVAL, MISSING, Grid
 
 # More rows nobody reads in a sentence.
 ROWS_AT_MOST: Final = 4
@@ -38,6 +38,6 @@ def _iterate_numbers(grid: Grid) -> Iterator[tuple[tuple[str, str], str]]:
     spans = [[text for text, width in level for _ in range(width)] for level in grid.spanners]
     for names, cells in zip(grid.names, grid.cells, strict=True):
         for place, (heading, cell) in enumerate(zip(grid.headings, cells, strict=True)):
-            if grid.is_number[place]:
+            if grid.is_number[place] and heading != INTERVAL:
                 above = [*names, *(level[place] for level in spans)]
                 yield (", ".join(name for name in above if name != MISSING), heading), cell.text

@@ -1,0 +1,57 @@
+"""Columns of a table that is laid out row by row, and which of them say nothing that is not said already."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ccreport.summarise.grids.grid import INTERVAL, MISSING, Cell
+from ccreport.summarise.grids.headings import name_text
+
+# In fewer rows two columns have the same numbers by chance.
+ROWS_ALIKE: Final = 3
+
+
+@dataclass(frozen=True)
+class ShownColumn:
+    """A column of a table that is laid out row by row: its heading, cells, and their intervals where it has any."""
+
+    heading: str
+    cells: list[Cell]
+    intervals: Sequence[Cell] = ()
+    is_number: bool = True
+
+    @property
+    def texts(self) -> list[str]:
+        """Return what the cells show."""
+        return [cell.text for cell in self.cells]
+
+    @property
+    def is_measured(self) -> bool:
+        """Tell whether there are decimals: two counts may well be the same in each row, and say so."""
+        return self.is_number and any("." in text for text in self.texts)
+
+    def parts(self) -> list[tuple[str, bool, Sequence[Cell]]]:
+        """Return the columns of the table that it becomes."""
+        own = (self.heading, self.is_number, self.cells)
+        return [own, (INTERVAL, True, self.intervals)] if self.intervals else [own]
+
+
+def leave_out(columns: list[ShownColumn]) -> tuple[list[ShownColumn], list[str], list[str]]:
+    """Return the columns that differ from row to row and from each other, what all rows have, and notes of others."""
+    kept: list[ShownColumn] = []
+    shared, without, notes = [], [], []
+    for column in columns:
+        rows_count, values = len(column.texts), set(column.texts)
+        twin = next((one for one in kept if one.is_measured and one.texts == column.texts), None)
+        if rows_count < 2 or len(columns) == 1 or (len(values) > 1 and (twin is None or rows_count < ROWS_ALIKE)):
+            kept.append(column)
+        elif MISSING in values and len(values) == 1:
+            without.append(column.heading.partition(" (")[0])
+        elif len(values) == 1:
+            shared.append(name_text(column.heading, column.texts[0]))
+        elif twin:
+            notes.append(f"{column.heading}: in each row the same as {twin.heading}.")
+    if without:
+        notes.append(f"Without values here: {', '.join(without)}.")
+    # A table of names alone says nothing.
+    return (kept, shared, notes) if kept else (columns, [], [])

@@ -1,0 +1,70 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import needs_chromium, open_chromium
+from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.slow, needs_chromium]
+
+ROOT = Path(__file__).parents[2]
+# A table of 24 rows in two groups, as great_tables marks them up; 0 is a dash.
+ROWS = "".join(
+    ('<tr class="gt_group_heading_row"><th colspan="3">near</th></tr>' if n == 0 else "")
+    + ('<tr class="gt_group_heading_row"><th colspan="3">far</th></tr>' if n == 12 else "")
+    + f"<tr><td>job{n}</td><td>{f'{n * 7 % 24 * 1000:,}' if n else '–'}</td><td>{'BBR' if n % 2 else 'CUBIC'}</td></tr>"
+    for n in range(24)
+)
+PAGE = f"""<!DOCTYPE html><html lang="en"><meta charset="utf-8">
+<link rel="stylesheet" href="styles.css"><script src="tables.js" defer></script>
+<div class="table-scroll" role="region" aria-label="Jobs" tabindex="0"><table class="gt_table published">
+<thead><tr><th rowspan="2">Job</th><th colspan="2">What</th></tr><tr><th>Bytes</th><th>Algorithm</th></tr></thead>
+<tbody>{ROWS}</tbody></table></div>
+<div class="table-scroll"><table><thead><tr><th>A</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table></div>"""
+SHOWN = (
+    "[...document.querySelectorAll('tbody')[0].rows].filter(row => row.offsetHeight).map(row => row.innerText.trim())"
+)
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    (tmp_path / "page.html").write_text(PAGE, encoding="utf-8")
+    for source in ("reports/styles.css", "src/ccreport/report/site/tables.js"):
+        (tmp_path / Path(source).name).write_bytes((ROOT / source).read_bytes())
+    with open_chromium() as browser:
+        page = browser.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        yield page
+
+
+def test_a_heading_sorts_by_numbers_then_back_to_the_order_as_it_was(page: Page):
+    before = page.evaluate(SHOWN)
+    assert before[:2] == ["near", "job0\t–\tCUBIC"]
+    # The lowest heading of a column sorts it; that of two columns does not.
+    assert page.locator("thead button").all_inner_texts() == ["Job", "Bytes", "Algorithm"]
+    button = page.get_by_role("button", name="Bytes")
+    button.click()
+    # 7 * 7 % 24 = 1; 14 * 7 % 24 = 2: numbers, not letters. Rows say which group they are of; a dash is last.
+    assert page.evaluate(SHOWN)[:2] == ["near · job7\t1,000\tBBR", "far · job14\t2,000\tCUBIC"]
+    assert page.evaluate(SHOWN)[-1] == "near · job0\t–\tCUBIC"
+    assert page.locator("th[aria-sort=ascending]").inner_text().startswith("Bytes")
+    button.click()
+    assert page.evaluate(SHOWN)[0].split("\t")[1] == "23,000"
+    assert page.evaluate(SHOWN)[-1] == "near · job0\t–\tCUBIC"
+    button.click()
+    assert page.evaluate(SHOWN) == before
+
+
+def test_a_field_filters_rows_by_all_words_and_by_their_group(page: Page):
+    field = page.get_by_role("searchbox", name="Filter rows: Jobs")
+    field.fill("bbr far")
+    shown = page.evaluate(SHOWN)
+    assert (shown[0], len(shown)) == ("far", 7)
+    assert page.locator(".table-tools output").inner_text() == "6 of 24 rows"
+    field.fill("")
+    assert len(page.evaluate(SHOWN)) == 26
+
+
+def test_a_short_table_stays_as_it_is(page: Page):
+    assert page.locator("input").count() == 1
+    assert page.locator("table").nth(1).locator("button").count() == 0
