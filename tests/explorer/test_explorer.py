@@ -58,7 +58,7 @@ def test_a_run_has_the_series_of_each_flow(export: Path) -> None:
     assert (cubic["cc"], cubic["name"]) == ("cubic", "flow 1 (port 4001)")
     assert cubic["rate"] == [0.25, [4, 4, 4, 4]]
     assert bbr["rate"] == [0.25, [20, 20, 20, 20]]
-    assert cubic["retransmits"] == [0.0, [1, 1, 1, 1]]
+    assert cubic["retransmits"] == [0.25, [1, 1, 1, 1]]
     assert cubic["cwnd"] == [0.0, [10, 20, 30, 40]]
     assert cubic["rtt"] == [0.0, [12.5] * 4]
 
@@ -237,10 +237,10 @@ def test_series_of_a_run_do_not_depend_on_the_runs_that_are_read_with_it(tmp_pat
         together = dict(describe_runs(connection, [FIRST, SECOND]))
         alone = {run_id: dict(describe_runs(connection, [run_id]))[run_id] for run_id in (FIRST, SECOND)}
     assert together == alone
-    # The bin that ends with the first sample, moved by half the time between two: -0.25 + 0.38, and -0.25 + 0.25.
-    # The first count came in the 0.75 s before the first sample, of which more than one bin is before the run.
+    # The bin that ends with the first sample, moved by half the time between two, -0.25 + 0.38 and -0.25 + 0.25, has
+    # its middle in the first bin. The first count came in the 0.75 s before the first sample.
     sparse, regular = (together[run_id]["flows"][0]["retransmits"] for run_id in (FIRST, SECOND))
-    assert (sparse[0], regular[0]) == (0.13, 0.0)
+    assert (sparse[0], regular[0]) == (0.25, 0.25)
     assert sum(sparse[1]) == pytest.approx(4, rel=1e-3)
 
 

@@ -22,7 +22,7 @@ from ccreport.figures.select.condition_cells import list_varying, require_two
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import describe_panel, describe_value, write_sentences
+from ccreport.figures.wording.conditions import describe_panel, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant, join_names
 
 PANELS_AT_MOST: Final = 6
@@ -65,7 +65,7 @@ def build_completion_by_buffer(declaration: FigureDeclaration, database: Databas
         MULTIPLES,
     ]
     data = statistics.rename({name: f"completion_{name}_s" for name in ("mean", "low", "high", *QUANTILES)})
-    return Figure(chart, data, write_sentences(sentences), _describe(statistics, panel_keys, panels, ccs))
+    return Figure(chart, data, fold_sentences(sentences), _describe(statistics, panel_keys, panels, ccs))
 
 
 def _list_lines(ccs: list[str], *, has_all: bool) -> list[tuple[str, str]]:

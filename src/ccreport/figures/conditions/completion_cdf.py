@@ -15,7 +15,7 @@ from ccreport.figures.select.condition_cells import list_varying
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import describe_panel, write_sentences
+from ccreport.figures.wording.conditions import describe_panel, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant, join_names
 
 PANEL_HEIGHT_PX: Final = 190
@@ -52,7 +52,7 @@ def build_completion_cdf(declaration: FigureDeclaration, database: Database) -> 
         *describe_left_out(database, flows),
         *(["All panels have the same scales"] if len(panels) > 1 else []),
     ]
-    return Figure(chart, steps, write_sentences(sentences), _describe(steps, keys, panels, ccs))
+    return Figure(chart, steps, fold_sentences(sentences), _describe(steps, keys, panels, ccs))
 
 
 def measure_shares(flows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
