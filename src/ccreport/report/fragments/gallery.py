@@ -124,7 +124,7 @@ def _render_thumbnail(page: TopicPage, figure: Exhibit, folder: Path) -> str:
     label = make_label("figure", figure.name)
     file = THUMBNAIL if (folder / THUMBNAIL).exists() else "figure.svg"
     image = f'<img src="figures/{figure.name}/{file}" alt=""{read_size(folder / "figure.svg")} loading="lazy">'
-    link = f'<a href="{page.name}.html#{label}">{image}<span>{escape_text(figure.title)}</span></a>'
+    link = f'<a href="{page.name}.html#{label}">{image}<span>{escape_text(figure.heading)}</span></a>'
     return f'<li id="{label}">{link}</li>'
 
 
@@ -139,5 +139,5 @@ def _render_page(page: TopicPage, pages: Sequence[TopicPage]) -> Iterator[str]:
         links.append(f"next: [{escape_text(pages[place + 1].title)}]({pages[place + 1].name}.qmd)")
     yield f"{' · '.join(links)}\n"
     for figure in page.figures:
-        yield f"## {escape_text(figure.title)} {{#{make_label('figure', figure.name)}}}\n"
+        yield f"## {escape_text(figure.heading)} {{#{make_label('figure', figure.name)}}}\n"
         yield f"{{{{< include fragments/figure_{figure.name}.md >}}}}\n"
