@@ -155,7 +155,7 @@ def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:
 def _quote_source(declared: Mapping[str, Any], data: pl.DataFrame | None, figure: Exhibit) -> str:
     """Return the queries of the runs that match, and of the raw files of those that are drawn."""
     of_rpc = declared["kind"].startswith("rpc_")
-    view = "labelled_rpc" if of_rpc else EDGE_VIEWS.get(declared["kind"], "labelled_runs")
+    view = "labelled_rpc" if of_rpc else declared.get("table") or EDGE_VIEWS.get(declared["kind"], "labelled_runs")
     lines = ["-- In archive.duckdb of this evaluation: what matches", f"FROM {view} WHERE {declared['where'].strip()};"]
     for panel in declared.get("panels", ()):
         lines += [f"-- Of these, panel {' '.join(panel['title'].split())}", f"-- {' '.join(panel['where'].split())}"]

@@ -29,7 +29,11 @@ TOPICS: Final = (
         "Throughput over time",
         ("throughput_over_time", "flows_over_time", "joins_over_time", "stages_over_time"),
     ),
-    ("rates", "Rates by condition", (*RATE_KINDS, "rate_by_version", "flow_spread", "modes_by_condition")),
+    (
+        "rates",
+        "Rates by condition",
+        ("table_dots", *RATE_KINDS, "rate_by_version", "flow_spread", "modes_by_condition"),
+    ),
     (
         "sharing",
         "Sharing and fairness",
