@@ -21,6 +21,7 @@ from explorer_site import (
 from ccreport.core.tables import write_table
 from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches, write_vega
 from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
+from ccreport.explorer.run_list import measure_deviation
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
 from ccreport.figures.kit.theme import STYLES
@@ -242,6 +243,16 @@ def test_series_of_a_run_do_not_depend_on_the_runs_that_are_read_with_it(tmp_pat
     sparse, regular = (together[run_id]["flows"][0]["retransmits"] for run_id in (FIRST, SECOND))
     assert (sparse[0], regular[0]) == (0.25, 0.25)
     assert sum(sparse[1]) == pytest.approx(4, rel=1e-3)
+
+
+def test_a_run_deviates_from_its_condition_by_robust_standard_deviations() -> None:
+    # Condition a: median 12, deviations 2, 1, 0, 1 and 28, of which the median is 1. Three runs are too few, and where
+    # more than half are equal nothing is known of their spread.
+    rates = {"a": [10.0, 11.0, 12.0, 13.0, 40.0], "b": [1.0, 2.0, 30.0], "c": [5.0, 5.0, 5.0, 9.0]}
+    rows = [{"condition_id": name, "throughput_bps": rate} for name, own in rates.items() for rate in own]
+    deviations = pl.DataFrame(rows).select(z=measure_deviation())["z"].to_list()
+    assert deviations[:5] == pytest.approx([-2 / 1.4826, -1 / 1.4826, 0, 1 / 1.4826, 28 / 1.4826])
+    assert deviations[5:] == [None] * 7
 
 
 def test_an_archive_without_runs_has_an_empty_list(tmp_path: Path) -> None:
