@@ -21,6 +21,7 @@ from explorer_site import (
 from ccreport.core.tables import write_table
 from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches, write_vega
 from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
+from ccreport.explorer.run_list import measure_deviation
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
 from ccreport.figures.kit.theme import STYLES
@@ -58,7 +59,7 @@ def test_a_run_has_the_series_of_each_flow(export: Path) -> None:
     assert (cubic["cc"], cubic["name"]) == ("cubic", "flow 1 (port 4001)")
     assert cubic["rate"] == [0.25, [4, 4, 4, 4]]
     assert bbr["rate"] == [0.25, [20, 20, 20, 20]]
-    assert cubic["retransmits"] == [0.0, [1, 1, 1, 1]]
+    assert cubic["retransmits"] == [0.25, [1, 1, 1, 1]]
     assert cubic["cwnd"] == [0.0, [10, 20, 30, 40]]
     assert cubic["rtt"] == [0.0, [12.5] * 4]
 
@@ -237,11 +238,21 @@ def test_series_of_a_run_do_not_depend_on_the_runs_that_are_read_with_it(tmp_pat
         together = dict(describe_runs(connection, [FIRST, SECOND]))
         alone = {run_id: dict(describe_runs(connection, [run_id]))[run_id] for run_id in (FIRST, SECOND)}
     assert together == alone
-    # The bin that ends with the first sample, moved by half the time between two: -0.25 + 0.38, and -0.25 + 0.25.
-    # The first count came in the 0.75 s before the first sample, of which more than one bin is before the run.
+    # The bin that ends with the first sample, moved by half the time between two, -0.25 + 0.38 and -0.25 + 0.25, has
+    # its middle in the first bin. The first count came in the 0.75 s before the first sample.
     sparse, regular = (together[run_id]["flows"][0]["retransmits"] for run_id in (FIRST, SECOND))
-    assert (sparse[0], regular[0]) == (0.13, 0.0)
+    assert (sparse[0], regular[0]) == (0.25, 0.25)
     assert sum(sparse[1]) == pytest.approx(4, rel=1e-3)
+
+
+def test_a_run_deviates_from_its_condition_by_robust_standard_deviations() -> None:
+    # Condition a: median 12, deviations 2, 1, 0, 1 and 28, of which the median is 1. Three runs are too few, and where
+    # more than half are equal nothing is known of their spread.
+    rates = {"a": [10.0, 11.0, 12.0, 13.0, 40.0], "b": [1.0, 2.0, 30.0], "c": [5.0, 5.0, 5.0, 9.0]}
+    rows = [{"condition_id": name, "throughput_bps": rate} for name, own in rates.items() for rate in own]
+    deviations = pl.DataFrame(rows).select(z=measure_deviation())["z"].to_list()
+    assert deviations[:5] == pytest.approx([-2 / 1.4826, -1 / 1.4826, 0, 1 / 1.4826, 28 / 1.4826])
+    assert deviations[5:] == [None] * 7
 
 
 def test_an_archive_without_runs_has_an_empty_list(tmp_path: Path) -> None:

@@ -269,7 +269,7 @@ def test_columns_that_figures_read_are_columns_of_the_tables() -> None:
 def test_every_kind_has_its_files(kind: str, database: Path, tmp_path: Path) -> None:
     output = plot(tmp_path, database, kind)
     assert {path.name for path in output.iterdir()} == DRAWN_FILES
-    assert read(output, "caption.txt").count("\n") == 1
+    assert read(output, "caption.txt").count("\n") == 2
     assert "Captured beside the sender." in read(output, "caption.txt")
     assert "CUBIC and BBR, 2 flows, overlapped — sender to 10.0.0.2, RTT 20 ms" in read(output, "alt.txt")
 

@@ -128,7 +128,7 @@ def test_ticks_hold_the_maximum_and_are_four_to_eight(maximum: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "expected"), [(0, 1), (0.3, 1), (1.2, 2), (2.2, 5), (22, 25), (874 / 8, 200), (9.9, 10)]
+    ("size", "expected"), [(0, 1), (0.3, 1), (1.2, 2), (2.2, 5), (22, 50), (874 / 8, 200), (9.9, 10)]
 )
 def test_steps_of_counts_are_whole(size: float, expected: float) -> None:
     assert round_up_step(size, smallest=1.0) == expected
@@ -375,12 +375,13 @@ def test_rate_is_the_senders_where_a_receiver_did_not_report() -> None:
     assert choose_rate(declare(rate="goodput"), make_flows({}, {"goodput_bps": None})) == "throughput"
 
 
-def test_samples_after_the_end_are_drawn_where_they_say_something() -> None:
-    # The test lasts 1 s, ss goes on to 3 s: of what it sees later only the growth at 2.5 s is drawn.
+def test_samples_after_the_end_are_counted_and_not_drawn() -> None:
+    # The test lasts 1 s, ss goes on to 3 s, and sees 1 retransmit until 1.5 s and 5 until 2.5 s.
     seconds = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
     samples = pl.DataFrame({"run_id": "r", "flow_id": "0", "connection_number": 0, "time_utc": seconds}).with_columns(
         pl.from_epoch(pl.col("time_utc") * 1_000_000, time_unit="us"),
         retransmits_ss_count=pl.Series([0, 1, 2, 2, 2, 7, 7]),
+        acked_bytes=pl.lit(None, pl.Int64),
     )
     intervals = pl.DataFrame(
         {
@@ -395,6 +396,7 @@ def test_samples_after_the_end_are_drawn_where_they_say_something() -> None:
     tables = FigureTables(make_matching({"condition_id": "c"}), make_flows({}), intervals, samples, make_qdiscs())
     placed = place_rows(tables, ["r"])
     series = bin_rows(placed, choose_bins([placed]))
-    assert series.points.select("time_s", "retransmits_count").rows() == [(0.0, 0), (0.5, 1), (1.0, 1), (2.5, 5)]
-    assert series.time_end_s == 2.5
+    assert series.points.select("time_s", "retransmits_count").rows() == [(0.25, 0), (0.75, 1)]
+    assert series.late_count == 6
+    assert series.time_end_s == 1.0
     assert series.band.is_empty()

@@ -174,20 +174,30 @@ def test_growth_of_counters_per_bin() -> None:
     samples = make_samples(
         ("a", 0.0, 1), ("a", 0.503, 5), ("a", 0.998, 5), ("b", 0.0, 2), ("b", 0.503, 2), ("b", 0.998, 10)
     )
-    assert counts_of(samples, flows) == [("bbr", 0.0, 3), ("bbr", 0.5, 4), ("bbr", 1.0, 8)]
+    assert counts_of(samples, flows) == [("bbr", 0.25, 3), ("bbr", 0.75, 4), ("bbr", 1.25, 8)]
 
 
 def test_growth_over_a_gap_is_spread_evenly() -> None:
     # Samples at 0, 0.5, 1 and 2.5 s: 9 retransmits in the last 1.5 s are 3 in each of its three bins.
     samples = make_samples(("a", 0, 0), ("a", 0.5, 0), ("a", 1.0, 6), ("a", 2.5, 15))
     assert counts_of(samples, make_flows(("a", "bbr"))) == [
-        ("bbr", 0.0, 0),
-        ("bbr", 0.5, 0),
-        ("bbr", 1.0, 6),
-        ("bbr", 1.5, 3),
-        ("bbr", 2.0, 3),
-        ("bbr", 2.5, 3),
+        ("bbr", 0.25, 0),
+        ("bbr", 0.75, 0),
+        ("bbr", 1.25, 6),
+        ("bbr", 1.75, 3),
+        ("bbr", 2.25, 3),
+        ("bbr", 2.75, 3),
     ]
+
+
+@pytest.mark.parametrize(("late_s", "expected"), [(0.4, [(0.5, 4), (1.5, 3)]), (0.6, [(0.5, 1), (1.5, 3), (2.5, 3)])])
+def test_counts_stand_in_the_bin_of_their_middle(late_s: float, expected: list[tuple[float, int]]) -> None:
+    # Samples each second grow by 1, 3 and 3. Taken 0.4 s late, the second is of 0.4 to 1.4 s, whose middle is 0.9 s;
+    # taken 0.6 s late it is of 0.6 to 1.6 s, whose middle is 1.1 s.
+    growth = place_samples(make_samples(("a", 0, 1), ("a", 1, 4), ("a", 2, 7)), make_flows(("a", "bbr")))
+    placed = place_intervals(make_intervals(("x", 0, 1, 1)), make_flows(("a", "bbr")))
+    counts = sum_retransmits(growth.with_columns(late_s=late_s), placed, 1.0)
+    assert counts.select("time_s", "retransmits_count").rows() == expected
 
 
 def test_control_connections_earlier_connections_and_unknown_counters_do_not_count() -> None:
@@ -201,7 +211,7 @@ def test_control_connections_earlier_connections_and_unknown_counters_do_not_cou
 
 def test_single_sample_contributes_its_count() -> None:
     # Nothing tells the sampling interval: 0.5 s, the harness's.
-    assert counts_of(make_samples(("a", 0, 5)), make_flows(("a", "bbr"))) == [("bbr", 0.0, 5)]
+    assert counts_of(make_samples(("a", 0, 5)), make_flows(("a", "bbr"))) == [("bbr", 0.25, 5)]
 
 
 def test_flow_without_samples_makes_its_algorithm_count_by_iperf3() -> None:
@@ -214,8 +224,8 @@ def test_flow_without_samples_makes_its_algorithm_count_by_iperf3() -> None:
     samples = make_samples(("a", 0, 9), ("a", 1, 9), ("c", 0, 2), ("c", 1, 2))
     counts = sum_retransmits(place_samples(samples, flows), place_intervals(intervals, flows), 1.0)
     assert counts.select("cc", "time_s", "retransmits_count", "source").rows() == [
-        ("bbr", 0.0, 2, "ss"),
-        ("bbr", 1.0, 0, "ss"),
+        ("bbr", 0.5, 2, "ss"),
+        ("bbr", 1.5, 0, "ss"),
         ("cubic", 0.5, 7, "iperf3"),
         ("cubic", 1.5, 1, "iperf3"),
     ]

@@ -452,7 +452,18 @@ def test_a_div_that_is_left_open(tmp_path: Path):
     assert render_fault(tmp_path, "one\n\n::: {.callout-note}\n\ntwo").startswith("index.qmd:7: ")
 
 
-def test_a_figure_scrolls_in_a_box_and_waits_where_its_size_is_known(tmp_path: Path):
+def test_a_float_goes_by_the_number_that_it_is_given(tmp_path: Path):
+    numbered = '![One.](figures/one.svg){#fig-a fig-alt="x" number=S3}'
+    table = render_float("tbl-b", render_table(("h",), [[text("x")]], title="t"), "Second.", "II")
+    page = render(tmp_path, f"{numbered}\n\n{table}\n\nSee @fig-a and @tbl-b.")
+    shown = " ".join(page.text.split())
+    assert "Figure S3: One." in shown
+    assert "Table II: Second." in shown
+    assert "See Figure S3 and Table II." in shown
+    assert page.find("img")[0].get("number") is None
+
+
+def test_a_figure_stands_in_a_box_and_waits_where_its_size_is_known(tmp_path: Path):
     page = render(
         tmp_path,
         '![One.](figures/one.svg){#fig-a fig-alt="x" width=9 height=9}\n\n![Two.](figures/one.svg){#fig-b fig-alt="x"}',

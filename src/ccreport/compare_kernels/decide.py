@@ -14,15 +14,14 @@ from typing import Final, Literal
 
 import numpy as np
 
-from ccreport.summarise.statistics.power import count_runs
-from ccreport.summarise.statistics.rank_tests import correct_holm, load_stats
+from ccreport.summarise.statistics.contrasts import POWER, Contrast, count_runs
+from ccreport.summarise.statistics.correction import correct_holm, load_stats
 
 Verdict = Literal["up", "down", "equal", "undecided"]
 Scale = Literal["ratio", "points"]
 
 LEVEL: Final = 0.95
 SIGNIFICANCE: Final = 0.05
-POWER: Final = 0.8
 # Differences of logarithms below it are those of floating-point numbers.
 NO_SPREAD: Final = 1e-12
 
@@ -93,9 +92,8 @@ def _count_pairs(count: int, mean: float, half: float, bound: float) -> int | No
     spread = half / float(load_stats().t.ppf((1 + LEVEL) / 2, count - 1)) * math.sqrt(count)
     # An interval around 1 leaves the bounds at two ends, each of which takes half of the risk.
     tried = [(abs(mean), POWER), (bound - abs(mean), (1 + POWER) / 2)]
-    needed = [
-        count_runs(math.exp(distance), spread, power, is_paired=True) for distance, power in tried if distance > 0
-    ]
+    pairs = Contrast(mean, (((spread**2, count),),), strata=1)
+    needed = [count_runs(pairs, distance, power) for distance, power in tried if distance > 0]
     told = [number for number in needed if number is not None]
     return max(min(told), count + 1) if told else None
 

@@ -4,7 +4,7 @@
 put together from parts that runs share, and numbers are rounded to what the table shows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from ccreport.explorer.script import name_script, round_number
 class ListColumn:
     """A column of the list: key, label and unit on the page, what the table's unit is divided by, decimals shown.
 
-    Text has no decimals; None of a number means 4 significant digits.
+    Text has no decimals; None of a number means 4 significant digits. The schema describes what is a column of `runs`.
     """
 
     key: str
@@ -29,6 +29,7 @@ class ListColumn:
     divisor: float = 1.0
     is_text: bool = False
     decimals: int | None = None
+    description: str = ""
 
 
 COLUMNS: Final = (
@@ -42,6 +43,14 @@ COLUMNS: Final = (
     ListColumn("retransmits_count", "Retransm.", "segments", decimals=0),
     ListColumn("retransmit_ratio", "Retr. ratio", "%", 0.01),
     ListColumn("jain_ratio", "Jain", "index", decimals=3),
+    ListColumn(
+        "deviation_z",
+        "Deviation",
+        "robust z",
+        decimals=1,
+        description="Throughput less the median of its condition, over 1.4826 times the median absolute deviation "
+        "there; beyond 3.5 a run is odd.",
+    ),
     ListColumn("goodput_bps", "Goodput", "Mbit/s", 1e6),
     ListColumn("rtt_min_ms", "Min RTT", "ms"),
     ListColumn("cpu_sender_mean_pct", "Sender CPU", "%"),
@@ -56,19 +65,32 @@ STATES: Final = ("counted", "not counted", "interrupted", "suspect")
 FLAGS: Final = ("is_interrupted", "is_suspect", "is_counted")
 # Of whole numbers (counts) all digits stand: a count is what it is.
 COUNT_DIGITS: Final = 15
+NORMAL_MAD: Final = 1.4826
+# Of three runs one is the median and another the deviation: each would judge itself.
+RUNS_AT_LEAST: Final = 4
 
 
 def read_runs(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Return all runs, also those that do not count, in the order of experiments and then runs."""
-    columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", *FLAGS, *_keys())))
+    of_table = [column.key for column in COLUMNS if not column.description]
+    columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", "condition_id", *FLAGS, *of_table)))
     runs: pl.DataFrame = connection.sql(
         f"SELECT {columns} FROM labelled_runs ORDER BY experiment_id, run_id"  # noqa: S608 (names of this module)
     ).pl()
-    return runs
+    return runs.with_columns(deviation_z=measure_deviation())
 
 
-def _keys() -> Iterable[str]:
-    return (column.key for column in COLUMNS)
+def measure_deviation() -> pl.Expr:
+    """Return by how many robust standard deviations a run's throughput is off the median of its condition.
+
+    1.4826 times the median absolute deviation is the standard deviation of normal values (Iglewicz and Hoaglin 1993).
+    Null with fewer than RUNS_AT_LEAST runs of the condition, and where more than half of them are equal.
+    """
+    rate = pl.col("throughput_bps")
+    off = rate - rate.median().over("condition_id")
+    scale = NORMAL_MAD * off.abs().median().over("condition_id")
+    is_known = pl.col("condition_id").is_not_null() & (rate.count().over("condition_id") >= RUNS_AT_LEAST) & (scale > 0)
+    return pl.when(is_known).then(off / scale)
 
 
 def describe_list(runs: pl.DataFrame) -> dict[str, Any]:
@@ -107,8 +129,8 @@ def _state_of(is_interrupted: bool, is_suspect: bool, is_counted: bool) -> str:
 
 def _describe_column(column: ListColumn, runs: pl.DataFrame) -> dict[str, Any]:
     known = {"key": column.key, "label": column.label, "unit": column.unit}
-    description = next((c.description for c in load_schema("runs").columns if c.name == column.key), "")
-    known["description"] = description
+    described = {one.name: one.description for one in load_schema("runs").columns}
+    known["description"] = column.description or described.get(column.key, "")
     values = runs[column.key].to_list()
     if column.is_text:
         return known | _number_texts(values)

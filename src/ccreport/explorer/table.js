@@ -64,6 +64,7 @@
       const box = make("input", { type: "checkbox", tabindex: "-1", "aria-label": `Pick ${name}` });
       const cells = this.columns.map(column => this.makeCell(column, row));
       const attributes = { tabindex: i === this.focused ? "0" : "-1", "aria-rowindex": this.first + i + 2 };
+      if (this.list.columns.get("state").value(row) === "suspect") attributes.class = "x-suspect";
       return make("tr", attributes, make("td", { class: "x-pick" }, box), ...cells);
     }
 

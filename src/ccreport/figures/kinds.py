@@ -16,6 +16,7 @@ from ccreport.figures.conditions.flow_spread import build_flow_spread
 from ccreport.figures.conditions.modes import build_modes_by_condition
 from ccreport.figures.conditions.rate import build_rate_figure
 from ccreport.figures.conditions.rate_axes import KINDS as RATE_KINDS
+from ccreport.figures.conditions.table_dots import build_table_dots
 from ccreport.figures.conditions.topology import build_topology
 from ccreport.figures.edge.distributions import build_distribution_pdf
 from ccreport.figures.edge.heat_maps import build_heat_map
@@ -58,6 +59,7 @@ BUILDERS: Final[dict[str, Builder]] = {
     "flow_spread": build_flow_spread,
     "flows_over_time": build_flows_over_time,
     "modes_by_condition": build_modes_by_condition,
+    "table_dots": build_table_dots,
     "topology": build_topology,
     "distribution_pdf": build_distribution_pdf,
     "distribution_percentiles": build_distribution_percentiles,

@@ -84,8 +84,9 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
 
     `figure` is the figure's name in `evaluation`, the evaluation's file. `database` is the evaluation's archive.duckdb.
     `output` is a folder, which gets figure.svg, figure.png (twice the size), thumbnail.png, figure.vl.json (Vega-Lite),
-    figure.csv (the data drawn), caption.txt and alt.txt, both plain text with one line; or, where no run has data for
-    it, only missing.txt that says why. Raise FigureError where the declaration cannot be used.
+    figure.csv (the data drawn), caption.txt (a line, and where needed a second of details) and alt.txt (one line), both
+    plain text; or, where no run has data for it, only missing.txt that says why. Raise FigureError where the
+    declaration cannot be used.
     """
     try:
         _plot(read_declaration(evaluation, figure), database, output)

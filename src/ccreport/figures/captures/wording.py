@@ -9,7 +9,7 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.wording.captions import describe_left_out, name_runs, write_heading
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences
 from ccreport.figures.wording.runs import DrawnRun, describe_runs
 
 SIDES: Final = {
@@ -60,7 +60,7 @@ def write_capture_caption(facts: CaptureFacts, drawn: Sequence[str], *, is_one_r
     """Return the caption: conditions, what is drawn, the run and the rule that chose it, where it was captured."""
     runs = name_runs(facts.drawn) if is_one_run else []
     left_out = describe_left_out(facts.left_out_count, "the one with the most captured runs")
-    return write_sentences([facts.conditions, *drawn, *runs, _name_sides(facts.captured), *left_out])
+    return fold_sentences([facts.conditions, *drawn, *runs, _name_sides(facts.captured), *left_out])
 
 
 def _name_sides(captured: pl.DataFrame) -> str:

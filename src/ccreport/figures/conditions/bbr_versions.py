@@ -17,7 +17,13 @@ from ccreport.figures.select.condition_cells import read_algorithm_rates, summar
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import count_runs, describe_conditions, describe_intervals, write_sentences
+from ccreport.figures.wording.conditions import (
+    count_runs,
+    describe_conditions,
+    describe_intervals,
+    fold_sentences,
+    write_sentences,
+)
 from ccreport.figures.wording.runs import (
     RATE_UNITS,
     choose_rate_unit,
@@ -183,7 +189,7 @@ def _collect(rates: pl.DataFrame, ratios: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write_caption(runs: pl.DataFrame, rates: pl.DataFrame, ratios: pl.DataFrame, rate: str) -> str:
-    return write_sentences(
+    return fold_sentences(
         [
             describe_conditions(runs),
             f"Mean {rate}, summed over the flows of an algorithm, and mean retransmit ratio; {count_runs(rates)}",

@@ -21,7 +21,7 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.completions import describe_left_out, describe_sources
-from ccreport.figures.wording.conditions import describe_panel, describe_value, write_sentences
+from ccreport.figures.wording.conditions import describe_panel, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant, join_names
 
 PANELS_AT_MOST: Final = 6
@@ -64,7 +64,7 @@ def build_completion_by_buffer(declaration: FigureDeclaration, database: Databas
         MULTIPLES,
     ]
     data = statistics.rename({name: f"completion_{name}_s" for name in ("low", "high", *SHARES_DONE)})
-    return Figure(chart, data, write_sentences(sentences), _describe(statistics, panel_keys, panels, ccs))
+    return Figure(chart, data, fold_sentences(sentences), _describe(statistics, panel_keys, panels, ccs))
 
 
 def _list_lines(ccs: list[str], *, has_all: bool) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.completions import describe_left_out, describe_sources
-from ccreport.figures.wording.conditions import describe_panel, write_sentences
+from ccreport.figures.wording.conditions import describe_panel, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant, join_names
 
 PANEL_HEIGHT_PX: Final = 190
@@ -73,7 +73,7 @@ def build_completion_cdf(declaration: FigureDeclaration, database: Database) -> 
         *describe_left_out(database, flows),
         *(["All panels have the same scales"] if len(panels) > 1 else []),
     ]
-    return Figure(chart, curves, write_sentences(sentences), _describe(medians, keys, panels, ccs))
+    return Figure(chart, curves, fold_sentences(sentences), _describe(medians, keys, panels, ccs))
 
 
 def _draw(

@@ -23,7 +23,7 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
-from ccreport.figures.wording.conditions import describe_conditions, describe_value, write_sentences
+from ccreport.figures.wording.conditions import describe_conditions, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant, join_names, wrap_title
 
 RUN_COLUMNS: Final = """
@@ -94,7 +94,7 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, database: Database)
         *(["Panels: runs of other algorithms, all with the same scales"] if len(mixes) > 1 else []),
         MULTIPLES,
     ]
-    return Figure(chart, _collect_data(cells, indices), write_sentences(sentences), _describe(indices))
+    return Figure(chart, _collect_data(cells, indices), fold_sentences(sentences), _describe(indices))
 
 
 def _read_flows(database: Database, runs: pl.DataFrame) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from ccreport.figures.select.declaration import FigureDeclaration, Rate, choose_
 from ccreport.figures.select.queries import MissingFigure, read_matching_runs, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 from ccreport.figures.wording.runs import (
     RATE_UNITS,
     DrawnRun,
@@ -166,7 +166,7 @@ def _draw_panel(
 
 def _write_caption(spread: Spread, conditions: str) -> str:
     count = spread.strips["run_id"].n_unique()
-    return write_sentences(
+    return fold_sentences(
         [
             conditions,
             f"Each mark is the mean {spread.rate} of one flow, those of a run from the slowest to the fastest",

@@ -16,7 +16,7 @@ from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure, read_matching_runs
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 from ccreport.summarise.statistics.modes import assign_modes
 
 TABLE: Final = "modes"
@@ -78,7 +78,7 @@ def build_modes_by_condition(declaration: FigureDeclaration, database: Database)
         *([f"{left_out_count} conditions with one mode are left out"] if left_out_count else []),
     ]
     columns = (*CONDITION, "outcome", "run_id", "outcome_ratio", "mode_number", "modes_count", "is_suspect")
-    return Figure(chart, drawn.select(columns), write_sentences(sentences), _write_alternative(shown, summary))
+    return Figure(chart, drawn.select(columns), fold_sentences(sentences), _write_alternative(shown, summary))
 
 
 def _list_suspects(database: Database) -> list[str]:

@@ -17,6 +17,8 @@ from ccreport.summarise.grids.grid import format_size
 RTT_DODGE_PX: Final = 2.0
 MARGIN: Final = 0.08
 MULTIPLES: Final = "BDP: bandwidth-delay product of the path, its bottleneck times its RTT"
+# Parameters of kernel modules whose unit the name does not tell (net/ipv4/tcp_cubic.c).
+PARAMETERS: Final = {"beta": "CUBIC's beta: window kept after a loss (1/1024)"}
 EVENLY: Final = "The values stand at equal distances"
 
 
@@ -76,7 +78,7 @@ def _has_one_path(paths: pl.DataFrame) -> bool:
 def _place_parameters(runs: pl.DataFrame) -> tuple[dict[Any, float], Position]:
     values = sorted(list_values(runs, "parameter_value"), key=_sort_parameter)
     names = [display_name(name) for name in list_values(runs, "parameter_name") if name is not None]
-    title = names[0] if len(names) == 1 else "Value of the parameter"
+    title = PARAMETERS.get(names[0], names[0]) if len(names) == 1 else "Value of the parameter"
     return _place_in_order(values, [display_name(value) for value in values], title)
 
 

@@ -13,7 +13,7 @@ from ccreport.figures.select.condition_cells import read_matching
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit
 from ccreport.summarise.grids.grid import format_size
 
@@ -141,7 +141,7 @@ def _span(name: str, values: pl.Series, unit: str) -> str:
 
 def _write_caption(paths: Sequence[Path]) -> str:
     count = sum(path.runs.height for path in paths)
-    return write_sentences(
+    return fold_sentences(
         [
             "Senders, what lies between, and destinations, as the metadata of the runs names them",
             f"{_count(count, 'run')} of {_count(len(paths), 'sender')}; a range is that of all runs of the sender",

@@ -8,7 +8,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.figures.edge.quantities import Quantity, find_quantity, name_absent, read_aggregates
+from ccreport.figures.edge.quantities import Quantity, find_integers, find_quantity, name_absent, read_aggregates
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.series_styles import name_series, style_series
@@ -18,12 +18,14 @@ from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant
 
 ORDER: Final = "quantity, series, bin_number NULLS FIRST"
 # With fewer values a density is an accident of its bins.
 VALUES_AT_LEAST: Final = 20
+# Of 2 percentage points each.
+PERCENT_BINS: Final = 50
 
 
 def build_distribution_pdf(declaration: FigureDeclaration, database: Database) -> Figure:
@@ -36,7 +38,8 @@ def build_distribution_pdf(declaration: FigureDeclaration, database: Database) -
     known = read_aggregates(declaration, database, "edge_distributions", "series")
     facts, few = keep_large(known)
     styles = style_series(facts["series"].to_list())
-    lines = trace_lines(bins.filter(pl.col("series").is_in(list(styles))))
+    own = bins.filter(pl.col("series").is_in(list(styles)))
+    lines = trace_counts(own) if quantity.is_count else trace_lines(own)
     return Figure(
         _draw(lines, facts, quantity, styles, declaration.title),
         bins.select("series", "bin_low_value", "bin_high_value", "values_count", "values_ratio", "density"),
@@ -63,8 +66,8 @@ def trace_lines(bins: pl.DataFrame) -> pl.DataFrame:
     if known.is_empty():
         return pl.DataFrame(schema={"series": pl.String, "middle": pl.Float64, "density": pl.Float64})
     first, last = known.select(low=pl.col("bin_number").min(), high=pl.col("bin_number").max()).row(0)
-    # A share has no place below 0 or above 100 %.
-    edges = range(first - 1, last + 2) if is_log else range(max(first, 0), last + 1)
+    # A share has no place below 0 or above 100 %; a line needs two points.
+    edges = range(first - 1, last + 2) if is_log else range(max(first, 0), min(last + 2, PERCENT_BINS))
     grid = bins.select("series").unique(maintain_order=True).join(pl.DataFrame({"bin_number": edges}), how="cross")
     number = pl.col("bin_number").cast(pl.Float64) + 0.5
     return (
@@ -78,12 +81,40 @@ def trace_lines(bins: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def trace_counts(bins: pl.DataFrame) -> pl.DataFrame:
+    """Return the shares of whole numbers as points: series, middle (mean of the numbers in a bin), density per number.
+
+    Bins that hold no whole number are not gaps and have no point.
+    """
+    known = bins.drop_nulls("bin_number")
+    numbers = known["bin_number"].sort().to_list()
+    # One bin that holds a number is at most three further.
+    around = range(numbers[0] - 3, numbers[-1] + 4) if numbers else range(0)
+    holding = [(number, find_integers(number)) for number in around if number >= 0 and find_integers(number)]
+    low = max((n for n, _ in holding if n < numbers[0]), default=numbers[0]) if numbers else 0
+    high = min((n for n, _ in holding if n > numbers[-1]), default=numbers[-1]) if numbers else -1
+    grid = pl.DataFrame(
+        [(n, sum(own) / len(own), len(own)) for n, own in holding if low <= n <= high],
+        schema={"bin_number": bins.schema["bin_number"], "middle": pl.Float64, "integers_count": pl.Int64},
+        orient="row",
+    )
+    share = pl.col("values_ratio").fill_null(0.0) / pl.col("integers_count")
+    return (
+        bins.select("series")
+        .unique(maintain_order=True)
+        .join(grid, how="cross")
+        .join(known.select("series", "bin_number", "values_ratio"), on=["series", "bin_number"], how="left")
+        .select("series", "middle", density=share.round(6))
+    )
+
+
 def _draw(
     lines: pl.DataFrame, facts: pl.DataFrame, quantity: Quantity, styles: dict[str, str], title: str
 ) -> alt.LayerChart:
     scale = alt.Scale(type="log", nice=False) if quantity.is_log else alt.Scale(domain=[0, 100], nice=False)
     x_axis = alt.Axis(title=quantity.title, format=quantity.format, grid=True, tickCount=8)
-    y_title = f"Share of {quantity.noun} per {'decade' if quantity.is_log else 'percentage point'}"
+    per = "segment" if quantity.is_count else "decade" if quantity.is_log else "percentage point"
+    y_title = f"Share of {quantity.noun} per {per}"
     x = alt.X("middle:Q", scale=scale, axis=x_axis)
     top: float = lines["density"].max() or 1.0  # type: ignore[assignment]
     ticks = choose_ticks(top)
@@ -135,8 +166,9 @@ def write_counts(facts: pl.DataFrame, few: pl.DataFrame, quantity: Quantity) -> 
 
 def _write_caption(facts: pl.DataFrame, few: pl.DataFrame, quantity: Quantity, absent: list[str]) -> str:
     width = "ten bins per decade of a log axis" if quantity.is_log else "bins of 2 percentage points"
+    width += ", of which each whole number has the same part" if quantity.is_count else ""
     zeros = "Values of 0 have no place on the axis; the area under a line is the share of all others"
-    return write_sentences(
+    return fold_sentences(
         [
             f"Distribution of {quantity.lower_name} over {quantity.noun}: {width}",
             *absent,

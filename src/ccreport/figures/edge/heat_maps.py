@@ -1,13 +1,21 @@
 """How two quantities of connections go together: a heat map for each series, on the same axes and colours."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import altair as alt
 import polars as pl
 
-from ccreport.figures.edge.quantities import QUANTITIES, check_grouping, name_absent, query_aggregates, read_aggregates
+from ccreport.figures.edge.quantities import (
+    QUANTITIES,
+    check_grouping,
+    find_integers,
+    name_absent,
+    query_aggregates,
+    read_aggregates,
+)
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.series_styles import name_series, style_series
@@ -15,11 +23,14 @@ from ccreport.figures.kit.small_multiples import PANEL_GAP_PX, TITLE_LIMIT_PX, T
 from ccreport.figures.kit.text import write
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 
 HEIGHT_PX: Final = 280
 COLOUR_BAR_PX: Final = 60
 BINS_PER_DECADE: Final = 10
+LABELLED: Final = (1, 2, 5)
+# With fewer of them the edges of bins are labelled instead.
+TICKS_AT_LEAST: Final = 3
 # Where values of 0 stand, below the smallest bin: a gap, then one row.
 ZERO_GAP: Final = 1
 ORDER: Final = "series, x_bin_number, y_bin_number NULLS FIRST"
@@ -97,16 +108,18 @@ def _draw_panel(
     bins: pl.DataFrame, series: str, axes: Axes, width: int, ends: tuple[float, float], *, is_first: bool
 ) -> alt.LayerChart:
     row = pl.col("y_bin_number").fill_null(axes.zero if axes.zero is not None else 0)
+    bottom, top = (_find_ends(end, QUANTITIES[axes.y_quantity].is_count) for end in (0, 1))
     cells = bins.select(
         left="x_bin_number",
         right=pl.col("x_bin_number") + 1,
-        bottom=row,
-        top=row + 1,
+        bottom=pl.col("y_bin_number").map_elements(bottom, pl.Float64).fill_null(row),
+        top=pl.col("y_bin_number").map_elements(top, pl.Float64).fill_null(row + 1),
         share=(100 * pl.col("binned_ratio")).round(9),
     )
     colour = alt.Color(
         "share:Q",
-        scale=alt.Scale(type="log", scheme="viridis", reverse=True, domain=[ends[0], max(ends[1], ends[0] * 10)]),
+        # From pale to dark: what is rare stays faint.
+        scale=alt.Scale(type="log", scheme="blues", domain=[ends[0], max(ends[1], ends[0] * 10)]),
         legend=alt.Legend(title="% per bin", format="~g", gradientLength=HEIGHT_PX - 30, tickCount=4),
     )
     y_axis = _axis(axes.y_quantity, axes.y, axes.zero)
@@ -127,17 +140,32 @@ def _draw_panel(
     return alt.LayerChart(layer=layers, width=width, height=HEIGHT_PX)
 
 
+def _find_ends(end: int, is_count: bool) -> Callable[[int], float]:
+    """Return where a bin begins (0) or ends (1), in bins; of whole numbers it is from its first to that of the next."""
+
+    def find(number: int) -> float:
+        held = find_integers(number) if is_count else ()
+        return BINS_PER_DECADE * math.log10(held[-1] + 1 if end else held[0]) if held else float(number + end)
+
+    return find
+
+
 def _scale(ends: tuple[int, int]) -> alt.Scale:
     return alt.Scale(domain=list(ends), nice=False, zero=False)
 
 
 def _axis(name: str, ends: tuple[int, int], zero: int | None) -> alt.Axis:
-    """Return an axis over numbers of bins, labelled at whole decades with the values there."""
+    """Return an axis over numbers of bins, labelled with values at 1, 2 and 5 in each decade, else at edges of bins."""
     quantity = QUANTITIES[name]
     lowest = ends[0] if zero is None else zero + ZERO_GAP + 1
-    decades = range(math.ceil(lowest / BINS_PER_DECADE), ends[1] // BINS_PER_DECADE + 1)
-    ticks: list[float] = [float(BINS_PER_DECADE * decade) for decade in decades]
-    label = f"format(pow(10, datum.value / {BINS_PER_DECADE}), '{quantity.format}')"
+    decades = range(math.floor(lowest / BINS_PER_DECADE), ends[1] // BINS_PER_DECADE + 1)
+    places = [BINS_PER_DECADE * (decade + math.log10(part)) for decade in decades for part in LABELLED]
+    ticks = [place for place in places if lowest <= place <= ends[1]]
+    if len(ticks) < TICKS_AT_LEAST:
+        step = max(1, (ends[1] - lowest) // 5)
+        ticks = [float(place) for place in range(lowest, ends[1] + 1, step)]
+    style = "s" if quantity.format.endswith("s") else "r"
+    label = f"format(pow(10, datum.value / {BINS_PER_DECADE}), '.2~{style}')"
     if zero is not None:
         label = f"datum.value < {lowest} ? '0' : {label}"
         ticks.insert(0, zero + 0.5)
@@ -156,7 +184,7 @@ def _write_caption(
     bins: pl.DataFrame, axes: Axes, styles: dict[str, str], left_out: dict[str, int], absent: list[str]
 ) -> str:
     counts = [f"{name_series(one)} {_count(bins.filter(pl.col('series') == one))}" for one in styles]
-    return write_sentences(
+    return fold_sentences(
         [
             f"Connections by {_name_pair(axes, ' and ')}: {', '.join(counts)}",
             *absent,

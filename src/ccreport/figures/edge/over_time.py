@@ -15,7 +15,7 @@ from ccreport.figures.kit.text import draw_legend_entry
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant
 
 # Percentiles of fewer values are accidents; their intervals are gaps of the lines.
@@ -70,7 +70,7 @@ def build_distribution_over_time(declaration: FigureDeclaration, database: Datab
     return Figure(
         _frame(layers, declaration.title),
         rows.drop("quantity", "grouped_by"),
-        write_sentences(sentences),
+        fold_sentences(sentences),
         write_sentences(
             [f"Line chart of {quantity.lower_name} over time", *_describe(kept, "value_p50", styles, quantity)]
         ),
@@ -99,7 +99,7 @@ def build_machine_retransmits(declaration: FigureDeclaration, database: Database
     return Figure(
         _frame(layers, declaration.title),
         rows,
-        write_sentences(sentences),
+        fold_sentences(sentences),
         write_sentences(
             ["Line chart of retransmits of machines over time", *_describe(rows, "retransmit_pct", styles, quantity)]
         ),

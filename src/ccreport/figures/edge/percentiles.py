@@ -14,7 +14,7 @@ from ccreport.figures.kit.small_multiples import TITLE_LIMIT_PX
 from ccreport.figures.kit.text import draw_legend_entry
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences
 
 PERCENTILES: Final = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
@@ -32,7 +32,7 @@ def build_distribution_percentiles(declaration: FigureDeclaration, database: Dat
     return Figure(
         _draw(points, facts, quantity, styles, declaration.title),
         points,
-        write_sentences(
+        fold_sentences(
             [
                 f"Percentiles of {quantity.lower_name}: below the value at percentile p lie p % of a series' values",
                 *write_counts(facts, few, quantity),

@@ -1,5 +1,6 @@
 """What figures of an edge network read: aggregates, never single connections; their words and the styles of series."""
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,6 +43,11 @@ class Quantity:
         return self is not QUANTITIES["rwnd_limited_pct"]
 
     @property
+    def is_count(self) -> bool:
+        """Return whether its values are whole numbers, which not every bin of a log axis holds."""
+        return self is QUANTITIES["unacked_count"]
+
+    @property
     def noun(self) -> str:
         """Return what it is a quantity of."""
         return "answers" if self is QUANTITIES["request_goodput_bps"] else "connections"
@@ -57,6 +63,12 @@ QUANTITIES: Final = {
     "rwnd_limited_pct": Quantity("Time limited by the receive window", "% of busy time", "d"),
     "request_goodput_bps": Quantity("Goodput of an answer", "bit/s", "~s"),
 }
+
+
+def find_integers(bin_number: int) -> range:
+    """Return the whole numbers in a bin of a log axis, ten per decade: 1 in bin 0, none in bin 1, 4 and 5 in bin 6."""
+    first, beyond = (math.ceil(10 ** (number / 10) - 1e-9) for number in (bin_number, bin_number + 1))
+    return range(first, beyond)
 
 
 def read_aggregates(declaration: FigureDeclaration, database: Database, table: str, order: str) -> pl.DataFrame:

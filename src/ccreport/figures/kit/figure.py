@@ -9,7 +9,10 @@ import polars as pl
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart, the data that it draws as one table, caption and text alternative (plain text, one line each)."""
+    """A chart, the data that it draws as one table, caption and text alternative, both plain text.
+
+    The caption is a line of two sentences, where needed with a second line of details; the alternative is one line.
+    """
 
     chart: alt.TopLevelMixin
     data: pl.DataFrame

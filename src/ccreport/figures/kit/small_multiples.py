@@ -3,15 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Final
 
 import altair as alt
 import polars as pl
 
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.axes import CHARACTER_PX, Position, draw_ticks, shorten
+from ccreport.figures.kit.axes import CHARACTER_PX, Position, draw_ticks
 from ccreport.figures.kit.label_placement import Point, place_labels
-from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, write
+from ccreport.figures.kit.text import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, write
 
 PANEL_GAP_PX: Final = 26
 # Widths of the rate axis with its title, and of the figure without it.
@@ -22,6 +23,7 @@ LOW_HEIGHT_PX: Final = 190
 COLUMNS: Final = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}
 TITLE_LIMIT_PX: Final = 760
 TITLE_RISE_PX: Final = 14.0
+BOLD_CHARACTER_PX: Final = 7.0
 CAP_PX: Final = 3.0
 RUN_OPACITY: Final = 0.4
 LEGEND_HEIGHT_PX: Final = 22
@@ -128,14 +130,9 @@ def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns:
     layers += draw_ticks(drawn.position, width, height)
     if drawn.panels[number]:
         # A title of Vega-Lite stands higher over a panel with axis labels than over one without.
-        layers.append(
-            write(
-                [shorten(drawn.panels[number], width + PANEL_GAP_PX)],
-                (0.0, -TITLE_RISE_PX),
-                align="left",
-                weight="bold",
-            )
-        )
+        lines = wrap(drawn.panels[number], int((width + PANEL_GAP_PX) / BOLD_CHARACTER_PX))
+        rise_px = TITLE_RISE_PX + LINE_HEIGHT_PX * (len(lines) - 1)
+        layers.append(write(lines, (0.0, -rise_px), align="left", weight="bold"))
     return alt.LayerChart(layer=layers, width=width, height=height)
 
 

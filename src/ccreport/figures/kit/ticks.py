@@ -4,7 +4,7 @@ import math
 from typing import Final
 
 # An axis has four to eight intervals of one of these steps.
-STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
+STEPS: Final = (1.0, 2.0, 5.0, 10.0)
 
 
 def choose_ticks(maximum: float) -> list[float]:
@@ -15,7 +15,7 @@ def choose_ticks(maximum: float) -> list[float]:
 
 
 def round_up_step(size: float, smallest: float) -> float:
-    """Return the next of 1, 2, 2.5, 5 times a power of ten, at least `smallest` and whole if that is 1."""
+    """Return the next of 1, 2, 5 times a power of ten, at least `smallest` and whole if that is 1."""
     if size <= smallest:
         return smallest or 1.0
     power = 10.0 ** math.floor(math.log10(size))

@@ -9,7 +9,7 @@ from ccreport.figures.rpc.rows import KINDS_OF_RPC, list_panels, read_rpc, selec
 from ccreport.figures.rpc.wording import describe_lines, describe_rows, list_common
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 
 ROWS_AT_MOST: Final = 6
 TOLD: Final = {"rpc_latency_mean_ms": ("mean latency", 1.0, "ms"), "latency_p99_mean_ms": ("99 % latency", 1.0, "ms")}
@@ -38,4 +38,4 @@ def build_rpc_latency_by_load(declaration: FigureDeclaration, database: Database
         "Each panel has its own scale",
     ]
     alternative = ["Line charts of RPC latency against load", *describe_lines(rows, keys, values, list(styles), TOLD)]
-    return Figure(chart, rows, write_sentences(sentences), write_sentences(alternative))
+    return Figure(chart, rows, fold_sentences(sentences), write_sentences(alternative))

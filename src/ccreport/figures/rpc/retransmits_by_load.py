@@ -10,7 +10,7 @@ from ccreport.figures.rpc.wording import describe_lines, describe_rows, list_com
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 
 ROWS_AT_MOST: Final = 6
 RATIO: Final = ("retransmit_rpc_mean_ratio", "retransmit_rpc_low_ratio", "retransmit_rpc_high_ratio")
@@ -54,4 +54,4 @@ def build_rpc_retransmits_by_load(declaration: FigureDeclaration, database: Data
         "Line charts of retransmits and round-trip times of RPCs against load",
         *describe_lines(rows, keys, values, list(styles), TOLD),
     ]
-    return Figure(chart, rows, write_sentences(sentences), write_sentences(alternative))
+    return Figure(chart, rows, fold_sentences(sentences), write_sentences(alternative))

@@ -26,7 +26,7 @@ from ccreport.figures.rpc.wording import list_common
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant, join_names
 
 PANELS_AT_MOST: Final = 6
@@ -102,7 +102,7 @@ def build_rpc_rtt_over_time(declaration: FigureDeclaration, database: Database) 
         "Time counts from the first sample of ss in a run, from the start of a test of flent",
     ]
     alternative = ["Line chart of round-trip times of RPCs' connections over time", *_describe(own, names, styles)]
-    return Figure(chart, rows, write_sentences(sentences), write_sentences(alternative))
+    return Figure(chart, rows, fold_sentences(sentences), write_sentences(alternative))
 
 
 def _count(rows: pl.DataFrame) -> str:

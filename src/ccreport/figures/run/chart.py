@@ -15,7 +15,7 @@ from ccreport.figures.kit.text import draw_notes, write
 from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.run.panel import PanelRuns
 from ccreport.figures.wording.captions import describe_left_out, describe_path, name_runs, write_heading
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, describe_runs, write_band
 
 TIME_TITLE: Final = "Time since the start of the test (s)"
@@ -104,7 +104,7 @@ def compose_figure(
         # One plot's colours are of algorithms, another's of something else.
         chart.resolve_scale(color="independent", strokeDash="independent"),
         data,
-        write_sentences([conditions, *sentences, *name_runs(panel.drawn), *left_out, *describe_path(panel.notes)]),
+        fold_sentences([conditions, *sentences, *name_runs(panel.drawn), *left_out, *describe_path(panel.notes)]),
         write_sentences([f"{what}: {conditions}", *messages]),
     )
 

@@ -15,7 +15,7 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.limit_classes import SATURATED_PCT
 from ccreport.figures.select.queries import MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.sampled_rates import place_flow_samples
+from ccreport.figures.select.sampled_rates import find_beginnings
 from ccreport.figures.wording.runs import format_significant
 
 PANEL_HEIGHT_PX: Final = 190
@@ -55,8 +55,7 @@ def build_cpu_over_time(declaration: FigureDeclaration, database: Database) -> F
 
 def place_loads(panel: PanelRuns, database: Database) -> pl.DataFrame:
     """Return the loads of the processors of the runs drawn, on the time axis that starts with their data flows."""
-    samples = place_flow_samples(panel.tables.samples, panel.flows)
-    starts = samples.group_by("run_id").agg(start_utc=pl.col("time_utc").min())
+    starts = find_beginnings(panel.tables.samples, panel.flows).rename({"began_utc": "start_utc"})
     return place_cpu_samples(read_rows(database, "cpu_samples", panel.keep_drawn(panel.tables.runs)), starts)
 
 

@@ -10,10 +10,11 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry
 from ccreport.figures.run import chart
+from ccreport.figures.run.event_marks import draw_joins, find_joins
 from ccreport.figures.run.fair_share import ALL, find_range, measure_jain
 from ccreport.figures.run.panel import read_panel
 from ccreport.figures.select.declaration import FigureDeclaration
-from ccreport.figures.select.queries import MissingFigure, read_rows
+from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.sampled_rates import SOURCES, choose_rate_source, list_flow_rates
 from ccreport.figures.select.series import choose_bin_s, measure_duration_s, measure_spacing_s, place_intervals
@@ -26,7 +27,7 @@ def build_fairness_over_time(declaration: FigureDeclaration, database: Database)
     """Return the figure of one condition; raise MissingFigure where no two flows were active at once."""
     panel = read_panel(declaration, database)
     flows = panel.tables.flows
-    samples = read_rows(database, "samples", panel.tables.runs)
+    samples = panel.tables.samples
     placed = place_intervals(panel.tables.intervals, flows)
     bin_s = choose_bin_s(measure_spacing_s(placed), measure_duration_s(placed))
     # Of the run that is drawn; the others' band is of the same kind of rate or absent.
@@ -42,14 +43,17 @@ def build_fairness_over_time(declaration: FigureDeclaration, database: Database)
     wide = band.filter(pl.col("cc") == ALL) if ALL in drawn["cc"] else band
     others = chart.list_band_key(panel) if wide.height else []
     plot = chart.Plot(panel, chart.JAIN_AXIS)
+    joins = find_joins(panel.flows)
+    shade = wide.filter(pl.col("time_s") <= plot.end_s)
     return chart.compose_figure(
         panel,
         _list_key(drawn, panel.ccs, others),
-        [plot.hold(_draw(drawn, wide.filter(pl.col("time_s") <= plot.end_s), plot))],
+        [plot.hold([*draw_joins(joins, plot, is_named=True), *_draw(drawn, shade, plot)])],
         _collect_data(drawn, wide),
         sentences=[
             "Lines: Jain's index (RFC 5166) of the rates of all flows active at the time, and of each algorithm's own",
             "it is 1 where all rates are equal, 1/n where one of n flows has everything",
+            *(["Dotted lines: other flows join"] if joins.height else []),
             f"Rates are from {SOURCES[source]}, per {bin_s:g} s",
             *(f"Band: {entry.text}" for entry in others),
         ],

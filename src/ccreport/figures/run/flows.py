@@ -16,7 +16,7 @@ from ccreport.figures.run.flow_styles import FlowStyle, draw_flows, list_flow_ke
 from ccreport.figures.run.panel import FlowRates, PanelRuns, measure_flow_rates, read_single_run
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.sampled_rates import FLOW, Source, place_acknowledged, place_flow_samples
+from ccreport.figures.select.sampled_rates import FLOW, Source, observe_acknowledged
 from ccreport.figures.select.series import sum_rates
 from ccreport.figures.wording.runs import format_rate, format_significant
 
@@ -69,22 +69,10 @@ def sum_flows(panel: PanelRuns, measured: FlowRates) -> pl.DataFrame:
     """
     samples, flows = panel.tables.samples, panel.flows
     of_ss = measured.source == "ss"
-    observed = [place_acknowledged(samples, flows), _place_first(samples, flows)] if of_ss else [panel.intervals]
-    pieces = pl.concat(one.select(*FLOW, "start_s", "end_s", "interval_bps", cc=pl.lit(ALL)) for one in observed)
+    observed = observe_acknowledged(samples, flows) if of_ss else panel.intervals
+    pieces = observed.select(*FLOW, "start_s", "end_s", "interval_bps", cc=pl.lit(ALL))
     rates = sum_rates(pieces, measured.bin_s).select("run_id", "time_s", pl.col("rate_bps").round())
     return rates.filter(pl.col("time_s") < panel.end_s)
-
-
-def _place_first(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
-    """Return what was acknowledged before each flow's first sample, over the time in which the flow had been busy.
-
-    A flow that was busy before the clock of the run began is left out: it is not known how much of that it sent before.
-    """
-    firsts = place_flow_samples(samples, flows).group_by(FLOW, maintain_order=True).first()
-    busy_s = pl.col("busy_ms") / 1000
-    return firsts.filter(busy_s > 0, busy_s <= pl.col("time_s"), pl.col("acked_bytes") > 0).select(
-        *FLOW, start_s=pl.col("time_s") - busy_s, end_s="time_s", interval_bps=8 * pl.col("acked_bytes") / busy_s
-    )
 
 
 def list_retransmits(sampled: pl.DataFrame) -> pl.DataFrame:

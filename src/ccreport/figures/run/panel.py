@@ -130,7 +130,8 @@ def read_panel(declaration: FigureDeclaration, database: Database) -> PanelRuns:
     _require_runs(declaration, matching, runs)
     drawn = choose_drawn_runs(declaration, runs, flows, choose_rate(declaration, flows))
     drawn_runs = runs.filter(pl.col("run_id").is_in([one.run["run_id"] for one in drawn]))
-    samples, qdiscs = (read_rows(database, table, drawn_runs) for table in ("samples", "qdiscs"))
+    # The band is of all iterations.
+    samples, qdiscs = read_rows(database, "samples", runs), read_rows(database, "qdiscs", drawn_runs)
     tables = FigureTables(runs, flows, intervals, samples, qdiscs)
     is_fitting = (pl.col("mode") == "both") == pl.lit(declaration.overlapped)
     left_out_count = matching.filter(is_fitting)["condition_id"].n_unique() - runs["condition_id"].n_unique()

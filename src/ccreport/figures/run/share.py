@@ -5,18 +5,15 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.run import chart
+from ccreport.figures.run.event_marks import draw_joins, find_joins
 from ccreport.figures.run.fair_share import find_range, measure_shares
 from ccreport.figures.run.panel import read_panel
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.series import (
-    choose_bin_s,
-    measure_duration_s,
-    measure_spacing_s,
-    place_intervals,
-    sum_rates,
-)
+from ccreport.figures.select.sampled_rates import SOURCES
+from ccreport.figures.select.series import choose_bin_s, measure_duration_s, measure_spacing_s, sum_rates
+from ccreport.figures.select.throughput_series import place_rows
 from ccreport.figures.wording.runs import format_significant, join_names
 
 # The first and the last part of a run, whose means say how shares moved.
@@ -28,18 +25,22 @@ def build_share_over_time(declaration: FigureDeclaration, database: Database) ->
     if not declaration.overlapped:
         raise FigureError(f"figure {declaration.name!r}: shares are of algorithms at the same time: overlapped")
     panel = read_panel(declaration, database)
-    placed = place_intervals(panel.tables.intervals, panel.tables.flows)
-    bin_s = choose_bin_s(measure_spacing_s(placed), measure_duration_s(placed))
-    shares = measure_shares(sum_rates(placed, bin_s)).with_columns(pl.col("rate_bps").round(), pl.col("share").round(5))
+    placed = place_rows(panel.tables, panel.run_ids)
+    bin_s = choose_bin_s(measure_spacing_s(placed.intervals), measure_duration_s(placed.intervals))
+    shares = measure_shares(sum_rates(placed.rates, bin_s)).with_columns(
+        pl.col("rate_bps").round(), pl.col("share").round(5)
+    )
     drawn = panel.keep_drawn(shares)
     if drawn.is_empty():
         raise MissingFigure("The run that would be drawn moved no data in any interval.")
     band = find_range(shares.join(drawn.select("run_id").unique(), on="run_id", how="anti"), "share")
     others = chart.list_band_key(panel) if band.height else []
-    plot = chart.Plot(panel, chart.ValueAxis("Share of the throughput (%)", [0, 25, 50, 75, 100]))
+    joins = find_joins(panel.flows)
+    plot = chart.Plot(panel, chart.ValueAxis("Share of the data (%)", [0, 25, 50, 75, 100]))
     lines = drawn.with_columns(share_pct=100 * pl.col("share"))
     shade = band.filter(pl.col("time_s") <= plot.end_s).with_columns(pl.col("low", "high") * 100)
     layers = [
+        *draw_joins(joins, plot, is_named=True),
         chart.draw_band(shade, plot),
         chart.draw_lines(lines, "share_pct", plot),
         *chart.draw_names(lines, "share_pct", plot),
@@ -50,7 +51,8 @@ def build_share_over_time(declaration: FigureDeclaration, database: Database) ->
         [plot.hold(layers)],
         _collect_data(drawn, band),
         sentences=[
-            f"Lines: each algorithm's part of the throughput of all flows that the tool reports, per {bin_s:g} s",
+            f"Lines: each algorithm's part of the {SOURCES[placed.source]} of all flows, per {bin_s:g} s",
+            *(["Dotted lines: other flows join"] if joins.height else []),
             *(f"Band: {entry.text}" for entry in others),
         ],
         what="Line chart of each algorithm's share of the throughput over time",

@@ -41,7 +41,8 @@ class FigureDeclaration:
     `where` is an SQL condition over `labelled_runs`, `needs` the same in words (may be empty), `run` the run to draw in
     place of the representative one, `rate` what the means of the legend are (null: goodput where all receivers
     reported). `panels` are declared with conditions of their own, over the runs that match that of the figure. In what
-    `list_panels` returns it is `among`. `panels_by` are columns of which each combination is a panel instead.
+    `list_panels` returns it is `among`. `panels_by` are columns of which each combination is a panel instead. `table`
+    is a published table whose cells are drawn.
     """
 
     name: str
@@ -54,6 +55,7 @@ class FigureDeclaration:
     rate: Rate | None = None
     panels: Sequence[Mapping[str, Any]] = ()
     panels_by: Sequence[str] = ()
+    table: str = ""
     among: str = "TRUE"
 
 

@@ -10,7 +10,7 @@ from ccreport.figures.select.recording_database import Database
 
 RUN_COLUMNS: Final = """
     run_id, condition_id, iteration, mode, is_counted, sender_host, host, flows_count, rtt_ms, rtt_nominal_ms,
-    loss_pct, parameter_value, buffer_bytes, bottleneck_bps, background_udp_bps, retransmit_ratio
+    loss_pct, parameter_value, buffer_bytes, bottleneck_bps, nic_bps, background_udp_bps, retransmit_ratio
 """
 COLUMNS: Final = {
     "flows": """run_id, flow_id, client_number, cc, start_offset_s, throughput_bps, sender_s, goodput_bps, receiver_s,

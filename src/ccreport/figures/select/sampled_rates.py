@@ -18,6 +18,8 @@ Source = Literal["ss", "interval"]
 FLOW: Final = ("run_id", "flow_id")
 # More than what a tool says before its test, such as iperf3's cookie of 37 bytes.
 DATA_BYTES: Final = 1000
+# Less than what the kernel's counter of busy times can tell apart.
+TICK_S: Final = 0.001
 SOURCES: Final[dict[Source, str]] = {
     "ss": "bytes that ss saw acknowledged",
     "interval": "bytes that the tool reports",
@@ -48,7 +50,7 @@ def place_flow_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFra
         .group_by(FLOW)
         .agg(pl.col("began_s").first())
         .group_by("run_id")
-        .agg(pl.col("began_s").min().clip(0))
+        .agg(pl.col("began_s").min())
     )
     return (
         connected.join(began, on="run_id", how="left", maintain_order="left")
@@ -56,6 +58,13 @@ def place_flow_samples(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFra
         .filter(pl.col("time_s") <= LONGEST_S)
         .drop("began_s")
     )
+
+
+def find_beginnings(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """Return when the data of each run began by `place_flow_samples`: run_id, began_utc."""
+    before = pl.duration(microseconds=(pl.col("time_s") * 1e6).round().cast(pl.Int64))
+    placed = place_flow_samples(samples, flows)
+    return placed.group_by("run_id").agg(began_utc=(pl.col("time_utc") - before).min())
 
 
 def choose_rate_source(samples: pl.DataFrame, flows: pl.DataFrame) -> Source:
@@ -81,6 +90,29 @@ def list_flow_rates(
     spans = placed.group_by(*FLOW, "cc").agg(pl.col("start_s").min(), pl.col("end_s").max())
     is_active = (pl.col("time_s") > pl.col("start_s")) & (pl.col("time_s") < pl.col("end_s"))
     return rates.join(spans, on=FLOW).filter(is_active).select(*FLOW, "cc", "time_s", "rate_bps").sort(*FLOW, "time_s")
+
+
+def observe_acknowledged(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """Return all that was acknowledged since each flow's data began: run_id, flow_id, start_s, end_s, interval_bps.
+
+    For sums over flows. The rate of a single flow lacks the bin in which it joins.
+    """
+    return pl.concat([place_acknowledged(samples, flows), _place_first(samples, flows)])
+
+
+def _place_first(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """Return what was acknowledged before each flow's first sample, over the time in which the flow had been busy.
+
+    A flow that was busy before the clock of the run began is left out: it is not known how much of that it sent before.
+    """
+    firsts = place_flow_samples(samples, flows).group_by(FLOW, maintain_order=True).first()
+    busy_s = pl.col("busy_ms") / 1000
+    return firsts.filter(busy_s > 0, busy_s <= pl.col("time_s") + TICK_S, pl.col("acked_bytes") > 0).select(
+        *FLOW,
+        start_s=(pl.col("time_s") - busy_s).clip(0),
+        end_s="time_s",
+        interval_bps=8 * pl.col("acked_bytes") / busy_s,
+    )
 
 
 def place_acknowledged(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:

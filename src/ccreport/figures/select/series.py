@@ -159,15 +159,18 @@ def sum_retransmits(
 
     From `ss` (`growth` of `place_samples`); where that lacks a flow which iperf3 (`placed` of `place_intervals`) knows,
     all of that algorithm in that run from iperf3. time_s is the middle of the bin. A bin that no observation covers is
-    absent, not zero. Bins of all runs lie alike, to be compared, or those of `each_run` as it was sampled.
+    absent, not zero. `growth` may have late_s, by how much the first sample of its run was late; else it is half a
+    sampling interval, as it is on average. Bins of all runs lie alike, to be compared, or those of `each_run` as it
+    was sampled.
     """
     reported = placed.filter(pl.col("retransmits_iperf3_count").is_not_null())
     lacking = reported.join(growth, on=["run_id", "flow_id"], how="anti").select(*RUN_CC).unique()
-    late_s = (_usual_sampling_s(each_run=each_run) / 2).round(2)
-    sampled_bins = _spread_growth(growth.with_columns(late_s=late_s).join(lacking, on=RUN_CC, how="anti"), bin_s)
+    if "late_s" not in growth.columns:
+        growth = growth.with_columns(late_s=(_usual_sampling_s(each_run=each_run) / 2).round(2))
+    sampled_bins = _spread_growth(growth.join(lacking, on=RUN_CC, how="anti"), bin_s)
     reported_bins = reported.join(lacking, on=RUN_CC, how="semi").select(
         *RUN_CC,
-        time_s=(((pl.col("start_s") + pl.col("end_s")) / 2 / bin_s).floor() + 0.5) * bin_s,
+        time_s=_middle_of((pl.col("start_s") + pl.col("end_s")) / 2, bin_s),
         retransmits_count=pl.col("retransmits_iperf3_count").cast(pl.Float64()),
         source=pl.lit("iperf3"),
     )
@@ -184,7 +187,8 @@ def _spread_growth(growth: pl.DataFrame, bin_s: float) -> pl.DataFrame:
     """Spread what a counter grew evenly over the bins between its two samples.
 
     A loaded host samples late: some 0.5 s bins then hold two stamps and the next none. Bins end where regular samples
-    are taken. A bin's middle is moved by `late_s`, half a sampling interval: the first sample is so late on average.
+    are taken. The first of them is late by `late_s`: what a bin holds counts for the bin of the run's clock that its
+    middle is in, as rates have them.
     """
     edges = [_snap(pl.col(column) / bin_s).alias(column) for column in ("from_s", "until_s")]
     # Two stamps near the same edge: all that lies between them belongs to the bin that ends there.
@@ -199,11 +203,17 @@ def _spread_growth(growth: pl.DataFrame, bin_s: float) -> pl.DataFrame:
         .select(
             *RUN_CC,
             # What came before the first sample belongs to the bin that ends there.
-            time_s=((pl.col("bin").clip(0) - 0.5) * bin_s + pl.col("late_s")).clip(0),
+            time_s=_middle_of((pl.col("bin").clip(0) - 0.5) * bin_s + pl.col("late_s"), bin_s),
             retransmits_count=pl.col("retransmits_count") * share,
             source=pl.lit("ss"),
         )
     )
+
+
+def _middle_of(time_s: pl.Expr, bin_s: float) -> pl.Expr:
+    """Return the middle of the bin that a time is in; one before the start belongs to the first."""
+    # A late middle is a multiple of the width but for its rounding.
+    return ((time_s / bin_s + 1e-6).floor().clip(0) + 0.5) * bin_s
 
 
 def _snap(edge: pl.Expr) -> pl.Expr:

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from ccreport.figures.select.sampled_rates import (
+    FLOW,
+    Source,
+    choose_rate_source,
+    find_beginnings,
+    observe_acknowledged,
+)
 from ccreport.figures.select.series import (
+    UNKNOWN_CC,
     choose_bin_s,
     find_envelope,
     measure_duration_s,
@@ -22,7 +30,7 @@ from ccreport.figures.select.series import (
 class FigureTables:
     """The rows that a figure needs: `runs` of the conditions drawn, the other tables of these runs.
 
-    `samples` and `qdiscs` need only those of the representative runs.
+    `qdiscs` needs only those of the representative runs.
     """
 
     runs: pl.DataFrame
@@ -34,9 +42,14 @@ class FigureTables:
 
 @dataclass(frozen=True)
 class Placed:
-    """Intervals and growth of retransmits on the time axis of their run; `is_drawn` selects the runs drawn."""
+    """What the tool and `ss` tell, on the time axis of their run; `is_drawn` selects the runs drawn.
+
+    `rates` (run_id, flow_id, cc, start_s, end_s, interval_bps) has what was acknowledged, or by `source` the intervals.
+    """
 
     intervals: pl.DataFrame
+    rates: pl.DataFrame
+    source: Source
     growth: pl.DataFrame
     is_drawn: pl.Expr
 
@@ -51,11 +64,16 @@ class Bins:
 
 @dataclass(frozen=True)
 class Series:
-    """What is drawn: lines and points of the representative runs, the band of the others, and the widths of bins."""
+    """What is drawn: lines and points of the representative runs, the band of the others, and the widths of bins.
+
+    `late_count` retransmits were counted after the last line ends. They are in none of the points.
+    """
 
     lines: pl.DataFrame
     band: pl.DataFrame
     points: pl.DataFrame
+    source: Source
+    late_count: int
     rate_bin_s: float
     count_bin_s: float
     time_end_s: float
@@ -63,11 +81,34 @@ class Series:
 
 def place_rows(tables: FigureTables, run_ids: Sequence[str]) -> Placed:
     """Return intervals and growth of retransmits on the time axis; the runs named are drawn."""
+    intervals = place_intervals(tables.intervals, tables.flows)
+    source = choose_rate_source(tables.samples, tables.flows)
     return Placed(
-        place_intervals(tables.intervals, tables.flows),
-        place_samples(tables.samples, tables.flows),
+        intervals,
+        _place_acknowledged(tables, intervals) if source == "ss" else intervals,
+        source,
+        _place_growth(tables, source),
         pl.col("run_id").is_in(run_ids),
     )
+
+
+def _place_growth(tables: FigureTables, source: Source) -> pl.DataFrame:
+    """Return the growth of retransmits; where `ss` tells when data began, with late_s, as `sum_retransmits` says."""
+    growth = place_samples(tables.samples, tables.flows)
+    if source != "ss":
+        return growth
+    firsts = tables.samples.join(tables.flows, on=FLOW, how="semi").group_by("run_id").agg(pl.col("time_utc").min())
+    late = (pl.col("time_utc") - pl.col("began_utc")).dt.total_microseconds() / 1e6
+    lateness = find_beginnings(tables.samples, tables.flows).join(firsts, on="run_id").select("run_id", late_s=late)
+    return growth.join(lateness, on="run_id", how="left").with_columns(pl.col("late_s").fill_null(0.0))
+
+
+def _place_acknowledged(tables: FigureTables, intervals: pl.DataFrame) -> pl.DataFrame:
+    """Return what all flows had acknowledged until the test ended; what queues drain later is not part of it."""
+    algorithms = tables.flows.select(*FLOW, pl.col("cc").fill_null(UNKNOWN_CC))
+    ends = intervals.group_by("run_id").agg(test_s=pl.col("end_s").max())
+    observed = observe_acknowledged(tables.samples, tables.flows).join(algorithms, on=FLOW).join(ends, on="run_id")
+    return observed.with_columns(pl.min_horizontal("end_s", "test_s")).filter(pl.col("end_s") > pl.col("start_s"))
 
 
 def choose_bins(panels: Sequence[Placed]) -> Bins:
@@ -89,20 +130,21 @@ def _choose_own_bins(placed: Placed) -> Bins:
 def bin_rows(placed: Placed, bins: Bins) -> Series:
     """Return lines and points of the runs drawn and the band of all others, in bins of these widths."""
     is_drawn = placed.is_drawn
-    rates = sum_rates(placed.intervals, bins.rate_s).with_columns(pl.col("rate_bps").round())
+    rates = sum_rates(placed.rates, bins.rate_s).with_columns(pl.col("rate_bps").round())
     end_s = find_top(rates, "time_s") + bins.rate_s / 2
     counts = sum_retransmits(placed.growth.filter(is_drawn), placed.intervals.filter(is_drawn), bins.count_s)
-    # ss goes on for a moment after the test: what it saw then is drawn where it is more than nothing.
-    points = counts.with_columns(pl.col("time_s", "retransmits_count").round(3)).filter(
-        (pl.col("time_s") <= end_s) | (pl.col("retransmits_count") > 0)
-    )
+    points = counts.with_columns(pl.col("time_s", "retransmits_count").round(3))
+    # ss goes on for a moment after the test.
+    is_late = pl.col("time_s") > end_s
     return Series(
         lines=rates.filter(is_drawn),
         band=find_envelope(rates.filter(~is_drawn)),
-        points=points,
+        points=points.filter(~is_late),
+        source=placed.source,
+        late_count=round(points.filter(is_late)["retransmits_count"].sum()),
         rate_bin_s=bins.rate_s,
         count_bin_s=bins.count_s,
-        time_end_s=max(end_s, find_top(points, "time_s")),
+        time_end_s=end_s,
     )
 
 

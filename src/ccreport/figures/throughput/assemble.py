@@ -12,6 +12,7 @@ from ccreport.figures.select.declaration import FigureDeclaration, choose_rate, 
 from ccreport.figures.select.throughput_series import Series, bin_rows, choose_bins, find_top, place_rows
 from ccreport.figures.throughput.draw import Panel, Texts, draw_panels, draw_throughput_over_time
 from ccreport.figures.wording.captions import (
+    RATE_NAMES,
     FigureFacts,
     write_alternative,
     write_caption,
@@ -24,8 +25,6 @@ from ccreport.figures.wording.runs import (
     TITLE_CHARACTERS,
     DrawnAlgorithm,
     choose_rate_unit,
-    join_short,
-    name_run,
     wrap_title,
     write_band,
     write_legend,
@@ -47,8 +46,8 @@ def assemble_throughput_over_time(
     )
     facts = {letter: _collect_facts(panel, series[letter], unit) for letter, panel in panels.items()}
     drawn = [
-        Panel(series[letter].lines, series[letter].points, series[letter].band, _write_texts(letter, facts[letter]))
-        for letter in panels
+        Panel(one.lines, one.points, one.band, _write_texts(letter, facts[letter]), _list_line_rates(panels[letter]))
+        for letter, one in series.items()
     ]
     time_end_s = max(one.time_end_s for one in series.values())
     if "" in panels:
@@ -77,8 +76,15 @@ def _collect_facts(panel: PanelRuns, series: Series, unit: str) -> FigureFacts:
         sources=series.points["source"].unique().to_list(),
         left_out_count=panel.left_out_count,
         notes=panel.notes,
-        has_late_points=find_top(series.points, "time_s") > find_top(series.lines, "time_s") + series.rate_bin_s,
+        rate_source=series.source,
+        late_count=series.late_count,
     )
+
+
+def _list_line_rates(panel: PanelRuns) -> list[float]:
+    """Return the rates of the bottlenecks of the runs drawn in bit/s, each once; where unknown, of the sender."""
+    rates = (one.run["bottleneck_bps"] or one.run["nic_bps"] for one in panel.drawn)
+    return sorted({rate for rate in rates if rate})
 
 
 def _list_algorithms(means: pl.DataFrame) -> list[DrawnAlgorithm]:
@@ -91,14 +97,12 @@ def _list_algorithms(means: pl.DataFrame) -> list[DrawnAlgorithm]:
 
 def _write_texts(letter: str, facts: FigureFacts) -> Texts:
     declared = " ".join(facts.declaration.title.split())
-    overlapped = facts.declaration.overlapped
-    names = [name_run(one, overlapped=overlapped) for one in facts.drawn]
     heading = f"({letter}) {declared}" if letter else declared
     return Texts(
         title=wrap(heading, TITLE_CHARACTERS),
-        subtitle=[*wrap_title(facts.conditions, SUBTITLE_CHARACTERS), *join_short(names)],
+        subtitle=wrap_title(facts.conditions, SUBTITLE_CHARACTERS),
         legend={one.cc: write_legend(one, facts.rate, facts.unit) for one in facts.algorithms},
-        rate_axis=f"Throughput ({facts.unit})",
+        rate_axis=f"{RATE_NAMES[facts.rate_source]} ({facts.unit})",
         count_axis=f"Retransmitted segments per {facts.count_bin_s:g} s",
         band=write_band(facts.drawn),
         notes=facts.notes,

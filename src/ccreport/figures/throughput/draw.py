@@ -1,8 +1,9 @@
 """Throughput and retransmits over time: the papers' standard figure of one condition.
 
-Lines are the summed throughput of each algorithm (left axis), points its retransmitted segments per bin (right axis), a
-faint band the range of the other iterations. The legend stands above the plot and the notes on the path below it, so
-that neither covers data. Panels stand under each other with the same scales.
+Lines are the summed rate of each algorithm (left axis), points its retransmitted segments per bin (right axis) where
+there are any, a faint band the range of the other iterations, and a dotted rule the line rate. The legend stands above
+the plot and the notes on the path below it, so that neither covers data. Panels stand under each other with the same
+scales.
 """
 
 import math
@@ -16,7 +17,7 @@ import polars as pl
 from ccreport.figures.kit import keyed_panels, theme
 from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX
 from ccreport.figures.kit.label_placement import Point
-from ccreport.figures.kit.text import draw_band_entry, draw_legend_entry, draw_notes
+from ccreport.figures.kit.text import NO_DATA, at_x, at_y, draw_band_entry, draw_legend_entry, draw_notes, to_x, write
 from ccreport.figures.kit.ticks import choose_ticks, round_up_step
 from ccreport.figures.run.chart import BAND_OPACITY, TIME_TITLE, scale_of, write_names
 from ccreport.figures.select.throughput_series import find_top
@@ -27,6 +28,11 @@ HEIGHT_PX: Final = theme.PLOT_HEIGHT_PX
 PANEL_HEIGHT_PX: Final = 230
 PANEL_SPACING_PX: Final = 34
 PANEL_TITLE_PX: Final = 14
+# A line rate further above all rates than this would flatten them; its name needs room above it.
+LINE_RATE_AT_MOST: Final = 4.0
+LINE_RATE_HEADROOM: Final = 1.04
+# So close that a label of a line has no room between two of them.
+RULE_POINTS: Final = 60
 # Most bins of a run for which markers of this area (px²) and stroke (px) stay apart; then the smallest.
 MARKERS: Final = ((70, 44, 1.5), (200, 20, 1.2), (math.inf, 9, 1.0))
 
@@ -49,13 +55,15 @@ class Panel:
     """What one panel shows.
 
     `lines` (cc, time_s, rate_bps) and `points` (cc, time_s, retransmits_count) are of the representative runs, `band`
-    (cc, time_s, rate_min_bps, rate_max_bps) of the other iterations; the last two may be empty.
+    (cc, time_s, rate_min_bps, rate_max_bps) of the other iterations; the last two may be empty. `line_rates_bps` are
+    those of the bottlenecks.
     """
 
     lines: pl.DataFrame
     points: pl.DataFrame
     band: pl.DataFrame
     texts: Texts
+    line_rates_bps: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -94,13 +102,15 @@ def draw_panels(panels: Sequence[Panel], title: Sequence[str], unit_bps: float, 
 def _draw_panel(panel: Panel, scales: Scales, title_px: int) -> alt.LayerChart:
     lines, points, band, texts = panel.lines, panel.points, panel.band, panel.texts
     throughput = alt.layer(
+        *_draw_line_rates(panel.line_rates_bps, scales),
         _draw_band(band, scales, texts),
         _draw_lines(lines, scales, texts),
-        *_draw_direct_labels(lines, points, scales),
-        *_draw_legend(texts, band, has_points=not points.is_empty()),
+        *_draw_direct_labels(lines, points.filter(pl.col("retransmits_count") > 0), panel.line_rates_bps, scales),
+        *_draw_legend(texts, band, has_points=find_top(points, "retransmits_count") > 0),
         *draw_notes(texts.notes, scales.height_px),
     )
-    layers = [throughput] if points.is_empty() else [throughput, _draw_points(points, scales, texts)]
+    counted = points.filter(pl.col("retransmits_count") > 0)
+    layers = [throughput] if counted.is_empty() else [throughput, _draw_points(counted, scales, texts)]
     title = alt.TitleParams(
         list(texts.title),
         subtitle=list(texts.subtitle),
@@ -117,7 +127,9 @@ def _draw_panel(panel: Panel, scales: Scales, title_px: int) -> alt.LayerChart:
 def choose_scales(panels: Sequence[Panel], unit_bps: float, time_end_s: float) -> Scales:
     """Return axes from zero that hold all that is drawn; both value axes have the same number of intervals."""
     rates = [max(find_top(panel.lines, "rate_bps"), find_top(panel.band, "rate_max_bps")) for panel in panels]
-    rate_ticks = choose_ticks(max(rates) / unit_bps)
+    top = max(rates)
+    known = [rate for panel in panels for rate in panel.line_rates_bps if rate <= LINE_RATE_AT_MOST * top]
+    rate_ticks = choose_ticks(max([top, *(LINE_RATE_HEADROOM * rate for rate in known)]) / unit_bps)
     intervals = len(rate_ticks) - 1
     count_max = max(find_top(panel.points, "retransmits_count") for panel in panels)
     count_step = round_up_step(count_max / intervals, smallest=1.0)
@@ -143,6 +155,18 @@ def _colour(texts: Texts) -> alt.Color:
 def _rates(frame: pl.DataFrame, scales: Scales, *columns: str) -> alt.Chart:
     in_units = frame.select("cc", "time_s", (pl.col(columns) / scales.unit_bps).round(6))
     return alt.Chart(in_units)
+
+
+def _draw_line_rates(line_rates_bps: Sequence[float], scales: Scales) -> list[alt.Chart]:
+    """Return a dotted rule and its name for each line rate on the scale; one far above it is left to the notes."""
+    top_bps = scales.rate_ticks[-1] * scales.unit_bps
+    layers: list[alt.Chart] = []
+    for rate_bps in (rate for rate in line_rates_bps if rate <= top_bps):
+        y_px = round(scales.height_px * (1 - rate_bps / top_bps), 1)
+        rule = alt.Chart(NO_DATA).mark_rule(color=theme.FAINT_INK, strokeWidth=1.4, strokeDash=[2, 3])
+        layers.append(rule.encode(x=at_x(0), x2=to_x(WIDTH_PX), y=at_y(y_px)))
+        layers.append(write(["line rate"], (WIDTH_PX - 4.0, y_px - 8), align="right", colour=theme.FAINT_INK))
+    return layers
 
 
 def _draw_band(band: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
@@ -186,7 +210,9 @@ def _draw_points(points: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Char
     return chart
 
 
-def _draw_direct_labels(lines: pl.DataFrame, points: pl.DataFrame, scales: Scales) -> list[alt.Chart]:
+def _draw_direct_labels(
+    lines: pl.DataFrame, points: pl.DataFrame, line_rates_bps: Sequence[float], scales: Scales
+) -> list[alt.Chart]:
     def at(time_s: float, value: float, end: float) -> Point:
         return (time_s / scales.time_end_s * WIDTH_PX, scales.height_px * (1 - value / end))
 
@@ -197,7 +223,15 @@ def _draw_direct_labels(lines: pl.DataFrame, points: pl.DataFrame, scales: Scale
     traces = {
         cc: locate(lines.filter(pl.col("cc") == cc), "rate_bps", scales.rate_ticks[-1] * scales.unit_bps) for cc in ccs
     }
-    return write_names(traces, locate(points, "retransmits_count", scales.count_ticks[-1]), scales.height_px)
+    marks = locate(points, "retransmits_count", scales.count_ticks[-1])
+    top_bps = scales.rate_ticks[-1] * scales.unit_bps
+    rules = [
+        at(scales.time_end_s * place / RULE_POINTS, rate_bps, top_bps)
+        for rate_bps in line_rates_bps
+        for place in range(RULE_POINTS + 1)
+        if rate_bps <= top_bps
+    ]
+    return write_names(traces, [*marks, *rules], scales.height_px)
 
 
 def _draw_legend(texts: Texts, band: pl.DataFrame, *, has_points: bool) -> list[alt.Chart]:

@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ccreport.core.text import display_name
 from ccreport.figures.select.declaration import FigureDeclaration, Rate
-from ccreport.figures.wording.conditions import write_sentences
+from ccreport.figures.select.sampled_rates import Source
+from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 from ccreport.figures.wording.runs import (
     RULE,
     DrawnAlgorithm,
@@ -20,6 +22,12 @@ from ccreport.figures.wording.runs import (
     write_band,
 )
 
+# What lines are, as axes name it and captions explain it.
+RATE_NAMES: Final[dict[Source, str]] = {"ss": "Acknowledged", "interval": "Throughput"}
+RATE_ORIGINS: Final[dict[Source, str]] = {
+    "ss": "bytes that ss saw acknowledged",
+    "interval": "bytes that the tool handed to its socket, whose filling counts too",
+}
 # Means closer than this cannot be told apart in the figure.
 SAME_RATIO = 1.02
 
@@ -28,7 +36,7 @@ SAME_RATIO = 1.02
 class FigureFacts:
     """What caption and text alternative say about a panel.
 
-    `left_out_count` is of conditions that match as well; `has_late_points` says that points go on after the lines.
+    `left_out_count` is of conditions that match as well; `late_count` retransmits, after the test, are not drawn.
     """
 
     declaration: FigureDeclaration
@@ -41,7 +49,8 @@ class FigureFacts:
     sources: Collection[str]
     left_out_count: int
     notes: Sequence[str]
-    has_late_points: bool = False
+    rate_source: Source = "interval"
+    late_count: int = 0
 
     @property
     def conditions(self) -> str:
@@ -58,17 +67,18 @@ def write_heading(
 
 
 def write_caption(facts: FigureFacts) -> str:
-    """Return the caption: conditions, what is drawn, the representative run and its rule, the basis of the means."""
-    return write_sentences(_list_sentences(facts))
+    """Return the caption: the conditions and how the means compare, then what is drawn, which run and by which rule."""
+    shown = [facts.conditions, *_tell_difference(facts)]
+    return fold_sentences([*shown, *_list_sentences(facts)], len(shown))
 
 
 def _list_sentences(facts: FigureFacts) -> list[str]:
     kept = "the one" if facts.declaration.overlapped else "for each algorithm the most alike"
     return [
-        facts.conditions,
-        f"Lines: throughput that the tool reports, summed over each algorithm's flows, per {facts.rate_bin_s:g} s",
+        f"Lines: {RATE_ORIGINS[facts.rate_source]}, summed over each algorithm's flows, per {facts.rate_bin_s:g} s",
+        "Dotted: line rate of the bottleneck, or of the sender where the bottleneck is not known",
         _describe_points(facts),
-        *(["The last points are later than the tool's last interval"] if facts.has_late_points else []),
+        *([f"{facts.late_count:,} retransmits that ss saw after the test are not drawn"] if facts.late_count else []),
         *name_runs(facts.drawn),
         *(f"Band: {band}" for band in [write_band(facts.drawn)] if band),
         f"Means in the legend are {facts.rate} of the drawn {'runs' if len(facts.drawn) > 1 else 'run'}",
@@ -83,15 +93,22 @@ def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[st
     What is true of each panel is said under its letter, what is the same in all of them once, after that.
     """
     of_panels = {letter: _list_sentences(facts) for letter, facts in panels.items()}
-    # The conditions, which are the first sentence, stand in each panel even where they are the same.
-    first = next(iter(of_panels.values()))[1:] if len(panels) > 1 else []
+    first = next(iter(of_panels.values())) if len(panels) > 1 else []
     common = [sentence for sentence in first if all(sentence in of_panel for of_panel in of_panels.values())]
+    shown = "; ".join(f"({letter}) {_title_first(facts, facts.conditions)}" for letter, facts in panels.items())
+    found = "; ".join(f"({letter}) {text}" for letter, facts in panels.items() for text in _tell_difference(facts))
     parts = [
-        f"({letter}) {write_sentences([_title_first(panels[letter], of_panel[0]), *_without(of_panel[1:], common)])}"
+        f"({letter}) {write_sentences(own)}"
         for letter, of_panel in of_panels.items()
+        if (own := _without(of_panel, common))
     ]
     same_scales = ["the panels have the same scales"] if len(panels) > 1 else []
-    return " ".join([*parts, *([write_sentences([*same_scales, *common])] if common else []), *left_out.values()])
+    rest = [*parts, *([write_sentences([*same_scales, *common])] if common else []), *left_out.values()]
+    return f"{write_sentences([shown, *([found] if found else [])])}\n{' '.join(rest)}"
+
+
+def _tell_difference(facts: FigureFacts) -> list[str]:
+    return _compare(sorted(facts.algorithms, key=lambda one: -(one.rate_bps or 0.0)), facts.rate)
 
 
 def _title_first(facts: FigureFacts, conditions: str) -> str:
@@ -112,7 +129,7 @@ def _describe_points(facts: FigureFacts) -> str:
     if not facts.sources:
         return "No retransmits were recorded"
     counter = join_names(sorted(facts.sources, reverse=True))
-    return f"Points: retransmitted segments per {facts.count_bin_s:g} s, counted by {counter}"
+    return f"Points: retransmitted segments per {facts.count_bin_s:g} s where there are any, counted by {counter}"
 
 
 def name_runs(drawn: Sequence[DrawnRun]) -> list[str]:

@@ -123,7 +123,7 @@ def write_condition_caption(facts: ConditionFacts) -> str:
         *facts.notes,
         *(["All panels have the same scales"] if len(facts.panels) > 1 else []),
     ]
-    return write_sentences(sentences)
+    return fold_sentences(sentences)
 
 
 def count_runs(cells: pl.DataFrame) -> str:
@@ -144,6 +144,12 @@ def describe_intervals(cells: pl.DataFrame) -> list[str]:
 def write_sentences(sentences: Sequence[str]) -> str:
     """Return sentences as one line, each with a capital and a full stop; empty ones are left out."""
     return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences if sentence)
+
+
+def fold_sentences(sentences: Sequence[str], shown_count: int = 2) -> str:
+    """Return a caption: the first sentences as one line, and on a second the rest, which pages fold away."""
+    shown, rest = sentences[:shown_count], sentences[shown_count:]
+    return f"{write_sentences(shown)}\n{write_sentences(rest)}".rstrip("\n")
 
 
 def write_condition_alternative(facts: ConditionFacts) -> str:

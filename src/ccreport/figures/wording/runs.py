@@ -101,12 +101,6 @@ def wrap_title(conditions: str, characters: int = TITLE_CHARACTERS) -> list[str]
     return [conditions] if len(conditions) <= characters else conditions.split(PATH_DASH, 1)
 
 
-def join_short(texts: Sequence[str]) -> list[str]:
-    """Return texts as one line of a subtitle where they fit into one, else each as its own."""
-    line = "; ".join(texts)
-    return [line] if len(line) <= SUBTITLE_CHARACTERS else list(texts)
-
-
 def _list_values(drawn: Sequence[DrawnRun], column: str, style: str) -> str:
     values = (one.run[column] for one in drawn)
     texts = [display_name(style.format(value)) for value in values if value is not None]

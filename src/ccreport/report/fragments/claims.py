@@ -55,6 +55,24 @@ def render_claims(
     return "\n".join(parts)
 
 
+def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, Any]) -> str:
+    """Return what the publication says of a figure, each claim with its verdict here; empty where it says nothing.
+
+    `declared` are the evaluation's claims. Each leads to its checks.
+    """
+    parts = []
+    for claim, facts in declared.items():
+        rows = judged.filter(pl.col("claim") == claim).to_dicts()
+        if figure not in facts["shown_in"] or not rows:
+            continue
+        verdict = rows[0]["claim_verdict"]
+        opposite = " This archive does not show what the paper found." if verdict == FAILS else ""
+        here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
+        told = f"The paper ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**.{opposite}"
+        parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
+    return "\n".join(parts)
+
+
 def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapping[str, Any]) -> str:
     rows = [
         [
@@ -156,7 +174,7 @@ def _title(claim: str) -> str:
 def _link(page: str, exhibit: Exhibit) -> str:
     kind = page.removesuffix("s")
     target = "captures" if exhibit.is_of_captures else page
-    return f"[{escape_text(exhibit.title)}]({target}.qmd#{make_label(kind, exhibit.name)})"
+    return f"[{escape_text(exhibit.heading)}]({target}.qmd#{make_label(kind, exhibit.name)})"
 
 
 def _list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:

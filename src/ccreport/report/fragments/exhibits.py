@@ -2,23 +2,31 @@
 
 A table is a finished `<name>.html` with its `<name>.csv` and `<name>.tex`; a figure is a folder `<name>/` with
 `figure.svg`, `caption.txt` and `alt.txt`, or, where the archive has no data for it, with `missing.txt` that says why.
+What a publication has goes by its number there, all else by S1, S2 and so on.
 """
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
+
 from ccreport.core.declarations import list_tables
 from ccreport.core.tables import load_schema
 from ccreport.figures.select.declaration import CAPTURE_KINDS
 from ccreport.report.markup.blocks import (
+    close_fold,
     markdown,
+    open_fold,
     render_callout,
     render_float,
     render_quotation,
+    render_table,
     render_tabs,
+    text,
     write_fragment,
 )
 from ccreport.report.markup.escape import escape_text, fence_html, make_label
@@ -33,21 +41,53 @@ DOWNLOADS: Final[Mapping[str, str]] = {
 SVG_SIZE: Final = re.compile(r'^<svg[^>]* width="(\d+)"[^>]* height="(\d+)"')
 # Published tables that stand on the page of captures.
 CAPTURE_TABLES: Final = ("witnesses",)
+# Of the data of a figure on its page, and of runs in its source: a page holds several figures.
+ROWS_SHOWN: Final = 25
+RUNS_SHOWN: Final = 12
+# Kinds whose condition is over aggregates of an edge network.
+EDGE_VIEWS: Final = {
+    "distribution_pdf": "edge_histograms",
+    "distribution_percentiles": "edge_distributions",
+    "distribution_over_time": "edge_over_time",
+    "heat_map": "edge_heat_maps",
+    "machine_retransmits": "edge_machine_retransmits",
+}
+
+
+# figure_2 · Table II: mean
+PUBLISHED: Final = (re.compile(r"^figure_(\d+)$"), re.compile(r"^Table ([IVX]+): "))
 
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One table or figure that the evaluation declares."""
+    """One table or figure that the evaluation declares; `number` may be empty, then pages count."""
 
     name: str
     title: str
     is_of_captures: bool = False
+    number: str = ""
+    is_figure: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Return the title, that of a figure with its number."""
+        return f"Figure {self.number}: {self.title}" if self.is_figure and self.number else self.title
 
 
 def list_exhibits(declared: Mapping[str, Mapping[str, Any]]) -> list[Exhibit]:
     """Return the tables or the figures of an evaluation, in its order."""
+    titles = {name: " ".join(facts["title"].split()) for name, facts in declared.items()}
+    by_name, by_title = PUBLISHED
+    published = {name: by_name.search(name) or by_title.search(title) for name, title in titles.items()}
+    ours = itertools.count(1)
     return [
-        Exhibit(name, facts["title"], facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES)
+        Exhibit(
+            name,
+            facts["title"],
+            facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES,
+            found[1] if (found := published[name]) else f"S{next(ours)}" if any(published.values()) else "",
+            "kind" in facts,
+        )
         for name, facts in declared.items()
     ]
 
@@ -57,7 +97,7 @@ def render_table_fragment(table: Exhibit, tables: Path, queries: Path, fragments
     finished = (tables / f"{table.name}.html").read_text(encoding="utf-8").strip()
     region = f'<div class="table-scroll" role="region" aria-label="{escape_text(table.title)}" tabindex="0">'
     content = fence_html(f"{region}\n{finished}\n</div>")
-    shown = render_float(make_label("tbl", table.name), content, _caption_table(table))
+    shown = render_float(make_label("tbl", table.name), content, _caption_table(table), table.number)
     path = f"tables/{table.name}"
     links = f"This table as [CSV]({path}.csv), with all digits, and as [LaTeX]({path}.tex), with booktabs."
     tabs = [("Table", f"{shown}\n{links}\n")]
@@ -74,24 +114,59 @@ def _caption_table(table: Exhibit) -> str:
     return markdown(load_schema(table.name).description)
 
 
-def render_figure_fragment(figure: Exhibit, figures: Path, fragments: Path) -> None:
-    """Write `figure_<name>.md`: the figure with label, caption and alternative text, or why there is none."""
+def render_figure_fragment(
+    figure: Exhibit, figures: Path, fragments: Path, *, declared: Mapping[str, Any] | None = None, beside: str = ""
+) -> None:
+    """Write `figure_<name>.md`: what stands `beside` the figure, then in tabs the chart, its data, source and files.
+
+    Of a figure that the archive has no data for it says why. `declared` is what the evaluation declares of it.
+    """
     folder = figures / figure.name
     missing = folder / "missing.txt"
     if missing.exists():
         why = render_callout("warning", "No figure", escape_text(missing.read_text(encoding="utf-8").strip()))
         write_fragment(fragments, f"figure_{figure.name}.md", why)
         return
+    told, alt = ((folder / name).read_text(encoding="utf-8").strip() for name in ("caption.txt", "alt.txt"))
     # Without a caption an image is not a figure, and has no number.
-    caption, alt = (
-        escape_text((folder / name).read_text(encoding="utf-8").strip() or figure.title)
-        for name in ("caption.txt", "alt.txt")
-    )
-    path = f"figures/{figure.name}"
+    caption, _, details = told.partition("\n")
+    number = f" number={figure.number}" if figure.number else ""
+    attributes = f'#{make_label("fig", figure.name)} fig-alt="{escape_text(alt or figure.title)}"{number}'
     size = read_size(folder / "figure.svg")
-    image = f'![{caption}]({path}/figure.svg){{#{make_label("fig", figure.name)} fig-alt="{alt}"{size}}}'
-    links = list_downloads(figure.name, folder)
-    write_fragment(fragments, f"figure_{figure.name}.md", image, f"This figure as {links}.")
+    chart = f"![{escape_text(caption or figure.title)}](figures/{figure.name}/figure.svg){{{attributes}{size}}}\n"
+    fold = f"{open_fold('How it is drawn')}\n{escape_text(details)}\n\n{close_fold()}" if details else ""
+    data = pl.read_csv(folder / "figure.csv", infer_schema=False) if (folder / "figure.csv").exists() else None
+    tabs = [("Chart", f"{chart}\n{fold}")]
+    tabs += [("Table", _show_data(data, figure))] if data is not None else []
+    tabs += [("Source", _quote_source(declared, data, figure))] if declared is not None else []
+    files = f"This figure as {list_downloads(figure.name, folder)}. The SVG can be enlarged without loss.\n"
+    write_fragment(fragments, f"figure_{figure.name}.md", beside, render_tabs([*tabs, ("Download", files)]))
+
+
+def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:
+    """Return the first rows of what a figure draws, without columns that hold nothing."""
+    known = data.select(column.name for column in data if column.null_count() < data.height)
+    rows = [[text(value) for value in row] for row in known.head(ROWS_SHOWN).rows()]
+    table = render_table(known.columns, rows, title=f"Data of {figure.title}")
+    more = f"The first {ROWS_SHOWN} of {data.height:,} rows; the CSV has all." if data.height > ROWS_SHOWN else ""
+    return f"{table}\n{more}\n"
+
+
+def _quote_source(declared: Mapping[str, Any], data: pl.DataFrame | None, figure: Exhibit) -> str:
+    """Return the queries of the runs that match, and of the raw files of those that are drawn."""
+    of_rpc = declared["kind"].startswith("rpc_")
+    view = "labelled_rpc" if of_rpc else declared.get("table") or EDGE_VIEWS.get(declared["kind"], "labelled_runs")
+    lines = ["-- In archive.duckdb of this evaluation: what matches", f"FROM {view} WHERE {declared['where'].strip()};"]
+    for panel in declared.get("panels", ()):
+        lines += [f"-- Of these, panel {' '.join(panel['title'].split())}", f"-- {' '.join(panel['where'].split())}"]
+    runs = (
+        data["run_id"].drop_nulls().unique().sort().to_list() if data is not None and "run_id" in data.columns else []
+    )
+    if runs:
+        names = ",\n  ".join("'" + run.replace("'", "''") + "'" for run in runs[:RUNS_SHOWN])
+        more = f" -- the first {RUNS_SHOWN} of {len(runs)}" if len(runs) > RUNS_SHOWN else ""
+        lines += ["-- Raw files of what is drawn", f"FROM raw_files WHERE run_id IN (\n  {names}\n);{more}"]
+    return render_quotation("\n".join(lines), f"Source of {figure.title}")
 
 
 def list_downloads(figure: str, folder: Path) -> str:
@@ -114,7 +189,7 @@ def render_list(
     `absent` is a paragraph behind them.
     """
     parts = [
-        f"## {escape_text(exhibit.title)} {{#{make_label(kind, exhibit.name)}}}\n\n"
+        f"## {escape_text(exhibit.heading)} {{#{make_label(kind, exhibit.name)}}}\n\n"
         f"{{{{< include fragments/{kind}_{exhibit.name}.md >}}}}\n"
         for exhibit in exhibits
     ]

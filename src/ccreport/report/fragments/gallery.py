@@ -29,7 +29,11 @@ TOPICS: Final = (
         "Throughput over time",
         ("throughput_over_time", "flows_over_time", "joins_over_time", "stages_over_time"),
     ),
-    ("rates", "Rates by condition", (*RATE_KINDS, "rate_by_version", "flow_spread", "modes_by_condition")),
+    (
+        "rates",
+        "Rates by condition",
+        ("table_dots", *RATE_KINDS, "rate_by_version", "flow_spread", "modes_by_condition"),
+    ),
     (
         "sharing",
         "Sharing and fairness",
@@ -125,7 +129,7 @@ def _render_thumbnail(page: TopicPage, figure: Exhibit, folder: Path) -> str:
     label = make_label("figure", figure.name)
     file = THUMBNAIL if (folder / THUMBNAIL).exists() else "figure.svg"
     image = f'<img src="figures/{figure.name}/{file}" alt=""{read_size(folder / "figure.svg")} loading="lazy">'
-    link = f'<a href="{page.name}.html#{label}">{image}<span>{escape_text(figure.title)}</span></a>'
+    link = f'<a href="{page.name}.html#{label}">{image}<span>{escape_text(figure.heading)}</span></a>'
     return f'<li id="{label}">{link}</li>'
 
 
@@ -140,5 +144,5 @@ def _render_page(page: TopicPage, pages: Sequence[TopicPage]) -> Iterator[str]:
         links.append(f"next: [{escape_text(pages[place + 1].title)}]({pages[place + 1].name}.qmd)")
     yield f"{' · '.join(links)}\n"
     for figure in page.figures:
-        yield f"## {escape_text(figure.title)} {{#{make_label('figure', figure.name)}}}\n"
+        yield f"## {escape_text(figure.heading)} {{#{make_label('figure', figure.name)}}}\n"
         yield f"{{{{< include fragments/figure_{figure.name}.md >}}}}\n"

@@ -36,7 +36,7 @@ from ccreport.report.fragments.absent_exhibits import (
     find_missing,
     has_rows,
 )
-from ccreport.report.fragments.claims import describe_claims, find_exhibits, render_claims
+from ccreport.report.fragments.claims import describe_beside, describe_claims, find_exhibits, render_claims
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
 from ccreport.report.fragments.figure_kinds import find_examples, render_figure_kinds
@@ -151,7 +151,7 @@ def render_fragments(
     write_fragment(fragments, "reproduction.md", page)
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
-    _render_exhibits(declared, summaries, figures, fragments, has_captures=not captures.is_empty())
+    _render_exhibits(declared, judged, summaries, figures, fragments, has_captures=not captures.is_empty())
 
 
 def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) -> pl.DataFrame:
@@ -174,13 +174,20 @@ def _render_note(note: str) -> str:
 
 
 def _render_exhibits(
-    declared: Mapping[str, Any], summaries: Path, figures: Path, fragments: Path, *, has_captures: bool
+    declared: Mapping[str, Any],
+    judged: pl.DataFrame,
+    summaries: Path,
+    figures: Path,
+    fragments: Path,
+    *,
+    has_captures: bool,
 ) -> None:
     published, drawn = list_exhibits(declared["tables"]), list_exhibits(declared["figures"])
     for table in published:
         render_table_fragment(table, summaries, PACKAGE / "sql", fragments)
     for figure in drawn:
-        render_figure_fragment(figure, figures, fragments)
+        beside = describe_beside(figure.name, judged, declared["claims"])
+        render_figure_fragment(figure, figures, fragments, declared=declared["figures"][figure.name], beside=beside)
     empty = [one for one in published if not has_rows(one, summaries)]
     missing = [one for one in drawn if find_missing(one, figures)]
     # What shows captures stands on their page, where there are any.

@@ -76,9 +76,10 @@ def render_table(
     )
 
 
-def render_float(label: str, content: str, caption: str) -> str:
-    """Return content with a label to refer to and a numbered caption; the caption is Markdown."""
-    return f"::: {{#{label}}}\n\n{content}\n{caption}\n\n:::\n"
+def render_float(label: str, content: str, caption: str, name: str = "") -> str:
+    """Return content with a label to refer to and a caption (Markdown) with its number, `name` where it has one."""
+    attributes = f"#{label} number={name}" if name else f"#{label}"
+    return f"::: {{{attributes}}}\n\n{content}\n{caption}\n\n:::\n"
 
 
 def render_callout(kind: str, title: str, body: str, *, is_collapsed: bool = False) -> str:

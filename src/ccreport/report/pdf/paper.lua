@@ -195,7 +195,7 @@ local function header(element)
   return element
 end
 
-local function float(identifier, content, caption)
+local function float(identifier, content, caption, given)
   local kind = identifier:match('^(%a+)%-')
   local is_wide = false
   content = pandoc.Blocks(content):walk {
@@ -205,7 +205,7 @@ local function float(identifier, content, caption)
     end,
   }
   local figure = table.concat({
-    '#figure(kind: ' .. KINDS[kind] .. ', caption: [',
+    '#figure(kind: ' .. KINDS[kind] .. (given and ', numbering: _ => ' .. quote(given) or '') .. ', caption: [',
     typst {pandoc.Plain(caption)},
     '])[',
     typst(content),
@@ -237,7 +237,7 @@ local function float_div(div)
       error('no caption: ' .. div.identifier, 0)
     end
     div.content:remove()
-    return float(div.identifier, div.content, last.content)
+    return float(div.identifier, div.content, last.content, div.attributes.number)
   elseif div.classes:includes('wide') then
     return raw('#sideways[\n' .. div.content[1].text .. '\n]'), false
   end
@@ -245,7 +245,14 @@ end
 
 local function float_figure(figure)
   if is_float(figure.identifier) then
-    return float(figure.identifier, figure.content, pandoc.utils.blocks_to_inlines(figure.caption.long))
+    local given
+    figure = figure:walk {
+      Image = function(one)
+        given, one.attributes.number = one.attributes.number, nil
+        return one
+      end,
+    }
+    return float(figure.identifier, figure.content, pandoc.utils.blocks_to_inlines(figure.caption.long), given)
   end
 end
 

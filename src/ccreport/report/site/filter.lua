@@ -89,19 +89,25 @@ local function panel(div)
   end
 end
 
-local function float(label, content, caption)
+-- The number that a float is given, such as the paper's; Quarto counts its own.
+local function take_number(element)
+  local given = element.attributes.number
+  element.attributes.number = nil
+  return given
+end
+
+local function float(label, content, caption, given)
   local kind = kind_of(label)
   if numbers[label] then
     error('twice: ' .. label, 0)
   end
   counts[kind] = counts[kind] + 1
-  numbers[label] = tostring(counts[kind])
+  numbers[label] = given or tostring(counts[kind])
   local prefix = pandoc.Span(NAMES[kind] .. '\u{a0}' .. numbers[label] .. ':', {class = 'float-number'})
   local full = pandoc.Inlines {prefix, pandoc.Space()}
   full:extend(caption)
   local figcaption = {html('<figcaption>'), pandoc.Plain(full), html('</figcaption>')}
   if kind == 'fig' then
-    -- On a phone a figure scrolls: shrunk, its text could not be read.
     local name = NAMES[kind] .. ' ' .. numbers[label]
     content:insert(1, html('<div class="figure-scroll" role="region" aria-label="' .. name .. '" tabindex="0">'))
     content:insert(html('</div>'))
@@ -120,13 +126,20 @@ local function float_div(div)
       error('no caption: ' .. div.identifier, 0)
     end
     div.content:remove()
-    return float(div.identifier, div.content, last.content)
+    return float(div.identifier, div.content, last.content, take_number(div))
   end
 end
 
 local function float_figure(figure)
   if counts[kind_of(figure.identifier)] then
-    return float(figure.identifier, figure.content, pandoc.utils.blocks_to_inlines(figure.caption.long))
+    local given
+    figure = figure:walk {
+      Image = function(one)
+        given = take_number(one)
+        return one
+      end,
+    }
+    return float(figure.identifier, figure.content, pandoc.utils.blocks_to_inlines(figure.caption.long), given)
   end
 end
 

@@ -1,0 +1,197 @@
+"""Cells of a published table as dots with their 95 % intervals: one row per condition, a mark per algorithm."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import altair as alt
+import duckdb
+import polars as pl
+
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.axes import CHARACTER_PX
+from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX, KeyEntry, draw_key
+from ccreport.figures.kit.series_styles import style_series
+from ccreport.figures.kit.text import write
+from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.select.condition_cells import list_varying
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.queries import MissingFigure, describe_absence
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.conditions import INTERVAL, describe_value, fold_sentences, write_sentences
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
+from ccreport.summarise.database import quote_name
+
+ROW_PX: Final = 22
+# Between the marks of two algorithms in a row.
+DODGE_PX: Final = 5.0
+LABEL_MOST_PX: Final = 300
+# Columns of a table that tell its rows apart, in the order in which rows are named.
+KEYS: Final = ("sender_speed", "path_class", "test_group", "sharing", "flows_count", "rtt_bucket")
+# Ratios of less are drawn at the left end of a log axis, and so are those of 0.
+LEAST_PCT: Final = 0.001
+
+
+ENDS: Final = ("mean", "low", "high")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is drawn: columns of mean and interval, their name, and what a unit is of the table's."""
+
+    columns: tuple[str, str, str]
+    name: str
+    unit: str
+    size: float
+    is_log: bool = False
+
+
+RETRANSMITS: Final = Measure(
+    ("retransmit_mean_ratio", "retransmit_low_ratio", "retransmit_high_ratio"),
+    "Retransmitted segments",
+    "%",
+    0.01,
+    True,
+)
+
+
+def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figure:
+    """Return the figure of the cells that match of the published table that the declaration names.
+
+    Drawn are mean rates, or retransmit ratios where the table has no rates. Raise FigureError where the table is
+    missing or the database refuses the condition, MissingFigure where no cell has a mean.
+    """
+    cells = _read_cells(declaration, database)
+    measure = _choose_measure(cells)
+    mean, low, high = measure.columns
+    known = cells.filter(pl.col(mean).is_not_null())
+    if known.is_empty():
+        raise MissingFigure("No cell of the table has a mean.")
+    keys = _choose_keys(known)
+    rows = known.select(keys).unique(maintain_order=True).with_row_index("row")
+    placed = known.join(rows, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    names = {row["row"]: _name_row(keys, row) for row in rows.rows(named=True)}
+    data = placed.select(*keys, "algorithm", "runs_count", mean, low, high)
+    drawn = [(pl.col(column) / measure.size).alias(end) for column, end in zip(measure.columns, ENDS, strict=True)]
+    scaled = placed.select("row", "algorithm", *drawn)
+    return Figure(
+        _draw(declaration, scaled, names, measure),
+        data,
+        _write_caption(scaled, measure, rows.height),
+        _write_alternative(scaled, names, measure),
+    )
+
+
+def _read_cells(declaration: FigureDeclaration, database: Database) -> pl.DataFrame:
+    if not declaration.table:
+        raise FigureError(f"figure {declaration.name!r}: this kind needs `table`, a published table")
+    try:
+        cells = database.ask(f"FROM {quote_name(declaration.table)} WHERE (\n{declaration.where}\n)")
+    except duckdb.CatalogException as error:
+        raise FigureError(f"figure {declaration.name!r}: the evaluation lacks its `table`: {error}") from error
+    except duckdb.Error as error:
+        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+    if cells.is_empty():
+        raise MissingFigure(describe_absence(declaration, "cell"))
+    return cells
+
+
+def _choose_keys(cells: pl.DataFrame) -> list[str]:
+    """Return the columns that rows are named by, without those that follow from the others."""
+    keys = list_varying(cells, [key for key in KEYS if key in cells.columns])
+    count = cells.select(keys).n_unique()
+    for key in tuple(keys):
+        others = [one for one in keys if one != key]
+        if others and cells.select(others).n_unique() == count:
+            keys = others
+    return keys
+
+
+def _choose_measure(cells: pl.DataFrame) -> Measure:
+    if "rate_mean_bps" not in cells.columns:
+        return RETRANSMITS
+    unit = choose_rate_unit(cells.select(pl.col("rate_mean_bps").max()).item() or 0.0)
+    basis = cells["rate_basis"].drop_nulls().unique().sort().to_list()
+    name = f"Mean {basis[0]}" if len(basis) == 1 else "Mean rate"
+    return Measure(("rate_mean_bps", "rate_low_bps", "rate_high_bps"), name, unit, RATE_UNITS[unit])
+
+
+def _name_row(keys: Sequence[str], row: dict[str, Any]) -> str:
+    parts = (describe_value(key, row[key]) if key == "flows_count" else str(row[key]) for key in keys)
+    return ", ".join(parts)
+
+
+def _draw(
+    declaration: FigureDeclaration, cells: pl.DataFrame, names: dict[int, str], measure: Measure
+) -> alt.VConcatChart:
+    series = cells["algorithm"].unique(maintain_order=True).to_list()
+    styles = {name: theme.style_of(cc) for name, cc in style_series(series).items()}
+    label_px = min(LABEL_MOST_PX, max(len(name) for name in names.values()) * CHARACTER_PX)
+    width, height = int(theme.PLOT_WIDTH_PX + 60 - label_px), ROW_PX * len(names)
+    scale, axis = _place(cells, measure)
+    layers: list[alt.Chart] = []
+    for place, (name, style) in enumerate(styles.items()):
+        shift = (place - (len(styles) - 1) / 2) * DODGE_PX
+        own = cells.filter(pl.col("algorithm") == name)
+        if measure.is_log:
+            own = own.with_columns(pl.col(ENDS).clip(LEAST_PCT))
+        marked = own.select("row", *(pl.col(end).round(6) for end in ENDS)).with_columns(
+            y_px=ROW_PX * (pl.col("row") + 0.5) + shift
+        )
+        y = alt.Y("y_px:Q", scale=alt.Scale(domain=[height, 0], nice=False), axis=None)
+        rules = alt.Chart(marked.drop_nulls()).mark_rule(color=style.colour, strokeWidth=1.6)
+        dots = alt.Chart(marked).mark_point(size=42, shape=style.marker, color=style.colour, fill="white", opacity=1)
+        layers.append(rules.encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", y=y))
+        layers.append(dots.encode(x=alt.X("mean:Q", scale=scale, axis=axis), y=y))
+    for row, text in names.items():
+        layers.append(write([text], (-10.0, ROW_PX * (row + 0.5)), align="right"))
+    plot = alt.LayerChart(layer=layers, width=width, height=height)
+    key = [KeyEntry(name, style.marker, style.colour) for name, style in styles.items()]
+    heading = alt.TitleParams(
+        [" ".join(declaration.title.split())],
+        subtitle=[f"{measure.name} ({measure.unit}), 95 % intervals"],
+        offset=12,
+        limit=TITLE_LIMIT_PX,
+    )
+    chart: alt.VConcatChart = alt.vconcat(draw_key(key), plot, spacing=10).properties(title=heading)
+    return chart
+
+
+def _place(cells: pl.DataFrame, measure: Measure) -> tuple[alt.Scale, alt.Axis]:
+    """Return the scale and the axis of the means."""
+    top = cells.select(pl.max_horizontal(pl.col("mean").max(), pl.col("high").max())).item()
+    title = f"{measure.name} ({measure.unit})"
+    if not measure.is_log:
+        ticks = choose_ticks(top)
+        axis = alt.Axis(title=title, values=list(ticks), grid=True)
+        return alt.Scale(domain=[0, ticks[-1]], nice=False), axis
+    ends = (math.floor(math.log10(LEAST_PCT)), max(math.ceil(math.log10(max(top, LEAST_PCT))), 0))
+    decades = [10.0**power for power in range(ends[0], ends[1] + 1)]
+    axis = alt.Axis(title=title, values=decades, format="~r", grid=True)
+    return alt.Scale(type="log", domain=[decades[0], decades[-1]], nice=False), axis
+
+
+def _write_caption(cells: pl.DataFrame, measure: Measure, rows_count: int) -> str:
+    zeros = cells.filter(pl.col("mean") < LEAST_PCT).height if measure.is_log else 0
+    return fold_sentences(
+        [
+            f"{measure.name} of {rows_count} conditions, a mark for each algorithm",
+            f"bars: {INTERVAL}",
+            "A mark without a bar rests on fewer than three runs",
+            *([f"{_count_marks(zeros)} of less than {LEAST_PCT:g} %, or of none"] if zeros else []),
+        ]
+    )
+
+
+def _count_marks(count: int) -> str:
+    return "1 mark at the left end is" if count == 1 else f"{count} marks at the left end are"
+
+
+def _write_alternative(cells: pl.DataFrame, names: dict[int, str], measure: Measure) -> str:
+    told = []
+    for (row,), own in cells.group_by("row", maintain_order=True):
+        values = [f"{name} {format_significant(mean, 3)}" for name, mean in own.select("algorithm", "mean").rows()]
+        told.append(f"{names[row]}: {', '.join(values)} {measure.unit}")
+    return write_sentences([f"Dot plot of {measure.name.lower()} by condition", *told])

@@ -1,0 +1,73 @@
+"""Dots of published tables: cells as the table has them, their rows named by what tells them apart."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from ccreport.figures.conditions.table_dots import build_table_dots
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+
+# The sender's speed follows from the test, and is in no name.
+CELLS = """
+    CREATE TABLE cells AS FROM (VALUES
+        ('10g', 'fast', 1, 'CUBIC', 5, 2e-2, 1e-2, 3e-2),
+        ('10g', 'fast', 1, 'BBR', 5, 0e0, 0e0, 0e0),
+        ('50m', 'no loss', 16, 'CUBIC', 2, 1e-3, NULL, NULL),
+        ('50m', 'no loss', 1, 'BBR', 5, 5e-2, 4e-2, 6e-2),
+        ('50m', 'no loss', 1, 'CUBIC', 2, NULL, NULL, NULL)
+    ) AS rows (sender_speed, test_group, flows_count, algorithm, runs_count, {names})
+"""
+RETRANSMITS = "retransmit_mean_ratio, retransmit_low_ratio, retransmit_high_ratio"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "archive.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(CELLS.format(names=RETRANSMITS))
+    return path
+
+
+def declare(**changes: Any) -> FigureDeclaration:
+    facts: dict[str, Any] = {
+        "name": "f",
+        "kind": "table_dots",
+        "title": "Dots",
+        "overlapped": True,
+        "where": "TRUE",
+        "table": "cells",
+    }
+    return FigureDeclaration(**(facts | changes))
+
+
+def test_cells_with_a_mean_are_drawn_as_the_table_has_them(database: Path) -> None:
+    with Database(database) as opened:
+        figure = build_table_dots(declare(), opened)
+    assert figure.data.select("test_group", "flows_count", "algorithm", "retransmit_mean_ratio").rows() == [
+        ("fast", 1, "CUBIC", 0.02),
+        ("fast", 1, "BBR", 0.0),
+        ("no loss", 16, "CUBIC", 0.001),
+        ("no loss", 1, "BBR", 0.05),
+    ]
+    assert "sender_speed" not in figure.data.columns
+    # 0.02 is 2 %; the one of 0 has no place on a log axis.
+    assert "CUBIC 2.00, BBR 0 %" in figure.alternative
+    assert "1 mark at the left end is of less than 0.001 %, or of none." in figure.caption
+
+
+def test_a_table_that_is_missing_or_empty_says_so(database: Path) -> None:
+    with Database(database) as opened:
+        with pytest.raises(FigureError, match="needs `table`"):
+            build_table_dots(declare(table=""), opened)
+        with pytest.raises(FigureError, match="lacks its `table`"):
+            build_table_dots(declare(table="others"), opened)
+        with pytest.raises(FigureError, match="refuses its `where`"):
+            build_table_dots(declare(where="gone = 1"), opened)
+        with pytest.raises(MissingFigure):
+            build_table_dots(declare(where="flows_count = 9"), opened)
+        with pytest.raises(MissingFigure, match="No cell of the table has a mean"):
+            build_table_dots(declare(where="runs_count = 2 AND flows_count = 1"), opened)
