@@ -4,6 +4,7 @@ The archive: its place or those of its parts, on disk or elsewhere, and how its 
 
 from ccreport.archive.read_layout import check_layout, split_archive
 from ccreport.core.declared_files import DeclarationError
+from ccreport.core.schema_problems import guess_path
 from ccreport.storage.places import check_address, find_fetched, is_remote
 from ccreport.storage.places import list_fetch_folders
 
@@ -20,7 +21,8 @@ for number, (place, name) in enumerate(zip(PLACES, ARCHIVES)):
     at = ["archive", number] if len(ARCHIVES) > 1 else ["archive"]
     if name not in FETCHED and not place.exists():
         refuse(
-            f"archive: {name} does not exist; name a folder, a tarball or an address",
+            f"archive: {name} does not exist"
+            + (guess_path(place) or "; name a folder, a tarball or an address"),
             *at,
         )
     try:

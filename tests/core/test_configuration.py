@@ -8,7 +8,7 @@ import pytest
 from ccreport.core.algorithms import list_doubtful
 from ccreport.core.configuration import Sources, check_config, check_explanations, check_file
 from ccreport.core.declared_files import DeclarationError, find_line, read_declared
-from ccreport.core.schema_problems import find_problem, guess
+from ccreport.core.schema_problems import find_problem, guess, guess_path
 
 OWN = """\
 # Two lines, then keys.
@@ -165,3 +165,18 @@ def test_an_algorithm_of_nearly_a_known_name_is_doubtful(tmp_path: Path) -> None
     assert said.partition("own.yaml")[2].startswith(
         ":3: algorithms.BBR.members: no algorithm of Linux is called `bbr9`; did"
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("archive/sampel.tar.zst", "; did you mean `{}/archive/sample.tar.zst`?"),
+        ("archvie/sample.tar.zst", "; did you mean `{}/archive`?"),
+        ("archive/other", ""),
+        ("nowhere/at/all", ""),
+    ],
+)
+def test_a_path_that_is_not_there_is_guessed_by_what_its_folder_has(path: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "archive").mkdir()
+    (tmp_path / "archive/sample.tar.zst").touch()
+    assert guess_path(tmp_path / path) == said.format(tmp_path)

@@ -86,7 +86,7 @@ IN_EVALUATION = [
     (
         "expected: esnet-dtn/table_1",
         "expected: esnet-dtn/table_9",
-        r": reproduction\.\w+\.expected: .* does not exist$",
+        r": reproduction\.\w+\.expected: .* does not exist; did you mean `.*/table_1_buffer_size\.csv`\?$",
     ),
     (
         "kind: rate_by_rtt",

@@ -13,7 +13,7 @@ from typing import Any, Final
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, load_declared, read_declared, show_path
 from ccreport.core.evaluation import list_evaluations
-from ccreport.core.schema_problems import Place, find_problem, format_place, guess, guess_near
+from ccreport.core.schema_problems import Place, find_problem, format_place, guess, guess_near, guess_path
 
 SUMS: Final = "SHA256SUMS"
 ON_COMMAND_LINE: Final = "--config"
@@ -87,7 +87,7 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
     paths: list[tuple[Place, str | None]] = [((name,), config[name]) for name in names]
     for place, value in [*paths, (("release", "former"), config["release"]["former"])]:
         if value is not None and "://" not in value and not Path(value).expanduser().exists():
-            yield place, f"{value} does not exist"
+            yield place, f"{value} does not exist{guess_path(Path(value))}"
     former = config["release"]["former"]
     if former is not None and not (Path(former) / SUMS).is_file():
         yield ("release", "former"), f"{former} is not a release: it has no {SUMS}"

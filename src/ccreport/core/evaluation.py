@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ccreport.core.declarations import SCHEMAS, SQL, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
-from ccreport.core.schema_problems import Place, guess
+from ccreport.core.schema_problems import Place, guess, guess_path
 from ccreport.core.words import WORDS, bound_check
 
 # Beside `schemas`, as the files that come with the pipeline are.
@@ -102,7 +102,8 @@ def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[
         expected = folder / facts["expected"]
         if not expected.is_file():
             place = ("reproduction", table, "expected")
-            yield place, f"reproduction.{table}.expected: {show_path(expected)} does not exist"
+            shown = show_path(expected)
+            yield place, f"reproduction.{table}.expected: {shown} does not exist{guess_path(Path(shown))}"
 
 
 def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:

@@ -5,6 +5,7 @@ import importlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 Place = tuple[str | int, ...]
 
+# Names of files are short and many: those of another folder are not meant.
+CLOSE_PATH: Final = 0.75
 KINDS: Final = {
     "boolean": "true or false",
     "integer": "a whole number",
@@ -69,6 +72,14 @@ def guess_near(word: str, known: Iterable[str]) -> str:
     names = sorted(map(str, known))
     near = difflib.get_close_matches(word, names, n=1) or [name for name in names if word and name.startswith(word)]
     return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def guess_path(path: Path) -> str:
+    """Return what to put behind a path that is not there: the one that is meant, by what its folder has, or nothing."""
+    missing = next((one for one in (path, *path.parents) if one.parent.is_dir() and not one.exists()), None)
+    names = sorted(path.name for path in missing.parent.iterdir()) if missing else []
+    near = difflib.get_close_matches(missing.name, names, n=1, cutoff=CLOSE_PATH) if missing else []
+    return f"; did you mean `{missing.with_name(near[0])}`?" if missing and near else ""
 
 
 def _describe(error: "ValidationError") -> str:

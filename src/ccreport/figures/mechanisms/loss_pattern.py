@@ -10,7 +10,7 @@ from ccreport.figures.select.condition_cells import list_varying, read_matching,
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import count_runs, describe_value, write_sentences
+from ccreport.figures.wording.conditions import count_runs, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
 
 COLUMNS: Final = """
@@ -49,7 +49,7 @@ def build_rate_by_loss_pattern(declaration: FigureDeclaration, database: Databas
     ]
     alternative = ["Goodput under random and burst loss", *describe_cells(scaled, panel_keys, PLACES, f" {unit}")]
     data = cells.rename({"place": "loss_pattern"} | {name: f"goodput_{name}_bps" for name in ("mean", "low", "high")})
-    return Figure(chart, data, write_sentences(sentences), write_sentences(alternative))
+    return Figure(chart, data, fold_sentences(sentences), write_sentences(alternative))
 
 
 def _compare(cells: pl.DataFrame, panel_keys: list[str]) -> str:

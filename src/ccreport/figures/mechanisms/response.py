@@ -20,7 +20,7 @@ from ccreport.figures.select.condition_cells import read_matching, summarise_cel
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import count_runs, write_sentences
+from ccreport.figures.wording.conditions import count_runs, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant, join_names
 
 COLUMNS: Final = """
@@ -88,7 +88,7 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
         _find_closest(cells, expected),
     ]
     data = cells.rename({name: f"goodput_{name}_bps" for name in ("mean", "low", "high")})
-    return Figure(chart, data, write_sentences(sentences), _describe(cells, ccs))
+    return Figure(chart, data, fold_sentences(sentences), _describe(cells, ccs))
 
 
 def predict(cells: pl.DataFrame) -> pl.DataFrame:

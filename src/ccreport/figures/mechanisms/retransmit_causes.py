@@ -14,7 +14,7 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
-from ccreport.figures.wording.conditions import describe_panel, write_sentences
+from ccreport.figures.wording.conditions import describe_panel, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant
 
 COLUMNS: Final = "run_id, flows_count, rtt_ms, loss_pct, bottleneck_bps, buffer_bytes"
@@ -66,7 +66,7 @@ def build_retransmit_causes(declaration: FigureDeclaration, database: Database) 
         EXPLANATION,
         f"Of {causes['retransmits_count'].sum():,} retransmissions: {', '.join(shares)}",
     ]
-    return Figure(chart, causes, write_sentences(sentences), _describe(labelled))
+    return Figure(chart, causes, fold_sentences(sentences), _describe(labelled))
 
 
 def measure_causes(flows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

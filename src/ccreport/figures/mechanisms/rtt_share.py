@@ -10,7 +10,7 @@ from ccreport.figures.select.condition_cells import read_matching, summarise_cel
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.wording.conditions import count_runs, write_sentences
+from ccreport.figures.wording.conditions import count_runs, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import format_significant
 
 COLUMNS: Final = "run_id, condition_id, sharing, cc_list"
@@ -42,7 +42,7 @@ def build_share_by_rtt(declaration: FigureDeclaration, database: Database) -> Fi
     sentences = [f"{shown}; {count_runs(cells)}", _find_widest(cells, panel_keys)]
     alternative = ["Rate over the fair share by RTT", *describe_cells(cells, panel_keys, places, "")]
     names = {"place": "rtt_nominal_ms"} | {name: f"fair_share_{name}_ratio" for name in ("mean", "low", "high")}
-    return Figure(chart, cells.rename(names), write_sentences(sentences), write_sentences(alternative))
+    return Figure(chart, cells.rename(names), fold_sentences(sentences), write_sentences(alternative))
 
 
 def measure_shares(flows: pl.DataFrame) -> pl.DataFrame:
