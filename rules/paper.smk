@@ -18,10 +18,10 @@ rule render_paper:
         paper="<results>/{evaluation}/{document}.pdf",
         # Snakemake removes outputs before a job: it must not know of the converted pages beside this one.
         cache="<results>/converted/{evaluation}/{document}.pdf/pages.txt",
-    wildcard_constraints:
-        document="report|supplement",
     log:
         "<logs>/{evaluation}/render_paper/{document}.txt",
+    wildcard_constraints:
+        document="report|supplement",
     conda:
         "../environment.yml"
     params:

@@ -102,7 +102,9 @@ rule render_report:
         performance="<results>/performance",
         reference="<results>/reference",
         changes=find_changes,
-        files=find_in_site("report.pdf", "supplement.pdf", "reproduction.csv", "claims.csv"),
+        files=find_in_site(
+            "report.pdf", "supplement.pdf", "reproduction.csv", "claims.csv"
+        ),
         sections=list_section_pages,
         pages=collect("reports/{page}", page=REPORT_SOURCES),
         templates=list_package_files("*.lua", "*.html", "*.css", "report/*.js"),

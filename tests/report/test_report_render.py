@@ -49,6 +49,7 @@ FIGURE = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 # Keys and kinds of values of _quarto.yml, from Quarto's own schemas (quarto-cli: src/resources/schema).
 QUARTO_KEYS = {
     "project.type": str,
+    "search": bool,
     "project.output-dir": str,
     "project.render": list,
     "project.resources": list,
@@ -525,12 +526,12 @@ def fragments(tmp_path: Path) -> Path:
 def test_auto_takes_the_embedded_renderer_and_says_so(
     tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setenv("PATH", str(tmp_path))
+    # Nor where there is a Quarto.
+    make_fake_quarto(tmp_path, "exit 1", monkeypatch)
     render_whole("auto", fragments, tmp_path / "report")
     message = capsys.readouterr().err
     assert message.count("\n") == 1
     assert "with the embedded renderer and pandoc" in message
-    assert "no quarto is on the PATH" in message
     assert "embedded renderer" in (tmp_path / "report" / "provenance.html").read_text(encoding="utf-8")
 
 
@@ -553,7 +554,7 @@ def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: P
     monkeypatch.setenv("QUARTO_SHARE_PATH", "/conda/share/quarto")
     monkeypatch.setenv("SECRET", "x")
     monkeypatch.chdir(tmp_path)
-    render_whole("auto", fragments, Path("report"))
+    render_whole("quarto", fragments, Path("report"))
     made = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "report").iterdir()}
     assert made["arguments"] == "render .\n"
     assert "SECRET" not in made["env"]
@@ -594,7 +595,7 @@ def test_quartos_failure_shows_its_message(tmp_path: Path, fragments: Path, monk
 def test_a_quarto_that_is_too_old_is_refused(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
     make_fake_quarto(tmp_path, "echo 1.3.450", monkeypatch)
     with pytest.raises(PageError, match=r"Quarto 1\.3\.450 cannot be used; install 1\.4 or newer"):
-        render_whole("auto", fragments, tmp_path / "report")
+        render_whole("quarto", fragments, tmp_path / "report")
 
 
 @pytest.mark.skipif(shutil.which("quarto") is None, reason="Quarto is not installed; its pages cannot be checked here")

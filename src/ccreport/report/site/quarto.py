@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -61,6 +62,8 @@ def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path) -> No
     hashes = hash_scripts(made.read_text(encoding="utf-8")) if made.exists() else []
     made.unlink(missing_ok=True)
     set_policy(site, make_quarto_policy(hashes))
+    # Older ones write the index of a search that is switched off.
+    (site / "search.json").unlink(missing_ok=True)
     site.rename(output)
     write_search(output)
 
@@ -97,4 +100,6 @@ def _run(command: list[str], folder: Path, home: Path) -> str:
     if finished.returncode:
         message = (finished.stderr + finished.stdout).strip()
         raise PageError(f"`{' '.join(['quarto', *command[1:]])}` failed:\n{message}")
+    # Warnings of what succeeded belong in the log.
+    print(finished.stderr, end="", file=sys.stderr)
     return finished.stdout

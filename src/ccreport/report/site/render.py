@@ -62,7 +62,7 @@ def render_report(
 ) -> None:
     """Render the pages in `sources` with their fragments into `output`, a folder that is replaced.
 
-    `renderer` is `auto` (Quarto where it is installed, else the embedded one), `quarto` or `embedded`; `tables` is a
+    `renderer` is `quarto`, or `embedded` or `auto`, which are the same; `tables` is a
     folder as `exhibits` says, and each of `figures`, no two of which have a figure of the same name. `cells` has a page
     `cells_<table>.qmd` for each table whose cells are traced, `explorer` is the folder that the explorer's page loads
     from, none for a section, `performance` and `reference` those that `render_performance` and `render_reference`
@@ -140,12 +140,11 @@ def _link_folders(explorer: list[Path], sections: list[Path], target: Path) -> N
 def _choose_quarto(renderer: str, home: Path) -> Quarto | None:
     if renderer not in RENDERERS:
         raise PageError(f"no such renderer: {renderer}; use one of {', '.join(RENDERERS)}")
-    quarto = None if renderer == "embedded" else find_quarto(home)
+    # Quarto takes more than ten times as long: only for those who ask for it.
+    quarto = find_quarto(home) if renderer == "quarto" else None
     if renderer == "quarto" and quarto is None:
         raise PageError(NO_QUARTO)
-    if renderer == "auto":
-        why = "as no quarto is on the PATH" if quarto is None else "found on the PATH"
-        print(f"rendering the report with {_name_renderer(quarto)}, {why}", file=sys.stderr)
+    print(f"rendering the report with {_name_renderer(quarto)}", file=sys.stderr)
     return quarto
 
 
