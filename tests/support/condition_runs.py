@@ -65,7 +65,8 @@ def build_database(folder: Path, tables: Rows, evaluation: Path = EVALUATION) ->
 def write_evaluation(folder: Path, **figure: Any) -> Path:
     """Write the evaluation with one figure, named `f`, and without claims; return its path."""
     declared = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))
-    declared.pop("claims", None)
+    for others in ("claims", "printed"):
+        declared.pop(others, None)
     declared["figures"] = {"f": {"title": "A title", "where": "TRUE"} | figure}
     path = folder / "evaluation.yaml"
     path.write_text(yaml.safe_dump(declared), encoding="utf-8")
