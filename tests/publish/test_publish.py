@@ -41,7 +41,9 @@ def test_everything_is_where_the_layout_says(release: Path) -> None:
     raw = {"raw/archive.json", "raw/SHA256SUMS", "raw/raw.tar.zst"}
     typed = {f"tables/{table}/archive.parquet" for table in TYPED_TABLES}
     results = {f"evaluations/one/tables/jobs.{kind}" for kind in ("parquet", "csv", "html", "tex")}
-    results |= {f"evaluations/one/{name}" for name in ("one.yaml", "views.sql", "claims.csv", "report.pdf")}
+    results |= {
+        f"evaluations/one/{name}" for name in ("one.yaml", "views.sql", "claims.csv", "report.pdf", "supplement.pdf")
+    }
     code = {"code/config.yaml", "code/requirements.lock", "code/src/ccreport/sql/jobs.sql", "code/rules/ingest.smk"}
     assert names >= own | raw | typed | results | code | {
         "site/index.html",

@@ -8,7 +8,7 @@ from PIL import Image
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.figures.kinds import BUILDERS
 from ccreport.report.fragments.figure_kinds import ALL_TOPICS, find_examples, render_figure_kinds
-from ccreport.report.site.kinds import FRAGMENT, list_shown, show_sections_examples
+from ccreport.report.kind_pictures import FRAGMENT, list_shown, show_sections_examples
 
 
 def test_every_kind_has_a_topic() -> None:

@@ -174,9 +174,9 @@ def test_claims_are_counted_by_verdict() -> None:
 
 def test_a_claim_links_to_what_shows_it() -> None:
     shown, _ = render(make_claim("a", "holds"), shown_in=("figure_2", "stability", "zoom"))
-    assert "[Figure 2](figures.qmd#figure-figure-2)" in shown
+    assert "[Figure 2&#58; Figure 2](figures.qmd#figure-figure-2)" in shown
     assert "[Stability of &#42;rates&#42;](tables.qmd#table-stability)" in shown
-    assert "[Zoom](captures.qmd#figure-zoom)" in shown
+    assert "[Figure S1&#58; Zoom](captures.qmd#figure-zoom)" in shown
 
 
 def test_a_claim_that_nothing_explains_stands_out() -> None:

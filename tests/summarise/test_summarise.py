@@ -10,9 +10,10 @@ import yaml
 from archives import ROOT, SHARED, at, list_one, save_table, summarise_one, write_archive
 from readings import read_files
 
+from ccreport.core.declared_files import DeclarationError
 from ccreport.core.tables import TableError, load_schema, read_table
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.summarise.database import QueryError, connect, list_views
+from ccreport.summarise.database import connect, list_views
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
 from ccreport.summarise.summarise import STATISTICS
 
@@ -299,7 +300,7 @@ def test_a_condition_that_is_no_sql_says_so(tmp_path: Path) -> None:
     declared["tables"]["jobs"]["where"] = "no_such_column = 1"
     evaluation = tmp_path / "e.yaml"
     evaluation.write_text(yaml.safe_dump(declared))
-    with pytest.raises(QueryError, match=r"view jobs_runs.*no_such_column"):
+    with pytest.raises(DeclarationError, match=r"e\.yaml:\d+: tables\.jobs\.where: .*no_such_column"):
         build_database(tmp_path, {}, evaluation)
 
 

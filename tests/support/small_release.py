@@ -61,7 +61,13 @@ def make_results(folder: Path) -> Path:
     for table, place in (("jobs", "summaries/jobs"), ("reproduction", "reproduction"), ("claims", "claims")):
         save_table(table, [], own / f"{place}.parquet")
         make_table(table, []).write_csv(own / f"{place}.csv")
-    for name in ("summaries/jobs.html", "summaries/jobs.tex", "report.pdf", "figures/figure_1/figure.svg"):
+    for name in (
+        "summaries/jobs.html",
+        "summaries/jobs.tex",
+        "report.pdf",
+        "supplement.pdf",
+        "figures/figure_1/figure.svg",
+    ):
         (own / name).parent.mkdir(parents=True, exist_ok=True)
         (own / name).write_text(name)
     (results / "report").mkdir()

@@ -217,4 +217,4 @@ def test_options_come_from_the_function() -> None:
     parser = argparse.ArgumentParser()
     add_options(parser, command)
     parsed = parser.parse_args(["--path", "a", "--many", "b", "c", "--name", "x", "--flag"])
-    assert vars(parsed) == {"path": Path("a"), "many": [Path("b"), Path("c")], "name": "x", "some": (), "flag": True}
+    assert vars(parsed) == {"path": Path("a"), "many": [Path("b"), Path("c")], "name": "x", "some": [], "flag": True}

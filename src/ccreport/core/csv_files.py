@@ -24,6 +24,11 @@ def write_csv(frame: pl.DataFrame, path: Path) -> None:
     mark_texts(frame).write_csv(path)
 
 
+def format_csv(frame: pl.DataFrame) -> str:
+    """Return a table as CSV, as `write_csv` writes it."""
+    return mark_texts(frame).write_csv()
+
+
 def mark_texts(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a table whose texts no spreadsheet program runs."""
     return frame.select(_mark(name, kind) for name, kind in frame.schema.items())

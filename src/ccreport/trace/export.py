@@ -8,7 +8,7 @@ from typing import Any, Final
 import duckdb
 
 from ccreport.core.atomic_files import replace_text
-from ccreport.core.csv_files import mark_texts
+from ccreport.core.csv_files import format_csv
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess_near
 from ccreport.trace.find_table import find_databases, open_results
@@ -56,7 +56,7 @@ def find_run(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def _write_flows(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
-    return mark_texts(connection.sql(FLOWS, params=[run_id]).pl()).write_csv()
+    return format_csv(connection.sql(FLOWS, params=[run_id]).pl())
 
 
 def write_qlog(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:

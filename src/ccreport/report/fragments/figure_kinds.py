@@ -1,7 +1,7 @@
 """Kinds of figures by topic, for whoever writes an evaluation: each with a thumbnail.
 
 A kind is shown by the first figure of it that the evaluation drew, else by the picture of example data in
-`reports/kinds`, which `make pictures` draws. In its place a report puts what one of its sections drew (`site.kinds`).
+`reports/kinds`, which `make pictures` draws. In its place a report puts what a section drew (`report.kind_pictures`).
 """
 
 from collections.abc import Mapping

@@ -13,8 +13,8 @@ import yaml
 
 from ccreport.core.atomic_files import move_folder
 from ccreport.core.hard_links import link_tree
+from ccreport.report.kind_pictures import show_sections_examples
 from ccreport.report.site.absent_pages import leave_out_pages, list_absent
-from ccreport.report.site.kinds import show_sections_examples
 from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Pandoc
 from ccreport.report.site.quarto import Quarto, find_quarto, render_quarto

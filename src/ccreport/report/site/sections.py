@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.report.site.kinds import Examples, list_shown
+from ccreport.report.kind_pictures import Examples, list_shown
 
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
 SHARED_PAGES: Final = (
