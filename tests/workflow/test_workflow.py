@@ -163,7 +163,7 @@ def test_the_report_has_every_page_and_no_request_elsewhere(cut: Build) -> None:
     for page in pages:
         text = (cut.results / "report" / page).read_text()
         assert not re.search(
-            r"""(?:src|href)=["']?(?:https?:)?//(?!doi\.org|github\.com|datapackage\.org|www\.researchobject\.org)""",
+            r"""(?:src|href)=["']?(?:https?:)?//(?!doi\.org|github\.com|datapackage\.org|datatracker\.ietf\.org|www\.researchobject\.org)""",
             text,
         ), page
 
