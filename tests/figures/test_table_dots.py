@@ -71,3 +71,9 @@ def test_a_table_that_is_missing_or_empty_says_so(database: Path) -> None:
             build_table_dots(declare(where="flows_count = 9"), opened)
         with pytest.raises(MissingFigure, match="No cell of the table has a mean"):
             build_table_dots(declare(where="runs_count = 2 AND flows_count = 1"), opened)
+
+
+def test_the_row_of_a_single_condition_has_a_name(database: Path) -> None:
+    with Database(database) as opened:
+        figure = build_table_dots(declare(where="test_group = 'fast'"), opened)
+    assert figure.data.select("sender_speed", "algorithm").rows() == [("10g", "CUBIC"), ("10g", "BBR")]

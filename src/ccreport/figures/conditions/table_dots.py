@@ -99,8 +99,9 @@ def _read_cells(declaration: FigureDeclaration, database: Database) -> pl.DataFr
 
 
 def _choose_keys(cells: pl.DataFrame) -> list[str]:
-    """Return the columns that rows are named by, without those that follow from the others."""
-    keys = list_varying(cells, [key for key in KEYS if key in cells.columns])
+    """Return the columns that rows are named by, without those that follow from the others; at least one."""
+    known = [key for key in KEYS if key in cells.columns]
+    keys = list_varying(cells, known) or known[:1]
     count = cells.select(keys).n_unique()
     for key in tuple(keys):
         others = [one for one in keys if one != key]
