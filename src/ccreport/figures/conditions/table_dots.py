@@ -100,7 +100,7 @@ def _read_cells(declaration: FigureDeclaration, database: Database) -> pl.DataFr
 
 def _choose_keys(cells: pl.DataFrame) -> list[str]:
     """Return the columns that rows are named by, without those that follow from the others; at least one."""
-    known = [key for key in KEYS if key in cells.columns]
+    known: list[str] = [key for key in KEYS if key in cells.columns]
     keys = list_varying(cells, known) or known[:1]
     count = cells.select(keys).n_unique()
     for key in tuple(keys):
