@@ -1,7 +1,9 @@
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 from archives import ROOT
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
@@ -71,3 +73,22 @@ def test_the_archive_chooses_where_nobody_does(tmp_path: Path) -> None:
     for archives in ([copy], [sample, copy], [tmp_path / "not there"], [Path("https://host.example/sample.tar.zst")]):
         assert choose_evaluation(archives) == "generic"
         assert choose_sections(archives, "generic") == []
+
+
+def test_a_word_gives_the_bounds_and_a_release_has_them_beside_it(tmp_path: Path) -> None:
+    declared = yaml.safe_load((ROOT / "evaluations/esnet-dtn.yaml").read_text(encoding="utf-8"))
+    check = declared["claims"]["many_flows_loss"]["checks"][0]
+    path = tmp_path / "own.yaml"
+
+    def load(**bounds: float) -> Any:
+        check.update(bounds)
+        path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+        return load_evaluation(path)["claims"]["many_flows_loss"]["checks"][0]
+
+    first = load()
+    assert (first["word"], first["at_least"]) == ("clear winner", 1.25)
+    assert load(at_least=1.25) == first
+    with pytest.raises(
+        DeclarationError, match="`clear winner` gives the bounds, so there is no other"
+    ):
+        load(at_least=1.2)
