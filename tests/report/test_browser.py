@@ -261,7 +261,7 @@ def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, pa
     [
         ("ledger", "ledger.html"),
         ("Data dictionary", "dictionary.html"),
-        ("CLAIMS", "claims.html"),
+        ("COLLECTION", "collection.html"),
         ("figures", "figures.html"),
     ],
 )
