@@ -88,7 +88,5 @@ def test_a_word_gives_the_bounds_and_a_release_has_them_beside_it(tmp_path: Path
     first = load()
     assert (first["word"], first["at_least"]) == ("clear winner", 1.25)
     assert load(at_least=1.25) == first
-    with pytest.raises(
-        DeclarationError, match="`clear winner` gives the bounds, so there is no other"
-    ):
+    with pytest.raises(DeclarationError, match="`clear winner` gives the bounds, so there is no other"):
         load(at_least=1.2)
