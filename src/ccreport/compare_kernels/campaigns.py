@@ -92,7 +92,7 @@ def _list_algorithms(value: Any, *, is_named: bool = False) -> Iterator[str]:
 def _replace_candidate(value: Any, algorithm: str, *, is_named: bool = False) -> Any:
     """Return a declaration in which an algorithm stands where `candidate` is named as one."""
     if isinstance(value, dict):
-        return {key: _replace_candidate(one, algorithm, is_named=key in ALGORITHM_KEYS) for key, one in value.items()}
+        return {key: _replace_candidate(part, algorithm, is_named=key in ALGORITHM_KEYS) for key, part in value.items()}
     if isinstance(value, list):
-        return [_replace_candidate(one, algorithm, is_named=is_named) for one in value]
+        return [_replace_candidate(part, algorithm, is_named=is_named) for part in value]
     return algorithm if is_named and value == CANDIDATE else value

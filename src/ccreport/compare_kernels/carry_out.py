@@ -85,7 +85,7 @@ def _find_pair_s(plans: dict[str, Plan], archive: Path) -> float | None:
     for plan in plans.values():
         for label, session in find_sessions(archive, plan.campaign).items():
             blocks.add(find_block(label))
-            total += sum(one.elapsed_s or 0.0 for one in read_attempts(session) if one.outcome in KEPT)
+            total += sum(attempt.elapsed_s or 0.0 for attempt in read_attempts(session) if attempt.outcome in KEPT)
     return total / len(blocks) if blocks else None
 
 

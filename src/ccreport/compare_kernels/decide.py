@@ -14,14 +14,12 @@ from typing import Final, Literal
 
 import numpy as np
 
-from ccreport.summarise.statistics.contrasts import POWER, Contrast, count_runs
+from ccreport.summarise.statistics.contrasts import LEVEL, POWER, Contrast, Spread, count_runs, p_of_difference
 from ccreport.summarise.statistics.correction import correct_holm, load_stats
 
 Verdict = Literal["up", "down", "equal", "undecided"]
 Scale = Literal["ratio", "points"]
 
-LEVEL: Final = 0.95
-SIGNIFICANCE: Final = 0.05
 # Differences of logarithms below it are those of floating-point numbers.
 NO_SPREAD: Final = 1e-12
 
@@ -55,15 +53,13 @@ def measure_effect(first: Sequence[float], second: Sequence[float], scale: Scale
     count = len(differences)
     if not count:
         return Effect(scale, 0)
-    mean = float(np.mean(differences))
+    mean = _drop_noise(float(np.mean(differences)))
     if count < 2:
         return Effect(scale, count, _unscale(mean, scale))
-    error = _find_spread(differences) / math.sqrt(count)
-    stats = load_stats()
-    half = float(stats.t.ppf((1 + LEVEL) / 2, count - 1)) * error
-    p = (1.0 if abs(mean) < NO_SPREAD else 0.0) if error == 0 else 2 * float(stats.t.sf(abs(mean) / error, count - 1))
-    ends = (_unscale(mean - half, scale), _unscale(mean + half, scale))
-    return Effect(scale, count, _unscale(mean, scale), *ends, p)
+    variance = _find_variance(differences)
+    spread = Spread(variance / count, count - 1 if variance else None)
+    value, low, high = (_unscale(mean + step * spread.half_width, scale) for step in (0, -1, 1))
+    return Effect(scale, count, value, low, high, p_of_difference(mean, spread))
 
 
 def decide(effects: Sequence[Effect], margins: Sequence[float]) -> list[Effect]:
@@ -82,17 +78,17 @@ def _judge(effect: Effect, margin: float) -> Effect:
     mean, low, high = (_scale(end, effect.scale) for end in (effect.value, effect.low, effect.high))
     if -bound <= low and high <= bound:
         return replace(effect, verdict="equal")
-    if effect.p_holm < SIGNIFICANCE:
+    if effect.p_holm < LEVEL:
         return replace(effect, verdict="up" if mean > 0 else "down")
     return replace(effect, needed_count=_count_pairs(effect.pairs_count, mean, high - mean, bound))
 
 
 def _count_pairs(count: int, mean: float, half: float, bound: float) -> int | None:
     """Return how many pairs would tell, if pairs go on as they are, by whichever verdict takes fewer."""
-    spread = half / float(load_stats().t.ppf((1 + LEVEL) / 2, count - 1)) * math.sqrt(count)
+    variance = count * (half / float(load_stats().t.isf(LEVEL / 2, count - 1))) ** 2
     # An interval around 1 leaves the bounds at two ends, each of which takes half of the risk.
     tried = [(abs(mean), POWER), (bound - abs(mean), (1 + POWER) / 2)]
-    pairs = Contrast(mean, (((spread**2, count),),), strata=1)
+    pairs = Contrast(mean, (((variance, count),),), strata=1)
     needed = [count_runs(pairs, distance, power) for distance, power in tried if distance > 0]
     told = [number for number in needed if number is not None]
     return max(min(told), count + 1) if told else None
@@ -104,9 +100,12 @@ def _subtract(first: Sequence[float], second: Sequence[float], scale: Scale) -> 
     return np.subtract(second, first)
 
 
-def _find_spread(differences: np.ndarray) -> float:
-    spread = float(np.std(differences, ddof=1))
-    return spread if spread > NO_SPREAD else 0.0
+def _find_variance(differences: np.ndarray) -> float:
+    return _drop_noise(float(np.std(differences, ddof=1))) ** 2
+
+
+def _drop_noise(value: float) -> float:
+    return value if abs(value) > NO_SPREAD else 0.0
 
 
 def _scale(value: float, scale: Scale) -> float:

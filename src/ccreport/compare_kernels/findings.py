@@ -45,24 +45,25 @@ def find_all(comparison: Comparison, runs: Runs) -> list[Finding]:
     """Return all findings, differences first; raise InputError for an expectation that nothing was measured of."""
     pairs = runs.list_pairs()
     margins = [
-        comparison.equal_within_pct if one.measure.scale == "ratio" else comparison.equal_within_points for one in pairs
+        comparison.equal_within_pct if pair.measure.scale == "ratio" else comparison.equal_within_points
+        for pair in pairs
     ]
-    effects = decide([measure_effect(one.a, one.b, one.measure.scale) for one in pairs], margins)
+    effects = decide([measure_effect(pair.a, pair.b, pair.measure.scale) for pair in pairs], margins)
     findings = [
-        _set_status(_make(one, effect, margin), comparison)
-        for one, effect, margin in zip(pairs, effects, margins, strict=True)
+        _set_status(_make(pair, effect, margin), comparison)
+        for pair, effect, margin in zip(pairs, effects, margins, strict=True)
     ]
     for expected in comparison.expected:
         if expected["measure"] not in MEASURES:
             raise InputError(f"expected: there is no measure {expected['measure']}; there are {', '.join(MEASURES)}")
-        if not any(is_named(one, expected) for one in findings):
+        if not any(is_named(found, expected) for found in findings):
             raise InputError(f"expected: no {expected['measure']} was measured of {expected['condition']}")
-    return sorted(findings, key=lambda one: (one.status == "as declared", ORDER[one.effect.verdict]))
+    return sorted(findings, key=lambda found: (found.status == "as declared", ORDER[found.effect.verdict]))
 
 
 def find_exit_code(findings: Sequence[Finding]) -> int:
     """Return 0 where all is equal or as declared, 1 where anything differs otherwise, else 2; 2 without findings."""
-    statuses = {one.status for one in findings}
+    statuses = {found.status for found in findings}
     if "differs" in statuses:
         return DIFFERS_EXIT
     return EQUAL_EXIT if statuses == {"as declared"} else UNDECIDED_EXIT
@@ -70,8 +71,8 @@ def find_exit_code(findings: Sequence[Finding]) -> int:
 
 def count_more_pairs(findings: Sequence[Finding]) -> int | None:
     """Return how many more pairs of each condition all open verdicts are likely to take; null where it is not known."""
-    open_ones = [one.effect for one in findings if one.status == "undecided"]
-    counts = [None if one.needed_count is None else one.needed_count - one.pairs_count for one in open_ones]
+    open_ones = [finding.effect for finding in findings if finding.status == "undecided"]
+    counts = [None if effect.needed_count is None else effect.needed_count - effect.pairs_count for effect in open_ones]
     return None if not counts or None in counts else max(count for count in counts if count is not None)
 
 
@@ -87,7 +88,7 @@ def _make(pairs: Pairs, effect: Effect, margin: float) -> Finding:
 
 def _set_status(finding: Finding, comparison: Comparison) -> Finding:
     """Return a finding with its status; the last expectation that names it counts."""
-    named = [one["verdict"] for one in comparison.expected if is_named(finding, one)]
+    named = [expected["verdict"] for expected in comparison.expected if is_named(finding, expected)]
     expected, verdict = named[-1] if named else "equal", finding.effect.verdict
     status: Status = "differs"
     if expected in ("any", verdict):

@@ -32,8 +32,8 @@ class Measure:
 
 
 MEASURES: Final = {
-    one.name: one
-    for one in (
+    measure.name: measure
+    for measure in (
         Measure("goodput", "Goodput of all flows", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
         Measure("goodput_first", "Goodput of the first client", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
         Measure("goodput_others", "Goodput of the other clients", "Mbit/s", per_unit=1e6, up="faster", down="slower"),

@@ -38,10 +38,10 @@ def write_json(
         "summary": summarise(comparison, findings, measured.pair_s),
         "more_blocks_count": count_more_pairs(findings),
         "failures": measured.failures,
-        "findings": [describe_finding(one) for one in findings],
+        "findings": [describe_finding(finding) for finding in findings],
         "criteria": [
-            {"criterion": one.criterion.name, "section": one.criterion.section, "verdict": one.verdict}
-            for one in scores
+            {"criterion": score.criterion.name, "section": score.criterion.section, "verdict": score.verdict}
+            for score in scores
         ],
         "not_measured": dict(comparison.not_measured),
     }
@@ -50,7 +50,7 @@ def write_json(
 
 def write_junit(path: Path, comparison: Comparison, findings: list[Finding], measured: Measured) -> None:
     """Write a test case for each finding: a failure where it differs otherwise than declared, skipped if undecided."""
-    counts = {status: str(sum(one.status == status for one in findings)) for status in ("differs", "undecided")}
+    counts = {status: str(sum(finding.status == status for finding in findings)) for status in ("differs", "undecided")}
     suite = ElementTree.Element(
         "testsuite",
         name=comparison.title,
@@ -59,13 +59,13 @@ def write_junit(path: Path, comparison: Comparison, findings: list[Finding], mea
         errors="0",
         skipped=counts["undecided"],
     )
-    for one in findings:
-        case = ElementTree.SubElement(suite, "testcase", classname=one.condition, name=one.measure.name)
-        told = f"{one.text}: {format_effect(one)}"
-        if one.status == "differs":
+    for finding in findings:
+        case = ElementTree.SubElement(suite, "testcase", classname=finding.condition, name=finding.measure.name)
+        told = f"{finding.text}: {format_effect(finding)}"
+        if finding.status == "differs":
             ElementTree.SubElement(case, "failure", message=told)
-        elif one.status == "undecided":
-            ElementTree.SubElement(case, "skipped", message=f"{told}; {plan_more([one], measured.pair_s)}")
+        elif finding.status == "undecided":
+            ElementTree.SubElement(case, "skipped", message=f"{told}; {plan_more([finding], measured.pair_s)}")
     ElementTree.indent(suite)
     replace_text(path, ElementTree.tostring(suite, encoding="unicode", xml_declaration=False) + "\n")
 
@@ -76,10 +76,10 @@ def write_summary(
     """Write GitHub-flavoured Markdown: the verdict, differences and what is undecided; what is equal is folded."""
     lines = [f"## {_escape(comparison.title)}", "", _escape(summarise(comparison, findings, measured.pair_s)), ""]
     if scores:
-        rows = [(one.criterion.name, one.criterion.section, one.verdict, one.basis) for one in scores]
+        rows = [(score.criterion.name, score.criterion.section, score.verdict, score.basis) for score in scores]
         lines += [*_write_table(("Criterion", "Section", "Verdict", "Why"), rows), ""]
-    settled = [one for one in findings if one.effect.verdict == "equal" and one.status == "as declared"]
-    shown = [one for one in findings if one not in settled]
+    settled = [finding for finding in findings if finding.effect.verdict == "equal" and finding.status == "as declared"]
+    shown = [finding for finding in findings if finding not in settled]
     headings = list_headings(comparison)
     lines += [*_write_table(headings, list_rows(shown)), ""] if shown else []
     if settled:

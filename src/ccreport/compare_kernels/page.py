@@ -43,7 +43,7 @@ def write_page(
     for path in STYLES:
         shutil.copyfile(path, folder / path.name)
     shutil.copyfile(PAGE.with_name("compared.css"), folder / "compared.css")
-    conditions = list(dict.fromkeys(one.condition for one in findings))
+    conditions = list(dict.fromkeys(finding.condition for finding in findings))
     drawn = _draw_all(folder / FIGURES, conditions[:FIGURES_AT_MOST], comparison, runs, database)
     parts = [_write_scores(scores), _write_findings(comparison, findings), *drawn]
     if left_out := len(conditions) - FIGURES_AT_MOST:
@@ -90,14 +90,15 @@ def _write_scores(scores: list[Score]) -> str:
     if not scores:
         return ""
     rows = [
-        (one.criterion.name, one.criterion.question, one.criterion.section, one.verdict, one.basis) for one in scores
+        (score.criterion.name, score.criterion.question, score.criterion.section, score.verdict, score.basis)
+        for score in scores
     ]
     headings = ("Criterion", "Question", "Section", "Verdict against the baseline", "Why")
-    return "<h2>Criteria</h2>" + write_table(headings, rows, [one.verdict.split()[0] for one in scores])
+    return "<h2>Criteria</h2>" + write_table(headings, rows, [score.verdict.split()[0] for score in scores])
 
 
 def _write_findings(comparison: Comparison, findings: list[Finding]) -> str:
-    classes = [one.status.split()[0] for one in findings]
+    classes = [finding.status.split()[0] for finding in findings]
     return "<h2>Conditions and measures</h2>" + write_table(
         list_headings(comparison), list_rows(findings), classes, kind="findings"
     )

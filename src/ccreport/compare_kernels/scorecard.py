@@ -25,8 +25,8 @@ class Score:
     @property
     def basis(self) -> str:
         """Return what the verdict is from: the measures that differ, else how many there are."""
-        differing = [one for one in self.findings if one.effect.verdict in ("up", "down")]
-        told = [f"{one.measure.title} {one.text}: {one.condition}" for one in differing]
+        differing = [finding for finding in self.findings if finding.effect.verdict in ("up", "down")]
+        told = [f"{finding.measure.title} {finding.text}: {finding.condition}" for finding in differing]
         return "; ".join(told) if told else f"{len(self.findings)} tests"
 
 
@@ -36,7 +36,7 @@ def score(comparison: Comparison, findings: Sequence[Finding]) -> list[Score]:
     for criterion in comparison.criteria:
         if unknown := sorted(criterion.measures.keys() - MEASURES.keys()):
             raise InputError(f"criteria, {criterion.name}: there is no measure {unknown[0]}")
-        own = [one for one in findings if _belongs(one, criterion)]
+        own = [finding for finding in findings if _belongs(finding, criterion)]
         scores.append(Score(criterion, _judge(criterion, own), own))
     return scores
 
@@ -50,9 +50,9 @@ def _judge(criterion: Criterion, findings: Sequence[Finding]) -> Verdict:
     if not findings:
         return "not measured"
     told: set[str] = set()
-    for one in findings:
-        verdict = one.effect.verdict
-        is_good = verdict == GOOD[criterion.measures[one.measure.name]]
+    for finding in findings:
+        verdict = finding.effect.verdict
+        is_good = verdict == GOOD[criterion.measures[finding.measure.name]]
         told.add(verdict if verdict in ("equal", "undecided") else "better" if is_good else "worse")
     if {"better", "worse"} <= told:
         return "mixed"

@@ -19,9 +19,9 @@ UNKNOWN = "–"
 def summarise(comparison: Comparison, findings: list[Finding], pair_s: float | None) -> str:
     """Return the verdict on the whole comparison in one or two sentences."""
     code = find_exit_code(findings)
-    counts = {status: sum(one.status == status for one in findings) for status in ("differs", "undecided")}
+    counts = {status: sum(finding.status == status for finding in findings) for status in ("differs", "undecided")}
     tests = count_things(len(findings), "test")
-    expected = sum(one.is_expected and one.effect.verdict != "equal" for one in findings)
+    expected = sum(finding.is_expected and finding.effect.verdict != "equal" for finding in findings)
     if code == EQUAL_EXIT:
         declared = f", {expected} of them different as declared" if expected else ", and nothing differs"
         return f"{tests} decided{declared}."
@@ -71,15 +71,15 @@ def list_rows(findings: list[Finding]) -> list[tuple[str, ...]]:
     """Return the rows of the table of findings: condition, measure, both means, effect, pairs, verdict."""
     return [
         (
-            one.condition,
-            one.measure.title,
-            format_mean(one, one.mean_a),
-            format_mean(one, one.mean_b),
-            format_effect(one),
-            str(one.effect.pairs_count),
-            one.text + (" (as declared)" if one.is_expected and one.status == "as declared" else ""),
+            finding.condition,
+            finding.measure.title,
+            format_mean(finding, finding.mean_a),
+            format_mean(finding, finding.mean_b),
+            format_effect(finding),
+            str(finding.effect.pairs_count),
+            finding.text + (" (as declared)" if finding.is_expected and finding.status == "as declared" else ""),
         )
-        for one in findings
+        for finding in findings
     ]
 
 
