@@ -25,11 +25,8 @@ RESULTS = Path(workflow.pathvars.apply("<results>"))
 # Parameters are computed more than once.
 ask_fingerprint = cache(fingerprint)
 
-REPORT_SOURCES = sorted(
-    str(path.relative_to("reports"))
-    for path in Path("reports").rglob("*")
-    if path.is_file()
-)
+# Pages, without the folder of pictures, which only the website shows.
+REPORT_SOURCES = sorted(path.name for path in Path("reports").iterdir() if path.is_file())
 # What the report shows of the configuration: all but where the results lie, and how files come and go.
 UNSHOWN = {
     "connections_count",

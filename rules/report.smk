@@ -107,6 +107,7 @@ rule render_report:
         ),
         sections=list_section_pages,
         pages=collect("reports/{page}", page=REPORT_SOURCES),
+        pictures="reports/kinds",
         templates=list_package_files("*.lua", "*.html", "*.css", "report/*.js"),
     output:
         index="<results>/{site}/index.html",

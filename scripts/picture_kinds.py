@@ -63,6 +63,8 @@ def write_picture(thumbnail: Path, picture: Path) -> None:
     with Image.open(thumbnail) as image:
         small = image.convert("RGB")
         small.thumbnail(SIZE)
+        # A folder that a rule needs is newer once a file in it is replaced, not when one is written over.
+        picture.unlink(missing_ok=True)
         small.quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
 
 

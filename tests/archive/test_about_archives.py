@@ -32,6 +32,8 @@ def test_pages_of_a_committed_archive_say_what_its_data_is(
 def test_every_evaluation_says_what_its_pages_show_and_how_bounds_were_read(evaluation: str) -> None:
     declared = load_evaluation(resolve_evaluation(evaluation))
     assert declared["notes"]["claims"]
+    # Bounds are read from words that stand beside them.
+    assert all(check["quote"] for claim in declared["claims"].values() for check in claim["checks"])
     if evaluation != "esnet-dtn":
         assert declared["notes"]["tables"]
         assert declared["notes"]["figures"]

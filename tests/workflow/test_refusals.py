@@ -199,7 +199,7 @@ def test_no_rule_prints_the_paths_of_the_package_or_lists_itself_among_targets(b
         check=True,
     )
     assert "render_fragments" in done.stdout + done.stderr
-    assert max(map(len, (done.stdout + done.stderr).splitlines())) < 8000
+    assert max(map(len, (done.stdout + done.stderr).splitlines())) < 5000
     listed = subprocess.run(
         [sys.executable, "-m", "snakemake", "--list", "--config", "archive=raw", "explanations="],
         cwd=built.folder,
