@@ -26,7 +26,9 @@ RESULTS = Path(workflow.pathvars.apply("<results>"))
 ask_fingerprint = cache(fingerprint)
 
 # Pages, without the folder of pictures, which only the website shows.
-REPORT_SOURCES = sorted(path.name for path in Path("reports").iterdir() if path.is_file())
+REPORT_SOURCES = sorted(
+    path.name for path in Path("reports").iterdir() if path.is_file()
+)
 # What the report shows of the configuration: all but where the results lie, and how files come and go.
 UNSHOWN = {
     "connections_count",
