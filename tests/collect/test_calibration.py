@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from scipy.stats import binom
 from test_topology import FIFO, ROUTE, RUN
@@ -53,6 +54,37 @@ def test_a_chain_without_memory_is_binomial() -> None:
     # p + r = 1: the next state does not depend on this one.
     low, high = burst_interval(1000, Loss("gilbert-elliott", 10.0, 10.0, 90.0))
     assert (high - low) / 2 == pytest.approx(3.2905267 * math.sqrt(1000 * 0.1 * 0.9))
+    # So few bursts have exact quantiles.
+    assert burst_interval(100, Loss("gilbert-elliott", 10.0, 10.0, 90.0)) == binomial_interval(100, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("trials", "loss"),
+    [
+        # 0.4 bursts are expected, of five packets: often none, seldom several or long ones.
+        (20_000, Loss("gilbert-elliott", 0.01, 0.002, 20.0)),
+        (2000, Loss("gilbert-elliott", 0.1, 0.02, 20.0)),
+        # Both states lose packets.
+        (400, Loss("gilbert-elliott", 14.0, 1.0, 3.0, 50.0, 2.0)),
+    ],
+)
+def test_few_bursts_have_the_quantiles_of_their_own_distribution(trials: int, loss: Loss) -> None:
+    shares = np.cumsum(count_losses(trials, loss, most=min(trials, 1000)))
+    assert shares[-1] == pytest.approx(1)
+    assert burst_interval(trials, loss) == (np.searchsorted(shares, 0.0005), np.searchsorted(shares, 0.9995))
+
+
+def count_losses(trials: int, loss: Loss, most: int) -> np.ndarray:
+    """Return the chance of each count of lost packets, 0..most, going from packet to packet."""
+    enter, leave = (loss.enter_bad_pct or 0.0) / 100, (loss.leave_bad_pct or 0.0) / 100
+    good, bad = np.zeros(most + 1), np.zeros(most + 1)
+    good[0], bad[0] = leave / (enter + leave), enter / (enter + leave)
+    for _ in range(trials):
+        for state, lost in ((good, loss.good_loss_pct / 100), (bad, loss.bad_loss_pct / 100)):
+            state[1:] = (1 - lost) * state[1:] + lost * state[:-1]
+            state[0] *= 1 - lost
+        good, bad = (1 - enter) * good + leave * bad, enter * good + (1 - leave) * bad
+    return good + bad
 
 
 def test_partial_losses_of_both_states_add_up() -> None:

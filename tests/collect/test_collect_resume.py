@@ -5,14 +5,15 @@ import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ccreport.collect import plan as contract
 from ccreport.collect.attempts import Attempt, append_attempt, count_attempts, read_attempts
 from ccreport.collect.declare.order import order_runs, place_in_time
-from ccreport.collect.engines import Guest, Place, choose_place
-from ccreport.collect.plan import Client, Plan, Route, Run, Sender
+from ccreport.collect.engines import Guest, GuestEnded, Place, choose_place
+from ccreport.collect.plan import Client, Plan, Route, Run, Sender, VirtualClock
 from ccreport.collect.progress import Progress, describe_progress, format_duration
 from ccreport.collect.sessions import (
     end_attempt,
@@ -256,7 +257,7 @@ def test_no_order_is_longer_than_a_line_of_a_console(tmp_path: Path, monkeypatch
     answers, said = os.pipe()
     os.write(said, b'\nccreport:{"event": "calibrated", "measurements": []}\n')
     monkeypatch.setattr(slot, "_start", lambda _: Guest(None, orders, answers, -1))  # type: ignore[arg-type]
-    assert slot.calibrate(runs[1:], 0) == {"measurements": []}
+    assert slot.calibrate(runs[1:], 0) == {"measurements": [], "attempt": 1}
     order = os.read(told, 65536)
     for end in (told, orders, answers, said):
         os.close(end)
@@ -278,6 +279,49 @@ def test_a_session_tells_of_the_declaration_as_it_is_now(tmp_path: Path, monkeyp
     told = json.loads((session / "session.json").read_text())
     assert (told["planned_runs_count"], told["expected_s"], told["label"]) == (2, 24.0, "main")
     assert (session / "campaign.yaml").read_text() == "title: A shorter sweep\n"
+
+
+def test_after_a_failure_virtual_time_draws_another_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, run = begin(tmp_path), make_run()
+    slot = Slot(make_plan(run), Place("user-mode-kernel", "virtual"), 1, tmp_path / ".partial/slot-1", {})
+    ends = iter([GuestEnded("killed"), GuestEnded("hung"), {"outcome": "failed", "message": "no data"}])
+
+    def perform(*_: object, **_order: object) -> list[dict[str, Any]]:
+        end = next(ends)
+        if isinstance(end, GuestEnded):
+            raise end
+        return [end]
+
+    monkeypatch.setattr(slot, "_write_spec", lambda _: None)
+    monkeypatch.setattr(slot, "_perform", perform)
+    for number, is_stopped in ((1, True), (2, False), (3, False)):
+        slot.is_stopped = is_stopped
+        slot.attempt(run, number, session, 0, keeps_cpu_bound=False)
+    told = [(attempt.outcome, attempt.seed) for attempt in read_attempts(session)]
+    # One that was interrupted is made again as it was.
+    seed = "1/main/job/10.201.1.2:1"
+    assert told == [("interrupted", seed), ("failed", seed), ("failed", f"{seed}/2")]
+
+
+def test_a_failed_calibration_is_made_again_with_another_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, run = begin(tmp_path), make_run()
+    slot = Slot(make_plan(run), Place("user-mode-kernel", "virtual"), 1, tmp_path, {}, machine={"kernel": "6.1.176"})
+    clocks: list[VirtualClock] = []
+
+    def perform(_: object, clock: VirtualClock, **_order: object) -> list[dict[str, Any]]:
+        clocks.append(clock)
+        probe = {"quantity": "loss", "measured": 1.0, "unit": "%", "nominal": 0.1, "low": 0.0, "high": 0.2}
+        is_within = len(clocks) == 2
+        return [{"event": "calibrated", "measurements": [probe | {"is_within": is_within, "conditions": ""}]}]
+
+    monkeypatch.setattr(slot, "make_ready", lambda *_: None)
+    monkeypatch.setattr(slot, "_write_spec", lambda _: None)
+    monkeypatch.setattr(slot, "_perform", perform)
+    collection = Collection(slot.plan, tmp_path, tmp_path / "sweep.yaml", {"main": session})
+    with pytest.raises(InputError, match="calibration failed"):
+        collection._prepare_session("main", [run], slot, Progress([run], 0))
+    collection._prepare_session("main", [run], slot, Progress([run], 0))
+    assert [clock.seed for clock in clocks] == ["1/main/calibration", "1/main/calibration/2"]
 
 
 def test_each_iteration_is_shuffled_and_no_run_moves_another() -> None:

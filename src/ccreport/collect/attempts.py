@@ -66,3 +66,8 @@ def append_attempt(session: Path, attempt: Attempt) -> None:
 def count_attempts(attempts: list[Attempt], job: str, run: str) -> int:
     """Return how many attempts there were to make a run."""
     return sum(attempt.place == (job, run) for attempt in attempts)
+
+
+def count_ended(attempts: list[Attempt], job: str, run: str) -> int:
+    """Return how many attempts at a run came to an end of their own."""
+    return sum(attempt.place == (job, run) and attempt.outcome != "interrupted" for attempt in attempts)

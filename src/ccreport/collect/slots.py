@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ccreport.collect.attempts import Attempt
+from ccreport.collect.attempts import Attempt, count_ended, read_attempts
 from ccreport.collect.engines import Guest, GuestEnded, Place, list_algorithms, start_guest
 from ccreport.collect.plan import Plan, Run, VirtualClock, to_json
 from ccreport.collect.sessions import end_attempt, format_utc, write_journal
@@ -53,14 +53,18 @@ class Slot:
         else:
             self._start(parameters)
 
-    def calibrate(self, runs: list[Run], start_ns: int) -> dict[str, Any]:
-        """Return what a testbed measures of itself under the conditions of these runs."""
+    def calibrate(self, runs: list[Run], start_ns: int, number: int = 1) -> dict[str, Any]:
+        """Return what a testbed measures of itself under the conditions of these runs.
+
+        In virtual time each `number` has another seed: a calibration made again would only say the same again.
+        """
         # In a file: a user-mode kernel's console takes no line above 4,095 bytes.
         numbers = [self.plan.runs.index(run) for run in runs]
         order = {"do": "calibrate", "numbers": "calibrated.json"}
         try:
             if self.place.clock == "virtual":
-                clock = VirtualClock(start_ns, f"{self.plan.testbed.seed}/{runs[0].session}/calibration")
+                seed = f"{self.plan.testbed.seed}/{runs[0].session}/calibration"
+                clock = VirtualClock(start_ns, f"{seed}/{number}" if number > 1 else seed)
                 # Paths are shaped as in runs; the seed is that of the order.
                 self._write_spec([replace(run, virtual_clock=clock) for run in self.plan.runs])
                 (self.folder / "calibrated.json").write_text(json.dumps(numbers), encoding="utf-8")
@@ -74,12 +78,12 @@ class Slot:
             raise InputError(f"calibration: {error}") from error
         if told.pop("event") == "failed":
             raise InputError(f"calibration: {told['message']}")
-        return told
+        return told | {"attempt": number}
 
     def attempt(self, run: Run, number: int, session: Path, start_ns: int, *, keeps_cpu_bound: bool) -> Attempt:
         """Make one attempt at a run, with its files in place afterwards if they are to be kept."""
         start, started = time.monotonic(), format_utc(datetime.now(UTC))
-        clock = VirtualClock(start_ns, f"{self.plan.testbed.seed}/{run.key}") if self.place.clock == "virtual" else None
+        clock = self._set_clock(run, session, start_ns) if self.place.clock == "virtual" else None
         if clock is None:
             self._start(run.module_parameters)
         self.folder.mkdir(exist_ok=True)
@@ -98,6 +102,11 @@ class Slot:
         is_kept = outcome in ("completed", "host_limited") or (outcome == "cpu_bound" and keeps_cpu_bound)
         end_attempt(self.folder, folder, session, run, attempt, is_kept=is_kept)
         return attempt
+
+    def _set_clock(self, run: Run, session: Path, start_ns: int) -> VirtualClock:
+        """Return the clock of an attempt; after one that failed with another seed, as the same would fail again."""
+        seed, ended = f"{self.plan.testbed.seed}/{run.key}", count_ended(read_attempts(session), run.job, run.suffix)
+        return VirtualClock(start_ns, f"{seed}/{ended + 1}" if ended else seed)
 
     def make(self, run: Run, folder: str, clock: VirtualClock | None) -> dict[str, Any]:
         """Make a run once, by its virtual clock if it has one, and return its outcome; its files are in that folder.

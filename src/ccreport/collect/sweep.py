@@ -114,7 +114,8 @@ class Collection:
             shutil.copyfile(self.calibrations[label], session / CALIBRATION)
         if not self._has_good_calibration(session):
             progress.tell(missing[0], "calibration")
-            write_json(session / CALIBRATION, slot.calibrate(runs, self._start_ns(session)))
+            earlier = read_json(session / CALIBRATION).get("attempt", 1) if (session / CALIBRATION).exists() else 0
+            write_json(session / CALIBRATION, slot.calibrate(runs, self._start_ns(session), earlier + 1))
         self._judge_calibration(read_json(session / CALIBRATION), progress)
 
     def _describe_place(self, place: Place) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """The bounds within which a calibrated quantity must be, from chance alone where chance is declared.
 
 Losses of a `random` netem are independent: Binomial(n, p), its quantiles computed exactly. Those of a Gilbert–Elliott
-netem come in bursts: the variance of their count is that of a two-state Markov chain, the interval a normal one.
+netem come in bursts, by a two-state Markov chain: the quantiles of their count are computed exactly where few bursts
+are expected, else they are those of a normal distribution with the count's variance.
 """
 
+import cmath
 import math
+from bisect import bisect_left
 from typing import Final
 
 from ccreport.collect.plan import Loss, Route
@@ -17,6 +20,8 @@ RATE_TOLERANCE: Final = 0.03
 LEAST_LOSSES: Final = 20
 # So many bursts that their sum is near enough to normal.
 LEAST_BURSTS: Final = 100
+# With fewer, one long burst more or less shifts the sum: it is skewed.
+FEW_BURSTS: Final = 50
 
 
 def binomial_interval(trials: int, chance: float, confidence: float = CONFIDENCE) -> tuple[int, int]:
@@ -40,13 +45,14 @@ def binomial_interval(trials: int, chance: float, confidence: float = CONFIDENCE
 
 
 def burst_interval(trials: int, loss: Loss) -> tuple[float, float]:
-    """Return mean ∓ 3.29 deviations of the count lost of this many packets by a Gilbert–Elliott chain, within 0..n.
+    """Return the two-sided 99.9 % interval of the count lost of this many packets by a Gilbert–Elliott chain.
 
     With p = P(good → bad), r = P(bad → good), λ = 1 - p - r and losses b and g in the two states, the covariance of
     two packets k apart is p r (b - g)² λ^k / (p + r)², so the variance of the count of n packets is
-    n m (1 - m) + 2 p r (b - g)² / (p + r)² · λ (n (1 - λ) - (1 - λ^n)) / (1 - λ)², where m is the mean loss.
+    n m (1 - m) + 2 p r (b - g)² / (p + r)² · λ (n (1 - λ) - (1 - λ^n)) / (1 - λ)², where m is the mean loss. Where 50
+    bursts or more are expected the interval is the mean ∓ 3.29 deviations, within 0..n.
     """
-    enter, leave = (loss.enter_bad_pct or 0.0) / 100, (loss.leave_bad_pct or 0.0) / 100
+    enter, leave = _list_chances(loss)
     if enter + leave == 0:
         return 0.0, 0.0
     bad, good = loss.bad_loss_pct / 100, loss.good_loss_pct / 100
@@ -54,9 +60,65 @@ def burst_interval(trials: int, loss: Loss) -> tuple[float, float]:
     memory = 1 - enter - leave
     together = memory * (trials * (1 - memory) - (1 - memory**trials)) / (1 - memory) ** 2
     spread = enter * leave * (bad - good) ** 2 / (enter + leave) ** 2
-    variance = trials * mean * (1 - mean) + 2 * spread * together
-    reach = DEVIATIONS * math.sqrt(max(variance, 0.0))
+    deviation = math.sqrt(max(trials * mean * (1 - mean) + 2 * spread * together, 0.0))
+    if leave and trials * enter * leave / (enter + leave) < FEW_BURSTS:
+        # The length of a burst is geometric: e^-50 of them are longer than 50 / r.
+        return _chain_interval(trials, loss, min(trials, math.ceil(trials * mean + 10 * deviation + 50 / leave)))
+    reach = DEVIATIONS * deviation
     return max(0.0, trials * mean - reach), min(float(trials), trials * mean + reach)
+
+
+def _chain_interval(trials: int, loss: Loss, most: int) -> tuple[float, float]:
+    """Return the quantiles of the count lost, which is hardly ever above `most`, from its generating function.
+
+    The function at z is start · D (T D)^(n-1) · 1, where T has the chances of going from state to state, D is diagonal
+    with 1 - loss + loss z of each state, and `start` has the shares of time in the two states. Its values at the roots
+    of unity are the discrete Fourier transform of the count's distribution.
+    """
+    enter, leave = _list_chances(loss)
+    roots = [cmath.exp(-2j * math.pi * k / (most + 1)) for k in range(most + 1)]
+    values = []
+    for root in roots:
+        in_good = 1 + loss.good_loss_pct / 100 * (root - 1)
+        in_bad = 1 + loss.bad_loss_pct / 100 * (root - 1)
+        step = ((1 - enter) * in_good, enter * in_bad, leave * in_good, (1 - leave) * in_bad)
+        from_good, to_bad, to_good, from_bad = _raise_matrix(step, trials - 1)
+        start_good, start_bad = leave / (enter + leave) * in_good, enter / (enter + leave) * in_bad
+        values.append(start_good * (from_good + to_bad) + start_bad * (to_good + from_bad))
+
+    def share_up_to(count: int) -> float:
+        # The inverse transform, summed over 0..count: geometric series of the conjugate roots.
+        series = [(1 - root ** -(count + 1)) / (1 - 1 / root) for root in roots[1:]]
+        total = (count + 1) * values[0] + sum(map(complex.__mul__, values[1:], series))
+        return total.real / (most + 1)
+
+    counts = range(most)
+    low, high = (bisect_left(counts, (1 + side * CONFIDENCE) / 2, key=share_up_to) for side in (-1, 1))
+    return float(low), float(high)
+
+
+Matrix = tuple[complex, complex, complex, complex]
+
+
+def _raise_matrix(matrix: Matrix, power: int) -> Matrix:
+    """Return a power of a matrix of two rows."""
+    raised: Matrix = (1, 0, 0, 1)
+    for bit in f"{power:b}":
+        raised = _multiply(raised, raised)
+        if bit == "1":
+            raised = _multiply(raised, matrix)
+    return raised
+
+
+def _multiply(left: Matrix, right: Matrix) -> Matrix:
+    a, b, c, d = left
+    e, f, g, h = right
+    return a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h
+
+
+def _list_chances(loss: Loss) -> tuple[float, float]:
+    """Return the chances that a packet ends the good state, and that one ends the bad state."""
+    return (loss.enter_bad_pct or 0.0) / 100, (loss.leave_bad_pct or 0.0) / 100
 
 
 def mean_loss(loss: Loss) -> float:
