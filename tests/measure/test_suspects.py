@@ -52,9 +52,14 @@ def test_a_run_that_tells_nothing_is_not_suspect() -> None:
     assert suspects({}, {}, {}, {}, {}) == []
 
 
-def test_a_run_that_was_tried_again_is_suspect() -> None:
-    attempts = [{"run_id": run, "attempt_number": n, "line_number": n} for run, n in (("0", 1), ("1", 1), ("1", 2))]
-    assert suspects({}, {}, attempts=attempts) == [(1, "attempt_repeated", 2, 1)]
+def test_a_run_that_was_tried_again_is_suspect_but_not_one_that_was_broken_off() -> None:
+    outcomes = {"0": ["completed"], "1": ["failed", "completed"], "2": ["interrupted", "completed"]}
+    attempts = [
+        {"run_id": run, "attempt_number": number, "line_number": number, "attempt_outcome": outcome}
+        for run, ended in outcomes.items()
+        for number, outcome in enumerate(ended, start=1)
+    ]
+    assert suspects({}, {}, {}, attempts=attempts) == [(1, "attempt_repeated", 2, 1)]
 
 
 @pytest.mark.parametrize("side", ["sender", "receiver"])

@@ -32,6 +32,8 @@ def _read(tables: Path, table: str, names: list[str]) -> pl.DataFrame:
 
 def find_suspects(runs: pl.DataFrame, attempts: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of `suspects`, of the tables `runs` and `attempts`, in the order of RULES and of the runs."""
-    tries = attempts.group_by("run_id").agg(attempts_count=pl.col("attempt_number").max())
+    # A try that its user broke off says nothing of the run.
+    ended = attempts.filter(pl.col("attempt_outcome") != "interrupted")
+    tries = ended.group_by("run_id").agg(attempts_count=pl.len())
     known = runs.join(tries, on="run_id", how="left", maintain_order="left")
     return pl.concat(rule.find(known) for rule in RULES)
