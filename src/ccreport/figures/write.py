@@ -55,18 +55,22 @@ def plot_figures(figures: list[str], evaluation: Path, database: Path, cache: Pa
     """
     code = digest_code()
     declarations = read_declarations(evaluation, figures)
-    names = {one.name: name_copy(one, code) for one in declarations}
+    names = {declaration.name: name_copy(declaration, code) for declaration in declarations}
     copies = cache.parent
     copies.mkdir(parents=True, exist_ok=True)
     prune_copies(copies, names.values())
     with Database(database) as opened:
-        missing = [one for one in declarations if not restore_copy(copies, names[one.name], opened, output / one.name)]
+        missing = [
+            declaration
+            for declaration in declarations
+            if not restore_copy(copies, names[declaration.name], opened, output / declaration.name)
+        ]
     try:
-        plotted = _plot_all([(one, database, output / one.name) for one in missing])
+        plotted = _plot_all([(declaration, database, output / declaration.name) for declaration in missing])
     except FigureError as error:
         raise blame(evaluation, error) from error
-    for one, asked in zip(missing, plotted, strict=True):
-        store_copy(copies, names[one.name], asked, output / one.name)
+    for declaration, asked in zip(missing, plotted, strict=True):
+        store_copy(copies, names[declaration.name], asked, output / declaration.name)
     replace_text(cache, json.dumps(names, indent=1, sort_keys=True) + "\n")
 
 

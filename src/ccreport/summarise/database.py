@@ -199,7 +199,7 @@ def read_files(paths: Iterable[Path]) -> str:
 
 def _create_algorithms(connection: duckdb.DuckDBPyConnection, groups: Mapping[str, Any]) -> None:
     """Create the table `algorithms`: cc, algorithm (the name in tables), algorithm_rank."""
-    # Flows whose algorithm nothing tells stand in the tables as unknown, not nowhere.
+    # Flows of an unknown algorithm are in the tables as unknown, not left out.
     held = connection.execute(
         """SELECT DISTINCT coalesce(cc, 'unknown') FROM (SELECT cc FROM flows UNION ALL SELECT cc FROM harness_results
         UNION ALL SELECT DISTINCT cc FROM connections UNION ALL SELECT DISTINCT cc FROM web_requests
@@ -214,7 +214,7 @@ def _create_algorithms(connection: duckdb.DuckDBPyConnection, groups: Mapping[st
 def name_algorithms(held: list[str], groups: Mapping[str, Any]) -> list[tuple[str, str, int]]:
     """Return (cc, name in tables, rank) for each algorithm that an archive holds.
 
-    The first member held of a group goes by the group's name, others keep their own and stand behind all groups.
+    The first member held of a group goes by the group's name, others keep their own and come after all groups.
     """
     named = {}
     for rank, (group, facts) in enumerate(groups.items()):

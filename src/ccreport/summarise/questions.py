@@ -37,7 +37,7 @@ OWN_CONDITIONS: Final = (
     "background_udp_bps",
     *("volume_bytes", "parameter_name", "parameter_value", "flows_count", "beside"),
 )
-# What runs of a stratum have in common. A measured RTT differs from run to run: the destination stands for it.
+# What runs of a stratum have in common. A measured RTT differs from run to run: the destination represents it.
 STRATUM: Final = """
     (host, CASE WHEN coalesce(rtt_source, '') NOT IN ('ping', 'ss', 'iperf3') THEN rtt_ms END, loss_pct, nic_bps,
     pacing_bps, bottleneck_bps, background_udp_bps, parameter_name, parameter_value, buffer_bytes, volume_bytes,

@@ -23,7 +23,7 @@ from ccreport.summarise.database import DEFAULT_LABELS, create_views, quote_name
 from ccreport.summarise.table_sources import select_source
 
 ARCHIVE: Final = "archive"
-# The table whose view `<table>_runs` stands for those of all tables of runs.
+# The table whose view `<table>_runs` represents those of all tables of runs.
 EXAMPLE: Final = "jobs"
 # Binder Error: Referenced column "test_group" not found in FROM clause!
 # Binder Error: Table "runs" does not have a column named "test_group"
@@ -79,9 +79,9 @@ def find_needs(connection: duckdb.DuckDBPyConnection, table: str) -> Needs:
         except duckdb.BinderException as error:
             needs.labels.append(_find_missing(MISSING, error, needs.labels).removesuffix(RANK))
         except duckdb.CatalogException as error:
-            other = _find_missing(MISSING_TABLE, error, needs.tables)
-            connection.register(other, load_schema(other).arrow.empty_table())
-            needs.tables.append(other)
+            missing = _find_missing(MISSING_TABLE, error, needs.tables)
+            connection.register(missing, load_schema(missing).arrow.empty_table())
+            needs.tables.append(missing)
         else:
             return needs
 

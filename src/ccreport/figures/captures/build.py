@@ -47,7 +47,7 @@ def build_capture_figure(declaration: FigureDeclaration, database: Database) -> 
         runs = _select_condition(runs, declaration.run)
         of_runs = flows.join(runs, on="run_id", how="semi")
         drawn = choose_drawn_runs(declaration, runs, of_runs, choose_rate(declaration, of_runs))
-    captured = captured.filter(pl.col("run_id").is_in([one.run["run_id"] for one in drawn]))
+    captured = captured.filter(pl.col("run_id").is_in([drawn_run.run["run_id"] for drawn_run in drawn]))
     left_out_count = captured_conditions_count - runs["condition_id"].n_unique()
     return ASSEMBLERS[declaration.kind](CaptureFacts(declaration, drawn, captured, left_out_count), database)
 

@@ -146,7 +146,7 @@ def _draw_lines(frame: pl.DataFrame, column: str, y: alt.Y, axes: RttAxes, *, is
 
 
 def starts_at_zero(distribution: pl.DataFrame, minima: Mapping[str, float]) -> bool:
-    """Return whether the axis of a distribution starts at 0: where all of it lies far from 0, it would show little."""
+    """Return whether the axis of a distribution starts at 0: where all of it is far from 0, it would show little."""
     largest_ms: float = distribution.select(pl.col("rtt_ms").max()).item()
     return min(minima.values()) < largest_ms / 2
 

@@ -22,7 +22,7 @@ ENDS: Final = ("sequence_end_bytes", "acknowledged_end_bytes", "window_end_bytes
 AREAS: Final = (60, 180)
 # A panel has at most so many marks of a kind, which stay apart; alone it has twice as many.
 MARKS_IN_PANEL: Final = 60
-# SACKs stand so far below the line, where they hide nothing.
+# SACKs are this far below the line, where they hide nothing.
 SACK_BELOW_PX: Final = 13
 SACK_LOWEST_PX: Final = 5
 
@@ -75,7 +75,7 @@ def _draw_panel(
     bins: pl.DataFrame, marks: pl.DataFrame, name: str, scales: SequenceScales, place: int
 ) -> alt.LayerChart:
     ends, marked = (_in_units(frame, scales) for frame in (bins, marks))
-    # The lines lie above the circles, which may be many.
+    # The lines are drawn above the circles, which may be many.
     layers = [
         _draw_end(ends, ENDS[2], theme.WINDOW_COLOUR, 1.2, scales, place),
         *_draw_retransmits(marked, scales, place),

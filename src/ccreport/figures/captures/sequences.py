@@ -113,7 +113,9 @@ def _describe_episodes(episodes: Sequence[Episode], total: int, flow: dict[str, 
         "An episode is made of retransmits less than 3 median RTTs (at least 50 ms) apart, and 2 RTTs before and after",
         "Upright strokes: data segments, those sent again red with a mark for the cause, and SACK blocks",
         "Steps: what is acknowledged",
-        "Of an episode of too many packets, the first part is shown" if any(one.is_cut for one in episodes) else "",
+        "Of an episode of too many packets, the first part is shown"
+        if any(episode.is_cut for episode in episodes)
+        else "",
     ]
 
 

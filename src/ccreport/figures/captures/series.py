@@ -82,7 +82,7 @@ def bin_steps(placed: pl.DataFrame, width_s: float) -> pl.DataFrame:
         numbered.group_by("number", "bin_number", maintain_order=True)
         .agg(
             pl.col("run_id", "flow_id", "cc", "start_s").first(),
-            # What lies before the first packet of the capture is not part of its time.
+            # What comes before the first packet of the capture is not part of its time.
             pl.max_horizontal(pl.col("start_s").first() + width_s, 0.0).alias("end_s"),
             pl.col("retransmits_capture_count", "sack_blocks_count").sum(),
             pl.col("sequence_end_bytes", "acknowledged_end_bytes").max(),
@@ -132,6 +132,6 @@ def distribute_rtts(placed: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_quantile(distribution: pl.DataFrame, share: float) -> float:
-    """Return the smallest RTT in ms at or below which this share of a distribution (rtt_ms, share) lies."""
+    """Return the smallest RTT in ms at or below which this share of a distribution (rtt_ms, share) is."""
     reached = distribution.filter(pl.col("share") >= share - 1e-9)["rtt_ms"]
     return float(reached[0]) if reached.len() else math.nan

@@ -36,7 +36,7 @@ class CaptureFacts:
     @property
     def conditions(self) -> str:
         """Return the conditions in one line."""
-        is_overlapped = all(one.run["mode"] == "both" for one in self.drawn)
+        is_overlapped = all(drawn_run.run["mode"] == "both" for drawn_run in self.drawn)
         return describe_runs(self.algorithms, self.drawn, overlapped=is_overlapped)
 
 

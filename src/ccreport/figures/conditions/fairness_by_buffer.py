@@ -81,7 +81,7 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, database: Database)
     groups = _style_groups(cells)
     unit = choose_rate_unit(cells.select(pl.max_horizontal("mean", "high").max()).item() or 0.0)
     title = [" ".join(declaration.title.split()), *wrap_title(describe_conditions(_name_algorithms(runs, flows)))]
-    key = [KeyEntry(one.name, "line", theme.style_of(one.cc).colour, one.dash) for one in groups.values()]
+    key = [KeyEntry(group.name, "line", theme.style_of(group.cc).colour, group.dash) for group in groups.values()]
     key.append(KeyEntry(f"{JAIN} (right axis)", "line", theme.INK, width=2.6))
     placed = Placed(cells.with_columns(x=at), indices.with_columns(x=at), position)
     chart = stack(title[:1], title[1:], key, [[_draw_mix(mix, mixes, placed, groups, unit)] for mix in mixes])
@@ -156,11 +156,11 @@ def _draw_mix(
     scaled = cells.with_columns((pl.col(columns) / RATE_UNITS[unit]).round(6))
     lines = [
         mark
-        for (cc, rtt), one in groups.items()
+        for (cc, rtt), group in groups.items()
         for mark in _draw_line(
             scaled.filter(pl.col("cc") == cc, pl.col("rtt_group").eq_missing(pl.lit(rtt, pl.Float64))),
             theme.style_of(cc).colour,
-            one.dash,
+            group.dash,
             rate,
             position,
             1.8,

@@ -81,7 +81,7 @@ def build_flow_spread(declaration: FigureDeclaration, database: Database) -> Fig
 def measure_spread(runs: pl.DataFrame, flows: pl.DataFrame, rate: Rate) -> Spread:
     """Return the flows by run and algorithm, and mean and Jain index of each, (Σx)² / (n Σx²).
 
-    Runs stand in order of their iteration; where an algorithm has more than fit side by side, the first are taken.
+    Runs are in order of their iteration; where an algorithm has more than fit side by side, the first are taken.
     """
     known = flows.with_columns(pl.col("cc").fill_null(UNKNOWN_CC), rate_bps=pl.col(f"{rate}_bps"))
     known = known.drop_nulls("rate_bps").join(runs.select("run_id", "iteration"), on="run_id")

@@ -166,7 +166,7 @@ def _style_lines(layout: Layout) -> list[Series]:
     names = layout.names
     if layout.kind.line == "cc":
         styles = {name: theme.style_of(cc) for cc, name in names.items()}
-        return [Series(name, name, one.colour, one.dash, one.marker) for name, one in styles.items()]
+        return [Series(name, name, style.colour, style.dash, style.marker) for name, style in styles.items()]
     bases = [theme.style_of(values[0]).colour for values in layout.panels]
     colours = [(colour, find_lightest(colour)) for colour in bases]
     series = []

@@ -104,7 +104,7 @@ def _choose_keys(cells: pl.DataFrame) -> list[str]:
     keys = list_varying(cells, known) or known[:1]
     count = cells.select(keys).n_unique()
     for key in tuple(keys):
-        others = [one for one in keys if one != key]
+        others = [other_key for other_key in keys if other_key != key]
         if others and cells.select(others).n_unique() == count:
             keys = others
     return keys

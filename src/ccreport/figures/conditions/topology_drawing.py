@@ -1,4 +1,4 @@
-"""Boxes and lines: senders on the left, what lies between in the middle, destinations on the right."""
+"""Boxes and lines: senders on the left, what is between them in the middle, destinations on the right."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -31,7 +31,7 @@ BINS_PER_DECADE: Final = 10
 LABELLED: Final = (1, 2, 5)
 # With fewer of them the edges of bins are labelled instead.
 TICKS_AT_LEAST: Final = 3
-# Where values of 0 stand, below the smallest bin: a gap, then one row.
+# Where values of 0 are drawn, below the smallest bin: a gap, then one row.
 ZERO_GAP: Final = 1
 ORDER: Final = "series, x_bin_number, y_bin_number NULLS FIRST"
 PANELS_AT_MOST: Final = 3
@@ -183,12 +183,12 @@ def _name_pair(axes: Axes, joined: str) -> str:
 def _write_caption(
     bins: pl.DataFrame, axes: Axes, styles: dict[str, str], left_out: dict[str, int], absent: list[str]
 ) -> str:
-    counts = [f"{name_series(one)} {_count(bins.filter(pl.col('series') == one))}" for one in styles]
+    counts = [f"{name_series(series)} {_count(bins.filter(pl.col('series') == series))}" for series in styles]
     return fold_sentences(
         [
             f"Connections by {_name_pair(axes, ' and ')}: {', '.join(counts)}",
             *absent,
-            f"{sum(left_out[one] for one in styles):,} others that moved too little data are left out",
+            f"{sum(left_out[series] for series in styles):,} others that moved too little data are left out",
             "Ten bins per decade on both axes; the colour is a bin's share of the series' connections, on a log scale",
             *(["The lowest row holds values of 0"] if axes.zero is not None else []),
         ]

@@ -1,4 +1,4 @@
-"""The horizontal axis of figures over conditions: where values stand, and their labels, which are plain text."""
+"""The horizontal axis of figures over conditions: where values are, and their labels, which are plain text."""
 
 import math
 from collections.abc import Sequence

@@ -72,7 +72,7 @@ def _draw_symbol(entry: KeyEntry, x_px: float, y_px: float) -> alt.Chart:
 
 
 def mark_point(chart: alt.Chart, shape: str, colour: str, area_px: float, **options: Any) -> alt.Chart:
-    """Return a chart of points: strokes stand alone, all other shapes are filled a little, so that overlaps show."""
+    """Return a chart of points: strokes have no fill, all other shapes are filled a little, so that overlaps show."""
     is_stroke = shape == "stroke"
     marked: alt.Chart = chart.mark_point(
         shape=STROKE if is_stroke else shape,
@@ -88,7 +88,7 @@ def mark_point(chart: alt.Chart, shape: str, colour: str, area_px: float, **opti
 
 
 def size_panel(layers: Sequence[alt.Chart], width_px: int, height_px: int, title: str | None) -> alt.LayerChart:
-    """Return one panel of layers in its size, with a title unless it stands alone."""
+    """Return one panel of layers in its size, with a title unless it is the only one."""
     panel = alt.LayerChart(layer=list(layers))
     panel.width, panel.height = width_px, height_px
     if title is not None:
@@ -101,7 +101,7 @@ def stack(
 ) -> alt.VConcatChart:
     """Return a figure: its title, the key below it, and rows of panels, aligned by their plot areas."""
     params = alt.TitleParams(list(title), subtitle=list(subtitle), offset=12, limit=TITLE_LIMIT_PX)
-    # By their plot areas alone, so that panels below each other stand in line whatever their labels.
+    # By their plot areas alone, so that stacked panels are aligned whatever their labels.
     rows = [alt.hconcat(*row, spacing=PANEL_GAP_PX, bounds="flush") if len(row) > 1 else row[0] for row in panels]
     chart: alt.VConcatChart = alt.vconcat(draw_key(key), *rows, spacing=14).properties(title=params)
     return chart

@@ -37,7 +37,7 @@ def place_labels(
     placed: dict[str, Point] = {}
     for key, name in names.items():
         label_px = int(len(name) * CHARACTER_PX)
-        others = [profile for other, profile in profiles.items() if other != key]
+        others = [profile for other_key, profile in profiles.items() if other_key != key]
         places = _find_places(profiles[key], others, blocked, label_px, height_px)
         if places:
             x, y = places[0]
@@ -61,7 +61,7 @@ def _find_places(
     if label_px > len(own):
         return []
     highest, lowest = _range_in_windows(own, label_px)
-    crossed = [_range_in_windows(other, label_px) for other in others]
+    crossed = [_range_in_windows(profile, label_px) for profile in others]
     left = np.arange(len(highest), dtype=np.float64)
     places: list[Point] = []
     for distance, is_above in product(DISTANCES_PX, (True, False)):

@@ -12,10 +12,10 @@ def style_series(series: Sequence[str]) -> dict[str, str]:
     A series that is called as an algorithm has that one's, others those that are left, in order.
     """
     named = {style.name: cc for cc, style in theme.STYLES.items()} | {cc: cc for cc in theme.STYLES}
-    own = {one: named[one] for one in series if one in named}
+    own = {name: named[name] for name in series if name in named}
     taken = {theme.STYLES[cc].colour for cc in own.values()}
     free = iter(cc for cc, style in theme.STYLES.items() if style.colour not in taken and cc != "bbr1")
-    chosen = {one: own[one] if one in own else next(free, "") for one in sorted(series)}
+    chosen = {name: own[name] if name in own else next(free, "") for name in sorted(series)}
     known = theme.order_algorithms(set(chosen.values()))
     return dict(sorted(chosen.items(), key=lambda item: (known.index(item[1]), item[0])))
 

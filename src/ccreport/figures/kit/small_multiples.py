@@ -19,7 +19,7 @@ PANEL_GAP_PX: Final = 26
 PLOT_WIDTH_PX: Final = theme.PLOT_WIDTH_PX
 HEIGHTS_PX: Final = {1: 300, 2: 220}
 LOW_HEIGHT_PX: Final = 190
-# Panels side by side, by their number; more than the last stand in rows of four.
+# Panels side by side, by their number; more than the last are in rows of four.
 COLUMNS: Final = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}
 TITLE_LIMIT_PX: Final = 760
 TITLE_RISE_PX: Final = 14.0
@@ -85,7 +85,7 @@ def draw_multiples(drawn: Multiples) -> alt.VConcatChart:
 
 
 def choose_columns(panels_count: int) -> int:
-    """Return how many panels stand side by side."""
+    """Return how many panels are side by side."""
     return COLUMNS.get(panels_count, 4)
 
 
@@ -93,18 +93,18 @@ def draw_legend(series: Sequence[Series]) -> alt.LayerChart:
     """Return the legend as a chart of its own: line, marker and name of each series, in as many rows as they need."""
     layers: list[alt.Chart] = []
     x_px, row = 0.0, 0
-    for one in series:
-        width_px = LEGEND_SAMPLE_PX + 8 + (len(one.name) + 1) * CHARACTER_PX
+    for entry in series:
+        width_px = LEGEND_SAMPLE_PX + 8 + (len(entry.name) + 1) * CHARACTER_PX
         if x_px and x_px + width_px > PLOT_WIDTH_PX:
             x_px, row = 0.0, row + 1
-        colour = theme.INK if one.by_panel else one.colour
+        colour = theme.INK if entry.by_panel else entry.colour
         y_px = (row + 0.5) * LEGEND_HEIGHT_PX
-        line = alt.Chart(NO_DATA).mark_rule(color=colour, strokeWidth=2, strokeDash=list(one.dash))
-        marker = alt.Chart(NO_DATA).mark_point(size=45, color=colour, shape=one.marker, fill="white", opacity=1)
+        line = alt.Chart(NO_DATA).mark_rule(color=colour, strokeWidth=2, strokeDash=list(entry.dash))
+        marker = alt.Chart(NO_DATA).mark_point(size=45, color=colour, shape=entry.marker, fill="white", opacity=1)
         layers += [
             line.encode(x=at_x(x_px), x2=to_x(x_px + LEGEND_SAMPLE_PX), y=at_y(y_px)),
             marker.encode(x=at_x(x_px + LEGEND_SAMPLE_PX / 2), y=at_y(y_px)),
-            write([one.name], (x_px + LEGEND_SAMPLE_PX + 8, y_px), align="left"),
+            write([entry.name], (x_px + LEGEND_SAMPLE_PX + 8, y_px), align="left"),
         ]
         x_px += width_px + LEGEND_GAP_PX
     return alt.LayerChart(layer=layers, width=PLOT_WIDTH_PX, height=(row + 1) * LEGEND_HEIGHT_PX)
@@ -113,23 +113,23 @@ def draw_legend(series: Sequence[Series]) -> alt.LayerChart:
 def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns: int) -> alt.LayerChart:
     layers: list[alt.Chart] = [_draw_frame(drawn, is_first=number % columns == 0)]
     in_panel = drawn.cells.filter(pl.col("panel") == number)
-    present = [one for one in drawn.series if one.key in in_panel["series"].to_list()]
+    present = [series for series in drawn.series if series.key in in_panel["series"].to_list()]
     per_px = (drawn.position.high - drawn.position.low) / width
     traces: dict[str, list[Point]] = {}
     obstacles: list[Point] = []
-    for place, one in enumerate(present):
+    for place, series in enumerate(present):
         shift = (place - (len(present) - 1) / 2) * drawn.position.dodge_px * per_px
-        cells = _prepare(in_panel, one, shift, drawn.unit_bps, ["mean", "low", "high"])
+        cells = _prepare(in_panel, series, shift, drawn.unit_bps, ["mean", "low", "high"])
         if drawn.runs.height:
             own = drawn.runs.filter(pl.col("panel") == number)
-            layers.append(_draw_runs(_prepare(own, one, shift, drawn.unit_bps, ["rate_bps"]), one, number))
-        layers += _draw_series(cells, one, number)
-        traces[one.key] = _locate(cells, "mean", drawn, width, height)
+            layers.append(_draw_runs(_prepare(own, series, shift, drawn.unit_bps, ["rate_bps"]), series, number))
+        layers += _draw_series(cells, series, number)
+        traces[series.key] = _locate(cells, "mean", drawn, width, height)
         obstacles += [point for end in ("low", "high", "mean") for point in _locate(cells, end, drawn, width, height)]
     layers += _draw_names(present, traces, obstacles, number, width, height)
     layers += draw_ticks(drawn.position, width, height)
     if drawn.panels[number]:
-        # A title of Vega-Lite stands higher over a panel with axis labels than over one without.
+        # A title of Vega-Lite is higher over a panel with axis labels than over one without.
         lines = wrap(drawn.panels[number], int((width + PANEL_GAP_PX) / BOLD_CHARACTER_PX))
         rise_px = TITLE_RISE_PX + LINE_HEIGHT_PX * (len(lines) - 1)
         layers.append(write(lines, (0.0, -rise_px), align="left", weight="bold"))
@@ -142,8 +142,10 @@ def _locate(cells: pl.DataFrame, column: str, drawn: Multiples, width: int, heig
     return [((x - drawn.position.low) / per_px, height * (1 - rate / drawn.rate_ticks[-1])) for x, rate in known.rows()]
 
 
-def _prepare(frame: pl.DataFrame, one: Series, shift: float, unit_bps: float, columns: Sequence[str]) -> pl.DataFrame:
-    own = frame.filter(pl.col("series") == one.key).sort("x")
+def _prepare(
+    frame: pl.DataFrame, series: Series, shift: float, unit_bps: float, columns: Sequence[str]
+) -> pl.DataFrame:
+    own = frame.filter(pl.col("series") == series.key).sort("x")
     return own.select((pl.col("x") + shift).round(4), (pl.col(columns) / unit_bps).round(6))
 
 
@@ -167,13 +169,13 @@ def _draw_frame(drawn: Multiples, *, is_first: bool) -> alt.Chart:
     return chart
 
 
-def _draw_series(cells: pl.DataFrame, one: Series, number: int) -> list[alt.Chart]:
-    colour = one.colour_in(number)
+def _draw_series(cells: pl.DataFrame, series: Series, number: int) -> list[alt.Chart]:
+    colour = series.colour_in(number)
     base = alt.Chart(cells)
     known = alt.Chart(cells.drop_nulls())
     x = alt.X("x:Q")
     return [
-        base.mark_line(color=colour, strokeWidth=1.8, strokeDash=list(one.dash)).encode(x=x, y=alt.Y("mean:Q")),
+        base.mark_line(color=colour, strokeWidth=1.8, strokeDash=list(series.dash)).encode(x=x, y=alt.Y("mean:Q")),
         known.mark_rule(color=colour, strokeWidth=1.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
         *(
             known.mark_tick(color=colour, thickness=1.4, size=2 * CAP_PX, orient="horizontal").encode(
@@ -181,14 +183,14 @@ def _draw_series(cells: pl.DataFrame, one: Series, number: int) -> list[alt.Char
             )
             for end in ("low", "high")
         ),
-        base.mark_point(size=40, color=colour, shape=one.marker, fill="white", opacity=1, strokeWidth=1.5).encode(
+        base.mark_point(size=40, color=colour, shape=series.marker, fill="white", opacity=1, strokeWidth=1.5).encode(
             x=x, y=alt.Y("mean:Q")
         ),
     ]
 
 
-def _draw_runs(runs: pl.DataFrame, one: Series, number: int) -> alt.Chart:
-    mark = alt.Chart(runs).mark_circle(size=16, color=one.colour_in(number), opacity=RUN_OPACITY)
+def _draw_runs(runs: pl.DataFrame, series: Series, number: int) -> alt.Chart:
+    mark = alt.Chart(runs).mark_circle(size=16, color=series.colour_in(number), opacity=RUN_OPACITY)
     chart: alt.Chart = mark.encode(x=alt.X("x:Q"), y=alt.Y("rate_bps:Q"))
     return chart
 
@@ -201,12 +203,12 @@ def _draw_names(
     width: int,
     height: int,
 ) -> list[alt.Chart]:
-    names = {one.key: one.name for one in present}
+    names = {series.key: series.name for series in present}
     places = place_labels(names, traces, obstacles, width, height) if len(present) > 1 else {}
     if len(places) < len(names) and present[0].by_panel:
         # Lines of one colour: a name beside some of them only would be taken for the others' too.
         return []
-    colours = {one.key: one.colour_in(number) for one in present}
+    colours = {series.key: series.colour_in(number) for series in present}
     return [
         write([names[key]], place, align="center", weight="bold", colour=colours[key]) for key, place in places.items()
     ]

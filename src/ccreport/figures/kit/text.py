@@ -1,4 +1,4 @@
-"""What stands around the data of a figure: texts at fixed places, the legend above the plot and the notes below it."""
+"""What surrounds the data of a figure: texts at fixed places, the legend above the plot and the notes below it."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
@@ -36,7 +36,7 @@ def write(
     weight: Literal["normal", "bold"] = "normal",
     colour: str = theme.INK,
 ) -> alt.Chart:
-    """Return a text at a place in px of the plot area, which may lie outside it."""
+    """Return a text at a place in px of the plot area, which may be outside it."""
     mark = alt.Chart(NO_DATA).mark_text(
         text=list(lines), align=align, baseline=baseline, fontWeight=weight, color=colour, lineHeight=LINE_HEIGHT_PX
     )

@@ -45,7 +45,9 @@ def draw_categories(
         Multiples(
             title=title,
             panels=[describe_panel(panel_keys, values) for values in panels],
-            series=[Series(one.name, one.name, one.colour, one.dash, one.marker) for one in styles.values()],
+            series=[
+                Series(style.name, style.name, style.colour, style.dash, style.marker) for style in styles.values()
+            ],
             position=Position(axes[0], -0.5, len(order) - 0.5, ticks),
             rate_title=axes[1],
             rate_ticks=choose_ticks(top or 1.0),

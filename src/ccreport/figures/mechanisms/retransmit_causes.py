@@ -91,7 +91,7 @@ def measure_causes(flows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _label(causes: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the rows with a label, in the order in which bars stand below each other."""
+    """Return the rows with a label, in the order of the bars from top to bottom."""
     names = [
         ", ".join(filter(None, [describe_panel(keys, [row[key] for key in keys]), theme.style_of(row["cc"]).name]))
         for row in causes.rows(named=True)

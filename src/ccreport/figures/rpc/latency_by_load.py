@@ -24,8 +24,8 @@ def build_rpc_latency_by_load(declaration: FigureDeclaration, database: Database
     keys, values, names = list_panels(rows, KINDS_OF_RPC, ROWS_AT_MOST)
     styles = style_series(rows["algorithm"].unique().to_list())
     panels = []
-    for one, name in zip(values, names, strict=True):
-        own = select_panel(rows, keys, one)
+    for panel_values, name in zip(values, names, strict=True):
+        own = select_panel(rows, keys, panel_values)
         mean = LoadPanel(
             own, ("rpc_latency_mean_ms", "rpc_latency_low_ms", "rpc_latency_high_ms"), "Mean latency (ms)", name
         )

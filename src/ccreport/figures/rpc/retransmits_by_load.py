@@ -31,8 +31,8 @@ def build_rpc_retransmits_by_load(declaration: FigureDeclaration, database: Data
     keys, values, names = list_panels(rows, (), ROWS_AT_MOST)
     styles = style_series(rows["algorithm"].unique().to_list())
     panels = []
-    for one, name in zip(values, names, strict=True):
-        own = select_panel(rows, keys, one)
+    for panel_values, name in zip(values, names, strict=True):
+        own = select_panel(rows, keys, panel_values)
         both = [
             LoadPanel(own, RATIO, "Retransmitted segments (%)", name, 100.0),
             LoadPanel(own, RTT, "RTT of the connections (ms)", ""),

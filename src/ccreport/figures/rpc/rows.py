@@ -63,7 +63,7 @@ def list_panels(
     values = rows.select(keys).unique().sort(keys, nulls_last=True).rows() if keys else [()]
     if len(values) > at_most:
         raise MissingFigure(f"The RPC tests that match make {len(values)} panels: narrow `where` for this archive.")
-    return keys, values, [name_panel(dict(zip(keys, one, strict=True))) for one in values]
+    return keys, values, [name_panel(dict(zip(keys, panel_values, strict=True))) for panel_values in values]
 
 
 def name_panel(values: dict[str, Any]) -> str:

@@ -88,7 +88,7 @@ def build_rpc_rtt_over_time(declaration: FigureDeclaration, database: Database) 
     rows = sampled.filter(pl.col("load_count").eq_missing(pl.lit(highest, pl.Int64)))
     keys, values, names = list_panels(rows, (), PANELS_AT_MOST)
     styles = style_series(rows["algorithm"].unique().to_list())
-    own = [select_panel(rows, keys, one) for one in values]
+    own = [select_panel(rows, keys, panel_values) for panel_values in values]
     title = [" ".join(declaration.title.split())]
     common = [*list_common(rows, keys), *([] if highest is None else [f"load {highest}"])]
     chart = _draw(own, names, styles, title, [", ".join(common)] if common else [])

@@ -18,7 +18,7 @@ from ccreport.figures.select.series import choose_width_s
 from ccreport.figures.wording.runs import format_significant, join_names
 
 PANEL_HEIGHT_PX: Final = 200
-# Bins this much wider than the samples lie apart hold several of them.
+# Bins this much wider than the distance between samples hold several of them.
 THINNED: Final = 1.5
 # Column, title of its axis, unit in sentences.
 MEASURES: Final = {

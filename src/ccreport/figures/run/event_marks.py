@@ -72,9 +72,9 @@ def read_stages(text: str | None, run: Row, end_s: float) -> list[Stage]:
         changes = json.loads(text or "[]")
     except ValueError:
         return []
-    timed = [one for one in changes if isinstance(one, dict)] if isinstance(changes, list) else []
-    timed = [one for one in timed if isinstance(one.get("at_s"), int | float) and 0 <= one["at_s"] < end_s]
-    timed.sort(key=lambda one: one["at_s"])
+    timed = [change for change in changes if isinstance(change, dict)] if isinstance(changes, list) else []
+    timed = [change for change in timed if isinstance(change.get("at_s"), int | float) and 0 <= change["at_s"] < end_s]
+    timed.sort(key=lambda change: change["at_s"])
     stages = []
     state: dict[str, Any] = {}
     for number, change in enumerate(timed):

@@ -67,7 +67,7 @@ def _list_key(drawn: pl.DataFrame, ccs: list[str], others: list[KeyEntry]) -> li
     entries = [KeyEntry("all flows", "line", theme.INK, width=ALL_WIDTH_PX)] if ALL in present else []
     entries += chart.list_algorithm_key([cc for cc in ccs if cc in present], "flows of {}")
     of = " (all flows)" if ALL in present else ""
-    return entries + [replace(other, text=other.text + of) for other in others]
+    return entries + [replace(entry, text=entry.text + of) for entry in others]
 
 
 def _draw(drawn: pl.DataFrame, band: pl.DataFrame, plot: chart.Plot) -> list[alt.Chart]:

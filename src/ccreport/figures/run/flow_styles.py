@@ -15,7 +15,7 @@ from ccreport.figures.select.series import UNKNOWN_CC
 # Of more flows than these, lines are told apart by algorithm alone.
 NUMBERED_FLOWS: Final = 8
 DASHES: Final = ((1, 0), (7, 2), (3, 2), (11, 3), (1, 2), (7, 2, 2, 2), (4, 1), (14, 4))
-# How far the palest shade lies on the way to white; its dash tells it apart as well.
+# How far the palest shade is on the way to white; its dash tells it apart as well.
 PALEST: Final = 0.45
 FAINT_OPACITY: Final = 0.38
 WIDTH_PX: Final = 1.6
@@ -61,8 +61,8 @@ def list_flow_key(styles: Sequence[FlowStyle], ccs: Sequence[str]) -> list[KeyEn
     if not styles:
         return [KeyEntry(f"a flow of {theme.style_of(cc).name}", "line", theme.style_of(cc).colour) for cc in ccs]
     return [
-        KeyEntry(f"{one.number}: {theme.style_of(one.cc).name}", "line", one.colour, tuple(one.dash))  # type: ignore[arg-type]
-        for one in styles
+        KeyEntry(f"{style.number}: {theme.style_of(style.cc).name}", "line", style.colour, tuple(style.dash))  # type: ignore[arg-type]
+        for style in styles
     ]
 
 
@@ -71,15 +71,15 @@ def draw_flows(frame: pl.DataFrame, column: str, plot: Plot, styles: Sequence[Fl
     numbers = frame.select(line=pl.col("flow_id").rank("dense")).to_series()
     options: dict[str, Any]
     if styles:
-        of_flow = {one.flow_id: one.number for one in styles}
+        of_flow = {style.flow_id: style.number for style in styles}
         numbers = frame["flow_id"].replace_strict(of_flow, return_dtype=pl.Int64)
-        named = [str(one.number) for one in styles]
+        named = [str(style.number) for style in styles]
         options = {
             "color": alt.Color(
-                "line:N", scale=alt.Scale(domain=named, range=[one.colour for one in styles]), legend=None
+                "line:N", scale=alt.Scale(domain=named, range=[style.colour for style in styles]), legend=None
             ),
             "strokeDash": alt.StrokeDash(
-                "line:N", scale=alt.Scale(domain=named, range=[list(one.dash) for one in styles]), legend=None
+                "line:N", scale=alt.Scale(domain=named, range=[list(style.dash) for style in styles]), legend=None
             ),
         }
     else:

@@ -136,9 +136,9 @@ def _describe(
     sentences = [f"all flows together had {format_rate(mean, unit)} on average"]
     means = dict(rates.group_by("flow_id").agg(pl.col("rate_bps").mean()).iter_rows())
     if told := [
-        f"flow {one.number} ({theme.style_of(one.cc).name}) {format_rate(means[one.flow_id], unit)}"
-        for one in styles
-        if one.flow_id in means
+        f"flow {style.number} ({theme.style_of(style.cc).name}) {format_rate(means[style.flow_id], unit)}"
+        for style in styles
+        if style.flow_id in means
     ]:
         sentences.append(f"while it was active, {', '.join(told)}")
     for column, name, measure in (("cwnd_segments_count", "windows", "segments"), ("rtt_ms", "smoothed RTTs", "ms")):

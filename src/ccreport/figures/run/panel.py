@@ -44,7 +44,7 @@ class PanelRuns:
     @property
     def run_ids(self) -> list[str]:
         """Return the runs that lines and points are of."""
-        return [one.run["run_id"] for one in self.drawn]
+        return [drawn_run.run["run_id"] for drawn_run in self.drawn]
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -72,8 +72,10 @@ class PanelRuns:
         qdiscs = self.tables.qdiscs
         notes = [
             note
-            for one in self.drawn
-            for note in write_notes(qdiscs.filter(pl.col("run_id") == one.run["run_id"]).sort("line_number"), one.run)
+            for drawn_run in self.drawn
+            for note in write_notes(
+                qdiscs.filter(pl.col("run_id") == drawn_run.run["run_id"]).sort("line_number"), drawn_run.run
+            )
         ]
         return list(dict.fromkeys(notes))
 
@@ -129,7 +131,7 @@ def read_panel(declaration: FigureDeclaration, database: Database) -> PanelRuns:
     runs = runs.join(intervals, on="run_id", how="semi").join(flows, on="run_id", how="semi")
     _require_runs(declaration, matching, runs)
     drawn = choose_drawn_runs(declaration, runs, flows, choose_rate(declaration, flows))
-    drawn_runs = runs.filter(pl.col("run_id").is_in([one.run["run_id"] for one in drawn]))
+    drawn_runs = runs.filter(pl.col("run_id").is_in([drawn_run.run["run_id"] for drawn_run in drawn]))
     # The band is of all iterations.
     samples, qdiscs = read_rows(database, "samples", runs), read_rows(database, "qdiscs", drawn_runs)
     tables = FigureTables(runs, flows, intervals, samples, qdiscs)

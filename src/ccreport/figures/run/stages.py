@@ -46,7 +46,7 @@ def build_stages_over_time(declaration: FigureDeclaration, database: Database) -
         sentences=[
             f"Throughput of each flow, {measured.origin}",
             "below it the smoothed RTT that ss reports" if rtts.height else "No sample of ss has an RTT",
-            f"Shaded: {join_names([f'{one.start_s:g} to {one.end_s:g} s, {one.name}' for one in stages])}",
+            f"Shaded: {join_names([f'{stage.start_s:g} to {stage.end_s:g} s, {stage.name}' for stage in stages])}",
         ],
         what="Line charts of throughput and RTT while the path changes",
         messages=_describe(measured.rates, stages, panel.ccs, unit),
@@ -71,7 +71,7 @@ def _draw(
 
 def _collect_data(rates: pl.DataFrame, rtts: pl.DataFrame, stages: list[Stage], run_id: str) -> pl.DataFrame:
     shaded = pl.DataFrame(
-        [{"run_id": run_id, "time_s": one.start_s, "until_s": one.end_s, "stage": one.name} for one in stages]
+        [{"run_id": run_id, "time_s": stage.start_s, "until_s": stage.end_s, "stage": stage.name} for stage in stages]
     )
     parts = {"rate": rates, "rtt": rtts.with_columns(pl.col("time_s").round(3)), "stage": shaded}
     columns = ("drawn_as", "run_id", "flow_id", "cc", "time_s", "rate_bps", "rtt_ms", "until_s", "stage")
@@ -80,8 +80,8 @@ def _collect_data(rates: pl.DataFrame, rtts: pl.DataFrame, stages: list[Stage], 
 
 def _describe(rates: pl.DataFrame, stages: list[Stage], ccs: list[str], unit: str) -> list[str]:
     """Return the mean rate of each algorithm's flows outside of the stages and in each."""
-    outside = ~pl.any_horizontal([pl.col("time_s").is_between(one.start_s, one.end_s) for one in stages])
-    inside = {one.name: pl.col("time_s").is_between(one.start_s, one.end_s) for one in stages}
+    outside = ~pl.any_horizontal([pl.col("time_s").is_between(stage.start_s, stage.end_s) for stage in stages])
+    inside = {stage.name: pl.col("time_s").is_between(stage.start_s, stage.end_s) for stage in stages}
     sentences = []
     for name, condition in {"outside of the stages": outside, **inside}.items():
         means = {cc: rates.filter(condition, pl.col("cc") == cc).select(pl.col("rate_bps").mean()).item() for cc in ccs}

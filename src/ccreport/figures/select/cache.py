@@ -52,7 +52,7 @@ def restore_copy(cache: Path, name: str, database: Database, output: Path) -> bo
     copy = cache / name
     if not copy.is_dir() or IGNORE_CACHES in os.environ:
         return False
-    asked = [Asked(**one) for one in json.loads((copy / ASKED).read_text(encoding="utf-8"))]
+    asked = [Asked(**fields) for fields in json.loads((copy / ASKED).read_text(encoding="utf-8"))]
     if not all(map(database.is_same, asked)):
         return False
     shutil.rmtree(output, ignore_errors=True)
@@ -64,7 +64,7 @@ def store_copy(cache: Path, name: str, asked: Iterable[Asked], output: Path) -> 
     """Keep a copy of a figure's folder and what it asked, whole or not at all, in place of one of the same name."""
     with replace_folder(cache / name) as copy:
         shutil.copytree(output, copy / FILES)
-        (copy / ASKED).write_text(json.dumps([asdict(one) for one in asked]), encoding="utf-8")
+        (copy / ASKED).write_text(json.dumps([asdict(question) for question in asked]), encoding="utf-8")
 
 
 def prune_copies(cache: Path, names: Iterable[str]) -> None:

@@ -151,7 +151,7 @@ def sum_limits(limits: pl.DataFrame, bin_s: float, end_s: float) -> pl.DataFrame
     """Return the share of an algorithm's observed flow time that each category had in a bin.
 
     The columns are cc, start_s, end_s, category, share, and low and high, between which the category is drawn.
-    `limits` has run_id, flow_id, cc, from_s, until_s and limit; what lies before 0 or beyond `end_s` is cut off, and
+    `limits` has run_id, flow_id, cc, from_s, until_s and limit; what is before 0 or beyond `end_s` is cut off, and
     the last bin ends with the last sample. A bin of which less than half was observed for every flow is left out.
     """
     spread = _spread_over_bins(limits, bin_s, end_s)

@@ -85,7 +85,7 @@ def list_flow_rates(
         observed = place_acknowledged(samples, flows)
     else:
         observed = placed.select(*FLOW, "start_s", "end_s", "interval_bps")
-    # A flow stands for its algorithm: its rate is the sum over itself.
+    # A flow takes the place of its algorithm: its rate is the sum over itself.
     rates = sum_rates(observed.with_columns(cc=pl.col("flow_id")), bin_s).rename({"cc": "flow_id"})
     spans = placed.group_by(*FLOW, "cc").agg(pl.col("start_s").min(), pl.col("end_s").max())
     is_active = (pl.col("time_s") > pl.col("start_s")) & (pl.col("time_s") < pl.col("end_s"))

@@ -1,7 +1,7 @@
 """Time series of a run from its intervals and `ss` samples, summed over the flows of each algorithm.
 
-Two clocks meet here. Intervals stand on the clock of their iperf3 client, which starts with its first stream; samples
-stand on that of the host. Both are counted from the first data sample of the run: a client that joined late is moved
+Two clocks meet here. Intervals are on the clock of their iperf3 client, which starts with its first stream; samples
+are on that of the host. Both are counted from the first data sample of the run: a client that joined late is moved
 by the start offset of its first flow. `ss` sees a flow up to one sampling interval after it began, so the two agree to
 within that interval.
 """
@@ -25,7 +25,7 @@ RUN_CC: Final = ("run_id", "cc")
 
 
 def choose_bin_s(spacing_s: float, duration_s: float) -> float:
-    """Return the bin width in s: 0.5, or more where observations lie further apart or a run would need 700 bins."""
+    """Return the bin width in s: 0.5, or more where observations are further apart or a run would need 700 bins."""
     fitting = (width for width in BIN_WIDTHS_S if width * 1.5 >= spacing_s and duration_s / width <= BINS_LIMIT)
     return next(fitting, BIN_WIDTHS_S[-1])
 
@@ -160,8 +160,8 @@ def sum_retransmits(
     From `ss` (`growth` of `place_samples`); where that lacks a flow which iperf3 (`placed` of `place_intervals`) knows,
     all of that algorithm in that run from iperf3. time_s is the middle of the bin. A bin that no observation covers is
     absent, not zero. `growth` may have late_s, by how much the first sample of its run was late; else it is half a
-    sampling interval, as it is on average. Bins of all runs lie alike, to be compared, or those of `each_run` as it
-    was sampled.
+    sampling interval, as it is on average. Bins of all runs have the same edges, to be compared, or those of
+    `each_run` as it was sampled.
     """
     reported = placed.filter(pl.col("retransmits_iperf3_count").is_not_null())
     lacking = reported.join(growth, on=["run_id", "flow_id"], how="anti").select(*RUN_CC).unique()
@@ -191,7 +191,7 @@ def _spread_growth(growth: pl.DataFrame, bin_s: float) -> pl.DataFrame:
     middle is in, as rates have them.
     """
     edges = [_snap(pl.col(column) / bin_s).alias(column) for column in ("from_s", "until_s")]
-    # Two stamps near the same edge: all that lies between them belongs to the bin that ends there.
+    # Two stamps near the same edge: all that is between them belongs to the bin that ends there.
     from_before_until = pl.min_horizontal("from_s", pl.col("until_s") - SNAP_BINS)
     covered = pl.min_horizontal("until_s", "bin") - pl.max_horizontal("from_s", pl.col("bin") - 1)
     share = covered / (pl.col("until_s") - pl.col("from_s"))
@@ -217,7 +217,7 @@ def _middle_of(time_s: pl.Expr, bin_s: float) -> pl.Expr:
 
 
 def _snap(edge: pl.Expr) -> pl.Expr:
-    """Return a position in bins, moved to the nearest edge of a bin where it lies close to one."""
+    """Return a position in bins, moved to the nearest edge of a bin where it is close to one."""
     return pl.when((edge - edge.round()).abs() < SNAP_BINS).then(edge.round()).otherwise(edge)
 
 

@@ -114,7 +114,7 @@ def _place_acknowledged(tables: FigureTables, intervals: pl.DataFrame) -> pl.Dat
 def choose_bins(panels: Sequence[Placed]) -> Bins:
     """Return widths of bins that suit all panels: counts in bins of different widths cannot be compared."""
     widths = [_choose_own_bins(placed) for placed in panels]
-    return Bins(max(one.rate_s for one in widths), max(one.count_s for one in widths))
+    return Bins(max(bins.rate_s for bins in widths), max(bins.count_s for bins in widths))
 
 
 def _choose_own_bins(placed: Placed) -> Bins:

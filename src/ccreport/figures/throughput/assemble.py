@@ -40,21 +40,29 @@ def assemble_throughput_over_time(
     """
     placed = {letter: place_rows(panel.tables, panel.run_ids) for letter, panel in panels.items()}
     bins = choose_bins(list(placed.values()))
-    series = {letter: bin_rows(one, bins) for letter, one in placed.items()}
+    series = {letter: bin_rows(rows, bins) for letter, rows in placed.items()}
     unit = choose_rate_unit(
-        max(max(find_top(one.lines, "rate_bps"), find_top(one.band, "rate_max_bps")) for one in series.values())
+        max(
+            max(find_top(binned.lines, "rate_bps"), find_top(binned.band, "rate_max_bps")) for binned in series.values()
+        )
     )
     facts = {letter: _collect_facts(panel, series[letter], unit) for letter, panel in panels.items()}
     drawn = [
-        Panel(one.lines, one.points, one.band, _write_texts(letter, facts[letter]), _list_line_rates(panels[letter]))
-        for letter, one in series.items()
+        Panel(
+            binned.lines,
+            binned.points,
+            binned.band,
+            _write_texts(letter, facts[letter]),
+            _list_line_rates(panels[letter]),
+        )
+        for letter, binned in series.items()
     ]
-    time_end_s = max(one.time_end_s for one in series.values())
+    time_end_s = max(binned.time_end_s for binned in series.values())
     if "" in panels:
         chart = draw_throughput_over_time(drawn[0], RATE_UNITS[unit], time_end_s)
         return Figure(chart, _collect_data(series[""]), write_caption(facts[""]), write_alternative(facts[""]))
     title = " ".join(declaration.title.split())
-    data = [_collect_data(one).select(pl.lit(letter).alias("panel"), pl.all()) for letter, one in series.items()]
+    data = [_collect_data(binned).select(pl.lit(letter).alias("panel"), pl.all()) for letter, binned in series.items()]
     return Figure(
         draw_panels(drawn, wrap(title, TITLE_CHARACTERS), RATE_UNITS[unit], time_end_s),
         pl.concat(data),
@@ -83,7 +91,7 @@ def _collect_facts(panel: PanelRuns, series: Series, unit: str) -> FigureFacts:
 
 def _list_line_rates(panel: PanelRuns) -> list[float]:
     """Return the rates of the bottlenecks of the runs drawn in bit/s, each once; where unknown, of the sender."""
-    rates = (one.run["bottleneck_bps"] or one.run["nic_bps"] for one in panel.drawn)
+    rates = (drawn_run.run["bottleneck_bps"] or drawn_run.run["nic_bps"] for drawn_run in panel.drawn)
     return sorted({rate for rate in rates if rate})
 
 
@@ -101,7 +109,7 @@ def _write_texts(letter: str, facts: FigureFacts) -> Texts:
     return Texts(
         title=wrap(heading, TITLE_CHARACTERS),
         subtitle=wrap_title(facts.conditions, SUBTITLE_CHARACTERS),
-        legend={one.cc: write_legend(one, facts.rate, facts.unit) for one in facts.algorithms},
+        legend={algorithm.cc: write_legend(algorithm, facts.rate, facts.unit) for algorithm in facts.algorithms},
         rate_axis=f"{RATE_NAMES[facts.rate_source]} ({facts.unit})",
         count_axis=f"Retransmitted segments per {facts.count_bin_s:g} s",
         band=write_band(facts.drawn),

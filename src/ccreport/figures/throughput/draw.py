@@ -1,9 +1,8 @@
 """Throughput and retransmits over time: the papers' standard figure of one condition.
 
 Lines are the summed rate of each algorithm (left axis), points its retransmitted segments per bin (right axis) where
-there are any, a faint band the range of the other iterations, and a dotted rule the line rate. The legend stands above
-the plot and the notes on the path below it, so that neither covers data. Panels stand under each other with the same
-scales.
+there are any, a faint band the range of the other iterations, and a dotted rule the line rate. The legend is above
+the plot and the notes on the path are below it, so that neither covers data. Panels are stacked, with the same scales.
 """
 
 import math

@@ -55,7 +55,9 @@ class FigureFacts:
     @property
     def conditions(self) -> str:
         """Return the conditions in one line."""
-        return describe_runs([one.cc for one in self.algorithms], self.drawn, overlapped=self.declaration.overlapped)
+        return describe_runs(
+            [algorithm.cc for algorithm in self.algorithms], self.drawn, overlapped=self.declaration.overlapped
+        )
 
 
 def write_heading(
@@ -63,7 +65,7 @@ def write_heading(
 ) -> tuple[list[str], list[str]]:
     """Return the lines of the title (what was declared, then the conditions) and of the subtitle (runs and rule)."""
     title = [" ".join(declaration.title.split()), *wrap_title(conditions)]
-    return [line for line in title if line], [name_run(one, overlapped=overlapped) for one in drawn]
+    return [line for line in title if line], [name_run(drawn_run, overlapped=overlapped) for drawn_run in drawn]
 
 
 def write_caption(facts: FigureFacts) -> str:
@@ -108,7 +110,7 @@ def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[st
 
 
 def _tell_difference(facts: FigureFacts) -> list[str]:
-    return _compare(sorted(facts.algorithms, key=lambda one: -(one.rate_bps or 0.0)), facts.rate)
+    return _compare(sorted(facts.algorithms, key=lambda algorithm: -(algorithm.rate_bps or 0.0)), facts.rate)
 
 
 def _title_first(facts: FigureFacts, conditions: str) -> str:
@@ -135,16 +137,16 @@ def _describe_points(facts: FigureFacts) -> str:
 def name_runs(drawn: Sequence[DrawnRun]) -> list[str]:
     """Return the sentences that say which runs are drawn, and by which rule."""
     sentences = []
-    for one in drawn:
-        run = f"run {display_name(one.run['run_id'])}"
-        iteration = "" if one.run["iteration"] is None else f" (iteration {one.run['iteration']})"
-        if one.is_declared:
-            sentences.append(f"Drawn is {run}{iteration}, which the evaluation file names, of {one.runs_count}")
-        elif one.runs_count == 1:
+    for drawn_run in drawn:
+        run = f"run {display_name(drawn_run.run['run_id'])}"
+        iteration = "" if drawn_run.run["iteration"] is None else f" (iteration {drawn_run.run['iteration']})"
+        if drawn_run.is_declared:
+            sentences.append(f"Drawn is {run}{iteration}, which the evaluation file names, of {drawn_run.runs_count}")
+        elif drawn_run.runs_count == 1:
             sentences.append(f"Drawn is {run}{iteration}, the only one of its condition that has the data")
         else:
-            sentences.append(f"Drawn is {run}{iteration}, the representative one of {one.runs_count} iterations")
-    if any(one.runs_count > 1 and not one.is_declared for one in drawn):
+            sentences.append(f"Drawn is {run}{iteration}, the representative one of {drawn_run.runs_count} iterations")
+    if any(drawn_run.runs_count > 1 and not drawn_run.is_declared for drawn_run in drawn):
         sentences.append(f"The representative run of a condition is {RULE}")
     return sentences
 
@@ -177,9 +179,9 @@ def write_panels_alternative(title: str, panels: Mapping[str, FigureFacts], left
 
 
 def _describe_message(facts: FigureFacts) -> str:
-    ranked = sorted(facts.algorithms, key=lambda one: -(one.rate_bps or 0.0))
-    means = [f"{one.name} {format_rate(one.rate_bps, facts.unit)}" for one in ranked]
-    ratios = [f"{one.name} {format_ratio(one.retransmit_ratio)}" for one in ranked]
+    ranked = sorted(facts.algorithms, key=lambda algorithm: -(algorithm.rate_bps or 0.0))
+    means = [f"{algorithm.name} {format_rate(algorithm.rate_bps, facts.unit)}" for algorithm in ranked]
+    ratios = [f"{algorithm.name} {format_ratio(algorithm.retransmit_ratio)}" for algorithm in ranked]
     sentences = [
         facts.conditions,
         f"Mean {facts.rate}: {join_names(means)}",

@@ -1,7 +1,7 @@
 """The words of a figure: numbers with their units, title, legend, notes on the path, caption and text alternative.
 
 Names of hosts, runs and algorithms come from an archive. They are shown as they are, except that control characters
-stand as escapes; whoever puts a caption into a page escapes it for that page.
+are escaped; whoever puts a caption into a page escapes it for that page.
 """
 
 import math
@@ -102,7 +102,7 @@ def wrap_title(conditions: str, characters: int = TITLE_CHARACTERS) -> list[str]
 
 
 def _list_values(drawn: Sequence[DrawnRun], column: str, style: str) -> str:
-    values = (one.run[column] for one in drawn)
+    values = (drawn_run.run[column] for drawn_run in drawn)
     texts = [display_name(style.format(value)) for value in values if value is not None]
     return join_names(list(dict.fromkeys(texts))) if texts else ""
 
@@ -130,7 +130,7 @@ def write_legend(algorithm: DrawnAlgorithm, rate: Rate, unit: str) -> str:
 
 def write_band(drawn: Sequence[DrawnRun]) -> str | None:
     """Return what the band is, None where no condition has other iterations."""
-    others = sorted({one.runs_count - 1 for one in drawn} - {0})
+    others = sorted({drawn_run.runs_count - 1 for drawn_run in drawn} - {0})
     if not others:
         return None
     if others == [1]:

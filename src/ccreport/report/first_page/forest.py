@@ -40,7 +40,7 @@ BAR_PX: Final = 36.0
 
 @dataclass(frozen=True)
 class Layout:
-    """Widths in px of the whole and of the names beside the plot, none where they stand above it; height of a row."""
+    """Widths in px of the whole and of the names beside the plot, none where they are above it; height of a row."""
 
     width: int
     names: int

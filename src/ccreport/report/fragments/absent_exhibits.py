@@ -67,4 +67,4 @@ def _fence(paragraph: str) -> str:
 
 def _name(kind: str, exhibits: Sequence[Exhibit]) -> str:
     # Claims lead to what shows them, whether it has data or not.
-    return "; ".join(f"[{escape_text(one.heading)}]{{#{make_label(kind, one.name)}}}" for one in exhibits)
+    return "; ".join(f"[{escape_text(exhibit.heading)}]{{#{make_label(kind, exhibit.name)}}}" for exhibit in exhibits)

@@ -43,7 +43,7 @@ RUN_BYTES: Final = 900
 ROW_BYTES: Final = 2_000
 # At least one letter of a run's line in a column, with the tags around it.
 CELL_BYTES: Final = len("<td>1</td>")
-# What stands for the end of a column's name.
+# What is shown for the end of a column's name.
 UNITS: Final = {"_bps": ", Mbit/s", "_ms": ", ms", "_s": ", s", "_pct": ", %", "_bytes": ", bytes", "_cv": " CV"}
 # All digits are in the CSV files.
 SIGNIFICANT: Final = 4
@@ -193,7 +193,7 @@ def _render_command(trace: Trace, number: int, row: Mapping[str, Any], declared:
 
 
 def _render_lines(lines: list[str], title: str) -> str:
-    # A path may hold a line break, which stands as \n on its one line.
+    # A path may hold a line break, which is written as \n on its one line.
     shown = "\n".join(line.replace("\n", "\\n") for line in lines)
     return render_quotation(shown, title)
 
@@ -233,7 +233,7 @@ def round_value(column: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else show_plain(value, SIGNIFICANT)
 
 
-# A run stands in several tables. Kept by the text: as numbers 1 and 1.0, or 0.0 and -0.0, would be one.
+# A run is in several tables. Kept by the text: as numbers 1 and 1.0, or 0.0 and -0.0, would be one.
 @lru_cache(maxsize=2**16)
 def _show_text(value: str) -> Html:
     return text(value)

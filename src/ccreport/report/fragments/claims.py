@@ -127,7 +127,7 @@ def _render_claim(
     verdict = rows[0]["claim_verdict"]
     yield f"## {_title(claim)}: {verdict} {{#{make_label('claim', claim)}}}\n"
     yield f"{escape_text(facts['text'])} ({escape_text(facts['source'])})\n"
-    checks = [_list_check(*one) for one in zip(rows, facts["checks"], strict=True)]
+    checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
     yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
     yield f"{_date_bounds(rows[0])}\n"
     if (

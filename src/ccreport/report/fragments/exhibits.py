@@ -39,7 +39,7 @@ DOWNLOADS: Final[Mapping[str, str]] = {
 }
 # <svg class="marks" width="801" height="521" viewBox="0 0 801 521">
 SVG_SIZE: Final = re.compile(r'^<svg[^>]* width="(\d+)"[^>]* height="(\d+)"')
-# Published tables that stand on the page of captures.
+# Published tables that are on the page of captures.
 CAPTURE_TABLES: Final = ("witnesses",)
 # Of the data of a figure on its page, and of runs in its source: a page holds several figures.
 ROWS_SHOWN: Final = 25
@@ -108,7 +108,7 @@ def render_table_fragment(table: Exhibit, tables: Path, queries: Path, fragments
 
 
 def _caption_table(table: Exhibit) -> str:
-    """Return what the table's schema says of it, as its title stands above it already."""
+    """Return what the table's schema says of it, as its title is above it already."""
     if table.name not in list_tables():
         return escape_text(table.title)
     return markdown(load_schema(table.name).description)
@@ -117,7 +117,7 @@ def _caption_table(table: Exhibit) -> str:
 def render_figure_fragment(
     figure: Exhibit, figures: Path, fragments: Path, *, declared: Mapping[str, Any] | None = None, beside: str = ""
 ) -> None:
-    """Write `figure_<name>.md`: what stands `beside` the figure, then in tabs the chart, its data, source and files.
+    """Write `figure_<name>.md`: what is `beside` the figure, then in tabs the chart, its data, source and files.
 
     Of a figure that the archive has no data for it says why. `declared` is what the evaluation declares of it.
     """

@@ -98,7 +98,7 @@ def render_fragments(
     others = count_others(tables, names)
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     declared = load_evaluation(evaluation)
-    compared, judged = (read_table(*one) for one in (("reproduction", [reproduction]), ("claims", [claims])))
+    compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
     variables: dict[str, Any] = {
         "archive": describe_archive(raw_files, runs, flows, results, others) | {"sha256": escape_text(facts["sha256"])},
@@ -188,26 +188,26 @@ def _render_exhibits(
     for figure in drawn:
         beside = describe_beside(figure.name, judged, declared["claims"])
         render_figure_fragment(figure, figures, fragments, declared=declared["figures"][figure.name], beside=beside)
-    empty = [one for one in published if not has_rows(one, summaries)]
-    missing = [one for one in drawn if find_missing(one, figures)]
-    # What shows captures stands on their page, where there are any.
-    own_page = [one for one in (*published, *drawn) if one.is_of_captures] if has_captures else []
-    elsewhere = [one for one in missing if one not in own_page]
-    render_gallery([one for one in drawn if one not in own_page], declared["figures"], figures, fragments)
+    empty = [table for table in published if not has_rows(table, summaries)]
+    missing = [figure for figure in drawn if find_missing(figure, figures)]
+    # What shows captures is on their page, where there are any.
+    own_page = [exhibit for exhibit in (*published, *drawn) if exhibit.is_of_captures] if has_captures else []
+    elsewhere = [exhibit for exhibit in missing if exhibit not in own_page]
+    render_gallery([figure for figure in drawn if figure not in own_page], declared["figures"], figures, fragments)
     write_fragment(fragments, "figure_kinds.md", render_figure_kinds(find_examples(declared["figures"], figures)))
     absent = {
-        "table": describe_empty_tables([one for one in empty if one not in own_page]),
+        "table": describe_empty_tables([table for table in empty if table not in own_page]),
         "figure": describe_missing_figures(elsewhere, declared["figures"], figures),
     }
     for kind, exhibits, captures_name in (("table", published, "witnesses.md"), ("figure", drawn, "captures.md")):
-        shown = [one for one in exhibits if one not in own_page and one not in (*empty, *missing)]
+        shown = [exhibit for exhibit in exhibits if exhibit not in own_page and exhibit not in (*empty, *missing)]
         render_list(kind, shown, fragments, absent[kind])
         if (printed := declared["printed"].get(f"{kind}s")) is not None:
             # The PDF and its supplement have a part each; what is missing is said in the first.
-            kept = [one for one in shown if one.name in printed]
+            kept = [exhibit for exhibit in shown if exhibit.name in printed]
             render_list(kind, kept, fragments, absent[kind], name=f"{kind}s_report.md")
-            others = [one for one in shown if one.name not in printed]
+            others = [exhibit for exhibit in shown if exhibit.name not in printed]
             render_list(kind, others, fragments, name=f"{kind}s_supplement.md")
-        of_captures = [one for one in exhibits if one in own_page]
+        of_captures = [exhibit for exhibit in exhibits if exhibit in own_page]
         # The page includes it all the same, and has said already what is missing.
         render_list(kind, of_captures, fragments, name=captures_name)

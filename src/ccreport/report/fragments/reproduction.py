@@ -142,16 +142,16 @@ def _render_worst(own: pl.DataFrame, titles: Mapping[str, str], algorithms: list
 def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algorithms: list[str]) -> str:
     comparison = own["comparison"][0]
     there, here = rate_unit(own["expected_bps"]), rate_unit(own["rate_mean_bps"])
-    ratio, other = "/".join(algorithms[:2]), OTHERS[comparison]
+    ratio, other_name = "/".join(algorithms[:2]), OTHERS[comparison]
     header = (
         "Cell",
         "Algorithm",
-        f"{other}, {there[1]}",
+        f"{other_name}, {there[1]}",
         f"Here, {here[1]}",
         "Ratio",
         "Verdict",
         "n",
-        f"{ratio}, {other.lower()} and here",
+        f"{ratio}, {other_name.lower()} and here",
     )
     rows = [_list_cells(row, (there[0], here[0]), algorithms[0]) for row in own.iter_rows(named=True)]
     title = titles.get(table, table)

@@ -37,13 +37,13 @@ def link_run(run_id: str) -> Html:
 
 
 def prose(value: str) -> Html:
-    """Return a sentence of our own as HTML, what stands in backticks in code font."""
+    """Return a sentence of our own as HTML, what is in backticks in code font."""
     parts = CODE.split(value)
     return Html("".join(f"<code>{escape_text(p)}</code>" if i % 2 else escape_text(p) for i, p in enumerate(parts)))
 
 
 def markdown(value: str) -> str:
-    """Return a sentence of our own as Markdown, what stands in backticks in code font."""
+    """Return a sentence of our own as Markdown, what is in backticks in code font."""
     return "".join(part if i % 2 else escape_text(part) for i, part in enumerate(re.split(r"(`[^`]+`)", value)))
 
 

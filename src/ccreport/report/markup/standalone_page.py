@@ -1,6 +1,6 @@
 """Pages of one file: text and tables, escaped, under the content security policy of all pages.
 
-The policy lets no style or script stand within a page, so what there is of style stands in attributes.
+The policy allows no style or script element within a page, so styles are in attributes.
 """
 
 import html

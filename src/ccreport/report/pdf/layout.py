@@ -17,10 +17,10 @@ from ccreport.report.pdf.cells import read_lines
 UPRIGHT_CHARACTERS: Final = 200
 CELL_CHARACTERS: Final = 30
 LONG_CHARACTERS: Final = 50
-# Beyond the first the words of headings stand below each other, in lines of at least the second.
+# Beyond the first the words of headings are stacked, in lines of at least the second.
 UNBROKEN_CHARACTERS: Final = 120
 HEADING_CHARACTERS: Final = 8
-# The class of a cell of sentences, which stands below the row they were taken from.
+# The class of a cell of sentences, which is below the row they were taken from.
 NOTE: Final = "note"
 SIDES: Final = {"number": "right", "gt_right": "right", "gt_center": "center", "gt_left": "left"}
 
@@ -47,7 +47,7 @@ class Cell:
 
     @property
     def side(self) -> str:
-        """Return the side that the text stands at, empty where the cell does not say."""
+        """Return the side that the text is aligned to, empty where the cell does not say."""
         return next((SIDES[name] for name in self.element.classes if name in SIDES), "")
 
 
@@ -75,7 +75,7 @@ class Column:
 
 def read_table(table: HtmlElement, rows_at_most: int) -> Table:
     """Return a table of HTML with so many rows of its body at most."""
-    caption = [[_read_cell(one, rows_left=1)] for one in table.findall("caption")]
+    caption = [[_read_cell(cell, rows_left=1)] for cell in table.findall("caption")]
     head, body, foot = (_read_rows(table.findall(f"{part}/tr")[:rows_at_most]) for part in ("thead", "tbody", "tfoot"))
     columns = max((sum(cell.columns for cell in row) for row in head[:1] or body), default=1)
     return Table(columns, head, body, [*caption, *foot])
@@ -94,7 +94,7 @@ def _read_cell(element: HtmlElement, rows_left: int) -> Cell:
 
 
 def fit_table(table: Table) -> tuple[Table, bool]:
-    """Return a table as narrow as need be, and whether it is still too wide to stand upright."""
+    """Return a table as narrow as need be, and whether it is still too wide for an upright page."""
     columns = _measure(table)
     if _is_wider(UPRIGHT_CHARACTERS, ((column.cell, column.word) for column in columns)):
         table = _move_sentences(table, columns)
@@ -116,11 +116,11 @@ def _measure(table: Table) -> list[Column]:
 
 
 def _is_wider(limit: int, columns: Iterable[tuple[int, int]]) -> bool:
-    return sum(min(max(one), CELL_CHARACTERS) + 2 for one in columns) > limit
+    return sum(min(max(widths), CELL_CHARACTERS) + 2 for widths in columns) > limit
 
 
 def _break_headings(row: Row, columns: Sequence[Column]) -> Row:
-    """Return headings with lines no longer than need be: than what stands below and the longest word of the heading."""
+    """Return headings with lines no longer than need be: than what is below and the longest word of the heading."""
     return [
         cell if cell.columns > 1 else replace(cell, width=max(column.cell, column.word, HEADING_CHARACTERS))
         for cell, column in zip(row, columns, strict=True)
@@ -128,7 +128,7 @@ def _break_headings(row: Row, columns: Sequence[Column]) -> Row:
 
 
 def _move_sentences(table: Table, columns: Sequence[Column]) -> Table:
-    """Return a table without its columns of sentences: each stands below its row, as wide as the table."""
+    """Return a table without its columns of sentences: each is below its row, as wide as the table."""
     kept = [column.cell <= LONG_CHARACTERS for column in columns]
     rows = (*table.head, *table.body, *(row for row in table.foot if len(row) > 1))
     is_regular = all(len(row) == table.columns or [cell.columns for cell in row] == [table.columns] for row in rows)
@@ -144,7 +144,7 @@ def _move_sentences(table: Table, columns: Sequence[Column]) -> Table:
     body: list[Row] = []
     for row in table.body:
         body.append(keep(row))
-        moved = compress(zip(names, row, strict=True), (not one for one in kept)) if len(row) > 1 else ()
+        moved = compress(zip(names, row, strict=True), (not is_kept for is_kept in kept)) if len(row) > 1 else ()
         # A dash says that there is none.
         if sentences := [(name, cell) for name, cell in moved if cell.length > 1]:
             body.append([_make_note(sentences, count)])

@@ -24,7 +24,7 @@ from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Pandoc
 from ccreport.report.site.without_quarto import read_header, read_page, read_yaml
 
-# The header of `<document>.md` names the pages in their order, its text stands below the title.
+# The header of `<document>.md` names the pages in their order, its text comes below the title.
 DOCUMENTS: Final = ("report", "supplement")
 # Lists of exhibits of which each document may have its own: `tables_supplement.md`.
 LISTS: Final = ("tables", "figures")

@@ -114,10 +114,10 @@ def _list_longest(table: Table) -> list[str]:
     if len(whole) < CELLS_MEASURED:
         return []
     columns = [
-        [number for number, _ in nlargest(CELLS_MEASURED, whole, key=lambda one: one[1][column].length)]
+        [number for number, _ in nlargest(CELLS_MEASURED, whole, key=lambda pair: pair[1][column].length)]
         for column in range(table.columns)
     ]
     others = [(number, row) for number, row in enumerate(table.body) if len(row) != table.columns]
-    spanning = nlargest(CELLS_MEASURED, others, key=lambda one: max(cell.length for cell in one[1]))
+    spanning = nlargest(CELLS_MEASURED, others, key=lambda pair: max(cell.length for cell in pair[1]))
     longest = f"longest: {_array(map(_array, zip(*columns, strict=True)))}"
     return [longest, *([f"spanning: {_array(number for number, _ in spanning)}"] if spanning else [])]

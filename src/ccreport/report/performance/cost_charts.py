@@ -32,12 +32,12 @@ def draw_cost_curves(costs: pl.DataFrame, targets: pl.DataFrame, names: Mapping[
     both = pl.concat([costs.select("runs", "seconds"), targets.select("runs", "seconds")])
     x = _scale(both["runs"], "Runs in the archive")
     y = _scale(both["seconds"], "Wall time (s)")
-    layers = [layer for one in series for layer in _draw_line(costs.filter(pl.col("case") == one.key), one, x, y)]
-    for one in series:
-        own = targets.filter(pl.col("case") == one.key)
+    layers = [layer for line in series for layer in _draw_line(costs.filter(pl.col("case") == line.key), line, x, y)]
+    for line in series:
+        own = targets.filter(pl.col("case") == line.key)
         if own.height:
             mark = alt.Chart(own.select("runs", "seconds")).mark_point(
-                shape="M-1,-1L1,1M-1,1L1,-1", size=110, color=one.colour, strokeWidth=2.5, opacity=1
+                shape="M-1,-1L1,1M-1,1L1,-1", size=110, color=line.colour, strokeWidth=2.5, opacity=1
             )
             layers.append(mark.encode(x=alt.X("runs:Q"), y=alt.Y("seconds:Q")))
     plot = alt.LayerChart(layer=layers, width=theme.PLOT_WIDTH_PX, height=theme.PLOT_HEIGHT_PX)
@@ -57,7 +57,7 @@ def _scale(values: pl.Series, title: str) -> tuple[list[float], list[float], str
 
 
 def _draw_line(
-    own: pl.DataFrame, one: Series, x: tuple[list[float], list[float], str], y: tuple[list[float], list[float], str]
+    own: pl.DataFrame, line: Series, x: tuple[list[float], list[float], str], y: tuple[list[float], list[float], str]
 ) -> list[alt.Chart]:
     across, down = (alt.Axis(title=title, values=ticks, format=",~r") for _, ticks, title in (x, y))
     wide, high = (alt.Scale(type="log", domain=domain, nice=False) for domain, _, _ in (x, y))
@@ -65,8 +65,8 @@ def _draw_line(
         x=alt.X("runs:Q", scale=wide, axis=across), y=alt.Y("seconds:Q", scale=high, axis=down)
     )
     return [
-        base.mark_line(color=one.colour, strokeWidth=1.8, strokeDash=list(one.dash)),
-        base.mark_point(size=45, color=one.colour, shape=one.marker, fill="white", opacity=1, strokeWidth=1.5),
+        base.mark_line(color=line.colour, strokeWidth=1.8, strokeDash=list(line.dash)),
+        base.mark_point(size=45, color=line.colour, shape=line.marker, fill="white", opacity=1, strokeWidth=1.5),
     ]
 
 

@@ -104,7 +104,9 @@ def _write_figure(name: str, title: str, figure: Figure, figures: Path, fragment
 def list_costs(sizes: Results) -> pl.DataFrame:
     """Return case, runs and seconds of all measurements."""
     rows = [
-        (case, one["runs"], cost["seconds"]) for one in sizes["measurements"] for case, cost in one["cases"].items()
+        (case, measurement["runs"], cost["seconds"])
+        for measurement in sizes["measurements"]
+        for case, cost in measurement["cases"].items()
     ]
     return _frame_costs(rows)
 
@@ -136,12 +138,12 @@ def render_costs(sizes: Results) -> str:
     targets = sizes["targets"]
     header = ("Runs", "Change", "Wall, s", "Target, s", "CPU, s", "Memory, MB", "Written, MB", "Jobs", "Builds")
     rows = []
-    for one in sizes["measurements"]:
-        limits = targets["seconds"] if one["runs"] == targets["runs"] else {}
+    for measurement in sizes["measurements"]:
+        limits = targets["seconds"] if measurement["runs"] == targets["runs"] else {}
         for case, label in CASES.items():
-            if cost := one["cases"].get(case):
+            if cost := measurement["cases"].get(case):
                 limit = limits.get(case)
-                rows.append([number(one["runs"]), text(label), _seconds(cost["seconds"]), _seconds(limit)])
+                rows.append([number(measurement["runs"]), text(label), _seconds(cost["seconds"]), _seconds(limit)])
                 rows[-1] += [
                     _seconds(cost["cpu_s"]),
                     *map(_megabytes, (cost["peak_memory_bytes"], cost["written_bytes"])),
@@ -154,10 +156,10 @@ def render_costs(sizes: Results) -> str:
 
 def render_jobs(sizes: Results) -> str:
     """Return the table of the jobs that one added run caused in the largest archive that has the case."""
-    measured = [one for one in sizes["measurements"] if "added_run" in one["cases"]]
+    measured = [measurement for measurement in sizes["measurements"] if "added_run" in measurement["cases"]]
     if not measured:
         return ""
-    largest = max(measured, key=lambda one: one["runs"])
+    largest = max(measured, key=lambda measurement: measurement["runs"])
     cold, added = (largest["cases"][case]["jobs"] for case in ("cold", "added_run"))
     rows = [[verbatim(rule), number(cold[rule]), number(added.get(rule, 0))] for rule in sorted(cold)]
     table = render_table(("Rule", "Cold", "One run added"), rows, title="Jobs by rule", numbers=(1, 2))
@@ -167,7 +169,7 @@ def render_jobs(sizes: Results) -> str:
 def render_time_spent(sizes: Results) -> str:
     """Return the table of core-seconds, with their shares, by what they went into; a column for each size."""
     measured = sizes["measurements"]
-    of_sizes = [{row["part"]: row["core_s"] for row in one["time_spent"]} for one in measured]
+    of_sizes = [{row["part"]: row["core_s"] for row in measurement["time_spent"]} for measurement in measured]
     sums = [sum(spent.values()) or 1.0 for spent in of_sizes]
     rows = [
         [text(label), *(_share(spent.get(part), total) for spent, total in zip(of_sizes, sums, strict=True))]
@@ -187,17 +189,20 @@ def _share(core_s: float | None, total_s: float) -> Html:
 
 
 def _name_sizes(measured: Sequence[Results]) -> list[str]:
-    return [f"{one['runs']:,} runs" for one in measured]
+    return [f"{measurement['runs']:,} runs" for measurement in measured]
 
 
 def render_floor(sizes: Results) -> str:
     """Return the table of what no program can do without, and of the sizes; a column for each of these."""
     measured = sizes["measurements"]
     header = ["What", *_name_sizes(measured)]
-    rows = [[prose(label), *(_seconds(one["floor"][key]) for one in measured)] for key, label in FLOORS.items()]
-    files = [[text("Raw files"), *(number(one["archive"]["files"]) for one in measured)]]
-    files += [[text("Raw, MB"), *(_megabytes(one["archive"]["bytes"]) for one in measured)]]
-    files += [[text("Results, MB"), *(_megabytes(one["results"]["bytes"]) for one in measured)]]
+    rows = [
+        [prose(label), *(_seconds(measurement["floor"][key]) for measurement in measured)]
+        for key, label in FLOORS.items()
+    ]
+    files = [[text("Raw files"), *(number(measurement["archive"]["files"]) for measurement in measured)]]
+    files += [[text("Raw, MB"), *(_megabytes(measurement["archive"]["bytes"]) for measurement in measured)]]
+    files += [[text("Results, MB"), *(_megabytes(measurement["results"]["bytes"]) for measurement in measured)]]
     table = render_table(header, [*rows, *files], title="Floor", numbers=range(1, len(header)))
     return render_float("tbl-performance-floor", table, "What no program can do without, and the sizes.")
 
@@ -210,11 +215,18 @@ def render_machines(sizes: Results, compared: Results) -> str:
     if not named:
         return NOT_MEASURED
     rows = []
-    for name, one in named:
-        machine = one["machine"]
+    for name, measurement in named:
+        machine = measurement["machine"]
         memory = format_significant(machine["memory_bytes"] / 1e9, 3)
         versions = [text(machine[key]) for key in ("kernel", "python", "snakemake", "polars", "duckdb")]
-        row = [text(name), text(one["date"]), text(machine["processor"]), number(one["cores"]), text(memory), *versions]
+        row = [
+            text(name),
+            text(measurement["date"]),
+            text(machine["processor"]),
+            number(measurement["cores"]),
+            text(memory),
+            *versions,
+        ]
         rows.append(row)
     table = render_table(header, rows, title="Machines", numbers=(3, 4))
     return render_float("tbl-performance-machines", table, "What the numbers were measured on.")

@@ -1,12 +1,12 @@
 """The content security policy of every page: what a page may load and run, whatever text of an archive got into it.
 
 Pages run files of their own site and nothing else: no script or style element, handler or `javascript:` link within a
-page, no frame, no plugin, no connection, no other host. It stands in a `<meta>`, so that it also holds for pages that
+page, no frame, no plugin, no connection, no other host. The policy is in a `<meta>`, so it also holds for pages that
 are opened from disk; for `file:` Chromium takes `'self'` to be any file. Styles in attributes are allowed: tables and
 Vega's drawings have them, and they run nothing.
 
 Quarto's pages hold scripts of Quarto's own. Which these are is learnt from a page of the same project without a word of
-the archive, and only they are allowed, by their hashes; styles of its are allowed wherever they stand.
+the archive, and only they are allowed, by their hashes; styles of its are allowed wherever they are.
 """
 
 import base64
@@ -23,7 +23,7 @@ NOTHING_ELSE: Final = (
 )
 POLICY: Final = NOTHING_ELSE.format(scripts="'self'", styles="'self'; style-src-attr 'unsafe-inline'", more="")
 META: Final = '<meta http-equiv="Content-Security-Policy" content="{}">'
-# The encoding must stand within the first 1024 bytes, so before a long policy.
+# The encoding must be within the first 1024 bytes, so before a long policy.
 HEAD: Final = re.compile(r"<head\b[^>]*>(?:\s*<meta charset=[^>]*>)?", re.IGNORECASE)
 # All that our pages use of Quarto, which brings its scripts for each into a page.
 BLANK_PAGE: Final = """---
@@ -88,7 +88,7 @@ def make_quarto_policy(hashes: Iterable[str]) -> str:
 def set_policy(site: Path, policy: str) -> None:
     """Put the policy first in the head of every page of a site that has none; raise ValueError where there is no head.
 
-    Only what stands behind it in a page is subject to it.
+    Only what follows it in a page is subject to it.
     """
     for page in sorted(site.rglob("*.html")):
         text = page.read_text(encoding="utf-8")

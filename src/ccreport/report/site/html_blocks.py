@@ -27,7 +27,7 @@ def split_blocks(lines: Iterable[Line]) -> Iterator[tuple[list[Line], str | None
         elif opened := OPENED.fullmatch(line.text):
             fence, kind = opened["fence"], opened["kind"].strip()
         if not fence:
-            yield block, "\n".join(one.text for one in block[1:-1]) if kind == HTML else None
+            yield block, "\n".join(inner_line.text for inner_line in block[1:-1]) if kind == HTML else None
             block, kind = [], ""
     if block:
         yield block, None

@@ -61,7 +61,7 @@ class Pandoc:
         text = "\n".join(line.text for line in lines)
         if self._kept is None:
             return _run(lines, text, options)
-        # The digest has what is in the filters and templates; where they lie makes no difference.
+        # The digest has what is in the filters and templates; where they are makes no difference.
         named = (option.replace(str(REPORT), "") for option in options)
         name = hashlib.sha256("\0".join((digest_pandoc(), *named, text)).encode()).hexdigest()
         kept = self._kept / name

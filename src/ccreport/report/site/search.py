@@ -37,7 +37,7 @@ Document = tuple[str, str, str, str, str]
 
 
 class _Sections:
-    """What lxml tells of a page: the text of its main part, by the innermost section with a label that it stands in."""
+    """What lxml tells of a page: the text of its main part, by the innermost section with a label that it is in."""
 
     def __init__(self) -> None:
         self.title: list[str] = []
@@ -59,7 +59,7 @@ class _Sections:
         elif tag == "section":
             self.open.append(self._start(given))
         elif tag == "div" and given.get("class") == "tab-title":
-            # It stands on the tab's button already.
+            # It is on the tab's button already.
             self.is_in_tab_title = True
         self._part(tag)
 

@@ -56,7 +56,7 @@ def leave_out_entry(site: dict[str, Any], page: str) -> None:
     """Remove the entry of a page from the menus of a site's settings."""
     for entry in site["website"]["navbar"]["left"]:
         if "menu" in entry:
-            entry["menu"] = [one for one in entry["menu"] if one["href"] != page]
+            entry["menu"] = [link for link in entry["menu"] if link["href"] != page]
 
 
 def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> list[tuple[str, Examples]]:

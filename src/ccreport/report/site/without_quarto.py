@@ -57,7 +57,7 @@ PANDOC_OPTIONS: Final = (
 def render_embedded(project: Path, output: Path, kept: Path | None = None) -> None:
     """Render the website project in a folder into the folder `output`: one HTML page per `.qmd`, and its resources.
 
-    Other files that pages lead to may stand there already. `kept` is a folder with what pandoc made of this site's
+    Other files that pages lead to may be there already. `kept` is a folder with what pandoc made of this site's
     pages before. Raise PageError for a missing include, an unknown variable or shortcode, and a reference that leads
     nowhere.
     """
@@ -136,7 +136,7 @@ def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
     options = site["format"]["html"]
     header = read_header(page)
     bar = site["website"]["navbar"]
-    # Icons stand in the header beside the field for searching, which leads to the search page.
+    # Icons are in the header beside the field for searching, which leads to the search page.
     icons = [entry for entry in bar.get("right", []) if entry.get("href") != SEARCH_PAGE]
     return {
         "lang": site["lang"],
@@ -156,14 +156,14 @@ def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
 
 def _make_entry(entry: Mapping[str, Any], page: Path) -> dict[str, Any]:
     """Return a link of the navbar, or a menu of links, as `page.html` takes it."""
-    menu = [_make_entry(one, page) for one in entry.get("menu", [])]
+    menu = [_make_entry(link, page) for link in entry.get("menu", [])]
     href = entry.get("href", "")
     return {
         "text": html.escape(entry.get("text") or entry["aria-label"]),
         "icon": ICONS[entry["icon"]] if "icon" in entry else "",
         "href": href.replace(".qmd", ".html"),
         "menu": menu,
-        "current": href == page.name or any(one["current"] or one["is_above"] for one in menu),
+        "current": href == page.name or any(link["current"] or link["is_above"] for link in menu),
         # figures_throughput.qmd is one of the pages of figures.qmd.
         "is_above": page.name.startswith(f"{href.removesuffix('.qmd')}_"),
     }

@@ -58,7 +58,7 @@ class Grid:
 
     @property
     def pads(self) -> list[list[str]]:
-        """Return for each row what stands behind the texts of its cells, so that a column's decimals are aligned."""
+        """Return for each row what follows the texts of its cells, so that a column's decimals are aligned."""
         columns = [
             pad_decimals([cells[place].text for cells in self.cells]) if is_number else [""] * len(self.cells)
             for place, is_number in enumerate(self.is_number)
@@ -93,7 +93,7 @@ def count_decimals(
 
 
 def pad_decimals(texts: Sequence[str]) -> list[str]:
-    """Return for each text of a column what to put behind it, so that the decimal points stand below each other.
+    """Return for each text of a column what to put behind it, so that the decimal points are aligned.
 
     The paddings are spaces as wide as a digit or a point. A text without a digit is padded like a whole number.
     """
@@ -134,5 +134,5 @@ def format_size(value: float) -> str:
 
 
 def html_id(name: str) -> str:
-    """Return a name as it may stand in an id of HTML or a cross reference."""
+    """Return a name as it may appear in an id of HTML or a cross reference."""
     return display_name(name).replace("_", "-").lower()

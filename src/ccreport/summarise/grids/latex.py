@@ -48,7 +48,7 @@ NUMBER: Final = re.compile(r"Table [IVXLC]+: ")
 # Rows of a page, and columns that fit its width in normal, small, footnote and script size.
 PAGE_ROWS: Final = 45
 SIZES: Final = ((8, ""), (11, r"\small"), (14, r"\footnotesize"))
-# More columns than these stand sideways.
+# Tables of more columns than these are turned sideways.
 UPRIGHT_COLUMNS: Final = 11
 
 
@@ -139,7 +139,7 @@ def _body(grid: Grid) -> list[str]:
     for names, cells, pads in zip(grid.names, grid.cells, grid.pads, strict=True):
         shown = [*map(escape_latex, names)]
         if grid.is_grouped:
-            # A name that several rows share stands in the first of them.
+            # A name that several rows share is in the first of them.
             if names[0] == previous:
                 shown[0] = ""
             elif previous is not None:

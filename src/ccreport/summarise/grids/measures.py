@@ -21,7 +21,7 @@ def select_measures(summary: pl.DataFrame, schema: TableSchema, declared: Mappin
 
 
 def set_side_by_side(grid: Grid, columns: Sequence[str]) -> Grid:
-    """Return a grid in which the values of the columns, which name its rows, stand above its headings instead.
+    """Return a grid in which the values of the columns, which name its rows, are above its headings instead.
 
     Columns that do not name its rows, since they have one value, are left alone.
     """

@@ -42,7 +42,7 @@ def leave_out(columns: list[ShownColumn]) -> tuple[list[ShownColumn], list[str],
     shared, without, notes = [], [], []
     for column in columns:
         rows_count, values = len(column.texts), set(column.texts)
-        twin = next((one for one in kept if one.is_measured and one.texts == column.texts), None)
+        twin = next((earlier for earlier in kept if earlier.is_measured and earlier.texts == column.texts), None)
         if rows_count < 2 or len(columns) == 1 or (len(values) > 1 and (twin is None or rows_count < ROWS_ALIKE)):
             kept.append(column)
         elif MISSING in values and len(values) == 1:

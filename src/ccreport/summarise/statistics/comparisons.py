@@ -60,14 +60,14 @@ def judge_questions(questions: pl.DataFrame) -> pl.DataFrame:
     measured = pl.DataFrame([_measure(row) for row in questions.iter_rows(named=True)], schema=COLUMNS)
     judged = questions.drop(INPUTS).hstack(measured)
     corrected = [
-        one.with_columns(
+        family.with_columns(
             tests_count=pl.col("p_ratio").count(),
             **{
-                name: pl.Series(correct_holm(one[p].to_list()), dtype=pl.Float64)
+                name: pl.Series(correct_holm(family[p].to_list()), dtype=pl.Float64)
                 for name, p in (("p_holm_ratio", "p_ratio"), ("p_equal_holm_ratio", "p_equal_ratio"))
             },
         )
-        for one in judged.partition_by("table_name", maintain_order=True)
+        for family in judged.partition_by("table_name", maintain_order=True)
     ]
     if not corrected:
         corrected = [judged.with_columns(tests_count=pl.lit(0), p_holm_ratio=None, p_equal_holm_ratio=None)]
@@ -80,16 +80,16 @@ def judge_questions(questions: pl.DataFrame) -> pl.DataFrame:
 def contrast_logarithms(row: dict[str, Any]) -> Contrast | None:
     """Return the contrast of logarithms of a row of the query; None where a value is 0 and cannot have one."""
     added: float | None = row["added_ratio"]
-    values = [value for one in row["strata"] for side in ("first", "second") for value in one[side]]
+    values = [value for stratum in row["strata"] for side in ("first", "second") for value in stratum[side]]
     if added is None or min(values) + added <= 0:
         return None
     strata: list[Stratum] = [
         {
-            "is_paired": one["is_paired"],
-            "first": np.log(np.add(one["first"], added)),
-            "second": np.log(np.add(one["second"], added)),
+            "is_paired": stratum["is_paired"],
+            "first": np.log(np.add(stratum["first"], added)),
+            "second": np.log(np.add(stratum["second"], added)),
         }
-        for one in row["strata"]
+        for stratum in row["strata"]
     ]
     return contrast_strata(strata)
 

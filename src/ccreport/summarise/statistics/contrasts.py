@@ -104,11 +104,13 @@ def _add_parts(parts: Sequence[tuple[float, float]], strata: int) -> Spread:
 
 def contrast_strata(strata: Sequence[Stratum]) -> Contrast:
     """Return the contrast of two algorithms over strata, at least one, in each of which both have a value."""
-    pairs: list[Any] = [np.subtract(one["first"], one["second"]) for one in strata if one["is_paired"]]
-    alone = [[np.asarray(one[side]) for one in strata if not one["is_paired"]] for side in ("first", "second")]
-    effects = [sum(float(one.mean()) for one in samples) for samples in (pairs, *alone)]
+    pairs: list[Any] = [np.subtract(stratum["first"], stratum["second"]) for stratum in strata if stratum["is_paired"]]
+    alone = [
+        [np.asarray(stratum[side]) for stratum in strata if not stratum["is_paired"]] for side in ("first", "second")
+    ]
+    effects = [sum(float(sample.mean()) for sample in samples) for samples in (pairs, *alone)]
     sides = [
-        tuple((float(one.var(ddof=1)) if len(one) > 1 else 0.0, len(one)) for one in samples)
+        tuple((float(sample.var(ddof=1)) if len(sample) > 1 else 0.0, len(sample)) for sample in samples)
         for samples in (pairs, *alone)
         if samples
     ]

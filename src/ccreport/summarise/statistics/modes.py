@@ -12,7 +12,7 @@ Values of one kind are cut at their largest gaps. The parts are modes where all 
 - the gap is large enough to matter, a tenth of the mean.
 
 The second condition finds modes of very different sizes, such as 3 of 35 runs, which criteria of variance overlook; the
-third keeps few runs, of which some always lie closer to each other, from being called modes.
+third keeps few runs, of which some are always closer to each other, from being called modes.
 """
 
 import math

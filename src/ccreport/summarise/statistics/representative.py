@@ -1,4 +1,4 @@
-"""Which iteration stands for a condition: the run that a figure draws where the others are only a band.
+"""Which iteration represents a condition: the run that a figure draws where the others are only a band.
 
 It is the medoid of the condition's iterations: the run with the smallest sum of distances to the others. A run is a
 point whose coordinates are the rate of each algorithm and the retransmit ratio of the run, each divided by its MAD
@@ -26,7 +26,7 @@ def choose_representatives(rates: pl.DataFrame) -> pl.DataFrame:
     `rates` has one row per run and algorithm: run_id, condition_id, iteration, cc, rate_bps, and the retransmit_ratio
     of the whole run. The result has condition_id, run_id and runs_count (iterations to choose from), sorted by
     condition_id. A coordinate whose MAD is 0 is dropped, ties go to the lowest iteration (then run_id), and a single
-    iteration stands for itself. A run that lacks a coordinate (null) which others have is not a candidate while some
+    iteration represents itself. A run that lacks a coordinate (null) which others have is not a candidate while some
     run has all of them. Raise ValueError if a run has several retransmit ratios.
     """
     _check_ratios(rates)

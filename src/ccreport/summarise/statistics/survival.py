@@ -129,12 +129,12 @@ def compare_runs(strata: Sequence[Stratum], *, is_paired: bool) -> tuple[float |
     z is above 0 where the first algorithm is done sooner than chance would have it. Both are None without two runs of
     each side, or where all runs of a side are censored together with the other's.
     """
-    if sum(min(len(one.first), len(one.second)) for one in strata) < 2:
+    if sum(min(len(stratum.first), len(stratum.second)) for stratum in strata) < 2:
         return None, None
-    observed = sum(_score(one) for one in strata)
-    if not any(time.is_complete for one in strata for side in one for time in side):
+    observed = sum(_score(stratum) for stratum in strata)
+    if not any(time.is_complete for stratum in strata for side in stratum for time in side):
         return None, None
-    exchanged = [_exchange(one, is_paired=is_paired) for one in strata]
+    exchanged = [_exchange(stratum, is_paired=is_paired) for stratum in strata]
     scale = math.sqrt(len(strata))
     total = math.prod(len(scores) for scores in exchanged)
     if total <= EXCHANGES_AT_MOST:
@@ -181,7 +181,7 @@ def _score(stratum: Stratum) -> float:
 
 def _censor(times: Sequence[Time]) -> Any:
     stats = load_stats()
-    return stats.CensoredData.right_censored([one.time_s for one in times], [not one.is_complete for one in times])
+    return stats.CensoredData.right_censored([time.time_s for time in times], [not time.is_complete for time in times])
 
 
 def _find_median(flows: Sequence[dict[str, Any]]) -> float | None:
