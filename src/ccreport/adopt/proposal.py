@@ -37,12 +37,12 @@ class Column:
 
     @property
     def kind(self) -> str:
-        """Return what kind of piece stands here."""
+        """Return what kind of piece is here."""
         return self.words[0].kind
 
     @property
     def texts(self) -> set[str]:
-        """Return the texts that stand here."""
+        """Return the texts that are here."""
         return {word.text for word in self.words}
 
 

@@ -1,4 +1,4 @@
-"""Where raw files lie in an archive and what their names say, by the layout that is built in.
+"""Where raw files are in an archive and what their names say, by the layout that is built in.
 
 The layout is that of ESnet's testing harness: `YYYY-MM-DD:HH:MM/<job>/<item>:<suffix>`, where the suffix is
 `dst:iteration`, `…:<rtt>ms`, `…:<limit>`, `…:<parameter>:<value>` or a combination. A destination may hold colons
@@ -150,7 +150,7 @@ def slug(text: str) -> str:
 def find_folder(place: PurePosixPath) -> Folder:
     """Return the experiment that files in a folder belong to: the job folder below the session folder, else this one.
 
-    What lies in the session folder itself is an experiment without a job, and so is all that is unfinished.
+    What is in the session folder itself is an experiment without a job, and so is all that is unfinished.
     """
     parents = place.parts
     if UNFINISHED in parents:
@@ -179,7 +179,7 @@ def find_root(folder: Path) -> Path:
 
 def walk_files(root: Path) -> Iterator[tuple[PurePosixPath, os.DirEntry[str]]]:
     """Yield everything below the root that is not a folder, with the path of its folder from there, in sorted order."""
-    # Not by recursion: folders may lie deeper in each other than functions can.
+    # Not by recursion: folders may be nested deeper than functions can.
     waiting = [(PurePosixPath(), iter(sorted(os.scandir(root), key=lambda entry: entry.name)))]
     while waiting:
         place, entries = waiting[-1]

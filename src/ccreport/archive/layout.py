@@ -64,7 +64,7 @@ class Layout:
     def read_paths(self, paths: Sequence[str], wrapping: str = "") -> dict[str, Told]:
         """Return what is told of files, by their paths below the archive; what nothing is told of is left out.
 
-        `wrapping` stands before each path: folders that hold the whole archive, and nothing else.
+        `wrapping` precedes each path: folders that hold the whole archive, and nothing else.
         """
         told = {}
         for path, (pattern, groups) in zip(paths, self._match([wrapping + path for path in paths]), strict=True):

@@ -32,7 +32,7 @@ RATIO_FREE_BYTES: Final = 2**30
 # What the standard library raises of damaged headers besides its own errors, as far as fuzzing found.
 UNFORESEEN: Final = (EOFError, RuntimeError, ValueError, OverflowError, IndexError, struct.error)
 DAMAGE: Final = (tarfile.TarError, zipfile.BadZipFile, zlib.error, RawFileError, *UNFORESEEN)
-# What one member's name can be the fault of, and not the disk: it is too long, or a file stands where a folder must.
+# What one member's name can be the fault of, and not the disk: it is too long, or a file is where a folder must be.
 FAULTS_OF_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EILSEQ})
 
 

@@ -2,7 +2,7 @@
 
 Both are started the same way: `testbed.init` as the first process of new namespaces, below it the guest, which is told
 line by line what to do and answers in lines of JSON. A user-mode kernel sees the machine's root file system read-only
-and, of all that lies on it, may write the one folder that is its own below `.partial`. One in virtual time is started
+and, of all that is on it, may write the one folder that is its own below `.partial`. One in virtual time is started
 for each order (`virtual_time`).
 """
 
@@ -227,7 +227,7 @@ def start_guard(
         "clock": place.clock,
         "start_ns": start_ns,
         "slot": str(slot.resolve()),
-        # What works in a testbed needs no package, and a virtual environment may lie where a testbed does not see it.
+        # What works in a testbed needs no package, and a virtual environment may be where a testbed does not see it.
         "python": sys._base_executable,  # type: ignore[attr-defined]
         "kernel": str(place.kernel.path) if place.kernel else None,
         "memory_bytes": memory_bytes,

@@ -1,6 +1,6 @@
 """The plan of a campaign: every run with all that is needed to make it, as plain values.
 
-`planning` makes it of a declaration, `testbed` and what stands below it carry it out. The plan crosses a process
+`planning` makes it of a declaration, `testbed` and what is below it carry it out. The plan crosses a process
 boundary (a namespace, a user-mode kernel), so it is JSON there and back. This module, like everything that runs inside
 a testbed, imports nothing but the standard library: imports are slow there.
 """
@@ -36,7 +36,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Route:
-    """What lies between the router and one destination. `host` is the destination's name in file names."""
+    """What is between the router and one destination. `host` is the destination's name in file names."""
 
     host: str
     address: str
@@ -140,7 +140,7 @@ class VirtualClock:
 
 @dataclass(frozen=True)
 class Run:
-    """One run. `suffix` is what stands behind the item in its file names; host, iteration and sweep stand in it."""
+    """One run. `suffix` is what follows the item in its file names; host, iteration and sweep are in it."""
 
     session: str
     job: str

@@ -19,7 +19,7 @@ MADE: Final = "made"
 def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") -> int:
     """Make a run of a session again into a folder; return 0 if all its files have the bytes of the archive's, else 1.
 
-    `session` is the session's folder in the archive. `job` is the name of one of its jobs. `run` is what stands behind
+    `session` is the session's folder in the archive. `job` is the name of one of its jobs. `run` is what follows
     the item in the names of the run's files, as `10.201.1.2:1:80.0ms`. `into` is a new folder. `kernel` is the path of
     the kernel that the session was measured with, if that is not the one that `make kernel` built. Raise InputError
     where the run was not made in virtual time, or its declaration or kernel is not the one at hand.

@@ -32,7 +32,7 @@ from ccreport.core.errors import InputError
 class Collection:
     """The state of a sweep: `sessions` by label, and of the runs that were given up, by key, why.
 
-    `calibrations` are of the same paths, by the same kernel and virtual clock: that of a session stands by its label.
+    `calibrations` are of the same paths, by the same kernel and virtual clock: that of a session is found by its label.
     """
 
     plan: Plan

@@ -1,6 +1,6 @@
 """Testbeds in virtual time: a user-mode kernel is started for each order, and watched by how its clock goes on.
 
-A kernel of this clock has no input from outside: its order lies in a file when it starts, its answers in another when
+A kernel of this clock has no input from outside: its order is in a file when it starts, its answers in another when
 it has ended, and its seed makes all chance in it, so that the same order leaves the same bytes. How long it takes the
 host says nothing; what says that it will never end is a clock that stands still, as it does for a program that waits
 without sleeping.
@@ -136,7 +136,7 @@ class VirtualGuest:
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="ascii")
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asking:
-                # It lies where only processes of the testbed see it.
+                # It is where only processes of the testbed see it.
                 for child in [*children.split(), str(self.process.pid)]:
                     for path in Path(f"/proc/{child}/root").glob("*/ccreport*/guest/mconsole"):
                         asking.connect(str(path))

@@ -52,7 +52,7 @@ def read_expected(
 
     `allowed` has the values that a key column may have, for those of which they are known; `runs_count` runs are behind
     each cell. Raise InputError, which names file and line, for a wrong column, a key that this table cannot have or
-    that stands there twice, and a value that is not a number.
+    that is given twice, and a value that is not a number.
     """
     keys = {column.name: column for column in load_schema(table).columns if column.name in load_schema(table).key}
     try:

@@ -27,7 +27,7 @@ def match_sizes(
     """Return the match of each published key; the size is its part at `place`, the algorithm its last part.
 
     `own` are this archive's rows by key, with `bdp_bytes` of their runs. Of all sizes the two nearest as fractions of
-    the product belong together first, so that no size here stands for two. Beyond the factor `within_factor` none
+    the product belong together first, so that no size here is matched to two. Beyond the factor `within_factor` none
     matches.
     """
     fractions = {

@@ -90,7 +90,7 @@ def _list_algorithms(value: Any, *, is_named: bool = False) -> Iterator[str]:
 
 
 def _replace_candidate(value: Any, algorithm: str, *, is_named: bool = False) -> Any:
-    """Return a declaration in which an algorithm stands where `candidate` is named as one."""
+    """Return a declaration in which an algorithm replaces `candidate` where that is named as one."""
     if isinstance(value, dict):
         return {key: _replace_candidate(part, algorithm, is_named=key in ALGORITHM_KEYS) for key, part in value.items()}
     if isinstance(value, list):

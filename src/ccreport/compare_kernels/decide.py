@@ -3,7 +3,7 @@
 A pair is one run of each side with the same conditions and the same seed. Ratios are judged by the logarithm of b / a,
 shares by their difference in percentage points. The 95 % interval of the mean is Student's; a verdict of a difference
 asks for p < 0.05 after Holm's correction for all tests of the comparison, so that a comparison of equals finds any
-difference at most one time in twenty. Equality asks for an interval that lies within the bounds, which is stricter
+difference at most one time in twenty. Equality asks for an interval that is within the bounds, which is stricter
 than two one-sided tests at 5 % (D. J. Schuirmann, J. Pharmacokin. Biopharm. 15, 1987, 657).
 """
 

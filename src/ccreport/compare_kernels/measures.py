@@ -85,7 +85,7 @@ class Runs:
         return values.null_count() < len(values)
 
     def choose_run(self, condition: str, side: str) -> dict[str, Any] | None:
-        """Return the run of a side that stands for a condition: the one of the first pair; null if there is none."""
+        """Return the run of a side that represents a condition: the one of the first pair; null if there is none."""
         rows = self.rows.filter(pl.col("condition") == condition, pl.col("side") == side).sort(*PAIR)
         return rows.row(0, named=True) if rows.height else None
 

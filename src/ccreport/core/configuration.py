@@ -65,7 +65,7 @@ def check_file(path: Path) -> None:
 def check_config(config: dict[str, Any], sources: Sources) -> None:
     """Fill in the defaults of a configuration, in place; raise DeclarationError where it breaks its schema.
 
-    So it does where a file says a key twice, and where a path or name in it stands for nothing. The archive, the
+    So it does where a file says a key twice, and where a path or name in it refers to nothing. The archive, the
     evaluations and what they name are looked up by those who read them.
     """
     for path in sources.files:
@@ -80,7 +80,7 @@ def check_config(config: dict[str, Any], sources: Sources) -> None:
 
 
 def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple[Place, str]]:
-    """Yield place and words of each path and name that stands for nothing."""
+    """Yield place and words of each path and name that refers to nothing."""
     names = ["explanations", "compare_with", "collect_kernel", "verify"]
     # The default is there for `collect` alone.
     names += ["campaign"] if sources.sets("campaign") else []

@@ -1,4 +1,4 @@
-"""Where schemas lie, and how they and other declarations are read.
+"""Where schemas are, and how they and other declarations are read.
 
 Apart from `ccreport.core.tables`, whose libraries take longer to import than Snakemake takes to read all rules.
 """

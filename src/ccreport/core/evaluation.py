@@ -107,7 +107,7 @@ def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[
 
 
 def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield place and words of each name that stands for nothing."""
+    """Yield place and words of each name that refers to nothing."""
     tables: dict[str, Any] = evaluation["tables"]
     for claim, facts in evaluation["claims"].items():
         exhibits = [*tables, *evaluation["figures"]]

@@ -1,7 +1,7 @@
 """Typed tables: what `schemas/` declares, as polars frames and Parquet files.
 
 `schemas/tables/<table>.yaml` lists a table's columns. One that several tables have is declared in
-`schemas/columns.yaml` and stands there by its name alone, or with a `nullable` or `enum` of its own.
+`schemas/columns.yaml` and is listed there by its name alone, or with a `nullable` or `enum` of its own.
 Every table passes through `write_table` or `TableWriter`, which check it against its schema and write units and
 descriptions into the Parquet field metadata.
 """

@@ -8,7 +8,7 @@ HALF_LETTER: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 def display_name(name: str) -> str:
-    """Return a file name as valid Unicode: bytes that are no UTF-8 and control characters stand as escapes."""
+    """Return a file name as valid Unicode: bytes that are not UTF-8 and control characters are escaped."""
     if name.isascii() and name.isprintable():
         return name
     # JSON may hold halves of letters (`"\\ud800"`) that no file name has; a byte that is no UTF-8 is one of the others.

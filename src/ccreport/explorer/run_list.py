@@ -63,7 +63,7 @@ COLUMNS: Final = (
 # What runs are, the usual first: whether published tables count them, and why not. Suspect runs may count all the same.
 STATES: Final = ("counted", "not counted", "interrupted", "suspect")
 FLAGS: Final = ("is_interrupted", "is_suspect", "is_counted")
-# Of whole numbers (counts) all digits stand: a count is what it is.
+# Of whole numbers (counts) all digits are shown: a count is what it is.
 COUNT_DIGITS: Final = 15
 NORMAL_MAD: Final = 1.4826
 # Of three runs one is the median and another the deviation: each would judge itself.

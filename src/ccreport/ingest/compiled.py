@@ -30,7 +30,7 @@ def numba_function(function: Function) -> Function:
 def kernel_of(reader: str, sources: Iterable[Path]) -> Callable[[Function], Function]:
     """Return a decorator that compiles at the first call from Python, and keeps the machine code on disk.
 
-    The cache lies in a folder of its own for this reader and the present content of its sources.
+    The cache is in a folder of its own for this reader and the present content of its sources.
     """
     fingerprint = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:10]
     base = Path(config.CACHE_DIR or Path(__file__).with_name("__pycache__"))  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ def quote(text: str) -> str:
 
 
 def as_text(value: str) -> str:
-    """Return a string of a document as valid Unicode: what was no UTF-8 in it stands as escapes."""
+    """Return a string of a document as valid Unicode: what was not UTF-8 in it is escaped."""
     return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
 
 
@@ -43,7 +43,7 @@ def get_objects(parent: JsonObject, key: str) -> list[JsonObject]:
 
 
 def get_values(objects: list[JsonObject], key: str, default: Json = None) -> list[Json]:
-    """Return what stands under a key in each of many objects, the default in those that have no such key."""
+    """Return the value of a key in each of many objects, the default in those that have no such key."""
     try:
         return list(map(itemgetter(key), objects))
     except KeyError:

@@ -24,12 +24,12 @@ FEW_RETRANSMITS: Final = 100
 
 
 def is_not_counted(value: Json) -> bool:
-    """Return whether a number stands for "not counted"."""
+    """Return whether a number means "not counted"."""
     return isinstance(value, int | float) and not isinstance(value, bool) and value in NOT_COUNTED
 
 
 def clear_not_counted(values: list[Json]) -> list[Json]:
-    """Return counts with None for those that stand for "not counted"."""
+    """Return counts with None for those that mean "not counted"."""
     try:
         if NOT_COUNTED.isdisjoint(values):
             return values
@@ -41,7 +41,7 @@ def clear_not_counted(values: list[Json]) -> list[Json]:
 def find_impossible(frame: pl.DataFrame, table: str) -> Iterator[tuple[str, pl.Series, str]]:
     """Yield each column of `streams` or `intervals` that has impossible values: name, which rows, and why.
 
-    `mss_bytes` may stand beside the columns of `streams`. Where a row lacks what a number is compared with, the number
+    `mss_bytes` may be beside the columns of `streams`. Where a row lacks what a number is compared with, the number
     stays.
     """
     for column, is_wrong, why in RULES.get(table, ()):

@@ -1,1 +1,1 @@
-"""What lies in an archive: kinds of files, experiments, and the index that remembers them."""
+"""What is in an archive: kinds of files, experiments, and the index that remembers them."""

@@ -190,7 +190,7 @@ def _read_bytes(path: Path) -> tuple[int, str, bytes]:
 
 
 def _settle_rivals(files: list[RawFile], declared: Collection[str]) -> Iterable[RawFile]:
-    """Let one file stand for each item of a run: the raw one before its copies, the first path before another."""
+    """Choose one file for each item of a run: the raw one before its copies, the first path before another."""
     ranked = sorted(files, key=_rank)
     chosen: dict[tuple[object, ...], RawFile] = {}
     settled = {}

@@ -86,7 +86,7 @@ def read_declared(
 ) -> dict[str, tuple[Folder, FileName]]:
     """Return the experiment and the name's facts of each file that a layout tells something of, by path.
 
-    `files` are the places of all files, by their paths below the root, before which `wrapping` stands for the layout.
+    `files` are the places of all files, by their paths below the root, which `wrapping` precedes for the layout.
     """
     runs: dict[tuple[Folder, str], dict[str, Told]] = defaultdict(dict)
     named: dict[str, tuple[Folder, FileName]] = {}

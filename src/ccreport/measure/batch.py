@@ -21,7 +21,7 @@ LIBRARIES: Final = ("numpy", "polars", "pyarrow")
 def measure_batch(
     batch: str, manifests: Path, tables: Path, *, include_interrupted: bool, include_cpu_bound: bool
 ) -> None:
-    """Write the measured tables of a batch below `tables`, where the ingested ones lie; as `measure_runs` says."""
+    """Write the measured tables of a batch below `tables`, where the ingested ones are; as `measure_runs` says."""
     listed = read_manifests(manifests)
     code = digest_code(["ccreport.measure.runs"], MEASURED_TABLES, LIBRARIES)
     ingested = {table: BatchReader(tables / table / f"{batch}.parquet") for table in NEEDED_TABLES}

@@ -74,7 +74,7 @@ def condition_of(experiment_id: str, run: ManifestRun) -> str:
     if run.conditions is not None:
         is_told |= run.iteration is not None or any(part != "None" for part in point)
     if not is_told:
-        return run.run_id  # the name says no iteration, so the run stands alone
+        return run.run_id  # the name says no iteration, so the run is its only one
     readable = "-".join([*([slug(run.host)] if run.host else []), *(part for part in point if part != "None")])
     return f"{experiment_id}.{slug(readable)}-{short_hash('|'.join([run.host or '', *point]))}"
 

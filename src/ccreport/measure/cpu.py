@@ -55,8 +55,8 @@ def measure_cpu_bound(cpu_samples: pl.DataFrame, spans: pl.DataFrame) -> pl.Data
     """Return per run `cpu_bound_ratio`, the largest share of busy samples of any core of either side, `is_cpu_bound`.
 
     `spans` has run_id, start_utc and span_s, how long after that its last flow ended. The samples of a run are those
-    whose time lies after its start and not after its end; where one of the three times is not known, all are. Of a
-    side whose cores are not listed, the mean over all stands for them. Runs without samples are left out.
+    whose time is after its start and not after its end; where one of the three times is not known, all are. Of a
+    side whose cores are not listed, the mean over all represents them. Runs without samples are left out.
     """
     placed = cpu_samples.pipe(place_samples, spans).join(spans.select("run_id", "span_s"), on="run_id", how="left")
     is_placed = pl.col("offset_s").is_not_null() & pl.col("span_s").is_not_null()

@@ -1,6 +1,6 @@
 """The flows of every run: the tool's streams joined with what `ss` sampled of the same 4-tuple.
 
-Each measure stands here once: rates, retransmit ratio, start offset, completion time. Where a run was captured, the
+Each measure is defined here once: rates, retransmit ratio, start offset, completion time. Where a run was captured, the
 capture tells a flow's completion time, from the first SYN to the acknowledgement of the last byte acknowledged.
 """
 

@@ -10,7 +10,7 @@ The layout, below `<results>/release/<version>/`; every path in a release is rel
   `raw/<archive>`: the raw archive in one file, or `raw/parts/<part>` for each of its parts, unless `release.raw` is
   `manifest`;
 - `tables/<table>/archive.parquet`: each typed table in one file, also where the build had one for each batch;
-- `evaluations/<name>/<name>.yaml`: the declaration with all defaults filled in, whose published values lie in
+- `evaluations/<name>/<name>.yaml`: the declaration with all defaults filled in, whose published values are in
   `evaluations/<name>/expected/<table>.csv`; `evaluations/explanations.yaml`: what explains verdicts, where declared;
 - `evaluations/<name>/tables/<table>.{parquet,csv,html,tex}`: the published tables;
 - `evaluations/<name>/{reproduction,claims}.{parquet,csv}`, `evaluations/<name>/{report,supplement}.pdf`;
@@ -36,5 +36,5 @@ EXPLANATIONS: Final = "evaluations/explanations.yaml"
 # How the archive's files are named, beside the code's configuration, where that says it.
 LAYOUT: Final = "layout.yaml"
 LAYOUT_TABLE: Final = "layout.csv"
-# The file of each typed table, and so the id that stands in place of the build's batches.
+# The file of each typed table, and so the id that takes the place of the build's batches.
 WHOLE: Final = "archive"

@@ -25,7 +25,7 @@ class Creator:
 
 @dataclass(frozen=True)
 class Release:
-    """A release's own facts; `moment` is the time that stands in it: the config's, or the archive's last."""
+    """A release's own facts; `moment` is the time written in it: the config's, or the archive's last."""
 
     version: str
     title: str

@@ -71,7 +71,7 @@ def _read_records(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def place_result(path: str, results: Path, evaluations: list[str]) -> str | None:
-    """Return where a file or folder of the results lies in a release, None if it is not part of it."""
+    """Return where a file or folder of the results is in a release, None if it is not part of it."""
     try:
         parts = Path(path).relative_to(results).parts
     except ValueError:
@@ -98,7 +98,7 @@ def _place_input(path: str, results: Path, evaluations: list[str], raw: list[str
     if (place := place_result(path, results, evaluations)) is not None:
         return place
     if Path(path).is_relative_to(results):
-        # Manifests list the raw files; whatever else lies between is made and used up within the build.
+        # Manifests list the raw files; whatever else is between is made and used up within the build.
         return "raw/SHA256SUMS" if Path(path).is_relative_to(results / "manifests") else None
     is_code = path.startswith(("src/ccreport/", "schemas/", "reports/", "rules/"))
     if is_code:

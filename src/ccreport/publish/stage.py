@@ -31,7 +31,7 @@ CODE: Final = (
     *("Makefile", "pyproject.toml", "requirements.lock", "environment.yml"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "archive/README.md", "LICENSE", "CITATION.cff"),
 )
-# Of the configuration: where results lie, and what is done beside the report.
+# Of the configuration: where results are, and what is done beside the report.
 LEFT_OUT_KEYS: Final = ("pathvars", "campaign", "collect_into", "verify")
 # Of links, devices, members that were not unpacked and files that could not be read there are no bytes to sum up.
 WITHOUT_BYTES: Final = frozenset({"not_a_file", "unreadable"})

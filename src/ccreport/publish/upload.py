@@ -1,6 +1,6 @@
 """A release copied to where others fetch it: another folder, S3, or a web server's WebDAV.
 
-It goes below the target by its version. `SHA256SUMS` is written last: where it lies, all that it names is there.
+It goes below the target by its version. `SHA256SUMS` is written last: where it is, all that it names is there.
 """
 
 from pathlib import Path

@@ -22,7 +22,7 @@ HEAD: Final = """\
 
 
 def write_views(release: Path, name: str, *, include_suspect: bool) -> None:
-    """Write `views.sql` of an evaluation whose declaration and tables lie in a release already.
+    """Write `views.sql` of an evaluation whose declaration and tables are in a release already.
 
     Suspect runs count if `include_suspect` is set.
     """
@@ -43,7 +43,7 @@ def write_views(release: Path, name: str, *, include_suspect: bool) -> None:
 def _export(database: Path, export: Path, folder: Path) -> list[str]:
     """Return what creates the views, macros and small tables of a database; a stored table becomes a view.
 
-    It is one of the published table's file, or of what made it, which stands as its comment.
+    It is one of the published table's file, or of what made it, which is its comment.
     """
     with connect(database) as connection:
         connection.execute(f"EXPORT DATABASE {quote_text(str(export))}")

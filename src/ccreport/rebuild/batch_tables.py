@@ -28,7 +28,7 @@ ROWS_AT_MOST: Final = 2**17
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of one experiment in a file: what they were made of, and where they stand."""
+    """The rows of one experiment in a file: what they were made of, and where they are."""
 
     fingerprint: str
     first_row: int
@@ -99,7 +99,7 @@ class BatchWriter:
         return self
 
     def append(self, experiment: str, fingerprint: str, rows: Iterable[pa.Table]) -> None:
-        """Append the rows of an experiment, given in pieces, in the order in which they shall stand."""
+        """Append the rows of an experiment, given in pieces, in the order in which they are to be written."""
         if self._waiting_count >= ROWS_AT_LEAST:
             self._flush()
         count = 0

@@ -3,7 +3,7 @@
 A job's start costs as much as reading several small experiments, so these share one. Where a batch ends is decided by
 the experiments themselves, as in content-defined chunking (Muthitacharoen et al., A Low-bandwidth Network File System,
 SOSP 2001): one is the last of its batch with a probability proportional to its size, and a hash of its id throws the
-dice. So an experiment that is new, gone or of another size changes only the batch that it lies in, and at most splits
+dice. So an experiment that is new, gone or of another size changes only the batch that it is in, and at most splits
 that in two or joins it to the next. A batch is named by what comes before it: those before its end, and those after
 it, may come and go, and it keeps its name.
 """

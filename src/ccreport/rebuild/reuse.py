@@ -1,6 +1,6 @@
 """Tables of a batch made anew, of which experiments that did not change keep their rows.
 
-An experiment whose fingerprint stands in all the tables that a step wrote last is not made again. Each other one is
+An experiment whose fingerprint is in all the tables that a step wrote last is not made again. Each other one is
 made into a folder of its own beside the tables and taken over from there, so that no more than one part of one
 experiment is in memory. An environment variable, which the rules set for `--forceall`, makes all anew.
 

@@ -1,1 +1,1 @@
-"""Files that lie elsewhere: archives fetched from web servers and S3, results copied there."""
+"""Files that are elsewhere: archives fetched from web servers and S3, results copied there."""

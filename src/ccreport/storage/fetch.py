@@ -1,6 +1,6 @@
 """Archives elsewhere, fetched into a folder: a mirror that later calls bring up to date.
 
-Below the folder lie `files/` with what was fetched, `parts/` with what is half fetched, and the journal of it all. What
+Below the folder are `files/` with what was fetched, `parts/` with what is half fetched, and the journal of it all. What
 is in `files/` is whole and checked; what is listed no more is removed there. Which files changed is told by the
 listing alone: names, sizes, times, ETags.
 """

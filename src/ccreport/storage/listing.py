@@ -60,7 +60,7 @@ def check_name(raw: bytes) -> str | None:
 
 
 def parse_page(content: bytes, kind: str, address: str) -> Page:
-    """Return what an index page lists; `kind` is its content type, `address` where it lies, with a slash at its end.
+    """Return what an index page lists; `kind` is its content type, `address` where it is, with a slash at its end.
 
     Raise StorageError where it is not an index page, BrokenPageError where it is a part of one.
     """

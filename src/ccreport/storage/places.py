@@ -17,7 +17,7 @@ PACKED_ENDINGS: Final = (
 
 
 class StorageError(InputError):
-    """What lies elsewhere cannot be fetched, or not be stored."""
+    """What is elsewhere cannot be fetched, or not be stored."""
 
 
 def is_remote(archive: str) -> bool:
@@ -59,7 +59,7 @@ def check_address(archive: str) -> None:
 
 
 def find_fetched(archive: str, folder: Path) -> Path:
-    """Return where a fetched archive lies below the folder that it is fetched into: a folder, or the one file."""
+    """Return where a fetched archive is below the folder that it is fetched into: a folder, or the one file."""
     files = folder / "files"
     return files / name_packed(archive) if is_packed(archive) else files
 

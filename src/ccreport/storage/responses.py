@@ -72,7 +72,7 @@ def name_version(response: requests.Response) -> str | None:
 def iterate_body(response: requests.Response, limit: int | None = None, *, decode: bool = False) -> Iterator[bytes]:
     """Give the body block by block, no more than `limit` bytes and a block of it.
 
-    Not decoded the bytes are as they lie on the disk there: a .gz stays one, whatever the server calls it.
+    Not decoded the bytes are as they are on the disk there: a .gz stays one, whatever the server calls it.
     """
     count_bytes = 0
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 LISTS: Final = frozenset({"sha256sums", "sha256sums.txt", "sha256sum", "sha256sum.txt"})
-# As they are mostly spelt: where those of a packed archive may lie, beside it.
+# As they are mostly spelt: where those of a packed archive may be, beside it.
 SUMS_NAMES: Final = ("SHA256SUMS", "sha256sum.txt")
 ENDINGS: Final = (".sha256", ".sha256sum")
 # d2a8…  name · d2a8… *name · \d2a8…  name\nwith newline · SHA256 (name) = d2a8…

@@ -147,7 +147,7 @@ def explain(table: str = "", /, row: str = "", column: str = "", database: Path 
 
     `table` may be the beginning of a name; without it all tables are listed. `row` and `column` name the cell, as
     `test_group=no loss,flows_count=16`, each key with its value as the CSV file has it; numbers also by <, <=, > and
-    >=, as `rtt_ms>=30`. It does not matter which of the two a key stands in. `database` is an evaluation's, or a
+    >=, as `rtt_ms>=30`. It does not matter which of the two a key is in. `database` is an evaluation's, or a
     folder of results, where the configured evaluation goes before others.
     """
     if not table:

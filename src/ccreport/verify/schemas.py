@@ -1,4 +1,4 @@
-"""Every Parquet table of a release against the schema that lies in the release: columns, types, bounds, keys."""
+"""Every Parquet table of a release against the schema in the release: columns, types, bounds, keys."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

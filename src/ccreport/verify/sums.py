@@ -73,7 +73,7 @@ def _read_package(path: Path, there: Mapping[str, str]) -> Iterator[tuple[str, s
 
 
 def _read_crate(path: Path, there: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the sums of files; a folder's sum stands for all files in it, if these are what it says."""
+    """Yield the sums of files; a folder's sum represents all files in it, if these are what it says."""
     for entity in json.loads(path.read_bytes())["@graph"]:
         name, sha256 = entity["@id"], entity.get("sha256")
         inside = {file: digest for file, digest in there.items() if file.startswith(name)}

@@ -25,7 +25,7 @@ class Range:
     end: tuple[int, int]
 
     def has(self, release: str) -> bool:
-        """Tell whether a version such as `9.27.1` lies in this range."""
+        """Tell whether a version such as `9.27.1` is in this range."""
         major, minor = release.split(".")[:2]
         return self.first <= (int(major), int(minor)) < self.end
 

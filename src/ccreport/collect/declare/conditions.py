@@ -28,7 +28,7 @@ class Condition:
 def number_destinations(session: Session) -> dict[str, str]:
     """Return the address of each destination of a session by its alias, the same in all of its jobs."""
     aliases = [destination["alias"] for job in session.jobs for destination in job["destinations"]]
-    # The unnamed one first, so that its address, which stands in file names, does not depend on other jobs.
+    # The unnamed one first, so that its address, which is in file names, does not depend on other jobs.
     unnamed = [UNNAMED for job in session.jobs if not job["destinations"]]
     return {alias: f"10.201.{number}.2" for number, alias in enumerate(dict.fromkeys(unnamed + aliases), start=1)}
 
@@ -47,7 +47,7 @@ def list_conditions(job: Settings, addresses: dict[str, str]) -> Iterator[Condit
 
 
 def make_suffix(job: Settings, condition: Condition, iteration: int) -> str:
-    """Return what stands behind the item in the names of a run's files."""
+    """Return what follows the item in the names of a run's files."""
     parts = [condition.routes[0].host, str(iteration)]
     if condition.parameter_value is not None:
         parts += [name_parameter(job), str(condition.parameter_value)]

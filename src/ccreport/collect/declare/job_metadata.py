@@ -2,7 +2,7 @@
 
 Texts are those of its INI files: one-way delays in ms, losses in %, rates with tc's units. Keys that the harness has
 and a testbed of this kind has no use for are null. Added are `clients`, which says which flows run which algorithm, and
-what lies between the hosts: `bottleneck`, `buffer_bytes`, `queue`, `ecn`, `background_udp`, `stages`.
+what is between the hosts: `bottleneck`, `buffer_bytes`, `queue`, `ecn`, `background_udp`, `stages`.
 """
 
 import shlex
@@ -125,7 +125,7 @@ def _describe_instruments(job: Settings, run: Run) -> Settings:
 
 def _describe_path(job: Settings, conditions: Sequence[Condition]) -> Settings:
     rtts, limits = job["rtt_ms"], job["limit_packets_count"]
-    # One value holds for all conditions or stands here as null; file names have each condition's own.
+    # One value holds for all conditions or is null here; file names have each condition's own.
     nominal = {find_rtt(job, condition) for condition in conditions}
     rtt = nominal.pop() if len(nominal) == 1 else None
     losses = {route.loss for condition in conditions for route in condition.routes}
@@ -211,7 +211,7 @@ def _describe_stage(stage: Settings) -> Settings:
 
 def _write_command(client: Client) -> str:
     words = list_client_commands(client, "{dst}")[0]
-    # The harness puts the destination where {dst} stands, so that these braces stay unquoted.
+    # The harness puts the destination in place of {dst}, so that these braces stay unquoted.
     return " ".join(word if word == "{dst}" else shlex.quote(word) for word in words)
 
 

@@ -1,6 +1,6 @@
 """What a section of the harness's INI file is as jobs of a campaign, and how that is written down.
 
-A comment above each job says what stands in the section and needs no setting. A line `TODO section, key: …` marks
+A comment above each job says what is in the section and needs no setting. A line `TODO section, key: …` marks
 what the testbed cannot have, or what the file does not say; the same lines are the warnings of the command.
 """
 
@@ -34,7 +34,7 @@ class Job:
 
 
 def declare_jobs(harness_jobs: Sequence[HarnessJob], lists: Lists, schema: Mapping[str, Any]) -> list[Job]:
-    """Return the jobs of a campaign that sections stand for; `schema` is that of a job's settings, in their order."""
+    """Return the jobs of a campaign that sections represent; `schema` is that of a job's settings, in their order."""
     jobs: list[Job] = []
     for harness_job in harness_jobs:
         groups = list_paths(harness_job, lists)
@@ -154,7 +154,7 @@ def _clean(text: str) -> str:
 
 
 def write_campaign(title: str, label: str, heading: Sequence[str], jobs: Sequence[Job]) -> str:
-    """Return the text of a campaign; what all jobs share stands once, under `defaults`. `heading` are comment lines."""
+    """Return the text of a campaign; what all jobs share is there once, as `defaults`. `heading` are comment lines."""
     shared = _find_shared(jobs)
     lines = [f"# {line}" for line in heading]
     lines += _dump({"title": title})

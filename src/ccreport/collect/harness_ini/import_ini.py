@@ -34,7 +34,7 @@ def import_harness_ini(
     scale_rates_by: float = 1.0,
     default_rtt_ms: float = DEFAULT_RTT_MS,
 ) -> None:
-    """Write the campaign that an INI file of ESnet's testing harness stands for; warn of what cannot be kept.
+    """Write the campaign that an INI file of ESnet's testing harness represents; warn of what cannot be kept.
 
     `ini` is the harness's file. `campaign` is the file to write. `hostlist` is the harness's CSV file of hosts.
     `profiles` is its YAML file of profiles. `scale_rates_by` multiplies all rates, for a slower testbed.

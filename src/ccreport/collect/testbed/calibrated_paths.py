@@ -20,7 +20,7 @@ class Shaper:
 def distinct_paths(runs: Iterable[Run]) -> list[tuple[Run, str | None]]:
     """Return one run for each distinct path of all runs: one route, one sender, and the bottleneck.
 
-    Beside it stands the destination's name, null where several destinations have such a path.
+    Beside it is the destination's name, null where several destinations have such a path.
     """
     hosts: dict[str, set[str]] = {}
     paths: dict[str, Run] = {}

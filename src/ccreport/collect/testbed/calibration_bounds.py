@@ -13,7 +13,7 @@ from typing import Final
 from ccreport.collect.plan import Loss, Route
 
 CONFIDENCE: Final = 0.999
-# The quantile of the normal distribution at 99.95 %: 99.9 % lie within as many deviations of the mean.
+# The quantile of the normal distribution at 99.95 %: 99.9 % are within as many deviations of the mean.
 DEVIATIONS: Final = 3.2905267314919255
 RTT_TOLERANCE_MS: Final = 0.5
 RATE_TOLERANCE: Final = 0.03
@@ -31,7 +31,7 @@ def binomial_interval(trials: int, chance: float, confidence: float = CONFIDENCE
     if chance >= 1:
         return trials, trials
     mean, deviation = trials * chance, math.sqrt(trials * chance * (1 - chance))
-    # What lies farther out than this adds less than 1e-20 to any of the sums.
+    # What is farther out than this adds less than 1e-20 to any of the sums.
     start = max(0, math.floor(mean - 10 * deviation - 10))
     low = None
     below = 0.0

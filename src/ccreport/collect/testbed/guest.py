@@ -3,7 +3,7 @@
 It makes the place fit for work first: a user-mode kernel begins with nothing mounted but the machine's root file
 system, read-only, and has its modules in a folder of their own (/usr/lib/uml/modules). Orders come as lines of JSON
 on standard input, answers go to standard output behind a mark, since the rest there is the kernel's; the end of input
-is the end. A kernel in virtual time lives for one order, which lies in a file as its answers do: input that comes when
+is the end. A kernel in virtual time lives for one order, which is in a file as its answers are: input that comes when
 the host has time for it would be an event that no seed repeats.
 """
 
@@ -116,7 +116,7 @@ def _read_runs(spec: dict[str, Any], order: dict[str, Any]) -> tuple[Run, ...]:
 
 
 def _say(**answer: Any) -> None:
-    # A line of the kernel's may stand unfinished on the console.
+    # A line of the kernel's may be unfinished on the console.
     text = f"\n{MARK}{json.dumps(answer)}\n".encode()
     if (SLOT / ORDER).exists():
         with (SLOT / ANSWERS).open("ab") as stream:

@@ -4,7 +4,7 @@ A kernel with a clock of its own is kept from whatever the host would add by cha
 host's random numbers (the guest gives it a seed instead).
 
 Where the machine allows namespaces it is the first process of its own process namespace, whose end the kernel makes the
-end of all others in it, detached ones and those of a user-mode kernel too; its files lie in a tmpfs that is gone with
+end of all others in it, detached ones and those of a user-mode kernel too; its files are in a tmpfs that is gone with
 its mount namespace. Elsewhere it kills the process group and removes its folder. It ends when the pipe `lifeline`
 closes, which is how it learns that the command was killed, by whatever signal.
 
@@ -69,7 +69,7 @@ def copy_sources(folder: Path) -> Path:
 
 
 def list_guest_command(folder: Path, asked: dict[str, Any]) -> list[str]:
-    """Return the command that works inside the testbed, which stands in `folder`."""
+    """Return the command that works inside the testbed, which is in `folder`."""
     sources = str(copy_sources(folder))
     start = f"import sys; sys.path.insert(0, {sources!r}); from ccreport.collect.testbed.guest import main; main()"
     return [asked["python"], "-I", "-S", "-B", "-c", start, asked["engine"], asked["slot"], asked["clock"]]

@@ -168,7 +168,7 @@ def _loss(loss: Loss | None) -> Words:
 
 
 def _slot(coalescing_us: float | None) -> Words:
-    # netem's slots stand for a network card that raises an interrupt for all that came since the last.
+    # netem's slots represent a network card that raises an interrupt for all that came since the last.
     return ["slot", f"{coalescing_us:g}us"] if coalescing_us is not None else []
 
 

@@ -109,7 +109,7 @@ class Testbed:
         """Return what the harness writes to `pre-netem`: half of each RTT and the loss as set, then `tc -s qdisc`.
 
         Of the disciplines only those on the run's routes: the router's port, the far router's towards each receiver,
-        and the receivers'. One line each stands for several routes alike.
+        and the receivers'. One line represents several routes alike.
         """
         settings = [f"setting latency to {route.rtt_ms / 2:g}ms" for route in self.run.routes]
         settings += [f"setting loss to {route.loss.loss_pct:g}" for route in self.run.routes if route.loss]

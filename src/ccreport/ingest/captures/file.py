@@ -1,6 +1,6 @@
 """One capture file, block by block: pcap or pcapng, plain or compressed, in bounded memory.
 
-Only the state of connections is kept. A file that ends early or is damaged gives all that stands before, and the error.
+Only the state of connections is kept. A file that ends early or is damaged gives all that comes before, and the error.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -191,7 +191,7 @@ class CaptureReader:
         )
 
     def _analyse_all(self) -> Iterator[tuple[str, pl.DataFrame]]:
-        # A record may lie across two blocks: what is left of one stands before the next.
+        # A record may cross two blocks: what is left of one is put before the next.
         buffer = at.make_zeros((2 * BLOCK_BYTES,), np.uint8)
         left, offset, position = 0, 0, ABSENT
         failure: RawFileError | None = None

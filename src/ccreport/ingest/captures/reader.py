@@ -3,7 +3,7 @@
 The test harness runs `tcpdump -s 128` on the sending host for the length of a run and leaves one capture for each,
 plain or compressed, and what tcpdump said at its end in a log beside it. Captures are long: they are read in a stream,
 only the state of connections is kept. The formats are written down in draft-ietf-opsawg-pcap and
-draft-ietf-opsawg-pcapng; what is measured stands in `schemas/tables/packet_flows.yaml`, how in the modules
+draft-ietf-opsawg-pcapng; what is measured is in `schemas/tables/packet_flows.yaml`, how in the modules
 `follow.data` and `follow.acks`.
 """
 
@@ -27,7 +27,7 @@ PIECES: Final = ("packet_flows", "packet_intervals", "packets")
 def read_captures(reading: Reading) -> None:
     """Write the captures of one experiment as tables.
 
-    `packets` has rows only of the runs that the setting `packet_runs` names. Rows stand in the order of the files;
+    `packets` has rows only of the runs that the setting `packet_runs` names. Rows are in the order of the files;
     packets in that of the capture.
     """
     described = [pl.DataFrame()]
@@ -36,7 +36,7 @@ def read_captures(reading: Reading) -> None:
         for file in reading.files:
             if file.kind == "tcpdump":
                 described += _read_capture(file, reading, writers)
-    # Without a capture, a frame without columns stands for one without rows.
+    # Without a capture, a frame without columns represents one without rows.
     reading.write("captures", pl.concat(described[1:] or described))
     logs = [file for file in reading.files if file.kind == "tcpdump-log"]
     reading.write("capture_logs", read_capture_logs(logs, reading.root, reading.rejected))

@@ -92,7 +92,7 @@ def _middle_of(bucket: int) -> float:
 
 
 def name_options(kinds: int) -> str:
-    """Return the names of the option kinds that stand in the bytes of a number, the first lowest."""
+    """Return the names of the option kinds that are in the bytes of a number, the first lowest."""
     names = []
     while kinds > 0:
         kind = kinds & 0xFF

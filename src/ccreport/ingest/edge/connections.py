@@ -2,7 +2,7 @@
 
 Text and grammar are those of `ss.reader`; what differs is what is asked: not how one flow went, but how the values are
 spread over very many connections. A dump need not be stamped, its name tells the time, and there is no run. A
-connection that several dumps of a folder show stands in each, and `is_last` marks the last of them. `misc/ss.c` of
+connection that several dumps of a folder show has a row for each, and `is_last` marks the last of them. `misc/ss.c` of
 iproute2 prints the socket's cookie with `-e`, which tells two connections with the same addresses apart.
 """
 
@@ -77,7 +77,7 @@ def _read_files(
 
 
 def _mark_last(path: Path, identities: pl.Series) -> None:
-    """Write the table again with `is_last`, where any connection stands in it more than once."""
+    """Write the table again with `is_last`, where any connection is in it more than once."""
     values = identities.to_numpy()
     last = len(values) - 1 - np.unique(values[::-1], return_index=True)[1]
     if len(last) == len(values):

@@ -156,7 +156,7 @@ def _read_lines(text: str, pattern: re.Pattern[str]) -> pl.DataFrame:
     names = list(pattern.groupindex)
     found = pattern.findall(text)
     if len(found) != text.count("\n"):
-        # As seldom as bad lines are; so that each line stands in its place.
+        # As seldom as bad lines are; so that each line is in its place.
         nothing = (None,) * len(names)
         matches = map(pattern.fullmatch, text.split("\n")[:-1])
         found = [match.groups() if match else nothing for match in matches]

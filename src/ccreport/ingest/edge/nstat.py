@@ -2,7 +2,7 @@
 
 `nstat -a` prints `#kernel` and lines `TcpRetransSegs  11  0.0`, with `--json` an object; /proc/net/snmp and
 /proc/net/netstat have a line of names and one of values for each group (`Tcp: … RetransSegs …`). All are brought to
-nstat's names. Many snapshots may stand in one file, each below a stamp `# 1795211351.663251`; else the file's name
+nstat's names. Many snapshots may be in one file, each below a stamp `# 1795211351.663251`; else the file's name
 tells the time. Written down in iproute2's `misc/nstat.c` and the kernel's `net/ipv4/proc.c`.
 """
 
@@ -69,7 +69,7 @@ def _type_of(column: str) -> pl.DataType:
 def read_snapshots(text: str, problems: Problems) -> pl.DataFrame:
     """Return counter, counter_value_count, snapshot_number and time_utc of all snapshots; the first of a name counts.
 
-    Snapshots lie below stamps, which tell their times. What stands above the first stamp is one without, unless empty.
+    Snapshots come below stamps, which tell their times. What is above the first stamp is one without, unless empty.
     """
     lines = pl.Series("line", [text]).str.split("\n").explode().to_frame()
     # In two steps: the expression is slow, and few lines are comments.

@@ -44,7 +44,7 @@ class EdgeBatch(SampleBatch):
         self._connections_count = 0
 
     def seal(self, file: RawFile, state: State, table: FlowTable) -> list[str]:
-        """Finish the rows added since the last call, all of this file, which lies at `place`.
+        """Finish the rows added since the last call, all of this file, which is at `place`.
 
         Return the addresses that are none; their rows are left out.
         """

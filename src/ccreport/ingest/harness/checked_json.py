@@ -12,7 +12,7 @@ from ccreport.ingest.rejects import Rejects
 
 
 class Recorded:
-    """A JSON value that should be an object, with the file, and the line or entry of it, where it stands."""
+    """A JSON value that should be an object, with the file, and the line or entry of it, where it is."""
 
     def __init__(
         self, file: RawFile, value: Any, rejected: Rejects, *, line: int | None = None, place: str = ""

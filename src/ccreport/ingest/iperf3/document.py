@@ -80,7 +80,7 @@ def _header(document: Document) -> Row:
         "protocol": header.get("protocol"),
         "is_reverse": bool(header.get("reverse")),
         "streams_count": header.get("num_streams"),
-        # 0 stands in a test by volume for the time, and in one by time for the volume.
+        # The time is 0 in a test by volume, and the volume in one by time.
         "duration_s": header.get("duration") or None,
         "omit_s": header.get("omit"),
         "volume_bytes": header.get("bytes") or None,

@@ -6,7 +6,7 @@ Seen in real files, with their issues at esnet/iperf:
 - 3.7 to 3.10 with `--bidir` repeat `sum`, `sum_sent` and `sum_received` in one object, the second for the reverse
   direction (952, 1196); 3.2 to 3.13 with `-P` repeat socket buffer sizes of equal value (856, 1491, 1492).
 - 3.16 and 3.17 can print the whole object twice (1688, 1716); log files hold several tests (`choice`).
-- Text stands before (1086) or after the object (1143: `iperf3: error - …`); with `-d` it has JSON objects in it, those
+- Text comes before (1086) or after the object (1143: `iperf3: error - …`); with `-d` it has JSON objects in it, those
   of the control connection.
 - Numbers can be the tokens `nan` and `-nan` (613).
 
@@ -113,7 +113,7 @@ def _first_object(text: str) -> int:
 def _find_objects(text: str) -> list[tuple[Json, int, int]]:
     """Return the results in a text, which may have braces of its own, with where each begins and ends.
 
-    Without a result it is the first object, if that begins the text or a line of it. What stands under a key of an
+    Without a result it is the first object, if that begins the text or a line of it. What is under a key of an
     object that is damaged (`server_output_json`) is not a result.
     """
     results: list[tuple[Json, int, int]] = []
@@ -216,14 +216,14 @@ def _note_surroundings(content: Content, text: str, span: tuple[int, int], resul
 
 
 def byte_offset(text: str, position: int) -> int:
-    """Return where a position of a decoded text lies in its bytes."""
+    """Return where a position of a decoded text is in its bytes."""
     return len(text[:position].encode("utf-8", "surrogateescape"))
 
 
 def _read_cut(text: str, start: int) -> Content:
     """Return what is complete of an iperf3 object that ends early; raise RawFileError where nothing is.
 
-    An object that is whole after all is returned as it is: it stands behind more damage than is searched.
+    An object that is whole after all is returned as it is: it comes after more damage than is searched.
     """
     try:
         value, end = _decode_object(text, start)

@@ -2,7 +2,7 @@
 
     {"event":"start","data":{…}}   then interval, end, error, server_output_json or server_output_text
 
-A killed client leaves no `end` and perhaps half a line; what stands before is good. With `--json-stream-full-output`
+A killed client leaves no `end` and perhaps half a line; what comes before is good. With `--json-stream-full-output`
 (3.20) the whole object follows after `end`, on many lines; it repeats the events. Tests that were appended to one file,
 or client and server that write to it at once, each begin with a `start`.
 """

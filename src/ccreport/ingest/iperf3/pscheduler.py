@@ -78,14 +78,14 @@ class _Participant:
 def find_result(value: Json) -> JsonObject | None:
     """Return the pscheduler result that a JSON value is, or wraps as a run or a list of one; None for anything else.
 
-    Beside the result's keys stand those of a record that wraps it and say what was asked for (`pscheduler_record`).
+    Beside the result's keys are those of a record that wraps it and say what was asked for (`pscheduler_record`).
     """
     if isinstance(value, list) and len(value) == 1:
         return find_result(value[0]) if not isinstance(value[0], list) else None
     if not isinstance(value, dict):
         return None
     if value.keys() & RESULT_KEYS:
-        # A failed participant leaves null where its part would stand.
+        # A failed participant leaves null where its part would be.
         return {key: part for key, part in value.items() if part is not None}
     for key in WRAPPERS:
         wrapped = value.get(key)
@@ -139,7 +139,7 @@ def _find_cause(result: JsonObject, participants: list[_Participant]) -> str | N
         if isinstance(error, str):
             return quote(error)
     texts = [text for key in DIAGS_KEYS if isinstance(text := result.get(key), str)]
-    # In a longer text the words of an error may stand in anything.
+    # In a longer text the words of an error may be in anything.
     lines = [line for text in texts for line in CAUSE.findall(text[:DIAGS_LETTERS])]
     return quote(lines[0].strip()) if lines else None
 
@@ -184,7 +184,7 @@ def _command(section: str) -> str | None:
 
 
 def _output(section: str) -> Content | None:
-    """Return the whole JSON object that stands in a section; one that is cut says less than pscheduler's summary."""
+    """Return the whole JSON object that is in a section; one that is cut says less than pscheduler's summary."""
     brace = OBJECT_LINE.search(section)
     if brace is None:
         return None

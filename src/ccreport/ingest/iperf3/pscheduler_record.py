@@ -1,10 +1,10 @@
-"""What stands around a pscheduler result in the record of a run, as archivers keep it: the task that was asked for.
+"""What surrounds a pscheduler result in the record of a run, as archivers keep it: the task that was asked for.
 
     {"test": {"type": "throughput", "spec": {"dest": …, "duration": "PT30S", "parallel": 4, "reverse": true}},
      "schedule": {"start": "2024-05-01T10:00:00Z", …}, "tool": {"name": "iperf3", …}, "result": {…}}
 
 Written down in pscheduler's JSON dictionary and `pscheduler-test-throughput` (`validate.py`). A result itself says none
-of it, so it stands in for what a recovered iperf3 output or command line does not tell.
+of it, so it replaces what a recovered iperf3 output or command line does not tell.
 """
 
 import re

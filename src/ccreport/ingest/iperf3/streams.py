@@ -128,7 +128,7 @@ def read_streams(document: Document) -> list[Row]:
 
 
 def read_intervals(document: Document) -> dict[str, list[Json]]:
-    """Return every stream's intervals as columns, numbered as they stand in the output."""
+    """Return every stream's intervals as columns, numbered in the order of the output."""
     columns: dict[str, list[Json]] = {
         "stream_number": [*document.numbers],
         "interval_number": [*document.positions],

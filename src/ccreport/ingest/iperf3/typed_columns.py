@@ -52,7 +52,7 @@ class Faults:
     messages: dict[str, list[str]] = field(default_factory=dict)
 
     def add_values(self, column: str, wrong: Iterable[tuple[str, Json]]) -> None:
-        """Note values of a column that are not what the tool writes there, each with the file it stands in."""
+        """Note values of a column that are not what the tool writes there, each with the file it is in."""
         of_file: dict[str, list[Json]] = {}
         for file, value in wrong:
             of_file.setdefault(file, []).append(value)
@@ -61,7 +61,7 @@ class Faults:
             self._add(file, f"{text} (the first is {quote(repr(values[0]))}); they are left out, look at the file")
 
     def add_impossible(self, column: str, why: str, wrong: Iterable[tuple[str, Json]]) -> None:
-        """Note values of a column that another one contradicts, each with the file it stands in."""
+        """Note values of a column that another one contradicts, each with the file it is in."""
         of_file: dict[str, list[Json]] = {}
         for file, value in wrong:
             of_file.setdefault(file, []).append(value)

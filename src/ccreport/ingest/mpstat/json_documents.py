@@ -104,7 +104,7 @@ def _decode_elements(text: str, position: int) -> tuple[list[dict[str, Any]], in
 
 
 def _gather(text: str) -> list[dict[str, Any]]:
-    """Return samples of loads that stand anywhere in a text, with the time that stands before them, if one does."""
+    """Return samples of loads anywhere in a text, with the time that comes before them, if one does."""
     samples: list[dict[str, Any]] = []
     seen: set[str] = set()
     for match in LOOSE.finditer(text):

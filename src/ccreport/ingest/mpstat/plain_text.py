@@ -7,7 +7,7 @@
 
 Quirks: a clock of 12 or 24 hours, points or commas in numbers, `%user` and `%sys` by other names before sysstat 10,
 columns between CPU and loads (`-T`), parts about nodes and interrupts (`-A`, `-N`, `-I`), means at the end, called
-`Average:` or the word of the locale. With one processor or none asked for, the header stands only once a screen.
+`Average:` or the word of the locale. With one processor or none asked for, the header is printed only once a screen.
 """
 
 import re
@@ -19,7 +19,7 @@ BANNER: Final = re.compile(r"^\S+ \S+ \((\S*)\)\s.*\(\d+ CPU\)\s*$")
 # 21:41:55 · 09:41:55 PM · 21.41.55
 TIME: Final = re.compile(r"^\s*(\d{1,2})[:.](\d\d)[:.](\d\d)(?:\s+([AaPp])\.?[Mm]\.?)?(?=\s)")
 LOAD: Final = re.compile(r"\d{1,3}(?:[.,]\d+)?")
-# Names of before sysstat 10 stand beside those of the JSON.
+# Names of before sysstat 10 are beside those of the JSON.
 COLUMNS: Final = {
     "%usr": "usr",
     "%user": "usr",

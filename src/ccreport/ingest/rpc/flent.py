@@ -2,7 +2,7 @@
 
 Definition: flent's documentation of its data file format, and what flent does on loading older ones. Quirks:
 `results` are interpolated to a common grid of STEP_SIZE, so `raw_values` are read wherever a series has some; a series
-`a::b` stands in the raw values of `a` under the key `b`; version 1 keeps raw values in SERIES_META or has none; before
+`a::b` is in the raw values of `a` under the key `b`; version 1 keeps raw values in SERIES_META or has none; before
 version 4 raw values of UDP pings are transactions per second and HTTP latencies s; times before 1.0 are local without
 a zone, and flent guesses it from the raw values; TCP_RETRANSMIT is sometimes a text; METADATA may be null anywhere.
 """
@@ -122,10 +122,10 @@ def _find_raw(document: Document, metadata: Mapping[str, Any], version: int) -> 
 
 
 def _guess_zone(begin_s: float, raw_values: Mapping[str, list[Any]]) -> float:
-    """Return the s to add to the start so that it lies within a quarter of an hour before or after the first value."""
+    """Return the s to add to the start so that it is within a quarter of an hour before or after the first value."""
     times = [take_number(values[0].get("t")) for values in raw_values.values() if isinstance(values[0], dict)]
     first = min((time for time in times if time is not None), default=None)
-    # ASSUME: zones are whole half hours within 14 h of UTC; what lies further off is another clock.
+    # ASSUME: zones are whole half hours within 14 h of UTC; what is further off is another clock.
     offset = 1800.0 * round((first - begin_s) / 1800.0) if first is not None else 0.0
     return offset if abs(offset) <= 14 * 3600 else 0.0
 

@@ -29,7 +29,7 @@ class Series:
 
 
 def take_number(value: object, *, least: float = -math.inf) -> float | None:
-    """Return a finite number of at least `least`, also one that stands there as a text; None for anything else."""
+    """Return a finite number of at least `least`, also one that is written as a text; None for anything else."""
     if isinstance(value, str) and len(value) <= 30:
         try:
             value = float(value)
@@ -49,7 +49,7 @@ def take_text(value: object, limit: int = 0) -> str | None:
 
 
 def parse_time(value: object) -> datetime | None:
-    """Return a time that flent wrote as text, or that stands there in s since 1970, in UTC; None for anything else."""
+    """Return a time that flent wrote as text, or that is given in s since 1970, in UTC; None for anything else."""
     try:
         if isinstance(value, str):
             time = datetime.fromisoformat(value)

@@ -1,6 +1,6 @@
 """What names and titles say of an RPC test: algorithm, load, and which repetition it belongs to.
 
-netperf knows neither how many others run beside it nor, in its old output forms, the algorithm. Both may stand in the
+netperf knows neither how many others run beside it nor, in its old output forms, the algorithm. Both may be in the
 file itself, in what its user called the test (netperf `-B`, flent `--title`), else in the path:
 
     rpc/bbr/load=8/rep=2/client-3.txt    a part that is an algorithm's name, `load=8`, `rep=2`

@@ -2,7 +2,7 @@
 
 Definition: netperf's manual, chapters on omni tests and output selectors (2.5.0 and newer, also flent's builds).
 Quirks, seen in 2.7.0: `-P 0` leaves out banner and CSV header, so CSV without them says nothing and is rejected; demo
-mode (`-D`) writes interim results before the result, in another form for each output form; `-nan` and -1 stand for
+mode (`-D`) writes interim results before the result, in another form for each output form; `-nan` and -1 mean
 unknown; THROUGHPUT comes in the unit of `-f` and has none of its own without THROUGHPUT_UNITS; text in CSV is put in
 quotes, but quotes in it are not doubled; SOURCE_ADDR is 0.0.0.0 unless bound (`-L`); latencies beside RT_LATENCY need
 `-j`, and there is no selector for the 99.9th percentile; several tests may follow each other in one file.

@@ -72,7 +72,7 @@ def make_tests(texts: pl.DataFrame, known: Mapping[str, Any], report: Report) ->
     malformed: list[tuple[int, str]] = []
     numbers = pl.DataFrame([_read_numbers(frame[name], malformed) for name in NUMBERS])
     has_latency = numbers.select(pl.any_horizontal(pl.col(*MICROSECONDS).is_not_null())).to_series()
-    # Another latency stands only in for those.
+    # Another latency replaces only those.
     latencies = _read_numbers(frame["RT_LATENCY"].zip_with(~has_latency, pl.Series([None], dtype=pl.String)), malformed)
     has_throughput = frame["THROUGHPUT"].is_not_null().alias("has_throughput")
     frame = frame.with_columns(*numbers, latencies, has_latency.alias("has_latency"), has_throughput)

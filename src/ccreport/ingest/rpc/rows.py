@@ -100,7 +100,7 @@ class RpcRows:
 
 
 def shown(text: str) -> str:
-    """Return a text of a file as it may stand in a table: one printable line of limited length."""
+    """Return a text of a file as it may be in a table: one printable line of limited length."""
     line = " ".join(text[: 2 * QUOTE_CHARACTERS].split())
     # Nearly all texts are plain; looking at each of their characters is slow.
     if line.isascii() and line.isprintable():

@@ -191,7 +191,7 @@ def compile_reader() -> None:
 def cut_blocks(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int, bool]]:
     """Yield the text of a file in blocks, each with where to stop in it, and whether it is the last.
 
-    A block stops where a stamp begins, else where a socket can; what stands behind it begins the next one. An error of
+    A block stops where a stamp begins, else where a socket can; what follows it begins the next one. An error of
     the pieces is raised behind the last block.
     """
     failure = None
@@ -230,7 +230,7 @@ def find_cut(block: bytes) -> int:
 
 
 def find_glued_stamps(block: bytes, end: int) -> Ints:
-    """Return where in block[:end] a `#` stands that does not begin a line."""
+    """Return where block[:end] has a `#` that does not begin a line."""
     glued = []
     place = block.find(b"#", 1, end)
     while place > 0:

@@ -12,7 +12,7 @@ from ccreport.ingest.ss.words import at, begins
 
 # A 32-bit counter that wraps falls from the last quarter of its range into the first.
 QUARTER: Final = 2**30
-# The first trailing tokens stand in every line of a connection once it was established.
+# The first trailing tokens are in every line of a connection once it was established.
 ALWAYS_TRAILING: Final = 0b11
 FIRST_CAPACITY: Final = 1024
 COUNTER_SLOTS: Final = np.array([SLOTS[column] for column in COUNTERS], np.int64)

@@ -24,7 +24,7 @@ def _contains(text: Bytes, start: int, end: int, what: bytes) -> bool:
 
 @numba_inline
 def _is_stamp(text: Bytes, pos: int, end: int) -> bool:
-    """Tell whether `# `, 9 or 10 digits, a point and a digit stand here."""
+    """Tell whether `# `, 9 or 10 digits, a point and a digit are here."""
     if pos + 12 >= end or at(text, pos + 1) != layout.SPACE:
         return False
     pos += 2
@@ -103,7 +103,7 @@ def _is_idle(text: Bytes, start: int, end: int) -> bool:
 def _read_socket(text: Bytes, pos: int, end: int) -> Socket:
     """Return what a line is and, of a socket, state (start, end), queues and addresses (start, end each).
 
-    Before the queues stand up to two words: the kind of socket in small letters, the state in capitals.
+    Before the queues are up to two words: the kind of socket in small letters, the state in capitals.
     """
     words = state = state_end = 0
     is_tcp = True

@@ -82,7 +82,7 @@ def _read_value(
 ) -> int:
     """Read the one or two numbers of a token into its cells; return where it ends, or ABSENT if it is malformed.
 
-    The second one stands in `rtt:0.1/0.2`, `wscale:10,10` and `rwnd_limited:2072ms(68.6%)`, with a blank before the
+    The second one is in `rtt:0.1/0.2`, `wscale:10,10` and `rwnd_limited:2072ms(68.6%)`, with a blank before the
     parenthesis in copies from PDF.
     """
     slot, unit, is_float = tokens[line, layout.SLOT], tokens[line, layout.UNIT], tokens[line, layout.IS_FLOAT]
@@ -113,7 +113,7 @@ def _read_value(
 
 @numba_function
 def _has_pairs(text: Bytes, pos: int, end: int) -> bool:
-    """Tell whether what stands behind an opening parenthesis begins with `NAME:`."""
+    """Tell whether what follows an opening parenthesis begins with `NAME:`."""
     while pos < end and is_word_char(at(text, pos)):
         pos += 1
     return pos < end and at(text, pos) == layout.COLON

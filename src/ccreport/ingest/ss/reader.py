@@ -10,7 +10,7 @@ The test harness appends to one file, every half second or so, a stamp and the o
 Columns of the first line are missing (State, where ss filters for one; the header, with -H) or added (Netid, and tails
 such as `timer:(on,204ms,0)`); with -O both lines are one. iproute2 5.3 and 5.4 glue the next stamp to the last line. A
 stopped ss leaves half a line. Of a file without stamps the last sample of each connection is used, at a time that is
-null. Written down in iproute2's `misc/ss.c`; which token is what stands in `tokens`. Files
+null. Written down in iproute2's `misc/ss.c`; which token is what is in `tokens`. Files
 whose names tell no run are joined to tests by `owners`.
 """
 

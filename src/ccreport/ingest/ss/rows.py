@@ -28,7 +28,7 @@ CAPACITY: Final = 2**15 + 72
 NOTES_CAPACITY: Final = 2**15
 # Of a file without stamps the samples of a flow are numbered; the time of none is so small.
 NUMBERS_END: Final = 10**12
-# The kernel's counter has 32 bits; its last two values stand for "not counted", in ss as in iperf3 (`plausible`).
+# The kernel's counter has 32 bits; its last two values mean "not counted", in ss as in iperf3 (`plausible`).
 NOT_COUNTED_FROM: Final = 2**32 - 2
 FIXED_SLOTS: Final = {
     "time_utc": layout.TIME,
@@ -214,7 +214,7 @@ class SampleBatch:
         return pa.Array.from_buffers(ARROW_TYPES[column.type], self.rows, [bits, pa.py_buffer(values)])
 
     def _words(self, name: str, slot: int) -> pl.Series:
-        """Return the names that stand packed in two lines of the cells; none is null."""
+        """Return the names that are packed in two lines of the cells; none is null."""
         packed = pl.DataFrame({"head": self.cells[slot, : self.rows], "tail": self.cells[slot + 1, : self.rows]})
         distinct = packed.unique(maintain_order=True)
         words = [

@@ -160,7 +160,7 @@ COUNTERS: Final = (
     "data_segments_in_count",
     "retransmits_ss_count",
 )
-# What stands at the end of a line, by which a cut one is known; the first two once a connection was established.
+# What is at the end of a line, by which a cut one is known; the first two once a connection was established.
 TRAILING: Final = ("rcv_space_bytes", "rtt_min_ms", "rcv_ssthresh_bytes", "snd_wnd_bytes", "rcv_wnd_bytes")
 TABLE_SIZE: Final = 1024
 
@@ -170,7 +170,7 @@ def _slots() -> dict[str, int]:
     return {column: layout.FIRST_SLOT + number for number, column in enumerate(columns)}
 
 
-# The line of the cells that each column stands in.
+# The line of the cells that each column is in.
 SLOTS: Final = _slots()
 
 
@@ -196,7 +196,7 @@ def token_table() -> Ints:
 
 
 def slots_of(columns: tuple[str, ...]) -> Ints:
-    """Return the lines of the cells that these columns stand in."""
+    """Return the lines of the cells that these columns are in."""
     return np.array([SLOTS[column] for column in columns], np.int64)
 
 

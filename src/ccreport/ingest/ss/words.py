@@ -34,13 +34,13 @@ def is_digit(char: int) -> bool:
 
 @numba_inline
 def is_word_char(char: int) -> bool:
-    """Tell whether a character can stand in a name such as `FIN-WAIT-1` or `bbr2`."""
+    """Tell whether a character can be in a name such as `FIN-WAIT-1` or `bbr2`."""
     return 97 <= char <= 122 or 65 <= char <= 90 or 48 <= char <= 57 or char in (layout.LINE, layout.MINUS)
 
 
 @numba_inline
 def skip_blanks(text: Bytes, pos: int, end: int) -> int:
-    """Return where the next character that is neither blank nor line break stands."""
+    """Return where the next character is that is neither blank nor line break."""
     while pos < end and at(text, pos) <= layout.SPACE:
         pos += 1
     return pos
@@ -57,7 +57,7 @@ def skip_name(text: Bytes, pos: int, end: int) -> int:
 
 @numba_inline
 def skip_word(text: Bytes, pos: int, end: int) -> int:
-    """Return where the next blank or line break stands."""
+    """Return where the next blank or line break is."""
     while pos < end and at(text, pos) > layout.SPACE:
         pos += 1
     return pos

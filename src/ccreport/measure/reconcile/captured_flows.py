@@ -56,7 +56,7 @@ def measure_completions(captured: pl.DataFrame) -> pl.DataFrame:
 
 
 class Steps:
-    """What a captured direction had done at any time: bounds from its steps, for a time lies inside one.
+    """What a captured direction had done at any time: bounds from its steps, for a time is inside one.
 
     A window (i, j) stands for a time of which it is known that the first i steps were over and the first j begun.
     """

@@ -1,6 +1,6 @@
 """One flow, three witnesses: what iperf3, ss and a capture say of it, side by side, and why they differ.
 
-Why and within which tolerance a cause explains a difference stands in `retransmits` and `rates`. Control
+Why and within which tolerance a cause explains a difference is in `retransmits` and `rates`. Control
 connections are in a capture and in the samples of ss, but no tool names them as flows, so they have no row.
 """
 

@@ -1,7 +1,7 @@
 """Why iperf3, ss and a capture say different things of one flow: each cause predicts a number, which must hold.
 
 The capture is the measure: it counts what was sent again in steps of 100 ms, so what another witness should have seen
-by the time at which it looked lies between the steps that had ended then and those that had begun.
+by the time at which it looked is between the steps that had ended then and those that had begun.
 
 - ss looks between the stamp of its last sample and the next stamp; in the sample archive it is up to a second late.
   The bytes that it counts as acknowledged tell the time better: the step in which the capture saw just as many. The
@@ -160,7 +160,7 @@ def _packet_size(flow: Flow) -> str:
 
 
 def _judge(flow: Flow, name: str, cause: str, value: int, bounds: tuple[int, int], unit: str = "") -> Finding:
-    """Return whether a count lies in its bounds, those widened by what else the capture cannot show."""
+    """Return whether a count is within its bounds, those widened by what else the capture cannot show."""
     low, high = bounds
     if value > high:
         unseen = _list_unseen(flow)

@@ -1,4 +1,4 @@
-"""Find the suspect runs of a whole archive: siblings may lie in any batch."""
+"""Find the suspect runs of a whole archive: siblings may be in any batch."""
 
 from pathlib import Path
 from typing import Final

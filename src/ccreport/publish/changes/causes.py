@@ -32,7 +32,7 @@ RULES: Final = {
 SHARED_PARTS: Final = ("algorithms", "labels", "rtt_bucket_edges_ms", "edge")
 PARTS: Final = {"cells": "tables", "claims": "claims", "verdicts": "claims", "figure": "figures"}
 NAMED_FILES: Final = 3
-# Where the archive and the evaluation lie says nothing of what they hold.
+# Where the archive and the evaluation are says nothing about what they hold.
 PLACES: Final = frozenset({"archive", "evaluation"})
 
 

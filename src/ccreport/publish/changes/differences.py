@@ -67,7 +67,7 @@ def _load(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that is another: where it stands, what it was and is."""
+    """One difference: where it is, and the old and new value."""
 
     where: str
     old: str

@@ -1,7 +1,7 @@
 """What the compiled parts of the capture reader share: the layout of the arrays they work on.
 
 Arrays instead of objects, because numba passes those at no cost. One packet passes through three of them: `record` is
-where it lies in the block and when it was seen, `packet` what its headers say, and the rows of a connection (`links`)
+where it is in the block and when it was seen, `packet` what its headers say, and the rows of a connection (`links`)
 and of its two directions (`sides`) what is known so far. Times are ns since 1970, lengths bytes.
 """
 
@@ -17,7 +17,7 @@ Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 __all__ = ["kernel", "numba_function", "numba_inline"]
 
-# Where a record's packet lies: START is the offset in the block of its link layer, NEXT that of the next record.
+# Where a record's packet is: START is the offset in the block of its link layer, NEXT that of the next record.
 TIME, START, CAPTURED, ORIGINAL, LINK_TYPE, NEXT, RECORD_SIZE = range(7)
 # What `next_record` found: a packet, nothing whole before the end of the block, something without a packet (a pcapng
 # block), or what cannot be (the reasons follow).
@@ -55,7 +55,7 @@ UNKNOWN_CHECKSUM, RIGHT_CHECKSUM, WRONG_CHECKSUM = range(3)
 IS_TCP, IS_OTHER, IS_FRAGMENT, IS_MALFORMED = range(4)
 
 # What the TCP options say. KINDS holds up to 7 kinds in their order without padding, the first in the lowest byte. From
-# SACK on stand the edges of as many blocks as SACK_BLOCKS says, as on the wire. What is not there is ABSENT.
+# SACK on come the edges of as many blocks as SACK_BLOCKS says, as on the wire. What is not there is ABSENT.
 (
     OPT_TSVAL,
     OPT_TSECR,
@@ -71,7 +71,7 @@ OPTIONS_SIZE: Final = OPT_SACK + 2 * SACK_BLOCKS_LIMIT
 
 # What the header of a file says. FORM is one of the below. UNIT is the length of a tick of pcap in ns. SNAP_LENGTH is 0
 # where it is not limited, ABSENT where it differs. ODD_FRACTIONS counts packets whose fraction of a second is a second
-# or more, HAS_WRONG_MAGIC tells that nanoseconds stand under the magic number of microseconds. LINK_TYPES are those
+# or more, HAS_WRONG_MAGIC tells that nanoseconds are under the magic number of microseconds. LINK_TYPES are those
 # seen, as many as LINK_TYPES_COUNT says.
 (
     FILE_FORM,
@@ -94,7 +94,7 @@ FILE_SIZE: Final = LINK_TYPES + LINK_TYPES_LIMIT
 PCAP_LITTLE, PCAP_BIG, PCAPNG_LITTLE, PCAPNG_BIG = range(4)
 # Which of the two lengths of a pcap record comes first: the captured one, the original one, or whichever is smaller.
 CAPTURED_FIRST, ORIGINAL_FIRST, SMALLER_IS_CAPTURED = range(3)
-# pcapng interfaces. RESOLUTION is if_tsresol as it stands there; MULTIPLIER is ns per tick, 0 where that is not a whole
+# pcapng interfaces. RESOLUTION is if_tsresol as it is there; MULTIPLIER is ns per tick, 0 where that is not a whole
 # number; OFFSET is in seconds.
 INTERFACE_LINK_TYPE, INTERFACE_SNAP_LENGTH, RESOLUTION, MULTIPLIER, OFFSET, INTERFACE_SIZE = range(6)
 INTERFACES_LIMIT: Final = 64

@@ -59,7 +59,7 @@ _NO_TYPE, _IS_CUT = -1, -2
 
 @numba_function
 def find_segment(data: Bytes, record: Ints, limit: int, packet: Ints) -> int:
-    """Return what a packet is, and for IS_TCP fill in addresses, where its TCP header stands and how long it is.
+    """Return what a packet is, and for IS_TCP fill in addresses, where its TCP header is and how long it is.
 
     These two are in OPTIONS and PAYLOAD until the TCP header is read. Nothing at or beyond `limit` is read.
     """
@@ -107,7 +107,7 @@ def _read_version(data: Bytes, at: int, limit: int) -> int:
 
 @numba_function
 def _read_link(data: Bytes, link_type: int, start: int, limit: int) -> tuple[int, int]:
-    """Return the type of what the link layer carries, as Ethernet names it, and where that stands."""
+    """Return the type of what the link layer carries, as Ethernet names it, and where that is."""
     kind, at = _NO_TYPE, start
     if link_type == ETHERNET:
         at = start + 14
@@ -145,7 +145,7 @@ def _read_snap(data: Bytes, at: int, limit: int) -> tuple[int, int]:
 
 @numba_function
 def _read_labels(data: Bytes, at: int, limit: int) -> tuple[int, int]:
-    """Return the type of what follows a stack of MPLS labels, by the version of an IP header, and where it stands."""
+    """Return the type of what follows a stack of MPLS labels, by the version of an IP header, and where it is."""
     for _ in range(_TAGS_LIMIT):
         if at + 4 > limit:
             return _IS_CUT, at

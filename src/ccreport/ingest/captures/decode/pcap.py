@@ -1,4 +1,4 @@
-"""Records of pcap files: where the packets lie, and when they were seen. Blocks of pcapng are in `pcapng`.
+"""Records of pcap files: where the packets are, and when they were seen. Blocks of pcapng are in `pcapng`.
 
 Versions before 2.3 have the two lengths of a record the other way round, 2.3 either way. Two magic numbers tell the
 unit of time (us, ns), a third a record header of 24 bytes ("modified", Kuznetsov's). Bits above the link type are
@@ -188,7 +188,7 @@ def _read_header(head: bytes, order: str, file: Ints) -> None:
 
 @numba_inline
 def next_record(data: Bytes, position: int, end: int, file: Ints, interfaces: Ints, record: Ints) -> int:
-    """Fill `record` with what stands at `position` and return what that is; nothing at or beyond `end` is read."""
+    """Fill `record` with what is at `position` and return what that is; nothing at or beyond `end` is read."""
     form = file[FILE_FORM]
     if form == PCAP_LITTLE:
         header = file[HEADER_SIZE]

@@ -62,7 +62,7 @@ _BINARY, _EXPONENT = 0x80, 0x7F
 
 @numba_function
 def next_block(data: Bytes, position: int, end: int, file: Ints, interfaces: Ints, record: Ints) -> int:
-    """Fill `record` with the packet of the block at `position` and return what stands there."""
+    """Fill `record` with the packet of the block at `position` and return what is there."""
     if end - position < _SHORTEST:
         return NEEDS_MORE
     is_big = file[FILE_FORM] == PCAPNG_BIG

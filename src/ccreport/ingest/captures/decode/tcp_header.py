@@ -1,4 +1,4 @@
-"""Headers of a packet, as far as the TCP options. What stands before the IP header is read by `link_and_ip`.
+"""Headers of a packet, as far as the TCP options. What comes before the IP header is read by `link_and_ip`.
 
 Lengths are those of the IP header. Where that is 0, because a sending host's capture saw the segment before it was
 cut (TSO) or it is longer than the field can say (BIG TCP), and where it is more than the frame had, the length of the
@@ -55,7 +55,7 @@ _ETHERNET_BYTES, _IPV4_BYTES, _TCP_BYTES = 14, 20, 20
 _PLAIN_IPV4: Final = 0x45
 # MF and the fragment offset.
 _FRAGMENT_BITS: Final = 0x3FFF
-# The window ends here; what stands behind it, checksum and urgent pointer, is not needed.
+# The window ends here; what follows it, checksum and urgent pointer, is not needed.
 _NEEDED_TCP_BYTES: Final = 16
 _NOP_NOP_TIMESTAMPS: Final = 0x0101080A
 _TIMESTAMPS_BYTES: Final = 12

@@ -31,7 +31,7 @@ from ccreport.ingest.captures.follow.sequence_numbers import unwrap
 def note_acknowledgement(state: at.State, side: int, acknowledgement: int, time: int) -> bool:
     """Note what a packet acknowledges of a direction (not of its own); return whether it is a duplicate.
 
-    The RTT and the blocks stand in the last row of `options` and are taken from there for a row of `packets`.
+    The RTT and the blocks are in the last row of `options` and are taken from there for a row of `packets`.
     """
     sides, packet, options = state.sides, state.packet, state.options
     is_control = packet[FLAGS] & (SYN | FIN | RST) != 0

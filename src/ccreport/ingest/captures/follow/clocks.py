@@ -6,7 +6,7 @@ from ccreport.ingest.captures.follow import state as at
 
 @numba_inline
 def compare_clocks(state: at.State, side: int, time: int) -> None:
-    """Mark the connection where one direction's clock runs on while it lies behind that of the other.
+    """Mark the connection where one direction's clock runs on while it is behind that of the other.
 
     A clock that is set back takes both directions along: there a packet is before the last of its own direction too.
     """

@@ -12,7 +12,7 @@ from ccreport.ingest.captures.decode.layout import ABSENT, IP_ID, OPT_TSVAL, num
 from ccreport.ingest.captures.follow import state as at
 from ccreport.ingest.captures.follow.rings import cell_of, find_end_above, push
 
-# Linux's smallest retransmission timeout, which is also what stands for an RTT that is not known.
+# Linux's smallest retransmission timeout, which is also used for an RTT that is not known.
 SMALLEST_TIMEOUT: Final = 200_000_000
 
 

@@ -4,7 +4,7 @@
 end), the second for the other. What a packet acknowledges is noted with the direction whose data it acknowledges.
 Sequence numbers are unwrapped to 64 bits (they count from 2³² plus the first one seen), so are TSvals as far as
 they are compared. What a direction has more than one of (data in flight, gaps, recent retransmits, data that came
-late) lies in `cells`, one ring for each, which grow by doubling.
+late) is in `cells`, one ring for each, which grow by doubling.
 """
 
 import math
@@ -23,7 +23,7 @@ SYN_TIME, SYNS, SYN_ACK_TIME, SYN_ACKS, HANDSHAKE_TIME, IS_RESET = range(10, 16)
 # captured on both sides of a router.
 OUT_TIME, IN_TIME, HAS_TWO_CLOCKS, IS_ROUTED, LINK_SIZE = range(16, 21)
 
-# sides: where the direction stands. LOW, MAX: lowest sequence number seen and end of the highest; FIRST: that of the
+# sides: how far the direction is. LOW, MAX: lowest sequence number seen and end of the highest; FIRST: that of the
 # first data byte; UNA: highest acknowledgement of its data. BARRIER: data below it give no RTT (Karn); RECOVERY: what
 # was sent before the last timeout ends there. TS_*: the last TSval; WINDOW: as the other end offered it, unscaled.
 # *_IP_ID(S), *_TTL: by which copies are known, those of the last SYN, FIN and newest data, and of eight pure ACKs.
@@ -68,7 +68,7 @@ OUT_TIME, IN_TIME, HAS_TWO_CLOCKS, IS_ROUTED, LINK_SIZE = range(16, 21)
     CHECKSUMS_WRONG,
     DATA_COPIES,
 ) = range(39)
-# Rings: where it lies in `cells`, how many rows it has room for, the first in use, how many are in use.
+# Rings: where it is in `cells`, how many rows it has room for, the first in use, how many are in use.
 RING_START, RING_ROOM, RING_HEAD, RING_COUNT = range(4)
 IN_FLIGHT, GAPS, REPEATS, LATE = 39, 43, 47, 51
 # Counters of the whole connection.
