@@ -110,7 +110,7 @@ def _read_samples(path: Path) -> Content:
     stamps = [float(stamp) for stamp in STAMP.findall(data)]
     ends = set()
     for local, local_port, remote, remote_port in SOCKET.findall(data):
-        here, there = (normalise_address(one.decode("utf-8", "replace")) for one in (local, remote))
+        here, there = (normalise_address(address.decode("utf-8", "replace")) for address in (local, remote))
         ends.add((here, int(local_port), there, int(remote_port)))
     first_s, last_s = (min(stamps), max(stamps)) if stamps else (None, None)
     return Content("ss", start_s=first_s, end_s=last_s, ends=frozenset(ends))

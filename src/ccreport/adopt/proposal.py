@@ -109,8 +109,8 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     patterns = [own for own in made if own.groups]
     unnamed += [path for own in made if not own.groups for path in own.paths]
     if _is_by_kind(patterns):
-        common = set.intersection(*(set(one.groups) for one in patterns)) - OF_FILES
-        if common and not any("job" in one.groups for one in patterns):
+        common = set.intersection(*(set(pattern.groups) for pattern in patterns)) - OF_FILES
+        if common and not any("job" in pattern.groups for pattern in patterns):
             return Proposal(patterns, sorted(common), sorted(unnamed), JOB)
     return Proposal(patterns, _choose_runs_by(patterns), sorted(unnamed))
 

@@ -64,8 +64,8 @@ class Row:
         self.connections |= content.ends
         self.algorithms.update(content.algorithms)
         self.flows_count += content.flows_count or 0
-        times = [one for one in (self.start_s, content.start_s) if one is not None]
-        ends = [one for one in (self.end_s, content.end_s) if one is not None]
+        times = [time_s for time_s in (self.start_s, content.start_s) if time_s is not None]
+        ends = [time_s for time_s in (self.end_s, content.end_s) if time_s is not None]
         self.start_s, self.end_s = min(times, default=None), max(ends, default=None)
 
     def format(self) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def list_manifests(folder: Path, layout: Layout | None) -> list[Manifest]:
     now_ns = time.time_ns()
     grouped = group_files(folder, layout)
     listed = [list_folder(place, files, FolderIndex({}, "", now_ns)) for place, files in grouped.items()]
-    return [make_manifest(json.loads(one.manifest)) for one in listed]
+    return [make_manifest(json.loads(files.manifest)) for files in listed]
 
 
 def _list_rows(manifest: Manifest, folder: Path, read: Callable[[Path], Content]) -> Iterable[Row]:

@@ -241,15 +241,16 @@ def _show_found(found: Mapping[str, Any]) -> dict[str, Any]:
 def mark_pairs(compared: list[Compared], algorithms: list[str], cells: Cells) -> list[dict[str, Any]]:
     """Return the rows, each pair of the first two algorithms with its ratios and the verdict on them."""
     by_pair: dict[str, dict[str, Compared]] = {}
-    for one in compared:
-        by_pair.setdefault(one.row["cell"], {})[one.row["algorithm"]] = one
+    for entry in compared:
+        by_pair.setdefault(entry.row["cell"], {})[entry.row["algorithm"]] = entry
     marks = {
         pair: _compare_pair(cells, *map(own.get, algorithms[:2]))
         for pair, own in by_pair.items()
         if len(algorithms) > 1
     }
     return [
-        one.row | (marks.get(one.row["cell"], {}) if one.row["algorithm"] in algorithms[:2] else {}) for one in compared
+        entry.row | (marks.get(entry.row["cell"], {}) if entry.row["algorithm"] in algorithms[:2] else {})
+        for entry in compared
     ]
 
 

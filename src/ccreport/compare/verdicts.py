@@ -49,7 +49,9 @@ class Estimate:
 def add_spreads(first: Spread, second: Spread) -> Spread:
     """Return the spread of a difference of two independent logarithms, with Satterthwaite's degrees of freedom."""
     variance = first.variance + second.variance
-    parts = [one.variance**2 / one.df for one in (first, second) if one.df is not None and one.variance > 0]
+    parts = [
+        spread.variance**2 / spread.df for spread in (first, second) if spread.df is not None and spread.variance > 0
+    ]
     return Spread(variance, variance**2 / sum(parts) if parts else None)
 
 

@@ -85,7 +85,9 @@ def find_changed(runs: pl.DataFrame, fingerprints: Mapping[str, str], scripts: P
     present = {path.stem for path in scripts.glob("*.js")}
     for name in present.difference(names):
         (scripts / f"{name}.js").unlink()
-    is_same = pl.col("experiment_id").is_in([one for one, known in fingerprints.items() if last.get(one) == known])
+    is_same = pl.col("experiment_id").is_in(
+        [experiment for experiment, known in fingerprints.items() if last.get(experiment) == known]
+    )
     return runs.filter(~(is_same & names.is_in(sorted(present))))
 
 

@@ -50,9 +50,9 @@ def lighten(colour: str, paper: str = DARK_PAPER) -> str:
     return _join(mixed)
 
 
-def find_contrast(one: str, other: str) -> float:
+def find_contrast(first: str, second: str) -> float:
     """Return the contrast of two colours, from 1 to 21 (WCAG 2.2, "contrast ratio")."""
-    low, high = sorted((_luminance(one), _luminance(other)))
+    low, high = sorted((_luminance(first), _luminance(second)))
     return (high + 0.05) / (low + 0.05)
 
 

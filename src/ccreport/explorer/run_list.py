@@ -129,7 +129,7 @@ def _state_of(is_interrupted: bool, is_suspect: bool, is_counted: bool) -> str:
 
 def _describe_column(column: ListColumn, runs: pl.DataFrame) -> dict[str, Any]:
     known = {"key": column.key, "label": column.label, "unit": column.unit}
-    described = {one.name: one.description for one in load_schema("runs").columns}
+    described = {column.name: column.description for column in load_schema("runs").columns}
     known["description"] = column.description or described.get(column.key, "")
     values = runs[column.key].to_list()
     if column.is_text:

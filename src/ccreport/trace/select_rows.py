@@ -52,12 +52,12 @@ def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) ->
         hint = guess_near(name, keys)
         raise InputError(f"{table} has no key `{name}`{hint}; name a cell by {', '.join(keys)}, each as key=value")
     held = list(dict.fromkeys(rows[name].to_list()))
-    chosen = [one for one in held if _fits(name, one, sign, value)]
+    chosen = [held_value for held_value in held if _fits(name, held_value, sign, value)]
     if not chosen:
-        offered = ", ".join(_spell(name, one)[0] for one in held) or "nothing"
+        offered = ", ".join(_spell(name, held_value)[0] for held_value in held) or "nothing"
         wanted = value if sign == "=" else f"{sign} {value}"
         raise InputError(f"{table} has no {name} `{wanted}` there; it has {display_name(offered)}")
-    return rows.filter(pl.any_horizontal(pl.col(name).eq_missing(pl.lit(one)) for one in chosen))
+    return rows.filter(pl.any_horizontal(pl.col(name).eq_missing(pl.lit(held_value)) for held_value in chosen))
 
 
 def _fits(name: str, held: Any, sign: str, value: str) -> bool:
