@@ -48,11 +48,11 @@ def build(made: Made, work: Path) -> Built:
         listed = manifests / f"{batch}.json"
         ingest_batch(batch, listed, made.folder, tables, rejected, **settings)
         measure_batch(batch, listed, tables, include_interrupted=False, include_cpu_bound=False)
-    ledger = (tables / "raw_files.parquet", tables / "rejects.parquet")
+    ledger = [tables / name / "archive.parquet" for name in ("raw_files", "rejects")]
     measure_ledger(work / "batches.txt", manifests, tables, rejected, *ledger, strict=False)
     names = ("tests", "streams", "samples", "flows", "runs")
     frames = {name: read_table(name, table_files(tables, name, batches)) for name in names}
-    frames |= {path.stem: read_table(path.stem, [path]) for path in ledger}
+    frames |= {path.parent.name: read_table(path.parent.name, [path]) for path in ledger}
     is_result = (pl.col("kind") == "src-cmd") & (pl.col("rule") == "ingest_iperf3")
     paths = frames["raw_files"].filter(is_result).select("run_id", "path")
     for name in ("runs", "flows"):

@@ -29,6 +29,7 @@ from ccreport.core.tables import conform, load_schema, read_table, write_table
 from ccreport.summarise.database import QueryError, connect, label_runs, quote_name
 from ccreport.summarise.grids.grid import format_size
 from ccreport.summarise.statistics.contrasts import Spread
+from ccreport.summarise.statistics.correction import correct_holm
 
 COMPARED: Final = "compared"
 MISSING: Final = "missing"
@@ -238,32 +239,42 @@ def _show_found(found: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
+@dataclass(frozen=True)
+class Pair:
+    """What the rows of a pair say of it, and the ratio of its algorithms there and here where both are known."""
+
+    marks: dict[str, Any]
+    ratios: tuple[Estimate, Estimate] | None = None
+
+
 def mark_pairs(compared: list[Compared], algorithms: list[str], cells: Cells) -> list[dict[str, Any]]:
     """Return the rows, each pair of the first two algorithms with its ratios and the verdict on them."""
     by_pair: dict[str, dict[str, Compared]] = {}
     for entry in compared:
         by_pair.setdefault(entry.row["cell"], {})[entry.row["algorithm"]] = entry
-    marks = {
-        pair: _compare_pair(cells, *map(own.get, algorithms[:2]))
-        for pair, own in by_pair.items()
+    pairs = {
+        name: _compare_pair(cells, *map(own.get, algorithms[:2]))
+        for name, own in by_pair.items()
         if len(algorithms) > 1
     }
+    corrected = correct_holm([pair.ratios[1].p_ratio if pair.ratios else None for pair in pairs.values()])
+    marks = {name: _judge_pair(pair, p_holm) for (name, pair), p_holm in zip(pairs.items(), corrected, strict=True)}
     return [
         entry.row | (marks.get(entry.row["cell"], {}) if entry.row["algorithm"] in algorithms[:2] else {})
         for entry in compared
     ]
 
 
-def _compare_pair(cells: Cells, first: Compared | None, second: Compared | None) -> dict[str, Any]:
+def _compare_pair(cells: Cells, first: Compared | None, second: Compared | None) -> Pair:
     if first is None or second is None:
-        return {}
+        return Pair({})
     marks: dict[str, Any] = {
         "pair_expected_ratio": _divide(first.row.get("expected_bps"), second.row.get("expected_bps")),
         "pair_ratio": _divide(first.row.get("rate_mean_bps"), second.row.get("rate_mean_bps")),
     }
     expected, found = marks.values()
     if not (expected and found):
-        return marks
+        return Pair(marks)
     spread = add_spreads(first.spread, second.spread) if first.spread and second.spread else None
     theirs = Estimate(expected, spread)
     own = Estimate(found, cells.pairs.get(first.own_key[:-1]) if first.own_key else None)
@@ -275,7 +286,13 @@ def _compare_pair(cells: Cells, first: Compared | None, second: Compared | None)
         if estimate.interval:
             low, high = estimate.interval
             marks |= {f"{name}_low_ratio": low, f"{name}_high_ratio": high}
-    return marks | {"pair_factor_ratio": found / expected, "pair_verdict": judge_pair(theirs, own)}
+    return Pair(marks | {"pair_factor_ratio": found / expected}, (theirs, own))
+
+
+def _judge_pair(pair: Pair, p_holm: float | None) -> dict[str, Any]:
+    if pair.ratios is None:
+        return pair.marks
+    return pair.marks | {"pair_p_holm_ratio": p_holm, "pair_verdict": judge_pair(*pair.ratios, p_holm)}
 
 
 def _divide(a: float | None, b: float | None) -> float | None:

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from ccreport.summarise.statistics.contrasts import Spread
+from ccreport.summarise.statistics.contrasts import Spread, p_of_difference
 from ccreport.summarise.statistics.correction import load_stats
 
 CONSISTENT: Final = "consistent"
@@ -44,6 +44,11 @@ class Estimate:
             return 0
         low, high = self.interval
         return (low > 1) - (high < 1)
+
+    @property
+    def p_ratio(self) -> float | None:
+        """Return the two-sided p value of a ratio of 1: below 0.05 where `direction` is not 0."""
+        return None if self.spread is None else p_of_difference(math.log(self.value), self.spread)
 
 
 def add_spreads(first: Spread, second: Spread) -> Spread:
@@ -97,21 +102,25 @@ def count_runs_needed(theirs: Spread, own: Spread, runs: int, factor: float) -> 
     return high
 
 
-def judge_pair(theirs: Estimate, own: Estimate) -> str:
+def judge_pair(theirs: Estimate, own: Estimate, p_holm: float | None) -> str:
     """Return whether the ratio of two algorithms' rates is that of another archive.
+
+    `p_holm` is the p value of a ratio of 1 here, corrected for all pairs that are compared: of many pairs of algorithms
+    that do not differ, some have an interval without 1 by chance.
 
     Reproduced: in both the same algorithm is ahead, as far as their runs can tell, and the factor between the ratios is
     at most PAIR_FACTOR, its interval included. Not reproduced: another algorithm is ahead, or the whole interval of the
     factor is beyond. Undecided else, so wherever a ratio cannot be told from 1 and might be the other.
     """
     factor = compare_ratios(theirs, own)
-    if factor.interval is None:
+    if factor.interval is None or p_holm is None:
         return UNDECIDED
     low, high = factor.interval
-    if theirs.direction * own.direction < 0 or low > PAIR_FACTOR or high < 1 / PAIR_FACTOR:
+    agreement = theirs.direction * own.direction if p_holm < 1 - LEVEL else 0
+    if agreement < 0 or low > PAIR_FACTOR or high < 1 / PAIR_FACTOR:
         return NOT_REPRODUCED
     is_within = low >= 1 / PAIR_FACTOR and high <= PAIR_FACTOR
-    return REPRODUCED if theirs.direction * own.direction > 0 and is_within else UNDECIDED
+    return REPRODUCED if agreement > 0 and is_within else UNDECIDED
 
 
 def compare_ratios(theirs: Estimate, own: Estimate) -> Estimate:
