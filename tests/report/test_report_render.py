@@ -20,7 +20,7 @@ from ccreport.report.markup.escape import escape_text, show_text
 from ccreport.report.site.links import PageError, check_links, read_links
 from ccreport.report.site.render import render_report
 from ccreport.report.site.sections import SHARED_PAGES
-from ccreport.report.site.without_quarto import ASSETS, render_embedded
+from ccreport.report.site.without_quarto import render_embedded
 
 SOURCES = Path(__file__).parents[2] / "reports"
 # The menus of the navbar and their pages.
@@ -62,6 +62,7 @@ QUARTO_KEYS = {
     "website.page-footer": str,
     "format.html.theme": str,
     "format.html.css": str,
+    "format.html.grid.body-width": str,
     "format.html.toc": bool,
     "format.html.toc-depth": int,
     "format.html.toc-title": str,
@@ -563,6 +564,7 @@ def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: P
     assert f"HOME={tmp_path}/report.work/home" in made["env"]
     assert made["files"].split()[:4] == ["_quarto.yml", "_site", "_variables.yml", "captures.qmd"]
     assert "title: BBR & CUBIC" in made["quarto"]
+    assert yaml.safe_load(made["quarto"])["format"]["html"]["css"] == ["styles.css", "quarto.css"]
 
 
 def test_quartos_pages_allow_only_the_scripts_that_a_page_without_an_archive_has(
@@ -653,7 +655,7 @@ def test_pages_hold_no_executable_cell_and_have_a_title():
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_colours_have_contrast(scheme: str):
     # WCAG 2.2 AA: 4.5 for text.
-    style = (ASSETS / "page.css").read_text(encoding="utf-8")
+    style = (SOURCES / "styles.css").read_text(encoding="utf-8")
     pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", style)
     colours = {name: light if scheme == "light" else dark for name, light, dark in pairs}
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ccreport.figures.kit.theme import DOMAIN, FAINT_INK, FONT, GRID, INK, order_algorithms, style_of
 
-# The dark paper that the colours are made for; report/site/page.css has it as --paper.
+# The dark paper that the colours are made for; reports/styles.css has it as --paper.
 DARK_PAPER: Final = "#13171d"
 # Lines need 3:1 (WCAG 2.2, 1.4.11); they are thin, so they get what text needs.
 LEAST_CONTRAST: Final = 4.5

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-# The page's own ground, as in page.css.
+# The page's own ground, as in reports/styles.css.
 DARK_PAPER: Final = "#13171d"
 # fill="#1c3fc4" · stroke="white" · stop-color="rgb(253, 231, 37)"
 PAINT: Final = re.compile(

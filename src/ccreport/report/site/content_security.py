@@ -5,8 +5,8 @@ page, no frame, no plugin, no connection, no other host. The policy is in a `<me
 are opened from disk; for `file:` Chromium takes `'self'` to be any file. Styles in attributes are allowed: tables and
 Vega's drawings have them, and they run nothing.
 
-Quarto's pages hold scripts of Quarto's own. Which these are is learnt from a page of the same project without a word of
-the archive, and only they are allowed, by their hashes; styles of its are allowed wherever they are.
+Quarto's pages hold scripts and handlers of Quarto's own. Which these are is learnt from a page of the same project
+without a word of the archive, and only they are allowed, by their hashes; styles are allowed wherever they are.
 """
 
 import base64
@@ -51,14 +51,16 @@ Note.
 
 
 class _InlineScripts(HTMLParser):
-    """Collects the text of the scripts that a page holds itself."""
+    """Collects the text of the scripts and of the handlers, such as `onclick`, that a page holds itself."""
 
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
+        self.handlers: list[str] = []
         self._is_inside = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handlers += [value for name, value in attrs if name.startswith("on") and value]
         self._is_inside = tag == "script" and "src" not in dict(attrs)
         if self._is_inside:
             self.texts.append("")
@@ -73,16 +75,31 @@ class _InlineScripts(HTMLParser):
 
 def hash_scripts(page: str) -> list[str]:
     """Return the hashes of the scripts that a page holds itself, as a policy has them, sorted."""
+    return _hash(_read_scripts(page).texts)
+
+
+def hash_handlers(page: str) -> list[str]:
+    """Return the hashes of the handlers that a page's elements have, as a policy has them, sorted."""
+    return _hash(_read_scripts(page).handlers)
+
+
+def _read_scripts(page: str) -> _InlineScripts:
     parser = _InlineScripts()
     parser.feed(page)
-    digests = {hashlib.sha256(text.encode()).digest() for text in parser.texts if text.strip()}
+    return parser
+
+
+def _hash(texts: Iterable[str]) -> list[str]:
+    digests = {hashlib.sha256(text.encode()).digest() for text in texts if text.strip()}
     return sorted(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-def make_quarto_policy(hashes: Iterable[str]) -> str:
-    """Return the policy of Quarto's pages, which allows those scripts within a page that have one of the hashes."""
-    scripts = " ".join(("'self'", *hashes))
-    return NOTHING_ELSE.format(scripts=scripts, styles="'self' 'unsafe-inline'", more="font-src 'self' data:; ")
+def make_quarto_policy(scripts: Iterable[str], handlers: Iterable[str]) -> str:
+    """Return the policy of Quarto's pages, which allows those scripts and handlers in a page that have these hashes."""
+    allowed = " ".join(("'self'", *scripts))
+    attributes = " ".join(("'unsafe-hashes'", *handlers))
+    more = f"script-src-attr {attributes}; font-src 'self' data:; "
+    return NOTHING_ELSE.format(scripts=allowed, styles="'self' 'unsafe-inline'", more=more)
 
 
 def set_policy(site: Path, policy: str) -> None:

@@ -13,9 +13,15 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from ccreport.report.site.content_security import BLANK_PAGE, hash_scripts, make_quarto_policy, set_policy
+from ccreport.report.site.content_security import (
+    BLANK_PAGE,
+    hash_handlers,
+    hash_scripts,
+    make_quarto_policy,
+    set_policy,
+)
 from ccreport.report.site.links import PageError
 from ccreport.report.site.search import write_search
 
@@ -25,6 +31,10 @@ VERSION: Final = re.compile(r"(\d+)\.(\d+)")
 SETTINGS: Final = ("QUARTO_", "DENO_")
 # A profile or a log file of the caller's would change what is made.
 LEFT_OUT: Final = ("QUARTO_PROFILE", "QUARTO_LOG", "QUARTO_LOG_LEVEL", "QUARTO_PROJECT_DIR")
+
+STYLES: Final = Path(__file__).with_name("quarto.css")
+PAPER: Final = "report.pdf"
+PAPER_LINKS: Final = f"[This report as PDF]({PAPER}) · [Supplement](supplement.pdf)"
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,15 @@ def find_quarto(home: Path) -> Quarto | None:
     return Quarto(program, printed)
 
 
+def add_to_theme(project: Path, settings: dict[str, Any]) -> None:
+    """Add to a project and its settings what Quarto's pages lack beside those of the embedded renderer."""
+    shutil.copyfile(STYLES, project / STYLES.name)
+    options = settings["format"]["html"]
+    options["css"] = [options["css"], STYLES.name]
+    if (project / PAPER).exists():
+        settings["website"]["page-footer"] += f" {PAPER_LINKS}"
+
+
 def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path) -> None:
     """Render the website project in a folder into the new folder `output`; Quarto keeps its caches in `home`.
 
@@ -59,9 +78,9 @@ def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path) -> No
     _run([quarto.program, "render", "."], project, home)
     site = project / "_site"
     made = site / f"{blank.stem}.html"
-    hashes = hash_scripts(made.read_text(encoding="utf-8")) if made.exists() else []
+    page = made.read_text(encoding="utf-8") if made.exists() else ""
     made.unlink(missing_ok=True)
-    set_policy(site, make_quarto_policy(hashes))
+    set_policy(site, make_quarto_policy(hash_scripts(page), hash_handlers(page)))
     # Older ones write the index of a search that is switched off.
     (site / "search.json").unlink(missing_ok=True)
     site.rename(output)

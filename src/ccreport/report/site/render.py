@@ -17,7 +17,7 @@ from ccreport.report.kind_pictures import show_sections_examples
 from ccreport.report.site.absent_pages import leave_out_pages, list_absent
 from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Pandoc
-from ccreport.report.site.quarto import Quarto, find_quarto, render_quarto
+from ccreport.report.site.quarto import Quarto, add_to_theme, find_quarto, render_quarto
 from ccreport.report.site.search import add_search
 from ccreport.report.site.sections import (
     FACTS,
@@ -103,6 +103,8 @@ def render_report(
     _copy_exhibits(
         project, {"tables": [tables], "figures": [*figures, performance / "figures"], "kinds": [sources / "kinds"]}
     )
+    if quarto:
+        add_to_theme(project, settings)
     _write_yaml(settings, project / "_quarto.yml")
     if not explorer:
         leave_shared_pages(project)
