@@ -162,7 +162,7 @@ def test_what_is_not_there_is_answered_with_what_is(database: Path, table: str, 
 
 
 def test_without_a_database(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no database"):
+    with pytest.raises(InputError, match="`make report` builds one"):
         explain("table_2", database=tmp_path / "archive.duckdb")
 
 

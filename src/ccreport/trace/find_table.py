@@ -34,7 +34,7 @@ def find_databases(place: Path) -> list[Path]:
         if found := sorted({*folder.glob(DATABASE), *folder.glob(f"*/{DATABASE}")}):
             configured = _read_configured(folder)
             return sorted(found, key=lambda database: database.parent.name != configured)
-    raise InputError(f"no database at {place}; build one, or name it with --database")
+    raise InputError(f"no database at {place}; `make report` builds one, --database names another")
 
 
 def _read_configured(results: Path) -> str | None:
