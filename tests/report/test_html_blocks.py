@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from ccreport.report.markup.escape import escape_text
-from ccreport.report.site.html_blocks import put_back, set_aside, split_blocks
-from ccreport.report.site.pandoc import Line, Pandoc
+from ccreport.report.markup.html_blocks import Line, put_back, set_aside, split_blocks
+from ccreport.report.site.pandoc import Pandoc
 
 PAGE = """Before <!-- a comment -->
 

@@ -6,8 +6,9 @@ import pytest
 
 import ccreport.report.site.pandoc as module
 from ccreport.rebuild.batches import IGNORE_CACHES
+from ccreport.report.markup.html_blocks import Line
 from ccreport.report.site.links import PageError
-from ccreport.report.site.pandoc import Line, Pandoc
+from ccreport.report.site.pandoc import Pandoc
 
 OPTIONS = ("--from=markdown", "--to=html")
 

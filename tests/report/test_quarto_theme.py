@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import needs_chromium, open_chromium
 from playwright.sync_api import Browser, Page
 
-from ccreport.report.site.content_security import hash_handlers, make_quarto_policy, set_policy
+from ccreport.report.markup.content_security import hash_handlers, make_quarto_policy, set_policy
 from ccreport.report.site.quarto import STYLES
 
 pytestmark = [pytest.mark.slow, needs_chromium]

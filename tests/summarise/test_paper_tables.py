@@ -3,10 +3,10 @@
 import pytest
 from lxml.html import HtmlElement, fragment_fromstring
 
+from ccreport.report.markup.html_blocks import Line
 from ccreport.report.pdf.cells import CellWriter, make_label, quote, read_lines, write_text
 from ccreport.report.pdf.layout import Table, fit_table, read_table
 from ccreport.report.pdf.tables import set_tables
-from ccreport.report.site.pandoc import Line
 
 PAGES = frozenset({"index", "claims", "tables"})
 HEAD = 'table.header(table.cell(align: bottom + left, "A"), table.cell(align: bottom + right, "B"))'

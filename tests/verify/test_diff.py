@@ -17,7 +17,7 @@ from ccreport.publish.changes.compare import compare_releases
 from ccreport.publish.changes.differences import Change, ReleaseFolder, list_exhibits
 from ccreport.publish.changes.former import compare_former
 from ccreport.publish.sums import write_sums
-from ccreport.report.site.content_security import META, POLICY
+from ccreport.report.markup.content_security import META, POLICY
 
 FILE = RawFile("f", "2026-11-20:22:10/j/src-cmd:h:1", "src-cmd", None, 6, HELLO, "ignored", rule="x")
 ADDED = RawFile("n", "2026-11-20:22:10/j/<new>", "src-cmd", None, 0, NOTHING, "ignored", rule="x")

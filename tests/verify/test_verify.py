@@ -28,7 +28,7 @@ from ccreport.core.tables import load_schema
 from ccreport.publish import CRATE, PACKAGE, SUMS
 from ccreport.publish.sums import read_sums, write_sums
 from ccreport.publish.upload import upload
-from ccreport.report.site.content_security import META, POLICY
+from ccreport.report.markup.content_security import META, POLICY
 from ccreport.verify import FAILED, PASSED, UNCHECKED, compare, recompute
 from ccreport.verify.cells import check_csv
 from ccreport.verify.claims import check_claims

@@ -7,8 +7,8 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from ccreport.report.markup.content_security import META, POLICY
 from ccreport.report.markup.escape import show_text
-from ccreport.report.site.content_security import META, POLICY
 
 PAGE: Final = """\
 <!DOCTYPE html>

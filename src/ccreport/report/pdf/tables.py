@@ -10,10 +10,9 @@ from typing import Final
 from lxml.etree import ParserError
 from lxml.html import HtmlElement, HTMLParser, fragment_fromstring
 
+from ccreport.report.markup.html_blocks import Line, split_blocks
 from ccreport.report.pdf.cells import CellWriter, quote
 from ccreport.report.pdf.layout import NOTE, Cell, Row, Table, fit_table, read_table
-from ccreport.report.site.html_blocks import split_blocks
-from ccreport.report.site.pandoc import Line
 
 # More rows of a table nobody reads on paper, and to set them would take longer than all the rest.
 ROWS_AT_MOST: Final = 200

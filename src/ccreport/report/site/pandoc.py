@@ -10,7 +10,6 @@ import re
 import subprocess
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -19,6 +18,7 @@ import pypandoc
 
 from ccreport.core.atomic_files import replace_text
 from ccreport.rebuild.batches import IGNORE_CACHES
+from ccreport.report.markup.html_blocks import Line
 from ccreport.report.site.links import PageError
 
 # In the folder of what is kept: the names of the files beside it.
@@ -28,20 +28,6 @@ REPORT: Final = Path(__file__).parents[1]
 FAULT: Final = re.compile(
     r"^(?:dangling|twice|no caption|no fig-alt): (?P<text>\S+)|at line (?P<line>\d+)", re.MULTILINE
 )
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of a page, and the file and line that it came from."""
-
-    text: str
-    file: str
-    number: int
-
-    @property
-    def place(self) -> str:
-        """Return the place as messages have it, `file:number`."""
-        return f"{self.file}:{self.number}"
 
 
 class Pandoc:

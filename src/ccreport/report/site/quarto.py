@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.report.site.content_security import (
+from ccreport.report.markup.content_security import (
     BLANK_PAGE,
     hash_handlers,
     hash_scripts,

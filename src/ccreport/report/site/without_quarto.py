@@ -19,10 +19,10 @@ from typing import Any, Final
 import yaml
 
 from ccreport.core.hard_links import link_file
-from ccreport.report.site.content_security import POLICY
-from ccreport.report.site.html_blocks import put_back, set_aside
+from ccreport.report.markup.content_security import POLICY
+from ccreport.report.markup.html_blocks import Line, put_back, set_aside
 from ccreport.report.site.links import PageError, PageLinks, check_links, read_links
-from ccreport.report.site.pandoc import Line, Pandoc
+from ccreport.report.site.pandoc import Pandoc
 from ccreport.report.site.search import write_search
 
 SEARCH_PAGE: Final = "search.qmd"

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
-
-from ccreport.report.site.pandoc import Line
 
 # ```{=html} · ~~~ · ```sh
 OPENED: Final = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<kind>[^`]*)")
@@ -12,6 +11,20 @@ HTML: Final = "{=html}"
 # <!--block 17--> in place of a block; text of the archive holds no "<" that is not escaped.
 MARK: Final = "<!--block {}-->"
 MARKED: Final = re.compile(MARK.format(r"(\d+)"))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a page, and the file and line that it came from."""
+
+    text: str
+    file: str
+    number: int
+
+    @property
+    def place(self) -> str:
+        """Return the place as messages have it, `file:number`."""
+        return f"{self.file}:{self.number}"
 
 
 def split_blocks(lines: Iterable[Line]) -> Iterator[tuple[list[Line], str | None]]:
