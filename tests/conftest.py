@@ -1,8 +1,11 @@
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browser import open_chromium
 from builds import CUT
+from playwright.sync_api import Browser
 
 from ccreport.archive.harness_layout import find_root
 from ccreport.archive.unpack import unpack_archive
@@ -39,3 +42,9 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("raw")
     unpack_archive(CUT, folder / "cut")
     return find_root(folder / "cut")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_chromium() as opened:
+        yield opened

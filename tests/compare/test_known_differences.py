@@ -63,18 +63,18 @@ def test_an_algorithm_beside_itself_seldom_reproduces_any_published_pair() -> No
     count = 0
     for _ in range(archives):
         contrasts = {
-            one.row["cell"]: contrast_strata([{"is_paired": False, "first": first, "second": second}])
-            for one in published
+            cell.row["cell"]: contrast_strata([{"is_paired": False, "first": first, "second": second}])
+            for cell in published
             for first, second in [draw.normal(0, 0.05, (2, 5))]
-            if one.row["algorithm"] == "BBR"
+            if cell.row["algorithm"] == "BBR"
         }
         rows = [
-            replace(one, row=one.row | {"rate_mean_bps": math.exp(contrasts[one.row["cell"]].effect)})
-            if one.row["algorithm"] == "BBR"
-            else one
-            for one in published
+            replace(cell, row=cell.row | {"rate_mean_bps": math.exp(contrasts[cell.row["cell"]].effect)})
+            if cell.row["algorithm"] == "BBR"
+            else cell
+            for cell in published
         ]
-        spreads = {one.own_key[:-1]: contrasts[one.row["cell"]].spread for one in published if one.own_key}
+        spreads = {cell.own_key[:-1]: contrasts[cell.row["cell"]].spread for cell in published if cell.own_key}
         marked = mark_pairs(rows, ["BBR", "CUBIC"], Cells(TABLE, {}, spreads))
         count += any(row["pair_verdict"] == "reproduced" for row in marked)
     # Without the correction it is 0.12.

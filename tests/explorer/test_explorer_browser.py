@@ -11,19 +11,19 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser import needs_chromium
 from explorer_site import FIRST, HOSTILE, HOSTILE_ID, PLAIN_COUNT, SECOND, empty_database, write_database, write_site
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from ccreport.explorer.palette import lighten
 from ccreport.explorer.script import write_call
 from ccreport.figures.kit.theme import STYLES
 
-CHROMIUM = shutil.which("chromium")
 ALL = PLAIN_COUNT + 3
 # No inline script, no eval, no other host. Vega gives its elements styles.
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:"
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+pytestmark = [pytest.mark.slow, needs_chromium]
 
 Open = Callable[..., Page]
 
@@ -32,14 +32,6 @@ Open = Callable[..., Page]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     return write_site(write_database(folder), folder)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 class Handler(SimpleHTTPRequestHandler):

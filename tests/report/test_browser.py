@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from archives import ROOT
 from axe_playwright_python.sync_playwright import Axe
-from browser import needs_chromium, open_chromium, serve
+from browser import needs_chromium, serve
 from playwright.sync_api import Browser, Page, expect
 from report_inputs import write_inputs, write_site_inputs
 
@@ -68,12 +68,6 @@ def address(request: pytest.FixtureRequest, site: Path) -> Iterator[str]:
         return
     with serve(site) as served:
         yield served
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_chromium() as opened:
-        yield opened
 
 
 @pytest.fixture

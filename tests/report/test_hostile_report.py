@@ -1,13 +1,11 @@
 """The hostile archive all the way to its report: every page in Chromium, and the PDF."""
 
 import json
-from collections.abc import Iterator
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
 from archives import ROOT
-from browser import open_chromium
 from builds import Build, build, read_results
 from hostile.archive import PAYLOADS, PWNED, write_hostile
 from playwright.sync_api import Browser, Page
@@ -27,12 +25,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
     done = build("report", write_hostile(folder / "hostile.tar"), folder, sections=SECTIONS)
     assert done.returncode == 0, done.output[-5000:]
     return done
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_chromium() as opened:
-        yield opened
 
 
 def test_the_workflow_runs_nothing_of_it_and_writes_only_its_results(built: Build) -> None:

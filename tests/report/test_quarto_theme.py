@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import needs_chromium, open_chromium
+from browser import needs_chromium
 from playwright.sync_api import Browser, Page
 
 from ccreport.report.markup.content_security import hash_handlers, make_quarto_policy, set_policy
@@ -114,12 +114,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_chromium() as opened:
-        yield opened
-
-
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     # Bootstrap scrolls slowly where motion is allowed.
@@ -203,7 +197,7 @@ def test_the_button_of_the_bar_works_under_the_policy_and_no_other_handler(page:
     assert page.evaluate("window.toggled") is True
     page.wait_for_function("(window.refused ?? []).includes('script-src-attr')")
     assert page.evaluate("window.pwned ?? null") is None
-    assert page.evaluate("window.refused.filter(one => one === 'script-src-attr').length") == 1
+    assert page.evaluate("window.refused.filter(directive => directive === 'script-src-attr').length") == 1
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -214,7 +208,7 @@ def test_the_page_is_readable_in_both_themes(site: Path, page: Page, tmp_path: P
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(19, 23, 29)"}[scheme]
     found = Axe().run(page, options={"runOnly": ["color-contrast"]})
-    nodes = [node for one in found.response["violations"] for node in one["nodes"]]
+    nodes = [node for violation in found.response["violations"] for node in violation["nodes"]]
     assert [(node["html"][:80], node["any"][0]["message"]) for node in nodes] == []
     folder = Path(os.environ.get("CCREPORT_SCREENSHOTS") or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)

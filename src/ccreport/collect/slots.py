@@ -83,7 +83,7 @@ class Slot:
     def attempt(self, run: Run, number: int, session: Path, start_ns: int, *, keeps_cpu_bound: bool) -> Attempt:
         """Make one attempt at a run, with its files in place afterwards if they are to be kept."""
         start, started = time.monotonic(), format_utc(datetime.now(UTC))
-        clock = self._set_clock(run, session, start_ns) if self.place.clock == "virtual" else None
+        clock = self._make_clock(run, session, start_ns) if self.place.clock == "virtual" else None
         if clock is None:
             self._start(run.module_parameters)
         self.folder.mkdir(exist_ok=True)
@@ -103,8 +103,8 @@ class Slot:
         end_attempt(self.folder, folder, session, run, attempt, is_kept=is_kept)
         return attempt
 
-    def _set_clock(self, run: Run, session: Path, start_ns: int) -> VirtualClock:
-        """Return the clock of an attempt; after one that failed with another seed, as the same would fail again."""
+    def _make_clock(self, run: Run, session: Path, start_ns: int) -> VirtualClock:
+        """Return the clock of an attempt. Its seed is new after one that failed, as the same one would fail again."""
         seed, ended = f"{self.plan.testbed.seed}/{run.key}", count_ended(read_attempts(session), run.job, run.suffix)
         return VirtualClock(start_ns, f"{seed}/{ended + 1}" if ended else seed)
 

@@ -23,6 +23,9 @@ LEAST_BURSTS: Final = 100
 # With fewer, one long burst more or less shifts the sum: it is skewed.
 FEW_BURSTS: Final = 50
 
+# Of two rows, which follow each other.
+Matrix = tuple[complex, complex, complex, complex]
+
 
 def binomial_interval(trials: int, chance: float, confidence: float = CONFIDENCE) -> tuple[int, int]:
     """Return the two-sided interval of Binomial(trials, chance): the least k with P(X ≤ k) ≥ (1 ∓ confidence) / 2."""
@@ -95,9 +98,6 @@ def _chain_interval(trials: int, loss: Loss, most: int) -> tuple[float, float]:
     counts = range(most)
     low, high = (bisect_left(counts, (1 + side * CONFIDENCE) / 2, key=share_up_to) for side in (-1, 1))
     return float(low), float(high)
-
-
-Matrix = tuple[complex, complex, complex, complex]
 
 
 def _raise_matrix(matrix: Matrix, power: int) -> Matrix:
