@@ -63,6 +63,22 @@ def test_each_condition_has_the_means_of_each_algorithm(tmp_path: Path) -> None:
     assert not re.search("Buffer|Volume|Parameter|CPU", words)
 
 
+def test_an_evaluation_says_which_sessions_repeat_a_condition(tmp_path: Path) -> None:
+    # 9 and 11 Gbit/s, once in each of two sessions: a mean has an interval within a condition only.
+    runs = gather(
+        *(run(n, {"cubic": 9.0}, session="first", condition_id="a", rtt_ms=20.0) for n in (1, 2)),
+        *(run(n, {"cubic": 11.0}, session="second", condition_id="b", rtt_ms=20.0) for n in (3, 4)),
+    )
+    path = declare(tmp_path, rows=["algorithm"], measures=["runs_count", "rate_mean_bps", "rate_within_cv"])
+    apart, _ = summarise("means", build_database(tmp_path, runs, path), path)
+    path.write_text(path.read_text() + "condition: job\n")
+    joined, _ = summarise("means", build_database(tmp_path, runs, path), path)
+    assert apart["rate_within_cv"].to_list() == [0.0]
+    # Standard deviation of 9, 9, 11 and 11 over their mean.
+    assert joined["rate_within_cv"].to_list() == [pytest.approx((4 / 3) ** 0.5 / 10)]
+    assert apart["rate_mean_bps"].to_list() == joined["rate_mean_bps"].to_list()
+
+
 def test_bold_and_intervals_need_three_runs(tmp_path: Path) -> None:
     table, html = summarise("means", build_database(tmp_path, make_runs(), GENERIC), GENERIC)
     assert table["rate_low_bps"].is_not_null().to_list() == [True, True, False, False]

@@ -56,6 +56,15 @@ def test_a_label_is_named(tmp_path: Path) -> None:
     assert said.endswith("; did you mean `rtt_ms`?")
 
 
+@pytest.mark.parametrize("key", ["condition", "completion_bytes"])
+def test_an_expression_over_runs_is_named(tmp_path: Path, key: str) -> None:
+    path = write_changed(tmp_path, {key: "jobb"})
+    with pytest.raises(DeclarationError) as refused:
+        build_database(tmp_path, RUNS, path)
+    assert str(refused.value).startswith(f"{path}:{line_of(path, key + ':')}: {key}: the database refuses it: ")
+    assert str(refused.value).endswith("; did you mean `job`?")
+
+
 def test_the_condition_of_a_table_is_named(tmp_path: Path) -> None:
     path = write_changed(tmp_path, {"tables": {"retransmits": {"title": "T", "where": "lost_pct = 0"}}})
     with pytest.raises(DeclarationError) as refused:

@@ -81,6 +81,9 @@ def _list_conditions(declared: Mapping[str, Any]) -> Iterator[tuple[tuple[str, .
     for label, facts in declared["labels"].items():
         labels[label] = facts
         yield ("labels", label), label_runs(mark_suspects(LABELLED), {**declared, "labels": labels})
+    labelled = label_runs(mark_suspects(LABELLED), declared)
+    for key in ("condition", "completion_bytes"):
+        yield (key,), f"SELECT (\n{declared[key]}\n) FROM ({labelled})"
     for table, facts in declared["tables"].items():
         yield ("tables", table, "where"), f"FROM all_labelled_runs WHERE (\n{facts['where']}\n)"
 
@@ -113,7 +116,12 @@ def create_views(
     labelled = {"labelled_runs": LABELLED, "algorithm_runs": of_algorithms}
     for view, runs in labelled.items():
         labels = label_runs(mark_suspects(runs), declared)
-        query = f"SELECT *, ({declared['completion_bytes']})::DOUBLE AS completion_bytes FROM ({labels})"
+        query = f"""
+            SELECT
+                * REPLACE (({declared["condition"]})::VARCHAR AS condition_id),
+                ({declared["completion_bytes"]})::DOUBLE AS completion_bytes
+            FROM ({labels})
+        """
         _create_view(connection, f"all_{view}", query, kind="TABLE")
         _create_view(connection, view, leave_out_suspects(f"all_{view}", include_suspect=include_suspect))
     for view, query in label_edge(declared["edge"]).items():
