@@ -49,7 +49,7 @@ def build_completion_by_buffer(declaration: FigureDeclaration, database: Databas
             title=[" ".join(declaration.title.split()), _describe_path(flows, ccs)],
             panels=titles,
             series=[_style(cc, statistic) for cc, statistic in _list_lines(ccs, has_all=together.height > 0)],
-            position=position,
+            positions=[position] * len(titles),
             rate_title="Flow completion time (s)",
             rate_ticks=choose_ticks(top or 1.0),
             unit_bps=1.0,

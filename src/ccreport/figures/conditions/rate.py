@@ -47,14 +47,14 @@ CONTRAST: Final = 3.0
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each row goes: panels by the values of their keys, lines and positions by theirs."""
+    """Where each row goes: panels by the values of their keys, lines and, in each panel, positions by theirs."""
 
     kind: Kind
     panel_keys: Sequence[str]
     panels: Sequence[tuple[Any, ...]]
     names: dict[Any, str]
-    places: dict[Any, float]
-    position: Position
+    places: Sequence[dict[Any, float]]
+    positions: Sequence[Position]
 
     @property
     def keys(self) -> list[str]:
@@ -76,13 +76,14 @@ def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Fig
     kind = KINDS[declaration.kind]
     matching, rate = read_algorithm_rates(declaration, database)
     known = require_two(matching, kind.column, kind.name)
-    places, position = kind.place(known)
-    runs = known.filter(pl.col(kind.column).is_in(list(places)))
-    layout = _lay_out(kind, runs, places, position)
+    placed = kind.place(known)
+    runs = known.filter(pl.col(kind.column).is_in(list(placed[0])))
+    layout = _lay_out(kind, runs, placed)
     cells = _tag(summarise_cells(database, runs, layout.keys), layout)
     unit = choose_rate_unit(max(_top(cells, "mean"), _top(cells, "high")))
     notes = [*([DOTS] if kind.has_runs else []), *kind.notes]
-    against = position.title if kind.column == "parameter_value" else kind.name
+    titles = {position.title for position in layout.positions}
+    against = titles.pop() if kind.is_by_panel and len(titles) == 1 else kind.name
     facts = ConditionFacts(runs, cells, layout.keys, rate, unit, against, layout.titles, notes)
     chart = _draw(declaration, facts, layout, _tag(runs, layout) if kind.has_runs else pl.DataFrame())
     statistics = [pl.col(name).alias(f"rate_{name}_bps") for name in ("mean", "low", "high")]
@@ -90,7 +91,8 @@ def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Fig
     return Figure(chart, data, write_condition_caption(facts), write_condition_alternative(facts))
 
 
-def _lay_out(kind: Kind, runs: pl.DataFrame, places: dict[Any, float], position: Position) -> Layout:
+def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Position]) -> Layout:
+    """Lay out the panels, all with the positions that are given, or each with those of its own values."""
     leading = [] if kind.line == "cc" else ["cc"]
     panel_keys = leading + list_varying(runs, [key for key in SETTINGS if key not in (kind.column, kind.line)])
     lines = list_values(runs, kind.line)
@@ -100,7 +102,19 @@ def _lay_out(kind: Kind, runs: pl.DataFrame, places: dict[Any, float], position:
         value: theme.style_of(value).name if kind.line == "cc" else describe_value(kind.line, value)
         for value in (theme.order_algorithms(lines) if kind.line == "cc" else lines)
     }
-    return Layout(kind, panel_keys, _list_panels(runs, panel_keys), names, places, position)
+    panels = _list_panels(runs, panel_keys)
+    by_panel = [
+        kind.place(runs.filter([pl.lit(True), *map(_equals, panel_keys, values)]))
+        if kind.is_by_panel
+        else placed
+        for values in panels
+    ]
+    places, positions = zip(*by_panel, strict=True)
+    return Layout(kind, panel_keys, panels, names, places, positions)
+
+
+def _equals(column: str, value: Any) -> pl.Expr:
+    return pl.col(column).eq_missing(value)
 
 
 def _draw(
@@ -115,7 +129,7 @@ def _draw(
             title=[" ".join(declaration.title.split()), *wrap_title(describe_conditions(facts.runs))],
             panels=layout.titles,
             series=_style_lines(layout),
-            position=layout.position,
+            positions=layout.positions,
             rate_title=f"Mean {facts.rate} ({facts.unit})",
             rate_ticks=choose_ticks(top / unit_bps or 1.0),
             unit_bps=unit_bps,
@@ -147,11 +161,13 @@ def _tag(frame: pl.DataFrame, layout: Layout) -> pl.DataFrame:
     order = list(layout.names.values())
     rows = frame.rows(named=True)
     names = [layout.names[row[kind.line]] for row in rows]
+    panels = [numbers[tuple(row[key] for key in layout.panel_keys)] for row in rows]
+    places = [layout.places[panel][row[kind.column]] for panel, row in zip(panels, rows, strict=True)]
     tagged = frame.with_columns(
-        pl.Series("panel", [numbers[tuple(row[key] for key in layout.panel_keys)] for row in rows], dtype=pl.Int64),
+        pl.Series("panel", panels, dtype=pl.Int64),
         pl.Series("series", names, dtype=pl.String),
         pl.Series("order", [order.index(name) for name in names], dtype=pl.Int64),
-        pl.Series("x", [layout.places[row[kind.column]] for row in rows], dtype=pl.Float64),
+        pl.Series("x", places, dtype=pl.Float64),
         pl.Series("label", [describe_value(kind.column, row[kind.column]) for row in rows], dtype=pl.String),
     )
     return tagged.sort("panel", "order", "x", maintain_order=True)

@@ -17,8 +17,8 @@ from ccreport.summarise.grids.grid import format_size
 RTT_DODGE_PX: Final = 2.0
 MARGIN: Final = 0.08
 MULTIPLES: Final = "BDP: bandwidth-delay product of the path, its bottleneck times its RTT"
-# Parameters of kernel modules whose unit the name does not tell (net/ipv4/tcp_cubic.c).
-PARAMETERS: Final = {"beta": "CUBIC's beta: window kept after a loss (1/1024)"}
+# Parameters of kernel modules whose unit the name does not tell; beta is the window kept after a loss (tcp_cubic.c).
+PARAMETERS: Final = {"beta": "CUBIC's beta (1/1024)"}
 EVENLY: Final = "The values stand at equal distances"
 
 
@@ -32,6 +32,8 @@ class Kind:
     line: str = "cc"
     has_runs: bool = False
     notes: Sequence[str] = ()
+    # Panels have values of their own.
+    is_by_panel: bool = False
 
 
 def _place_rtts(runs: pl.DataFrame) -> tuple[dict[Any, float], Position]:
@@ -94,5 +96,7 @@ KINDS: Final = {
     "rate_by_loss": Kind("loss_pct", "packet loss", _place_losses, line="rtt_ms", notes=[EVENLY]),
     "rate_by_flows": Kind("flows_count", "number of flows", _place_flows, has_runs=True, notes=[EVENLY]),
     "rate_by_buffer": Kind("buffer_bytes", "buffer size", _place_buffers, has_runs=True, notes=[MULTIPLES]),
-    "rate_by_parameter": Kind("parameter_value", "value of the parameter", _place_parameters, has_runs=True),
+    "rate_by_parameter": Kind(
+        "parameter_value", "value of the parameter", _place_parameters, has_runs=True, is_by_panel=True
+    ),
 }

@@ -55,13 +55,13 @@ class Multiples:
     """What is drawn.
 
     `cells` (panel, series, x, mean, low, high) and `runs` (panel, series, x, rate_bps; may be empty) are in bit/s,
-    `rate_ticks` in the unit of `rate_title`, which has `unit_bps`.
+    `rate_ticks` in the unit of `rate_title`, which has `unit_bps`. `positions` has the axis of each panel.
     """
 
     title: Sequence[str]
     panels: Sequence[str]
     series: Sequence[Series]
-    position: Position
+    positions: Sequence[Position]
     rate_title: str
     rate_ticks: Sequence[float]
     unit_bps: float
@@ -111,23 +111,26 @@ def draw_legend(series: Sequence[Series]) -> alt.LayerChart:
 
 
 def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns: int) -> alt.LayerChart:
-    layers: list[alt.Chart] = [_draw_frame(drawn, is_first=number % columns == 0)]
+    position = drawn.positions[number]
+    layers: list[alt.Chart] = [_draw_frame(drawn, position, is_first=number % columns == 0)]
     in_panel = drawn.cells.filter(pl.col("panel") == number)
     present = [series for series in drawn.series if series.key in in_panel["series"].to_list()]
-    per_px = (drawn.position.high - drawn.position.low) / width
+    per_px = (position.high - position.low) / width
     traces: dict[str, list[Point]] = {}
     obstacles: list[Point] = []
     for place, series in enumerate(present):
-        shift = (place - (len(present) - 1) / 2) * drawn.position.dodge_px * per_px
+        shift = (place - (len(present) - 1) / 2) * position.dodge_px * per_px
         cells = _prepare(in_panel, series, shift, drawn.unit_bps, ["mean", "low", "high"])
         if drawn.runs.height:
             own = drawn.runs.filter(pl.col("panel") == number)
             layers.append(_draw_runs(_prepare(own, series, shift, drawn.unit_bps, ["rate_bps"]), series, number))
         layers += _draw_series(cells, series, number)
-        traces[series.key] = _locate(cells, "mean", drawn, width, height)
-        obstacles += [point for end in ("low", "high", "mean") for point in _locate(cells, end, drawn, width, height)]
+        traces[series.key] = _locate(cells, "mean", drawn, number, (width, height))
+        obstacles += [
+            point for end in ("low", "high", "mean") for point in _locate(cells, end, drawn, number, (width, height))
+        ]
     layers += _draw_names(present, traces, obstacles, number, width, height)
-    layers += draw_ticks(drawn.position, width, height)
+    layers += draw_ticks(position, width, height)
     if drawn.panels[number]:
         # A title of Vega-Lite is higher over a panel with axis labels than over one without.
         lines = wrap(drawn.panels[number], int((width + PANEL_GAP_PX) / BOLD_CHARACTER_PX))
@@ -136,10 +139,11 @@ def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns:
     return alt.LayerChart(layer=layers, width=width, height=height)
 
 
-def _locate(cells: pl.DataFrame, column: str, drawn: Multiples, width: int, height: int) -> list[Point]:
-    per_px = (drawn.position.high - drawn.position.low) / width
+def _locate(cells: pl.DataFrame, column: str, drawn: Multiples, number: int, size_px: tuple[int, int]) -> list[Point]:
+    position, (width, height) = drawn.positions[number], size_px
+    per_px = (position.high - position.low) / width
     known = cells.select("x", column).drop_nulls()
-    return [((x - drawn.position.low) / per_px, height * (1 - rate / drawn.rate_ticks[-1])) for x, rate in known.rows()]
+    return [((x - position.low) / per_px, height * (1 - rate / drawn.rate_ticks[-1])) for x, rate in known.rows()]
 
 
 def _prepare(
@@ -161,11 +165,11 @@ def _y(column: str, drawn: Multiples, *, is_first: bool = True) -> alt.Y:
     return alt.Y(f"{column}:Q", scale=alt.Scale(domain=[0, drawn.rate_ticks[-1]], nice=False), axis=axis)
 
 
-def _draw_frame(drawn: Multiples, *, is_first: bool) -> alt.Chart:
+def _draw_frame(drawn: Multiples, position: Position, *, is_first: bool) -> alt.Chart:
     # It alone has the axes of its panel: marks that are drawn over it share them.
-    frame = pl.DataFrame({"x": [drawn.position.low], "mean": [0.0]})
+    frame = pl.DataFrame({"x": [position.low], "mean": [0.0]})
     mark = alt.Chart(frame).mark_point(opacity=0, size=1)
-    chart: alt.Chart = mark.encode(x=_x(drawn.position), y=_y("mean", drawn, is_first=is_first))
+    chart: alt.Chart = mark.encode(x=_x(position), y=_y("mean", drawn, is_first=is_first))
     return chart
 
 

@@ -48,7 +48,7 @@ def draw_categories(
             series=[
                 Series(style.name, style.name, style.colour, style.dash, style.marker) for style in styles.values()
             ],
-            position=Position(axes[0], -0.5, len(order) - 0.5, ticks),
+            positions=[Position(axes[0], -0.5, len(order) - 0.5, ticks)] * len(panels),
             rate_title=axes[1],
             rate_ticks=choose_ticks(top or 1.0),
             unit_bps=1.0,
