@@ -13,10 +13,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from measuring.builds import ROOT, SWEEP_JOB, add_run, build, copy_tree, find_job, remove_results
-
-from ccreport.archive.harness_layout import find_root
-from ccreport.archive.unpack import unpack_archive
+from measuring.builds import SWEEP_JOB, add_run, build, copy_tree, find_jobs, open_sample, remove_results
 
 DESTINATION = "10.201.1.2"
 EVALUATION = "evaluations/esnet-dtn.yaml"
@@ -31,8 +28,7 @@ def measure(cores: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
     cases: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        unpack_archive(ROOT / "archive/sample.tar.zst", folder / "archive")
-        archive, tree = find_root(folder / "archive"), copy_tree(folder / "tree")
+        archive, tree = open_sample(folder), copy_tree(folder / "tree")
 
         def keep(name: str) -> None:
             built = build(tree, archive, cores=cores)
@@ -49,7 +45,7 @@ def measure(cores: int, repeats: int) -> dict[str, list[tuple[float, float]]]:
             text = (tree / EVALUATION).read_text()
             (tree / EVALUATION).write_text(text.replace("The testbed, as", f"The testbed ({number}), as"))
             keep("one figure changed")
-            add_run(find_job(archive, SWEEP_JOB), DESTINATION)
+            add_run(find_jobs(archive, SWEEP_JOB)[0], DESTINATION)
             keep("one run added")
     return cases
 

@@ -10,7 +10,6 @@ import json
 import os
 import statistics
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,10 +20,9 @@ os.environ["POLARS_MAX_THREADS"] = "1"
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import polars as pl  # noqa: E402
-import zstandard  # noqa: E402
+from measuring.builds import open_sample  # noqa: E402
 from measuring.one_reader import list_files, read_files  # noqa: E402
 
-SAMPLE = Path(__file__).resolve().parents[1] / "archive" / "sample.tar.zst"
 ROUNDS = 7
 TARGET_MB_PER_S = 80
 
@@ -85,16 +83,7 @@ def compare(root: Path, out: Path) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        if len(sys.argv) > 1:
-            compare(Path(sys.argv[1]), out)
-            return
-        with (
-            SAMPLE.open("rb") as stream,
-            tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(stream), mode="r|") as archive,
-        ):
-            archive.extractall(out / "archive", filter="data")
-        (root,) = (path for path in (out / "archive").iterdir())
-        compare(root, out)
+        compare(Path(sys.argv[1]) if len(sys.argv) > 1 else open_sample(out), out)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import resource
 import statistics
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -26,13 +25,12 @@ os.environ["POLARS_MAX_THREADS"] = "1"
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import polars as pl  # noqa: E402
-import zstandard  # noqa: E402
+from measuring.builds import open_sample  # noqa: E402
 from measuring.one_reader import list_files, read_files  # noqa: E402
 
 from ccreport.core.identifiers import flow_id_of_connection  # noqa: E402
 from ccreport.core.tables import TableWriter, load_schema  # noqa: E402
 
-SAMPLE = Path(__file__).resolve().parents[1] / "archive" / "sample.tar.zst"
 ROUNDS = 5
 TARGET_RATIO = 5
 TEXT_BYTES = 40 * 10**6
@@ -284,13 +282,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
-        root = Path(arguments[0]) if arguments else out / "archive"
-        if not arguments:
-            with (
-                SAMPLE.open("rb") as stream,
-                tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(stream), mode="r|") as archive,
-            ):
-                archive.extractall(root, filter="data")
+        root = Path(arguments[0]) if arguments else open_sample(out)
         files = sorted(root.rglob("ss:*"))
         while sum_sizes(files) > TEXT_BYTES:
             files.pop()

@@ -30,9 +30,10 @@ from measuring.builds import (
     add_run,
     build,
     copy_tree,
-    find_job,
+    find_jobs,
     make_environment,
     measure_folder,
+    open_sample,
     remove_results,
 )
 from measuring.code_lines import count_lines
@@ -42,8 +43,6 @@ from measuring.processes import Measured, run_measured, summarise_repeats
 from measuring.results import write_results
 
 from ccreport.__main__ import COMMANDS
-from ccreport.archive.harness_layout import find_root
-from ccreport.archive.unpack import unpack_archive
 from ccreport.rebuild.imports import list_imports
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -136,7 +135,7 @@ def measure_task(name: str, raw: Path, tree: Path, repeats: int, folder: Path) -
     """Return seconds, memory and lines of both ways of a task in each case."""
     task = TASKS[name]
     archive = folder / name
-    found_jobs = [find_job(raw, job).relative_to(raw) for job in task.jobs]
+    found_jobs = [found.relative_to(raw) for job in task.jobs for found in find_jobs(raw, job)]
     for job in found_jobs:
         shutil.copytree(raw / job.parent, archive / job.parent)
     ways: dict[str, Callable[[], Measured]] = {
@@ -202,11 +201,11 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(dir=options.folder) as temporary:
         folder = Path(temporary)
-        unpack_archive(ROOT / "archive/sample.tar.zst", folder / "sample")
+        raw = open_sample(folder / "sample")
         tree = copy_tree(folder / "tree")
         tasks = {}
         for name in TASKS:
-            tasks[name] = measure_task(name, find_root(folder / "sample"), tree, options.repeats, folder)
+            tasks[name] = measure_task(name, raw, tree, options.repeats, folder)
             print_task(name, tasks[name])
     if options.keep:
         content = {"date": name_day(), "machine": describe_machine(), "cores": 2, "tasks": tasks}

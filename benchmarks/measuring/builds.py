@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 
 from ccreport.archive.harness_layout import parse_suffix, split_name
+from ccreport.archive.parts import open_archive
+from ccreport.core.evaluation import SAMPLE
 from measuring.processes import Measured, run_measured
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a build of the report reads; results, logs and caches of the tree itself stay behind.
-FOLDERS = ("benchmarks", "campaigns", "evaluations", "reports", "rules", "schemas", "src", "workflow")
-FILES = ("config.yaml", "environment.yml", "pyproject.toml", "archive/explanations.yaml", "archive/sample.tar.zst")
-# A job of the sample, of the sweep behind Table II, to which a run is added.
+FOLDERS = ("benchmarks", "campaigns", "evaluations", "reports", "rules", "schemas", "src", "workflow", "archive/sample")
+FILES = ("config.yaml", "environment.yml", "pyproject.toml", "archive/explanations.yaml")
+# A job of the sample's sweep behind Table II, which each of its repetitions has.
 SWEEP_JOB = "cubic_p16_loss0.1"
 # What is measured, unpacked or made up, is reported on as the packed sample is.
 MEASURED, SECTIONS = "esnet-dtn", ["mininet-bbr2", "brakmo-bbr", "edge-bbr2"]
@@ -54,10 +56,16 @@ def remove_results(tree: Path) -> None:
         shutil.rmtree(tree / name, ignore_errors=True)
 
 
-def find_job(archive: Path, job: str) -> Path:
-    """Return the folder of the only job of this name in an archive; raise ValueError where it is not one."""
-    (found,) = archive.glob(f"*/{job}")
-    return found
+def open_sample(folder: Path) -> Path:
+    """Unpack the sample archive below a folder, and return the folder of its sessions."""
+    return open_archive([SAMPLE], folder / "archive").root
+
+
+def find_jobs(archive: Path, job: str) -> list[Path]:
+    """Return the folders of the jobs of this name, one in each session that has it; raise LookupError for none."""
+    if found := sorted(archive.glob(f"*/{job}")):
+        return found
+    raise LookupError(f"{archive} has no job {job}")
 
 
 def add_run(job: Path, destination: str) -> int:

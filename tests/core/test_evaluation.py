@@ -65,12 +65,12 @@ def test_a_folder_without_evaluations_has_none(tmp_path: Path) -> None:
 
 
 def test_the_archive_chooses_where_nobody_does(tmp_path: Path) -> None:
-    sample, copy = ROOT / "archive/sample.tar.zst", tmp_path / "sample.tar.zst"
-    copy.write_bytes(b"another")
+    sample, copy = ROOT / "archive/sample", tmp_path / "sample"
+    copy.mkdir()
     assert choose_evaluation([sample]) == "esnet-dtn"
     assert choose_evaluation([tmp_path / ".." / sample]) == "esnet-dtn"
     assert choose_sections([sample], "esnet-dtn") == ["brakmo-bbr", "edge-bbr2", "mininet-bbr2"]
-    for archives in ([copy], [sample, copy], [tmp_path / "not there"], [Path("https://host.example/sample.tar.zst")]):
+    for archives in ([copy], [sample, copy], [tmp_path / "not there"], [Path("https://host.example/sample")]):
         assert choose_evaluation(archives) == "generic"
         assert choose_sections(archives, "generic") == []
 

@@ -115,8 +115,10 @@ def test_citation_and_licence_agree_with_the_project() -> None:
     assert (TOP / "LICENSE").read_text().startswith("BSD 3-Clause License")
 
 
-def test_archive_readme_states_the_archive_at_hand() -> None:
+def test_the_sample_archive_is_what_its_checksums_and_its_readme_say() -> None:
+    parts = sorted((TOP / "archive/sample").glob("*.tar.zst"))
+    sums = [f"{hashlib.sha256(part.read_bytes()).hexdigest()}  {part.name}\n" for part in parts]
+    assert (TOP / "archive/sample/SHA256SUMS").read_text() == "".join(sums)
     readme = (TOP / "archive/README.md").read_text()
-    archive = (TOP / "archive/sample.tar.zst").read_bytes()
-    assert hashlib.sha256(archive).hexdigest() in readme
-    assert f"{len(archive):,} bytes" in readme
+    assert f"{sum(part.stat().st_size for part in parts):,} bytes" in readme
+    assert [part.name for part in parts if f"`{part.name.removesuffix('.tar.zst')}`" not in readme] == []

@@ -26,7 +26,7 @@ FENCE = re.compile(r"^```(?:sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COPIED = shlex.split("""
     Makefile README.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE config.yaml pyproject.toml requirements.lock
     requirements-dev.lock environment.yml src rules workflow schemas evaluations reports campaigns benchmarks
-    archive/sample.tar.zst archive/explanations.yaml tests/fixtures/edge tests/fixtures/edge.yaml
+    archive/sample archive/explanations.yaml tests/fixtures/edge tests/fixtures/edge.yaml
     tests/fixtures/rpc_load.tar.xz tests/fixtures/rpc_load.yaml
     """)
 # Where the documents have an example's address, that of a server on loopback.

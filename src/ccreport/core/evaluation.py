@@ -24,7 +24,7 @@ CLAIMS: Final = "claims"
 
 # What `evaluation` is where the archive decides.
 AUTO: Final = "auto"
-SAMPLE: Final = SCHEMAS.parent / "archive/sample.tar.zst"
+SAMPLE: Final = SCHEMAS.parent / "archive/sample"
 OF_SAMPLE: Final = "esnet-dtn"
 GENERIC: Final = "generic"
 

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 import zstandard
-from archives import ROOT, SHARED
+from archives import SHARED
 from capture_differences import DAMAGED, EXPECTED, TCPTRACE, TSHARK, UNREAD_BY_TCPTRACE, UNREADABLE
 from capture_tools import TcptraceFlow, TsharkPacket, run_tcptrace, run_tool, run_tshark
 from capture_transfer import Plan, simulate
 from captures import Packet, save, shift, write_pcap
 
 from ccreport.archive.raw_file import RawFileError
+from ccreport.core.evaluation import SAMPLE
 from ccreport.ingest.captures.file import CaptureTables, read_capture
 
-SAMPLE = ROOT / "archive" / "sample.tar.zst"
 CORPUS = SHARED / "corpus" / "pcap"
 
 # Column of `packet_flows`: what tcptrace calls it.
@@ -199,16 +199,12 @@ def generated(name: str) -> bytes:
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder of the sample archive's captures."""
-    if not SAMPLE.exists():
-        pytest.skip(f"{SAMPLE.name} is not there")
     folder = tmp_path_factory.mktemp("sample")
-    with (
-        SAMPLE.open("rb") as stream,
-        tarfile.open(fileobj=zstandard.ZstdDecompressor().stream_reader(stream), mode="r|") as archive,
-    ):
-        for member in archive:
-            if member.isfile() and Path(member.name).name.startswith("tcpdump:") and "log" not in member.name:
-                archive.extract(member, folder, filter="data")
+    for part in sorted(SAMPLE.glob("*.tar.zst")):
+        with zstandard.open(part) as stream, tarfile.open(fileobj=stream, mode="r|") as packed:
+            for member in packed:
+                if member.isfile() and Path(member.name).name.startswith("tcpdump:") and "log" not in member.name:
+                    packed.extract(member, folder, filter="data")
     return folder
 
 

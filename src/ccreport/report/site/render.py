@@ -33,7 +33,7 @@ ASSETS: Final = Path(__file__).parent
 # What filters and sorts long tables.
 TABLES_SCRIPT: Final = "tables.js"
 RENDERERS: Final = ("auto", "quarto", "embedded")
-# [PNG](figures/loss_1_1_flow/figure.png) · [CSV](tables/cpu.csv) · <img src="figures/pairs/figure.svg"
+# [PNG](figures/one_flow_loss/figure.png) · [CSV](tables/cpu.csv) · <img src="figures/pairs/figure.svg"
 LINK: Final = re.compile(r"(?:\]\(|src=\"|srcset=\")(tables|figures|kinds)/([\w./-]+)[)\"]")
 NO_FORMER: Final = """\
 Nothing to compare with: `release.former` in `config.yaml` names no release that was published before.
