@@ -104,9 +104,7 @@ def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Pos
     }
     panels = _list_panels(runs, panel_keys)
     by_panel = [
-        kind.place(runs.filter([pl.lit(True), *map(_equals, panel_keys, values)]))
-        if kind.is_by_panel
-        else placed
+        kind.place(runs.filter([pl.lit(True), *map(_equals, panel_keys, values)])) if kind.is_by_panel else placed
         for values in panels
     ]
     places, positions = zip(*by_panel, strict=True)
