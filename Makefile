@@ -79,6 +79,7 @@ browser: report .venv/.developer ## look at the built report in Chromium: faults
 
 pictures: report .venv/.developer ## renew the pictures of the README and of kinds of figures (Debian's packages chromium and graphviz)
 	@$(IN_VENV) python scripts/picture_first_page.py results/report/index.html docs/first_page.png
+	@cp results/esnet-dtn/figures/figure_4/figure.svg docs/figure_4.svg
 	@$(IN_VENV) snakemake report --rulegraph dot --config 'sections=[]' 2>/dev/null | tred \
 	  | dot -Tsvg -Gbgcolor=white -o docs/rules.svg
 	@$(IN_VENV) for of in edge-bbr2:edge/archive brakmo-bbr:rpc_load.tar.xz; do \
