@@ -45,6 +45,7 @@ from ccreport.report.fragments.gallery import render_gallery
 from ccreport.report.fragments.means_findings import describe_means
 from ccreport.report.fragments.pairs_picture import render_picture
 from ccreport.report.fragments.provenance import render_assumptions, render_provenance
+from ccreport.report.fragments.raw_file_pages import render_file_pages
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.fragments.verdict_strip import render_strip
 from ccreport.report.fragments.words import render_words
@@ -54,6 +55,7 @@ from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.table_sources import MEANS
+from ccreport.trace.raw_files import ReadFiles
 
 SHOWN_TABLES: Final = (
     "runs",
@@ -138,6 +140,8 @@ def render_fragments(
     counted = render_ledger(raw_files, rejects, facts["files_count"])
     write_fragment(fragments, "ledger.md", counted, render_impossible(flows))
     write_fragment(fragments, "rejects.md", render_rejects(rejects))
+    read = ReadFiles(raw_files.filter(state="ingested").sort("path"))
+    render_file_pages(read, fragments)
     write_fragment(fragments, "suspects.md", render_suspects(suspects, runs))
     write_fragment(fragments, "suspect_rules.md", render_suspect_rules())
     write_fragment(fragments, "words.md", render_words())
@@ -151,7 +155,7 @@ def render_fragments(
     write_fragment(fragments, "reproduction.md", page)
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
-    _render_exhibits(declared, judged, summaries, figures, fragments, has_captures=not captures.is_empty())
+    _render_exhibits(declared, judged, summaries, figures, fragments, read, has_captures=not captures.is_empty())
 
 
 def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) -> pl.DataFrame:
@@ -179,6 +183,7 @@ def _render_exhibits(
     summaries: Path,
     figures: Path,
     fragments: Path,
+    read: ReadFiles,
     *,
     has_captures: bool,
 ) -> None:
@@ -187,7 +192,8 @@ def _render_exhibits(
         render_table_fragment(table, summaries, PACKAGE / "sql", fragments)
     for figure in drawn:
         beside = describe_beside(figure.name, judged, declared["claims"])
-        render_figure_fragment(figure, figures, fragments, declared=declared["figures"][figure.name], beside=beside)
+        facts = declared["figures"][figure.name]
+        render_figure_fragment(figure, figures, fragments, declared=facts, beside=beside, read=read)
     empty = [table for table in published if not has_rows(table, summaries)]
     missing = [figure for figure in drawn if find_missing(figure, figures)]
     # What shows captures is on their page, where there are any.
