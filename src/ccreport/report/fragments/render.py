@@ -37,6 +37,7 @@ from ccreport.report.fragments.absent_exhibits import (
     has_rows,
 )
 from ccreport.report.fragments.claims import describe_beside, describe_claims, find_exhibits, render_claims
+from ccreport.report.fragments.condition_map import render_condition_map
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
 from ccreport.report.fragments.figure_kinds import find_examples, render_figure_kinds
@@ -114,13 +115,13 @@ def render_fragments(
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }
-    shown = {"reproduction": compared, "claims": judged}
+    asked = _read_published(COMPARISONS, declared, summaries)
+    shown = {"reproduction": compared, "claims": judged, "conditions": asked}
     variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
     algorithms = list(declared["algorithms"])
     pairs = list_pairs(compared, algorithms)
-    asked = _read_published(COMPARISONS, declared, summaries)
     found = render_findings(judged, declared["claims"], pairs, algorithms, asked) or render_list_of_findings(
         describe_means(_read_published(MEANS, declared, summaries), asked.filter(table_name=MEANS))
     )
@@ -150,6 +151,8 @@ def render_fragments(
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
+    rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
+    write_fragment(fragments, "condition_map.md", render_condition_map(asked, titles, rows_at_most))
     note = explained["reproduction"]["note"]
     page = render_reproduction(compared, titles, algorithms, note)
     write_fragment(fragments, "reproduction.md", page)
