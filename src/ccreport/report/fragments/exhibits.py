@@ -146,8 +146,8 @@ def render_figure_fragment(
     size = read_size(folder / "figure.svg")
     chart = f"![{escape_text(caption or figure.title)}](figures/{figure.name}/figure.svg){{{attributes}{size}}}\n"
     # On paper a caption is two sentences.
-    folded = f'::: {{.content-visible when-format="html"}}\n\n{escape_text(details)}\n\n:::\n'
-    fold = f"{open_fold('How it is drawn')}\n{folded}\n{close_fold()}" if details else ""
+    fold = f"{open_fold('How it is drawn')}\n{escape_text(details)}\n\n{close_fold()}"
+    fold = f'::: {{.content-visible when-format="html"}}\n\n{fold}\n:::\n' if details else ""
     data = pl.read_csv(folder / "figure.csv", infer_schema=False) if (folder / "figure.csv").exists() else None
     tabs = [("Chart", f"{chart}\n{fold}")]
     tabs += [("Table", _show_data(data, figure))] if data is not None else []
