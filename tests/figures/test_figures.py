@@ -78,7 +78,7 @@ def test_overlapped_figure_says_what_it_shows(overlapped: Path) -> None:
     ):
         assert text in texts
     caption = (overlapped / "caption.txt").read_text(encoding="utf-8")
-    assert "Drawn is run experiment-both/2 (iteration 2), the representative one of 3 iterations." in caption
+    assert "Run shown: experiment-both/2 (iteration 2), representative of 3 iterations." in caption
     assert "the medoid of its iterations in the rate of each algorithm and the retransmit ratio" in caption
     assert caption.count("\n") == 2
     assert (overlapped / "alt.txt").read_text(encoding="utf-8") == (
