@@ -283,7 +283,7 @@ def test_a_time_sequence_draws_one_run(database: Path, tmp_path: Path) -> None:
         ("r1/0", 2),
         ("r1/1", 4),
     ]
-    assert "Drawn is run r1 (iteration 1), the representative one of 2 iterations." in read(output, "caption.txt")
+    assert "Run shown: r1 (iteration 1), representative of 2 iterations." in read(output, "caption.txt")
     assert "CUBIC, port 4001: 2 retransmits; BBR, port 4002: 4 retransmits" in read(output, "alt.txt")
     svg = read(output, "figure.svg")
     for text in ("CUBIC, sent", "BBR, sent", "edge of the window", "retransmits in 0.1 s", "Sequence number (MB)"):
@@ -292,7 +292,7 @@ def test_a_time_sequence_draws_one_run(database: Path, tmp_path: Path) -> None:
 
 def test_a_declared_run_is_drawn(database: Path, tmp_path: Path) -> None:
     output = plot(tmp_path, database, "rtt_in_flight", run="r2")
-    assert "Drawn is run r2 (iteration 2), which the evaluation file names, of 2." in read(output, "caption.txt")
+    assert "Run shown: r2 (iteration 2), chosen in the evaluation file from 2." in read(output, "caption.txt")
 
 
 def test_rtt_figures_say_levels(database: Path, tmp_path: Path) -> None:

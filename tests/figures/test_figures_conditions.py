@@ -187,7 +187,7 @@ def test_loss_has_a_line_per_rtt_and_a_panel_per_algorithm(tmp_path: Path) -> No
     data = pl.read_csv(output / "figure.csv")
     assert data.height == 2 * 2 * 3
     assert data["cc"].to_list()[0] == "cubic"
-    assert "The values stand at equal distances." in read(output, "caption.txt")
+    assert "Category axis, not to scale." in read(output, "caption.txt")
 
 
 def test_flows_are_categories_in_order(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.fragments.render import render_fragments
 from ccreport.report.markup.blocks import markdown, number, prose, render_tabs, text
-from ccreport.report.markup.escape import escape_text, fence_html, make_label, show_text
+from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, make_label, show_text
 
 TIMES = pl.List(pl.Datetime("us", "UTC"))
 NO_OTHERS = pl.DataFrame(
@@ -56,6 +56,14 @@ def test_escape_leaves_no_letter_that_means_something():
 def test_escape_keeps_spaces_that_markdown_drops():
     assert escape_text(" a  b ") == "&#32;a &#32;b&#32;"
     assert escape_text(" ") == "&#32;"
+
+
+def test_a_finished_page_keeps_only_the_references_that_html_needs():
+    text = "a.b-c <i class='x'>&amp; \"d\""
+    assert decode_harmless(escape_text(text)) == ("a.b-c &#60;i class=&#39;x&#39;&#62;&#38;amp; &#34;d&#34;")
+    # Of a second reading nothing becomes markup.
+    assert decode_harmless("&#38;#60;") == "&#38;#60;"
+    assert decode_harmless("&#10;&#955;") == "&#10;&#955;"
 
 
 def test_control_characters_and_marks_show_as_escapes():

@@ -274,7 +274,7 @@ def test_tables_that_break_their_schema_are_named(release: Path) -> None:
     rows = [{"run_id": "e.a", "experiment_id": "e"}, {"run_id": "e.a", "experiment_id": "e", "rtt_ms": 1.0}]
     assert failures_of(release, path, "runs", rows, rtt_ms=-pl.col("rtt_ms")) == [
         f"{path}: rtt_ms < 0 in 1 row",
-        f"{path}: 1 values of the key run_id stand in more than one row",
+        f"{path}: 1 values of the key run_id are in more than one row",
     ]
     path = "tables/flows/archive.parquet"
     rows = [{"run_id": run, "flow_id": f"{run}/1"} for run in ("e.a", "e.lost")]

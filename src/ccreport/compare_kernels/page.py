@@ -81,7 +81,7 @@ def _describe(comparison: Comparison, measured: Measured) -> str:
     return (
         f"{count_things(comparison.blocks_count, 'block')} in the order A B B A, each with one pair per condition, "
         f"with {seeds}; {measured.clock} time; kernel: {told}. Intervals are 95 %, p values corrected by Holm's method "
-        f"for all tests. Equal: the interval lies within ±{comparison.equal_within_pct:g} %, or "
+        f"for all tests. Equal: the interval is within ±{comparison.equal_within_pct:g} %, or "
         f"±{comparison.equal_within_points:g} percentage points of retransmitted segments."
     )
 

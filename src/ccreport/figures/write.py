@@ -3,12 +3,14 @@
 import json
 import re
 from concurrent.futures import ProcessPoolExecutor
+from io import BytesIO
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
 import altair as alt
 import vl_convert
+from PIL import Image
 
 from ccreport.core.atomic_files import replace_text, replaces_folder
 from ccreport.core.csv_files import write_csv
@@ -37,6 +39,8 @@ FILES: Final = (
 )
 PNG_SCALE: Final = 2
 THUMBNAIL_SCALE: Final = 0.4
+# A figure has few colours, and the greys and tints at the edges of its signs: an eighth of the bytes.
+PNG_COLOURS: Final = 128
 # A process takes a second to start, a figure about one to draw.
 PROCESSES: Final = 2
 WORTH_PROCESSES: Final = 4
@@ -114,15 +118,23 @@ def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> list[
 
 def write_files(figure: Figure, output: Path) -> None:
     """Write what a report includes of a figure, but for missing.txt, into a folder that exists."""
-    specification = figure.chart.to_json(indent=1, validate=False)
+    specification = figure.chart.to_json(indent=None, separators=(",", ":"), validate=False)
     svg = number_anew(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE_VERSION))
     (output / "figure.vl.json").write_text(specification + "\n", encoding="utf-8")
     (output / "figure.svg").write_text(add_dark_colours(pin_lengths(svg)) + "\n", encoding="utf-8")
-    (output / "figure.png").write_bytes(vl_convert.svg_to_png(svg, scale=PNG_SCALE))
-    (output / THUMBNAIL).write_bytes(vl_convert.svg_to_png(svg, scale=THUMBNAIL_SCALE))
+    for name, scale in (("figure.png", PNG_SCALE), (THUMBNAIL, THUMBNAIL_SCALE)):
+        write_png(vl_convert.svg_to_png(svg, scale=scale), output / name)
     write_csv(figure.data, output / "figure.csv")
     (output / "caption.txt").write_text(figure.caption + "\n", encoding="utf-8")
     (output / "alt.txt").write_text(figure.alternative + "\n", encoding="utf-8")
+
+
+def write_png(png: bytes, path: Path) -> None:
+    """Write a picture with a palette of its own."""
+    with Image.open(BytesIO(png)) as image:
+        image.convert("RGB").quantize(PNG_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+            path, "PNG", optimize=True
+        )
 
 
 def number_anew(svg: str) -> str:

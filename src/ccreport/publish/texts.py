@@ -62,7 +62,7 @@ Units are in the names of columns: `_s` seconds, `_ms` milliseconds, `_bytes`, `
 {rebuild}
 """
 RAW_CHECK: Final = """ Of the raw files, `raw/SHA256SUMS` has the same: unpack the
-archive{all_parts}, change into the folder that its sessions lie in, and name that list instead."""
+archive{all_parts}, change into the folder of its sessions, and name that list instead."""
 REBUILD: Final = """\
 With Python {python} or one near it, make and git, in a copy of this folder:
 

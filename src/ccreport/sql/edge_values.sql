@@ -1,5 +1,5 @@
 -- Quantities of an edge network whose distributions are shown: one row per kept connection or request, quantity and way to
--- group. Bandwidth is the kernel's delivery rate, which every algorithm has; BBR's own estimate stands beside it.
+-- group. Bandwidth is the kernel's delivery rate, which every algorithm has; BBR's own estimate is beside it.
 SELECT grouped_by, series, series_rank, time_utc, 'retransmit_pct' AS quantity, 100 * retransmit_ratio AS value
 FROM grouped_connections WHERE is_kept
 UNION ALL

@@ -1,5 +1,5 @@
 -- The statistics of a cell, over `strata`: one list of rates (or ratios) for each condition that the cell pools.
--- They stay in archive.duckdb, so that the queries beside this file run there as they stand.
+-- They stay in archive.duckdb, so that the queries beside this file run there unchanged.
 
 CREATE MACRO cell_count(strata) AS len(flatten(strata));
 

@@ -1,5 +1,5 @@
 -- One row for each algorithm of each run: the run's facts, with rates and retransmits of that algorithm's flows alone.
--- Rows of result files (runs that the harness had summarised) stand beside the runs computed from raw files.
+-- Rows of result files (runs that the harness had summarised) are beside the runs computed from raw files.
 WITH algorithm_flows AS (
     SELECT
         run_id,

@@ -3,9 +3,13 @@
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import duckdb
 import polars as pl
+
+# About half a megabyte of a page that lists them.
+FILES_PER_PAGE: Final = 3_000
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,13 @@ class ReadFiles:
         for (experiment_id,) in raw_runs.select("experiment_id").unique(maintain_order=True).iter_rows():
             found.append((f"all runs of {experiment_id}", self._of_jobs.get(experiment_id, [])))
         return [(whose, files) for whose, files in found if files]
+
+    @cached_property
+    def pages(self) -> dict[str, int]:
+        """Return the number, from 1, of the page that lists the files of each job; a job is on one page."""
+        counted = self.files.group_by("experiment_id").len().sort("experiment_id")
+        before = counted["len"].cum_sum() - counted["len"]
+        return dict(zip(counted["experiment_id"], (before // FILES_PER_PAGE + 1).to_list(), strict=True))
 
     @cached_property
     def _of_runs(self) -> dict[str, list[tuple[str, str]]]:

@@ -61,7 +61,7 @@ def _check_keys(release: Path, path: str, schema: TableSchema) -> Iterator[str]:
         repeats = f"SELECT {_join(schema.key)} {rows} GROUP BY ALL HAVING count(*) > 1"
         counted = connection.sql(f"SELECT count(*) FROM ({repeats})")  # noqa: S608
         if repeated := counted.fetchall()[0][0]:
-            yield f"{path}: {repeated} values of the key {', '.join(schema.key)} stand in more than one row"
+            yield f"{path}: {repeated} values of the key {', '.join(schema.key)} are in more than one row"
         if not path.startswith("tables/"):
             return
         for columns, other in list_foreign_keys(schema.name, release / SCHEMAS):

@@ -78,9 +78,14 @@ def build_rate_by_version(declaration: FigureDeclaration, database: Database) ->
     if ratios.height:
         panels.append(_lay_out(ratios, categories, "Retransmitted segments", "% of data segments", 100.0))
     ccs = theme.order_algorithms(runs["cc"].unique())
-    title = [" ".join(declaration.title.split()), *wrap_title(describe_conditions(runs))]
     drawn = [_draw_legend(ccs), *(_draw_bars(panel, categories) for panel in panels)]
-    heading = alt.TitleParams(title, offset=12, limit=TITLE_LIMIT_PX, anchor="start")
+    heading = alt.TitleParams(
+        " ".join(declaration.title.split()),
+        subtitle=wrap_title(describe_conditions(runs)),
+        offset=12,
+        limit=TITLE_LIMIT_PX,
+        anchor="start",
+    )
     chart = alt.vconcat(*drawn, spacing=20).properties(title=heading)
     return Figure(
         chart,

@@ -124,7 +124,7 @@ def _draw(spread: Spread, ccs: Sequence[str], title: Sequence[str]) -> alt.HConc
     places = spread.strips["place"].n_unique()
     panels = [_draw_panel(spread, cc, ticks, width, places, is_first=not number) for number, cc in enumerate(ccs)]
     chart: alt.HConcatChart = alt.hconcat(*panels, spacing=PANEL_GAP_PX).properties(
-        title=alt.TitleParams(list(title), offset=14, limit=TITLE_LIMIT_PX, anchor="start")
+        title=alt.TitleParams(title[0], subtitle=list(title[1:]), offset=14, limit=TITLE_LIMIT_PX, anchor="start")
     )
     return chart
 

@@ -19,7 +19,7 @@ MARGIN: Final = 0.08
 MULTIPLES: Final = "BDP: bandwidth-delay product of the path, its bottleneck times its RTT"
 # Parameters of kernel modules whose unit the name does not tell; beta is the window kept after a loss (tcp_cubic.c).
 PARAMETERS: Final = {"beta": "CUBIC's beta (1/1024)"}
-EVENLY: Final = "The values stand at equal distances"
+EVENLY: Final = "Category axis, not to scale"
 
 
 @dataclass(frozen=True)

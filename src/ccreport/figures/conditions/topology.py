@@ -143,7 +143,7 @@ def _write_caption(paths: Sequence[Path]) -> str:
     count = sum(path.runs.height for path in paths)
     return fold_sentences(
         [
-            "Senders, what lies between, and destinations, as the metadata of the runs names them",
+            "Senders, the path between them, and destinations, as the metadata of the runs names them",
             f"{_count(count, 'run')} of {_count(len(paths), 'sender')}; a range is that of all runs of the sender",
             "Delay, loss and limit are those of netem on the path, in either direction, as tc printed them"
             if any((path.qdiscs["qdisc"] == "netem").any() for path in paths)

@@ -34,7 +34,7 @@ def build_distribution_percentiles(declaration: FigureDeclaration, database: Dat
         points,
         fold_sentences(
             [
-                f"Percentiles of {quantity.lower_name}: below the value at percentile p lie p % of a series' values",
+                f"Percentiles of {quantity.lower_name}: p % of a series' values are below its value at percentile p",
                 *write_counts(facts, few, quantity),
                 *(["Values of 0 have no place on the axis"] * bool(facts["zeros_count"].sum() and quantity.is_log)),
             ]

@@ -79,7 +79,8 @@ def draw_multiples(drawn: Multiples) -> alt.VConcatChart:
     rows = [
         alt.hconcat(*panels[first : first + columns], spacing=PANEL_GAP_PX) for first in range(0, len(panels), columns)
     ]
-    title = alt.TitleParams(list(drawn.title), offset=12, limit=TITLE_LIMIT_PX, anchor="start")
+    heading, *details = drawn.title
+    title = alt.TitleParams(heading, subtitle=details, offset=12, limit=TITLE_LIMIT_PX, anchor="start")
     chart: alt.VConcatChart = alt.vconcat(draw_legend(drawn.series), *rows, spacing=14).properties(title=title)
     return chart
 

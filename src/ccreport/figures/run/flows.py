@@ -54,7 +54,7 @@ def build_flows_over_time(declaration: FigureDeclaration, database: Database) ->
         sentences=[
             f"Above: {RATE_NAMES[measured.source].lower()} of each flow and of all, {measured.origin}",
             "Middle and below: congestion window and smoothed RTT of each flow as ss reports them",
-            "A red line stands where ss first reports that any flow has retransmitted since it was sampled before",
+            "A red line marks where ss first reports that any flow has retransmitted since it was sampled before",
             *(["Flows are numbered in the order in which they started"] if styles else []),
         ],
         what="Line charts of each flow over time",

@@ -138,14 +138,14 @@ def name_runs(drawn: Sequence[DrawnRun]) -> list[str]:
     """Return the sentences that say which runs are drawn, and by which rule."""
     sentences = []
     for drawn_run in drawn:
-        run = f"run {display_name(drawn_run.run['run_id'])}"
+        run = display_name(drawn_run.run["run_id"])
         iteration = "" if drawn_run.run["iteration"] is None else f" (iteration {drawn_run.run['iteration']})"
         if drawn_run.is_declared:
-            sentences.append(f"Drawn is {run}{iteration}, which the evaluation file names, of {drawn_run.runs_count}")
+            sentences.append(f"Run shown: {run}{iteration}, chosen in the evaluation file from {drawn_run.runs_count}")
         elif drawn_run.runs_count == 1:
-            sentences.append(f"Drawn is {run}{iteration}, the only one of its condition that has the data")
+            sentences.append(f"Run shown: {run}{iteration}, the only one of its condition with these data")
         else:
-            sentences.append(f"Drawn is {run}{iteration}, the representative one of {drawn_run.runs_count} iterations")
+            sentences.append(f"Run shown: {run}{iteration}, representative of {drawn_run.runs_count} iterations")
     if any(drawn_run.runs_count > 1 and not drawn_run.is_declared for drawn_run in drawn):
         sentences.append(f"The representative run of a condition is {RULE}")
     return sentences

@@ -130,8 +130,8 @@ def count_runs(cells: pl.DataFrame) -> str:
     """Return how many runs a mean rests on, and how many conditions it pools where these are several."""
     counts, pooled = (cells[column].sort().to_list() for column in ("runs_count", "conditions_count"))
     least, most = counts[0], counts[-1]
-    runs = f"{most} run{'' if most == 1 else 's'} to a mean" if least == most else f"{least} to {most} runs to a mean"
-    return f"{runs}, of up to {pooled[-1]} conditions" if pooled[-1] > 1 else runs
+    span = f"{most} run{'' if most == 1 else 's'}" if least == most else f"{least}–{most} runs"
+    return f"each mean: {span} from up to {pooled[-1]} conditions" if pooled[-1] > 1 else f"each mean: {span}"
 
 
 def describe_intervals(cells: pl.DataFrame) -> list[str]:

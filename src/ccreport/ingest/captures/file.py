@@ -47,15 +47,15 @@ RATIO_LIMIT: Final = 200
 RATIO_FREE_BYTES: Final = 2**30
 
 _ERRORS: Final = {
-    BAD_LENGTH: ("malformed_record", "a packet of an impossible length stands here; the rest of the capture is lost"),
+    BAD_LENGTH: ("malformed_record", "a packet has an impossible length here; the rest of the capture is lost"),
     BAD_BLOCK: (
         "malformed_record",
-        "an impossible pcapng block stands here; the rest of the capture is lost",
+        "a pcapng block is impossible here; the rest of the capture is lost",
     ),
     BAD_VERSION: ("malformed_record", "a pcapng section of an unknown version begins here; convert it with editcap"),
     BAD_LINK_TYPE: (
         "unknown_link_type",
-        "a packet of a link type that is not read stands here; leave it out",
+        "a packet has a link type that is not read; leave it out",
     ),
     TOO_MANY_INTERFACES: (
         "malformed_record",
@@ -223,7 +223,7 @@ class CaptureReader:
         if position == ABSENT:
             raise RawFileError("empty", "the file is empty; tcpdump wrote nothing to it", offset=0)
         if left:
-            message = "the capture ends inside a packet; what stands before it is used"
+            message = "the capture ends inside a packet; all packets before it are used"
             raise RawFileError("truncated_capture", message, offset=offset)
 
     def _analyse(

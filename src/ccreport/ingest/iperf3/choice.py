@@ -67,7 +67,7 @@ def choose_result(values: Sequence[Json], offsets: Sequence[int] | None = None) 
             continue
         if _is_copy(chosen, value):
             choice.is_doubled = True
-            message = "the result stands there more than once; the first copy is used"
+            message = "the file has the result more than once; the first copy is used"
             choice.notes.append(RawFileError("doubled", message, offset=offset))
         elif grades[position] == FAILED:
             message = f"an attempt that measured nothing is left out: {_error_of(value)}"

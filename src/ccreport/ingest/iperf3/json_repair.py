@@ -145,7 +145,7 @@ def _choose(objects: list[tuple[Json, int, int]], text: str) -> Content:
     value, start, end = objects[choice.position]
     results = [(first, last) for other, first, last in objects if is_result(other)]
     if grade(value) == FAILED and (cut := _read_rest(text, max([end, *(last for _, last in results)]))) is not None:
-        cut.notes += [RawFileError("repaired", "an attempt that measured nothing stands before it and is left out")]
+        cut.notes += [RawFileError("repaired", "an attempt before it measured nothing and is left out")]
         return cut
     content = Content(value, is_doubled=choice.is_doubled)
     _note_surroundings(content, text, (start, end), results)
@@ -204,7 +204,7 @@ def _note_surroundings(content: Content, text: str, span: tuple[int, int], resul
     if tail.startswith("{"):
         rest = text[last:].lstrip("\ufeff \t\r\n\0")
         content.is_doubled = text[start:end].startswith(rest.rstrip())
-        message = "the result stands there more than once; the first copy is used"
+        message = "the file has the result more than once; the first copy is used"
         if not content.is_doubled:
             message = "another result that follows is damaged or ends early, and is left out; rerun that test"
         reason = "doubled" if content.is_doubled else "truncated_json"

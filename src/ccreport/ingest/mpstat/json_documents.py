@@ -81,7 +81,7 @@ def _read_list(text: str, start: int, until: int, samples: Samples) -> None:
                 samples.notes.append(f"{message}sysstat 216, fixed in newer versions)")
     if any("cpu" in element for element in elements):
         elements, end = _gather(text[start:until]), None
-        message = "the JSON is damaged: loads stand without the beginning of their sample (sysstat 216, version 11.6.0)"
+        message = "the JSON is damaged: loads lack the beginning of their sample (sysstat 216, version 11.6.0)"
         samples.notes.append(f"{message}; a processor that comes again begins the next one; use a newer sysstat")
     samples.elements += elements
     samples.cut_at = end if end is not None else samples.cut_at

@@ -1,7 +1,7 @@
 """Pages that say of each cell of a published table what it is made of: `cells_<table>.qmd`, a section for each row.
 
-A page's size grows with the runs behind its cells. One that would be too large for a browser leaves out the raw files,
-then also all but the first runs of each row, and says how to print what is left out.
+A page's size grows with the runs behind its cells. One that would be too large for a browser leaves out all but the
+first runs of each row, and says how to print what is left out.
 """
 
 import shlex
@@ -17,6 +17,7 @@ import yaml
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema, read_table
+from ccreport.report.fragments.raw_file_pages import link_jobs
 from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.blocks import (
     Html,
@@ -29,7 +30,7 @@ from ccreport.report.markup.blocks import (
     text,
     verbatim,
 )
-from ccreport.report.markup.escape import escape_text
+from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.trace.explain import Trace, load_trace, read_query, show_value
@@ -47,9 +48,7 @@ CELL_BYTES: Final = len("<td>1</td>")
 UNITS: Final = {"_bps": ", Mbit/s", "_ms": ", ms", "_s": ", s", "_pct": ", %", "_bytes": ", bytes", "_cv": " CV"}
 # All digits are in the CSV files.
 SIGNIFICANT: Final = 4
-# What a page leaves out: the callout's title, and what it says of the runs.
-FILES: Final = ("Raw files", "their raw files")
-RUNS: Final = ("Runs and raw files", "all of them and their raw files")
+LEFT_OUT: Final = "There are too many runs to list all of them here. The command of each row prints them."
 
 
 @replaces_folder("output")
@@ -90,24 +89,15 @@ def render_page(
     runs_of_rows = [trace.select_runs(row) for row in summary.iter_rows(named=True)]
     if sum(runs.height for runs in runs_of_rows) * len(trace.shown) * CELL_BYTES > largest:
         return _render_first_runs(trace, summary, declared, largest, first)
-    rows: list[tuple[pl.DataFrame, list[str], list[str]]] = []
-    head = [*_render_head(trace, summary, declared, FILES)]
-    # The last part ends without a line break.
-    size = _measure(head) - 1
-    for number, (row, runs) in enumerate(zip(summary.iter_rows(named=True), runs_of_rows, strict=True), start=first):
-        before, after = _render_row(trace, number, row, runs), _render_command(trace, number, row, declared)
-        rows.append((runs, before, after))
-        size += _measure([*before, *after])
-        if size > largest:
-            return _render_first_runs(trace, summary, declared, largest, first)
     whole = [*_render_head(trace, summary, declared)]
+    # The last part ends without a line break.
     size = _measure(whole) - 1
-    for number, (runs, before, after) in enumerate(rows, start=first):
-        section = [*before, *_render_files(trace, number, runs), *after]
+    for number, (row, runs) in enumerate(zip(summary.iter_rows(named=True), runs_of_rows, strict=True), start=first):
+        section = _render_row(trace, number, row, runs, declared)
         whole += section
         size += _measure(section)
         if size > largest:
-            return "\n".join([*head, *(part for _, before, after in rows for part in (*before, *after))])
+            return _render_first_runs(trace, summary, declared, largest, first)
     return "\n".join(whole)
 
 
@@ -124,16 +114,15 @@ def _measure(parts: Iterable[str]) -> int:
 def _render_first_runs(
     trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], largest: int, first: int
 ) -> str:
-    parts = [*_render_head(trace, summary, declared, RUNS)]
+    parts = [*_render_head(trace, summary, declared, is_cut=True)]
     runs_at_most = count_runs_at_most(summary.height, largest)
     for number, row in enumerate(summary.iter_rows(named=True), start=first):
-        parts += _render_row(trace, number, row, trace.select_runs(row), runs_at_most)
-        parts += _render_command(trace, number, row, declared)
+        parts += _render_row(trace, number, row, trace.select_runs(row), declared, runs_at_most)
     return "\n".join(parts)
 
 
 def _render_head(
-    trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], left_out: tuple[str, str] | None = None
+    trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], *, is_cut: bool = False
 ) -> Iterator[str]:
     # Entities, as a title is Markdown too.
     header = {
@@ -142,18 +131,15 @@ def _render_head(
         "format": {"html": {"page-layout": "full"}},
     }
     about = (
-        "Every row of the table with the runs behind its numbers, what each run adds to them, and the raw files that "
-        "were read for these runs. The lines of raw files are as `sha256sum --check` takes them in the archive's "
-        "folder. The command computes a row anew from its runs alone; it is run where the results lie."
+        "Every row of the table with the runs behind its numbers, what each run adds to them, and links to the raw "
+        "files of their jobs. The command needs the results of a build, and computes a row again from its runs alone."
     )
     yield f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
     yield f"{about}\n"
     if declared.get("pages"):
         yield declared["pages"]
-    if left_out is not None:
-        title, what = left_out
-        why = f"There are too many runs to list {what} here. The command of each row prints them."
-        yield render_callout("note", title, why)
+    if is_cut:
+        yield render_callout("note", "Runs", LEFT_OUT)
     query = render_quotation(read_query(trace.table), f"Query of {declared['title']}")
     yield render_callout("note", f"Query: `src/ccreport/sql/{trace.table}.sql`", query, is_collapsed=True)
     if summary.is_empty():
@@ -161,7 +147,12 @@ def _render_head(
 
 
 def _render_row(
-    trace: Trace, number: int, row: Mapping[str, Any], runs: pl.DataFrame, runs_at_most: int | None = None
+    trace: Trace,
+    number: int,
+    row: Mapping[str, Any],
+    runs: pl.DataFrame,
+    declared: Mapping[str, Any],
+    runs_at_most: int | None = None,
 ) -> list[str]:
     key = load_schema(trace.table).key
     # Identifiers that only machines read would fill the heading.
@@ -174,28 +165,16 @@ def _render_row(
     listed = runs if runs_at_most is None else runs.head(runs_at_most)
     whole = listed.height == runs.height
     counted = f"{runs.height:,} run{'' if runs.height == 1 else 's'}"
-    # Closed, so that a page of many rows can be read; the command below ends it.
+    # Closed, so that a page of many rows can be read.
     parts.append(open_fold(f"Made of {counted}" if whole else f"The first {listed.height:,} of {counted}"))
     parts.append(_render_runs(trace, listed, number))
-    return parts
-
-
-def _render_files(trace: Trace, number: int, runs: pl.DataFrame) -> list[str]:
-    lines = []
-    for whose, files in trace.files.find(runs):
-        lines += [f"# {whose}", *(f"{digest}  {path}" for path, digest in files)]
-    return ["Read from these files:\n", _render_lines(lines, f"Raw files of row {number}")]
-
-
-def _render_command(trace: Trace, number: int, row: Mapping[str, Any], declared: Mapping[str, Any]) -> list[str]:
-    command = write_command(trace.table, row, declared)
-    return ["Computed anew by this command:\n", _render_lines([command], f"Command of row {number}"), close_fold()]
-
-
-def _render_lines(lines: list[str], title: str) -> str:
-    # A path may hold a line break, which is written as \n on its one line.
-    shown = "\n".join(line.replace("\n", "\\n") for line in lines)
-    return render_quotation(shown, title)
+    if jobs := link_jobs(listed["experiment_id"].drop_nulls().unique(maintain_order=True), trace.files.pages):
+        parts.append(fence_html(f"<p>Raw files: {jobs}</p>"))
+    # A path in it may hold a line break, which is written as \\n on its one line.
+    command = write_command(trace.table, row, declared).replace("\n", "\\n")
+    parts.append("Computed again by this command:\n")
+    parts.append(render_quotation(command, f"Command of row {number}"))
+    return [*parts, close_fold()]
 
 
 def _render_runs(trace: Trace, runs: pl.DataFrame, number: int) -> str:

@@ -17,9 +17,12 @@ import polars as pl
 from ccreport.core.declarations import list_tables
 from ccreport.core.tables import load_schema
 from ccreport.figures.select.declaration import CAPTURE_KINDS
+from ccreport.report.fragments.raw_file_pages import link_jobs
 from ccreport.report.markup.blocks import (
     close_fold,
+    link_run,
     markdown,
+    number,
     open_fold,
     render_callout,
     render_float,
@@ -30,6 +33,7 @@ from ccreport.report.markup.blocks import (
     write_fragment,
 )
 from ccreport.report.markup.escape import escape_text, fence_html, make_label
+from ccreport.trace.raw_files import ReadFiles
 
 DOWNLOADS: Final[Mapping[str, str]] = {
     "figure.csv": "CSV",
@@ -115,11 +119,18 @@ def _caption_table(table: Exhibit) -> str:
 
 
 def render_figure_fragment(
-    figure: Exhibit, figures: Path, fragments: Path, *, declared: Mapping[str, Any] | None = None, beside: str = ""
+    figure: Exhibit,
+    figures: Path,
+    fragments: Path,
+    *,
+    declared: Mapping[str, Any] | None = None,
+    beside: str = "",
+    read: ReadFiles | None = None,
 ) -> None:
     """Write `figure_<name>.md`: what is `beside` the figure, then in tabs the chart, its data, source and files.
 
-    Of a figure that the archive has no data for it says why. `declared` is what the evaluation declares of it.
+    Of a figure that the archive has no data for it says why. `declared` is what the evaluation declares of it, `read`
+    the raw files of the archive that a step read.
     """
     folder = figures / figure.name
     missing = folder / "missing.txt"
@@ -135,12 +146,12 @@ def render_figure_fragment(
     size = read_size(folder / "figure.svg")
     chart = f"![{escape_text(caption or figure.title)}](figures/{figure.name}/figure.svg){{{attributes}{size}}}\n"
     # On paper a caption is two sentences.
-    folded = f'::: {{.content-visible when-format="html"}}\n\n{escape_text(details)}\n\n:::\n'
-    fold = f"{open_fold('How it is drawn')}\n{folded}\n{close_fold()}" if details else ""
+    fold = f"{open_fold('How it is drawn')}\n{escape_text(details)}\n\n{close_fold()}"
+    fold = f'::: {{.content-visible when-format="html"}}\n\n{fold}\n:::\n' if details else ""
     data = pl.read_csv(folder / "figure.csv", infer_schema=False) if (folder / "figure.csv").exists() else None
     tabs = [("Chart", f"{chart}\n{fold}")]
     tabs += [("Table", _show_data(data, figure))] if data is not None else []
-    tabs += [("Source", _quote_source(declared, data, figure))] if declared is not None else []
+    tabs += [("Source", _quote_source(declared, data, figure, read))] if declared is not None else []
     files = f"This figure as {list_downloads(figure.name, folder)}. The SVG can be enlarged without loss.\n"
     write_fragment(fragments, f"figure_{figure.name}.md", beside, render_tabs([*tabs, ("Download", files)]))
 
@@ -154,21 +165,36 @@ def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:
     return f"{table}\n{more}\n"
 
 
-def _quote_source(declared: Mapping[str, Any], data: pl.DataFrame | None, figure: Exhibit) -> str:
-    """Return the queries of the runs that match, and of the raw files of those that are drawn."""
+def _quote_source(
+    declared: Mapping[str, Any], data: pl.DataFrame | None, figure: Exhibit, read: ReadFiles | None
+) -> str:
+    """Return the query of the runs that match, and links to those that are drawn and to their raw files."""
     of_rpc = declared["kind"].startswith("rpc_")
     view = "labelled_rpc" if of_rpc else declared.get("table") or EDGE_VIEWS.get(declared["kind"], "labelled_runs")
     lines = ["-- In archive.duckdb of this evaluation: what matches", f"FROM {view} WHERE {declared['where'].strip()};"]
     for panel in declared.get("panels", ()):
         lines += [f"-- Of these, panel {' '.join(panel['title'].split())}", f"-- {' '.join(panel['where'].split())}"]
-    runs = (
-        data["run_id"].drop_nulls().unique().sort().to_list() if data is not None and "run_id" in data.columns else []
-    )
-    if runs:
-        names = ",\n  ".join("'" + run.replace("'", "''") + "'" for run in runs[:RUNS_SHOWN])
-        more = f" -- the first {RUNS_SHOWN} of {len(runs)}" if len(runs) > RUNS_SHOWN else ""
-        lines += ["-- Raw files of what is drawn", f"FROM raw_files WHERE run_id IN (\n  {names}\n);{more}"]
-    return render_quotation("\n".join(lines), f"Source of {figure.title}")
+    query = render_quotation("\n".join(lines), f"Source of {figure.title}")
+    if data is None or read is None or "run_id" not in data.columns:
+        return query
+    return query + _list_runs(data["run_id"].drop_nulls().unique().sort().to_list(), figure, read)
+
+
+def _list_runs(runs: list[str], figure: Exhibit, read: ReadFiles) -> str:
+    """Return a table of runs, each with links to its series in the explorer and to the raw files of its job."""
+    files = read.files.filter(pl.col("run_id").is_in(runs))
+    files = files.group_by("run_id").agg(pl.col("experiment_id").first(), pl.len())
+    jobs = {run: (job, count) for run, job, count in files.iter_rows()}
+    rows = [
+        [link_run(run), link_jobs([jobs[run][0]], read.pages), number(jobs[run][1])]
+        for run in runs[:RUNS_SHOWN]
+        if run in jobs
+    ]
+    if not rows:
+        return ""
+    more = f"The first {RUNS_SHOWN} of {len(runs)} runs; the CSV names all.\n" if len(runs) > RUNS_SHOWN else ""
+    table = render_table(["run", "raw files of its job", "its own"], rows, title=f"Runs of {figure.title}", numbers=[2])
+    return f"\nThe runs that are drawn, and the raw files they were read from:\n\n{table}\n{more}"
 
 
 def list_downloads(figure: str, folder: Path) -> str:

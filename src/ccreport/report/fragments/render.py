@@ -37,6 +37,7 @@ from ccreport.report.fragments.absent_exhibits import (
     has_rows,
 )
 from ccreport.report.fragments.claims import describe_beside, describe_claims, find_exhibits, render_claims
+from ccreport.report.fragments.condition_map import render_condition_map
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
 from ccreport.report.fragments.figure_kinds import find_examples, render_figure_kinds
@@ -45,6 +46,7 @@ from ccreport.report.fragments.gallery import render_gallery
 from ccreport.report.fragments.means_findings import describe_means
 from ccreport.report.fragments.pairs_picture import render_picture
 from ccreport.report.fragments.provenance import render_assumptions, render_provenance
+from ccreport.report.fragments.raw_file_pages import render_file_pages
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.fragments.verdict_strip import render_strip
 from ccreport.report.fragments.words import render_words
@@ -54,6 +56,7 @@ from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.table_sources import MEANS
+from ccreport.trace.raw_files import ReadFiles
 
 SHOWN_TABLES: Final = (
     "runs",
@@ -112,13 +115,13 @@ def render_fragments(
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }
-    shown = {"reproduction": compared, "claims": judged}
+    asked = _read_published(COMPARISONS, declared, summaries)
+    shown = {"reproduction": compared, "claims": judged, "conditions": asked}
     variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
     algorithms = list(declared["algorithms"])
     pairs = list_pairs(compared, algorithms)
-    asked = _read_published(COMPARISONS, declared, summaries)
     found = render_findings(judged, declared["claims"], pairs, algorithms, asked) or render_list_of_findings(
         describe_means(_read_published(MEANS, declared, summaries), asked.filter(table_name=MEANS))
     )
@@ -138,6 +141,8 @@ def render_fragments(
     counted = render_ledger(raw_files, rejects, facts["files_count"])
     write_fragment(fragments, "ledger.md", counted, render_impossible(flows))
     write_fragment(fragments, "rejects.md", render_rejects(rejects))
+    read = ReadFiles(raw_files.filter(state="ingested").sort("path"))
+    render_file_pages(read, fragments)
     write_fragment(fragments, "suspects.md", render_suspects(suspects, runs))
     write_fragment(fragments, "suspect_rules.md", render_suspect_rules())
     write_fragment(fragments, "words.md", render_words())
@@ -146,12 +151,14 @@ def render_fragments(
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
+    rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
+    write_fragment(fragments, "condition_map.md", render_condition_map(asked, titles, rows_at_most))
     note = explained["reproduction"]["note"]
     page = render_reproduction(compared, titles, algorithms, note)
     write_fragment(fragments, "reproduction.md", page)
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
-    _render_exhibits(declared, judged, summaries, figures, fragments, has_captures=not captures.is_empty())
+    _render_exhibits(declared, judged, summaries, figures, fragments, read, has_captures=not captures.is_empty())
 
 
 def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) -> pl.DataFrame:
@@ -179,6 +186,7 @@ def _render_exhibits(
     summaries: Path,
     figures: Path,
     fragments: Path,
+    read: ReadFiles,
     *,
     has_captures: bool,
 ) -> None:
@@ -187,7 +195,8 @@ def _render_exhibits(
         render_table_fragment(table, summaries, PACKAGE / "sql", fragments)
     for figure in drawn:
         beside = describe_beside(figure.name, judged, declared["claims"])
-        render_figure_fragment(figure, figures, fragments, declared=declared["figures"][figure.name], beside=beside)
+        facts = declared["figures"][figure.name]
+        render_figure_fragment(figure, figures, fragments, declared=facts, beside=beside, read=read)
     empty = [table for table in published if not has_rows(table, summaries)]
     missing = [figure for figure in drawn if find_missing(figure, figures)]
     # What shows captures is on their page, where there are any.

@@ -111,6 +111,6 @@ def set_policy(site: Path, policy: str) -> None:
         text = page.read_text(encoding="utf-8")
         head = HEAD.search(text)
         if head is None:
-            raise ValueError(f"{page.name} has no head that a content security policy could stand in")
+            raise ValueError(f"{page.name} has no head to put a content security policy in")
         if META.format(policy) not in text:
             page.write_text(f"{text[: head.end()]}\n{META.format(policy)}{text[head.end() :]}", encoding="utf-8")

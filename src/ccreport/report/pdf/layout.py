@@ -152,7 +152,7 @@ def _move_sentences(table: Table, columns: Sequence[Column]) -> Table:
 
 
 def _make_note(sentences: Iterable[tuple[str, Cell]], columns: int) -> Cell:
-    """Return what stood in some cells of a row as one cell, with the headings in front."""
+    """Return what was in some cells of a row as one cell, with the headings in front."""
     note = builder.TD(builder.CLASS(NOTE))
     for name, cell in sentences:
         note.append(builder.EM(f"{name}:"))

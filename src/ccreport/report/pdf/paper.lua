@@ -197,6 +197,8 @@ end
 
 local function float(identifier, content, caption, given)
   local kind = identifier:match('^(%a+)%-')
+  -- The picture of the first page leaves that page to the text that follows, where it has no room.
+  local place = page == 'index' and kind == 'fig' and ', placement: auto' or ''
   local is_wide = false
   content = pandoc.Blocks(content):walk {
     Div = function(div)
@@ -205,7 +207,7 @@ local function float(identifier, content, caption, given)
     end,
   }
   local figure = table.concat({
-    '#figure(kind: ' .. KINDS[kind] .. (given and ', numbering: _ => ' .. quote(given) or '') .. ', caption: [',
+    '#figure(kind: ' .. KINDS[kind] .. (given and ', numbering: _ => ' .. quote(given) or '') .. place .. ', caption: [',
     typst {pandoc.Plain(caption)},
     '])[',
     typst(content),
@@ -214,7 +216,7 @@ local function float(identifier, content, caption, given)
   return raw(is_wide and '#sideways[\n' .. figure .. '\n]' or figure), false
 end
 
--- The heading of a table that lies sideways goes with it to its page.
+-- The heading of a table that is turned goes with it to its page.
 local function take_headings(blocks)
   local taken = pandoc.Blocks {}
   for _, block in ipairs(blocks) do

@@ -29,7 +29,7 @@ HEADINGS: Final = {"h1", "h2", "h3", "h4", "h5", "h6"}
 # 3f1a… of 32 digits or more: names of contents, which nobody looks for by a part.
 DIGEST: Final = re.compile(r"\b[0-9a-f]{32,}\b")
 # Pages made of one long list of runs for each cell, which the explorer finds.
-UNSEARCHED: Final = ("cells_", "search")
+UNSEARCHED: Final = ("cells_", "ledger_files", "search")
 # More characters of one section take the browser longer to index than they help.
 LONGEST: Final = 12_000
 

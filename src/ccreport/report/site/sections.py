@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 
+from ccreport.report.fragments.raw_file_pages import PAGE as RAW_FILES
 from ccreport.report.kind_pictures import Examples, list_shown
 
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
@@ -29,8 +30,8 @@ SHARED_PAGES: Final = (
     "commands",
     "performance",
 )
-# ](docs.qmd) · "explorer.html#run=…"
-SHARED_LINK: Final = re.compile(rf"\b({'|'.join(SHARED_PAGES)})\.(?:qmd|html)\b")
+# ](docs.qmd) · "explorer.html#run=…" · "ledger_files_2.html#job-…"
+SHARED_LINK: Final = re.compile(rf"\b({'|'.join(SHARED_PAGES)}|{RAW_FILES}(?:_\d+)?)\.(?:qmd|html)\b")
 LISTED: Final = "fragments/other_evaluations.md"
 LIST_TITLE: Final = "Other evaluations"
 LIST_LABEL: Final = "other-evaluations"
@@ -41,6 +42,8 @@ def leave_shared_pages(project: Path) -> None:
     """Make a website project that of a section: what leads to a shared page leads to the report's, one folder up."""
     for name in SHARED_PAGES:
         (project / f"{name}.qmd").unlink()
+    for page in project.glob(f"{RAW_FILES}*.qmd"):
+        page.unlink()
     for page in sorted((*project.glob("*.qmd"), *project.glob("fragments/*.md"), project / "_quarto.yml")):
         text = page.read_text(encoding="utf-8")
         if SHARED_LINK.search(text):

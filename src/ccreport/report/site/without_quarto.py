@@ -20,6 +20,7 @@ import yaml
 
 from ccreport.core.hard_links import link_file
 from ccreport.report.markup.content_security import POLICY
+from ccreport.report.markup.escape import decode_harmless
 from ccreport.report.markup.html_blocks import Line, put_back, set_aside
 from ccreport.report.site.links import PageError, PageLinks, check_links, read_links
 from ccreport.report.site.pandoc import Pandoc
@@ -68,7 +69,8 @@ def render_embedded(project: Path, output: Path, kept: Path | None = None) -> No
 
     def render_page(page: Path) -> tuple[str, PageLinks]:
         lines, blocks = set_aside(read_page(project, page.name, variables))
-        text = put_back(pandoc.convert(lines, _make_options(_template_variables(site, page))), blocks)
+        converted = pandoc.convert(lines, _make_options(_template_variables(site, page)))
+        text = decode_harmless(put_back(converted, blocks))
         rendered = output / f"{page.stem}.html"
         rendered.write_text(text, encoding="utf-8")
         return rendered.name, read_links(text)

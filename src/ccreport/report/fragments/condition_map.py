@@ -1,0 +1,108 @@
+"""A heat map of all compared conditions: each field has the ratio of two algorithms, and leads to their runs.
+
+Rows are conditions, columns round-trip times. It is a table of HTML, so that each field is a link and has its number.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.report.markup.blocks import text
+from ccreport.report.markup.escape import escape_text, fence_html, make_label
+from ccreport.summarise.grids.links import cell_href
+from ccreport.summarise.questions import COMPARISONS
+
+# Ratios at which the next shade begins: differences of 5 %, 50 % and a factor of 3.
+SHADES: Final = (1.05, 1.5, 3.0)
+# The part of a question that names a column, "RTT < 30 ms", and the column of questions without one.
+COLUMN: Final = "RTT "
+ONLY_COLUMN: Final = "ratio"
+TITLES: Final = {
+    "goodput": "Goodput",
+    "throughput": "Throughput",
+    "retransmit": "Retransmit ratio",
+    "completion": "Completion time",
+}
+
+
+def render_condition_map(asked: pl.DataFrame, titles: Mapping[str, str], rows_at_most: int) -> str:
+    """Return a map for each measure of the table `comparisons`; nothing where it has no row.
+
+    `titles` are those of the evaluation's tables. Of the comparisons, numbered from 1 as in the table's CSV file, only
+    the first `rows_at_most` have a page of their runs.
+    """
+    rows = list(asked.with_row_index("number", 1).iter_rows(named=True))
+    measures = dict.fromkeys(row["measure"] for row in rows)
+    return "\n".join(
+        part
+        for measure in measures
+        for part in _render_measure(measure, [row for row in rows if row["measure"] == measure], titles, rows_at_most)
+    )
+
+
+def choose_shade(ratio: float | None) -> str:
+    """Return the class of a field: how far and to which side a ratio is from 1; none for no ratio."""
+    if ratio is None or not ratio > 0 or math.isinf(ratio):
+        return ""
+    distance = max(ratio, 1 / ratio)
+    step = sum(distance >= shade for shade in SHADES)
+    return f"shade-{'first' if ratio > 1 else 'second'}-{step}" if step else "shade-equal"
+
+
+def _render_measure(
+    measure: str, rows: list[dict[str, Any]], titles: Mapping[str, str], rows_at_most: int
+) -> Iterator[str]:
+    title = next((shown for start, shown in TITLES.items() if measure.startswith(start)), measure)
+    pairs = dict.fromkeys((row["first_algorithm"], row["second_algorithm"]) for row in rows)
+    columns = list(dict.fromkeys(split_question(row["question"])[1] for row in rows))
+    head = "".join(f'<th scope="col">{text(name)}</th>' for name in ("Condition", *columns))
+    body = []
+    for table, own in groupby(rows, itemgetter("table_name")):
+        heading = titles.get(table, "") if table != COMPARISONS else ""
+        if heading:
+            body.append(f'<tr><th scope="rowgroup" colspan="{len(columns) + 1}">{text(heading)}</th></tr>')
+        body += _render_rows(list(own), columns, rows_at_most)
+    yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
+    of_pairs = ", ".join(f"{first} over {second}" for first, second in pairs)
+    yield f"Ratio of {escape_text(of_pairs)}; bold where a test decides which algorithm is ahead.\n"
+    yield fence_html(
+        f'<div class="table-scroll" role="region" aria-label="{text(title)} by condition" tabindex="0">\n'
+        f'<table class="data condition-map">\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
+        + "\n".join(body)
+        + "\n</tbody>\n</table>\n</div>"
+    )
+
+
+def split_question(question: str) -> tuple[str, str]:
+    """Return a question's words for a row and for a column of the map: "no loss, 1 flow" and "RTT < 30 ms"."""
+    parts = question.split(", ")
+    column = next((part for part in parts if part.startswith(COLUMN)), ONLY_COLUMN)
+    return ", ".join(part for part in parts if part != column), column
+
+
+def _render_rows(rows: list[dict[str, Any]], columns: list[str], rows_at_most: int) -> Iterator[str]:
+    fields: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        label, column = split_question(row["question"])
+        fields.setdefault((label, row["first_algorithm"], row["second_algorithm"]), {})[column] = row
+    for (label, *_), of_columns in fields.items():
+        shown = "".join(_render_field(of_columns.get(column), rows_at_most) for column in columns)
+        yield f'<tr><th scope="row">{text(label)}</th>{shown}</tr>'
+
+
+def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
+    if row is None:
+        return "<td></td>"
+    ratio = row["effect_mean_ratio"]
+    shown = text(f"{ratio:.3g}" if ratio is not None else "no ratio")
+    if row["ahead_algorithm"] is not None:
+        shown = type(shown)(f"<strong>{shown}</strong>")
+    if row["number"] <= rows_at_most:
+        told = f"{row['question']}: {row['verdict']}"
+        link = f'<a href="{cell_href(COMPARISONS, row["number"])}" title="{text(told)}">{shown}</a>'
+        return f'<td class="number {choose_shade(ratio)}">{link}</td>'
+    return f'<td class="number {choose_shade(ratio)}">{shown}</td>'

@@ -1,0 +1,81 @@
+"""The heat map of conditions: where a comparison is, its shade, and the runs that it leads to."""
+
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ccreport.report.fragments.condition_map import choose_shade, render_condition_map, split_question
+
+
+def compare(question: str, ratio: float | None, **facts: Any) -> dict[str, Any]:
+    return {
+        "table_name": "table_2",
+        "measure": "goodput_bps",
+        "question": question,
+        "first_algorithm": "BBR",
+        "second_algorithm": "CUBIC",
+        "verdict": "undecided",
+        "ahead_algorithm": None,
+        "effect_mean_ratio": ratio,
+        **facts,
+    }
+
+
+def read_rows(shown: str) -> list[list[str]]:
+    rows = re.findall(r"<tr>(.*?)</tr>", shown.replace("&#37;", "%").replace("&#46;", ".").replace("&#44;", ","))
+    return [[re.sub(r"<[^>]+>", "", cell) for cell in re.split(r"</t[hd]>", row)[:-1]] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "shade"),
+    [
+        (1.0, "shade-equal"),
+        (1.049, "shade-equal"),
+        (1.05, "shade-first-1"),
+        (1.5, "shade-first-2"),
+        (3.0, "shade-first-3"),
+        # 1 / 0.5 = 2
+        (0.5, "shade-second-2"),
+        (0.1, "shade-second-3"),
+        (0.0, ""),
+        (None, ""),
+    ],
+)
+def test_shades_are_as_far_from_one_on_either_side(ratio: float | None, shade: str) -> None:
+    assert choose_shade(ratio) == shade
+
+
+def test_a_question_is_a_row_and_a_column() -> None:
+    assert split_question("no loss, 1 flow, RTT < 30 ms") == ("no loss, 1 flow", "RTT < 30 ms")
+    assert split_question("h, RTT 40 ms, 0 % loss") == ("h, 0 % loss", "RTT 40 ms")
+    assert split_question("buffer 25 kB, 16 flows") == ("buffer 25 kB, 16 flows", "ratio")
+
+
+def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
+    asked = pl.DataFrame(
+        [
+            compare("no loss, RTT < 30 ms", 1.02),
+            compare("no loss, RTT ≥ 30 ms", 2.5, ahead_algorithm="BBR", verdict="BBR faster"),
+            compare("1 % loss, RTT ≥ 30 ms", None),
+            compare("no loss, RTT < 30 ms", 0.2, measure="retransmit_ratio"),
+        ]
+    )
+    shown = render_condition_map(asked, {"table_2": "Table II"}, rows_at_most=3)
+    assert read_rows(shown[: shown.index("#map-retransmit-ratio")]) == [
+        ["Condition", "RTT &#60; 30 ms", "RTT ≥ 30 ms"],
+        ["Table II"],
+        ["no loss", "1.02", "2.5"],
+        ["1 % loss", "", "no ratio"],
+    ]
+    assert '<td class="number shade-first-2"><a href="cells_comparisons.html#cell-2"' in shown
+    assert "<strong>2&#46;5</strong>" in shown
+    assert "BBR faster" in shown
+    # The fourth has no page of its runs.
+    assert "#cell-4" not in shown
+    assert '<td class="number shade-second-3">0&#46;2</td>' in shown
+
+
+def test_without_comparisons_there_is_no_map() -> None:
+    assert render_condition_map(pl.DataFrame(schema={"measure": pl.String}), {}, rows_at_most=9) == ""
