@@ -6,6 +6,8 @@ ARCHIVE ?=
 CAMPAIGN ?=
 CLOCK ?=
 KERNEL ?=
+ALGORITHM ?= bbr
+BLOCKS ?=
 ARGS ?=
 TARGET ?= report
 VERBOSE ?=
@@ -35,7 +37,7 @@ PROGRESS = $(if $(VERBOSE),,--logger ccreport)
 unexport ARCHIVE PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help collect kernel collected cluster report tables ingest database test test-slow test-all browser pictures lint bench fuzz audit lock setup quarto s3server clean
+.PHONY: help collect kernel scorecard collected cluster report tables ingest database test test-slow test-all browser pictures lint bench fuzz audit lock setup quarto s3server clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +56,11 @@ collect: .venv/.complete ## run a declared sweep into archive/<its name>: CAMPAI
 
 kernel: .venv/.complete ## build a user-mode kernel with virtual time, once, below ~/.cache/ccreport: 5 minutes on 2 cores
 	@$(IN_VENV) nice python -m ccreport build_kernel
+
+# Exit 1 and 2 of the comparison mean that something differs, or is undecided, which is for the page to say.
+scorecard: .venv/.complete ## the criteria of RFC 9743 against CUBIC, in virtual time: ALGORITHM=bbr, KERNEL=path, BLOCKS=20 for more
+	@$(IN_VENV) python -m ccreport compare_kernels comparisons/rfc9743.yaml --algorithm "$(ALGORITHM)" \
+	  $(if $(BLOCKS),--blocks "$(BLOCKS)") $(if $(KERNEL),--kernel "$(KERNEL)") $(ARGS) || [ $$? -lt 3 ]
 
 collected: .venv/.complete ## the report of what campaigns/quick.yaml collected: results/collected/quick/esnet-dtn/report
 	@$(IN_VENV) snakemake --cores "$(CORES)" evaluation --config archive=archive/quick evaluation=esnet-dtn explanations= \

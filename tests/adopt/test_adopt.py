@@ -229,6 +229,17 @@ def test_the_words_of_a_path_are_the_path(path: str) -> None:
     assert "".join(word.text for word in split_path(path)) == path
 
 
+def test_files_with_a_number_more_have_a_pattern_of_their_own(tmp_path: Path) -> None:
+    paths = [f"bw_{way}{number}.json" for way in ("direct", "proxied") for number in ("", "_1", "_2")]
+    first, second = propose_layout({path: Content("iperf3") for path in paths}).patterns
+    place = tmp_path / "layout.yaml"
+    place.write_text(json.dumps({"files": [{"pattern": one.write_pattern()} for one in (first, second)]}))
+    told = load_layout(place).read_paths(paths)
+    # `direct_1` is `direct`, the first, and not a way by another name.
+    ways = {dict(values.values)[first.groups[0]] for values in told.values()}
+    assert (len(first.paths), ways) == (4, {"direct", "proxied"})
+
+
 @settings(deadline=None)
 @given(st.sets(PATHS, min_size=1, max_size=6))
 def test_a_proposal_fits_the_files_that_it_is_made_of(

@@ -1,12 +1,14 @@
 """Findings of made-up runs: verdicts, what was declared, exit codes, and what machines read of them."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import polars as pl
 import pytest
 from archives import ROOT
@@ -20,6 +22,7 @@ from ccreport.compare_kernels.findings import Finding, count_more_pairs, find_al
 from ccreport.compare_kernels.measures import MEASURES, Runs
 from ccreport.compare_kernels.outputs import write_json, write_junit, write_summary
 from ccreport.compare_kernels.scorecard import score
+from ccreport.compare_kernels.wording import plan_more
 from ccreport.core.errors import InputError
 
 QUICK = ROOT / "campaigns/quick.yaml"
@@ -135,6 +138,47 @@ def test_a_criterion_adds_up_its_measures() -> None:
     comparison = declare(criteria=criteria)
     scores = score(comparison, find_all(comparison, runs))
     assert [one.verdict for one in scores] == ["mixed", "better", "worse", "as the baseline", "not measured"]
+
+
+def test_with_criteria_only_what_they_cover_is_tested() -> None:
+    criteria = [Criterion("rate", "5.2", "", "on*", {"goodput": "high"})]
+    found = find_all(declare(criteria=criteria), make_runs(one__goodput=FASTER, one__rtt_p99=OPEN, two__goodput=OPEN))
+    assert [(finding.condition, finding.measure.name) for finding in found] == [("one", "goodput")]
+
+
+@pytest.mark.parametrize(("spread", "is_told"), [(1.0, True), (0.2, False)])
+def test_longer_runs_are_planned_where_what_varies_within_them_is_to_blame(spread: float, is_told: bool) -> None:
+    # Four pairs whose log(B / A) is 0 with a variance of 0.0033, and A at a constant rate.
+    logs = np.array([-0.05, -0.05, 0.05, 0.05])
+    variance = float(np.var(logs, ddof=1))
+    rows = make_runs(job__goodput=([10.0] * 4, list(10 * np.exp(logs)))).rows
+    rows = rows.with_columns(run_id=pl.format("{}{}", "side", "block"))
+    # Rates in 100 steps of 0.5 s that are independent: their mean has a hundredth of their variance.
+    random = np.random.default_rng(3)
+    noise = random.normal(0, spread * math.sqrt(100 * variance), (4, 100))
+    rates = {f"a{block}": np.ones(100) for block in range(1, 5)} | {
+        f"b{block}": 1 + noise[block - 1] - noise[block - 1].mean() for block in range(1, 5)
+    }
+    runs = Runs(
+        rows,
+        pl.DataFrame({"run_id": [*rates], "rates_bps": [list(1e7 * rate) for rate in rates.values()]}).with_columns(
+            step_s=0.5
+        ),
+    )
+    (found,) = find_all(declare(), runs)
+    assert (found.status, found.duration_s) == ("undecided", 50.0)
+    factor = found.effect.needed_factor or 0
+    # Equal within ±5 %: 0.0488 from the mean to the bound. What four pairs show with a power of 0.9 is 5.01 standard
+    # errors (noncentral t, 3 degrees of freedom) of 0.0289.
+    assert factor == pytest.approx((0.0488 / (5.01 * 0.0289)) ** 2, rel=0.01)
+    if is_told:
+        # All of the variance is noise: as many times as long as the variance is too large.
+        assert found.needed_duration_s == pytest.approx(50 / factor, rel=0.35)
+        assert "or as many blocks with runs of about" in plan_more([found], 60.0)
+    else:
+        # No duration takes the rest away.
+        assert found.needed_duration_s is None
+        assert "runs of" not in plan_more([found], 60.0)
 
 
 def test_blocks_alternate() -> None:

@@ -87,6 +87,23 @@ def test_without_ss_intervals_tell_window_and_rtt(database: Path, capsys: pytest
     ]
 
 
+def test_qvis_reads_an_earlier_version(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    current = read_qlog(database, RUN, capsys)
+    assert main(["export", RUN, "--qvis", "--database", str(database)]) == 0
+    earlier = json.loads(capsys.readouterr().out)
+    assert (earlier["qlog_version"], earlier["title"]) == ("0.3", RUN)
+    for before, now in zip(earlier["traces"], current["traces"], strict=True):
+        # 2026-11-20T22:11:00Z.
+        assert before["common_fields"] == {"time_format": "relative", "reference_time": 1795212660000}
+        assert [(event["time"], event["data"]) for event in before["events"]] == [
+            (event["time"], event["data"]) for event in now["events"]
+        ]
+        names = {"recovery:metrics_updated", "recovery:congestion_state_updated"}
+        assert {event["name"] for event in before["events"]} == names
+    assert main(["export", "experiment-bbr/1", "--qvis", "--database", str(database)]) == 0
+    assert json.loads(capsys.readouterr().out)["traces"][0]["common_fields"]["reference_time"] == 0
+
+
 @pytest.mark.parametrize(
     ("pacing", "window", "state"),
     # The gains of the kernel's BBR: 2/ln 2 in startup, its reciprocal to drain, a cycle, and a window of 4 segments.

@@ -92,6 +92,7 @@ ELSEWHERE = {
     "tc -s qdisc > run1_netem.txt": "adopt/test_recordings.py",
     "iperf3 -c HOST -C cubic -t 30 -J > run1.json": "adopt/test_recordings.py",
     "make kernel": "collect/test_virtual_time.py",
+    "make scorecard ALGORITHM=htcp": "compare_kernels/test_findings.py",
     "make collect CAMPAIGN=campaigns/quick.yaml CLOCK=virtual": "collect/test_campaign_physics.py",
     f"{SCALE} --repeats 3 --keep benchmarks/results/scale.json": "report/test_performance.py",
     f"{SIDE_BY_SIDE} --repeats 3 --keep benchmarks/results/side_by_side.json": "report/test_performance.py",

@@ -106,7 +106,8 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
         for other in made:
             if former is not None and "flow" not in other.groups:
                 _rename(other, former)
-    patterns = [own for own in made if own.groups]
+    # A group of a shorter form takes what a longer one takes apart, as `direct_1`: the longer one goes first.
+    patterns = sorted((own for own in made if own.groups), key=lambda own: -len(own.columns))
     unnamed += [path for own in made if not own.groups for path in own.paths]
     if _is_by_kind(patterns):
         common = set.intersection(*(set(pattern.groups) for pattern in patterns)) - OF_FILES

@@ -6,8 +6,9 @@ meets the same chance on either side.
 
 import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import yaml
@@ -24,18 +25,23 @@ ALGORITHM_KEYS: Final = frozenset({"congestion_control", "default_congestion_con
 LABEL: Final = re.compile(r"block-(\d+)-(.+)")
 
 
-def write_campaigns(comparison: Comparison, folder: Path, clock: str = "") -> dict[str, Path]:
-    """Write the campaign of each side, by the side, into a folder; raise as `load_campaign` where it cannot be used."""
+def write_campaigns(
+    comparison: Comparison, folder: Path, testbed: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Path]:
+    """Write the campaign of each side, by the side, into a folder; raise as `load_campaign` where it cannot be used.
+
+    `testbed` are settings of that name in place of the campaign's, where they are not empty.
+    """
     # Faults are told with the lines of the file that somebody wrote.
     load_campaign(comparison.campaign)
     declared = read_declared(comparison.campaign)
+    declared.setdefault("testbed", {}).update({key: value for key, value in testbed.items() if value})
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}
     for key, side in (("a", comparison.a), ("b", comparison.b)):
         paths[key] = folder / f"{comparison.name}-{key}.yaml"
         made = _apply(copy.deepcopy(declared), side, comparison.blocks_count, comparison.campaign)
         made["testbed"]["seed"] = made["testbed"].get("seed", 1) + (comparison.seed_offset if key == "b" else 0)
-        made["testbed"] |= {"clock": clock} if clock else {}
         replace_text(paths[key], yaml.safe_dump(made, sort_keys=False, allow_unicode=True))
         load_campaign(paths[key])
     return paths
@@ -60,8 +66,7 @@ def name_session(label: str) -> str:
 
 def _apply(declared: dict[str, Any], side: Side, blocks_count: int, campaign: Path) -> dict[str, Any]:
     """Return a campaign with the settings of a side, its sessions once for each block."""
-    testbed = declared.setdefault("testbed", {})
-    testbed |= {"kernel": side.kernel} if side.kernel else {}
+    declared["testbed"] |= {"kernel": side.kernel} if side.kernel else {}
     names_candidate = CANDIDATE in set(_list_algorithms(declared))
     if names_candidate != (side.algorithm is not None):
         problem = f"no job of {campaign} runs `{CANDIDATE}`, which {side.algorithm} could stand for"

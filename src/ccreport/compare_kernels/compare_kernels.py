@@ -1,6 +1,7 @@
 """The command `compare_kernels`: measure two sides, compare them, and say by the exit code what was found."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,7 @@ def compare_kernels(
     blocks: int = 0,
     equal_within: float = 5.0,
     algorithm: str = "",
+    kernel: str = "",
     clock: str = "",
     archive: Path = Path("archive/compared", NAME),
     output: Path = Path("results/compared", NAME),
@@ -40,14 +42,15 @@ def compare_kernels(
     `net.…=value`, several with commas between them, or `default`. `b` is then the second side. `campaign` is the
     campaign that two sides of the command line measure. `blocks` is how often it is measured on each side, 0 for what
     the file declares, else 4. `equal_within` is up to which ratio two sides of the command line are equal, in %.
-    `algorithm` is the second side's in place of the file's. `clock`, virtual or real, replaces the campaign's.
+    `algorithm` is the second side's in place of the file's. `kernel` is the path of a user-mode kernel for sides that
+    name none. `clock`, virtual or real, replaces the campaign's.
     `archive` is the raw archive's own folder; the same command goes on with the runs that it lacks. `output` is a
     folder, which gets comparison.json, junit.xml, summary.md and index.html. `cores` are those of the build.
     """
     try:
         comparison = _declare(a, b, campaign, blocks, equal_within, algorithm)
         into, made = (Path(str(path).replace(NAME, comparison.name)) for path in (archive, output))
-        return _compare(comparison, into, made, clock, cores)
+        return _compare(comparison, into, made, {"kernel": kernel, "clock": clock}, cores)
     except InputError as error:
         print(f"ccreport: {error}", file=sys.stderr)
         return FAILED_EXIT
@@ -68,9 +71,9 @@ def _declare(a: str, b: str, campaign: Path, blocks: int, equal_within: float, a
     return make_comparison(a, b, campaign, {"equal_within_pct": equal_within} | given)
 
 
-def _compare(comparison: Comparison, archive: Path, output: Path, clock: str, cores: int) -> int:
+def _compare(comparison: Comparison, archive: Path, output: Path, testbed: Mapping[str, str], cores: int) -> int:
     output.mkdir(parents=True, exist_ok=True)
-    campaigns = write_campaigns(comparison, output / "campaigns", clock)
+    campaigns = write_campaigns(comparison, output / "campaigns", testbed)
     measured = measure_sides(campaigns, comparison.blocks_count, archive)
     for run, why in measured.failures.items():
         print(f"failed: {run}: {why}", file=sys.stderr)

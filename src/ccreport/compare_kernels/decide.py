@@ -14,8 +14,16 @@ from typing import Final, Literal
 
 import numpy as np
 
-from ccreport.summarise.statistics.contrasts import LEVEL, POWER, Contrast, Spread, count_runs, p_of_difference
-from ccreport.summarise.statistics.correction import correct_holm, load_stats
+from ccreport.summarise.statistics.contrasts import (
+    LEVEL,
+    POWER,
+    Contrast,
+    Spread,
+    count_runs,
+    find_least_effect,
+    p_of_difference,
+)
+from ccreport.summarise.statistics.correction import correct_holm
 
 Verdict = Literal["up", "down", "equal", "undecided"]
 Scale = Literal["ratio", "points"]
@@ -29,8 +37,9 @@ class Effect:
     """What the pairs of a condition say of one measure: the mean of their `scale` with its interval.
 
     `value`, `low` and `high` are ratios b / a, or percentage points b − a. They are null below two pairs, `value` below
-    one. `p` is two-sided, `needed_count` how many pairs a verdict is likely to take (power 0.8), null where there is
-    one or nothing is known.
+    one. `p` is two-sided, `variance` that of the differences (of logarithms) of pairs. `needed_count` is how many
+    pairs a verdict is likely to take (power 0.8), `needed_factor` how many times the variance as many pairs as there
+    are may have for it; both are null where there is a verdict or nothing is known.
     """
 
     scale: Scale
@@ -41,7 +50,9 @@ class Effect:
     p: float | None = None
     p_holm: float | None = None
     verdict: Verdict = "undecided"
+    variance: float | None = None
     needed_count: int | None = None
+    needed_factor: float | None = None
 
 
 def measure_effect(first: Sequence[float], second: Sequence[float], scale: Scale) -> Effect:
@@ -59,7 +70,7 @@ def measure_effect(first: Sequence[float], second: Sequence[float], scale: Scale
     variance = _find_variance(differences)
     spread = Spread(variance / count, count - 1 if variance else None)
     value, low, high = (_unscale(mean + step * spread.half_width, scale) for step in (0, -1, 1))
-    return Effect(scale, count, value, low, high, p_of_difference(mean, spread))
+    return Effect(scale, count, value, low, high, p_of_difference(mean, spread), variance=variance)
 
 
 def decide(effects: Sequence[Effect], margins: Sequence[float]) -> list[Effect]:
@@ -80,18 +91,31 @@ def _judge(effect: Effect, margin: float) -> Effect:
         return replace(effect, verdict="equal")
     if effect.p_holm < LEVEL:
         return replace(effect, verdict="up" if mean > 0 else "down")
-    return replace(effect, needed_count=_count_pairs(effect.pairs_count, mean, high - mean, bound))
-
-
-def _count_pairs(count: int, mean: float, half: float, bound: float) -> int | None:
-    """Return how many pairs would tell, if pairs go on as they are, by whichever verdict takes fewer."""
-    variance = count * (half / float(load_stats().t.isf(LEVEL / 2, count - 1))) ** 2
-    # An interval around 1 leaves the bounds at two ends, each of which takes half of the risk.
+    # Whichever verdict takes less. An interval around 1 leaves the bounds at two ends; each takes half of the risk.
     tried = [(abs(mean), POWER), (bound - abs(mean), (1 + POWER) / 2)]
-    pairs = Contrast(mean, (((variance, count),),), strata=1)
-    needed = [count_runs(pairs, distance, power) for distance, power in tried if distance > 0]
+    possible = [(distance, power) for distance, power in tried if distance > 0]
+    return replace(
+        effect, needed_count=_count_pairs(effect, mean, possible), needed_factor=_find_factor(effect, possible)
+    )
+
+
+def _count_pairs(effect: Effect, mean: float, tried: Sequence[tuple[float, float]]) -> int | None:
+    """Return how many pairs would tell by one of the distances and powers, if pairs go on as they are."""
+    pairs = Contrast(mean, (((effect.variance or 0.0, effect.pairs_count),),), strata=1)
+    needed = [count_runs(pairs, distance, power) for distance, power in tried]
     told = [number for number in needed if number is not None]
-    return max(min(told), count + 1) if told else None
+    return max(min(told), effect.pairs_count + 1) if told else None
+
+
+def _find_factor(effect: Effect, tried: Sequence[tuple[float, float]]) -> float | None:
+    """Return how many times the variance present pairs may have to tell by one of the distances and powers.
+
+    The least effect that is told goes with the square root of the variance.
+    """
+    count = effect.pairs_count
+    spread = Spread((effect.variance or 0.0) / count, count - 1)
+    least = [(distance, find_least_effect(spread, power)) for distance, power in tried]
+    return max(((distance / shown) ** 2 for distance, shown in least if shown), default=None)
 
 
 def _subtract(first: Sequence[float], second: Sequence[float], scale: Scale) -> np.ndarray:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -38,6 +39,10 @@ class Criterion:
     conditions: str
     measures: Mapping[str, str]
 
+    def covers(self, condition: str, measure: str) -> bool:
+        """Tell whether a measure of a condition is a part of this criterion."""
+        return measure in self.measures and fnmatchcase(condition, self.conditions)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -55,6 +60,10 @@ class Comparison:
     expected: Sequence[Mapping[str, str]] = ()
     criteria: Sequence[Criterion] = ()
     not_measured: Mapping[str, str] = field(default_factory=dict)
+
+    def tests(self, condition: str, measure: str) -> bool:
+        """Tell whether a measure of a condition is tested: with criteria only what one of them covers, else all."""
+        return not self.criteria or any(criterion.covers(condition, measure) for criterion in self.criteria)
 
 
 def load_comparison(path: Path, algorithm: str = "", settings: Mapping[str, Any] = MappingProxyType({})) -> Comparison:

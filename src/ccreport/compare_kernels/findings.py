@@ -10,6 +10,7 @@ from ccreport.compare_kernels.decide import Effect, decide, measure_effect
 from ccreport.compare_kernels.declaration import Comparison
 from ccreport.compare_kernels.measures import MEASURES, Measure, Pairs, Runs
 from ccreport.core.errors import InputError
+from ccreport.summarise.statistics.durations import plan_duration
 
 Status = Literal["as declared", "differs", "undecided"]
 
@@ -21,7 +22,9 @@ ORDER: Final = {"up": 0, "down": 0, "undecided": 1, "equal": 2}
 class Finding:
     """One condition and measure: the means of both sides, the effect with its verdict, and what that means.
 
-    `is_expected` says that the declaration names this condition and measure.
+    `is_expected` says that the declaration names this condition and measure. `needed_duration_s` is how long runs would
+    have to be for a verdict from as many pairs, and `duration_s` how long they are; null where it is not known, the
+    former also where no duration does.
     """
 
     condition: str
@@ -32,6 +35,8 @@ class Finding:
     margin: float
     status: Status = "undecided"
     is_expected: bool = False
+    duration_s: float | None = None
+    needed_duration_s: float | None = None
 
     @property
     def text(self) -> str:
@@ -43,7 +48,7 @@ class Finding:
 
 def find_all(comparison: Comparison, runs: Runs) -> list[Finding]:
     """Return all findings, differences first; raise InputError for an expectation that nothing was measured of."""
-    pairs = runs.list_pairs()
+    pairs = [pair for pair in runs.list_pairs() if comparison.tests(pair.condition, pair.measure.name)]
     margins = [
         comparison.equal_within_pct if pair.measure.scale == "ratio" else comparison.equal_within_points
         for pair in pairs
@@ -83,7 +88,11 @@ def is_named(finding: Finding, expected: Mapping[str, str]) -> bool:
 
 def _make(pairs: Pairs, effect: Effect, margin: float) -> Finding:
     mean_a, mean_b = (fmean(values) if values else None for values in (pairs.a, pairs.b))
-    return Finding(pairs.condition, pairs.measure, effect, mean_a, mean_b, margin)
+    made = Finding(pairs.condition, pairs.measure, effect, mean_a, mean_b, margin)
+    if pairs.noise is None or effect.needed_factor is None or not effect.variance:
+        return made
+    needed_s = plan_duration(pairs.noise.duration_s, pairs.noise.variance / effect.variance, effect.needed_factor)
+    return replace(made, duration_s=pairs.noise.duration_s, needed_duration_s=needed_s)
 
 
 def _set_status(finding: Finding, comparison: Comparison) -> Finding:

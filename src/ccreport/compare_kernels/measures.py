@@ -1,21 +1,27 @@
 """What is compared: the measures, and the pairs of runs that a database has of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from ccreport.compare_kernels.campaigns import find_block, name_session
 from ccreport.compare_kernels.decide import Scale
 from ccreport.summarise.database import connect
+from ccreport.summarise.statistics.durations import measure_noise
 
 QUERY: Final = Path(__file__).with_name("compared_runs.sql")
+OVER_TIME: Final = Path(__file__).with_name("rates_over_time.sql")
+# The measure that is a mean over time.
+OF_TIME: Final = "goodput"
 SESSION: Final = "session"
 # What makes a condition, session and job before all others.
 CONDITION: Final = (SESSION, "job", "host", "rtt_nominal_ms", "parameter_value", "limit_packets_count")
 PAIR: Final = ("block", "iteration")
+RATES: Final = pl.Schema({"run_id": pl.String(), "rates_bps": pl.List(pl.Float64), "step_s": pl.Float64()})
 
 
 @dataclass(frozen=True)
@@ -37,14 +43,26 @@ MEASURES: Final = {
         Measure("goodput", "Goodput of all flows", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
         Measure("goodput_first", "Goodput of the first client", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
         Measure("goodput_others", "Goodput of the other clients", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
-        Measure("completion", "Completion time of a flow", "s", up="slower", down="faster"),
+        Measure(
+            "goodput_busy", "Goodput while it has data to send", "Mbit/s", per_unit=1e6, up="faster", down="slower"
+        ),
+        Measure("completion", "Completion time of flows of a given size", "s", up="slower", down="faster"),
         Measure("retransmits", "Retransmitted segments", "%", scale="points"),
         Measure("rtt_median", "RTT, median of samples", "ms"),
         Measure("rtt_p99", "RTT, 99th percentile of samples", "ms"),
         Measure("fairness", "Jain's index of the flows", ""),
         Measure("slow_start_cwnd", "Congestion window when slow start ends", "segments"),
+        Measure("flight_peak", "Most segments of a flow without acknowledgement", "segments"),
     )
 }
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How a rate varies within runs of `duration_s`: `variance` is what log(B / A) of a pair has of it alone."""
+
+    duration_s: float
+    variance: float
 
 
 @dataclass(frozen=True)
@@ -55,13 +73,18 @@ class Pairs:
     measure: Measure
     a: Sequence[float]
     b: Sequence[float]
+    noise: Noise | None = None
 
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of both sides: a row each, with side, block, iteration, condition and all measures."""
+    """The runs of both sides: a row each, with side, block, iteration, condition and all measures.
+
+    `rates` has rates in steps of `step_s` by `run_id`, where they are known.
+    """
 
     rows: pl.DataFrame
+    rates: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=RATES))
 
     @property
     def conditions(self) -> list[str]:
@@ -74,11 +97,30 @@ class Runs:
         first, second = (counted.filter(pl.col("side") == side) for side in "ab")
         paired = first.join(second, on=["condition", *PAIR], suffix="_b").sort("condition", *PAIR)
         return [
-            Pairs(condition, measure, *_list_values(paired, condition, measure))
+            Pairs(
+                condition,
+                measure,
+                *_list_values(paired, condition, measure),
+                self._find_noise(paired.filter(pl.col("condition") == condition)) if measure.name == OF_TIME else None,
+            )
             for condition in self.conditions
             for measure in MEASURES.values()
             if self._has_values(condition, measure)
         ]
+
+    def _find_noise(self, paired: pl.DataFrame) -> Noise | None:
+        """Return the noise of the rates of pairs: both runs of a pair have the same chance at the same time."""
+        if "run_id" not in paired.columns:
+            return None
+        of_b = self.rates.rename({"run_id": "run_id_b", "rates_bps": "rates_b"}).drop("step_s")
+        known = paired.join(self.rates, on="run_id").join(of_b, on="run_id_b")
+        if known.is_empty():
+            return None
+        step_s = float(np.median(known["step_s"].to_numpy()))
+        series = [_subtract_rates(row["rates_bps"], row["rates_b"]) for row in known.iter_rows(named=True)]
+        per_s = measure_noise(series, step_s)
+        duration_s = step_s * min(len(values) for values in series)
+        return None if per_s is None else Noise(duration_s, per_s / duration_s)
 
     def _has_values(self, condition: str, measure: Measure) -> bool:
         values = self.rows.filter(pl.col("condition") == condition)[measure.name]
@@ -93,14 +135,14 @@ class Runs:
 def read_runs(database: Path, name: str) -> Runs:
     """Return the runs of the comparison of this name; raise duckdb.Error where the database is none of an archive."""
     with connect(database) as connection:
-        rows = connection.sql(QUERY.read_text(encoding="utf-8")).pl()
+        rows, rates = (connection.sql(query.read_text(encoding="utf-8")).pl() for query in (QUERY, OVER_TIME))
     rows = rows.filter(pl.col("campaign").is_in([f"{name}-{side}" for side in "ab"]))
     placed = rows.with_columns(
         pl.col("session_label").map_elements(find_block, return_dtype=pl.Int64).alias("block"),
         pl.col("session_label").map_elements(name_session, return_dtype=pl.String).alias(SESSION),
         side=pl.col("campaign").str.slice(-1),
     )
-    return Runs(name_conditions(placed).sort(*CONDITION, *PAIR, "side"))
+    return Runs(name_conditions(placed).sort(*CONDITION, *PAIR, "side"), rates)
 
 
 def name_conditions(rows: pl.DataFrame) -> pl.DataFrame:
@@ -118,6 +160,14 @@ def name_conditions(rows: pl.DataFrame) -> pl.DataFrame:
     }
     parts = [pl.col("job"), *(told[name] for name in varying)]
     return rows.with_columns(condition=pl.concat_str(parts, separator=", ", ignore_nulls=True))
+
+
+def _subtract_rates(first: Sequence[float], second: Sequence[float]) -> np.ndarray:
+    """Return how far b is above a over time, each relative to its mean, which is how log(B / A) varies."""
+    count = min(len(first), len(second))
+    a, b = (np.asarray(values[:count], dtype=float) for values in (first, second))
+    difference: np.ndarray = b / max(b.mean(), 1.0) - a / max(a.mean(), 1.0)
+    return difference
 
 
 def _list_values(paired: pl.DataFrame, condition: str, measure: Measure) -> tuple[list[float], list[float]]:

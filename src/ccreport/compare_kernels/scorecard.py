@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Final, Literal
 
 from ccreport.compare_kernels.declaration import Comparison, Criterion
@@ -36,13 +35,9 @@ def score(comparison: Comparison, findings: Sequence[Finding]) -> list[Score]:
     for criterion in comparison.criteria:
         if unknown := sorted(criterion.measures.keys() - MEASURES.keys()):
             raise InputError(f"criteria, {criterion.name}: there is no measure {unknown[0]}")
-        own = [finding for finding in findings if _belongs(finding, criterion)]
+        own = [finding for finding in findings if criterion.covers(finding.condition, finding.measure.name)]
         scores.append(Score(criterion, _judge(criterion, own), own))
     return scores
-
-
-def _belongs(finding: Finding, criterion: Criterion) -> bool:
-    return finding.measure.name in criterion.measures and fnmatchcase(finding.condition, criterion.conditions)
 
 
 def _judge(criterion: Criterion, findings: Sequence[Finding]) -> Verdict:

@@ -37,7 +37,18 @@ def plan_more(findings: list[Finding], pair_s: float | None) -> str:
     if count is None:
         return "how many more runs would tell is not known; measure at least two blocks"
     time = "" if pair_s is None else f", about {format_time(count * pair_s)} on this machine"
-    return f"about {count_things(count, 'more block')} would tell (with a probability of 0.8){time}"
+    blocks = f"about {count_things(count, 'more block')} would tell (with a probability of 0.8)"
+    return f"{blocks}{time}{_plan_longer(findings)}"
+
+
+def _plan_longer(findings: list[Finding]) -> str:
+    """Return how long runs would have to be instead, where that tells all open verdicts; else nothing."""
+    undecided = [finding for finding in findings if finding.status == "undecided"]
+    lengths = [(finding.needed_duration_s, finding.duration_s) for finding in undecided]
+    if not lengths or any(needed is None for needed, _ in lengths):
+        return ""
+    needed_s, duration_s = max((needed or 0.0, present or 0.0) for needed, present in lengths)
+    return f"; or as many blocks with runs of about {format_time(needed_s)} in place of {format_time(duration_s)}"
 
 
 def format_time(seconds: float) -> str:
@@ -110,4 +121,6 @@ def describe_finding(finding: Finding) -> dict[str, Any]:
         "p_holm": effect.p_holm,
         "margin": finding.margin,
         "needed_pairs_count": effect.needed_count,
+        "duration_s": finding.duration_s,
+        "needed_duration_s": finding.needed_duration_s,
     }

@@ -12,7 +12,7 @@ from ccreport.core.csv_files import format_csv
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess_near
 from ccreport.trace.find_table import find_databases, open_results
-from ccreport.trace.qlog import describe_flow, write_file
+from ccreport.trace.qlog import convert_for_qvis, describe_flow, write_file
 
 RESULTS: Final = Path("results")
 SHOWN: Final = 5
@@ -26,17 +26,20 @@ SAMPLES: Final = """
 INTERVALS: Final = "FROM intervals WHERE run_id = ? AND flow_id = ? AND NOT is_omitted ORDER BY start_s, end_s"
 
 
-def export(run: str, /, *, qlog: bool = False, database: Path = RESULTS, output: Path | None = None) -> None:
+def export(
+    run: str, /, *, qlog: bool = False, qvis: bool = False, database: Path = RESULTS, output: Path | None = None
+) -> None:
     """Print the flows of a run as CSV, a row each with all columns of the table `flows`, or as qlog.
 
     `run` is the name of a run, or a part of one that no other has. `qlog` writes windows, round-trip times and states
-    of congestion control over time, as viewers of QUIC's qlog read them. `database` is an evaluation's, or a folder of
+    of congestion control over time, as the current drafts of qlog have them; `qvis` writes the same as qlog 0.3, the
+    latest that the viewer of this name reads. `database` is an evaluation's, or a folder of
     results. `output` is the file to write in place of the standard output. Raise InputError where no run or several
     have the name.
     """
     with open_results(find_databases(database)[0]) as connection:
         run_id = find_run(connection, run)
-        text = write_qlog(connection, run_id) if qlog else _write_flows(connection, run_id)
+        text = write_qlog(connection, run_id, qvis=qvis) if qlog or qvis else _write_flows(connection, run_id)
     if output is None:
         sys.stdout.write(text)
     else:
@@ -59,7 +62,7 @@ def _write_flows(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
     return format_csv(connection.sql(FLOWS, params=[run_id]).pl())
 
 
-def write_qlog(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
+def write_qlog(connection: duckdb.DuckDBPyConnection, run_id: str, *, qvis: bool = False) -> str:
     """Return the qlog file of a run's flows, the same bytes from the same tables."""
     # Times as UTC, whatever the machine's zone is.
     connection.execute("SET TimeZone = 'UTC'")
@@ -68,7 +71,8 @@ def write_qlog(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:
     for flow in _read(connection, FLOWS, [run_id]):
         samples, intervals = (_read(connection, query, [run_id, flow["flow_id"]]) for query in (SAMPLES, INTERVALS))
         traces.append(describe_flow(flow, samples, intervals, run["start_utc"]))
-    return json.dumps(write_file(run_id, traces), indent=1, ensure_ascii=False) + "\n"
+    written = write_file(run_id, traces)
+    return json.dumps(convert_for_qvis(written) if qvis else written, indent=1, ensure_ascii=False) + "\n"
 
 
 def _read(connection: duckdb.DuckDBPyConnection, query: str, values: list[str]) -> list[dict[str, Any]]:

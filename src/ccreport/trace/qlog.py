@@ -3,6 +3,9 @@
 The format is that of draft-ietf-quic-qlog-main-schema-13 and draft-ietf-quic-qlog-quic-events-12. A flow is a trace
 with the events `quic:recovery_metrics_updated` and `quic:congestion_state_updated`. What TCP counts in segments is in
 bytes, as QUIC has it. Nothing is sampled at the moment of a change: the time of an event is when it was seen.
+
+The viewer qvis reads no file without `qlog_version`, which these drafts do not have any more, and qlog 0.3 at the
+latest: `convert_for_qvis` makes one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,6 +15,8 @@ from typing import Any, Final
 EVENT_SCHEMA: Final = "urn:ietf:params:qlog:events:quic-12"
 METRICS: Final = "quic:recovery_metrics_updated"
 STATE: Final = "quic:congestion_state_updated"
+# Their names in qlog 0.3.
+FORMER_NAMES: Final = {METRICS: "recovery:metrics_updated", STATE: "recovery:congestion_state_updated"}
 Row = Mapping[str, Any]
 
 
@@ -23,6 +28,26 @@ def write_file(run_id: str, traces: list[dict[str, Any]]) -> dict[str, Any]:
         "title": run_id,
         "description": "TCP flows of a run as ss or iperf3 sampled them; windows are segments times the MSS",
         "traces": traces,
+    }
+
+
+def convert_for_qvis(file: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a file of `write_file` as qlog 0.3, in which the reference time is a number of ms since 1970."""
+    return {
+        "qlog_version": "0.3",
+        "qlog_format": "JSON",
+        **{name: file[name] for name in ("title", "description")},
+        "traces": [_convert_trace(trace) for trace in file["traces"]],
+    }
+
+
+def _convert_trace(trace: Mapping[str, Any]) -> dict[str, Any]:
+    epoch = trace["common_fields"]["reference_time"]["epoch"]
+    start_ms = 0.0 if epoch == "unknown" else datetime.fromisoformat(epoch).timestamp() * 1000
+    return {
+        **{name: trace[name] for name in ("title", "description", "vantage_point")},
+        "common_fields": {"time_format": "relative", "reference_time": start_ms},
+        "events": [event | {"name": FORMER_NAMES[event["name"]]} for event in trace["events"]],
     }
 
 
