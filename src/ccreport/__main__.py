@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from ccreport.archive.harness_layout import find_root
 from ccreport.core.errors import NO_ROOM, InputError
@@ -71,11 +71,38 @@ GROUPS: Final = {
     "commands for people": FOR_PEOPLE,
     "called by the rules of a build": FOR_RULES,
 }
+PROGRAM: Final = "python -m ccreport"
 DESCRIPTION: Final = "What a build made, explained, queried and checked; and the commands that builds consist of."
 SENTENCE_END: Final = re.compile(r"(?<=[.;])\s+(?=[`A-Z])")
+# argparse: "the following arguments are required: --campaign, --archive"
+MISSING: Final = re.compile(r"the following arguments are required: (.+)")
 # It is not part of a build: it ends the attempt that is under way, and takes down what it has set up.
 TAKES_DOWN: Final = "collect"
 LISTS: Final = (list[Path], list[str], Sequence[str])
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong and what to type."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the line, in place of the whole usage."""
+        command = self.prog.removeprefix(PROGRAM).strip()
+        if missing := MISSING.match(message):
+            helps = {"/".join(action.option_strings) or action.dest: action.help for action in self._actions}
+            described = " ".join(filter(None, (helps.get(name) for name in missing[1].split(", "))))
+            message = f"needs {missing[1]}{': ' if described else ''}{described}"
+        place = f"{command}: " if command else ""
+        end = "" if message.endswith("?") else "."
+        self.exit(2, f"ccreport: {place}{message.removesuffix('.')}{end} --help lists all.\n")
+
+    def refuse_unknown(self, given: Sequence[str]) -> None:
+        """End where arguments are left that are neither options nor expected; the first is named."""
+        if given and given[0].startswith("-"):
+            known = [name for action in self._actions for name in action.option_strings]
+            word = given[0].partition("=")[0]
+            self.error(f"no option `{word}`{guess_near(word, known)}")
+        if given:
+            self.error(f"one argument too many, `{given[0]}`; put what has blanks in quotes")
 
 
 def find_command(name: str) -> Callable[..., int | None]:
@@ -143,12 +170,10 @@ def describe_commands() -> str:
     )
 
 
-def add_commands(parser: argparse.ArgumentParser, names: Collection[str]) -> dict[str, argparse.ArgumentParser]:
+def add_commands(parser: argparse.ArgumentParser, names: Collection[str]) -> dict[str, CommandParser]:
     """Give a parser all subcommands, those of these names with their options, and return the parsers of all."""
-    subparsers = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser
-    )
-    made = {}
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=CommandParser)
+    made: dict[str, CommandParser] = {}
     for name in COMMANDS:
         # Only the module of the command that is run is imported: start-up is most of a small job's time.
         command = find_command(name) if name in names else None
@@ -159,7 +184,7 @@ def add_commands(parser: argparse.ArgumentParser, names: Collection[str]) -> dic
     return made
 
 
-class Parser(argparse.ArgumentParser):
+class Parser(CommandParser):
     """The parser of the command line; its help lists the commands, which it looks up only then."""
 
     def format_help(self) -> str:
@@ -170,14 +195,16 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; return 1, with one line on stderr, for what its user can mend."""
-    parser = Parser(prog="python -m ccreport", description=DESCRIPTION)
+    parser = Parser(prog=PROGRAM, description=DESCRIPTION)
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and not given[0].startswith("-") and given[0] not in COMMANDS:
         parser.exit(2, f"ccreport: no command `{given[0]}`{guess_near(given[0], COMMANDS)} --help lists all.\n")
     if given[:1] != [TAKES_DOWN]:
         end_with_build()
-    add_commands(parser, given[:1])
-    options: dict[str, Any] = vars(parser.parse_args(given))
+    commands = add_commands(parser, given[:1])
+    parsed, unknown = parser.parse_known_args(given)
+    options: dict[str, Any] = vars(parsed)
+    commands[options["command"]].refuse_unknown(unknown)
     command = find_command(options.pop("command"))
     if "root" in options:
         options["root"] = find_root(options["root"])

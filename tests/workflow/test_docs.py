@@ -210,6 +210,32 @@ def test_a_misspelt_command_is_answered_with_the_one_meant(capsys: pytest.Captur
     assert capsys.readouterr().err == "ccreport: no command `verfy`; did you mean `verify`? --help lists all.\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["collect", "--dry-run"],
+            "collect: needs --campaign: `campaign` is the file of the campaign, such as ",
+        ),
+        (["collect", "--campaign", "x", "--dryrun"], "collect: no option `--dryrun`; did you mean `--dry-run`?"),
+        (["sql", "FROM", "runs"], "sql: one argument too many, `runs`; put what has blanks in quotes."),
+        (["sql", "--rows", "x"], "sql: argument --rows: invalid int value: 'x'."),
+        (["diff", "1.0"], "diff: needs new: `old` and `new` are their paths or addresses."),
+        ([], "needs COMMAND."),
+    ],
+)
+def test_wrong_options_are_one_line_that_says_what_to_type(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"ccreport: {said}")
+    assert error.endswith(" --help lists all.\n")
+    assert error.count("\n") == 1
+
+
 def test_options_come_from_the_function() -> None:
     def command(path: Path, many: list[Path], name: str, some: Sequence[str] = (), *, flag: bool) -> None:
         """Do."""

@@ -23,7 +23,7 @@ SHOWN_COUNT: Final = 5
 def collect(
     campaign: Path,
     archive: Path = Path("archive", NAME),
-    summary: Path = Path(NAME),
+    summary: Path | None = None,
     clock: str = "",
     kernel: str = "",
     *,
@@ -31,10 +31,11 @@ def collect(
 ) -> None:
     """Carry out a campaign's missing runs into a raw archive; `--dry-run` prints what they are and how long they take.
 
-    `campaign` is the file of the campaign. `archive` is the archive's own folder, `{campaign}` in it the campaign's
-    name. `summary`, if given, becomes a JSON file with the counts of runs and attempts. `clock`, virtual or real, and
-    `kernel`, a path, count in place of the campaign's. `dry_run` measures nothing. Raise InputError where the machine
-    or the declaration does not allow it, or when runs have failed, after all others were made.
+    `campaign` is the file of the campaign, such as campaigns/quick.yaml. `archive` is the archive's own folder,
+    `{campaign}` in it the campaign's name. `summary`, if given, becomes a JSON file with the counts of runs and
+    attempts. `clock`, virtual or real, and `kernel`, a path, count in place of the campaign's. `dry_run` measures
+    nothing. Raise InputError where the machine or the declaration does not allow it, or when runs have failed, after
+    all others were made.
     """
     given = {key: value for key, value in (("clock", clock), ("kernel", kernel)) if value}
     plan = plan_campaign(load_campaign(campaign, given), campaign.stem)
@@ -52,7 +53,7 @@ def collect(
         engine = _carry_out(collection)
     except KeyboardInterrupt:
         raise InputError("stopped; the same command goes on with the missing runs") from None
-    if summary != Path(NAME):
+    if summary is not None:
         summary.parent.mkdir(parents=True, exist_ok=True)
         write_json(summary, summarise_collection(collection, engine, time.monotonic() - start))
     if collection.failures:
