@@ -283,6 +283,40 @@ def test_at_most_six_runs_are_picked(open_page: Open) -> None:
     expect(rows_of(page).nth(6).locator("input")).not_to_be_checked()
 
 
+def test_more_than_three_runs_have_small_panels_in_place_of_dashes(open_page: Open) -> None:
+    plain = [f"e2.h1-{i}-20ms-cc" for i in (1, 2)]
+    page = open_page("#" + "&".join(f"run={run_id}" for run_id in (FIRST, *plain)))
+    assert drawn(page) == "rate:2 retransmits:2 cwnd:2 rtt:2"
+    expect(page.locator("#x-picked .x-sample")).to_have_count(3)
+    expect(page.locator("#x-chart .rate_group")).to_have_count(1)
+    rows_of(page).nth(1).locator("input").click()
+    # Four runs of which two were observed, with two flows each.
+    expect(page.locator("#x-chart")).to_have_attribute("data-lines", "rate:4 retransmits:4 cwnd:4 rtt:4")
+    for letter, count in {"A": 2, "B": 0, "C": 0, "D": 2}.items():
+        expect(lines_of(page, f"rate_{letter}")).to_have_count(count)
+    expect(page.locator("#x-picked .x-sample")).to_have_count(0)
+
+
+def test_the_chart_keeps_its_own_label(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}")
+    drawn(page)
+    chart = page.locator("#x-chart")
+    expect(chart).to_have_attribute("role", "img")
+    expect(chart).to_have_attribute("aria-label", re.compile("^Throughput .* over time, per algorithm, of A: job_e1$"))
+
+
+def test_a_chart_that_is_shown_late_has_its_full_width(open_page: Open) -> None:
+    page = open_page()
+    page.evaluate("document.querySelector('main').style.display = 'none'")
+    page.evaluate(f"location.hash = 'run={FIRST}'")
+    expect(page.locator("#x-chart")).to_have_attribute("aria-busy", "true")
+    page.evaluate("document.querySelector('main').style.display = ''")
+    drawn(page)
+    widths = "[...document.querySelectorAll('#x-chart, #x-chart svg')].map(element => element.clientWidth)"
+    room, chart = page.evaluate(widths)
+    assert chart >= 0.9 * room > 300
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_no_serious_violation_and_no_sideways_scroll(open_page: Open, width: int, scheme: str) -> None:

@@ -14,6 +14,7 @@
   let rows = [];
   let state;
   let drawing = 0;
+  let drawnWidth = 0;
   const loaded = new Map();
 
   // Scripts: each calls one of the functions below with its data.
@@ -159,6 +160,7 @@
   const draw = async () => {
     const current = ++drawing;
     const ids = state.picked.map(list.id);
+    drawnWidth = byId("view").clientWidth;
     showPicked();
     byId("chart").ariaBusy = String(ids.length > 0);
     if (ids.length === 0) return byId("chart").replaceChildren();
@@ -168,7 +170,9 @@
       byId("chart").ariaBusy = "false";
       return say(`Could not be loaded: explorer/${error.message}`);
     }
-    if (current !== drawing) return;
+    // Where nothing has a width yet, as in a tab that is not shown, the observer draws when it has.
+    drawnWidth = byId("view").clientWidth;
+    if (current !== drawing || drawnWidth === 0) return;
     const runs = ids.map(id => loaded.get(id) ?? { bin_s: 0.5, flows: [] });
     const isDark = hasLightInk();
     const view = { by: state.by, span: state.span, width: explorer.plotWidth(byId("chart")), isDark };
@@ -241,11 +245,12 @@
       show("session"),
     ].join(" · ");
     const isMany = state.picked.length > 1;
+    const dashes = explorer.dashRuns(state.picked.length);
     return make(
       "li",
       {},
       isMany ? make("b", {}, explorer.runLetters[i]) : null,
-      isMany ? makeSample(explorer.runDashes[i]) : null,
+      dashes ? makeSample(dashes[i]) : null,
       make("span", { class: "x-name", title: list.id(row) }, name, make("small", { title: facts }, facts)),
       remove,
     );
@@ -267,10 +272,10 @@
 
   const makeLegend = () => {
     const seen = new Set(state.picked.flatMap(row => explorer.listAlgorithms(list, row)));
-    const isMany = state.picked.length > 1;
+    const isSolid = explorer.dashRuns(state.picked.length) !== null;
     return [...list.algorithms.values()]
       .filter(({ cc }) => seen.has(cc))
-      .map(algorithm => make("li", {}, makeSample(isMany ? [1, 0] : algorithm.dash, algorithm), algorithm.name));
+      .map(algorithm => make("li", {}, makeSample(isSolid ? [1, 0] : algorithm.dash, algorithm), algorithm.name));
   };
 
   const showSpan = () => {
@@ -327,11 +332,9 @@
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
     const themes = { attributes: true, attributeFilter: ["data-theme", "class"] };
     new MutationObserver(paint).observe(document.documentElement, themes);
-    let width = 0;
     new ResizeObserver(() => {
-      const isNew = width !== 0 && width !== byId("view").clientWidth;
-      width = byId("view").clientWidth;
-      if (isNew && state.picked.length) draw();
+      const width = byId("view").clientWidth;
+      if (width > 0 && width !== drawnWidth) draw();
     }).observe(byId("view"));
   };
 })();
