@@ -9,16 +9,20 @@
     { key: "cwnd", title: "Congestion window", unit: "segments", combine: "mean", isState: true },
     { key: "rtt", title: "RTT", unit: "ms", combine: "mean", isState: true },
   ];
-  // A run's own dash where several are shown; one run alone keeps the dashes of its algorithms.
-  const RUN_DASHES = [[1, 0], [6, 3], [2, 2], [10, 3, 2, 3], [14, 4], [1, 3]];
+  // A run's own dash where two or three share a panel; one run alone keeps the dashes of its algorithms, and more than
+  // three have a small panel each, as nobody tells more dashes apart.
+  const RUN_DASHES = [[1, 0], [6, 3], [2, 2]];
   const LETTERS = "ABCDEF";
   const PANEL_PX = 92;
+  const SMALL_PANEL_PX = 58;
+  const GAP_PX = 10;
   const STRIP_PX = 30;
   const AXIS_PX = 46;
   // Beyond this many points a canvas without tooltips is drawn, which is faster, in place of SVG, which prints better.
   const SVG_POINTS = 20000;
   explorer.runLetters = LETTERS;
-  explorer.runDashes = RUN_DASHES;
+  // The dash of each run where dashes tell runs apart, else null.
+  explorer.dashRuns = count => (count > 1 && count <= RUN_DASHES.length ? RUN_DASHES : null);
 
   // Not Math.max(...values): a few runs of many flows have more values than a call takes arguments.
   const findLargest = values => values.reduce((largest, value) => Math.max(largest, value ?? 0), 0);
@@ -83,15 +87,16 @@
       const all = flatten(lines, list, isMany, isLarge ? 1000 : 1);
       const rows = measure.isState ? all.filter(row => row.v !== null) : all;
       if (!rows.some(row => row.v !== null)) missing.push(measure.title);
-      else shown.push({ ...measure, ...nameUnit(measure, runs, by, isLarge), lines: lines.length });
+      else shown.push({ ...measure, ...nameUnit(measure, runs, by, isLarge), lines: lines.length, most: most / (isLarge ? 1000 : 1) });
       datasets[measure.key] = rows;
     }
     const end = findLargest(shown.flatMap(({ key }) => datasets[key].map(row => row.t)));
     const points = shown.reduce((sum, { key }) => sum + datasets[key].length, 0);
     const isLight = points <= SVG_POINTS;
-    const look = { scales: makeScales(list, datasets, isMany, isDark), by, end, width, isLight };
+    const look = { scales: makeScales(list, datasets, runs.length, isDark), by, end, width, isLight };
     const within = span && span[0] < end ? span : null;
-    const panels = shown.map((measure, i) => makePanel(measure, look, i === shown.length - 1));
+    const make = runs.length > RUN_DASHES.length ? makeGrid : makePanel;
+    const panels = shown.map((measure, i) => make(measure, look, i === shown.length - 1, runs.length));
     if (panels.length) panels.unshift(makeStrip(shown[0], look, within));
     const spec = {
       $schema: "https://vega.github.io/schema/vega-lite/v6.json",
@@ -103,18 +108,19 @@
       ],
       vconcat: panels,
       spacing: 10,
-      config: makeConfig(list.paper, isDark),
+      config: explorer.makeConfig(list.paper, isDark),
     };
     return { spec, shown, missing, end, isDark, span: within, renderer: isLight ? "svg" : "canvas" };
   };
 
-  const makeScales = (list, datasets, isMany, isDark) => {
+  const makeScales = (list, datasets, runsCount, isDark) => {
     const seen = new Set(Object.values(datasets).flatMap(rows => rows.map(row => row.c)));
     const ccs = [...new Set([...list.algorithms.keys(), ...seen])].filter(cc => seen.has(cc));
     const style = cc => list.algorithms.get(cc) ?? { light: "#767676", dark: "#8f8f8f", dash: [5, 3] };
     const colours = ccs.map(cc => (isDark ? style(cc).dark : style(cc).light));
-    const strokeDash = isMany
-      ? { field: "r", type: "nominal", scale: { domain: [...LETTERS], range: RUN_DASHES }, legend: null }
+    const dashes = explorer.dashRuns(runsCount);
+    const strokeDash = dashes
+      ? { field: "r", type: "nominal", scale: { domain: [...LETTERS].slice(0, dashes.length), range: dashes }, legend: null }
       : { field: "c", type: "nominal", scale: { domain: ccs, range: ccs.map(cc => style(cc).dash) }, legend: null };
     const color = { field: "c", type: "nominal", scale: { domain: ccs, range: colours }, legend: null };
     return { color, strokeDash };
@@ -122,7 +128,31 @@
 
   const ticksOf = width => Math.max(4, Math.round(width / 70));
 
-  const makePanel = ({ key, title, unit, basis }, { scales, by, width, isLight }, isLast) => {
+  // A panel of all runs.
+  const makePanel = (measure, look, isLast) => ({
+    ...makeLayers(measure, look, isLast),
+    name: measure.key,
+    title: { text: nameMeasure(measure) },
+    height: PANEL_PX,
+  });
+
+  // A small panel of each run, over the same axes: only the left ones and the lowest are labelled.
+  const makeGrid = (measure, look, isLast, runsCount) => {
+    const columns = runsCount > 4 && look.width > 280 ? 3 : 2;
+    const width = Math.floor((look.width - GAP_PX * (columns - 1)) / columns);
+    const cells = Array.from({ length: runsCount }, (_, run) => ({
+      ...makeLayers(measure, { ...look, width }, isLast && run + columns >= runsCount, run % columns === 0),
+      name: `${measure.key}_${LETTERS[run]}`,
+      title: { text: LETTERS[run], fontSize: 11, frame: "group", offset: 2 },
+      transform: [{ filter: `datum.r == '${LETTERS[run]}'` }],
+      height: SMALL_PANEL_PX,
+    }));
+    return { title: { text: nameMeasure(measure) }, columns, align: "each", spacing: GAP_PX, concat: cells };
+  };
+
+  const nameMeasure = ({ title, basis }) => `${title} (${basis})`;
+
+  const makeLayers = ({ key, unit, most }, { scales, by, width, isLight }, isLast, isLeft = true) => {
     const x = {
       field: "t",
       type: "quantitative",
@@ -135,7 +165,9 @@
         labelFlush: true,
       },
     };
-    const y = { field: "v", type: "quantitative", scale: { zero: true, nice: 4, domainMin: 0 }, axis: { title: null, tickCount: 4 } };
+    const scale = { domain: [0, most || 1], nice: 4 };
+    const axis = { title: null, tickCount: 4, ...(isLeft ? {} : { labels: false, ticks: false, minExtent: 0 }) };
+    const y = { field: "v", type: "quantitative", scale, axis };
     const lit = { condition: { test: "lit == '' || lit == datum.k", value: by === "flow" ? 0.85 : 1 }, value: 0.12 };
     const line = {
       mark: { type: "line", clip: true, strokeWidth: by === "flow" ? 1.2 : 2, strokeJoin: "round" },
@@ -152,7 +184,7 @@
       encoding: { x, y, detail: { field: "k" }, tooltip },
     };
     const layer = isLight ? [line, catcher] : [line];
-    return { name: key, data: { name: key }, width, height: PANEL_PX, title: { text: `${title} (${basis})` }, layer };
+    return { data: { name: key }, width, layer };
   };
 
   const makeStrip = ({ key, title }, { scales, end, width }, span) => {
@@ -177,7 +209,7 @@
     };
   };
 
-  const makeConfig = (paper, isDark) => {
+  explorer.makeConfig = (paper, isDark) => {
     const { ink, faint, grid, domain } = isDark ? paper.dark : paper.light;
     const axis = { labelColor: faint, titleColor: faint, gridColor: grid, domainColor: domain, tickColor: domain };
     return {
@@ -197,11 +229,13 @@
   // The width of the plot area in a container.
   explorer.plotWidth = container => Math.max(160, Math.floor(container.clientWidth) - AXIS_PX - 18);
 
-  // Draw into a container; call `zoomed` with [from, until] or null when a reader drags. Return the Vega view.
-  explorer.drawChart = async (container, chart, zoomed) => {
+  const results = new WeakMap();
+
+  // Draw a specification in a container, in place of what was drawn there before; return the Vega view.
+  explorer.embed = async (container, spec, renderer) => {
     const options = {
       mode: "vega-lite",
-      renderer: chart.renderer,
+      renderer,
       // Expressions are interpreted: no eval, so that the strictest content security policy holds.
       ast: true,
       actions: false,
@@ -209,9 +243,20 @@
       // A style element of its own is what the policy forbids; explorer.css has its styles.
       tooltip: { disableDefaultStyle: true },
     };
-    const { view } = await window.vegaEmbed(container, chart.spec, options);
-    // The container's label says what is drawn; hundreds of marks would drown it.
-    container.querySelector("svg, canvas").setAttribute("aria-hidden", "true");
+    // Vega puts a role and a label of its own on the element that it draws in: the container keeps its own. That says
+    // what is drawn; hundreds of marks would drown it.
+    const paper = explorer.make("div");
+    const result = await window.vegaEmbed(paper, spec, options);
+    paper.setAttribute("aria-hidden", "true");
+    results.get(container)?.finalize();
+    results.set(container, result);
+    container.replaceChildren(paper);
+    return result.view;
+  };
+
+  // Draw the panels; call `zoomed` with [from, until] or null when a reader drags.
+  explorer.drawChart = async (container, chart, zoomed) => {
+    const view = await explorer.embed(container, chart.spec, chart.renderer);
     const light = (_, item) => {
       const key = item?.datum?.k ?? "";
       if (view.signal("lit") !== key) view.signal("lit", key).runAsync();
@@ -219,6 +264,5 @@
     view.addEventListener("pointermove", light);
     view.addEventListener("pointerleave", () => light(null, null));
     view.addSignalListener("strip", (_, value) => zoomed(value?.t ? value.t.map(roundTime) : null));
-    return view;
   };
 })();

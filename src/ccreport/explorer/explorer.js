@@ -7,13 +7,22 @@
   const SELECTS = ["session", "job", "host", "mode", "cc", "flows", "state"];
   const FILTERS = ["find", ...SELECTS, "rtt_min", "rtt_max", "loss_min", "loss_max"];
   const MOST_RUNS = explorer.runLetters.length;
+  // With more runs, or on a phone, the scatter plot is drawn when it is asked for: the list must be there at once.
+  const SCATTERED_RUNS = 2000;
+  const WIDE = "(min-width: 70rem)";
   const byId = id => document.getElementById(`x-${id}`);
 
   let list;
   let table;
+  // The runs that the filters keep, and of these the ones within the box of the scatter plot, which the table shows.
+  let kept = [];
   let rows = [];
   let state;
   let drawing = 0;
+  let drawnWidth = 0;
+  let scatter = null;
+  let scattering = 0;
+  let scatterWidth = 0;
   const loaded = new Map();
 
   // Scripts: each calls one of the functions below with its data.
@@ -41,18 +50,25 @@
       const options = explorer.listChoices(list, name).map(([value, label]) => make("option", { value }, label));
       byId(name).append(...options);
     }
+    for (const name of ["x", "y"]) {
+      byId(name).append(...explorer.listMeasures(list).map(({ key, label }) => make("option", { value: key }, label)));
+    }
+    byId("styles").append(...explorer.listStyles(list).map(style => make("li", {}, makePoint(style), style.name)));
+    byId("scatter").open = list.count <= SCATTERED_RUNS && matchMedia(WIDE).matches;
     listen();
     restore();
     document.getElementById("explorer").hidden = false;
   };
 
-  // State and URL: #find=…&sort=-throughput_bps&page=2&run=…&run=…&by=flow&t=2-6
+  // State and URL: #find=…&sort=-throughput_bps&page=2&run=…&run=…&by=flow&t=2-6&x=rtt_ms&y=jain_ratio&box=10~20~0.5~1
   const readUrl = () => {
     const given = new URLSearchParams(location.hash.slice(1));
     const filters = Object.fromEntries(FILTERS.map(name => [name, given.get(name) ?? ""]));
     const span = /^(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)$/.exec(given.get("t") ?? "");
     const isSpan = span !== null && Number(span[1]) < Number(span[2]);
     const ids = [...new Set(given.getAll("run"))];
+    const axes = explorer.chooseMeasures(list).map((key, i) => (list.columns.has(given.get("xy"[i])) ? given.get("xy"[i]) : key));
+    const box = (given.get("box") ?? "").split("~").map(text => (text ? Number(text) : NaN));
     return {
       filters,
       sort: list.columns.has((given.get("sort") ?? "").replace(/^-/, "")) ? given.get("sort") : "",
@@ -61,18 +77,22 @@
       unknown: ids.filter(id => !list.rows.has(id)),
       by: given.get("by") === "flow" ? "flow" : "algorithm",
       span: isSpan ? [Number(span[1]), Number(span[2])] : null,
+      axes,
+      box: box.length === 4 && box.every(Number.isFinite) ? [box.slice(0, 2), box.slice(2)] : null,
     };
   };
 
   const writeUrl = isStep => {
-    const kept = new URLSearchParams();
-    for (const row of state.picked) kept.append("run", list.id(row));
-    if (state.by === "flow") kept.set("by", "flow");
-    if (state.span) kept.set("t", state.span.join("-"));
-    for (const name of FILTERS) if (state.filters[name]) kept.set(name, state.filters[name]);
-    if (state.sort) kept.set("sort", state.sort);
-    if (state.page) kept.set("page", state.page + 1);
-    const hash = `#${kept}`;
+    const shown = new URLSearchParams();
+    for (const row of state.picked) shown.append("run", list.id(row));
+    if (state.by === "flow") shown.set("by", "flow");
+    if (state.span) shown.set("t", state.span.join("-"));
+    for (const name of FILTERS) if (state.filters[name]) shown.set(name, state.filters[name]);
+    if (state.sort) shown.set("sort", state.sort);
+    if (state.page) shown.set("page", state.page + 1);
+    explorer.chooseMeasures(list).forEach((key, i) => state.axes[i] !== key && shown.set("xy"[i], state.axes[i]));
+    if (state.box) shown.set("box", state.box.flat().map(value => Number(value.toPrecision(4))).join("~"));
+    const hash = `#${shown}`;
     if (hash === (location.hash || "#")) return;
     history[isStep ? "pushState" : "replaceState"](null, "", hash === "#" ? location.pathname + location.search : hash);
   };
@@ -83,6 +103,7 @@
     // A select that does not offer what the URL asks for would filter by what nobody sees.
     for (const name of FILTERS) state.filters[name] = byId(name).value;
     for (const input of document.getElementsByName("x-by")) input.checked = input.value === state.by;
+    ["x", "y"].forEach((name, i) => (byId(name).value = state.axes[i]));
     say(state.unknown.length ? `Not in this archive: ${state.unknown.join(", ")}` : "");
     update();
     paint();
@@ -90,8 +111,21 @@
 
   // The table.
   const update = () => {
-    rows = explorer.filterRows(list, state.filters, state.sort);
+    kept = explorer.filterRows(list, state.filters, state.sort);
+    showPoints();
+    showBox();
+  };
+
+  const showBox = () => {
+    rows = state.box ? kept.filter(row => explorer.isInBox(list, state.axes, state.box, row)) : kept;
     showPage();
+  };
+
+  const narrow = box => {
+    state.box = box;
+    state.page = 0;
+    showBox();
+    writeUrl(false);
   };
 
   const showPage = () => {
@@ -104,7 +138,7 @@
     byId("previous").disabled = state.page === 0;
     byId("next").disabled = state.page === pages - 1;
     byId("none").hidden = rows.length > 0;
-    byId("reset").disabled = !FILTERS.some(name => state.filters[name]);
+    byId("reset").disabled = !state.box && !FILTERS.some(name => state.filters[name]);
   };
 
   const filter = () => {
@@ -151,14 +185,49 @@
     state.picked = picked;
     if (picked.length === 0) state.span = null;
     table.mark(picked);
+    showPoints();
     writeUrl(true);
     draw();
+  };
+
+  // The scatter plot.
+  const drawPoints = async () => {
+    const current = ++scattering;
+    const room = byId("points");
+    scatterWidth = room.clientWidth;
+    if (!byId("scatter").open || scatterWidth === 0 || explorer.listMeasures(list).length === 0) return;
+    try {
+      await loadScript("vega.js");
+    } catch (error) {
+      return say(`Could not be loaded: explorer/${error.message}`);
+    }
+    if (current !== scattering) return;
+    const { axes, box } = state;
+    const chart = explorer.describeScatter(list, { axes, box, width: explorer.plotWidth(room), isDark: hasLightInk() });
+    room.setAttribute("aria-label", `Runs by ${chart.label.join(" and ")}`);
+    scatter = await explorer.drawScatter(room, chart, { narrow, pick });
+    showPoints();
+  };
+
+  const showPoints = () => {
+    if (!scatter) return;
+    scatter.data("points", explorer.placePoints(list, state.axes, kept));
+    scatter.data("picked", explorer.placePoints(list, state.axes, state.picked)).runAsync();
+    byId("points").dataset.points = scatter.data("points").length;
+  };
+
+  const makePoint = ({ light, dark, marker }) => {
+    const point = make("span", { class: `x-point x-${marker}`, "aria-hidden": "true" });
+    point.style.setProperty("--light", light);
+    point.style.setProperty("--dark", dark);
+    return point;
   };
 
   // Charts.
   const draw = async () => {
     const current = ++drawing;
     const ids = state.picked.map(list.id);
+    drawnWidth = byId("view").clientWidth;
     showPicked();
     byId("chart").ariaBusy = String(ids.length > 0);
     if (ids.length === 0) return byId("chart").replaceChildren();
@@ -168,7 +237,9 @@
       byId("chart").ariaBusy = "false";
       return say(`Could not be loaded: explorer/${error.message}`);
     }
-    if (current !== drawing) return;
+    // Where nothing has a width yet, as in a tab that is not shown, the observer draws when it has.
+    drawnWidth = byId("view").clientWidth;
+    if (current !== drawing || drawnWidth === 0) return;
     const runs = ids.map(id => loaded.get(id) ?? { bin_s: 0.5, flows: [] });
     const isDark = hasLightInk();
     const view = { by: state.by, span: state.span, width: explorer.plotWidth(byId("chart")), isDark };
@@ -205,6 +276,7 @@
 
   const paint = () => {
     document.getElementById("explorer").classList.toggle("x-dark", hasLightInk());
+    drawPoints();
     draw();
   };
 
@@ -241,11 +313,12 @@
       show("session"),
     ].join(" · ");
     const isMany = state.picked.length > 1;
+    const dashes = explorer.dashRuns(state.picked.length);
     return make(
       "li",
       {},
       isMany ? make("b", {}, explorer.runLetters[i]) : null,
-      isMany ? makeSample(explorer.runDashes[i]) : null,
+      dashes ? makeSample(dashes[i]) : null,
       make("span", { class: "x-name", title: list.id(row) }, name, make("small", { title: facts }, facts)),
       remove,
     );
@@ -267,10 +340,10 @@
 
   const makeLegend = () => {
     const seen = new Set(state.picked.flatMap(row => explorer.listAlgorithms(list, row)));
-    const isMany = state.picked.length > 1;
+    const isSolid = explorer.dashRuns(state.picked.length) !== null;
     return [...list.algorithms.values()]
       .filter(({ cc }) => seen.has(cc))
-      .map(algorithm => make("li", {}, makeSample(isMany ? [1, 0] : algorithm.dash, algorithm), algorithm.name));
+      .map(algorithm => make("li", {}, makeSample(isSolid ? [1, 0] : algorithm.dash, algorithm), algorithm.name));
   };
 
   const showSpan = () => {
@@ -304,8 +377,19 @@
     byId("filters").addEventListener("submit", event => event.preventDefault());
     byId("reset").addEventListener("click", () => {
       for (const name of FILTERS) byId(name).value = "";
+      const isBoxed = state.box !== null;
+      state.box = null;
       filter();
+      if (isBoxed) drawPoints();
     });
+    byId("scatter").addEventListener("toggle", drawPoints);
+    ["x", "y"].forEach((name, i) =>
+      byId(name).addEventListener("change", () => {
+        state.axes[i] = byId(name).value;
+        narrow(null);
+        drawPoints();
+      }),
+    );
     byId("previous").addEventListener("click", () => turn(-1));
     byId("next").addEventListener("click", () => turn(1));
     byId("clear").addEventListener("click", () => setPicked([]));
@@ -327,11 +411,11 @@
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
     const themes = { attributes: true, attributeFilter: ["data-theme", "class"] };
     new MutationObserver(paint).observe(document.documentElement, themes);
-    let width = 0;
-    new ResizeObserver(() => {
-      const isNew = width !== 0 && width !== byId("view").clientWidth;
-      width = byId("view").clientWidth;
-      if (isNew && state.picked.length) draw();
-    }).observe(byId("view"));
+    const redraw = new ResizeObserver(() => {
+      const [width, room] = [byId("view").clientWidth, byId("points").clientWidth];
+      if (width > 0 && width !== drawnWidth) draw();
+      if (room > 0 && room !== scatterWidth) drawPoints();
+    });
+    for (const name of ["view", "points"]) redraw.observe(byId(name));
   };
 })();

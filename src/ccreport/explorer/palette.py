@@ -15,7 +15,8 @@ STEPS: Final = 20
 def describe_algorithms(ccs: Iterable[str]) -> list[dict[str, Any]]:
     """Return what the page needs to draw each algorithm, in the order in which all figures name them.
 
-    cc (as the kernel names it), name, light and dark (colours for light and dark paper), dash (on and off lengths, px).
+    cc (as the kernel names it), name, light and dark (colours for light and dark paper), dash (on and off lengths, px),
+    marker (a point shape of Vega-Lite).
     """
     styles = ((cc, style_of(cc)) for cc in order_algorithms(ccs))
     return [
@@ -25,6 +26,7 @@ def describe_algorithms(ccs: Iterable[str]) -> list[dict[str, Any]]:
             "light": style.colour,
             "dark": lighten(style.colour),
             "dash": list(style.dash),
+            "marker": style.marker,
         }
         for cc, style in styles
     ]

@@ -40,9 +40,6 @@ COLUMNS: Final = (
     ListColumn("rtt_ms", "RTT", "ms"),
     ListColumn("loss_pct", "Loss", "%"),
     ListColumn("throughput_bps", "Throughput", "Mbit/s", 1e6),
-    ListColumn("retransmits_count", "Retransm.", "segments", decimals=0),
-    ListColumn("retransmit_ratio", "Retr. ratio", "%", 0.01),
-    ListColumn("jain_ratio", "Jain", "index", decimals=3),
     ListColumn(
         "deviation_z",
         "Deviation",
@@ -51,6 +48,9 @@ COLUMNS: Final = (
         description="Throughput less the median of its condition, over 1.4826 times the median absolute deviation "
         "there; beyond 3.5 a run is odd.",
     ),
+    ListColumn("retransmits_count", "Retransm.", "segments", decimals=0),
+    ListColumn("retransmit_ratio", "Retr. ratio", "%", 0.01),
+    ListColumn("jain_ratio", "Jain", "index", decimals=3),
     ListColumn("goodput_bps", "Goodput", "Mbit/s", 1e6),
     ListColumn("rtt_min_ms", "Min RTT", "ms"),
     ListColumn("cpu_sender_mean_pct", "Sender CPU", "%"),

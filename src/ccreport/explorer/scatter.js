@@ -1,0 +1,141 @@
+// The scatter plot: the listed runs by any two measures. A box drawn over it keeps its runs in the list.
+"use strict";
+(() => {
+  const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
+  const HEIGHT_PX = 190;
+  // Beyond this many points a canvas is drawn, which is faster.
+  const SVG_POINTS = 2000;
+  // Points of several algorithms have no algorithm's colour.
+  const SEVERAL = { name: "several", light: "#6a6f78", dark: "#a0a9b6", marker: "cross" };
+  const SUSPECT = "#c77700";
+  // A run is odd from here on (explorer/run_list.py).
+  const ODD_Z = 3.5;
+  // From this ratio of the largest to the smallest value on, equal distances are equal factors.
+  const LOG_RATIO = 100;
+
+  explorer.listMeasures = list =>
+    [...list.columns.values()].filter(column => !column.isText && column.values.some(value => value !== null));
+
+  // What is drawn unless a reader says otherwise: throughput, and how odd it is where most runs have a condition's worth
+  // of others beside them.
+  explorer.chooseMeasures = list => {
+    const known = key => list.columns.get(key).values.filter(value => value !== null).length;
+    return ["throughput_bps", known("deviation_z") * 2 > list.count ? "deviation_z" : "retransmit_ratio"];
+  };
+
+  // `box` is [[from, to], [from, to]] of the two measures `axes`.
+  explorer.isInBox = (list, axes, box, row) =>
+    axes.every((key, i) => {
+      const value = list.columns.get(key).values[row];
+      return value !== null && value >= box[i][0] && value <= box[i][1];
+    });
+
+  const styleOf = (list, row) => {
+    const ccs = explorer.listAlgorithms(list, row);
+    return (ccs.length === 1 && list.algorithms.get(ccs[0])) || SEVERAL;
+  };
+
+  // The algorithms of which some run has no other: what the colours mean.
+  explorer.listStyles = list => {
+    const seen = new Set(Array.from({ length: list.count }, (_, row) => styleOf(list, row)));
+    return [...list.algorithms.values(), SEVERAL].filter(style => seen.has(style));
+  };
+
+  explorer.placePoints = (list, axes, rows) => {
+    const [x, y, ...texts] = [...axes, "job", "host", "iteration"].map(key => list.columns.get(key));
+    return rows
+      .filter(row => x.values[row] !== null && y.values[row] !== null)
+      .map(row => ({
+        row,
+        x: x.values[row],
+        y: y.values[row],
+        c: styleOf(list, row).name,
+        odd: list.columns.get("state").value(row) === "suspect",
+        n: texts.map(column => column.show(row)).join(" · "),
+      }));
+  };
+
+  const scaleOf = ({ values }) => {
+    const known = values.filter(value => value !== null);
+    const [least, most] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
+    const domain = [least, most === least ? least + 1 : most];
+    const isLog = least > 0 && most / least >= LOG_RATIO;
+    return isLog ? { type: "log", domain, nice: true } : { type: "linear", domain, nice: true, zero: false };
+  };
+
+  const nameAxis = ({ label, unit }) => (unit ? `${label} (${unit})` : label);
+
+  // The axes are those of all runs, so that a point stays where it is when others are filtered.
+  explorer.describeScatter = (list, { axes, box, width, isDark }) => {
+    const columns = axes.map(key => list.columns.get(key));
+    const styles = explorer.listStyles(list);
+    const names = styles.map(style => style.name);
+    const field = (name, i) => ({
+      field: name,
+      type: "quantitative",
+      scale: scaleOf(columns[i]),
+      axis: { title: nameAxis(columns[i]), tickCount: 5 },
+    });
+    const [x, y] = [field("x", 0), field("y", 1)];
+    const mark = { fill: "#808080", fillOpacity: 0.15, stroke: "#808080" };
+    const brush = { name: "brush", select: { type: "interval", mark }, ...(box ? { value: { x: box[0], y: box[1] } } : {}) };
+    const points = {
+      data: { name: "points" },
+      params: [brush],
+      mark: { type: "point", filled: true, size: 42 },
+      encoding: {
+        x,
+        y,
+        color: {
+          field: "c",
+          type: "nominal",
+          scale: { domain: names, range: styles.map(style => (isDark ? style.dark : style.light)) },
+          legend: null,
+        },
+        shape: {
+          field: "c",
+          type: "nominal",
+          scale: { domain: names, range: styles.map(style => style.marker) },
+          legend: null,
+        },
+        opacity: { condition: { param: "brush", value: 0.8 }, value: 0.15 },
+        tooltip: [
+          { field: "n", title: "run" },
+          { field: "x", title: nameAxis(columns[0]), format: ",.4~r" },
+          { field: "y", title: nameAxis(columns[1]), format: ",.4~r" },
+        ],
+      },
+    };
+    const ring = (name, stroke, size, transform = []) => ({
+      data: { name },
+      transform,
+      mark: { type: "point", shape: "circle", filled: false, size, stroke, strokeWidth: 2, opacity: 1 },
+      encoding: { x, y },
+    });
+    const bounds = axes.flatMap((key, i) => (key === "deviation_z" ? [{ channel: "xy"[i], z: [-ODD_Z, ODD_Z] }] : []));
+    const rules = bounds.map(({ channel, z }) => ({
+      data: { values: z.map(value => ({ [channel]: value })) },
+      mark: { type: "rule", strokeDash: [4, 3], clip: true, color: "#808080" },
+      encoding: { [channel]: { field: channel, type: "quantitative" } },
+    }));
+    const { ink } = isDark ? list.paper.dark : list.paper.light;
+    const spec = {
+      $schema: "https://vega.github.io/schema/vega-lite/v6.json",
+      datasets: { points: [], picked: [] },
+      width,
+      height: HEIGHT_PX,
+      layer: [...rules, points, ring("points", SUSPECT, 130, [{ filter: "datum.odd" }]), ring("picked", ink, 220)],
+      config: explorer.makeConfig(list.paper, isDark),
+    };
+    return { spec, renderer: list.count > SVG_POINTS ? "canvas" : "svg", label: columns.map(nameAxis) };
+  };
+
+  // Draw the axes; the points come by `view.data`. `actions`: narrow(box or null), pick(row).
+  explorer.drawScatter = async (container, { spec, renderer }, { narrow, pick }) => {
+    const view = await explorer.embed(container, spec, renderer);
+    const sorted = range => [...range].sort((a, b) => a - b);
+    view.addSignalListener("brush", (_, { x, y }) => narrow(x && y ? [sorted(x), sorted(y)] : null));
+    view.addEventListener("click", (_, item) => item?.datum?.row !== undefined && pick(item.datum.row));
+    return view;
+  };
+})();
