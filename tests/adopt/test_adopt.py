@@ -229,6 +229,22 @@ def test_the_words_of_a_path_are_the_path(path: str) -> None:
     assert "".join(word.text for word in split_path(path)) == path
 
 
+def test_the_documented_layout_of_another_group_reads_its_names(tmp_path: Path) -> None:
+    page = (ROOT / "reports/own_archive.qmd").read_text(encoding="utf-8")
+    section = page.partition("{#own-archive-foreign}")[2]
+    names, layout = (re.search(rf"```{kind}\n(.*?)```", section, re.DOTALL) for kind in ("text", "yaml"))
+    assert names is not None
+    assert layout is not None
+    (tmp_path / "layout.yaml").write_text(layout[1])
+    paths = names[1].splitlines()[:2]
+    told = load_layout(tmp_path / "layout.yaml").read_paths(paths)
+    of_both = {"host": "ap-northeast-1_aws", "sender_host": "lon04_ibm", "job": "us-west1-a_gcp"}
+    expected = [{"way": "target_direct", "iteration": 3}, {"way": "proxy_forwarding"}]
+    for path, own in zip(paths, expected, strict=True):
+        values = dict(told[path].values)
+        assert {name: values[name] for name in [*of_both, *own]} == of_both | own
+
+
 def test_files_with_a_number_more_have_a_pattern_of_their_own(tmp_path: Path) -> None:
     paths = [f"bw_{way}{number}.json" for way in ("direct", "proxied") for number in ("", "_1", "_2")]
     first, second = propose_layout({path: Content("iperf3") for path in paths}).patterns
