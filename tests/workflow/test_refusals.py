@@ -160,11 +160,17 @@ def test_a_mistake_in_the_configuration_is_named_by_its_line(old: str, new: str,
     check_refusal(ask(fresh, config=changed), re.escape(f"ccreport: config.yaml:{line}: {message}") + "$")
 
 
+@pytest.mark.parametrize("tree", ["fresh", "built"])
 @pytest.mark.parametrize("options", [(), PROGRESS])
-def test_a_failed_build_ends_with_the_line_that_matters(built: Checkout, options: tuple[str, ...]) -> None:
-    value = write_evaluation(built, "where: path_class <> 'testbed'", "where: no_such_column = 1")
-    done = ask(built, value, options=options)
+def test_a_failed_build_ends_with_the_line_that_matters(
+    tree: str, options: tuple[str, ...], request: pytest.FixtureRequest
+) -> None:
+    checkout = request.getfixturevalue(tree)
+    value = write_evaluation(checkout, "where: path_class <> 'testbed'", "where: no_such_column = 1")
+    done = ask(checkout, value, options=options)
     assert done.returncode == 1
+    # It is told before the first job.
+    assert (checkout.results / "tables").exists() == (tree == "built")
     assert done.stderr.splitlines()[-1].startswith("ccreport: ")
     assert "no_such_column" in done.stderr.splitlines()[-1]
 
