@@ -71,7 +71,10 @@ ON_COMMAND_LINE = [
         "compare_with=raw",
         "--config: compare_with: raw has no tables of esnet-dtn; name the results folder of another b",
     ),
-    ("packet_runs=[nosuch]", "--config: packet_runs: `nosuch` is not a run_id, "),
+    (
+        "packet_runs=[nosuch]",
+        "--config: packet_runs: `nosuch` is not a run_id; `python -m ccreport sql 'SELECT run_id FROM runs'` lists",
+    ),
     ("sections=[edge]", "--config: sections: no evaluation is called `edge`; did you mean `edge-bbr2`?"),
     ("release={former: raw}", "--config: release.former: raw is not a release: it has no SHA256SUMS"),
     ("stict=True", "--config: `stict` is not a key; did you mean `strict`?"),
