@@ -1,9 +1,11 @@
 """
 Start: what a build does before its first job, and no call of Snakemake that only reads the rules.
 
-It locks its results against other builds, names files of the checkout that are of the future, sets back the times of
+It tries the SQL of changed evaluations, locks its results against other builds, names files of the checkout that are of the future, sets back the times of
 results that are, and patches what Snakemake gets wrong. docs/snakemake-faults.md reports the faults.
 """
+
+import atexit
 
 from snakemake.jobs import Job
 
@@ -45,12 +47,25 @@ def set_back_times():
         )
 
 
+def check_evaluations():
+    """Try the SQL of each evaluation that was changed after its database was made; nothing has been read by then."""
+    from ccreport.figures.select.check_sql import check_sql
+
+    for name, path in EVALUATION_FILES.items():
+        database = RESULTS / name / "archive.duckdb"
+        if not database.exists() or database.stat().st_mtime < path.stat().st_mtime:
+            check_sql(path)
+
+
 onstart:
     try:
         if workflow.execution_settings.lock:
             BUILD_LOCKS.append(lock_results(RESULTS))
         check_sources(list_sources())
+        check_evaluations()
     except InputError as error:
+        # Behind what Snakemake says at its end.
+        atexit.register(print, f"ccreport: {error}", file=sys.stderr)
         raise WorkflowError(str(error))
     set_back_times()
     if IS_CHOSEN:

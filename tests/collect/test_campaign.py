@@ -10,7 +10,9 @@ import yaml
 from archives import ROOT
 
 from ccreport.collect.declare.campaign import Campaign, CampaignError, load_campaign, read_campaign
+from ccreport.collect.declare.checks import check_algorithms
 from ccreport.collect.declare.planning import plan_campaign
+from ccreport.core import algorithms
 from ccreport.core.declared_files import DeclarationError
 
 # A key that ends in a unit says it in words too.
@@ -258,6 +260,22 @@ def test_what_is_wrong_is_said_with_file_and_line(old: str, new: str, message: s
     with pytest.raises(DeclarationError, match=rf"own\.yaml{message}") as caught:
         plan_campaign(load_campaign(path), "own")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("setting", ["congestion_control: [bbr, cubik]", "clients: [{congestion_control: cubik}]"])
+def test_an_algorithm_nearly_called_as_one_of_linux_is_refused(
+    setting: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(LINES.replace("bottleneck_mbps: 10", setting), encoding="utf-8")
+    with pytest.raises(DeclarationError, match=r"own\.yaml:7: session one, job a, .* `cubik`; did you mean `cubic`\?$"):
+        check_algorithms(load_campaign(path))
+    # People give algorithms of their own kernels any name.
+    check_algorithms(load_campaign(path, {"kernel": "linux"}))
+    loaded = tmp_path / "available"
+    loaded.write_text("reno cubik\n", encoding="ascii")
+    monkeypatch.setattr(algorithms, "AVAILABLE", loaded)
+    check_algorithms(load_campaign(path))
 
 
 def test_reading_twice_gives_the_same() -> None:

@@ -14,11 +14,14 @@ NAMED = re.compile(r"\A# yaml-language-server: \$schema=(\S+)\n")
 # Whoever writes a file of a kind begins with one of these.
 KINDS = {
     "config": ["config.yaml"],
-    "evaluation": ["evaluations/*.yaml"],
+    "evaluation": ["evaluations/*.yaml", "benchmarks/declared/side_by_side.yaml"],
     "campaign": ["campaigns/*.yaml"],
     "comparison": ["comparisons/*.yaml"],
     "explanations": ["archive/explanations.yaml", "tests/fixtures/edge.yaml", "tests/fixtures/rpc_load.yaml"],
 }
+# Elsewhere are schemas, inputs of tests, what conda, Quarto and Snakemake define, and archives with files of their own.
+FOLDERS = ("benchmarks", "campaigns", "comparisons", "conformance", "evaluations")
+HELD = {"config.yaml", *FOLDERS}
 WRITTEN = [(kind, path) for kind, patterns in KINDS.items() for pattern in patterns for path in ROOT.glob(pattern)]
 SCHEMAS = [*KINDS, "layout"]
 
@@ -35,6 +38,11 @@ def test_a_file_names_the_schema_that_it_fits(kind: str, path: Path) -> None:
     assert named, f"{path.name} does not begin with its schema"
     assert (path.parent / named[1]).resolve() == ROOT / f"schemas/{kind}.schema.yaml"
     Draft202012Validator(load_schema(kind)).validate(yaml.safe_load(text))
+
+
+def test_every_file_that_people_write_is_of_a_kind() -> None:
+    held = [*ROOT.glob("[!.]*.yaml"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.yaml"))]
+    assert sorted(map(str, held)) == sorted(str(path) for _, path in WRITTEN if path.relative_to(ROOT).parts[0] in HELD)
 
 
 @pytest.mark.parametrize(

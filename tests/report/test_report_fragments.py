@@ -245,6 +245,12 @@ def test_provenance_names_no_path_of_this_machine(tmp_path: Path, inputs: dict[s
         assert f"<td>{software}</td>" in shown
 
 
+@pytest.mark.parametrize(("declared", "used"), [("auto", "embedded"), ("quarto", "quarto")])
+def test_provenance_names_the_renderer_that_was_used(declared: str, used: str, inputs: dict[str, Any]):
+    config = json.dumps({"report": {"renderer": declared}})
+    assert escape_text(f"renderer: {used}") in render_provenance({}, config, inputs["evaluation"])
+
+
 def test_exhibits_stand_in_the_order_of_the_evaluation(tmp_path: Path, inputs: dict[str, Any]):
     fragments = tmp_path / "fragments"
     render_fragments(**inputs, fragments=fragments)

@@ -71,7 +71,10 @@ ON_COMMAND_LINE = [
         "compare_with=raw",
         "--config: compare_with: raw has no tables of esnet-dtn; name the results folder of another b",
     ),
-    ("packet_runs=[nosuch]", "--config: packet_runs: `nosuch` is not a run_id, "),
+    (
+        "packet_runs=[nosuch]",
+        "--config: packet_runs: `nosuch` is not a run_id; `python -m ccreport sql 'SELECT run_id FROM runs'` lists",
+    ),
     ("sections=[edge]", "--config: sections: no evaluation is called `edge`; did you mean `edge-bbr2`?"),
     ("release={former: raw}", "--config: release.former: raw is not a release: it has no SHA256SUMS"),
     ("stict=True", "--config: `stict` is not a key; did you mean `strict`?"),
@@ -160,11 +163,17 @@ def test_a_mistake_in_the_configuration_is_named_by_its_line(old: str, new: str,
     check_refusal(ask(fresh, config=changed), re.escape(f"ccreport: config.yaml:{line}: {message}") + "$")
 
 
+@pytest.mark.parametrize("tree", ["fresh", "built"])
 @pytest.mark.parametrize("options", [(), PROGRESS])
-def test_a_failed_build_ends_with_the_line_that_matters(built: Checkout, options: tuple[str, ...]) -> None:
-    value = write_evaluation(built, "where: path_class <> 'testbed'", "where: no_such_column = 1")
-    done = ask(built, value, options=options)
+def test_a_failed_build_ends_with_the_line_that_matters(
+    tree: str, options: tuple[str, ...], request: pytest.FixtureRequest
+) -> None:
+    checkout = request.getfixturevalue(tree)
+    value = write_evaluation(checkout, "where: path_class <> 'testbed'", "where: no_such_column = 1")
+    done = ask(checkout, value, options=options)
     assert done.returncode == 1
+    # It is told before the first job.
+    assert (checkout.results / "tables").exists() == (tree == "built")
     assert done.stderr.splitlines()[-1].startswith("ccreport: ")
     assert "no_such_column" in done.stderr.splitlines()[-1]
 

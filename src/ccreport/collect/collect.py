@@ -7,6 +7,7 @@ from typing import Any, Final, NoReturn
 
 from ccreport.collect.attempts import read_attempts
 from ccreport.collect.declare.campaign import load_campaign
+from ccreport.collect.declare.checks import check_algorithms
 from ccreport.collect.declare.describe import describe_plan
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Engine, choose_place
@@ -38,7 +39,9 @@ def collect(
     all others were made.
     """
     given = {key: value for key, value in (("clock", clock), ("kernel", kernel)) if value}
-    plan = plan_campaign(load_campaign(campaign, given), campaign.stem)
+    declared = load_campaign(campaign, given)
+    plan = plan_campaign(declared, campaign.stem)
+    check_algorithms(declared)
     folder = Path(str(archive).replace(NAME, plan.campaign))
     collection = Collection(plan, folder, campaign, find_sessions(folder, plan.campaign))
     if dry_run:

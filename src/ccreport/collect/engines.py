@@ -24,6 +24,7 @@ from ccreport.collect.kernel.find_kernel import SEARCH_PATH, UserKernel, find_us
 from ccreport.collect.kernel.processor import hint_at_processor
 from ccreport.collect.plan import Plan
 from ccreport.collect.testbed.guest import MARK
+from ccreport.core.algorithms import list_available
 from ccreport.core.errors import InputError
 
 Engine = Literal["namespaces", "user-mode-kernel"]
@@ -88,8 +89,7 @@ def explain_missing_namespaces(plan: Plan) -> str | None:
     for name, arguments in needed.items():
         if not _succeeds(["unshare", *options, "tc", "qdisc", "add", "dev", "lo", "root", name, *arguments.split()]):
             return f"this machine's kernel has no {name}"
-    known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
-    if missing := sorted(list_algorithms(plan) - set(known)):
+    if missing := sorted(list_algorithms(plan) - {*list_available()}):
         return f"this machine's kernel has not loaded {', '.join(missing)} (modprobe tcp_{missing[0]})"
     return None
 

@@ -13,6 +13,13 @@ KNOWN: Final = (
     *("htcp", "hybla", "illinois", "lp", "nv", "prague", "reno", "scalable", "vegas", "veno", "westwood", "yeah"),
 )
 
+AVAILABLE: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def list_available() -> list[str]:
+    """Return the algorithms that this machine's kernel has loaded; none where it is not Linux."""
+    return AVAILABLE.read_text(encoding="ascii").split() if AVAILABLE.exists() else []
+
 
 def doubt_algorithm(name: str) -> str | None:
     """Return what to say of a name that is nearly that of a known algorithm, null for any other.

@@ -109,6 +109,9 @@ def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[
 def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Yield place and words of each name that refers to nothing."""
     tables: dict[str, Any] = evaluation["tables"]
+    edges = evaluation["rtt_bucket_edges_ms"]
+    if edges != sorted(set(edges)):
+        yield ("rtt_bucket_edges_ms",), f"rtt_bucket_edges_ms: not ascending; write {sorted(set(edges))}"
     for claim, facts in evaluation["claims"].items():
         exhibits = [*tables, *evaluation["figures"]]
         for name in _list_others(facts["shown_in"], exhibits):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ccreport.archive.manifest import read_manifest_facts
+from ccreport.core.configuration import LISTS_RUNS
 from ccreport.core.schema_problems import guess_near
 from ccreport.rebuild.batches import read_batches
 
@@ -21,4 +22,5 @@ def list_unknown_runs(wanted: Iterable[str], batches: Path, manifests: Path) -> 
             listed = read_manifest_facts(manifests / f"{batch_of[experiment]}.json")
             runs += [run["run_id"] for facts in listed if facts["experiment_id"] == experiment for run in facts["runs"]]
         if run not in runs:
-            yield number, f"the archive has no run `{run}`{guess_near(run, runs)}"
+            hint = guess_near(run, runs) or f"; {LISTS_RUNS} lists those that it has"
+            yield number, f"the archive has no run `{run}`{hint}"

@@ -47,11 +47,16 @@ def open_empty() -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database of tables without rows, with the views of an evaluation that declares nothing, and of claims."""
     with TemporaryDirectory() as folder, duckdb.connect() as connection:
         tables = Path(folder)
-        for table in (*EXPERIMENT_TABLES, *ARCHIVE_TABLES):
-            write_table(pl.DataFrame(), table, tables / table / f"{ARCHIVE}.parquet")
+        write_empty_tables(tables)
         create_views(connection, [ARCHIVE], tables, _declare(EXAMPLE))
         connection.execute((SQL / f"{CLAIMS}.sql").read_text(encoding="utf-8"))
         yield connection
+
+
+def write_empty_tables(folder: Path) -> None:
+    """Write every typed table without rows below a folder, as those of a batch that is called ARCHIVE."""
+    for table in (*EXPERIMENT_TABLES, *ARCHIVE_TABLES):
+        write_table(pl.DataFrame(), table, folder / table / f"{ARCHIVE}.parquet")
 
 
 def list_view_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ccreport.collect.declare.campaign import CampaignError, Settings
+from ccreport.collect.declare.campaign import Campaign, CampaignError, Settings
 from ccreport.collect.declare.clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients, find_program, find_rpc
 from ccreport.collect.declare.conditions import as_list
+from ccreport.core.algorithms import doubt_algorithm, list_available
 
 
 def check_job(job: Settings, session: str) -> None:
@@ -14,6 +15,25 @@ def check_job(job: Settings, session: str) -> None:
         for problem in check(job):
             key = problem.partition(":")[0].split(".")[0]
             raise CampaignError(f"session {session}, job {job['name']}, {problem}", (key,))
+
+
+def check_algorithms(declared: Campaign) -> None:
+    """Raise DeclarationError for the first job with an algorithm that is nearly called as one of Linux.
+
+    Not where this machine's kernel has loaded one of that name, and not where the campaign names a kernel of its own,
+    which may have any.
+    """
+    if declared.testbed["kernel"] is not None:
+        return
+    loaded = list_available()
+    for session in declared.sessions:
+        for job, place in zip(session.jobs, session.places, strict=True):
+            for number, client in enumerate(declare_clients(job)):
+                name = client["congestion_control"]
+                if name not in (None, *loaded) and (problem := doubt_algorithm(name)):
+                    what = f"session {session.label}, job {job['name']}, congestion_control: {problem}"
+                    own = ("clients", number) if job["clients"] else ()
+                    raise declared.blame(CampaignError(what, (*place, *own, "congestion_control")))
 
 
 def _check_path(job: Settings) -> Iterator[str]:

@@ -31,6 +31,9 @@ FACTS: Final = {
     "size_bytes": "Bytes",
     "sha256": "SHA-256 over the paths and hashes of all files",
 }
+# What `report.renderer` is where it is not chosen.
+AUTO: Final = "auto"
+USED_BY_AUTO: Final = "embedded"
 CODE_ENDINGS: Final = (".py", ".sql")
 
 
@@ -106,6 +109,8 @@ def _list_requirements() -> Iterator[str]:
 def _show_config(config: str) -> str:
     """Return the config as YAML; of a path of this machine only the name is left."""
     shown: Any = _without_machine_paths(yaml.safe_load(config))
+    if shown.get("report", {}).get("renderer") == AUTO:
+        shown["report"]["renderer"] = USED_BY_AUTO
     return yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=100)
 
 

@@ -1,0 +1,52 @@
+"""SQL of an evaluation, tried on tables without rows: what the database refuses is said before any raw file is read."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import duckdb
+
+from ccreport.core.declared_files import blame
+from ccreport.core.evaluation import load_evaluation
+from ccreport.figures.select.declaration import refuse_where
+from ccreport.summarise.database import connect, list_views, quote_name
+from ccreport.summarise.view_columns import ARCHIVE, write_empty_tables
+
+# Kinds of figures that draw rows of published tables, which have no columns of runs.
+OF_TABLES: Final = frozenset(
+    {"distribution_pdf", "distribution_percentiles", "distribution_over_time", "machine_retransmits", "heat_map"}
+)
+OF_RPC: Final = "rpc_"
+
+
+def check_sql(evaluation: Path) -> None:
+    """Raise DeclarationError for the first label or condition of a table or figure that the database refuses.
+
+    Conditions of figures over tables of edge networks are left to those who draw them.
+    """
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        write_empty_tables(folder)
+        (folder / "batches.txt").write_text(f"{ARCHIVE}\n", encoding="ascii")
+        list_views(folder / "batches.txt", folder, evaluation, folder / "archive.duckdb")
+        with connect(folder / "archive.duckdb") as connection:
+            for figure, what, query in _list_queries(load_evaluation(evaluation)["figures"]):
+                try:
+                    connection.sql(query)
+                except duckdb.Error as error:
+                    raise blame(evaluation, refuse_where(figure, error, what)) from error
+
+
+def _list_queries(figures: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each figure, what of it is tried, and the query that tries it."""
+    for figure, facts in figures.items():
+        if facts["kind"] in OF_TABLES:
+            continue
+        view = "labelled_rpc" if facts["kind"].startswith(OF_RPC) else "labelled_runs"
+        panels = [(facts["where"], panel.get("where", "TRUE")) for panel in facts.get("panels", ())]
+        for among, condition in [("TRUE", facts["where"]), *panels]:
+            runs = f"WITH figure_runs AS (FROM {view} WHERE (\n{among}\n))"
+            yield figure, "`where`", f"{runs} FROM figure_runs WHERE (\n{condition}\n)"
+        if facts.get("panels_by"):
+            yield figure, "`panels_by`", f"SELECT {', '.join(map(quote_name, facts['panels_by']))} FROM {view}"  # noqa: S608
