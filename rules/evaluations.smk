@@ -102,6 +102,7 @@ if config["compare_with"] and not find_other_tables(MAIN):
 # The parts of an evaluation that its views are made of.
 VIEWED_PARTS = (
     "algorithms",
+    "completion_bytes",
     "edge",
     "equal_within_pct",
     "labels",

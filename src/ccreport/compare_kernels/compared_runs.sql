@@ -25,7 +25,7 @@ windows AS (
 ),
 by_flow AS (
     SELECT
-        run_id, avg(completion_s) AS completion_s,
+        run_id,
         -- Flows of the first client are what is compared, all others are beside it.
         sum(goodput_bps) FILTER (client_number = 1) AS first_bps,
         sum(goodput_bps) FILTER (client_number > 1) AS others_bps
@@ -38,7 +38,8 @@ SELECT
     CASE WHEN runs.volume_bytes IS NULL THEN runs.goodput_bps END AS goodput,
     CASE WHEN runs.clients_count > 1 AND runs.volume_bytes IS NULL THEN first_bps END AS goodput_first,
     CASE WHEN runs.clients_count > 1 AND runs.volume_bytes IS NULL THEN others_bps END AS goodput_others,
-    CASE WHEN runs.volume_bytes IS NOT NULL THEN completion_s END AS completion,
+    -- A run half of whose flows were not seen to complete has no time, and so is not a pair.
+    CASE WHEN is_complete THEN completion_s END AS completion,
     100 * runs.retransmit_ratio AS retransmits,
     rtt_p50_ms AS rtt_median,
     rtt_p99_ms AS rtt_p99,
@@ -49,4 +50,5 @@ JOIN sessions USING (session)
 LEFT JOIN sampled USING (run_id)
 LEFT JOIN windows USING (run_id)
 LEFT JOIN by_flow USING (run_id)
+LEFT JOIN (FROM run_completions WHERE cc IS NULL) USING (run_id)
 ORDER BY runs.run_id

@@ -37,7 +37,7 @@ MEASURES: Final = {
         Measure("goodput", "Goodput of all flows", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
         Measure("goodput_first", "Goodput of the first client", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
         Measure("goodput_others", "Goodput of the other clients", "Mbit/s", per_unit=1e6, up="faster", down="slower"),
-        Measure("completion", "Completion time of a flow", "s", up="slower", down="faster"),
+        Measure("completion", "Completion time, median of the flows", "s", up="slower", down="faster"),
         Measure("retransmits", "Retransmitted segments", "%", scale="points"),
         Measure("rtt_median", "RTT, median of samples", "ms"),
         Measure("rtt_p99", "RTT, 99th percentile of samples", "ms"),

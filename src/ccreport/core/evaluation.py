@@ -17,7 +17,10 @@ SUFFIX: Final = ".yaml"
 # The dash of esnet-dtn
 NOT_IN_RULES: Final = re.compile(r"[^A-Za-z0-9]+")
 # Queries and macros that the database of every evaluation has.
-SHARED_QUERIES: Final = ("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values", "flow_completions")
+SHARED_QUERIES: Final = (
+    *("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values"),
+    *("flow_completions", "run_completions"),
+)
 
 # What queries of claims share; the table of that name is made of verdicts.
 CLAIMS: Final = "claims"

@@ -119,7 +119,7 @@ def create_views(
     for view, query in label_edge(declared["edge"]).items():
         _create_view(connection, view, query)
     _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
-    for view in ("edge_values", "flow_completions"):
+    for view in ("edge_values", "flow_completions", "run_completions"):
         _create_view(connection, view, (SQL / f"{view}.sql").read_text(encoding="utf-8"))
     # It asks about the others.
     for table in sorted(declared["tables"], key=lambda table: table == COMPARISONS):
