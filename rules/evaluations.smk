@@ -102,9 +102,12 @@ if config["compare_with"] and not find_other_tables(MAIN):
 # The parts of an evaluation that its views are made of.
 VIEWED_PARTS = (
     "algorithms",
+    "completion_bytes",
+    "consistent_within_factor",
     "edge",
     "equal_within_pct",
     "labels",
+    "published",
     "rtt_bucket_edges_ms",
     "tables",
 )

@@ -12,7 +12,6 @@ from ccreport.measure.flows import join_flows
 
 NO_CLIENTS = pl.DataFrame(schema=CLIENT_SCHEMA)
 
-UNCAPTURED = make_table("packet_flows", [])
 HOST = {"local_address": "10.0.0.1", "remote_address": "10.0.0.2"}
 
 
@@ -35,15 +34,11 @@ def join(
     tmp_path: Path,
     tests: list[dict[str, Any]] | None = None,
     cc_command: str | None = None,
-    captured: list[dict[str, Any]] | None = None,
 ) -> dict[int | None, dict[str, Any]]:
     if tests is None:
         tests = [{"run_id": "r", "protocol": "TCP", "mss_bytes": 1448}]
     path = save_table("samples", samples, tmp_path / "samples.parquet")
-    packet_flows = make_table("packet_flows", captured or [])
-    flows = join_flows(
-        make_table("tests", tests), make_table("streams", streams), path, packet_flows, cc_command, NO_CLIENTS
-    )
+    flows = join_flows(make_table("tests", tests), make_table("streams", streams), path, cc_command, NO_CLIENTS)
     return {row["local_port"]: row for row in flows.sort("local_port").iter_rows(named=True)}
 
 
@@ -52,8 +47,6 @@ def test_rates_stand_apart(tmp_path: Path) -> None:
     (flow,) = join([stream(1, receiver_bytes=1_200_000, receiver_s=10.0)], [], tmp_path).values()
     assert flow["throughput_bps"] == 1_448_000
     assert flow["goodput_bps"] == 960_000
-    assert flow["completion_s"] == 8.0
-    assert flow["completion_source"] == "sender"
     assert flow["received_share_ratio"] == pytest.approx(1_200_000 / 1_448_000)
 
 
@@ -166,9 +159,7 @@ def test_streams_without_ports_find_their_samples_by_rank_of_bytes(tmp_path: Pat
     ]
     path = save_table("samples", samples, tmp_path / "samples.parquet")
     tests = make_table("tests", [{"run_id": "r", "tool": "pscheduler"}])
-    flows = join_flows(
-        tests, make_table("streams", [unnamed(4, 4900), unnamed(6, 850)]), path, UNCAPTURED, "bbr", NO_CLIENTS
-    )
+    flows = join_flows(tests, make_table("streams", [unnamed(4, 4900), unnamed(6, 850)]), path, "bbr", NO_CLIENTS)
     by_stream = {row["stream_number"]: row for row in flows.iter_rows(named=True)}
     assert (by_stream[4]["cc"], by_stream[4]["cc_source"], by_stream[4]["segments_count"]) == ("bbr", "rank", 800)
     assert (by_stream[6]["cc"], by_stream[6]["cc_source"], by_stream[6]["segments_count"]) == ("cubic", "rank", 150)
@@ -178,7 +169,7 @@ def test_streams_and_samples_that_differ_in_number_share_only_a_common_algorithm
     samples = [sample(port, 0.5, cc="bbr", data_segments_out_count=200) for port in (11, 12, 13)]
     path = save_table("samples", samples, tmp_path / "samples.parquet")
     tests = make_table("tests", [{"run_id": "r", "tool": "pscheduler"}])
-    flows = join_flows(tests, make_table("streams", [unnamed(4, 4900)]), path, UNCAPTURED, None, NO_CLIENTS)
+    flows = join_flows(tests, make_table("streams", [unnamed(4, 4900)]), path, None, NO_CLIENTS)
     assert flows.select("cc", "cc_source", "segments_count").rows() == [("bbr", "ss", None)]
 
 
@@ -190,59 +181,6 @@ def test_reverse_flows_have_no_sender_samples_here(tmp_path: Path) -> None:
     samples = [sample(1, 0.5, data_segments_out_count=2, retransmits_ss_count=0, cc="cubic")]
     (flow,) = join([stream(1, is_reverse=True)], samples, tmp_path).values()
     assert (flow["retransmit_ratio"], flow["cc"]) == (None, None)
-
-
-def captured(local_port: int, **facts: Any) -> dict[str, Any]:
-    """Return a captured connection from 0 s to 9 s, closed, its last byte acknowledged after 8.5 s."""
-    times = {"first_utc": at(0.0), "syn_utc": at(0.0), "last_utc": at(9.0), "completion_capture_s": 8.5}
-    return ends(local_port) | {"raw_file_id": "c", "direction": "out", "ended": "fin"} | times | facts
-
-
-@pytest.mark.parametrize(
-    ("facts", "completion"),
-    [
-        ({}, (8.5, "capture")),
-        ({"ended": "rst"}, (8.5, "capture")),
-        # Still open when the capture ended, begun before it, or nothing acknowledged: the sender's 8 s stand.
-        ({"ended": "open"}, (8.0, "sender")),
-        ({"syn_utc": None}, (8.0, "sender")),
-        ({"completion_capture_s": None}, (8.0, "sender")),
-        # The other direction, and another flow.
-        ({"direction": "in"}, (8.0, "sender")),
-        (ends(2), (8.0, "sender")),
-    ],
-)
-def test_a_capture_tells_the_completion_time(
-    facts: dict[str, Any], completion: tuple[float, str], tmp_path: Path
-) -> None:
-    flow = join([stream(1)], [], tmp_path, captured=[captured(1) | facts])[1]
-    assert (flow["completion_s"], flow["completion_source"]) == completion
-
-
-def test_a_reverse_flow_completes_in_the_other_direction(tmp_path: Path) -> None:
-    both = [captured(1, completion_capture_s=0.1), captured(1, direction="in", completion_capture_s=8.7)]
-    (flow,) = join([stream(1, is_reverse=True)], [], tmp_path, captured=both).values()
-    assert flow["completion_s"] == 8.7
-
-
-def test_of_two_captures_the_one_nearer_the_sender_counts(tmp_path: Path) -> None:
-    sides = [("a", "receiver", 8.4), ("b", "sender", 8.5), ("c", None, 8.6)]
-    both = [
-        captured(1, raw_file_id=name, capture_side=side, completion_capture_s=seconds) for name, side, seconds in sides
-    ]
-    assert join([stream(1)], [], tmp_path, captured=both)[1]["completion_s"] == 8.5
-
-
-def test_a_reused_4_tuple_completes_as_the_connection_that_was_sampled(tmp_path: Path) -> None:
-    samples = [sample(1, second, data_segments_out_count=500) for second in (12.0, 13.0)]
-    connections = [
-        captured(
-            1, connection_number=n, first_utc=at(10.0 * n), last_utc=at(10.0 * n + 9), completion_capture_s=n + 1.0
-        )
-        for n in range(3)
-    ]
-    assert join([stream(1)], samples, tmp_path, captured=connections)[1]["completion_s"] == 2.0
-    assert join([stream(1)], [], tmp_path, captured=connections)[1]["completion_s"] == 3.0
 
 
 @pytest.mark.parametrize(

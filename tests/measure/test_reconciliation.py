@@ -95,7 +95,7 @@ def reconcile(
     path = save_table("samples", samples, folder / "samples.parquet")
     tests = [{"run_id": "r", "protocol": "TCP", "mss_bytes": SEGMENT} | test] if tool else []
     streams = [tool] if tool else []
-    flows = join_flows(make_table("tests", tests), make_table("streams", streams), path, packet_flows, None, NO_CLIENTS)
+    flows = join_flows(make_table("tests", tests), make_table("streams", streams), path, None, NO_CLIENTS)
     captures = make_table("captures", [OWN_CAPTURE])
     logs = make_table("capture_logs", [{"run_id": "r", "raw_file_id": "l"} | log] if log else [])
     intervals = save_table("packet_intervals", steps() if of_steps is None else of_steps, folder / "steps.parquet")
@@ -287,7 +287,7 @@ def test_the_published_table(tmp_path: Path) -> None:
 def test_a_run_without_captures_has_no_rows(tmp_path: Path) -> None:
     path = save_table("samples", [sample(0.5, 1)], tmp_path / "samples.parquet")
     nothing = make_table("packet_flows", [])
-    flows = join_flows(make_table("tests", []), make_table("streams", []), path, nothing, None, NO_CLIENTS)
+    flows = join_flows(make_table("tests", []), make_table("streams", []), path, None, NO_CLIENTS)
     intervals = save_table("packet_intervals", [], tmp_path / "steps.parquet")
     captures, logs = make_table("captures", []), make_table("capture_logs", [])
     rows = reconcile_flows(flows, nothing, path, captures, logs, intervals)

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 import yaml
 from archives import ROOT, summarise_one
-from condition_runs import Rows, build_database, gather, make_run
+from condition_runs import Rows, build_database, gather, make_run, make_samples, make_transfers
 from test_comparisons import EVALUATION, summarise
 from test_convergence import JOINED, make_shares
 
@@ -36,30 +36,6 @@ START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
-
-
-def make_samples(flow: dict[str, Any], acked: dict[float, int], **facts: Any) -> list[dict[str, Any]]:
-    """Return samples of ss of a flow: what the kernel says is acknowledged, its SYN included, at a time in s."""
-    of_flow = {"run_id": flow["run_id"], "flow_id": flow["flow_id"], "connection_number": 1, "cc": flow["cc"]} | facts
-    return [of_flow | {"time_utc": at(time), "acked_bytes": count} for time, count in acked.items()]
-
-
-def make_transfers(number: int, times: dict[str, list[float]], **facts: Any) -> Rows:
-    """Return a run of transfers of 4,000 bytes, which have 2,000 at these times: no more than 1,000 where negative."""
-    count = sum(map(len, times.values()))
-    volume = {"volume_bytes": 4000 * count}
-    tables = make_run(number, {cc: [1.0] * len(of_cc) for cc, of_cc in times.items()}, **volume | facts)
-    ordered = [time for of_cc in times.values() for time in of_cc]
-    tables["samples"] = [
-        sample
-        for flow, time in zip(tables["flows"], ordered, strict=True)
-        for sample in make_samples(flow, {0.0: 1, abs(time): 2001 if time > 0 else 1001})
-    ]
-    return tables
-
-
-def gather_transfers(*runs: Rows) -> Rows:
-    return gather(*runs) | {"samples": [row for run in runs for row in run["samples"]]}
 
 
 def make_rtt_run(number: int, buffer_bytes: int, short: float, long: float) -> Rows:
@@ -211,7 +187,7 @@ def test_completion_times_have_a_median_with_its_interval(tmp_path: Path) -> Non
         make_transfers(1, {"bbr": [1.0, 2.0], "cubic": [7.0]}, buffer_bytes=25_000, bottleneck_bps=20e6),
         make_transfers(2, {"bbr": [3.0, -6.0], "cubic": [9.0]}, buffer_bytes=25_000, bottleneck_bps=20e6),
     ]
-    bbr, cubic, together = summarise(tmp_path, gather_transfers(*runs), "completion")
+    bbr, cubic, together = summarise(tmp_path, gather(*runs), "completion")
     # 1, 2, 3 and 6+: 3/4, 1/2, 1/4 are left. The interval of the first step is [0.128, 0.961], of the second
     # [0.058, 0.845] and of the third [0.009, 0.665]: the upper end stays above one half.
     assert (bbr["algorithm"], bbr["runs_count"], bbr["measured_count"], bbr["left_out_count"]) == ("BBR", 2, 4, 0)
@@ -230,7 +206,7 @@ def test_completion_times_beside_another_algorithm_stand_apart(tmp_path: Path) -
         make_transfers(1, {"bbr": [1.0], "cubic": [3.0]}, cc_list="bbr,cubic"),
         make_transfers(2, {"bbr2": [2.0], "cubic": [5.0]}, cc_list="bbr2,cubic"),
     ]
-    rows = summarise(tmp_path, gather_transfers(*runs), "completion")
+    rows = summarise(tmp_path, gather(*runs), "completion")
     assert [(row["cc_list"], row["algorithm"], row["completion_p50_s"]) for row in rows] == [
         ("bbr,cubic", "CUBIC", 3.0),
         ("bbr,cubic", "bbr", 1.0),
@@ -290,7 +266,7 @@ def test_algorithms_of_the_same_runs_are_compared_by_run(tmp_path: Path) -> None
         make_transfers(number, {"bbr": [1.0, 2.0], "cubic": [4.0, 5.0]}, buffer_bytes=size, condition_id=f"{size}")
         for number, size in enumerate([1000, 1000, 4000])
     ]
-    (row,) = summarise(tmp_path, gather_transfers(*runs), "completion_tests")
+    (row,) = summarise(tmp_path, gather(*runs), "completion_tests")
     assert (row["first_algorithm"], row["second_algorithm"]) == ("BBR", "CUBIC")
     assert (row["runs_count"], row["strata_count"], row["first_median_s"], row["second_median_s"]) == (3, 2, 1.0, 4.0)
     # Of the 8 ways to exchange within three runs two are as far apart.
@@ -298,7 +274,7 @@ def test_algorithms_of_the_same_runs_are_compared_by_run(tmp_path: Path) -> None
     assert row["log_rank_z"] > 0
 
 
-TRANSFERS = gather_transfers(
+TRANSFERS = gather(
     make_transfers(1, {"bbr": [1.0, 2.0], "cubic": [4.0, 6.0]}, buffer_bytes=1000),
     make_transfers(2, {"bbr": [2.0, 2.0], "cubic": [3.0, -5.0]}, buffer_bytes=4000),
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from archives import ROOT, save_table
+from archives import ROOT, at, save_table
 
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.summarise.database import list_views
@@ -46,9 +46,30 @@ def make_run(number: int, rates: dict[str, float | list[float]], **facts: Any) -
     return {"runs": [run | facts], "flows": flows}
 
 
+def make_samples(flow: dict[str, Any], acked: dict[float, int], **facts: Any) -> list[dict[str, Any]]:
+    """Return samples of ss of a flow: what the kernel says is acknowledged, its SYN included, at a time in s."""
+    of_flow = {"run_id": flow["run_id"], "flow_id": flow["flow_id"], "connection_number": 1, "cc": flow["cc"]} | facts
+    return [of_flow | {"time_utc": at(time), "acked_bytes": count} for time, count in acked.items()]
+
+
+def make_transfers(number: int, times: dict[str, list[float]], **facts: Any) -> Rows:
+    """Return a run of transfers of 4,000 bytes, which have 2,000 at these times: no more than 1,000 where negative."""
+    count = sum(map(len, times.values()))
+    volume = {"volume_bytes": 4000 * count}
+    tables = make_run(number, {cc: [1.0] * len(of_cc) for cc, of_cc in times.items()}, **volume | facts)
+    ordered = [time for of_cc in times.values() for time in of_cc]
+    tables["samples"] = [
+        sample
+        for flow, time in zip(tables["flows"], ordered, strict=True)
+        for sample in make_samples(flow, {0.0: 1, abs(time): 2001 if time > 0 else 1001})
+    ]
+    return tables
+
+
 def gather(*runs: Rows) -> Rows:
     """Return the rows of several runs as those of one archive."""
-    return {name: [row for one in runs for row in one[name]] for name in ("runs", "flows")}
+    names = dict.fromkeys(name for one in runs for name in one)
+    return {name: [row for one in runs for row in one.get(name, [])] for name in names}
 
 
 def build_database(folder: Path, tables: Rows, evaluation: Path = EVALUATION) -> Path:

@@ -39,12 +39,6 @@ busy AS (
     FROM flights
     GROUP BY run_id
 ),
-volumes AS (
-    SELECT run_id, client_number FROM tests WHERE volume_bytes IS NOT NULL
-),
-completions AS (
-    SELECT run_id, avg(completion_s) AS completion_s FROM flows SEMI JOIN volumes USING (run_id, client_number) GROUP BY run_id
-),
 by_flow AS (
     SELECT
         run_id,
@@ -60,7 +54,8 @@ SELECT
     CASE WHEN runs.volume_bytes IS NULL THEN runs.goodput_bps END AS goodput,
     CASE WHEN runs.clients_count > 1 AND runs.volume_bytes IS NULL THEN first_bps END AS goodput_first,
     CASE WHEN runs.clients_count > 1 AND runs.volume_bytes IS NULL THEN others_bps END AS goodput_others,
-    completion_s AS completion,
+    -- A run half of whose flows were not seen to complete has no time, and so is not a pair.
+    CASE WHEN is_complete THEN completion_s END AS completion,
     100 * runs.retransmit_ratio AS retransmits,
     rtt_p50_ms AS rtt_median,
     rtt_p99_ms AS rtt_p99,
@@ -74,5 +69,5 @@ LEFT JOIN sampled USING (run_id)
 LEFT JOIN windows USING (run_id)
 LEFT JOIN by_flow USING (run_id)
 LEFT JOIN busy USING (run_id)
-LEFT JOIN completions USING (run_id)
+LEFT JOIN (FROM run_completions WHERE cc IS NULL) USING (run_id)
 ORDER BY runs.run_id

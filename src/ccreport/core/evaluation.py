@@ -17,7 +17,10 @@ SUFFIX: Final = ".yaml"
 # The dash of esnet-dtn
 NOT_IN_RULES: Final = re.compile(r"[^A-Za-z0-9]+")
 # Queries and macros that the database of every evaluation has.
-SHARED_QUERIES: Final = ("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values", "flow_completions")
+SHARED_QUERIES: Final = (
+    *("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values"),
+    *("flow_completions", "run_completions"),
+)
 
 # What queries of claims share; the table of that name is made of verdicts.
 CLAIMS: Final = "claims"
@@ -126,6 +129,13 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
             )
     for table in _list_others(evaluation["reproduction"], tables):
         yield ("reproduction", table), f"reproduction: no table `{table}`{guess(table, tables)}"
+    if "published_values" in tables and not evaluation["published"]:
+        yield ("tables", "published_values"), "tables.published_values: the evaluation has no `published` numbers"
+    for exhibit, facts in evaluation["published"].items():
+        for number, cell in enumerate(facts["cells"]):
+            if len(cell) != len(facts["columns"]) + 1 or not isinstance(cell[-1], int | float):
+                place = ("published", exhibit, "cells", number)
+                yield place, f"published.{exhibit}.cells: {cell} is not a value of each column and a number"
     for table in evaluation["reproduction"]:
         if "rows" not in tables.get(table, {}):
             yield ("reproduction", table), f"reproduction: {table} is not a table of cells (it has no `rows`)"

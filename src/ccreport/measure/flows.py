@@ -1,7 +1,6 @@
 """The flows of every run: the tool's streams joined with what `ss` sampled of the same 4-tuple.
 
-Each measure is defined here once: rates, retransmit ratio, start offset, completion time. Where a run was captured, the
-capture tells a flow's completion time, from the first SYN to the acknowledgement of the last byte acknowledged.
+Each measure is defined here once: rates, retransmit ratio, start offset.
 """
 
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Final
 import polars as pl
 
 from ccreport.measure.connections import sampling_intervals, select_data_connections, summarise_connections
-from ccreport.measure.reconcile.captured_flows import measure_completions, select_captured
 
 # iperf3 prints its start in whole seconds before version 3.20.
 IPERF3_CLOCK_S: Final = 1.0
@@ -32,14 +30,13 @@ def join_flows(
     tests: pl.DataFrame,
     streams: pl.DataFrame,
     samples: Path,
-    packet_flows: pl.DataFrame,
     cc_command: str | None,
     clients: pl.DataFrame,
     named_algorithms: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Return the `flows` of one experiment, unsorted and without the columns of the schema that stay null.
 
-    `tests`, `streams` and `packet_flows` are tables as ingested; `cc_command` is the algorithm that the job's command
+    `tests` and `streams` are tables as ingested; `cc_command` is the algorithm that the job's command
     asks for, `clients` what its metadata say of each client, `named_algorithms` what a layout says of its algorithm.
     Columns beyond the schema are what `measure_reconciliation` compares:
     omit_s, tool_rtt_min_ms, ss_rtt_min_ms, first_utc and last_utc (samples).
@@ -59,12 +56,7 @@ def join_flows(
         ],
         how="diagonal_relaxed",
     )
-    return (
-        flows.pipe(_measure_offsets, sampling_intervals(samples))
-        .pipe(_measure_rates)
-        .pipe(_measure_completion, packet_flows)
-        .pipe(_measure_retransmits)
-    )
+    return flows.pipe(_measure_offsets, sampling_intervals(samples)).pipe(_measure_rates).pipe(_measure_retransmits)
 
 
 def _name_streams(
@@ -171,22 +163,6 @@ def _measure_rates(flows: pl.DataFrame) -> pl.DataFrame:
         received_share_ratio=pl.when(pl.col("sender_bytes") > 0).then(
             pl.col("receiver_bytes") / pl.col("sender_bytes")
         ),
-    )
-
-
-def _measure_completion(flows: pl.DataFrame, packet_flows: pl.DataFrame) -> pl.DataFrame:
-    completions = measure_completions(select_captured(flows, packet_flows))
-    is_captured = pl.col("completion_capture_s").is_not_null()
-    return (
-        flows.join(completions, on="flow_id", how="left")
-        .with_columns(
-            completion_s=pl.coalesce("completion_capture_s", "sender_s"),
-            completion_source=pl.when(is_captured)
-            .then(pl.lit("capture"))
-            .when(pl.col("sender_s").is_not_null())
-            .then(pl.lit("sender")),
-        )
-        .drop("completion_capture_s")
     )
 
 

@@ -38,8 +38,7 @@ def measure_runs(
     conditions = join_conditions(list_runs(manifest), experiments, tables.read("hosts"), tables.read("qdiscs"))
     clients = list_clients(conditions, _read_fact(experiments, "clients_json"))
     named = list_named_algorithms(manifest)
-    captured = tables.read("packet_flows")
-    flows = join_flows(tests, streams, samples, captured, _read_fact(experiments, "cc_command"), clients, named).pipe(
+    flows = join_flows(tests, streams, samples, _read_fact(experiments, "cc_command"), clients, named).pipe(
         join_nominal_rtts, conditions, clients
     )
     cpu_bound = measure_cpu_bound(tables.read("cpu_samples"), measure_spans(tests, flows))
@@ -68,7 +67,7 @@ def measure_runs(
     tables.write("runs", _select("runs", runs))
     compared = reconcile_flows(
         flows,
-        captured,
+        tables.read("packet_flows"),
         samples,
         tables.read("captures"),
         tables.read("capture_logs"),

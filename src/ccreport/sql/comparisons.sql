@@ -1,7 +1,7 @@
 -- Comparisons: of each question (a row of a published table, or a set of conditions) and each two algorithms, the values of
 -- their runs by stratum: the same path and conditions. ccreport.summarise.statistics.comparisons makes the tests of them.
 -- A run is one value. Where both algorithms sent at once, the two values of a run are a pair, and a run that lacks one of
--- them is left out.
+-- them is left out. Of a completion time it may only be known that it is longer than the run was seen.
 -- The view comparisons_runs holds the runs of all questions, one row per run, algorithm and measure, with its value.
 WITH units AS (
     SELECT
@@ -24,7 +24,7 @@ samples AS (
         min(question_rank) AS question_rank,
         min(equal_within_pct) AS equal_within_pct,
         min(added_ratio) AS added_ratio,
-        list({'run': run_id, 'value': value::DOUBLE} ORDER BY run_id) AS units
+        list({'run': run_id, 'value': value::DOUBLE, 'is_known': is_known} ORDER BY run_id) AS units
     FROM units
     GROUP BY ALL
 ),
@@ -46,13 +46,15 @@ joined AS (
 strata AS (
     SELECT
         *,
-        list_transform(
-            list_filter(first_units, lambda u: NOT is_paired OR list_contains(second_runs, u.run)), lambda u: u.value
-        ) AS first_values,
-        list_transform(
-            list_filter(second_units, lambda u: NOT is_paired OR list_contains(first_runs, u.run)), lambda u: u.value
-        ) AS second_values
-    FROM joined
+        list_transform(first_kept, lambda u: u.value) AS first_values,
+        list_transform(second_kept, lambda u: u.value) AS second_values
+    FROM (
+        SELECT
+            *,
+            list_filter(first_units, lambda u: NOT is_paired OR list_contains(second_runs, u.run)) AS first_kept,
+            list_filter(second_units, lambda u: NOT is_paired OR list_contains(first_runs, u.run)) AS second_kept
+        FROM joined
+    )
     WHERE NOT is_paired OR list_has_any(first_runs, second_runs)
 )
 SELECT
@@ -65,11 +67,17 @@ SELECT
     count(*) AS strata_count,
     sum(len(first_values))::BIGINT AS first_runs_count,
     sum(len(second_values))::BIGINT AS second_runs_count,
-    list_avg(list(list_avg(first_values) ORDER BY stratum)) AS first_mean,
-    list_avg(list(list_avg(second_values) ORDER BY stratum)) AS second_mean,
+    -- A run that took longer than it was seen has no time to be averaged.
+    CASE WHEN count_if(len(list_filter(list_concat(first_kept, second_kept), lambda u: NOT u.is_known)) > 0) = 0
+        THEN list_avg(list(list_avg(first_values) ORDER BY stratum)) END AS first_mean,
+    CASE WHEN first_mean IS NOT NULL THEN list_avg(list(list_avg(second_values) ORDER BY stratum)) END AS second_mean,
     min(equal_within_pct) AS equal_within_pct,
     min(added_ratio) AS added_ratio,
-    list({'is_paired': is_paired, 'first': first_values, 'second': second_values} ORDER BY stratum) AS strata
+    list({
+        'is_paired': is_paired, 'first': first_values, 'second': second_values,
+        'first_known': list_transform(first_kept, lambda u: u.is_known),
+        'second_known': list_transform(second_kept, lambda u: u.is_known)
+    } ORDER BY stratum) AS strata
 FROM strata
 GROUP BY table_name, measure, question, first_algorithm, second_algorithm
 ORDER BY

@@ -1,28 +1,28 @@
 -- Pairs of algorithms whose flows had the same volume to deliver over the same path, over all buffer sizes: what the log-rank test
--- by run is given. `first_flows` and `second_flows` have a struct for each flow, whose stratum is the buffer size; algorithms that
--- sent at once are compared within their runs.
+-- by run is given. `first_runs` and `second_runs` have a struct for each run, whose stratum is the buffer size, `first_flows` and
+-- `second_flows` one for each flow; algorithms that sent at once are compared within their runs.
 WITH cells AS (
     SELECT
         runs.volume_bytes, runs.completion_bytes, loss_pct, rtt_ms, flows_count, sharing, beside, bottleneck_bps, algorithm,
         algorithm_rank,
-        count(DISTINCT runs.run_id) AS runs_count,
+        count(*) AS runs_count,
         list(
             {
-                'stratum': coalesce(buffer_bytes, -1), 'run_id': runs.run_id, 'time_s': acknowledged_s,
-                'is_complete': is_complete
+                'stratum': coalesce(buffer_bytes, -1), 'run_id': runs.run_id, 'time_s': times.completion_s,
+                'is_complete': times.is_complete
             }
-            ORDER BY buffer_bytes, runs.run_id, flow_id
-        ) AS times
+            ORDER BY runs.run_id
+        ) AS times,
+        flatten(list(times.flows ORDER BY runs.run_id)) AS flows
     FROM completion_tests_runs AS runs
-    JOIN flow_completions AS times ON times.run_id = runs.run_id AND coalesce(times.cc, 'unknown') = runs.cc
-    WHERE acknowledged_s IS NOT NULL
+    JOIN run_completions AS times USING (run_id, cc)
     GROUP BY ALL
 )
 SELECT
     a.volume_bytes, a.completion_bytes, a.loss_pct, a.rtt_ms, a.bottleneck_bps, a.flows_count, a.sharing,
     a.beside, a.algorithm AS first_algorithm, b.algorithm AS second_algorithm,
     least(a.runs_count, b.runs_count) AS runs_count,
-    a.times AS first_flows, b.times AS second_flows
+    a.times AS first_runs, b.times AS second_runs, a.flows AS first_flows, b.flows AS second_flows
 FROM cells AS a
 JOIN cells AS b
     ON a.volume_bytes IS NOT DISTINCT FROM b.volume_bytes

@@ -22,6 +22,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
+from ccreport.summarise.published import select_cells
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.refused_sql import find_refused
 from ccreport.summarise.suspect_runs import NO_SUSPECTS, leave_out_suspects, mark_suspects
@@ -127,8 +128,10 @@ def create_views(
     for view, query in label_edge(declared["edge"]).items():
         _create_view(connection, view, query)
     _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
-    for view in ("edge_values", "flow_completions"):
+    for view in ("edge_values", "flow_completions", "run_completions"):
         _create_view(connection, view, (SQL / f"{view}.sql").read_text(encoding="utf-8"))
+    cells = select_cells(declared["published"], declared["consistent_within_factor"])
+    _create_view(connection, "published_cells", cells)
     # It asks about the others.
     for table in sorted(declared["tables"], key=lambda table: table == COMPARISONS):
         _create_view(connection, f"{table}_runs", select_source(table, declared))

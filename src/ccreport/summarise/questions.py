@@ -57,20 +57,11 @@ WORDS: Final = {
     "sharing": "if(sharing = 'both', 'at once', 'alone')",
     "beside": "coalesce(replace(beside, ',', ' and ') || ' at once', 'alone')",
 }
-# Completion of a run: the mean over its flows. Of a run some of whose completions a capture tells, only these count.
-COMPLETIONS: Final = """
-    SELECT run_id, cc, avg(completion_s ORDER BY flow_id) AS run_completion_s
-    FROM (
-        SELECT run_id, flow_id, coalesce(cc, 'unknown') AS cc, completion_s
-        FROM flows WHERE completion_s IS NOT NULL
-        QUALIFY completion_source = 'capture' OR NOT bool_or(completion_source = 'capture') OVER (PARTITION BY run_id)
-    )
-    GROUP BY ALL
-"""
+# Name and value of a quantity; of a time also whether it is known, or only that the run took longer.
 MEASURES: Final = {
-    RATE: ("rate_basis || '_bps'", "rate_bps", ""),
-    RETRANSMITS: ("'retransmit_ratio'", "retransmit_ratio", ""),
-    COMPLETION: ("'completion_s'", "run_completion_s", f"LEFT JOIN ({COMPLETIONS}) USING (run_id, cc)"),
+    RATE: ("rate_basis || '_bps'", "rate_bps", "TRUE", ""),
+    RETRANSMITS: ("'retransmit_ratio'", "retransmit_ratio", "TRUE", ""),
+    COMPLETION: ("'completion_s'", "completion_s", "is_complete", "LEFT JOIN run_completions USING (run_id, cc)"),
 }
 
 
@@ -107,12 +98,12 @@ def list_conditions(table: str) -> tuple[str, ...]:
 
 
 def _select_measure(table: str, runs: str, conditions: Sequence[str], quantity: str) -> str:
-    measure, value, joined = MEASURES[quantity]
+    measure, value, is_known, joined = MEASURES[quantity]
     order = ", ".join(_list_orders(conditions))
     return f"""(
         SELECT
             *, '{table}' AS table_name, {name_question(conditions)} AS question, {measure} AS measure,
-            {value} AS value, dense_rank() OVER (ORDER BY {order}) AS question_rank
+            {value} AS value, {is_known} AS is_known, dense_rank() OVER (ORDER BY {order}) AS question_rank
         FROM (SELECT * {runs}) {joined}
     )"""
 

@@ -24,6 +24,7 @@ from ccreport.summarise.questions import ask_table, find_bold
 from ccreport.summarise.statistics.comparisons import add_verdicts, judge_questions
 from ccreport.summarise.statistics.edge_comparisons import add_binned_tests
 from ccreport.summarise.statistics.modes import add_modes
+from ccreport.summarise.statistics.published_values import add_published_verdicts
 from ccreport.summarise.statistics.survival import add_log_rank_tests, add_survival
 from ccreport.summarise.suspect_runs import include_suspects
 
@@ -35,6 +36,7 @@ STATISTICS: Final[Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
     "completion_tests": add_log_rank_tests,
     "edge_comparisons": add_binned_tests,
     "modes": add_modes,
+    "published_values": add_published_verdicts,
 }
 # Queries at a time, each of one thread.
 THREADS: Final = 2

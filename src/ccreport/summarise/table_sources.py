@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ccreport.core.tables import load_schema
+from ccreport.summarise.published import PUBLISHED_VALUES, select_published_runs
 from ccreport.summarise.questions import COMPARISONS, select_questions
 
 # Published tables that are made of RPC tests, of which no run has a rate.
@@ -18,6 +19,8 @@ def select_source(table: str, declared: Mapping[str, Any]) -> str:
     facts = declared["tables"][table]
     if table in RPC_TABLES:
         return select_rpc(facts)
+    if table == PUBLISHED_VALUES:
+        return select_published_runs(declared["published"])
     runs = select_runs(facts)
     if table == MEANS:
         return pool_conditions(runs, facts)

@@ -5,13 +5,14 @@ from typing import Any
 import polars as pl
 import pytest
 from archives import ROOT, summarise_one
-from condition_runs import Rows, build_database, gather, make_run
+from condition_runs import Rows, build_database, gather, make_run, make_transfers
 
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.summarise.database import connect
 from ccreport.summarise.statistics.comparisons import add_verdicts
 from ccreport.summarise.statistics.correction import correct_holm
+from ccreport.summarise.statistics.survival import Time, estimate_curve, find_quantile
 from ccreport.summarise.summarise import summarise_tables
 from ccreport.trace.explain import load_trace
 
@@ -65,22 +66,55 @@ def test_a_run_without_the_value_of_one_algorithm_is_not_a_pair(tmp_path: Path) 
 
 
 def test_many_flows_of_a_run_are_one_value(tmp_path: Path) -> None:
-    runs = [make_run(n, {"bbr": [1] * 4, "cubic": [1] * 4}, volume_bytes=8000, buffer_bytes=1000) for n in range(3)]
-    for number, run in enumerate(runs):
-        for flow, time in zip(run["flows"], [1.0, 2.0, 3.0, 2.0, 8.0, 8.0, 8.0, 8.0], strict=True):
-            flow |= {"completion_s": time * 1.01**number, "completion_source": "capture"}
+    times = {"bbr": [1.0, 2.0, 3.0, 2.0], "cubic": [8.0, 8.0, 9.0, -1.0]}
+    runs = [
+        make_transfers(n, {cc: [time * 1.01**n for time in of_cc] for cc, of_cc in times.items()}, buffer_bytes=1000)
+        for n in range(3)
+    ]
     (row,) = summarise(tmp_path, gather(*runs))
-    # Means of flows 2 and 8 s, in three runs.
+    # Half of BBR's flows are complete after 2 s. CUBIC's flow that stopped after 1 s may have been as late as the
+    # others, of which half are complete after 8 s.
     assert (row["measure"], row["first_runs_count"], row["is_paired"]) == ("completion_s", 3, True)
     assert (row["effect_mean_ratio"], row["verdict"]) == (pytest.approx(0.25), "BBR faster")
+    assert row["log_rank_z"] is None
 
 
-def test_completion_times_of_the_sender_do_not_stand_beside_those_of_a_capture(tmp_path: Path) -> None:
-    run = make_run(1, {"bbr": [1, 1], "cubic": [1, 1]}, volume_bytes=8000, buffer_bytes=1000)
-    for flow, time, source in zip(run["flows"], [1.0, 9.0, 2.0, 9.0], ["capture", "sender"] * 2, strict=True):
-        flow |= {"completion_s": time, "completion_source": source}
-    (row,) = summarise(tmp_path, run)
-    assert (row["first_mean"], row["second_mean"]) == (1, 2)
+def test_a_run_without_a_completion_time_leaves_the_log_rank_test_alone(tmp_path: Path) -> None:
+    # No flow of CUBIC's is complete after 9 s in one run; in the others after 8 s.
+    times = [*([8.0] * 5), -9.0]
+    runs = [make_transfers(n, {"bbr": [2.0], "cubic": [time]}, buffer_bytes=1000) for n, time in enumerate(times)]
+    (row,) = summarise(tmp_path, gather(*runs))
+    names = ("first_mean", "second_mean", "difference_mean", "effect_mean_ratio", "p_equal_ratio", "least_effect_pct")
+    assert [row[name] for name in names] == [None] * 6
+    # Of the 2⁶ exchanges within runs two are as far apart.
+    assert (row["p_ratio"], row["verdict"], row["ahead_algorithm"]) == (2 / 64, "BBR faster", "BBR")
+    assert row["log_rank_z"] > 0
+    swapped = [make_transfers(n, {"bbr": [time], "cubic": [2.0]}, buffer_bytes=1000) for n, time in enumerate(times)]
+    (row,) = summarise(tmp_path, gather(*swapped))
+    assert (row["log_rank_z"] < 0, row["verdict"]) == (True, "CUBIC faster")
+
+
+@pytest.mark.parametrize(
+    ("times", "half"),
+    [
+        ([1.0, 2.0, 3.0], (2.0, True)),
+        ([1.0, 2.0, 3.0, 4.0], (2.0, True)),
+        # 3/4 are left after 1 s, half of them after 3 s: the flow that stopped after 2 s counts as both that are left.
+        ([1.0, -2.0, 3.0, 4.0], (3.0, True)),
+        # Those that complete come before those that stop at the same time: 1/2 are left after 2 s.
+        ([2.0, -2.0], (2.0, True)),
+        ([1.0, -2.0, -3.0], (3.0, False)),
+        ([-4.0], (4.0, False)),
+    ],
+)
+def test_half_of_the_flows_of_a_run_are_complete(tmp_path: Path, times: list[float], half: tuple[float, bool]) -> None:
+    database = build_database(tmp_path, make_transfers(1, {"bbr": times}), EVALUATION)
+    with connect(database) as connection:
+        found = connection.execute("SELECT cc, completion_s, is_complete FROM run_completions ORDER BY cc").fetchall()
+    assert found == [("bbr", *half), (None, *half)]
+    # As scipy has it.
+    curve = estimate_curve([Time(abs(time), time > 0) for time in times])
+    assert find_quantile(curve, 0.5) == (half[0] if half[1] else None)
 
 
 def test_only_runs_under_the_same_conditions_are_compared(tmp_path: Path) -> None:

@@ -12,11 +12,6 @@ import polars as pl
 
 # Length of a step of `packet_intervals`.
 STEP_US: Final = 100_000
-# Nearest to the sender first.
-SIDES: Final = ("sender", "between", None, "receiver")
-# A reset flow ended, too: iperf3's server closes its sockets as soon as the client says that the test is over, and its
-# kernel answers what is still under way by resets.
-ENDED: Final = ("fin", "rst")
 # SYN and FIN, which the kernel's count of acknowledged bytes holds as a byte each.
 FLAG_BYTES: Final = 2
 
@@ -40,18 +35,6 @@ def select_captured(flows: pl.DataFrame, packet_flows: pl.DataFrame) -> pl.DataF
         .sort("raw_file_id", "flow_id", "was_sampled", "connection_number")
         .unique(["raw_file_id", "flow_id"], keep="last", maintain_order=True)
         .select(packet_flows.columns)
-    )
-
-
-def measure_completions(captured: pl.DataFrame) -> pl.DataFrame:
-    """Return flow_id and completion_capture_s of flows whose capture holds handshake and end, nearest to the sender."""
-    rank = pl.col("capture_side").replace_strict({side: n for n, side in enumerate(SIDES)}, return_dtype=pl.Int64)
-    is_whole = pl.col("syn_utc").is_not_null() & pl.col("ended").is_in(ENDED)
-    return (
-        captured.filter(is_whole & pl.col("completion_capture_s").is_not_null())
-        .sort(rank, "raw_file_id")
-        .unique("flow_id", keep="first", maintain_order=True)
-        .select("flow_id", "completion_capture_s")
     )
 
 

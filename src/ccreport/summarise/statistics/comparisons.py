@@ -2,6 +2,9 @@
 
 A question has two tests, both of the logarithm of the ratio: that it is 0 (Student's t), and that it is beyond the
 margin (two one-sided tests). Holm's correction is over the questions of one table, for each of the two.
+
+Where a run is censored (half of its flows were not seen to complete), means and ratios would need its time. Such a
+question has the log-rank test alone, whose sign says which algorithm is ahead, and cannot be called equal.
 """
 
 import math
@@ -22,6 +25,8 @@ from ccreport.summarise.statistics.contrasts import (
     p_of_equality,
 )
 from ccreport.summarise.statistics.correction import correct_holm
+from ccreport.summarise.statistics.survival import Stratum as Times
+from ccreport.summarise.statistics.survival import Time, compare_runs
 
 UNDECIDED: Final = "undecided"
 # Less is better of these measures.
@@ -29,11 +34,13 @@ RETRANSMITS: Final = "retransmit_ratio"
 TIMES: Final = "completion_s"
 # What the query has for this module alone.
 INPUTS: Final = ("added_ratio", "strata")
+SIDES: Final = ("first", "second")
 COLUMNS: Final = {
     **dict.fromkeys(
         (
             *("effect_mean_ratio", "effect_low_ratio", "effect_high_ratio"),
             *("difference_mean", "difference_mean_low", "difference_mean_high", "p_ratio", "p_equal_ratio"),
+            "log_rank_z",
         ),
         pl.Float64,
     ),
@@ -78,9 +85,11 @@ def judge_questions(questions: pl.DataFrame) -> pl.DataFrame:
 
 
 def contrast_logarithms(row: dict[str, Any]) -> Contrast | None:
-    """Return the contrast of logarithms of a row of the query; None where a value is 0 and cannot have one."""
+    """Return the contrast of logarithms of a row of the query; None where a value is 0 or censored and has none."""
+    if _is_censored(row):
+        return None
     added: float | None = row["added_ratio"]
-    values = [value for stratum in row["strata"] for side in ("first", "second") for value in stratum[side]]
+    values = [value for stratum in row["strata"] for side in SIDES for value in stratum[side]]
     if added is None or min(values) + added <= 0:
         return None
     strata: list[Stratum] = [
@@ -96,6 +105,9 @@ def contrast_logarithms(row: dict[str, Any]) -> Contrast | None:
 
 def _measure(row: dict[str, Any]) -> dict[str, float | None]:
     """Return effects, intervals and p values of one question."""
+    if _is_censored(row):
+        z, p = compare_runs([_pick_times(stratum) for stratum in row["strata"]], is_paired=row["is_paired"])
+        return {"log_rank_z": z, "p_ratio": p}
     difference = contrast_strata(row["strata"])
     found: dict[str, float | None] = {"difference_mean": difference.effect}
     if difference.spread is not None:
@@ -117,6 +129,15 @@ def _measure(row: dict[str, Any]) -> dict[str, float | None]:
     return found
 
 
+def _is_censored(row: dict[str, Any]) -> bool:
+    return not all(known for stratum in row["strata"] for side in SIDES for known in stratum[f"{side}_known"])
+
+
+def _pick_times(stratum: dict[str, Any]) -> Times:
+    first, second = (tuple(map(Time, stratum[side], stratum[f"{side}_known"])) for side in SIDES)
+    return Times(first, second)
+
+
 def _find_ends(effect: float, spread: Spread) -> tuple[float, float]:
     return effect - spread.half_width, effect + spread.half_width
 
@@ -128,12 +149,13 @@ def _judge(row: dict[str, Any]) -> tuple[str, str | None]:
     """
     if row["p_ratio"] is None:
         return UNDECIDED, None
-    if row["p_equal_holm_ratio"] < LEVEL:
+    if row["p_equal_holm_ratio"] is not None and row["p_equal_holm_ratio"] < LEVEL:
         return f"equal within ±{row['equal_within_pct']:g} %", None
     if row["p_holm_ratio"] >= LEVEL:
         return UNDECIDED, None
     is_less_better = row["measure"] in (RETRANSMITS, TIMES)
-    ahead = row["first_algorithm" if (row["effect_mean_ratio"] > 1) != is_less_better else "second_algorithm"]
+    is_ahead = row["log_rank_z"] > 0 if row["log_rank_z"] else (row["effect_mean_ratio"] > 1) != is_less_better
+    ahead = row["first_algorithm" if is_ahead else "second_algorithm"]
     return f"{ahead} {'retransmits less' if row['measure'] == RETRANSMITS else 'faster'}", ahead
 
 

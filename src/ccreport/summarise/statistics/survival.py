@@ -77,28 +77,29 @@ def add_survival(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def add_log_rank_tests(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the query `completion_tests` with medians and the test by run instead of the flows' times.
+    """Return the rows of the query `completion_tests` with medians and the test by run instead of the times.
 
     Holm's correction is for all tests of the table.
     """
     tests: list[dict[str, Any]] = []
     for row in pairs.iter_rows(named=True):
-        first, second = row["first_flows"], row["second_flows"]
         is_paired = row["sharing"] == "both"
-        strata = list_strata(first, second, is_paired=is_paired)
+        strata = list_strata(row["first_runs"], row["second_runs"], is_paired=is_paired)
         z, p = compare_runs(strata, is_paired=is_paired)
-        medians = {f"{side}_median_s": _find_median(flows) for side, flows in (("first", first), ("second", second))}
+        medians = {f"{side}_median_s": _find_median(row[f"{side}_flows"]) for side in ("first", "second")}
         tests.append({"strata_count": len(strata), **medians, "log_rank_z": z, "p_ratio": p})
     columns = ("strata_count", "first_median_s", "second_median_s", "log_rank_z", "p_ratio")
     schema = {name: pl.Int64 if name == "strata_count" else pl.Float64 for name in columns}
-    tested = pairs.drop("first_flows", "second_flows").hstack(pl.DataFrame(tests, schema=schema))
+    tested = pairs.drop(f"{side}_{of}" for side in ("first", "second") for of in ("runs", "flows")).hstack(
+        pl.DataFrame(tests, schema=schema)
+    )
     corrected = pl.Series("p_holm_ratio", correct_holm(tested["p_ratio"].to_list()), dtype=pl.Float64)
     return tested.with_columns(corrected, tests_count=pl.col("p_ratio").count())
 
 
 def list_strata(first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]], *, is_paired: bool) -> list[Stratum]:
     """Return a stratum for each condition that both sides have: the time of each run, where paired of runs of both."""
-    sides = [_summarise_runs(flows) for flows in (first, second)]
+    sides = [_group_runs(runs) for runs in (first, second)]
     strata = []
     for stratum in sorted(sides[0].keys() & sides[1].keys()):
         runs = [of_side[stratum] for of_side in sides]
@@ -109,18 +110,11 @@ def list_strata(first: Sequence[dict[str, Any]], second: Sequence[dict[str, Any]
     return strata
 
 
-def _summarise_runs(flows: Sequence[dict[str, Any]]) -> dict[int, dict[str, Time]]:
-    times: dict[int, dict[str, list[Time]]] = {}
-    for flow in flows:
-        time = Time(flow["time_s"], flow["is_complete"])
-        times.setdefault(flow["stratum"], {}).setdefault(flow["run_id"], []).append(time)
-    return {stratum: {run: summarise_run(own) for run, own in runs.items()} for stratum, runs in times.items()}
-
-
-def summarise_run(times: Sequence[Time]) -> Time:
-    """Return when half of a run's flows were done; censored at the last time known where it is not reached."""
-    median = find_quantile(estimate_curve(times), 0.5)
-    return Time(max(time.time_s for time in times), is_complete=False) if median is None else Time(median, True)
+def _group_runs(runs: Sequence[dict[str, Any]]) -> dict[int, dict[str, Time]]:
+    times: dict[int, dict[str, Time]] = {}
+    for run in runs:
+        times.setdefault(run["stratum"], {})[run["run_id"]] = Time(run["time_s"], run["is_complete"])
+    return times
 
 
 def compare_runs(strata: Sequence[Stratum], *, is_paired: bool) -> tuple[float | None, float | None]:
