@@ -64,17 +64,16 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     )
     shown = render_condition_map(asked, {"table_2": "Table II"}, rows_at_most=3)
     assert read_rows(shown[: shown.index("#map-retransmit-ratio")]) == [
-        ["Condition", "RTT &#60; 30 ms", "RTT ≥ 30 ms"],
-        ["Table II"],
-        ["no loss", "1.02", "2.5"],
+        ["Table II", "RTT &#60; 30 ms", "RTT ≥ 30 ms"],
+        ["no loss", "1.02", "2.50"],
         ["1 % loss", "", "no ratio"],
     ]
     assert '<td class="number shade-first-2"><a href="cells_comparisons.html#cell-2"' in shown
-    assert "<strong>2&#46;5</strong>" in shown
+    assert "<strong>2&#46;50</strong>" in shown
     assert "BBR faster" in shown
     # The fourth has no page of its runs.
     assert "#cell-4" not in shown
-    assert '<td class="number shade-second-3">0&#46;2</td>' in shown
+    assert '<td class="number shade-second-3">0&#46;200</td>' in shown
 
 
 def test_without_comparisons_there_is_no_map() -> None:

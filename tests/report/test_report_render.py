@@ -396,7 +396,7 @@ def test_callouts(tmp_path: Path, kind: str):
 
 def test_tabsets(tmp_path: Path):
     page = render(tmp_path, render_tabs([("First", "::: {.callout-note}\n\none\n\n:::\n"), ("Second", "two\n")]))
-    tabs, panels = page.find("button", role="tab"), page.find("section", role="tabpanel")
+    tabs, panels = page.find("button", role="tab"), page.find("div", role="tabpanel")
     assert [tab["aria-controls"] for tab in tabs] == [panel["id"] for panel in panels] == ["tabset-1-1", "tabset-1-2"]
     assert [panel["aria-labelledby"] for panel in panels] == [tab["id"] for tab in tabs]
     # Without script the list of tabs stays away and all panels show.

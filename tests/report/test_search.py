@@ -11,7 +11,7 @@ PAGE = """<!DOCTYPE html><html><head><title>Not me</title></head><body><nav>Not 
 <section id="one" class="level2"><h2>One &amp; all</h2><p>First<br>line</p>
 <table><tr><td>4.2</td><td>bbr</td></tr></table>
 <section id="inner"><h3>Inner</h3><p>Deep.</p></section><p>After.</p>
-<section role="tabpanel" id="tabset-1-1"><div class="tab-title">Tab</div><p>In a tab.</p></section></section>
+<div role="tabpanel" id="tabset-1-1"><div class="tab-title">Tab</div><p>In a tab.</p></div></section>
 <math><mi>x</mi><annotation>\\frac{x}{y}</annotation></math><script>not()</script><button>Not</button>
 </main><footer>Not that</footer></body></html>"""
 

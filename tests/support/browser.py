@@ -1,6 +1,7 @@
-"""A headless Chromium (Debian's) and a web server on this machine, for tests that look at pages as a reader does."""
+"""Headless browsers (Debian's Chromium and Firefox) and a web server, for tests that look at pages as a reader does."""
 
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,12 @@ needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="chromium is not installed (Debian: apt-get install chromium); no page can be looked at"
 )
 
+# Playwright drives a Firefox of its own only; Debian's can take a picture of a page.
+FIREFOX = shutil.which("firefox-esr")
+needs_firefox = pytest.mark.skipif(
+    FIREFOX is None, reason="Firefox is not installed (Debian: apt-get install firefox-esr); it looks at no page"
+)
+
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *arguments: Any) -> None:
@@ -30,6 +37,27 @@ def open_chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+def picture_in_firefox(address: str, size: tuple[int, int], folder: Path) -> Path:
+    """Return the PNG of the top of a page in Firefox, whose profile is in the folder; at least 450 px wide."""
+    picture, profile = folder / "firefox.png", folder / "profile"
+    profile.mkdir(exist_ok=True)
+    picture.unlink(missing_ok=True)
+    window = f"--window-size={size[0]},{size[1]}"
+    command = [
+        str(FIREFOX),
+        "--headless",
+        "--no-remote",
+        "--profile",
+        profile,
+        window,
+        "--screenshot",
+        picture,
+        address,
+    ]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return picture
 
 
 @contextmanager

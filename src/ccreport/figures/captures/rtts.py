@@ -26,7 +26,7 @@ from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
 from ccreport.figures.select.queries import MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import write_sentences
-from ccreport.figures.wording.runs import format_significant
+from ccreport.figures.wording.runs import format_significant, wrap_title
 
 NO_SAMPLES = "The captures hold no RTT of the flows: they have one direction only."
 RTT = "An RTT is the time from data to the acknowledgement of its last byte, data sent again left out"
@@ -89,8 +89,9 @@ def assemble_rtt_distribution(facts: CaptureFacts, database: Database) -> Figure
     key = [style_entry(cc, level) for cc, level in zip(minima, levels, strict=True)]
     key.append(KeyEntry("smallest RTT", "line", theme.FAINT_INK, (2, 3), 1.2))
     title, _ = write_title(facts)
+    subtitle = [*wrap_title(facts.conditions), f"all flows of {count(len(facts.drawn), 'captured run')}"]
     runs = count(len(facts.drawn), "captured run")
-    chart = draw_rtt_distribution(distribution, minima, title, [f"all flows of {runs}"], key)
+    chart = draw_rtt_distribution(distribution, minima, title, subtitle, key)
     drawn = [
         f"Cumulative distribution of RTT over all flows of {runs}, one line for each algorithm",
         "It is made of means of 100 ms, each with the number of its samples",

@@ -63,9 +63,9 @@ class FigureFacts:
 def write_heading(
     declaration: FigureDeclaration, conditions: str, drawn: Sequence[DrawnRun], *, overlapped: bool
 ) -> tuple[list[str], list[str]]:
-    """Return the lines of the title (what was declared, then the conditions) and of the subtitle (runs and rule)."""
-    title = [" ".join(declaration.title.split()), *wrap_title(conditions)]
-    return [line for line in title if line], [name_run(drawn_run, overlapped=overlapped) for drawn_run in drawn]
+    """Return the title that was declared, and the lines of the subtitle: the conditions, then runs and rule."""
+    runs = [name_run(drawn_run, overlapped=overlapped) for drawn_run in drawn]
+    return [" ".join(declaration.title.split())], [*(line for line in wrap_title(conditions) if line), *runs]
 
 
 def write_caption(facts: FigureFacts) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.blocks import text
 from ccreport.report.markup.escape import escape_text, fence_html, make_label
 from ccreport.summarise.grids.links import cell_href
@@ -58,22 +59,26 @@ def _render_measure(
 ) -> Iterator[str]:
     title = next((shown for start, shown in TITLES.items() if measure.startswith(start)), measure)
     pairs = dict.fromkeys((row["first_algorithm"], row["second_algorithm"]) for row in rows)
-    columns = list(dict.fromkeys(split_question(row["question"])[1] for row in rows))
-    head = "".join(f'<th scope="col">{text(name)}</th>' for name in ("Condition", *columns))
-    body = []
-    for table, own in groupby(rows, itemgetter("table_name")):
-        heading = titles.get(table, "") if table != COMPARISONS else ""
-        if heading:
-            body.append(f'<tr><th scope="rowgroup" colspan="{len(columns) + 1}">{text(heading)}</th></tr>')
-        body += _render_rows(list(own), columns, rows_at_most)
-    yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
     of_pairs = ", ".join(f"{first} over {second}" for first, second in pairs)
+    yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
     yield f"Ratio of {escape_text(of_pairs)}; bold where a test decides which algorithm is ahead.\n"
-    yield fence_html(
-        f'<div class="table-scroll" role="region" aria-label="{text(title)} by condition" tabindex="0">\n'
-        f'<table class="data condition-map">\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
-        + "\n".join(body)
-        + "\n</tbody>\n</table>\n</div>"
+    maps = "\n".join(
+        _render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most)
+        for table, own in groupby(rows, itemgetter("table_name"))
+    )
+    yield fence_html(f'<div class="maps">\n{maps}\n</div>')
+
+
+def _render_map(rows: list[dict[str, Any]], heading: str, measure: str, rows_at_most: int) -> str:
+    """Return the map of the questions about one table."""
+    columns = list(dict.fromkeys(split_question(row["question"])[1] for row in rows))
+    head = "".join(f'<th scope="col">{text(name)}</th>' for name in (heading or "Condition", *columns))
+    body = "\n".join(_render_rows(rows, columns, rows_at_most))
+    label = f"{measure} by condition" + (f": {heading}" if heading else "")
+    return (
+        f'<div class="table-scroll" role="region" aria-label="{text(label)}" tabindex="0">\n'
+        f'<table class="data condition-map">\n<thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
     )
 
 
@@ -98,7 +103,7 @@ def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
     if row is None:
         return "<td></td>"
     ratio = row["effect_mean_ratio"]
-    shown = text(f"{ratio:.3g}" if ratio is not None else "no ratio")
+    shown = text(show_plain(ratio) if ratio is not None else "no ratio")
     if row["ahead_algorithm"] is not None:
         shown = type(shown)(f"<strong>{shown}</strong>")
     if row["number"] <= rows_at_most:

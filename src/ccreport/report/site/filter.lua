@@ -33,10 +33,10 @@ local function tabset(div)
     list:insert(inline_html('<button type="button" role="tab" id="' .. id .. '-tab" aria-controls="' .. id .. '">'))
     list:extend(tab.title)
     list:insert(inline_html('</button>'))
-    panels:insert(html('<section role="tabpanel" id="' .. id .. '" aria-labelledby="' .. id .. '-tab">'))
+    panels:insert(html('<div role="tabpanel" id="' .. id .. '" aria-labelledby="' .. id .. '-tab">'))
     panels:insert(pandoc.Div(pandoc.Plain(tab.title), {class = 'tab-title'}))
     panels:extend(tab.blocks)
-    panels:insert(html('</section>'))
+    panels:insert(html('</div>'))
   end
   local open = html('<div class="tabset"><div role="tablist" hidden>')
   local blocks = pandoc.Blocks {open, pandoc.Plain(list), html('</div>')}
