@@ -43,7 +43,7 @@ def test_hystart_is_found(tmp_path: Path) -> None:
         if (finding["condition"], finding["measure"]) == ("start_150ms_unpaced", "slow_start_cwnd")
     ]
     # The message of the change to Linux measured 632 on such a path; samples are 50 ms apart.
-    assert unpaced["mean_a"] == pytest.approx(632, rel=0.02)
+    assert unpaced["mean_a"] == pytest.approx(632, rel=0.03)
     assert unpaced["verdict"] == "up"
 
 

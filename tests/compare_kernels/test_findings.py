@@ -138,6 +138,13 @@ def test_a_criterion_adds_up_its_measures() -> None:
     comparison = declare(criteria=criteria)
     scores = score(comparison, find_all(comparison, runs))
     assert [one.verdict for one in scores] == ["mixed", "better", "worse", "as the baseline", "not measured"]
+    assert [one.basis for one in scores] == [
+        "Goodput of all flows: faster in one; RTT, 99th percentile of samples: higher in one",
+        "Goodput of all flows: faster in one",
+        "RTT, 99th percentile of samples: higher in one",
+        "1 of 1 test equal",
+        "",
+    ]
 
 
 def test_with_criteria_only_what_they_cover_is_tested() -> None:

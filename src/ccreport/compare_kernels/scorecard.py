@@ -8,6 +8,7 @@ from ccreport.compare_kernels.declaration import Comparison, Criterion
 from ccreport.compare_kernels.findings import Finding
 from ccreport.compare_kernels.measures import MEASURES
 from ccreport.core.errors import InputError
+from ccreport.core.text import count_things
 
 Verdict = Literal["better", "worse", "mixed", "as the baseline", "undecided", "not measured"]
 GOOD: Final = {"high": "up", "low": "down"}
@@ -23,10 +24,17 @@ class Score:
 
     @property
     def basis(self) -> str:
-        """Return what the verdict is from: the measures that differ, else how many there are."""
-        differing = [finding for finding in self.findings if finding.effect.verdict in ("up", "down")]
-        told = [f"{finding.measure.title} {finding.text}: {finding.condition}" for finding in differing]
-        return "; ".join(told) if told else f"{len(self.findings)} tests"
+        """Return what the verdict is from: by measure what differs, and how many tests are undecided, or equal."""
+        told: dict[str, list[str]] = {}
+        for finding in self.findings:
+            if finding.effect.verdict in ("up", "down"):
+                told.setdefault(finding.measure.title, []).append(f"{finding.text} in {finding.condition}")
+        parts = [f"{title}: {', '.join(found)}" for title, found in told.items()]
+        tests = count_things(len(self.findings), "test")
+        for verdict in ("undecided", "equal"):
+            count = sum(finding.effect.verdict == verdict for finding in self.findings)
+            parts += [f"{count} of {tests} {verdict}"] if count else []
+        return "; ".join(parts)
 
 
 def score(comparison: Comparison, findings: Sequence[Finding]) -> list[Score]:
