@@ -156,7 +156,7 @@ def test_each_loss_has_a_panel_with_the_same_scale(tmp_path: Path) -> None:
         "1 % loss",
     ]
     specification = read(output, "figure.vl.json")
-    domains = set(re.findall(r'"domain": \[\s*0(?:\.0)?,\s*([\d.]+)\s*\]', specification))
+    domains = set(re.findall(r'"domain":\s*\[\s*0(?:\.0)?,\s*([\d.]+)\s*\]', specification))
     # Of the rates up to 40 Mbit/s, and of the RTTs up to 20 ms with room at the right.
     assert {float(domain) for domain in domains} == {40.0, 20.8}
     assert "All panels have the same scales." in read(output, "caption.txt")

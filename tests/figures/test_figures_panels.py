@@ -80,7 +80,7 @@ def test_caption_names_runs_by_panel_and_says_common_things_once(pair: Path) -> 
     assert "; (b) Together: CUBIC and BBR" in shown
     assert shown.endswith(". (a) BBR had 1.10 times the goodput of CUBIC; (b) BBR had 4.00 times the goodput of CUBIC.")
     first, second = details.index("(a) "), details.index("(b) ")
-    assert first < details.index("experiment-bbr/2 (iteration 2), which the evaluation file names") < second
+    assert first < details.index("experiment-bbr/2 (iteration 2), chosen in the evaluation file from ") < second
     assert second < details.index("experiment-both/2 (iteration 2), representative of 3 iterations.")
     for once in ("The panels have the same scales.", "Lines: bytes", "Path: netem", "Points: retransmitted"):
         assert details.count(once) == 1

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import ccreport.trace.raw_files as module
-from ccreport.report.fragments.raw_file_pages import link_jobs, render_file_pages
+from ccreport.report.archive_fragments.raw_file_pages import link_jobs, render_file_pages
 from ccreport.trace.raw_files import ReadFiles
 
 

@@ -17,7 +17,7 @@ import yaml
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema, read_table
-from ccreport.report.fragments.raw_file_pages import link_jobs
+from ccreport.report.archive_fragments.raw_file_pages import link_jobs
 from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.blocks import (
     Html,

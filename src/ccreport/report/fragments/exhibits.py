@@ -17,7 +17,7 @@ import polars as pl
 from ccreport.core.declarations import list_tables
 from ccreport.core.tables import load_schema
 from ccreport.figures.select.declaration import CAPTURE_KINDS
-from ccreport.report.fragments.raw_file_pages import link_jobs
+from ccreport.report.archive_fragments.raw_file_pages import link_jobs
 from ccreport.report.markup.blocks import (
     close_fold,
     link_run,

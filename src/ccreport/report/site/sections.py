@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.report.fragments.raw_file_pages import PAGE as RAW_FILES
+from ccreport.report.archive_fragments.raw_file_pages import PAGE as RAW_FILES
 from ccreport.report.kind_pictures import Examples, list_shown
 
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
