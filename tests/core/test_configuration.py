@@ -88,7 +88,18 @@ def test_an_address_is_not_looked_up_as_a_path() -> None:
         ("- archive: x", "config.yaml: it has no keys; write `archive: PATH`, one key a line"),
         ("", "config.yaml: it has no keys"),
         ("a: 1\nb: {c: 1, c: 2}\n", "config.yaml:2: `c` is also in line 2; delete one of them"),
-        ("a: 'x\nb: 2\n", "config.yaml:2: not YAML: "),
+        ("a: 1\nb: 'x\nc: 2\n", "config.yaml:2: not YAML: a quote that is not closed"),
+        (
+            "a: 1\nb: [x,\nc: 2\n",
+            "config.yaml:2: not YAML: a bracket that is not closed, or no comma",
+        ),
+        (
+            "a: 1\nb: {x: 1,\nc: 2\n",
+            "config.yaml:2: not YAML: a brace that is not closed, or no comma",
+        ),
+        ("a: 1\n  b: 2\n", "config.yaml:2: not YAML: indented deeper than the line above, or a colon within a text"),
+        ("a:\n  b: 1\n c: 2\n", "config.yaml:3: not YAML: not indented as the lines above"),
+        ('a: "\\d"\n', "config.yaml:1: not YAML: found unknown escape character"),
         ("a: 1\nb c\nd: 2\n", "config.yaml:2: not YAML: a key without a colon and a blank behind it"),
     ],
 )

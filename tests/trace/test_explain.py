@@ -249,7 +249,9 @@ def test_sql_prints_a_table_from_any_folder(
     assert " 42 " in printed
     assert "\x1b" not in printed
     assert main(["sql", "FROM nmaes", "--database", "../it's [a] */results"]) == 1
+    assert capsys.readouterr().err == "ccreport: Table with name nmaes does not exist; did you mean `names`?\n"
+    assert main(["sql", "SELECT nubmer FROM names", "--database", "../it's [a] */results"]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("ccreport: ")
-    assert 'Did you mean "names"' in said
+    assert said.endswith("; did you mean `number`?\n")
+    assert said.count("\n") == 1
     assert main(["sql", "DROP VIEW names", "--database", "../it's [a] */results"]) == 1

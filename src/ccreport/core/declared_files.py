@@ -15,6 +15,19 @@ from ccreport.core.schema_problems import Place, find_problem
 
 LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 NO_COLON: Final = "could not find expected ':'"
+NO_COLON_SAID: Final = "a key without a colon and a blank behind it"
+# What libyaml was reading, and what then is the fault in nearly every case.
+OPENED: Final = {
+    "while parsing a flow sequence": "a bracket that is not closed, or no comma between two items",
+    "while parsing a flow mapping": "a brace that is not closed, or no comma between two keys",
+    "while scanning a quoted scalar": "a quote that is not closed",
+}
+PLAIN: Final = {
+    "mapping values are not allowed in this context": (
+        "indented deeper than the line above, or a colon within a text, which then needs quotes"
+    ),
+    "did not find expected key": "not indented as the lines above, or a quote or bracket too many or too few before it",
+}
 MERGED: Final = "tag:yaml.org,2002:merge"
 
 
@@ -74,9 +87,11 @@ def _explain(name: str, text: str, error: yaml.YAMLError) -> DeclarationError:
     """Return what keeps a text from being YAML, with its line."""
     reason = getattr(error, "problem", None) or str(error).partition("\n")[0]
     mark, lines = getattr(error, "problem_mark", None), text.splitlines()
-    if reason == NO_COLON:
-        # Missed where the next line begins.
-        mark, reason = getattr(error, "context_mark", mark), "a key without a colon and a blank behind it"
+    context = (getattr(error, "context", None) or "").partition(" at ")[0]
+    if plain := OPENED.get(context, NO_COLON_SAID if reason == NO_COLON else ""):
+        # Missed where the next line begins, or at the end.
+        mark, reason = getattr(error, "context_mark", mark), plain
+    reason = PLAIN.get(reason, reason)
     if mark is None:
         return DeclarationError(f"{name}: not YAML: {reason}")
     # What is not closed is missed behind the last line.

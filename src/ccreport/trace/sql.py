@@ -10,6 +10,7 @@ import duckdb
 
 from ccreport.core.text import display_name
 from ccreport.summarise.database import QueryError
+from ccreport.summarise.refused_sql import describe_refusal
 from ccreport.trace.find_table import find_databases, open_results
 
 RESULTS: Final = Path("results")
@@ -34,6 +35,6 @@ def sql(query: str = "SHOW TABLES", /, database: Path = RESULTS, rows: int = 100
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
         except duckdb.Error as error:
-            raise QueryError(str(error)) from error
+            raise QueryError(describe_refusal(error)) from error
     # A terminal obeys what a name of the archive may contain.
     print("\n".join(map(display_name, shown.getvalue().splitlines())))

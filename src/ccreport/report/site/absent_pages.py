@@ -18,7 +18,7 @@ def list_absent(variables: Mapping[str, Any]) -> list[str]:
 
 
 def leave_out_pages(folder: Path, names: Sequence[str]) -> None:
-    """Remove pages from a folder of pages and fragments; of links to them the words stay.
+    """Remove pages from a folder of pages and fragments; of links to them and to their sections the words stay.
 
     A section of another page whose label is `sec-` and the name of a page explains that page, and goes with it.
     """
@@ -27,7 +27,7 @@ def leave_out_pages(folder: Path, names: Sequence[str]) -> None:
     alternatives = "|".join(map(re.escape, names))
     # ## Reproduction {#sec-reproduction} · [Each pair in numbers](reproduction.qmd#paper)
     section = re.compile(rf"^## [^\n]*\{{#sec-(?:{alternatives})\}}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-    link = re.compile(rf"\[([^\]]*)\]\((?:{alternatives})\.qmd[^)]*\)")
+    link = re.compile(rf"\[([^\]]*)\]\((?:(?:{alternatives})\.qmd[^)]*|\w+\.qmd#sec-(?:{alternatives}))\)")
     for name in names:
         (folder / f"{name}.qmd").unlink()
     for page in sorted((*folder.glob("*.qmd"), *folder.glob("fragments/*.md"))):
