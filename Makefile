@@ -18,6 +18,9 @@ SECONDS ?= 300
 # Not in requirements.lock: what this package installs it fetches itself, from Quarto's releases, while it is installed.
 QUARTO := quarto-cli==1.9.38 --hash=sha256:bd59fdc0d868cd670ea4ebbf5997bfdfd6c81a0d9f50fe099f40f992b257ce18
 
+# Likewise, and for one command only: the wheels for x86-64 and ARM.
+DENO := deno==2.9.8 --hash=sha256:b1d1318e7deda8efd593aefa8b565a827fe71cf83aeff09d3a5ceb047444ca18 --hash=sha256:3e286918a36f436134336c5c6ef37dfe3a27f16ea22cd6af452ab7daa4ef1da4
+
 PIP := .venv/bin/python -m pip --disable-pip-version-check --no-input
 # uv installs a lock in seconds; where it or an index that it finds is missing pip does it, in minutes.
 INSTALL = { UV_PYTHON_DOWNLOADS=never .venv/bin/uv pip install --quiet --python .venv/bin/python $(1) 2>.venv/uv.log \
@@ -37,7 +40,7 @@ PROGRESS = $(if $(VERBOSE),,--logger ccreport)
 unexport ARCHIVE PYTHONHOME PYTHONPATH
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help collect kernel scorecard collected cluster report tables ingest database test test-slow test-all browser pictures lint bench fuzz audit lock setup quarto s3server clean
+.PHONY: help collect kernel scorecard collected cluster report tables ingest database test test-slow test-all browser pictures lint bench fuzz audit lock setup sql quarto s3server clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -121,6 +124,15 @@ s3server: .venv/s3/versitygw ## compile the S3-compatible server that tests of s
 
 .venv/s3/versitygw: | .venv/.locked
 	@GOBIN="$$PWD/.venv/s3" GOFLAGS=-mod=mod go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+
+# Deno fetches the packages that javascript/deno.lock pins, bundles them, and is removed again: 95 MB for 160 kB.
+sql: .venv/.complete ## add to the explorer what runs SQL in the browser, from packages of the npm registry
+	@mkdir -p .venv/share/ccreport .venv/deno && printf '%s\n' '$(DENO)' >.venv/deno/deno.txt
+	@trap 'rm -rf .venv/deno' EXIT; \
+	$(PIP) install --quiet --require-hashes --no-deps --target .venv/deno --requirement .venv/deno/deno.txt && \
+	DENO_DIR="$$PWD/.venv/deno/cache" .venv/deno/bin/deno bundle --quiet --platform browser --format iife --minify --frozen \
+	  --lock javascript/deno.lock --output .venv/share/ccreport/sql.js javascript/sql.js && \
+	echo "SQL engine: .venv/share/ccreport/sql.js; make report puts it into the explorer"
 
 quarto: .venv/.complete ## add Quarto to .venv, from its own releases; without it the embedded renderer makes the report
 	@$(IN_VENV) if quarto --version >/dev/null 2>&1; then \

@@ -128,7 +128,7 @@ def export_measured(database: Path, output: Path) -> None:
     batches.write_text("")
     paths = {"batches": batches, "tables": database.parent, "database": database, "output": output}
     options = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
-    command = [sys.executable, "-m", "ccreport", "export_runs", *options]
+    command = [sys.executable, "-m", "ccreport", "export_runs", *options, "--engine"]
     start = time.perf_counter()
     subprocess.run(command, check=True)
     print(f"{'export, s':24} {time.perf_counter() - start:8.2f}")

@@ -2,8 +2,13 @@
 Explorer: all runs as scripts that its page loads, a run's own when it is picked.
 
 Inputs:  the database of the report's evaluation
-Outputs: <results>/explorer/, with runs.js, runs/<run>.js, vega.js, and the page's own scripts and style sheet
+Outputs: <results>/explorer/, with runs.js, runs/<run>.js, vega.js, the page's own scripts and style sheet, and sql.js
+         and tables/<table>.js where `make sql` added the engine
 """
+
+import sys
+
+SQL_ENGINE = Path(sys.prefix, "share/ccreport/sql.js")
 
 
 rule export_runs:
@@ -11,6 +16,7 @@ rule export_runs:
     input:
         batches="<results>/batches.txt",
         database=RESULTS / MAIN / "archive.duckdb",
+        engine=[str(SQL_ENGINE)] if SQL_ENGINE.exists() else [],
         assets=list_package_files("explorer/*.js", "explorer/*.css"),
     output:
         # The other scripts beside it are looked after by the command, which keeps those of experiments that did not change.
@@ -31,6 +37,7 @@ rule export_runs:
             --batches {input.batches:q} \
             --tables {params.tables:q} \
             --database {input.database:q} \
+            --engine {input.engine:q} \
             --output {params.explorer:q} \
             &>{log:q}
         """

@@ -1,5 +1,6 @@
 """What the explorer's page loads: the list of all runs and the series of each."""
 
+import base64
 import json
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from explorer_site import (
     read_script,
     write_database,
 )
+from polars.testing import assert_frame_equal
 
 from ccreport.core.tables import write_table
 from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches, write_vega
@@ -57,6 +59,8 @@ def test_a_run_has_the_series_of_each_flow(export: Path) -> None:
     cubic, bbr = read_run(export, FIRST)["flows"]
     assert read_run(export, FIRST)["bin_s"] == 0.5
     assert (cubic["cc"], cubic["name"]) == ("cubic", "flow 1 (port 4001)")
+    # Mbit/s, Mbit/s, segments, %, ms, segments; the mean window is unknown.
+    assert cubic["totals"] == [4, 3.5, 1234567, 0.25, 12.35, None]
     assert cubic["rate"] == [0.25, [4, 4, 4, 4]]
     assert bbr["rate"] == [0.25, [20, 20, 20, 20]]
     assert cubic["retransmits"] == [0.25, [1, 1, 1, 1]]
@@ -253,6 +257,23 @@ def test_a_run_deviates_from_its_condition_by_robust_standard_deviations() -> No
     deviations = pl.DataFrame(rows).select(z=measure_deviation())["z"].to_list()
     assert deviations[:5] == pytest.approx([-2 / 1.4826, -1 / 1.4826, 0, 1 / 1.4826, 28 / 1.4826])
     assert deviations[5:] == [None] * 7
+
+
+def test_tables_for_sql_are_parquet_files_in_scripts_where_there_is_an_engine(tmp_path: Path) -> None:
+    engine = tmp_path / "engine.js"
+    engine.write_text("window.ccreportSql = {};")
+    database, explorer = write_database(tmp_path), tmp_path / "explorer"
+    export_database(database, explorer, engine=[engine])
+    assert set(read_list(explorer)["tables"]) == {"runs", "flows"}
+    assert (explorer / "sql.js").read_text() == engine.read_text()
+    name, text = json.loads(read_script(explorer / "tables/runs.js"))
+    written = pl.read_parquet(base64.b64decode(text))
+    assert name == "runs"
+    assert written.columns == read_list(explorer)["tables"]["runs"]
+    assert_frame_equal(written, pl.read_parquet(tmp_path / "runs.parquet").sort("run_id"), check_dtypes=False)
+    export_database(database, explorer)
+    assert read_list(explorer)["tables"] == {}
+    assert [path.name for path in (*explorer.glob("sql.js"), *explorer.glob("tables/*"))] == []
 
 
 def test_an_archive_without_runs_has_an_empty_list(tmp_path: Path) -> None:

@@ -2,17 +2,30 @@
 
 import re
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+import duckdb
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import needs_chromium
-from explorer_site import FIRST, HOSTILE, HOSTILE_ID, PLAIN_COUNT, SECOND, empty_database, write_database, write_site
+from explorer_site import (
+    FIRST,
+    HOSTILE,
+    HOSTILE_ID,
+    PLAIN_COUNT,
+    SECOND,
+    empty_database,
+    export_database,
+    write_database,
+    write_site,
+)
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from ccreport.explorer.palette import lighten
@@ -22,6 +35,10 @@ from ccreport.figures.kit.theme import STYLES
 ALL = PLAIN_COUNT + 3
 # No inline script, no eval, no other host. Vega gives its elements styles.
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:"
+
+# What `make sql` adds.
+ENGINE = Path(sys.prefix, "share/ccreport/sql.js")
+needs_engine = pytest.mark.skipif(not ENGINE.exists(), reason="needs the SQL engine: make sql")
 
 pytestmark = [pytest.mark.slow, needs_chromium]
 
@@ -45,6 +62,12 @@ class Handler(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def server(site: Path) -> Iterator[str]:
+    with serve(site) as address:
+        yield address
+
+
+@contextmanager
+def serve(site: Path) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(site))) as running:
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
@@ -297,6 +320,70 @@ def test_more_than_three_runs_have_small_panels_in_place_of_dashes(open_page: Op
     expect(page.locator("#x-picked .x-sample")).to_have_count(0)
 
 
+def test_the_flows_of_the_picked_runs_are_a_list_that_can_be_sorted(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}")
+    page.locator("#x-flows_count", has_text="Flows (2)").click()
+    flows = page.locator("#x-flows_table tbody tr")
+    assert flows.nth(0).inner_text().split("\t") == [
+        *("flow 1 (port 4001)", "CUBIC", "4", "3.5", "1,234,567", "0.25", "12.35", "–")
+    ]
+    header = page.locator("#x-flows_table th", has_text="Throughput")
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "descending")
+    expect(flows.first).to_contain_text("BBR")
+    header.get_by_role("button").click()
+    expect(flows.first).to_contain_text("CUBIC")
+    rows_of(page).nth(1).locator("input").click()
+    expect(page.locator("#x-flows_count")).to_have_text("Flows (4)")
+    assert [text[0] for text in flows.all_inner_texts()] == ["A", "A", "B", "B"]
+    page.click("#x-clear")
+    expect(page.locator("#x-flows_list")).to_be_hidden()
+
+
+def test_without_an_engine_the_page_says_how_to_ask_on_the_command_line(open_page: Open) -> None:
+    page = open_page()
+    page.locator("#x-sql summary").click()
+    expect(page.locator("#x-sql_missing")).to_contain_text("python -m ccreport sql")
+    expect(page.locator("#x-sql_form")).to_be_hidden()
+
+
+@needs_engine
+@pytest.mark.parametrize("origin", ["file", "server"])
+def test_each_question_gets_the_answer_of_duckdb(open_page: Open, tmp_path: Path, origin: str) -> None:
+    database = write_database(tmp_path)
+    of = write_site(database, tmp_path, partial(export_database, engine=[ENGINE]))
+    with serve(of) as address:
+        page = open_page(of=of, base=address if origin == "server" else "")
+        page.locator("#x-sql summary").click()
+        questions = page.evaluate("ccreportExplorer.questions")
+        assert len(questions) == 5
+        assert page.evaluate("window.ccreportSql === undefined")
+        for question in questions:
+            page.select_option("#x-question", label=question["label"])
+            page.click("#x-sql_form button")
+            with duckdb.connect(str(database), read_only=True) as connection:
+                expected = connection.sql(question["query"])
+                rows, names = expected.fetchall(), expected.columns
+            said = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+            expect(page.locator("#x-sql_said")).to_have_text(said)
+            assert page.locator("#x-sql_table th").all_inner_texts() == names
+            shown = [text.split("\t") for text in page.locator("#x-sql_table tbody tr").all_inner_texts()]
+            assert shown == [[show(value) for value in row] for row in rows]
+        page.fill("#x-query", "SELECT nothing FROM runs")
+        page.click("#x-sql_form button")
+        expect(page.locator("#x-sql_said")).to_contain_text("nothing")
+
+
+def show(value: object) -> str:
+    """Return a value as the page shows it: numbers to 4 significant digits, with commas from 1,000 on."""
+    if value is None:
+        return "–"
+    if isinstance(value, str | bool):
+        return str(value)
+    rounded = float(f"{float(str(value)):.4g}")
+    return f"{rounded:,.0f}" if rounded.is_integer() else f"{rounded:,}"
+
+
 def points_of(page: Page) -> Locator:
     """The points of the scatter plot, without the rings of suspect and of picked runs."""
     return page.locator("#x-points .mark-symbol path[fill]:not([fill=transparent])")
@@ -424,7 +511,8 @@ def test_a_time_after_the_end_shows_the_whole_run(open_page: Open) -> None:
 
 def test_more_values_than_a_call_takes_arguments_are_drawn(open_page: Open, site: Path, tmp_path: Path) -> None:
     # 200 flows of 800 bins: 160,000 values, where Chromium's stack has room for some 120,000.
-    flows = [{"cc": "cubic", "name": f"flow {number}", "rate": [0.25, [1] * 800]} for number in range(200)]
+    flow = {"cc": "cubic", "totals": [None] * 6, "rate": [0.25, [1] * 800]}
+    flows = [flow | {"name": f"flow {number}"} for number in range(200)]
     changed = shutil.copytree(site, tmp_path / "site")
     write_call(changed / f"explorer/runs/{FIRST}.js", "loadRun", FIRST, {"bin_s": 0.5, "flows": flows})
     page = open_page(f"#run={FIRST}&by=flow", of=changed)

@@ -33,8 +33,10 @@ def write_database(folder: Path) -> Path:
     """
     tables: dict[str, list[dict[str, Any]]] = {name: [] for name in ("runs", "flows", "intervals", "samples")}
     for run_id, rtt, loss in ((FIRST, 10.0, 0.0), (SECOND, 80.0, 0.1)):
-        settings = {"rtt_ms": rtt, "loss_pct": loss, "iteration": int(run_id[6])}
-        tables["runs"].append(make_run(run_id, "e1", "both", "bbr,cubic", 24.0, flows_count=2, **settings))
+        settings = {"rtt_ms": rtt, "loss_pct": loss, "iteration": int(run_id[6]), "retransmits_count": 8}
+        tables["runs"].append(
+            make_run(run_id, "e1", "both", "bbr,cubic", 24.0, flows_count=2, retransmit_ratio=rtt / 1e4, **settings)
+        )
         add_flow(tables, run_id, 1, "cubic", 4.0)
         add_flow(tables, run_id, 2, "bbr", 20.0)
     for i in range(1, PLAIN_COUNT + 1):
@@ -82,7 +84,10 @@ def add_flow(
     """Add a flow of constant rate: per half second 1 retransmit by `ss`, 3 by iperf3; windows of 10, 20, 30, 40."""
     flow = {"run_id": run_id, "flow_id": f"{run_id}/{number}"}
     tables["flows"].append(
-        flow | {"client_number": 1, "stream_number": number, "cc": cc, "local_port": 4000 + number, "mss_bytes": 1448}
+        flow
+        | {"client_number": 1, "stream_number": number, "cc": cc, "local_port": 4000 + number, "mss_bytes": 1448}
+        | {"throughput_bps": mbit * 1e6, "goodput_bps": mbit * 0.875e6, "retransmits_count": 1234567}
+        | {"retransmit_ratio": 0.0025, "rtt_mean_ms": 12.3456}
     )
     for i in range(int(SECONDS / BIN_S)):
         tables["intervals"].append(
@@ -99,14 +104,19 @@ def add_flow(
             )
 
 
-def export_database(database: Path, output: Path, made_of: Mapping[str, str] | None = None) -> None:
-    """Export the runs of a database; `made_of` are the fingerprints of its experiments, none of which is known else."""
+def export_database(
+    database: Path, output: Path, made_of: Mapping[str, str] | None = None, engine: list[Path] | None = None
+) -> None:
+    """Export the runs of a database, with an SQL engine or without.
+
+    `made_of` are the fingerprints of its experiments, none of which is known else.
+    """
     batches, tables = database.with_suffix(".txt"), database.parent / "tables"
     write_batches({"first": list(made_of or {})}, batches)
     with BatchWriter("flows", tables / "flows/first.parquet") as writer:
         for experiment, fingerprint in (made_of or {}).items():
             writer.append(experiment, fingerprint, [])
-    export_runs(batches, tables, database, output)
+    export_runs(batches, tables, database, engine or [], output)
 
 
 def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None] = export_database) -> Path:
@@ -114,7 +124,7 @@ def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None
     project = folder / "project"
     project.mkdir(parents=True)
     site = yaml.safe_load((ROOT / "reports/_quarto.yml").read_text(encoding="utf-8"))
-    site["project"]["resources"] = ["explorer/*.*", "explorer/runs/*"]
+    site["project"]["resources"] = ["explorer/*.*", "explorer/*/*"]
     site["website"]["navbar"] = {"left": [{"text": "Explorer", "href": "explorer.qmd"}]}
     (project / "_quarto.yml").write_text(yaml.safe_dump(site), encoding="utf-8")
     (project / "_variables.yml").write_text("{}\n", encoding="utf-8")

@@ -54,6 +54,7 @@
       byId(name).append(...explorer.listMeasures(list).map(({ key, label }) => make("option", { value: key }, label)));
     }
     byId("styles").append(...explorer.listStyles(list).map(style => make("li", {}, makePoint(style), style.name)));
+    explorer.offerSql(packed.tables, byId, loadScript);
     byId("scatter").open = list.count <= SCATTERED_RUNS && matchMedia(WIDE).matches;
     listen();
     restore();
@@ -249,6 +250,7 @@
     byId("chart").setAttribute("aria-label", describe(chart));
     byId("chart").dataset.lines = chart.shown.map(({ key, lines }) => `${key}:${lines}`).join(" ");
     const missing = runs.every(run => run.flows_count) ? "" : describeMissing(chart);
+    showFlows(runs);
     byId("missing").textContent = [...runs.map(describeLargeRun), missing].filter(Boolean).join(" ");
     for (const name of ["from", "until"]) byId(name).max = chart.end;
     byId("chart").ariaBusy = "false";
@@ -259,6 +261,30 @@
       writeUrl(false);
     });
     if (current === drawing) byId("chart").dataset.drawn = ids.join(" ");
+  };
+
+  const FLOW_COLUMNS = [
+    { label: "Flow", isText: true },
+    { label: "Algorithm", isText: true },
+    // As explorer/run_series.py lists the totals.
+    { label: "Throughput", unit: "Mbit/s" },
+    { label: "Goodput", unit: "Mbit/s" },
+    { label: "Retransm.", unit: "segments", decimals: 0 },
+    { label: "Retr. ratio", unit: "%" },
+    { label: "RTT", unit: "ms, mean" },
+    { label: "Window", unit: "segments, mean" },
+  ];
+  const showFlows = runs => {
+    const flows = runs.flatMap((run, i) => run.flows.map(flow => [explorer.runLetters[i], flow]));
+    const nameOf = cc => list.algorithms.get(cc)?.name ?? cc;
+    const isMany = runs.length > 1;
+    byId("flows_list").hidden = flows.length === 0;
+    byId("flows_count").textContent = `Flows (${flows.length.toLocaleString("en")})`;
+    explorer.fillTable(
+      byId("flows_table"),
+      isMany ? [{ label: "Run", isText: true }, ...FLOW_COLUMNS] : FLOW_COLUMNS,
+      flows.map(([run, { name, cc, totals }]) => [...(isMany ? [run] : []), name, nameOf(cc), ...totals]),
+    );
   };
 
   // A run of so many flows that the export left them out.
@@ -290,6 +316,7 @@
     byId("hint").hidden = !isEmpty;
     byId("tools").hidden = isEmpty;
     for (const name of ["see", "link", "clear"]) byId(name).hidden = isEmpty;
+    if (isEmpty) byId("flows_list").hidden = true;
     if (isEmpty) byId("chart").setAttribute("aria-label", "No run picked");
     byId("see").textContent = `See ${state.picked.length} picked`;
     byId("missing").textContent = "";

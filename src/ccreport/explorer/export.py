@@ -19,6 +19,7 @@ from ccreport.core.atomic_files import replace_text
 from ccreport.explorer.run_list import describe_list, read_runs
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, write_call
+from ccreport.explorer.sql_tables import write_sql
 from ccreport.figures.select.series import BIN_WIDTHS_S
 from ccreport.rebuild.batch_tables import BatchReader
 from ccreport.rebuild.batches import IGNORE_CACHES, read_batches
@@ -35,12 +36,12 @@ LIBRARIES: Final = ("duckdb", "polars")
 FINGERPRINTS: Final = ".fingerprints.json"
 
 
-def export_runs(batches: Path, tables: Path, database: Path, output: Path) -> None:
+def export_runs(batches: Path, tables: Path, database: Path, engine: list[Path], output: Path) -> None:
     """Write what the explorer's page loads into the folder `output`.
 
     runs.js (the list), runs/<name>.js (the series of one run), vega.js (the drawing library, as the installed package
-    has it), and the page's own scripts and style sheet. A run of more than 1,000 flows has their number in place of
-    series. `batches` and `tables` tell what each experiment was made of.
+    has it), the page's own scripts and style sheet, and with an SQL `engine` what `write_sql` writes. A run of more
+    than 1,000 flows has their number in place of series. `batches` and `tables` tell what each experiment was made of.
     """
     scripts = output / "runs"
     scripts.mkdir(parents=True, exist_ok=True)
@@ -52,7 +53,8 @@ def export_runs(batches: Path, tables: Path, database: Path, output: Path) -> No
         # Each batch asks the same files again.
         connection.execute("SET parquet_metadata_cache = true")
         runs = read_runs(connection)
-        write_call(output / "runs.js", "loadList", describe_list(runs))
+        asked = write_sql(connection, engine, output)
+        write_call(output / "runs.js", "loadList", describe_list(runs) | {"tables": asked})
         changed = find_changed(runs, fingerprints, scripts)
         is_drawn = pl.col("flows_count").fill_null(0) <= FLOWS_AT_MOST
         for run_id, flows_count in changed.filter(~is_drawn).select("run_id", "flows_count").rows():

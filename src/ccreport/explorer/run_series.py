@@ -24,7 +24,8 @@ from ccreport.figures.select.series import (
 )
 
 COLUMNS: Final = {
-    "flows": """run_id, flow_id, client_number, stream_number, is_reverse, cc, start_offset_s, local_port, mss_bytes""",
+    "flows": """run_id, flow_id, client_number, stream_number, is_reverse, cc, start_offset_s, local_port, mss_bytes,
+        throughput_bps, goodput_bps, retransmits_count, retransmit_ratio, rtt_mean_ms, cwnd_mean_segments_count""",
     "intervals": """run_id, flow_id, start_s, end_s, is_omitted, interval_bps, retransmits_iperf3_count, cwnd_bytes,
         rtt_ms""",
     "samples": """run_id, flow_id, connection_number, time_utc, retransmits_ss_count, cwnd_segments_count, rtt_ms""",
@@ -38,6 +39,15 @@ FLOW: Final = ("run_id", "flow_id")
 # Names in the scripts, and digits after which a value says nothing more.
 MEASURES: Final = {"rate": 4, "retransmits": 3, "cwnd": 4, "rtt": 4}
 BITS_PER_MBIT: Final = 1e6
+# What a flow's column is divided by, in the order of explorer.js: Mbit/s, Mbit/s, segments, %, ms, segments.
+TOTALS: Final = {
+    "throughput_bps": BITS_PER_MBIT,
+    "goodput_bps": BITS_PER_MBIT,
+    "retransmits_count": 1,
+    "retransmit_ratio": 0.01,
+    "rtt_mean_ms": 1,
+    "cwnd_mean_segments_count": 1,
+}
 
 Rows = dict[str, pl.DataFrame]
 Series = dict[tuple[str, str], tuple[float, list[float | int | None]]]
@@ -46,8 +56,9 @@ Series = dict[tuple[str, str], tuple[float, list[float | int | None]]]
 def describe_runs(connection: duckdb.DuckDBPyConnection, run_ids: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield for each of these runs, which are read at once, its id and what its script holds.
 
-    bin_s, and flows: cc, name, and rate (Mbit/s), retransmits (segments per bin), cwnd (segments) and rtt (ms), each
-    `[time in s of its first value, values]` with null where nothing was observed, or absent where none is known.
+    bin_s, and flows: cc, name, totals (of the whole run, in the order of TOTALS), and rate (Mbit/s), retransmits
+    (segments per bin), cwnd (segments) and rtt (ms), each `[time in s of its first value, values]` with null where
+    nothing was observed, or absent where none is known.
     """
     rows = {table: _read_rows(connection, table, run_ids) for table in COLUMNS}
     widths = choose_widths(rows)
@@ -60,7 +71,7 @@ def describe_runs(connection: duckdb.DuckDBPyConnection, run_ids: list[str]) -> 
     flows = {key[0]: own.rows(named=True) for key, own in rows["flows"].partition_by("run_id", as_dict=True).items()}
     for run_id in run_ids:
         described = [
-            {"cc": flow["cc"] or UNKNOWN_CC, "name": _name_flow(number, flow)}
+            {"cc": flow["cc"] or UNKNOWN_CC, "name": _name_flow(number, flow), "totals": _list_totals(flow)}
             | {name: series[name][key] for name in MEASURES if (key := (run_id, flow["flow_id"])) in series[name]}
             for number, flow in enumerate(flows.get(run_id, []), 1)
         ]
@@ -77,6 +88,12 @@ def _read_rows(connection: duckdb.DuckDBPyConnection, table: str, run_ids: list[
 def _name_flow(number: int, flow: dict[str, Any]) -> str:
     port = "" if flow["local_port"] is None else f" (port {flow['local_port']})"
     return f"flow {number}{port}"
+
+
+def _list_totals(flow: dict[str, Any]) -> list[float | int | None]:
+    values = ((flow[name], divisor) for name, divisor in TOTALS.items())
+    # A count of retransmits is what it is, however large.
+    return [value if value is None or isinstance(value, int) else round_number(value / by) for value, by in values]
 
 
 def choose_widths(rows: Rows) -> dict[str, float]:
