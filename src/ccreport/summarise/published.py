@@ -12,6 +12,10 @@ CELL_TYPE: Final = (
     "STRUCT(exhibit VARCHAR, cell VARCHAR, cell_number INTEGER, unit VARCHAR, published_value DOUBLE, "
     "published_step DOUBLE, published_runs_count INTEGER, within_factor DOUBLE)"
 )
+NOTHING: Final = (
+    "SELECT NULL::VARCHAR AS exhibit, NULL::VARCHAR AS cell, run_id, condition_id, 0::DOUBLE AS x, 0::DOUBLE AS y"
+    " FROM runs WHERE FALSE"
+)
 
 
 def select_cells(published: Mapping[str, Any], within_factor: float) -> str:
@@ -45,7 +49,7 @@ def select_published_runs(published: Mapping[str, Any]) -> str:
         """
         for facts in published.values()
     ]
-    return " UNION ALL ".join(parts)
+    return " UNION ALL ".join([NOTHING, *parts])
 
 
 def _list_cells(facts: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], float]]:

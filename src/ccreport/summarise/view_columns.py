@@ -95,7 +95,7 @@ def _create_runs(connection: duckdb.DuckDBPyConnection, table: str, selected: st
     added = "".join(f", NULL::VARCHAR AS {quote_name(name)}, 0 AS {quote_name(name + RANK)}" for name in labels)
     connection.execute(
         f"CREATE OR REPLACE TEMP VIEW {quote_name(f'{table}_runs')} AS"
-        f" SELECT * EXCLUDE ({', '.join(DEFAULT_LABELS)}){added} FROM ({selected})"
+        f" SELECT COLUMNS(lambda name: name NOT IN {tuple(DEFAULT_LABELS)}){added} FROM ({selected})"
     )
 
 
