@@ -250,13 +250,13 @@ def test_series_of_a_run_do_not_depend_on_the_runs_that_are_read_with_it(tmp_pat
 
 
 def test_a_run_deviates_from_its_condition_by_robust_standard_deviations() -> None:
-    # Condition a: median 12, deviations 2, 1, 0, 1 and 28, of which the median is 1. Three runs are too few, and where
-    # more than half are equal nothing is known of their spread.
+    # Condition a: median 12, deviations 2, 1, 0, 1 and 28, of which the median is 1. Three runs are too few. In
+    # condition c more than half are equal: 1 % of the median is 0.05.
     rates = {"a": [10.0, 11.0, 12.0, 13.0, 40.0], "b": [1.0, 2.0, 30.0], "c": [5.0, 5.0, 5.0, 9.0]}
     rows = [{"condition_id": name, "throughput_bps": rate} for name, own in rates.items() for rate in own]
     deviations = pl.DataFrame(rows).select(z=measure_deviation())["z"].to_list()
     assert deviations[:5] == pytest.approx([-2 / 1.4826, -1 / 1.4826, 0, 1 / 1.4826, 28 / 1.4826])
-    assert deviations[5:] == [None] * 7
+    assert deviations[5:] == [None, None, None, 0, 0, 0, pytest.approx(4 / 0.05)]
 
 
 def test_tables_for_sql_are_parquet_files_in_scripts_where_there_is_an_engine(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ COLUMNS: Final = (
         "robust z",
         decimals=1,
         description="Throughput less the median of its condition, over 1.4826 times the median absolute deviation "
-        "there; beyond 3.5 a run is odd.",
+        "there or 1 % of the median, whichever is more; beyond 3.5 a run is odd.",
     ),
     ListColumn("retransmits_count", "Retransm.", "segments", decimals=0),
     ListColumn("retransmit_ratio", "Retr. ratio", "%", 0.01),
@@ -66,6 +66,8 @@ FLAGS: Final = ("is_interrupted", "is_suspect", "is_counted")
 # Of whole numbers (counts) all digits are shown: a count is what it is.
 COUNT_DIGITS: Final = 15
 NORMAL_MAD: Final = 1.4826
+# Of the median.
+LEAST_SPREAD: Final = 0.01
 # Of three runs one is the median and another the deviation: each would judge itself.
 RUNS_AT_LEAST: Final = 4
 
@@ -84,11 +86,13 @@ def measure_deviation() -> pl.Expr:
     """Return by how many robust standard deviations a run's throughput is off the median of its condition.
 
     1.4826 times the median absolute deviation is the standard deviation of normal values (Iglewicz and Hoaglin 1993).
-    Null with fewer than RUNS_AT_LEAST runs of the condition, and where more than half of them are equal.
+    It is taken as 1 % of the median at least, as runs in virtual time may be all but equal. Null with fewer than
+    RUNS_AT_LEAST runs of the condition.
     """
     rate = pl.col("throughput_bps")
     off = rate - rate.median().over("condition_id")
-    scale = NORMAL_MAD * off.abs().median().over("condition_id")
+    spread = NORMAL_MAD * off.abs().median().over("condition_id")
+    scale = pl.max_horizontal(spread, LEAST_SPREAD * rate.median().over("condition_id"))
     is_known = pl.col("condition_id").is_not_null() & (rate.count().over("condition_id") >= RUNS_AT_LEAST) & (scale > 0)
     return pl.when(is_known).then(off / scale)
 
