@@ -3,7 +3,7 @@
 The capture is the measure: it counts what was sent again in steps of 100 ms, so what another witness should have seen
 by the time at which it looked is between the steps that had ended then and those that had begun.
 
-- ss looks between the stamp of its last sample and the next stamp; in the sample archive it is up to a second late.
+- ss looks between the stamp of its last sample and the next stamp; in real time on a busy machine it was up to a second late.
   The bytes that it counts as acknowledged tell the time better: the step in which the capture saw just as many. The
   kernel counts a repeated SYN or FIN too (tcp_info.tcpi_total_retrans).
 - iperf3 looks when its seconds are over. It sends a cookie of 37 bytes on each stream as soon as it is connected, and
@@ -29,8 +29,6 @@ RATE_TOLERANCE: Final = 0.05
 # interface, and reports of iperf3 are smoothed values.
 RTT_TOLERANCE_RATIO: Final = 0.1
 RTT_TOLERANCE_MS: Final = 1.0
-# Data packets of more than this many MSS are several segments that offloads merged.
-MERGED_MSS: Final = 1.5
 # iperf.h: COOKIE_SIZE
 COOKIE_BYTES: Final = 37
 # A receiver's program may read up to this much later what its kernel has acknowledged.
@@ -96,9 +94,9 @@ class Flow:
 
     @property
     def is_merged(self) -> bool:
-        """Whether offloads merged segments before the capture."""
+        """Whether offloads merged segments before the capture: its packets have more than an MSS in the mean."""
         mss, packets = self.facts["mss_bytes"], self.facts["data_packets_count"]
-        return bool(mss and packets) and self.facts["payload_bytes"] / packets > MERGED_MSS * mss
+        return bool(mss and packets) and self.facts["payload_bytes"] / packets > mss
 
     @property
     def started_us(self) -> tuple[int, int] | None:
