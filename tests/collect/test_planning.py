@@ -330,48 +330,45 @@ def test_the_sample_is_planned_as_the_archive_is_made() -> None:
     for run in planned.runs:
         counts[run.session] += 1
     assert counts == {
-        "testbed": 25 * 4 * 5,
+        "table-1": 5 * 5,
+        "mismatch": 4 * 5,
+        "paths": (9 * 2 + 2 + 2) * 3,
+        "flows": (1 + 6 + 6) * 3,
+        "burst-loss": 5 * 3,
+        "parameters": 5 * 3 * 3,
         "captures": 5 * 2,
-        "buffers": 5 * 4,
-        "mismatch": 3 * 5 + 2 * 4,
-        "dynamics": 3 * 2 + 3 * 3,
-        "paths": 3 * 6 * 5,
+        "mininet": (6 + 8 + 2 + 2 + 6) * 3,
         "completion": 6 * 2,
-        "rtt-groups": 3 * 5,
-        "burst-loss": 5 * 5,
-        "parameters": 3 * 5,
-        "edge": 2,
+        "brakmo": 16 * 3,
+        "edge": 3,
     }
     names = {job.name for job in planned.jobs}
-    assert {"both_p16_loss0.001", "cubic_p1_lossnone", "capture_both_p4_loss0.1", "buffer_62KB_both_p16"} <= names
-    assert {"mismatch_both_p16", "staggered_cubic_then_bbr", "40g_both_p8", "fctcap_12KB_both_p10_lossnone"} <= names
-    # (590 × 10 + 10 × 6 + 20 × 12 + 23 × 12 + 4 × 32 + 2 × 42 + 9 × 27.2 + 12 × 28.2 + 15 × 17 + 40 × 10 + 2 × 182) / 2
-    assert expect_total_s(planned, planned.runs) / 3600 == pytest.approx(1.15, abs=0.005)
-    assert len({run.key for run in planned.runs}) == 727
-    assert list_warnings(planned, capacity_bps=200_000_000) == []
+    assert {
+        "buffer_8MB_both_p16",
+        "100g_to_10g_both_p16",
+        "40g_bbr1_both_p16_long",
+        "gemodel_both_p16_loss0.01",
+    } <= names
+    assert len({run.key for run in planned.runs}) == 355
 
 
-def test_the_sample_keeps_rates_loss_and_rtts_of_the_archive() -> None:
+def test_the_sample_keeps_rates_loss_and_rtts_of_the_papers() -> None:
     planned = load_plan("sample")
 
     def first(job: str) -> Run:
         return next(run for run in planned.runs if run.job == job)
 
-    sweep = first("both_p16_loss0.001")
-    assert (sweep.senders[0].rate_bps, sweep.bottleneck, sweep.routes[0].loss) == (
-        50_000_000,
-        None,
-        Loss("random", 0.001),
+    mismatch = first("100g_to_10g_bbr1_both_p16")
+    assert (mismatch.senders[0].rate_bps, mismatch.bottleneck) == (100e9, Bottleneck(10_000_000_000, 12_000_000))
+    assert [(one.congestion_control, one.flows_count) for one in mismatch.clients] == [("cubic", 8), ("bbr", 8)]
+    assert [one.start_s for one in first("staggered_cubic_then_bbr2").clients] == [0, 5, 10, 15, 20, 25]
+    assert [one.congestion_control for one in first("fct_1bdp_both_p10_lossnone").clients] == ["bbr2", "cubic"] * 5
+    assert sum(one.flows_count for one in first("edge_bbr2_p300").clients) == 300
+    far = [run for run in planned.runs if run.job == "10g_both_p16_lossy"][-1]
+    assert (far.suffix, far.routes[0].loss and far.routes[0].loss.model) == (
+        "grid-b.example.org:3:109.0ms",
+        "gilbert-elliott",
     )
-    assert [(one.congestion_control, one.flows_count) for one in sweep.clients] == [("cubic", 8), ("bbr", 8)]
-    assert first("mismatch_bbr_p16").bottleneck == Bottleneck(30_000_000, 150_000)
-    assert [one.start_s for one in first("staggered_cubic_then_bbr").clients] == [0, 4, 8, 12, 16, 20]
-    assert [one.duration_s for one in first("staggered_cubic_then_bbr").clients] == [30, 26, 22, 18, 14, 10]
-    assert [one.congestion_control for one in first("fct_31KB_both_p10").clients] == ["bbr", "cubic"] * 5
-    assert sum(one.flows_count for one in first("edge_bbr_p300").clients) == 300
-    assert {one.congestion_control for one in first("edge_bbr_p300").clients} == {"bbr"}
-    far = [run for run in planned.runs if run.job == "40g_both_p16"][-1]
-    assert (far.suffix, far.routes[0].loss) == ("far-grid.example.org:5:109.0ms", Loss("random", 0.05))
 
 
 def test_a_plan_in_words() -> None:

@@ -202,7 +202,7 @@ def test_sides_differ_in_what_they_set_and_runs_have_the_same_names(tmp_path: Pa
     assert first.testbed.seed == second.testbed.seed
     assert {run.module_parameters["tcp_cubic.hystart"] for run in first.runs} == {"1"}
     assert {run.module_parameters["tcp_cubic.hystart"] for run in second.runs} == {"0"}
-    assert len(first.runs) == 3 * 2
+    assert len(first.runs) == 3 * 3
 
 
 def test_the_command_line_names_sides() -> None:

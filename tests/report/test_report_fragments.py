@@ -22,9 +22,9 @@ from ccreport.report.archive_fragments.archive_facts import (
 )
 from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
+from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects
 from ccreport.report.fragments.dictionary import render_dictionary
-from ccreport.report.fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.fragments.render import render_fragments
 from ccreport.report.markup.blocks import markdown, number, prose, render_tabs, text
 from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, make_label, show_text

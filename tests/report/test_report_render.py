@@ -26,7 +26,7 @@ SOURCES = Path(__file__).parents[2] / "reports"
 # The menus of the navbar and their pages.
 MENUS = {
     "Results": ("index", "tables", "figures"),
-    "Explore": ("explorer", "captures"),
+    "Explore": ("conditions", "explorer", "captures"),
     "Audit": ("ledger", "collection", "provenance", "changes", "methods", "dictionary"),
     "Docs": (
         "docs",

@@ -170,7 +170,18 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
         "---\ntitle: Cells of a table\n---\n\n## First {#cell-1}\n\nIts runs.\n", encoding="utf-8"
     )
     (explorer / "runs").mkdir(parents=True)
-    for name in ("explorer.css", "list.js", "table.js", "charts.js", "explorer.js", "runs.js", "runs/run0.js"):
+    for name in (
+        "explorer.css",
+        "list.js",
+        "sorted.js",
+        "query.js",
+        "scatter.js",
+        "table.js",
+        "charts.js",
+        "explorer.js",
+        "runs.js",
+        "runs/run0.js",
+    ):
         (explorer / name).write_text("", encoding="utf-8")
     render_performance(write_scale(folder), write_side_by_side(folder), folder / "performance")
     render_reference(folder / "reference")

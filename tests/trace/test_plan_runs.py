@@ -18,7 +18,8 @@ COUNTED = ("needed_runs_count", "needed_s", "duration_s", "strata_count", "runs_
 
 
 def make_row(first: list[float], second: list[float], *, is_paired: bool = False) -> dict[str, Any]:
-    strata = [{"is_paired": is_paired, "first": first, "second": second}]
+    known = {"first_known": [True] * len(first), "second_known": [True] * len(second)}
+    strata = [{"is_paired": is_paired, "first": first, "second": second} | known]
     counts = {"first_runs_count": len(first), "second_runs_count": len(second)}
     return {"strata": strata, "added_ratio": 0.0, "strata_count": 1} | counts
 
@@ -113,7 +114,8 @@ def test_the_command_prints_the_questions(tmp_path: Path, capsys: pytest.Capture
                 'CUBIC' AS second_algorithm, 1 AS strata_count, 3 AS first_runs_count, 3 AS second_runs_count,
                 5.0::DOUBLE AS equal_within_pct, 0.0::DOUBLE AS added_ratio,
                 [{'is_paired': FALSE, 'first': [1.0, 1.1, 1.2]::DOUBLE[],
-                    'second': [2.0, 2.2, lowest]::DOUBLE[]}] AS strata
+                    'second': [2.0, 2.2, lowest]::DOUBLE[],
+                    'first_known': [TRUE, TRUE, TRUE], 'second_known': [TRUE, TRUE, TRUE]}] AS strata
             FROM (VALUES ('near', 2.4), ('far', 2.1), ('stalled', 0.0)) AS questions (question, lowest)
         """)
         add_rates(connection, {})

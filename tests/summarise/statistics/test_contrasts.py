@@ -107,7 +107,8 @@ def draw(
     for base in (1.0, 3.0):
         shared = draws.normal(0, 0.3, runs) if is_paired else np.zeros(runs)
         first, second = (np.exp(shared + draws.normal(0, cv, runs)) * base for cv in cvs)
-        strata.append({"is_paired": is_paired, "first": list(first * ratio), "second": list(second)})
+        known = {f"{side}_known": [True] * runs for side in ("first", "second")}
+        strata.append({"is_paired": is_paired, "first": list(first * ratio), "second": list(second)} | known)
     return strata
 
 
@@ -180,7 +181,8 @@ def test_equality_is_rarely_claimed_at_the_margin_and_found_at_1() -> None:
 
 
 def test_less_is_better_of_retransmits_and_times() -> None:
-    strata = [{"is_paired": False, "first": [1.0, 1.1, 1.2], "second": [9.0, 9.9, 10.0]}]
+    strata: list[dict[str, Any]] = [{"is_paired": False, "first": [1.0, 1.1, 1.2], "second": [9.0, 9.9, 10.0]}]
+    strata[0] |= {f"{side}_known": [True] * 3 for side in ("first", "second")}
     assert ask([strata])["verdict"].to_list() == ["B faster"]
     assert ask([strata], "retransmit_ratio")["verdict"].to_list() == ["A retransmits less"]
     assert ask([strata], "completion_s")["verdict"].to_list() == ["A faster"]

@@ -3,7 +3,7 @@
 The capture is the measure: it counts what was sent again in steps of 100 ms, so what another witness should have seen
 by the time at which it looked is between the steps that had ended then and those that had begun.
 
-- ss looks between the stamp of its last sample and the next stamp; in real time on a busy machine it was up to a second late.
+- ss looks between the stamp of its last sample and the next stamp, up to a second late on a busy machine.
   The bytes that it counts as acknowledged tell the time better: the step in which the capture saw just as many. The
   kernel counts a repeated SYN or FIN too (tcp_info.tcpi_total_retrans).
 - iperf3 looks when its seconds are over. It sends a cookie of 37 bytes on each stream as soon as it is connected, and

@@ -28,6 +28,7 @@ from ccreport.report.archive_fragments.captures import render_captures
 from ccreport.report.archive_fragments.collection import render_collection
 from ccreport.report.archive_fragments.ledger import render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
+from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects
 from ccreport.report.first_page.pairs import list_pairs
@@ -46,7 +47,6 @@ from ccreport.report.fragments.findings import render_findings, render_list_of_f
 from ccreport.report.fragments.gallery import render_gallery
 from ccreport.report.fragments.means_findings import describe_means
 from ccreport.report.fragments.pairs_picture import render_picture
-from ccreport.report.fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.fragments.verdict_strip import render_strip
 from ccreport.report.fragments.words import render_words
