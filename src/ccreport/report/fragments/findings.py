@@ -53,13 +53,13 @@ def _join(what: str, *parts: str) -> str:
 
 
 def _count_claims(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str, verbs: tuple[str, str]) -> str:
-    """Return how many claims have a verdict, and what the first of them says."""
+    """Return how many claims have a verdict, and what the first of them says in its first sentence."""
     verdicts = judged.unique("claim", keep="first", maintain_order=True)
     found = verdicts.filter(pl.col("claim_verdict") == verdict)["claim"].to_list()
     if not found:
         return ""
     verb = f"{verbs[0]}:" if len(found) == 1 else f"{verbs[1]}, among them"
-    said = escape_text(claims[found[0]]["text"].strip().rstrip("."))
+    said = escape_text(" ".join(claims[found[0]]["text"].split()).partition(". ")[0].rstrip("."))
     return f"[{len(found)} of {verdicts.height} claims]({CLAIMS_PAGE}) {verb} “{said}”"
 
 
