@@ -188,3 +188,16 @@ def test_a_ratio_of_mean_cvs_covers_the_truth(macro: str) -> None:
     coverage = np.mean([one["low"] <= truth <= one["high"] for one in found])
     assert len(found) == count
     assert coverage == pytest.approx(0.95, abs=0.045)
+
+
+def test_a_ratio_of_coefficients_of_variation_does_not_depend_on_the_order_of_cells() -> None:
+    # A release is verified against the same bytes, which another order of a sum would change.
+    draw = np.random.default_rng(5)
+    cells = [{"cv": cv, "weight": 1 / 12, "variance": cv / 9} for cv in draw.uniform(0.001, 0.3, 12)]
+    with duckdb.connect() as connection:
+        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+        connection.execute(ALGORITHM_RUNS)
+        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+        orders = [[cells[place] for place in draw.permutation(12)] for _ in range(50)]
+        found = {str(connection.execute("SELECT cv_quotient(?, ?, 5)", [one, cells]).fetchone()) for one in orders}
+    assert len(found) == 1

@@ -389,6 +389,9 @@ def test_every_kind_of_page_has_its_picture_taken(
 def test_firefox_shows_the_same_as_chromium(site: Path, page: Page, tmp_path: Path):
     differences = {}
     for name in SEEN_IN_FIREFOX:
+        # A report without claims has no page of them.
+        if not (site / f"{name}.html").exists():
+            continue
         address = (site / f"{name}.html").as_uri()
         page.emulate_media(color_scheme="light")
         page.goto(address)
@@ -396,6 +399,7 @@ def test_firefox_shows_the_same_as_chromium(site: Path, page: Page, tmp_path: Pa
         picture = picture_in_firefox(address, (DESK["width"], DESK["height"]), tmp_path)
         shown = [_shrink(path) for path in (picture, tmp_path / "chromium.png")]
         differences[name] = ImageStat.Stat(ImageChops.difference(*shown)).mean[0]
+    assert {"index", "tables", "methods", "explorer"} <= differences.keys()
     assert {name: difference for name, difference in differences.items() if difference > GREYS} == {}
 
 

@@ -689,7 +689,9 @@ def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer_and_documen
     render_site("embedded", fragments, tmp_path / "report", explorer=[tmp_path / "explorer"], sections=[section])
     site = tmp_path / "report"
     pages = {path.name for path in site.glob("*.html")}
-    assert {path.name for path in (site / "other").glob("*.html")} == pages - {f"{name}.html" for name in (*SHARED_PAGES, "ledger_files")}
+    assert {path.name for path in (site / "other").glob("*.html")} == pages - {
+        f"{name}.html" for name in (*SHARED_PAGES, "ledger_files")
+    }
     index = Page((site / "index.html").read_text(encoding="utf-8"))
     links = {link["href"] for link in index.find("a")}
     assert "other/index.html" in links

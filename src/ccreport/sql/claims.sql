@@ -39,12 +39,12 @@ CREATE TEMP MACRO within_cvs(strata) AS list_transform(list_filter(strata, lambd
 });
 
 CREATE TEMP MACRO sum_cvs(cvs) AS {
-    'total': list_sum(list_transform(cvs, lambda c: c.cv * c.weight)),
-    'weight': list_sum(list_transform(cvs, lambda c: c.weight)),
+    'total': list_sum(list_sort(list_transform(cvs, lambda c: c.cv * c.weight))),
+    'weight': list_sum(list_sort(list_transform(cvs, lambda c: c.weight))),
     -- Null where one of them has no interval.
     'variance': CASE WHEN len(list_filter(cvs, lambda c: c.variance IS NULL)) = 0 THEN
-        list_sum(list_transform(cvs, lambda c: (c.cv * c.weight) ** 2 * c.variance))
-        / nullif(list_sum(list_transform(cvs, lambda c: c.cv * c.weight)), 0) ** 2
+        list_sum(list_sort(list_transform(cvs, lambda c: (c.cv * c.weight) ** 2 * c.variance)))
+        / nullif(list_sum(list_sort(list_transform(cvs, lambda c: c.cv * c.weight))), 0) ** 2
     END
 };
 
