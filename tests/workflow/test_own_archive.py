@@ -122,7 +122,7 @@ def test_one_bare_result_is_enough_for_a_report_that_says_something(tmp_path: Pa
     assert not pages & {"reproduction", "claims"}
     assert not re.search("no session|no job|0 of 0|paper", first)
     assert "Reproduction" not in read_page(done.results, "methods")
-    assert "4 figures need captures:" in read_page(done.results, "figures")
+    assert "5 figures need captures:" in read_page(done.results, "figures")
     assert re.search(r"\d+ tables have no rows in this archive:", read_page(done.results, "tables"))
 
 
