@@ -10,6 +10,8 @@ import polars as pl
 
 # About half a megabyte of a page that lists them.
 FILES_PER_PAGE: Final = 3_000
+# A closed job is about 80 px high.
+JOBS_PER_PAGE: Final = 90
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class ReadFiles:
         """Return the number, from 1, of the page that lists the files of each job; a job is on one page."""
         counted = self.files.group_by("experiment_id").len().sort("experiment_id")
         before = counted["len"].cum_sum() - counted["len"]
-        return dict(zip(counted["experiment_id"], (before // FILES_PER_PAGE + 1).to_list(), strict=True))
+        by_count = pl.int_range(counted.height, eager=True) // JOBS_PER_PAGE
+        pages = pl.DataFrame([before // FILES_PER_PAGE, by_count.alias("by_count")]).max_horizontal().rank("dense")
+        return dict(zip(counted["experiment_id"], pages.to_list(), strict=True))
 
     @cached_property
     def _of_runs(self) -> dict[str, list[tuple[str, str]]]:

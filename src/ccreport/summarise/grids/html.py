@@ -17,6 +17,8 @@ STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 # <table id="table-2" class="gt_table" data-quarto-disable-processing="false" ...>
 TABLE: Final = re.compile(r"<table\b[^>]*>")
 CLASS: Final = 'class="gt_table"'
+# A head without words is none to those who listen to a page.
+NO_HEAD: Final = re.compile(r'<th([^>]*?)(?: scope="colgroup")?>\s*<span>&nbsp;</span>\s*</th>')
 
 
 def format_html(grid: Grid) -> str:
@@ -48,6 +50,7 @@ def format_html(grid: Grid) -> str:
         formatted = formatted.tab_source_note(note)
     text = formatted.cols_align("left", [*names, *columns]).cols_align("right", numbers).as_raw_html()
     text = STYLE.sub("", text).replace(CLASS, 'class="gt_table published"')
+    text = NO_HEAD.sub(r"<td\1></td>", text)
     caption = f"<caption>{html.escape(grid.caption)}</caption>" if grid.caption else ""
     return TABLE.sub(lambda tag: f"{tag[0]}{caption}", text, count=1)
 
