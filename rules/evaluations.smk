@@ -103,6 +103,7 @@ if config["compare_with"] and not find_other_tables(MAIN):
 VIEWED_PARTS = (
     "algorithms",
     "completion_bytes",
+    "condition",
     "consistent_within_factor",
     "edge",
     "equal_within_pct",

@@ -1,8 +1,8 @@
 """
 Start: what a build does before its first job, and no call of Snakemake that only reads the rules.
 
-It tries the SQL of changed evaluations, locks its results against other builds, names files of the checkout that are of the future, sets back the times of
-results that are, and patches what Snakemake gets wrong. docs/snakemake-faults.md reports the faults.
+It tries the SQL of changed evaluations, locks its results against other builds, names files of the checkout that are of
+the future, sets back the times of results that are, and patches what Snakemake gets wrong. docs/snakemake-faults.md reports the faults.
 """
 
 import atexit

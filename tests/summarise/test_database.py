@@ -1,15 +1,19 @@
+import ast
 import random
+import re
 import statistics
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from archives import ROOT
 
 from ccreport.core.declarations import SQL
 from ccreport.core.declared_files import DeclarationError
-from ccreport.core.evaluation import load_evaluation
-from ccreport.summarise.database import label_runs, name_algorithms, quote_name, quote_text, read_files
+from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
+from ccreport.summarise.database import create_views, label_runs, name_algorithms, quote_name, quote_text, read_files
+from ccreport.summarise.view_columns import ARCHIVE, write_empty_tables
 
 EVALUATION = {"rtt_bucket_edges_ms": [0, 30], "labels": {}}
 
@@ -141,3 +145,28 @@ def test_a_broken_evaluation_says_where(text: str, message: str, tmp_path: Path)
     with pytest.raises(DeclarationError) as caught:
         load_evaluation(path)
     assert message in str(caught.value)
+
+
+class Read(dict[str, Any]):
+    """What an evaluation declares, with the keys that were asked for."""
+
+    def __init__(self, declared: dict[str, Any]) -> None:
+        super().__init__(declared)
+        self.asked: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.asked.add(key)
+        return super().__getitem__(key)
+
+
+def test_the_database_is_made_anew_after_a_change_of_any_part_that_its_views_read(tmp_path: Path) -> None:
+    rules = (ROOT / "rules/evaluations.smk").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"^VIEWED_PARTS = (\(.*?\n\))", rules, re.MULTILINE | re.DOTALL)
+    write_empty_tables(tmp_path)
+    asked: set[str] = set()
+    for name in list_evaluations():
+        declared = Read(load_evaluation(resolve_evaluation(name)))
+        with duckdb.connect() as connection:
+            create_views(connection, [ARCHIVE], tmp_path, declared)
+        asked |= declared.asked
+    assert asked == set(ast.literal_eval(listed))

@@ -11,7 +11,7 @@ import polars as pl
 from ccreport.compare_kernels.campaigns import find_block, name_session
 from ccreport.compare_kernels.decide import Scale
 from ccreport.summarise.database import connect
-from ccreport.summarise.statistics.durations import measure_noise
+from ccreport.summarise.statistics.durations import measure_noise, subtract_rates
 
 QUERY: Final = Path(__file__).with_name("compared_runs.sql")
 OVER_TIME: Final = Path(__file__).with_name("rates_over_time.sql")
@@ -117,7 +117,7 @@ class Runs:
         if known.is_empty():
             return None
         step_s = float(np.median(known["step_s"].to_numpy()))
-        series = [_subtract_rates(row["rates_bps"], row["rates_b"]) for row in known.iter_rows(named=True)]
+        series = [subtract_rates(row["rates_b"], row["rates_bps"]) for row in known.iter_rows(named=True)]
         per_s = measure_noise(series, step_s)
         duration_s = step_s * min(len(values) for values in series)
         return None if per_s is None else Noise(duration_s, per_s / duration_s)
@@ -160,14 +160,6 @@ def name_conditions(rows: pl.DataFrame) -> pl.DataFrame:
     }
     parts = [pl.col("job"), *(told[name] for name in varying)]
     return rows.with_columns(condition=pl.concat_str(parts, separator=", ", ignore_nulls=True))
-
-
-def _subtract_rates(first: Sequence[float], second: Sequence[float]) -> np.ndarray:
-    """Return how far b is above a over time, each relative to its mean, which is how log(B / A) varies."""
-    count = min(len(first), len(second))
-    a, b = (np.asarray(values[:count], dtype=float) for values in (first, second))
-    difference: np.ndarray = b / max(b.mean(), 1.0) - a / max(a.mean(), 1.0)
-    return difference
 
 
 def _list_values(paired: pl.DataFrame, condition: str, measure: Measure) -> tuple[list[float], list[float]]:

@@ -1,7 +1,8 @@
 -- When each flow of a run had its `completion_bytes` acknowledged, the volume that the evaluation declares: one row per flow of
--- a run with such a volume. In a run only some of whose clients have a volume, half of it counts for each of their flows. From a capture, since the first SYN: within the step of 100 ms in which it was reached. Else from
--- the samples of ss, linear between two of them, since the first of them less the time for which it says that data were under
--- way. A flow that never reached the volume is censored: its time is that of the last acknowledgement known.
+-- a run with such a volume. Where only some clients of a run have a volume, half of it counts for each of their flows. From a
+-- capture, since the first SYN: within the step of 100 ms in which it was reached. Else from the samples of ss, linear between two
+-- of them, since the first of them less the time for which it says that data were under way. A flow that never reached the volume
+-- is censored: its time is that of the last acknowledgement known.
 WITH of_clients AS (
     SELECT run_id, client_number, 0.5 * any_value(volume_bytes) / count(DISTINCT flow_id) AS client_bytes
     FROM flows JOIN tests USING (run_id, client_number)

@@ -1,6 +1,5 @@
 """How much of what two algorithms' runs vary by is noise within the runs, which longer runs would have less of."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,7 +7,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from ccreport.summarise.statistics.durations import measure_noise
+from ccreport.summarise.statistics.durations import measure_noise, scale_rates, subtract_rates
 
 # Measures that are means over time.
 RATES: Final = ("goodput_bps", "throughput_bps")
@@ -66,8 +65,8 @@ def find_noise(row: dict[str, Any], rates: pl.DataFrame | None) -> RunNoise | No
     pairs = own.filter("is_paired").pivot("algorithm", index="run_id", values="rates_bps")
     both = pairs.select(first, second).drop_nulls().rows() if {first, second} <= {*pairs.columns} else []
     series = {
-        **{name: [_scale(values) for values in of_name] for name, of_name in runs.items()},
-        "pairs": [_subtract(*values) for values in both],
+        **{name: [scale_rates(values) for values in of_name] for name, of_name in runs.items()},
+        "pairs": [subtract_rates(*values) for values in both],
     }
     used = [values for values_of in series.values() for values in values_of]
     if not used:
@@ -84,16 +83,3 @@ def find_noise(row: dict[str, Any], rates: pl.DataFrame | None) -> RunNoise | No
                 return None
             total += per_s / duration_s / count
     return RunNoise(duration_s, total / len(row["strata"]) ** 2)
-
-
-def _scale(values: Sequence[float]) -> np.ndarray:
-    """Return rates relative to their mean, which vary as their logarithm does."""
-    scaled: np.ndarray = np.asarray(values) / np.mean(values)
-    return scaled
-
-
-def _subtract(first: Sequence[float], second: Sequence[float]) -> np.ndarray:
-    """Return how the ratio of two rates at the same time varies, as its logarithm does."""
-    count = min(len(first), len(second))
-    difference: np.ndarray = _scale(first[:count]) - _scale(second[:count])
-    return difference

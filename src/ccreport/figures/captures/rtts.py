@@ -89,8 +89,8 @@ def assemble_rtt_distribution(facts: CaptureFacts, database: Database) -> Figure
     key = [style_entry(cc, level) for cc, level in zip(minima, levels, strict=True)]
     key.append(KeyEntry("smallest RTT", "line", theme.FAINT_INK, (2, 3), 1.2))
     title, _ = write_title(facts)
-    subtitle = [*wrap_title(facts.conditions), f"all flows of {count(len(facts.drawn), 'captured run')}"]
     runs = count(len(facts.drawn), "captured run")
+    subtitle = [*wrap_title(facts.conditions), f"all flows of {runs}"]
     chart = draw_rtt_distribution(distribution, minima, title, subtitle, key)
     drawn = [
         f"Cumulative distribution of RTT over all flows of {runs}, one line for each algorithm",

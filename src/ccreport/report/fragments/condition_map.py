@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.report.fragments.reproduction import show_plain
-from ccreport.report.markup.blocks import text
+from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html, make_label
 from ccreport.summarise.grids.links import cell_href
 from ccreport.summarise.questions import COMPARISONS
@@ -105,7 +105,7 @@ def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
     ratio = row["effect_mean_ratio"]
     shown = text(show_plain(ratio) if ratio is not None else "no ratio")
     if row["ahead_algorithm"] is not None:
-        shown = type(shown)(f"<strong>{shown}</strong>")
+        shown = Html(f"<strong>{shown}</strong>")
     if row["number"] <= rows_at_most:
         told = f"{row['question']}: {row['verdict']}"
         link = f'<a href="{cell_href(COMPARISONS, row["number"])}" title="{text(told)}">{shown}</a>'

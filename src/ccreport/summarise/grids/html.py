@@ -17,7 +17,7 @@ STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 # <table id="table-2" class="gt_table" data-quarto-disable-processing="false" ...>
 TABLE: Final = re.compile(r"<table\b[^>]*>")
 CLASS: Final = 'class="gt_table"'
-# A head without words is none to those who listen to a page.
+# A header cell without words, which a screen reader would announce.
 NO_HEAD: Final = re.compile(r'<th([^>]*?)(?: scope="colgroup")?>\s*<span>&nbsp;</span>\s*</th>')
 
 

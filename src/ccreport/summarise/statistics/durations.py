@@ -41,6 +41,20 @@ def measure_noise(series: Sequence[np.ndarray], step_s: float) -> float | None:
         size *= 2
 
 
+def scale_rates(rates: Sequence[float]) -> np.ndarray:
+    """Return rates relative to their mean, which vary as their logarithm does; zeros where nothing was moved."""
+    values = np.asarray(rates, dtype=float)
+    scaled: np.ndarray = values / max(values.mean(), np.finfo(float).tiny)
+    return scaled
+
+
+def subtract_rates(first: Sequence[float], second: Sequence[float]) -> np.ndarray:
+    """Return how the logarithm of the ratio of two rates at the same times varies; the longer one is cut."""
+    count = min(len(first), len(second))
+    difference: np.ndarray = scale_rates(first[:count]) - scale_rates(second[:count])
+    return difference
+
+
 def plan_duration(duration_s: float, noise_share: float, factor: float) -> float | None:
     """Return how long runs must be for `factor` times the variance between them; None if no duration does that.
 
