@@ -8,14 +8,24 @@ from typing import Any
 import duckdb
 import pytest
 from archives import ROOT
+from condition_runs import build_database, gather, make_run
 
 from ccreport.core.declarations import SQL
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
-from ccreport.summarise.database import create_views, label_runs, name_algorithms, quote_name, quote_text, read_files
+from ccreport.summarise.database import (
+    connect,
+    create_views,
+    label_runs,
+    name_algorithms,
+    quote_name,
+    quote_text,
+    read_files,
+)
 from ccreport.summarise.view_columns import ARCHIVE, write_empty_tables
 
 EVALUATION = {"rtt_bucket_edges_ms": [0, 30], "labels": {}}
+CLOCKS = {"v": "virtual", "r": "real", "n": None}
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +180,13 @@ def test_the_database_is_made_anew_after_a_change_of_any_part_that_its_views_rea
             create_views(connection, [ARCHIVE], tmp_path, declared)
         asked |= declared.asked
     assert asked == set(ast.literal_eval(listed))
+
+
+def test_a_run_in_virtual_time_has_no_processor_load(tmp_path: Path) -> None:
+    load = {"cpu_host_total_pct": 2.0, "cpu_remote_total_pct": 3.0}
+    runs = [make_run(number, {"cubic": 1.0}, session=session, **load) for number, session in enumerate("vrn")]
+    sessions = [{"experiment_id": session, "session": session, "clock": clock} for session, clock in CLOCKS.items()]
+    with connect(build_database(tmp_path, gather(*runs, {"sessions": sessions}))) as database:
+        for view in ("labelled_runs", "algorithm_runs"):
+            loads = database.execute(f"SELECT session, {', '.join(load)} FROM {view} ORDER BY ALL")
+            assert loads.fetchall() == [("n", 2.0, 3.0), ("r", 2.0, 3.0), ("v", None, None)]

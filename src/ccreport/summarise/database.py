@@ -42,6 +42,12 @@ FIXED_LABELS: Final = """
 DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown", "loss_pattern": "random"}
 LABELLED: Final = "SELECT *, NULL::VARCHAR AS result_path FROM runs"
 
+# In virtual time work takes none: what iperf3 tells of its processor there is not a load.
+WITHOUT_VIRTUAL_LOADS: Final = ", ".join(
+    f"CASE WHEN session IN (SELECT session FROM sessions WHERE clock = 'virtual') THEN NULL ELSE {load} END AS {load}"
+    for load in ("cpu_host_total_pct", "cpu_remote_total_pct")
+)
+
 
 class QueryError(InputError):
     """A condition of the evaluation, or a query, that DuckDB does not take."""
@@ -119,7 +125,7 @@ def create_views(
         labels = label_runs(mark_suspects(runs), declared)
         query = f"""
             SELECT
-                * REPLACE (({declared["condition"]})::VARCHAR AS condition_id),
+                * REPLACE (({declared["condition"]})::VARCHAR AS condition_id, {WITHOUT_VIRTUAL_LOADS}),
                 ({declared["completion_bytes"]})::DOUBLE AS completion_bytes
             FROM ({labels})
         """

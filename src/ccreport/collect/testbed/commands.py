@@ -23,8 +23,8 @@ SELECTED: Final = (
 )
 # What a client may take beyond its time: for the handshake, for what is still in the queue, for exchanging results.
 MARGIN_S: Final = 20.0
-# How much longer than expected a volume may take, which depends on what the algorithm reaches.
-VOLUME_PATIENCE: Final = 5.0
+# How much longer than expected a volume may take: at 1 % loss CUBIC reaches a tenth of its share.
+VOLUME_PATIENCE: Final = 20.0
 
 
 def find_port(client: Client) -> int:

@@ -13,7 +13,7 @@ def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
     `suspects` and `runs` as the tables are.
     """
     if suspects.is_empty():
-        return f"None of the {runs.height:,} runs is suspect.\n"
+        return "No run is suspect.\n"
     counts = dict(suspects.group_by("suspect_rule").len().iter_rows())
     count = suspects["run_id"].n_unique()
     body = f"{count:,} of the {runs.height:,} runs {'is' if count == 1 else 'are'} suspect.\n"
