@@ -39,7 +39,7 @@ def declare(case: dict[str, Any], clock: str, algorithm: str, duration_s: int) -
             "clock": clock,
             "memory_mib": 6000,
             "parallel_count": 1,
-            "calibration": {"packets_count": 100},
+            "calibration": {"packets_count": 1000},
         },
         "defaults": {
             "mtu_bytes": MTU_BYTES,
