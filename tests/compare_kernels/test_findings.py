@@ -210,10 +210,17 @@ def test_the_command_line_names_sides() -> None:
     assert (made.a.kernel, made.a.sysctls, made.b.algorithm) == ("/opt/linux", {"net.ipv4.tcp_ecn": "1"}, "bbr")
     assert made.b.module_parameters == {"tcp_bbr.x": "2"}
     assert (made.a.name, made.blocks_count, make_comparison("default", "default", QUICK, {}).a.name) == (
-        "/opt/linux, net.ipv4.tcp_ecn=1",
+        "linux, net.ipv4.tcp_ecn=1",
         4,
         "default",
     )
+
+
+def test_a_kernel_goes_by_its_files_name_unless_both_have_the_same() -> None:
+    different = make_comparison("/opt/before/linux-a", "/opt/after/linux-b", QUICK, {})
+    assert different.title == "linux-a against linux-b"
+    alike = make_comparison("/opt/before/linux", "/opt/after/linux", QUICK, {})
+    assert (alike.a.name, alike.b.name) == ("/opt/before/linux", "/opt/after/linux")
 
 
 def test_an_algorithm_needs_a_candidate(tmp_path: Path) -> None:

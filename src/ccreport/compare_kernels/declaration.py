@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
@@ -85,9 +85,10 @@ def make_comparison(first: str, second: str, campaign: Path, settings: Mapping[s
     `settings` are any others of the schema, whose defaults hold else.
     """
     sides = {"a": read_side(first), "b": read_side(second)}
-    declared = {"title": f"{first} against {second}", "campaign": str(campaign), **sides, **settings}
+    declared = {"title": "", "campaign": str(campaign), **sides, **settings}
     fill_defaults(declared, load_yaml(SCHEMAS / "comparison.schema.yaml"))
-    return _make(f"{campaign.stem}-compared", declared, Path())
+    compared = _make(f"{campaign.stem}-compared", declared, Path())
+    return replace(compared, title=f"{compared.a.name} against {compared.b.name}")
 
 
 def read_side(text: str) -> dict[str, Any]:
@@ -114,13 +115,18 @@ def _make(name: str, declared: dict[str, Any], folder: Path) -> Comparison:
     campaign = folder / declared.pop("campaign")
     if not campaign.is_file():
         raise InputError(f"{name}: there is no campaign {campaign}")
-    a, b = (_make_side(declared.pop(key)) for key in "ab")
+    of_a, of_b = declared.pop("a"), declared.pop("b")
+    a, b = _make_side(of_a, of_b), _make_side(of_b, of_a)
     criteria = [Criterion(name=key, **facts) for key, facts in declared.pop("criteria", {}).items()]
     return Comparison(name=name, campaign=campaign, a=a, b=b, criteria=criteria, **declared)
 
 
-def _make_side(declared: dict[str, Any]) -> Side:
+def _make_side(declared: dict[str, Any], other: dict[str, Any]) -> Side:
     settings = declared["sysctls"] | declared["module_parameters"]
-    parts = [declared["kernel"], declared["algorithm"], *(f"{name}={value}" for name, value in settings.items())]
+    kernel = declared["kernel"]
+    # A kernel goes by its file's name, by its whole path only where both files have the same name.
+    if kernel and Path(kernel).name != Path(other["kernel"] or "").name:
+        kernel = Path(kernel).name
+    parts = [kernel, declared["algorithm"], *(f"{name}={value}" for name, value in settings.items())]
     name = declared["name"] or ", ".join(part for part in parts if part) or UNCHANGED
     return Side(**declared | {"name": name})
