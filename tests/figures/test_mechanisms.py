@@ -105,7 +105,7 @@ def test_random_and_burst_loss_are_compared_under_the_same_condition(tmp_path: P
         return make_run(number, {"cubic": rate_mbps}, **{"loss_pct": 1.0, "nic_bps": 50e6} | facts)
 
     tables = gather(
-        lossy(1, 4.0), lossy(2, 6.0), lossy(3, 10.0, job="gemodel_1"),
+        lossy(1, 4.0), lossy(2, 6.0), lossy(3, 10.0, job="gemodel_1", loss_pct=0.99989),
         # Of another RTT there is only random loss.
         lossy(4, 9.0, rtt_ms=80.0),
     )  # fmt: skip

@@ -28,6 +28,8 @@ def build_rate_by_loss_pattern(declaration: FigureDeclaration, database: Databas
     runs = read_matching(declaration, database, "algorithm_runs", COLUMNS, "run_id, cc").filter(
         pl.col("loss_pct") > 0, pl.col("goodput_bps").is_not_null(), pl.col("loss_pattern").is_in(list(PLACES))
     )
+    # netem's four probabilities give the mean that was meant up to their own rounding.
+    runs = runs.with_columns(pl.col("loss_pct").round_sig_figs(3))
     compared = runs.filter(pl.col("loss_pattern").n_unique().over("cc", *SETTINGS) == len(PLACES))
     if compared.is_empty():
         raise MissingFigure(
