@@ -22,6 +22,7 @@ from ccreport.summarise.published import PUBLISHED_VALUES
 FILES = sorted(path.stem for path in (ROOT / "campaigns").glob("*.yaml"))
 RUNS_COUNT = {
     "brakmo_bbr": 475,
+    "cpu": 18,
     "edge_bbr2": 9,
     "esnet_dtn": 2590,
     "example": 19,
@@ -29,7 +30,7 @@ RUNS_COUNT = {
     "mininet_bbr2": 818,
     "quick": 5,
     "rfc9743": 20,
-    "sample": 355,
+    "sample": 373,
     "table_2": 200,
 }
 EDGE, ESNET = ROOT / "evaluations/edge-bbr2.yaml", ROOT / "evaluations/esnet-dtn.yaml"
@@ -62,7 +63,8 @@ SHOWN_IN = {
         "rpc-slow": ["rpc_latency_slow"],
     },
 }
-# What publications do not have: looks at the sample archive, and both algorithms at one small queue.
+# What publications do not have: looks at the sample archive, and both algorithms at one small queue; nor has virtual time
+# processor loads.
 NOT_SHOWN = {
     "esnet_dtn": {
         "capture_episodes_both",
@@ -71,6 +73,7 @@ NOT_SHOWN = {
         "capture_rtt_distribution",
         "capture_sequence_both",
         "capture_sequence_cubic",
+        "cpu",
         "cwnd_16_flows_80_ms",
         "fairness_16_flows_80_ms",
         "flow_rates_16_flows_80_ms",

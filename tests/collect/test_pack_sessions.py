@@ -144,7 +144,8 @@ def test_a_label_that_leads_elsewhere_is_refused(archive: Path, tmp_path: Path) 
 @pytest.mark.parametrize("packed", sorted((ROOT / "archive/sample").glob("*.tar.zst")), ids=lambda path: path.name)
 def test_the_sessions_of_the_sample_are_finished_and_as_their_campaigns_declare(packed: Path, tmp_path: Path) -> None:
     label = packed.name.removesuffix(".tar.zst")
-    plans = [plan_campaign(load_campaign(ROOT / f"campaigns/{name}.yaml"), name) for name in ("table_2", "sample")]
+    names = ("table_2", "sample", "cpu")
+    plans = [plan_campaign(load_campaign(ROOT / f"campaigns/{name}.yaml"), name) for name in names]
     declared = {(run.job, run.suffix): run.fingerprint() for plan in plans for run in plan.runs if run.session == label}
     unpack_archive(packed, tmp_path / "archive")
     attempts = read_attempts(find_session(tmp_path / "archive", label))
