@@ -286,6 +286,29 @@ def test_a_suspect_row_says_so(tmp_path: Path) -> None:
     assert compared["cell_state"].to_list() == ["suspect", "compared"]
 
 
+def test_a_suspect_pair_is_not_one_of_the_tests_that_are_corrected_for(tmp_path: Path) -> None:
+    lossy = [
+        published(name, rate, group="1 % loss", suspect="true" if name == "BBR" else "false")
+        for name, rate in (("BBR", 8), ("CUBIC", 4))
+    ]
+    tables = gather(
+        ALONE,
+        *(
+            run(10 + n, {name: rate}, rtt_ms=10.0, condition_id=name, nic_bps=5e7, loss_pct=1.0)
+            for name, rates in (("bbr", (38.0, 40.0, 42.0)), ("cubic", (19.0, 20.0, 21.0)))
+            for n, rate in enumerate(rates, 0 if name == "bbr" else 5)
+        ),
+    )
+    compared = compare(tmp_path, [published("BBR", 8), published("CUBIC", 4), *lossy], tables)
+    assert compared["cell_state"].to_list() == ["compared", "compared", "suspect", "compared"]
+    # Of one test the corrected p value is its own: t is ln 2 over 0.0408248, with 4 degrees of freedom.
+    p_ratio = 2 * stats.t.sf(math.log(2) / 0.0408248, 4)
+    assert compared["pair_p_holm_ratio"].to_list() == [pytest.approx(p_ratio, rel=1e-3)] * 2 + [None] * 2
+    assert compared["pair_verdict"].to_list() == ["reproduced"] * 2 + [None] * 2
+    # What was measured is shown.
+    assert compared["pair_ratio"].to_list() == pytest.approx([2.0] * 4)
+
+
 def test_without_a_line_rate_the_rates_compare_as_they_are(tmp_path: Path) -> None:
     tables = gather(*(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a") for n, rate in ((1, 30.0), (2, 50.0))))
     compared = compare(tmp_path, [published("BBR", 0.08)], tables)

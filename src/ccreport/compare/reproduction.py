@@ -241,7 +241,7 @@ def _show_found(found: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Pair:
-    """What the rows of a pair say of it, and the ratio of its algorithms there and here where both are known."""
+    """What the rows of a pair say of it, and, where a verdict is asked, the ratio of its algorithms there and here."""
 
     marks: dict[str, Any]
     ratios: tuple[Estimate, Estimate] | None = None
@@ -286,7 +286,10 @@ def _compare_pair(cells: Cells, first: Compared | None, second: Compared | None)
         if estimate.interval:
             low, high = estimate.interval
             marks |= {f"{name}_low_ratio": low, f"{name}_high_ratio": high}
-    return Pair(marks | {"pair_factor_ratio": found / expected}, (theirs, own))
+    marks["pair_factor_ratio"] = found / expected
+    # A pair published as suspect is shown without a verdict, so Holm does not correct for it.
+    is_suspect = SUSPECT in (first.row.get("cell_state"), second.row.get("cell_state"))
+    return Pair(marks, None if is_suspect else (theirs, own))
 
 
 def _judge_pair(pair: Pair, p_holm: float | None) -> dict[str, Any]:
