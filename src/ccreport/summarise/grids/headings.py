@@ -57,7 +57,7 @@ HEADINGS: Final = {
     "is_explained": "Explained?",
     "is_told_apart": "Told apart?",
     "is_log": "Log scale?",
-    "p_binned_ratio": "p, binned",
+    "delta_mean": "Cliff's delta",
     "p50_ratio": "Ratio of medians",
     "binned_ratio": "Share in bin",
     "values_ratio": "Share of values",
