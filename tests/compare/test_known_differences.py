@@ -14,7 +14,8 @@ from archives import ROOT, summarise_one
 from drawn_archive import Drawing, build_drawn
 
 from ccreport.compare.expected import Expected, read_expected
-from ccreport.compare.reproduction import Cells, Compared, compare_tables, mark_pairs
+from ccreport.compare.pairs import Cells, Compared, mark_pairs
+from ccreport.compare.reproduction import compare_tables
 from ccreport.compare.verdicts import spread_published
 from ccreport.core.tables import read_table
 from ccreport.summarise.statistics.contrasts import contrast_strata

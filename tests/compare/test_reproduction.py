@@ -12,8 +12,9 @@ from scipy import stats
 from test_summarise import build_database, gather, run, summarise
 
 from ccreport.compare.expected import read_expected
-from ccreport.compare.matching import match_sizes
-from ccreport.compare.reproduction import Cells, Compared, compare_tables, mark_pairs
+from ccreport.compare.matching import Scale, match_by_scale
+from ccreport.compare.pairs import Cells, Compared, mark_pairs
+from ccreport.compare.reproduction import compare_tables
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
@@ -286,6 +287,29 @@ def test_a_suspect_row_says_so(tmp_path: Path) -> None:
     assert compared["cell_state"].to_list() == ["suspect", "compared"]
 
 
+def test_a_suspect_pair_is_not_one_of_the_tests_that_are_corrected_for(tmp_path: Path) -> None:
+    lossy = [
+        published(name, rate, group="1 % loss", suspect="true" if name == "BBR" else "false")
+        for name, rate in (("BBR", 8), ("CUBIC", 4))
+    ]
+    tables = gather(
+        ALONE,
+        *(
+            run(10 + n, {name: rate}, rtt_ms=10.0, condition_id=name, nic_bps=5e7, loss_pct=1.0)
+            for name, rates in (("bbr", (38.0, 40.0, 42.0)), ("cubic", (19.0, 20.0, 21.0)))
+            for n, rate in enumerate(rates, 0 if name == "bbr" else 5)
+        ),
+    )
+    compared = compare(tmp_path, [published("BBR", 8), published("CUBIC", 4), *lossy], tables)
+    assert compared["cell_state"].to_list() == ["compared", "compared", "suspect", "compared"]
+    # Of one test the corrected p value is its own: t is ln 2 over 0.0408248, with 4 degrees of freedom.
+    p_ratio = 2 * stats.t.sf(math.log(2) / 0.0408248, 4)
+    assert compared["pair_p_holm_ratio"].to_list() == [pytest.approx(p_ratio, rel=1e-3)] * 2 + [None] * 2
+    assert compared["pair_verdict"].to_list() == ["reproduced"] * 2 + [None] * 2
+    # What was measured is shown.
+    assert compared["pair_ratio"].to_list() == pytest.approx([2.0] * 4)
+
+
 def test_without_a_line_rate_the_rates_compare_as_they_are(tmp_path: Path) -> None:
     tables = gather(*(run(n, {"bbr": rate}, rtt_ms=10.0, condition_id="a") for n, rate in ((1, 30.0), (2, 50.0))))
     compared = compare(tmp_path, [published("BBR", 0.08)], tables)
@@ -315,7 +339,8 @@ def test_buffers_match_as_fractions_of_the_bandwidth_delay_product(tmp_path: Pat
         tables,
         table="table_1_buffer_size",
         header="buffer_bytes,sharing,flows_count,algorithm,mean_gbps,cv,is_suspect",
-        as_bdp_fraction={"column": "buffer_bytes", "bdp_bytes": 110_000_000},
+        match="dimensionless",
+        scale={"column": "buffer_bytes", "bdp_bytes": 110_000_000},
     )
     assert compared["cell_state"].to_list() == ["compared", "missing"]
     assert compared["buffer_bytes"].to_list() == [11_000_000, 64_000_000]
@@ -347,8 +372,77 @@ def test_no_size_here_stands_for_two_published_ones() -> None:
 def match(keys: list[tuple[Any, ...]], own: list[int]) -> list[tuple[Any, ...] | None]:
     """Return the keys here that published keys match, sizes being their first part and as large in both archives."""
     rows = {(size, "both", 16, name): {"bdp_bytes": 1000.0} for size in own for name in ("BBR", "CUBIC")}
-    found = match_sizes(keys, rows, 0, column="buffer_bytes", bdp_bytes=1000, within_factor=1.5)
+    found = match_by_scale(keys, rows, Scale("buffer_bytes", 0, within_factor=1.5, bdp_bytes=1000))
     return [found[key].key for key in keys]
+
+
+LOSSES = {"0.001 % loss": 0.001, "0.01 % loss": 0.01, "0.1 % loss": 0.1}
+LOSS_SCALE = {"column": "test_group", "loss_pct": LOSSES, "rtt_ms": {NEAR: 10}, "mss_bytes": 1250}
+
+
+def make_lossy(number: int, loss_pct: float, rates: dict[str, float], **facts: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return a run over 100 Mbit/s and 10 ms with segments of 1,250 bytes: 100 of them fill the path."""
+    path = {"rtt_ms": 10.0, "nic_bps": 1e8, "mss_bytes": 1250, "condition_id": f"l{loss_pct}"}
+    return run(number, rates, loss_pct=loss_pct, **path | facts)
+
+
+def published_lossy(*groups: str) -> list[str]:
+    return [published(name, rate, group=group) for group in groups for name, rate in (("BBR", 8), ("CUBIC", 4))]
+
+
+def of_both(first: int, loss_pct: float, bbr: float, cubic: float) -> list[dict[str, list[dict[str, Any]]]]:
+    """Return three runs of each of two algorithms alone."""
+    rates = [{name: rate * factor} for name, rate in (("bbr", bbr), ("cubic", cubic)) for factor in (0.95, 1.0, 1.05)]
+    return [make_lossy(first + n, loss_pct, one, condition_id=f"{loss_pct}{[*one]}") for n, one in enumerate(rates)]
+
+
+def test_losses_match_by_the_window_that_they_leave(tmp_path: Path) -> None:
+    # There 10 Gbit/s over 10 ms are 10,000 segments: p · BDP² is 1000, 10,000 and 100,000. Here 100 segments fill the
+    # path, so 10 % bites as 0.001 % does there.
+    tables = gather(*of_both(1, 10.0, 80.0, 40.0), *of_both(11, 0.1, 90.0, 90.0))
+    compared = compare(tmp_path, published_lossy(*LOSSES), tables, match="dimensionless", scale=LOSS_SCALE)
+    assert compared["test_group"].to_list() == [name for name in LOSSES for _ in (0, 1)]
+    assert compared["expected_loss_window_ratio"].to_list() == pytest.approx([1e3, 1e3, 1e4, 1e4, 1e5, 1e5])
+    # 10 % of 100²: 1000; 0.1 %: 10.
+    assert compared["matched_test_group"].to_list() == ["10 % loss"] * 2 + [None] * 4
+    assert compared["matched_loss_window_ratio"].to_list() == [pytest.approx(1000.0)] * 2 + [None] * 4
+    assert compared["cell_state"].to_list() == ["compared"] * 2 + ["missing"] * 4
+    assert compared["pair_verdict"].to_list() == ["reproduced"] * 2 + [None] * 4
+    # By name it is 0.1 % there with 0.1 % here, where nothing is ahead.
+    assert compared["other_pair_verdict"].to_list() == [None] * 4 + ["undecided"] * 2
+
+
+def test_by_name_the_numbers_are_those_of_the_same_cell(tmp_path: Path) -> None:
+    tables = gather(*of_both(1, 10.0, 80.0, 40.0), *of_both(11, 0.1, 90.0, 90.0))
+    compared = compare(tmp_path, published_lossy(*LOSSES), tables, scale=LOSS_SCALE)
+    assert compared["match"].unique().to_list() == ["name"]
+    assert compared["cell_state"].to_list() == ["missing"] * 4 + ["compared"] * 2
+    assert compared["matched_loss_window_ratio"].to_list() == [None] * 4 + [pytest.approx(10.0)] * 2
+    assert compared["other_pair_verdict"].to_list() == ["reproduced"] * 2 + [None] * 4
+
+
+def test_cells_without_loss_go_by_name(tmp_path: Path) -> None:
+    tables = gather(*of_both(1, 0.0, 80.0, 40.0))
+    compared = compare(tmp_path, published_lossy("no loss"), tables, match="dimensionless", scale=LOSS_SCALE)
+    assert compared["cell_state"].to_list() == ["compared"] * 2
+    assert compared["expected_loss_window_ratio"].is_null().all()
+    assert compared["other_pair_verdict"].to_list() == compared["pair_verdict"].to_list()
+
+
+def test_no_loss_here_stands_for_two_published_ones() -> None:
+    scale = Scale(
+        "test_group", 0, within_factor=1.5, loss_pct={"a": 1.0, "b": 2.0}, rtt_ms={NEAR: 10}, bucket_place=1,
+        line_rate_bps=1e8, mss_bytes=1250,
+    )  # fmt: skip
+    keys = [(name, NEAR, algorithm) for name in ("a", "b") for algorithm in ("BBR", "CUBIC")]
+    # 1 % and 2 % there are 100 and 200, here it is 150: nearer to 200, and within 1.5² of both.
+    rows = {("c", NEAR, algorithm): {"loss_window_ratio": 150.0} for algorithm in ("BBR", "CUBIC")}
+    found = match_by_scale(keys, rows, scale)
+    assert [found[key].key for key in keys] == [None, None, ("c", NEAR, "BBR"), ("c", NEAR, "CUBIC")]
+    # 1.5² apart they match, beyond they do not.
+    for number, matches in ((100 * 1.5**2, True), (101 * 1.5**2, False)):
+        near = match_by_scale(keys[:2], {key: {"loss_window_ratio": number} for key in rows}, scale)
+        assert (near[keys[0]].key is not None) is matches
 
 
 def test_two_archives_compare_by_the_intervals_of_both(tmp_path: Path) -> None:

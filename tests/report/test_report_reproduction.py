@@ -94,6 +94,35 @@ def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
     assert "It is &#42;small&#42;&#46;" in shown
 
 
+LOSS: dict[str, Any] = {
+    "match": "dimensionless",
+    "expected_loss_window_ratio": 195.0,
+    "other_pair_verdict": "undecided",
+}
+
+
+def test_a_lossy_cell_shows_what_bites_there_and_here() -> None:
+    here = {"matched_test_group": "0.1 % loss", "matched_loss_window_ratio": 210.0}
+    shown = render_reproduction(make_compared(make_pair("a", **LOSS, **here)), TITLES, ALGORITHMS)
+    assert "a<br><small>195&#44; here 210 &#40;0&#46;1 &#37; loss&#41;</small>" in shown
+    assert "p · BDP²" in shown
+    # By name nothing would be reproduced.
+    assert "Matched by name instead, 0 of 1 pairs are reproduced, 0 are not, and 1 are undecided" in shown
+
+
+def test_counts_that_are_the_same_both_ways_are_said_once() -> None:
+    bdp = {
+        "match": "dimensionless",
+        "expected_bdp_ratio": 0.0727,
+        "matched_bdp_ratio": 0.1,
+        "matched_buffer_bytes": 11000,
+    }
+    same = make_pair("a", **bdp, other_pair_verdict="reproduced")
+    shown = render_reproduction(make_compared(same), TITLES, ALGORITHMS)
+    assert "0&#46;0727 BDP&#44; here 0&#46;100 &#40;11 kB&#41;" in shown
+    assert "instead" not in shown
+
+
 def test_missing_suspect_and_single_cells_say_so() -> None:
     rows = make_compared(make_pair("a", state="missing"), make_pair("b", state="suspect"), make_pair("c", factor=None))
     verdicts = [judge_pair(row) for row in rows.filter(algorithm="BBR").iter_rows(named=True)]

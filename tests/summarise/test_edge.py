@@ -9,6 +9,7 @@ import pytest
 import yaml
 from archives import EPOCH, ROOT, summarise_one
 from condition_runs import Rows, build_database
+from scipy import stats
 
 from ccreport.compare.claims import judge_claim
 from ccreport.core.declarations import SQL
@@ -20,6 +21,7 @@ from ccreport.figures.select.declaration import FigureError, read_declaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.summarise.database import QueryError, connect
+from ccreport.summarise.statistics.edge_comparisons import add_run_tests
 from ccreport.trace.explain import explain
 
 EVALUATION = ROOT / "evaluations/edge-bbr2.yaml"
@@ -110,12 +112,17 @@ def test_percentiles_are_interpolated_between_neighbours(tmp_path: Path) -> None
     assert row["value_mean_low"] is None
 
 
-def test_means_of_many_have_an_interval(tmp_path: Path) -> None:
-    # 50 values of 10 and 50 of 30: standard deviation 10 · sqrt(100/99), so ± 1.96 · 10.0504/10.
-    rtts = [{"rtt_ms": 10.0}] * 50 + [{"rtt_ms": 30.0}] * 50
-    row = summarise(tmp_path, {"connections": connections("cubic", rtts)}, "edge_distributions").row(0, named=True)
-    half = 1.959964 * 10 * math.sqrt(100 / 99) / 10
-    assert [row["value_mean_low"], row["value_mean_high"]] == pytest.approx([20 - half, 20 + half])
+def test_means_have_an_interval_by_run(tmp_path: Path) -> None:
+    # Means of 10, 12 and 14 ms: 2 of 12 ms off, and Student's t of 2 at 0.975.
+    rows = [
+        row
+        for rtt_ms in (10.0, 12.0, 14.0)
+        for row in connections("cubic", [{"rtt_ms": rtt_ms}] * 50, machine=f"m{rtt_ms}", raw_file_id=f"m{rtt_ms}")
+    ]
+    row = summarise(tmp_path, {"connections": rows}, "edge_distributions").row(0, named=True)
+    factor = math.exp(4.3027 * (2 / 12) / math.sqrt(3))
+    assert (row["value_mean"], row["runs_count"]) == (pytest.approx(12.0), 3)
+    assert [row["value_mean_low"], row["value_mean_high"]] == pytest.approx([12 / factor, 12 * factor], rel=1e-4)
 
 
 def test_small_transfers_unknown_values_and_zeros_are_counted_apart(tmp_path: Path) -> None:
@@ -227,33 +234,111 @@ def test_series_over_time_stand_in_equal_intervals(tmp_path: Path) -> None:
     ]
 
 
-def test_comparisons_have_an_effect_and_a_corrected_rank_test(tmp_path: Path) -> None:
-    rows = connections("cubic", [{"rtt_ms": 10.0}] * 4 + [{"rtt_ms": 100.0}])
-    rows += connections("bbr", [{"rtt_ms": 100.0}] * 3 + [{"rtt_ms": 1000.0}] * 2)
-    row = summarise(tmp_path, {"connections": rows}, "edge_comparisons").row(0, named=True)
-    assert (row["first_series"], row["second_series"], row["first_p50"], row["second_p50"]) == (
-        "BBRv1",
-        "CUBIC",
-        100.0,
-        10.0,
-    )
-    # Of 25 pairs CUBIC is never above and 3 times equal: delta = (0 − 22)/25.
-    assert row["effect_ratio"] == pytest.approx(-0.88)
-    # U = 1.5; ties 4, 4 and 2: variance 25/12 · (11 − (60 + 60 + 6)/90) = 20; z = (12.5 − 1.5 − 0.5)/sqrt(20).
-    p = math.erfc(10.5 / math.sqrt(20) / math.sqrt(2))
-    assert row["p_binned_ratio"] == pytest.approx(p)
-    assert (row["tests_count"], row["p_holm_ratio"], row["is_told_apart"]) == (1, pytest.approx(p), True)
+def of_machines(cc: str, values: list[list[dict[str, Any]]], **facts: Any) -> list[dict[str, Any]]:
+    """Return the connections of several machines of an algorithm, a list of values for each."""
+    named = [(f"{cc}-{number}", of_machine) for number, of_machine in enumerate(values)]
+    return [
+        row
+        for name, of_machine in named
+        for row in connections(cc, of_machine, machine=name, raw_file_id=name, **facts)
+    ]
 
 
-def test_nothing_is_called_different_on_one_value(tmp_path: Path) -> None:
-    rows = connections("cubic", [{"rtt_ms": 10.0}]) + connections("bbr", [{"rtt_ms": 100.0}] * 50)
+def test_comparisons_are_of_the_mean_ranks_of_runs(tmp_path: Path) -> None:
+    low, high = {"rtt_ms": 10.0}, {"rtt_ms": 100.0}
+    # Shares of 100 ms: 0, 1/4 and 2/4 on CUBIC's machines; 2/4, 3/4 and 1 on BBR's, one with ten times the connections.
+    rows = of_machines("cubic", [[low] * 4, [low] * 3 + [high], [low] * 2 + [high] * 2])
+    rows += of_machines("bbr", [[low] * 20 + [high] * 20, [low] + [high] * 3, [high] * 4])
     row = summarise(tmp_path, {"connections": rows}, "edge_comparisons").row(0, named=True)
-    assert (row["p_binned_ratio"], row["p_holm_ratio"], row["is_told_apart"], row["tests_count"]) == (
-        None,
-        None,
-        None,
-        0,
-    )
+    assert (row["first_series"], row["second_series"]) == ("BBRv1", "CUBIC")
+    assert (row["first_runs_count"], row["second_runs_count"], row["first_values_count"]) == (3, 3, 48)
+    # Of both, half are in each bin: ranks 1/4 and 3/4, so a run with a share s of 100 ms has 1/4 + s/2. Delta is twice
+    # (1/4 + 1/8) - (1/4 + 3/8); CUBIC's values are above in 1/4 · 1/4 of the pairs and below in 3/4 · 3/4.
+    assert row["delta_mean"] == pytest.approx(1 / 16 - 9 / 16)
+    # Both have a standard deviation of 1/8: √(2/3)/8 with 4 degrees of freedom, of which t is 2.77645.
+    error = math.sqrt(2 / 3) / 8
+    assert row["delta_mean_high"] == pytest.approx(-0.5 + 2 * 2.77645 * error, rel=1e-4)
+    assert row["delta_mean_low"] == -1
+    p = 2 * stats.t.sf(0.25 / error, 4)
+    assert (row["p_ratio"], row["p_holm_ratio"], row["tests_count"]) == (pytest.approx(p), pytest.approx(p), 1)
+    assert row["is_told_apart"] is False
+
+
+def test_series_of_the_same_runs_are_compared_in_pairs(tmp_path: Path) -> None:
+    # Two populations of each machine: shares of 100 ms are higher by 1/4 to 2/4 in the second.
+    low, high = {"rtt_ms": 10.0}, {"rtt_ms": 100.0}
+    shares = [(0, 1), (1, 3), (2, 3)]
+    rows = []
+    for place, population in enumerate(("home", "office")):
+        values = [[low] * (4 - share[place]) + [high] * share[place] for share in shares]
+        rows += of_machines("bbr", values, population=population, remote_address=population)
+    compared = summarise(tmp_path, {"connections": rows}, "edge_comparisons").filter(grouped_by="population")
+    row = compared.row(0, named=True)
+    # Differences of ranks are half of 1/4, 2/4 and 1/4: mean 1/6, standard deviation √(1/3)/8.
+    assert row["delta_mean"] == pytest.approx(1 / 3)
+    assert row["p_ratio"] == pytest.approx(2 * stats.t.sf(1 / 6 / (math.sqrt(1 / 3) / 8 / math.sqrt(3)), 2))
+
+
+@pytest.mark.parametrize("machines", [1, 2])
+def test_one_and_two_runs_are_not_told_apart_however_many_connections(tmp_path: Path, machines: int) -> None:
+    rows = of_machines("cubic", [[{"rtt_ms": 10.0}] * 50] * 3)
+    rows += of_machines("bbr", [[{"rtt_ms": 100.0}] * 50] * machines)
+    row = summarise(tmp_path, {"connections": rows}, "edge_comparisons").row(0, named=True)
+    tests = ("delta_mean_low", "p_ratio", "p_holm_ratio", "is_told_apart", "tests_count")
+    assert [row[name] for name in tests] == [None, None, None, None, 0]
+    assert row["delta_mean"] == -1
+
+
+def test_series_that_do_not_differ_are_seldom_told_apart_by_run() -> None:
+    draw = np.random.default_rng(2)
+    for runs in (3, 5):
+        # Runs differ far more than connections of one run do; a test of connections would always tell them apart.
+        places = draw.normal(0, 1, (1000, 2, runs, 1)) + draw.normal(0, 1, (1000, 2, runs, 40))
+        ranks = stats.rankdata(places.reshape(1000, -1), axis=1).reshape(places.shape) / places[0].size
+        means = ranks.mean(axis=3)
+        pairs = pl.DataFrame(
+            {"is_paired": [False] * 1000, "first_ranks": means[:, 0].tolist(), "second_ranks": means[:, 1].tolist()}
+        )
+        found = add_run_tests(pairs)["p_ratio"] < 0.05
+        # 5 % of 1000, give or take three standard errors; Welch's t of three runs is stricter.
+        assert 0.02 < found.mean() < 0.07
+
+
+RUN: dict[str, Any] = {
+    "experiment_id": "e", "condition_id": "c", "iteration": 1, "job": "edge", "mode": "bbr", "sender_host": "edge-1",
+    "host": "h", "flows_count": 1, "is_counted": True,
+}  # fmt: skip
+
+
+def test_a_connection_is_of_the_run_during_which_it_was_dumped(tmp_path: Path) -> None:
+    starts = [EPOCH + timedelta(minutes=number) for number in (0, 10)]
+    runs = [RUN | {"run_id": f"r{number}", "start_utc": start} for number, start in enumerate(starts)]
+    runs[1] |= {"is_counted": False}
+    times = [
+        starts[0] - timedelta(seconds=1),
+        starts[0],
+        starts[1] - timedelta(seconds=1),
+        starts[1] + timedelta(hours=1),
+    ]
+    rows = [
+        row
+        for number, time in enumerate(times)
+        for row in connections("bbr", [{"rtt_ms": 1.0}], raw_file_id=f"f{number}", time_utc=time, remote_port=number)
+    ]
+    files = [
+        {
+            "raw_file_id": f"f{number}", "path": f"s/edge/edge/bbr/ss-neit:{number}", "sha256": "0" * 64,
+            "kind": "ss-neit", "state": "ingested", "size_bytes": 1, "experiment_id": "e",
+        }
+        for number in range(4)
+    ]  # fmt: skip
+    database = build_database(tmp_path, {"connections": rows, "runs": runs, "raw_files": files}, EVALUATION)
+    with connect(database) as connection:
+        found = connection.execute("SELECT run, is_kept FROM labelled_connections ORDER BY time_utc").fetchall()
+    machine = {"condition": "bbr", "id": "machine-bbr/bbr"}
+    of_runs = [{"condition": "c", "id": name} for name in ("r0", "r0", "r1")]
+    # What was recorded in a run that does not count is left out.
+    assert found == [(machine, True), (of_runs[0], True), (of_runs[1], True), (of_runs[2], False)]
 
 
 def test_an_archive_without_edge_data_has_empty_tables_and_says_so_for_figures(tmp_path: Path) -> None:
@@ -396,47 +481,71 @@ def judge_all(database: Path) -> dict[str, list[dict[str, Any]]]:
         return {name: judge_claim(connection, name, claim["checks"]) for name, claim in claims.items()}
 
 
-def test_claims_over_connections_have_intervals_of_their_errors(tmp_path: Path) -> None:
-    # 400 connections of each; BBRv1 retransmits 4 %, BBRv2 1 %, CUBIC 0.5 %, with other shares and sizes for each.
-    draw = np.random.default_rng(1)
-    drawn: dict[str, Any] = {}
+def test_claims_over_connections_have_intervals_by_run(tmp_path: Path) -> None:
+    # BBRv1 retransmits 4 %, BBRv2 1 %, CUBIC 0.5 %, on three machines of each by so much more or less.
     rows = []
     for cc, ratio in (("bbr1", 0.04), ("bbr2", 0.01), ("cubic", 0.005)):
-        sent = draw.integers(1000, 3000, 400)
-        again = np.round(sent * ratio * draw.uniform(0.5, 1.5, 400)).astype(int)
-        rtts = np.round(np.exp(draw.normal(3, 0.5, 400)), 3)
-        drawn[cc] = (again, sent, rtts)
-        rows += connections(
+        rows += of_machines(
             cc,
             [
-                {
-                    "data_segments_out_count": int(y), "retransmits_ss_count": int(x), "retransmit_ratio": x / y,
-                    "rtt_ms": float(rtt), "has_ecn": n < 16,
-                }
-                for n, (x, y, rtt) in enumerate(zip(again, sent, rtts, strict=True))
+                [
+                    {
+                        "data_segments_out_count": 10_000, "retransmits_ss_count": round(10_000 * ratio * factor),
+                        "retransmit_ratio": ratio * factor, "rtt_ms": 10.0, "has_ecn": n < 4,
+                    }
+                    for n in range(100)
+                ]
+                for factor in (0.8, 1, 1.2)
             ],
         )  # fmt: skip
-    for number, row in enumerate(rows):
-        row |= {"connection_number": number, "socket_id": str(number)}
     judged = judge_all(build_database(tmp_path, {"connections": rows}, EVALUATION))
-
-    def spread(cc: str) -> float:
-        x, y, _ = drawn[cc]
-        return float(len(x) * (x / x.sum() - y / y.sum()).var(ddof=1))
-
     row = judged["retransmits_between"][0]
-    value = (drawn["bbr1"][0].sum() / drawn["bbr1"][1].sum()) / (drawn["bbr2"][0].sum() / drawn["bbr2"][1].sum())
-    # Two checks: the normal distribution's 2.241403 at 0.9875.
-    half = 2.241403 * math.sqrt(spread("bbr1") + spread("bbr2"))
-    assert row["value"] == pytest.approx(value)
-    assert (row["low"], row["high"]) == pytest.approx((value / math.exp(half), value * math.exp(half)), rel=1e-5)
-    assert row["verdict"] == "holds"
-    # Wilson's interval of 48 of 1200, 3.03 % to 5.26 %, wider for two checks: it holds both ends of 3.68 % ± 10 %.
+    # Each has a variance of 0.2²/3 with two degrees of freedom; both together four, at 1 - 0.05/4 for two checks.
+    half = stats.t.ppf(0.9875, 4) * math.sqrt(2 * 0.2**2 / 3)
+    assert (row["value"], row["runs_count"]) == (pytest.approx(4.0), 3)
+    assert (row["low"], row["high"]) == pytest.approx((4 / math.exp(half), 4 * math.exp(half)), rel=1e-3)
+    assert row["verdict"] == "not enough data"
+    # Each machine has 4 % of its own connections with ECN, so nine runs do not differ.
     share = judged["ecn"][0]
-    assert share["value"] == pytest.approx(0.04)
-    n, z = 1200, 1.959964
-    middle, reach = 0.04 + z**2 / 2 / n, z * math.sqrt(0.04 * 0.96 / n + z**2 / 4 / n**2)
-    ends = [(middle + sign * reach) / (1 + z**2 / n) for sign in (-1, 1)]
-    wider = [0.04 * (end / 0.04) ** (2.241403 / z) for end in ends]
-    assert [share["low"], share["high"]] == pytest.approx(wider, rel=1e-5)
-    assert share["verdict"] == "not enough data"
+    assert (share["value"], share["low"], share["high"]) == pytest.approx((0.04, 0.04, 0.04))
+    assert (share["runs_count"], share["verdict"]) == (9, "holds")
+
+
+def make_rtts(cc: str, exponents: list[float]) -> list[dict[str, Any]]:
+    """Return machines whose delivery rates grow with the smallest round-trip time by these exponents."""
+    rtts = draw_log_uniform(10, 100, 20)
+    return of_machines(
+        cc, [[{"rtt_min_ms": rtt, "delivery_rate_bps": 1e6 * rtt**one} for rtt in rtts] for one in exponents]
+    )
+
+
+def test_rtt_fairness_has_an_interval_by_run(tmp_path: Path) -> None:
+    rows = make_rtts("bbr1", [0.4, 0.5, 0.6]) + make_rtts("bbr2", [-0.1, 0.0, 0.1])
+    (row,) = judge_all(build_database(tmp_path, {"connections": rows}, EVALUATION))["rtt_fairness"]
+    # Both exponents have an error of 0.1/√3; of four degrees of freedom t is 2.77645.
+    half = 2.77645 * math.sqrt(2 * 0.01 / 3)
+    assert (row["value"], row["runs_count"]) == (pytest.approx(0.5), 3)
+    assert (row["low"], row["high"]) == pytest.approx((0.5 - half, 0.5 + half), rel=1e-4)
+    assert row["verdict"] == "holds"
+
+
+def test_rtt_fairness_of_two_runs_cannot_be_told(tmp_path: Path) -> None:
+    rows = make_rtts("bbr1", [0.4, 0.6]) + make_rtts("bbr2", [-0.1, 0.0, 0.1])
+    (row,) = judge_all(build_database(tmp_path, {"connections": rows}, EVALUATION))["rtt_fairness"]
+    assert (row["runs_count"], row["low"], row["verdict"]) == (2, None, "not enough data")
+
+
+def test_nearness_is_of_the_means_of_runs(tmp_path: Path) -> None:
+    rates = {"cubic": (1.0, 1.0, 1.0), "bbr2": (1.8, 2.0, 2.2), "bbr": (16.0, 16.0, 16.0)}
+    rows = [
+        row
+        for cc, of_runs in rates.items()
+        for number, rate in enumerate(of_runs)
+        for row in requests(cc, [rate * 1e6] * 5, machine=f"{cc}{number}", raw_file_id=f"{cc}{number}")
+    ]
+    near = judge_all(build_database(tmp_path, {"web_requests": rows}, EVALUATION))["bandwidth"][0]
+    # 2 is half of √(1 · 16); only its own error of 10 % counts, which has two degrees of freedom.
+    half = stats.t.ppf(1 - 0.025 / 4, 2) * 0.1 / math.sqrt(3)
+    assert (near["value"], near["runs_count"]) == (pytest.approx(0.5), 3)
+    assert (near["low"], near["high"]) == pytest.approx((0.5 / math.exp(half), 0.5 * math.exp(half)), rel=1e-3)
+    assert near["verdict"] == "holds"

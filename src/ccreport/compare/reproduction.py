@@ -5,7 +5,6 @@ ratios (`ccreport.compare.verdicts`). No cell of this archive is compared with t
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,54 +12,21 @@ import duckdb
 import polars as pl
 
 from ccreport.compare.expected import Expected, Key, read_expected, read_other
-from ccreport.compare.matching import Match, match_sizes
-from ccreport.compare.verdicts import (
-    UNDECIDED,
-    Estimate,
-    add_spreads,
-    compare_ratios,
-    count_runs_needed,
-    judge_cell,
-    judge_pair,
-)
+from ccreport.compare.matching import DIMENSIONLESS, NAME, match_by_name, match_by_scale, read_scale
+from ccreport.compare.pairs import SUSPECT, Cells, Compared, mark_pairs
+from ccreport.compare.verdicts import UNDECIDED, Estimate, add_spreads, count_runs_needed, judge_cell
 from ccreport.core.csv_files import write_csv
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform, load_schema, read_table, write_table
 from ccreport.summarise.database import QueryError, connect, label_runs, quote_name
 from ccreport.summarise.grids.grid import format_size
 from ccreport.summarise.statistics.contrasts import Spread
-from ccreport.summarise.statistics.correction import correct_holm
 
 COMPARED: Final = "compared"
 MISSING: Final = "missing"
-SUSPECT: Final = "suspect"
 ADDED: Final = "added"
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A row of the table, the spread of the mean to compare with, and the key of this archive's cell."""
-
-    row: dict[str, Any]
-    spread: Spread | None = None
-    own_key: Key | None = None
-
-
-@dataclass(frozen=True)
-class Cells:
-    """This archive's cells of a table: rows of its published table by key, with line rate, BDP, spread of their runs.
-
-    `pairs` are the spreads of the ratio of the first two algorithms, by the key without the algorithm.
-    """
-
-    table: str
-    rows: Mapping[Key, dict[str, Any]]
-    pairs: Mapping[Key, Spread]
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Return the names of the key columns, the algorithm the last of them."""
-        return load_schema(self.table).key
+# What a row says of the other way to match its cell.
+OTHER_VERDICTS: Final = ("cell_verdict", "pair_verdict")
 
 
 def compare_tables(
@@ -80,7 +46,7 @@ def compare_tables(
         for table, facts in declared["reproduction"].items():
             cells = _read_cells(connection, table, summaries, facts["line_rate"], algorithms)
             expected = read_expected(evaluation.parent / facts["expected"], table, allowed, facts.get("runs_count"))
-            rows += mark_pairs(compare_with_paper(expected, cells, facts, within_factor), algorithms, cells)
+            rows += _match_both_ways(expected, cells, facts, within_factor, algorithms)
         for path in sorted(compare_with):
             cells = _read_cells(connection, path.stem, summaries, "NULL", algorithms)
             rows += mark_pairs(
@@ -114,6 +80,7 @@ def _read_cells(
     cells = f"""
         SELECT {names}, CASE WHEN min(line_rate) = max(line_rate) THEN min(line_rate) END AS line_rate_bps,
             avg(line_rate * rtt_ms / 8e3 ORDER BY run_id) AS bdp_bytes,
+            avg(loss_pct / 100 * (line_rate * rtt_ms / 8e3 / mss_bytes) ** 2 ORDER BY run_id) AS loss_window_ratio,
             log_spread(parts_of(known_runs(list(rate)), [])) AS spread
         FROM {runs} GROUP BY {names}
     """  # noqa: S608
@@ -135,16 +102,33 @@ def _read_cells(
     return Cells(table, rows, spreads)
 
 
+def _match_both_ways(
+    expected: list[Expected], cells: Cells, facts: Mapping[str, Any], within_factor: float, algorithms: list[str]
+) -> list[dict[str, Any]]:
+    """Return the rows of a table's cells; with a scale each has the verdicts of the other way to match, too."""
+    ways = {
+        way: mark_pairs(compare_with_paper(expected, cells, {**facts, "match": way}, within_factor), algorithms, cells)
+        for way in ((NAME, DIMENSIONLESS) if "scale" in facts else (facts["match"],))
+    }
+    chosen = ways.pop(facts["match"])
+    nothing: list[dict[str, Any]] = [{} for _ in chosen]
+    others = next(iter(ways.values()), nothing)
+    return [
+        row | {"match": facts["match"], **{f"other_{name}": other.get(name) for name in OTHER_VERDICTS}}
+        for row, other in zip(chosen, others, strict=True)
+    ]
+
+
 def compare_with_paper(
     expected: list[Expected], cells: Cells, facts: Mapping[str, Any], within_factor: float
 ) -> list[Compared]:
     """Return a row for each published cell; `facts` is what the evaluation declares of the table's reproduction."""
-    scaled = facts.get("as_bdp_fraction")
-    if scaled:
-        place = cells.key.index(scaled["column"])
-        matches = match_sizes([cell.key for cell in expected], cells.rows, place, **scaled)
+    scale = read_scale(facts["scale"], facts["line_rate_bps"], cells.key) if "scale" in facts else None
+    keys = [cell.key for cell in expected]
+    if scale and facts["match"] == DIMENSIONLESS:
+        matches = match_by_scale(keys, cells.rows, scale)
     else:
-        matches = {cell.key: Match(cell.key, {}) for cell in expected}
+        matches = match_by_name(keys, cells.rows, scale)
     rates = {"expected_basis": facts["rate_basis"], "expected_line_rate_bps": facts["line_rate_bps"]}
     return [
         _put_side_by_side(
@@ -237,63 +221,3 @@ def _show_found(found: Mapping[str, Any]) -> dict[str, Any]:
             if line_rate and found[f"rate_{name}_bps"] is not None
         }
     )
-
-
-@dataclass(frozen=True)
-class Pair:
-    """What the rows of a pair say of it, and the ratio of its algorithms there and here where both are known."""
-
-    marks: dict[str, Any]
-    ratios: tuple[Estimate, Estimate] | None = None
-
-
-def mark_pairs(compared: list[Compared], algorithms: list[str], cells: Cells) -> list[dict[str, Any]]:
-    """Return the rows, each pair of the first two algorithms with its ratios and the verdict on them."""
-    by_pair: dict[str, dict[str, Compared]] = {}
-    for entry in compared:
-        by_pair.setdefault(entry.row["cell"], {})[entry.row["algorithm"]] = entry
-    pairs = {
-        name: _compare_pair(cells, *map(own.get, algorithms[:2]))
-        for name, own in by_pair.items()
-        if len(algorithms) > 1
-    }
-    corrected = correct_holm([pair.ratios[1].p_ratio if pair.ratios else None for pair in pairs.values()])
-    marks = {name: _judge_pair(pair, p_holm) for (name, pair), p_holm in zip(pairs.items(), corrected, strict=True)}
-    return [
-        entry.row | (marks.get(entry.row["cell"], {}) if entry.row["algorithm"] in algorithms[:2] else {})
-        for entry in compared
-    ]
-
-
-def _compare_pair(cells: Cells, first: Compared | None, second: Compared | None) -> Pair:
-    if first is None or second is None:
-        return Pair({})
-    marks: dict[str, Any] = {
-        "pair_expected_ratio": _divide(first.row.get("expected_bps"), second.row.get("expected_bps")),
-        "pair_ratio": _divide(first.row.get("rate_mean_bps"), second.row.get("rate_mean_bps")),
-    }
-    expected, found = marks.values()
-    if not (expected and found):
-        return Pair(marks)
-    spread = add_spreads(first.spread, second.spread) if first.spread and second.spread else None
-    theirs = Estimate(expected, spread)
-    own = Estimate(found, cells.pairs.get(first.own_key[:-1]) if first.own_key else None)
-    for name, estimate in (
-        ("pair_expected", theirs),
-        ("pair", own),
-        ("pair_factor", compare_ratios(theirs, own)),
-    ):
-        if estimate.interval:
-            low, high = estimate.interval
-            marks |= {f"{name}_low_ratio": low, f"{name}_high_ratio": high}
-    return Pair(marks | {"pair_factor_ratio": found / expected}, (theirs, own))
-
-
-def _judge_pair(pair: Pair, p_holm: float | None) -> dict[str, Any]:
-    if pair.ratios is None:
-        return pair.marks
-    return pair.marks | {"pair_p_holm_ratio": p_holm, "pair_verdict": judge_pair(*pair.ratios, p_holm)}
-
-
-def _divide(a: float | None, b: float | None) -> float | None:
-    return a / b if a is not None and b else None

@@ -133,9 +133,14 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
         yield ("tables", "published_values"), "tables.published_values: the evaluation has no `published` numbers"
     for exhibit, facts in evaluation["published"].items():
         for number, cell in enumerate(facts["cells"]):
-            if len(cell) != len(facts["columns"]) + 1 or not isinstance(cell[-1], int | float):
+            *key, value = cell
+            is_key = len(key) == len(facts["columns"]) and not any(isinstance(part, list) for part in key)
+            is_number = (
+                value not in ([None, None], [None]) if isinstance(value, list) else isinstance(value, int | float)
+            )
+            if not (is_key and is_number):
                 place = ("published", exhibit, "cells", number)
-                yield place, f"published.{exhibit}.cells: {cell} is not a value of each column and a number"
+                yield place, f"published.{exhibit}.cells: {cell} is not a value of each column and a number or a range"
     for table in evaluation["reproduction"]:
         if "rows" not in tables.get(table, {}):
             yield ("reproduction", table), f"reproduction: {table} is not a table of cells (it has no `rows`)"

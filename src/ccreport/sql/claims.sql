@@ -62,49 +62,20 @@ CREATE TEMP MACRO cv_quotient(a, b, n) AS (
     )
 );
 
--- Of connections, of which there are too many for lists of runs: x over y as sum over sum, with the variance of its
--- logarithm's error. independent_quotient is that of one group of connections over that of another, with its interval.
--- ASSUME: connections are independent of each other, which those of one client are not.
-CREATE TEMP MACRO pooled_ratio(x, y) AS {
-    'value': sum(x::DOUBLE ORDER BY x, y) / nullif(sum(y::DOUBLE ORDER BY x, y), 0),
-    'n': count(*),
-    'variance': count(*) * (
-        var_samp(x::DOUBLE ORDER BY x) / nullif(sum(x::DOUBLE ORDER BY x, y), 0) ** 2
-        + var_samp(y::DOUBLE ORDER BY y) / nullif(sum(y::DOUBLE ORDER BY x, y), 0) ** 2
-        - 2 * covar_samp(x::DOUBLE, y::DOUBLE ORDER BY x, y)
-        / nullif(sum(x::DOUBLE ORDER BY x, y) * sum(y::DOUBLE ORDER BY x, y), 0)
+-- The variance of the logarithm of what mean_of returns.
+CREATE TEMP MACRO log_variance(m) AS
+    coalesce((ln((m).high / (m).value) / student_quantile((m).df)) ** 2, 0 * ln((m).high / (m).value));
+
+-- How far a is from b and c, three of mean_of, on a scale of logarithms that runs from b to c: below 1 it is nearer to b.
+CREATE TEMP MACRO nearness(a, b, c) AS (
+    SELECT with_interval(
+        ((a).value / sqrt((b).value * (c).value)) ** sign((c).value - (b).value),
+        {'variance': in_a + in_b + in_c, 'df': (in_a + in_b + in_c) ** 2 / nullif(
+            coalesce(in_a ** 2 / (a).df, 0) + coalesce(in_b ** 2 / (b).df, 0) + coalesce(in_c ** 2 / (c).df, 0), 0
+        )},
+        coalesce(CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL THEN least((a).n, (b).n, (c).n) END, 0)
     )
-};
-CREATE TEMP MACRO pooled_mean(x) AS {
-    'value': avg(x::DOUBLE ORDER BY x), 'n': count(x),
-    'variance': var_samp(x::DOUBLE ORDER BY x) / count(x) / nullif(avg(x::DOUBLE ORDER BY x), 0) ** 2
-};
-
--- A quantile of a list of positive values; its error is that of its rank, which is binomial.
-CREATE TEMP MACRO quantile_of(members, p) AS (
-    SELECT {
-        'value': list_aggregate(sorted, 'quantile_cont', p), 'n': len(sorted),
-        'variance': (ln(
-            sorted[least(len(sorted), 1 + ceil(len(sorted) * p + 1.959964 * sqrt(len(sorted) * p * (1 - p)))::INTEGER)]
-            / sorted[greatest(1, floor(len(sorted) * p - 1.959964 * sqrt(len(sorted) * p * (1 - p)))::INTEGER)]
-        ) / 2 / 1.959964) ** 2
-    }
-    FROM (SELECT list_sort(list_filter(coalesce(members, []), lambda v: v > 0)) AS sorted)
-);
-
-CREATE TEMP MACRO log_interval(v, variance, n) AS {
-    'value': v, 'low': nullif(v, 0) / exp(1.959964 * sqrt(variance)), 'high': nullif(v, 0) * exp(1.959964 * sqrt(variance)),
-    'n': coalesce(n, 0)
-};
-CREATE TEMP MACRO independent_quotient(a, b) AS log_interval(
-    (a).value / nullif((b).value, 0), (a).variance + (b).variance,
-    CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN least((a).n, (b).n) END
-);
--- How far a is from b and c on a scale of logarithms that runs from b to c: below 1 it is nearer to b.
-CREATE TEMP MACRO nearness(a, b, c) AS log_interval(
-    ((a).value / sqrt((b).value * (c).value)) ** sign((c).value - (b).value),
-    (a).variance + ((b).variance + (c).variance) / 4,
-    CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL THEN least((a).n, (b).n, (c).n) END
+    FROM (SELECT log_variance(a) AS in_a, log_variance(b) / 4 AS in_b, log_variance(c) / 4 AS in_c)
 );
 
 -- How many of how many, with Wilson's interval.
@@ -120,15 +91,25 @@ CREATE TEMP MACRO share_of(part, total) AS (
     )
 );
 
--- Slope of y on x by least squares, with the variance of its error; slope_interval and slope_difference have intervals.
-CREATE TEMP MACRO slope_of(y, x) AS {
-    'value': regr_slope(y, x ORDER BY x, y), 'n': count(*),
-    'variance': (1 - corr(y, x ORDER BY x, y) ** 2) / nullif(count(*) - 2, 0) * var_samp(y ORDER BY y) / nullif(var_samp(x ORDER BY x), 0)
-};
-CREATE TEMP MACRO slope_interval(s) AS {
-    'value': (s).value, 'low': (s).value - 1.959964 * sqrt((s).variance), 'high': (s).value + 1.959964 * sqrt((s).variance),
-    'n': coalesce((s).n, 0)
-};
-CREATE TEMP MACRO slope_difference(a, b) AS slope_interval(CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN {
-    'value': (a).value - (b).value, 'variance': (a).variance + (b).variance, 'n': least((a).n, (b).n)
-} END);
+-- The mean of x over a list of runs less that over another, by Welch's t; no interval below three runs of a side.
+-- ASSUME: all runs of a side are of one condition.
+CREATE TEMP MACRO difference_of(a, b) AS (
+    SELECT {
+        'value': value, 'low': value - half_width, 'high': value + half_width, 'n': coalesce(least(n_a, n_b), 0), 'df': df
+    }
+    FROM (
+        SELECT
+            *, mean_a - mean_b AS value, (in_a + in_b) ** 2 / nullif(in_a ** 2 / (n_a - 1) + in_b ** 2 / (n_b - 1), 0) AS df,
+            CASE WHEN least(n_a, n_b) > 2 THEN coalesce(student_quantile(df), 0) * sqrt(in_a + in_b) END AS half_width
+        FROM (
+            SELECT
+                len(of_a) AS n_a, len(of_b) AS n_b, list_avg(of_a) AS mean_a, list_avg(of_b) AS mean_b,
+                list_aggregate(of_a, 'var_samp') / n_a AS in_a, list_aggregate(of_b, 'var_samp') / n_b AS in_b
+            FROM (
+                SELECT
+                    list_transform(known_runs(a), lambda r: r.x / r.y) AS of_a,
+                    list_transform(known_runs(b), lambda r: r.x / r.y) AS of_b
+            )
+        )
+    )
+);

@@ -1,16 +1,21 @@
 -- Edge network: mean and percentiles of each quantity by series, with how many connections (or requests) were left out
 -- because they moved too little data, and of how many the quantity is not known. Percentiles are exact; the mean's 95 %
--- interval is that of a normal distribution, which means of at least 30 values have.
+-- interval is by run, as connections of one run are not independent of each other.
 -- The last digits of means follow the order of the rows, which is that of batches: to sort hundreds of millions of
 -- values first would take longer than everything else.
--- ASSUME: connections (and requests) of a series are independent of each other.
-WITH known AS (
+WITH of_runs AS (
+    SELECT quantity, grouped_by, series, run, sum(value)::DOUBLE AS x, count(*)::DOUBLE AS y
+    FROM edge_values WHERE value IS NOT NULL GROUP BY ALL
+),
+means AS (
+    SELECT quantity, grouped_by, series, mean_of(list({'run': run, 'x': x, 'y': y})) AS mean
+    FROM of_runs GROUP BY ALL
+),
+known AS (
     SELECT
         quantity, grouped_by, series, series_rank,
         count(*) AS values_count,
         count(*) FILTER (value = 0) AS zeros_count,
-        avg(value) AS value_mean,
-        CASE WHEN count(*) >= 30 THEN 1.959964 * stddev_samp(value) / sqrt(count(*)) END AS half_width,
         quantile_cont(value, [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]) AS p
     FROM edge_values
     WHERE value IS NOT NULL
@@ -31,10 +36,10 @@ SELECT
     kept_count - values_count AS unknown_count,
     all_count - kept_count AS filtered_out_count,
     zeros_count,
-    value_mean,
-    -- No quantity is below 0.
-    CASE WHEN half_width > value_mean THEN 0 ELSE value_mean - half_width END AS value_mean_low,
-    value_mean + half_width AS value_mean_high,
+    mean.n AS runs_count,
+    mean.value AS value_mean,
+    mean.low AS value_mean_low,
+    mean.high AS value_mean_high,
     p[1] AS value_p01,
     p[2] AS value_p05,
     p[3] AS value_p10,
@@ -45,6 +50,7 @@ SELECT
     p[8] AS value_p95,
     p[9] AS value_p99
 FROM known
+JOIN means USING (quantity, grouped_by, series)
 JOIN counted USING (grouped_by, series)
 WHERE is_request = (quantity = 'request_goodput_bps')
 ORDER BY quantity, grouped_by, series_rank, series

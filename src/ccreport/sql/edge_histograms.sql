@@ -6,9 +6,7 @@ WITH binned AS (
     SELECT
         quantity, grouped_by, series, series_rank,
         quantity <> 'rwnd_limited_pct' AS is_log,
-        -- 100 % belongs to the last bin of points.
-        CASE WHEN is_log THEN CASE WHEN value > 0 THEN floor(10 * log10(value)) END
-        ELSE least(floor(value / 2), 49) END::INTEGER AS bin_number,
+        edge_bin(quantity, value) AS bin_number,
         count(*) AS values_count
     FROM edge_values
     WHERE value IS NOT NULL

@@ -240,6 +240,14 @@ CREATE MACRO quotient_of_quotients(a, b) AS (
     )
 );
 
+-- Number of the bin of a value of an edge network: 10 per decade on a log axis, where 0 has none, 2 percentage points on a linear
+-- one, whose last bin holds 100 %.
+CREATE MACRO edge_bin(quantity, value) AS
+    CASE
+        WHEN quantity = 'rwnd_limited_pct' THEN least(floor(value / 2), 49)
+        WHEN value > 0 THEN floor(10 * log10(value))
+    END::INTEGER;
+
 -- Retransmits of each algorithm under each condition of a bottleneck: the runs of a view, which is given by name and has
 -- one row per run and algorithm. The ratio is that of the group (sum over sum); mean and interval are of the runs' own.
 CREATE MACRO retransmit_cells(selected) AS TABLE

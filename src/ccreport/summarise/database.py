@@ -40,6 +40,23 @@ FIXED_LABELS: Final = """
 # Labels by which claims take steady runs only, and choose the rate of a class of paths, with what they are for all runs
 # where an evaluation has no such label.
 DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown", "loss_pattern": "random"}
+# The runs of the job that a file of an edge network lies in, if any: each lasts until the next one begins.
+RECORDED_RUNS: Final = """
+    SELECT
+        raw_files.raw_file_id AS file_id, runs.run_id AS recorded_run_id, runs.condition_id AS recorded_condition_id,
+        runs.is_counted, runs.start_utc AS begin_utc,
+        coalesce(lead(runs.start_utc) OVER of_file, 'infinity') AS end_utc
+    FROM raw_files JOIN labelled_runs AS runs ON runs.experiment_id = raw_files.experiment_id
+    WHERE raw_files.run_id IS NULL AND raw_files.state = 'ingested' AND runs.start_utc IS NOT NULL
+    WINDOW of_file AS (PARTITION BY raw_files.raw_file_id ORDER BY runs.start_utc, runs.run_id)
+"""
+# ASSUME: outside of runs, all that one machine recorded under one label is one run; other machines repeat it.
+RECORDED_RUN: Final = """
+    {
+        'condition': coalesce(recorded_condition_id, concat_ws('/', label, kernel)),
+        'id': coalesce(recorded_run_id, concat_ws('/', machine, label, kernel))
+    } AS run
+"""
 LABELLED: Final = "SELECT *, NULL::VARCHAR AS result_path FROM runs"
 
 # In virtual time work takes none: what iperf3 tells of its processor there is not a load.
@@ -159,29 +176,34 @@ def label_edge(edge: Mapping[str, Any]) -> dict[str, str]:
     """Return the queries of the views in which an evaluation groups and keeps the rows of an edge network, by name.
 
     `labelled_connections` has each connection once, with `is_kept` and `is_outlier`; `labelled_requests` has `is_kept`.
+    Both have `run`, the unit of tests: the run during which they were recorded, else what one machine recorded.
+    `recorded_runs` has the runs of the job of each file, each until the next one begins.
     `grouped_connections`, `grouped_requests` and `grouped_counters` have each row once for each way to group it, with
     `grouped_by`, `series` and `series_rank`.
     """
     outlier = f"coalesce(retransmit_ratio > {edge['outlier_retransmit_ratio']}, FALSE) AS is_outlier"
-    kept = "coalesce(({condition}), FALSE) AS is_kept"
+    kept = "coalesce(({condition}), FALSE) AND coalesce(is_counted, TRUE) AS is_kept"
+    recorded = "{table} LEFT JOIN recorded_runs ON file_id = raw_file_id AND {time} >= begin_utc AND {time} < end_utc"
+    connections = f"{kept.format(condition=edge['connections'])}, {outlier}, {RECORDED_RUN}"
+    requests = f"{kept.format(condition=edge['requests'])}, {RECORDED_RUN}"
     added = {
-        "labelled_connections": ("connections", "is_last", f"{kept.format(condition=edge['connections'])}, {outlier}"),
-        "labelled_requests": ("web_requests", "TRUE", kept.format(condition=edge["requests"])),
+        "labelled_connections": (recorded.format(table="connections", time="time_utc"), "is_last", connections),
+        "labelled_requests": (recorded.format(table="web_requests", time="logged_utc"), "TRUE", requests),
         "labelled_counters": ("machine_counters", "run_id IS NULL", "TRUE AS is_kept"),
     }
-    labelled = {
+    labelled = {"recorded_runs": RECORDED_RUNS} | {
         view: f"""
-            SELECT {table}.*, algorithm, algorithm_rank, {columns}
-            FROM {table} JOIN algorithms ON algorithms.cc = coalesce({table}.cc, 'unknown')
+            SELECT {rows.partition(" ")[0]}.*, algorithm, algorithm_rank, {columns}
+            FROM {rows} JOIN algorithms ON algorithms.cc = coalesce({rows.partition(" ")[0]}.cc, 'unknown')
             WHERE {where}
         """
-        for view, (table, where, columns) in added.items()
+        for view, (rows, where, columns) in added.items()
     }
     grouped = {
         view.replace("labelled", "grouped"): "\nUNION ALL\n".join(
             _group_edge(view, name, series) for name, series in edge["groups"].items()
         )
-        for view in labelled
+        for view in added
     }
     return labelled | grouped
 

@@ -9,13 +9,15 @@ from typing import Any, Final
 
 PUBLISHED_VALUES: Final = "published_values"
 CELL_TYPE: Final = (
-    "STRUCT(exhibit VARCHAR, cell VARCHAR, cell_number INTEGER, unit VARCHAR, published_value DOUBLE, "
-    "published_step DOUBLE, published_runs_count INTEGER, within_factor DOUBLE)"
+    "STRUCT(exhibit VARCHAR, cell VARCHAR, cell_number INTEGER, unit VARCHAR, printed VARCHAR, published_value DOUBLE, "
+    "published_low DOUBLE, published_high DOUBLE, published_runs_count INTEGER, within_factor DOUBLE)"
 )
 NOTHING: Final = (
-    "SELECT NULL::VARCHAR AS exhibit, NULL::VARCHAR AS cell, run_id, condition_id, 0::DOUBLE AS x, 0::DOUBLE AS y"
-    " FROM runs WHERE FALSE"
+    "SELECT NULL::VARCHAR AS exhibit, NULL::VARCHAR AS cell, run_id, condition_id, 0::DOUBLE AS x, 0::DOUBLE AS y,"
+    " NULL::BOOLEAN AS is_divisor FROM runs WHERE FALSE"
 )
+# What a publication prints: a number, or a range whose ends may be missing.
+Published = float | list[float | None]
 
 
 def select_cells(published: Mapping[str, Any], within_factor: float) -> str:
@@ -25,8 +27,7 @@ def select_cells(published: Mapping[str, Any], within_factor: float) -> str:
             "exhibit": facts["title"],
             "cell": cell,
             "unit": facts["unit"],
-            "published_value": value,
-            "published_step": facts["step"],
+            **_read_number(value, facts["step"]),
             "published_runs_count": facts["runs_count"],
             "within_factor": within_factor,
         }
@@ -38,11 +39,15 @@ def select_cells(published: Mapping[str, Any], within_factor: float) -> str:
 
 
 def select_published_runs(published: Mapping[str, Any]) -> str:
-    """Return the query of `published_values_runs`: exhibit, cell, run_id, condition_id, x and y of runs."""
+    """Return the query of `published_values_runs`: exhibit, cell, run_id, condition_id, x, y and is_divisor of runs.
+
+    The last is null where the value of a cell is not a quotient of two groups of runs.
+    """
     # Queries are the evaluation author's own SQL.
     parts = [
         f"""
-        SELECT {_write(facts["title"])} AS exhibit, cell, run_id, condition_id, x::DOUBLE AS x, y::DOUBLE AS y
+        SELECT {_write(facts["title"])} AS exhibit, cell, run_id, condition_id, x::DOUBLE AS x, y::DOUBLE AS y,
+            {"is_divisor" if facts["is_quotient"] else "NULL::BOOLEAN"} AS is_divisor
         FROM ({facts["sql"]})
         JOIN (SELECT unnest([{", ".join(_write_struct({**key, "cell": cell}) for cell, key, _ in _list_cells(facts))}],
             recursive := true)) USING ({", ".join(facts["columns"])})
@@ -52,11 +57,28 @@ def select_published_runs(published: Mapping[str, Any]) -> str:
     return " UNION ALL ".join([NOTHING, *parts])
 
 
-def _list_cells(facts: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], float]]:
-    """Yield each cell of an exhibit in words, with the values of its columns and the published number."""
+def _list_cells(facts: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Published]]:
+    """Yield each cell of an exhibit in words, with the values of its columns and what the publication prints."""
     for *key, value in facts["cells"]:
         words = (wording.format(part) for wording, part in zip(facts["columns"].values(), key, strict=True))
         yield ", ".join(words), dict(zip(facts["columns"], key, strict=True)), value
+
+
+def _read_number(value: Published, step: float) -> dict[str, Any]:
+    """Return how a published number is shown, its value, and the ends of all that it stands for; null where open."""
+    low, high = value if isinstance(value, list) else (value, value)
+    return {
+        "printed": _word_range(low, high) if isinstance(value, list) else f"{value:,g}",
+        "published_value": None if isinstance(value, list) else value,
+        "published_low": None if low is None else low - step / 2,
+        "published_high": None if high is None else high + step / 2,
+    }
+
+
+def _word_range(low: float | None, high: float | None) -> str:
+    if low is None:
+        return f"at most {high:,g}"
+    return f"at least {low:,g}" if high is None else f"{low:,g} to {high:,g}"
 
 
 def _write_struct(values: Mapping[str, Any]) -> str:
@@ -64,4 +86,6 @@ def _write_struct(values: Mapping[str, Any]) -> str:
 
 
 def _write(value: Any) -> str:
+    if value is None:
+        return "NULL"
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)

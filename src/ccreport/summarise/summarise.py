@@ -22,7 +22,7 @@ from ccreport.summarise.grids.measures import select_measures, set_side_by_side
 from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.questions import ask_table, find_bold
 from ccreport.summarise.statistics.comparisons import add_verdicts, judge_questions
-from ccreport.summarise.statistics.edge_comparisons import add_binned_tests
+from ccreport.summarise.statistics.edge_comparisons import add_run_tests
 from ccreport.summarise.statistics.modes import add_modes
 from ccreport.summarise.statistics.published_values import add_published_verdicts
 from ccreport.summarise.statistics.survival import add_log_rank_tests, add_survival
@@ -34,7 +34,7 @@ STATISTICS: Final[Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
     "comparisons": add_verdicts,
     "completion": add_survival,
     "completion_tests": add_log_rank_tests,
-    "edge_comparisons": add_binned_tests,
+    "edge_comparisons": add_run_tests,
     "modes": add_modes,
     "published_values": add_published_verdicts,
 }

@@ -46,10 +46,10 @@ def test_a_published_number_is_one_that_such_runs_could_give(tmp_path: Path) -> 
     assert len(rows) == 20
     row = rows["queue of 64 packets, 6 flows, BBR"]
     assert (row["published_value"], row["runs_count"], row["published_verdict"]) == (11.0, 3, "consistent")
-    assert (row["value"], row["value_ratio"]) == (pytest.approx(11.0), pytest.approx(1.0))
+    assert (row["found_mean"], row["value_ratio"]) == (pytest.approx(11.0), pytest.approx(1.0))
     # Of the logarithm, a standard deviation of 0.2/11 and Student's t of 2 at 0.975 of 4.3027; of the mean of three,
     # and of one run more.
-    assert row["high"] == pytest.approx(11 * math.exp(4.3027 * 0.2 / 11 / math.sqrt(3)), rel=1e-4)
+    assert row["found_mean_high"] == pytest.approx(11 * math.exp(4.3027 * 0.2 / 11 / math.sqrt(3)), rel=1e-4)
     assert row["predicted_high"] == pytest.approx(11 * math.exp(4.3027 * 0.2 / 11 * math.sqrt(1 + 1 / 3)), rel=1e-4)
     assert row["predicted_low"] * row["predicted_high"] == pytest.approx(121)
     # 3.8 % was published, and these runs are of 4.5 ± 0.1 %.
@@ -57,16 +57,20 @@ def test_a_published_number_is_one_that_such_runs_could_give(tmp_path: Path) -> 
     assert rows["queue of 500 packets, 6 flows, CUBIC"]["published_verdict"] == "undecided"
     missing = rows["queue of 1000 packets, 3 flows, CUBIC"]
     assert (missing["published_value"], missing["runs_count"]) == (1.0, 0)
-    assert (missing["value"], missing["published_verdict"]) == (None, "missing here")
+    assert (missing["found_mean"], missing["published_verdict"]) == (None, "missing here")
     with connect(tmp_path / "archive.duckdb") as connection:
         trace = load_trace(connection, "published_values")
         assert trace.select_runs(row)["run_id"].to_list() == ["r000", "r001", "r002"]
-        assert recompute_row(connection, trace, row)["value"] == pytest.approx(11.0)
+        assert recompute_row(connection, trace, row)["found_mean"] == pytest.approx(11.0)
 
 
 def test_single_runs_decide_nothing(tmp_path: Path) -> None:
     row = summarise(tmp_path, make_queue(1, 11.0))["queue of 64 packets, 6 flows, BBR"]
-    assert (row["value"], row["predicted_low"], row["published_verdict"]) == (pytest.approx(11.0), None, "undecided")
+    assert (row["found_mean"], row["predicted_low"], row["published_verdict"]) == (
+        pytest.approx(11.0),
+        None,
+        "undecided",
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,6 +87,21 @@ def test_single_runs_decide_nothing(tmp_path: Path) -> None:
 )
 def test_verdicts_allow_for_rounding(predicted: tuple[float, float], verdict: str) -> None:
     assert judge(Interval(*predicted), Interval(0.25, 0.35), 1.5) == verdict
+
+
+@pytest.mark.parametrize(
+    ("printed", "predicted", "verdict"),
+    [
+        ((80, math.inf), (90, 110), "consistent"),
+        ((80, math.inf), (60, 79), "inconsistent"),
+        # All of it is in the range, however wide it is.
+        ((-math.inf, 10), (1, 9), "consistent"),
+        ((-math.inf, 10), (1, 11), "undecided"),
+        ((2, 4), (4.1, 4.2), "inconsistent"),
+    ],
+)
+def test_a_range_may_be_open(printed: tuple[float, float], predicted: tuple[float, float], verdict: str) -> None:
+    assert judge(Interval(*predicted), Interval(*printed), 1.5) == verdict
 
 
 def test_nothing_counted_is_what_rounds_to_zero() -> None:
@@ -107,8 +126,9 @@ def test_predictions_hold_the_mean_of_further_runs(runs: int, published_runs: in
     assert abs(held / 2000 - 0.95) < 0.015
 
 
-def test_cells_that_do_not_fit_their_columns_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cell", ["['CUBIC, CUBIC', 1, 890]", "['CUBIC, CUBIC', [null, null]]", "[[1, 2], 890]"])
+def test_cells_that_do_not_fit_their_columns_are_named(tmp_path: Path, cell: str) -> None:
     evaluation = tmp_path / "own.yaml"
-    evaluation.write_text(EVALUATION.read_text().replace("['CUBIC, CUBIC', 890]", "['CUBIC, CUBIC', 1, 890]"))
+    evaluation.write_text(EVALUATION.read_text().replace("['CUBIC, CUBIC', 890]", cell))
     with pytest.raises(DeclarationError, match="lan_rtts"):
         load_evaluation(evaluation)

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.reproduction import COMPARED, MISSING, SUSPECT
+from ccreport.compare.pairs import SUSPECT
+from ccreport.compare.reproduction import COMPARED, MISSING
 from ccreport.compare.verdicts import (
     CONSISTENT,
     INCONSISTENT,
@@ -17,7 +18,7 @@ from ccreport.compare.verdicts import (
 )
 from ccreport.report.markup.blocks import Html, markdown, number, render_callout, render_table, text
 from ccreport.report.markup.escape import escape_text, make_label
-from ccreport.summarise.grids.grid import format_number, rate_unit
+from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
 
 WORST: Final = 5
 SECTIONS: Final = {"paper": "The paper", "archive": "Another archive"}
@@ -33,6 +34,21 @@ SUMMARY_HEADER: Final = (
 )
 BASES: Final = {"goodput": "the receiver’s rates (goodput)", "throughput": "the sender’s rates (throughput)"}
 BLANK: Final = Html("")
+# By the quantity that bites: what the number below a cell is.
+SCALES: Final = {
+    "bdp": "Below each cell is its buffer in bandwidth-delay products.",
+    "loss_window": (
+        "Below each lossy cell is p · BDP², with the loss p of 1 and the bandwidth-delay product in segments, on which "
+        "the window that loss leaves to CUBIC depends."
+    ),
+}
+MATCHES: Final = {
+    "name": "Cells are matched by name.",
+    "dimensionless": (
+        "Each is matched with the cell here whose number is nearest, no cell here twice; where none is near, it is "
+        "missing."
+    ),
+}
 
 
 def count_pairs(compared: pl.DataFrame) -> dict[str, int]:
@@ -173,21 +189,24 @@ def _describe_rates(own: pl.DataFrame) -> str:
             f"The line rate is {published:g} Gbit/s there and {here_rate} {unit} here, so values and intervals are "
             "compared as shares of it, the second line of each."
         )
-    if own["expected_bdp_ratio"].drop_nulls().len():
-        sentences.append(_describe_sizes(own))
+    if scale := next((scale for scale in SCALES if own[f"expected_{scale}_ratio"].count()), None):
+        sentences.append(f"{SCALES[scale]} {MATCHES[own['match'].drop_nulls()[0]]} {_compare_matches(own)}")
     return markdown(" ".join(sentences))
 
 
-def _describe_sizes(own: pl.DataFrame) -> str:
-    pairs = own.drop_nulls("matched_bdp_ratio").unique("cell", keep="first", maintain_order=True)
-    named = [
-        f"{row['cell'].partition(',')[0]} ({show_plain(row['expected_bdp_ratio'])}) with "
-        f"{row['matched_buffer_bytes'] / 1e3:g} kB ({show_plain(row['matched_bdp_ratio'])})"
-        for row in pairs.iter_rows(named=True)
-    ]
+def _compare_matches(own: pl.DataFrame) -> str:
+    """Return what the counts of pairs would be by the other way to match cells; nothing where they are the same."""
+    counts, others = (
+        count_pairs(own.with_columns(pair_verdict=pl.col(verdict)))
+        for verdict in ("pair_verdict", "other_pair_verdict")
+    )
+    if counts == others:
+        return ""
+    way = {"name": "by what bites", "dimensionless": "by name"}[own["match"].drop_nulls()[0]]
     return (
-        "Sizes of buffers are matched as fractions of the bandwidth-delay product, each with another size here, the "
-        f"nearest first: {', '.join(named) or 'none is near enough'}."
+        f"Matched {way} instead, {others['reproduced']} of {others['compared']} pairs are reproduced, "
+        f"{others['not_reproduced']} are not, and {others['undecided']} are undecided; as matched here it is "
+        f"{counts['reproduced']} of {counts['compared']}, {counts['not_reproduced']} and {counts['undecided']}."
     )
 
 
@@ -197,7 +216,7 @@ def _name_bases(bases: list[str]) -> str:
 
 def _list_cells(row: Mapping[str, Any], divisors: tuple[float, float], first: str) -> list[Html]:
     return [
-        text(row["cell"]),
+        _show_cell(row),
         text(row["algorithm"]),
         _stack(row["expected_bps"], divisors[0], row["expected_share_ratio"]),
         _stack(
@@ -208,6 +227,19 @@ def _list_cells(row: Mapping[str, Any], divisors: tuple[float, float], first: st
         number(row["runs_count"]),
         _pair(row) if row["algorithm"] == first else BLANK,
     ]
+
+
+def _show_cell(row: Mapping[str, Any]) -> Html:
+    """Return the cell, and below it what bites in it there and here, with the name of the cell here."""
+    there = next(((scale, value) for scale in SCALES if (value := row[f"expected_{scale}_ratio"]) is not None), None)
+    if there is None:
+        return text(row["cell"])
+    scale, number_there = there
+    number_here = row[f"matched_{scale}_ratio"]
+    size, group = row["matched_buffer_bytes"], row["matched_test_group"]
+    own = "" if number_here is None else f", here {show_plain(number_here)} ({format_size(size) if size else group})"
+    unit = " BDP" if scale == "bdp" else ""
+    return Html(f"{text(row['cell'])}<br><small>{text(f'{show_plain(number_there)}{unit}{own}')}</small>")
 
 
 def _show_verdict(row: Mapping[str, Any]) -> Html:

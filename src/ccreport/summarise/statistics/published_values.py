@@ -19,7 +19,7 @@ INPUTS: Final = ("df", "within_factor")
 
 
 class Interval(NamedTuple):
-    """The two ends of an interval."""
+    """The two ends of an interval, which may be infinite."""
 
     low: float
     high: float
@@ -33,15 +33,15 @@ def add_published_verdicts(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _compare(row: dict[str, Any]) -> dict[str, float | str | None]:
-    value, published = row["value"], row["published_value"]
+    value, published = row["found_mean"], row["published_value"]
     if value is None:
         return {"published_verdict": MISSING}
     known = {"value_ratio": value / published if published else None}
-    predicted = predict(value, row["high"], row["runs_count"], row["published_runs_count"])
+    predicted = predict(value, row["found_mean_high"], row["runs_count"], row["published_runs_count"])
     if predicted is None:
         return {**known, "published_verdict": UNDECIDED}
-    # The printed number stands for all that round to it.
-    printed = Interval(max(0.0, published - row["published_step"] / 2), published + row["published_step"] / 2)
+    ends = zip((row["published_low"], row["published_high"]), (-math.inf, math.inf), strict=True)
+    printed = Interval(*(end if stated is None else stated for stated, end in ends))
     verdict = judge(predicted, printed, row["within_factor"])
     return {**known, "predicted_low": predicted.low, "predicted_high": predicted.high, "published_verdict": verdict}
 
@@ -60,7 +60,7 @@ def predict(value: float, high: float | None, runs: int, published_runs: int) ->
 
 
 def judge(predicted: Interval, printed: Interval, within_factor: float) -> str:
-    """Return whether a printed number is what runs as these would give.
+    """Return whether a printed number is what runs as these would give; `printed` is all that it stands for.
 
     Inconsistent where the two intervals do not meet. Consistent where they do, and the prediction reaches no further
     than by `within_factor` from its middle, or not beyond the printed number; a wider one tells nothing.
