@@ -68,7 +68,7 @@ class LogHandler(LogHandlerBase):
         self.list_outcome: Callable[[], list[str]] = list
         self.begun_s = time.monotonic()
         self.stage, self.stages_shown = "", set[str]()
-        self.done, self.total = 0, 0
+        self.share = 0.0
         self.log_hint = ""
         self.is_complete, self.has_failed = False, False
         self.is_open_line = False
@@ -81,8 +81,9 @@ class LogHandler(LogHandlerBase):
                 self.stage = find_stage(facts["rule_name"]) or self.stage
                 self._show_progress()
             case LogEvent.PROGRESS:
-                self.done, self.total = facts["done"], facts["total"]
-                self.is_complete = self.done == self.total
+                # A checkpoint adds jobs, but what was done stays done.
+                self.share = max(self.share, facts["done"] / facts["total"])
+                self.is_complete = facts["done"] == facts["total"]
                 self._show_progress()
             case LogEvent.JOB_ERROR:
                 self.has_failed = True
@@ -101,9 +102,8 @@ class LogHandler(LogHandlerBase):
             self.log_hint = record.msg
 
     def _show_progress(self) -> None:
-        share = self.done / self.total if self.total else 0.0
-        left = describe_time_left(time.monotonic() - self.begun_s, share)
-        line = "  ".join(part for part in (f"{share:4.0%}", self.stage, left) if part)
+        left = describe_time_left(time.monotonic() - self.begun_s, self.share)
+        line = "  ".join(part for part in (f"{self.share:4.0%}", self.stage, left) if part)
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\033[K{line}")
             sys.stderr.flush()
@@ -119,7 +119,9 @@ class LogHandler(LogHandlerBase):
 
     def close(self) -> None:
         """Say once what was made, or where Snakemake's log is."""
-        lines = [self.log_hint] if self.has_failed else self.list_outcome() if self.is_complete else []
+        took_s = round(time.monotonic() - self.begun_s)
+        took = [f"100%  done in {took_s // 60} min {took_s % 60} s"] if self.share else []
+        lines = [self.log_hint] if self.has_failed else took + self.list_outcome() if self.is_complete else []
         for line in filter(None, lines):
             self._write_line(line)
         self.is_complete, self.log_hint = False, ""

@@ -63,8 +63,8 @@ SHOWN_IN = {
         "rpc-slow": ["rpc_latency_slow"],
     },
 }
-# What publications do not have: looks at the sample archive, and both algorithms at one small queue; nor has virtual time
-# processor loads.
+# What publications do not have: looks at the sample archive, and both algorithms at one small queue. Processors have no
+# load in virtual time.
 NOT_SHOWN = {
     "esnet_dtn": {
         "capture_episodes_both",

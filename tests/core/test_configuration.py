@@ -71,6 +71,7 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
         ("strict", None, "strict: null, or nothing behind the colon, is not true or false"),
         ("sections", "edge-bbr2", "sections: `edge-bbr2` is not a list or null; put it in brackets: [edge-bbr2]"),
         ("verify", "release/1", "verify: release/1 does not exist"),
+        ("explanations", "archive", "explanations: archive is a folder, not a file"),
         ("collect_kernel", "~/no-kernel", "collect_kernel: ~/no-kernel does not exist"),
     ],
 )

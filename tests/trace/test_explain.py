@@ -254,4 +254,6 @@ def test_sql_prints_a_table_from_any_folder(
     said = capsys.readouterr().err
     assert said.endswith("; did you mean `number`?\n")
     assert said.count("\n") == 1
+    assert main(["sql", "SELECT 1; SELECT 2", "--database", "../it's [a] */results"]) == 1
+    assert capsys.readouterr().err == "ccreport: there is more than one statement; only one is shown at a time\n"
     assert main(["sql", "DROP VIEW names", "--database", "../it's [a] */results"]) == 1

@@ -51,7 +51,15 @@ def test_a_stage_is_a_line_and_the_end_is_what_was_made(
     # Logging closes its handlers once more when Python ends.
     handler.close()
     shown = [re.sub(r" +about \d+ s left", "", line).strip() for line in list_lines(capsys)]
-    assert shown == ["0%  reading raw files", "50%  measuring runs", *map(str.strip, OUTCOME)]
+    end = ["100%  done in 0 min 0 s", *map(str.strip, OUTCOME)]
+    assert shown == ["0%  reading raw files", "50%  measuring runs", *end]
+
+
+def test_the_share_done_never_falls(handler: LogHandler, capsys: pytest.CaptureFixture[str]) -> None:
+    finish_jobs(handler, 8, 10)
+    finish_jobs(handler, 9, 30)
+    start_job(handler, "measure_batch")
+    assert list_lines(capsys)[-1].startswith(" 80%  measuring runs")
 
 
 def test_a_second_build_says_that_nothing_is_to_be_done_and_what_there_is(

@@ -65,7 +65,8 @@ def _unpack(archive: Path, folder: Path) -> list[str]:
     except (*DAMAGE, OSError) as error:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             raise
-        raise ArchiveError(f"{archive.name} is not a readable tarball or zip ({error}); fetch it again") from error
+        message = f"{archive.name} is not a readable tarball or zip ({error}); if it is damaged, fetch it again"
+        raise ArchiveError(message) from error
 
 
 def find_record(folder: Path) -> Path:

@@ -89,6 +89,8 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
     for place, value in [*paths, (("release", "former"), config["release"]["former"])]:
         if value is not None and "://" not in value and not Path(value).expanduser().exists():
             yield place, f"{value} does not exist{guess_path(Path(value))}"
+        elif value is not None and place[0] in ("explanations", "campaign") and Path(value).expanduser().is_dir():
+            yield place, f"{value} is a folder, not a file"
     former = config["release"]["former"]
     if former is not None and not (Path(former) / SUMS).is_file():
         yield ("release", "former"), f"{former} is not a release: it has no {SUMS}"

@@ -28,6 +28,8 @@ def sql(query: str = "SHOW TABLES", /, database: Path = RESULTS, rows: int = 100
     width = shutil.get_terminal_size((WIDE, 0)).columns
     with open_results(find_databases(database)[0]) as connection:
         try:
+            if len(connection.extract_statements(query)) > 1:
+                raise QueryError("there is more than one statement; only one is shown at a time")
             # A statement that gives no rows has none to show.
             found: duckdb.DuckDBPyRelation | None = connection.sql(query)
             if found is None:
