@@ -67,6 +67,18 @@ FOR_RULES: Final = {
     "compare_former": "ccreport.publish.changes.former",
 }
 COMMANDS: Final = FOR_PEOPLE | FOR_RULES
+EXAMPLES: Final = {
+    "adopt": "adopt path/to/files --check",
+    "ingest": "ingest ss run1_ss.txt --output samples.csv",
+    "explain": 'explain table_2 --row "test_group=0.1 % loss" --column "algorithm=BBR"',
+    "sql": 'sql "SELECT job, rtt_ms, goodput_bps FROM runs LIMIT 5"',
+    "export": "export RUN --qlog --output run.qlog",
+    "verify": "verify https://host.example/release/1/ --html verified.html",
+    "diff": "diff results/release/1 results/release/2",
+    "plan_runs": "plan_runs --difference-pct 10",
+    "collect": "collect --campaign campaigns/quick.yaml --dry-run",
+    "compare_kernels": "compare_kernels tcp_cubic.hystart=1 tcp_cubic.hystart=0 --campaign campaigns/hystart.yaml",
+}
 GROUPS: Final = {
     "commands for people": FOR_PEOPLE,
     "called by the rules of a build": FOR_RULES,
@@ -133,7 +145,10 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
             kind = kind.__args__[0] if is_list else kind
             parser.add_argument(name, type=kind, nargs=count, default=default, help=about)
         elif kind is bool:
-            parser.add_argument(option, action=argparse.BooleanOptionalAction, default=False, help=about)
+            # Rules say either in any case, people only what they want.
+            is_for_people = parser.prog.split()[-1] in FOR_PEOPLE
+            action: Any = "store_true" if is_for_people else argparse.BooleanOptionalAction
+            parser.add_argument(option, action=action, default=False, help=about)
         elif kind in LISTS:
             # An option given twice has the values of both.
             listed = parser.add_argument(option, type=kind.__args__[0], nargs="*", action="extend", help=about)
@@ -148,7 +163,7 @@ def describe_option(said: str, name: str) -> str:
     """Return the sentences of a docstring that name a parameter in backticks, and are not about the errors raised."""
     sentences = SENTENCE_END.split(" ".join(said.split()))
     about = [sentence for sentence in sentences[1:] if f"`{name}`" in sentence and not sentence.startswith("Raise ")]
-    return " ".join(about).removesuffix(";")
+    return " ".join(about).removeprefix(f"`{name}` is ").removesuffix(";")
 
 
 def read_summary(name: str) -> str:
@@ -178,7 +193,8 @@ def add_commands(parser: argparse.ArgumentParser, names: Collection[str]) -> dic
         # Only the module of the command that is run is imported: start-up is most of a small job's time.
         command = find_command(name) if name in names else None
         summary = (inspect.getdoc(command) or "").partition("\n")[0] if command else None
-        made[name] = subparsers.add_parser(name, description=summary)
+        example = f"example: {PROGRAM} {EXAMPLES[name]}" if name in EXAMPLES else None
+        made[name] = subparsers.add_parser(name, description=summary, epilog=example)
         if command:
             add_options(made[name], command)
     return made

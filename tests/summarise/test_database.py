@@ -184,9 +184,12 @@ def test_the_database_is_made_anew_after_a_change_of_any_part_that_its_views_rea
 
 def test_a_run_in_virtual_time_has_no_processor_load(tmp_path: Path) -> None:
     load = {"cpu_host_total_pct": 2.0, "cpu_remote_total_pct": 3.0}
-    runs = [make_run(number, {"cubic": 1.0}, session=session, **load) for number, session in enumerate("vrn")]
+    runs = [
+        make_run(number, {"cubic": 1.0}, session=session, **load)
+        for number, session in enumerate(["v", "r", "n", None])
+    ]
     sessions = [{"experiment_id": session, "session": session, "clock": clock} for session, clock in CLOCKS.items()]
     with connect(build_database(tmp_path, gather(*runs, {"sessions": sessions}))) as database:
         for view in ("labelled_runs", "algorithm_runs"):
             loads = database.execute(f"SELECT session, {', '.join(load)} FROM {view} ORDER BY ALL")
-            assert loads.fetchall() == [("n", 2.0, 3.0), ("r", 2.0, 3.0), ("v", None, None)]
+            assert loads.fetchall() == [("n", 2.0, 3.0), ("r", 2.0, 3.0), ("v", None, None), (None, 2.0, 3.0)]

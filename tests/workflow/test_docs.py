@@ -6,6 +6,7 @@ import csv
 import inspect
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections import Counter
@@ -16,7 +17,17 @@ from pathlib import Path
 import pytest
 from archives import ROOT
 
-from ccreport.__main__ import COMMANDS, FOR_PEOPLE, GROUPS, add_options, describe_option, find_command, main
+from ccreport.__main__ import (
+    COMMANDS,
+    EXAMPLES,
+    FOR_PEOPLE,
+    GROUPS,
+    add_commands,
+    add_options,
+    describe_option,
+    find_command,
+    main,
+)
 from ccreport.rebuild.imports import list_imports
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -197,9 +208,9 @@ def test_help_lists_commands_for_people_first_a_line_each(capsys: pytest.Capture
 
 def test_a_help_text_is_the_sentences_that_name_the_option() -> None:
     said = "Do `a`.\n\n`a` is a path,\nor none. `b` and `c` are words; `d` is 5 %. Raise InputError without `a`."
-    assert describe_option(said, "a") == "`a` is a path, or none."
+    assert describe_option(said, "a") == "a path, or none."
     assert describe_option(said, "c") == "`b` and `c` are words"
-    assert describe_option(said, "d") == "`d` is 5 %."
+    assert describe_option(said, "d") == "5 %."
     assert describe_option(said, "e") == ""
 
 
@@ -215,7 +226,7 @@ def test_a_misspelt_command_is_answered_with_the_one_meant(capsys: pytest.Captur
     [
         (
             ["collect", "--dry-run"],
-            "collect: needs --campaign: `campaign` is the file of the campaign, such as ",
+            "collect: needs --campaign: the file of the campaign, such as ",
         ),
         (["collect", "--campaign", "x", "--dryrun"], "collect: no option `--dryrun`; did you mean `--dry-run`?"),
         (["sql", "FROM", "runs"], "sql: one argument too many, `runs`; put what has blanks in quotes."),
@@ -234,6 +245,17 @@ def test_wrong_options_are_one_line_that_says_what_to_type(
     assert error.startswith(f"ccreport: {said}")
     assert error.endswith(" --help lists all.\n")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_of_a_help_is_one_of_its_command(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    add_commands(parser, [name])
+    assert name in FOR_PEOPLE
+    assert parser.parse_args(shlex.split(EXAMPLES[name])).command == name
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    assert EXAMPLES[name] in " ".join(capsys.readouterr().out.split())
 
 
 def test_options_come_from_the_function() -> None:

@@ -69,7 +69,7 @@ def _render_command(name: str, said: str, parser: argparse.ArgumentParser) -> st
 
 def _make_row(action: argparse.Action) -> list[Html]:
     names = [prose(", ".join(f"`{option}`" for option in action.option_strings) or f"`{action.dest}`")]
-    if isinstance(action, argparse.BooleanOptionalAction):
+    if isinstance(action, argparse.BooleanOptionalAction) or action.const is True:
         return [*names, prose("a switch"), prose("off")]
     kind = {int: "whole number", float: "number", Path: "path"}.get(action.type, "text")  # type: ignore[call-overload]
     many = ", any number of them" if action.nargs == "*" else ""

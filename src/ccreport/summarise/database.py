@@ -60,10 +60,9 @@ RECORDED_RUN: Final = """
 LABELLED: Final = "SELECT *, NULL::VARCHAR AS result_path FROM runs"
 
 # In virtual time work takes none: what iperf3 tells of its processor there is not a load.
-WITHOUT_VIRTUAL_LOADS: Final = ", ".join(
-    f"CASE WHEN session IN (SELECT session FROM sessions WHERE clock = 'virtual') THEN NULL ELSE {load} END AS {load}"
-    for load in ("cpu_host_total_pct", "cpu_remote_total_pct")
-)
+VIRTUAL: Final = "coalesce(session, '') IN (SELECT session FROM sessions WHERE clock = 'virtual')"
+LOADS: Final = ("cpu_host_total_pct", "cpu_remote_total_pct")
+WITHOUT_VIRTUAL_LOADS: Final = ", ".join(f"CASE WHEN NOT {VIRTUAL} THEN {load} END AS {load}" for load in LOADS)
 
 
 class QueryError(InputError):
