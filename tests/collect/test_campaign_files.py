@@ -30,7 +30,7 @@ RUNS_COUNT = {
     "mininet_bbr2": 818,
     "quick": 5,
     "rfc9743": 20,
-    "sample": 373,
+    "sample": 379,
     "table_2": 200,
 }
 EDGE, ESNET = ROOT / "evaluations/edge-bbr2.yaml", ROOT / "evaluations/esnet-dtn.yaml"
