@@ -190,7 +190,7 @@ def test_completion_times_have_a_median_with_its_interval(tmp_path: Path) -> Non
     bbr, cubic, together = summarise(tmp_path, gather(*runs), "completion")
     # 1, 2, 3 and 6+: 3/4, 1/2, 1/4 are left. The interval of the first step is [0.128, 0.961], of the second
     # [0.058, 0.845] and of the third [0.009, 0.665]: the upper end stays above one half.
-    assert (bbr["algorithm"], bbr["runs_count"], bbr["measured_count"], bbr["left_out_count"]) == ("BBR", 2, 4, 0)
+    assert (bbr["algorithm"], bbr["runs_count"], bbr["measured_count"], bbr["left_out_count"]) == ("BBRv1", 2, 4, 0)
     assert (bbr["censored_count"], bbr["completion_bytes"], bbr["acknowledged_source"]) == (1, 2000, "ss")
     assert (bbr["completion_p50_s"], bbr["completion_low_s"], bbr["completion_high_s"]) == (2.0, 1.0, None)
     assert bbr["completion_p90_s"] is None
@@ -208,10 +208,10 @@ def test_completion_times_beside_another_algorithm_stand_apart(tmp_path: Path) -
     ]
     rows = summarise(tmp_path, gather(*runs), "completion")
     assert [(row["cc_list"], row["algorithm"], row["completion_p50_s"]) for row in rows] == [
+        ("bbr,cubic", "BBRv1", 1.0),
         ("bbr,cubic", "CUBIC", 3.0),
-        ("bbr,cubic", "bbr", 1.0),
         ("bbr,cubic", "all", 1.0),
-        ("bbr2,cubic", "BBR", 2.0),
+        ("bbr2,cubic", "BBRv2", 2.0),
         ("bbr2,cubic", "CUBIC", 5.0),
         ("bbr2,cubic", "all", 2.0),
     ]
@@ -267,7 +267,7 @@ def test_algorithms_of_the_same_runs_are_compared_by_run(tmp_path: Path) -> None
         for number, size in enumerate([1000, 1000, 4000])
     ]
     (row,) = summarise(tmp_path, gather(*runs), "completion_tests")
-    assert (row["first_algorithm"], row["second_algorithm"]) == ("BBR", "CUBIC")
+    assert (row["first_algorithm"], row["second_algorithm"]) == ("BBRv1", "CUBIC")
     assert (row["runs_count"], row["strata_count"], row["first_median_s"], row["second_median_s"]) == (3, 2, 1.0, 4.0)
     # Of the 8 ways to exchange within three runs two are as far apart.
     assert (row["p_ratio"], row["p_holm_ratio"], row["tests_count"]) == (0.25, 0.25, 1)
