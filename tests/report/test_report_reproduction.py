@@ -107,7 +107,8 @@ def test_a_lossy_cell_shows_what_bites_there_and_here() -> None:
     assert "a<br><small>195&#44; here 210 &#40;0&#46;1 &#37; loss&#41;</small>" in shown
     assert "p · BDP²" in shown
     # By name nothing would be reproduced.
-    assert "Matched by name instead, 0 of 1 pairs are reproduced, 0 are not, and 1 are undecided" in shown
+    counts = "Matched by name instead, 0 of 1 pairs are reproduced, 0 are not, and 1 are undecided"
+    assert counts.replace(",", "&#44;") in shown
 
 
 def test_counts_that_are_the_same_both_ways_are_said_once() -> None:

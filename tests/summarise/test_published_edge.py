@@ -43,10 +43,10 @@ def test_numbers_of_connections_are_those_of_their_runs(tmp_path: Path) -> None:
     found = summarise(tmp_path, {"connections": rows})
     # Retransmit ratios of 0.5, 4 and 1 %.
     cubic = found["retransmits: CUBIC"]
-    assert (cubic["printed"], cubic["found_mean"], cubic["runs_count"]) == ("0.5", pytest.approx(0.5), 3)
+    assert (cubic["printed"], cubic["found_mean"], cubic["runs_count"]) == ("0.5 %", pytest.approx(0.5), 3)
     bbr = found["retransmits: BBRv1"]
     assert (bbr["printed"], bbr["found_mean"], bbr["published_verdict"]) == (
-        "at most 6",
+        "at most 6 %",
         pytest.approx(4.0),
         "consistent",
     )
@@ -67,7 +67,7 @@ def test_numbers_of_connections_are_those_of_their_runs(tmp_path: Path) -> None:
 def test_outliers_are_a_share_of_connections(tmp_path: Path) -> None:
     values = lose(100, 100, 6100)
     found = summarise(tmp_path, {"connections": of_machines("bbr2", values)})["outliers: BBRv2"]
-    assert (found["printed"], found["unit"], found["found_mean"]) == ("0.0001", "%", pytest.approx(100 / 3))
+    assert (found["printed"], found["unit"], found["found_mean"]) == ("0.0001 %", "%", pytest.approx(100 / 3))
 
 
 def test_kernels_are_compared_by_the_medians_of_their_runs(tmp_path: Path) -> None:
@@ -80,4 +80,4 @@ def test_kernels_are_compared_by_the_medians_of_their_runs(tmp_path: Path) -> No
         )
     ]
     row = summarise(tmp_path, {"web_requests": rows})["kernels: median of answers"]
-    assert (row["printed"], row["found_mean"], row["runs_count"]) == ("115", pytest.approx(115.0), 3)
+    assert (row["printed"], row["found_mean"], row["runs_count"]) == ("115 %", pytest.approx(115.0), 3)

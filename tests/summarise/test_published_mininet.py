@@ -42,10 +42,10 @@ def test_fairness_by_buffer_is_that_of_the_runs(tmp_path: Path) -> None:
     runs += [make_buffer(20, "bbr", 1, 0.9), make_buffer(21, "bbr", 4, 0.9), make_buffer(22, "bbr", 16, 0.96)]
     rows = summarise(tmp_path, *runs)
     small = rows["figure_2b: BBRv1, buffer below 1 BDP"]
-    assert (small["printed"], small["found_mean"], small["published_runs_count"]) == ("50", pytest.approx(50.0), 10)
+    assert (small["printed"], small["found_mean"], small["published_runs_count"]) == ("50 %", pytest.approx(50.0), 10)
     assert (small["published_low"], small["published_high"], small["published_verdict"]) == (45, 55, "consistent")
     large = rows["figure_2b: BBRv2, buffer above 1 BDP"]
-    assert (large["printed"], large["published_value"], large["value_ratio"]) == ("at least 80", None, None)
+    assert (large["printed"], large["published_value"], large["value_ratio"]) == ("at least 80 %", None, None)
     # 70 % with a prediction from 68.4 to 71.6 %, below 75.
     assert (large["found_mean"], large["published_verdict"]) == (pytest.approx(70.0), "inconsistent")
     assert rows["figure_2b: BBRv1, buffer above 1 BDP, the largest"]["found_mean"] == pytest.approx(96.0)
@@ -76,12 +76,12 @@ def test_indices_after_joins_are_those_of_their_seconds(tmp_path: Path) -> None:
     rows = summarise(tmp_path, make_shares(flows, bottleneck_bps=1e7))
     first = rows["figure_3: BBRv1, after the first join"]
     # 10²/(2 (4 + 64)); with three 10²/(3 (4 + 36 + 4)).
-    assert (first["printed"], first["found_mean"]) == ("60", pytest.approx(100 * 100 / 136))
+    assert (first["printed"], first["found_mean"]) == ("60 %", pytest.approx(100 * 100 / 136))
     assert rows["figure_3: BBRv1, after the second join"]["found_mean"] == pytest.approx(100 * 100 / 132)
     assert rows["figure_3: BBRv1, after the fourth join"]["runs_count"] == 0
     # 2 of 10 Mbit/s, where at most 100 of 1,000 were published.
     share = rows["figure_3a_cubic: after the first flow of BBRv1 joined"]
-    assert (share["printed"], share["found_mean"]) == ("at most 10", pytest.approx(20.0))
+    assert (share["printed"], share["found_mean"]) == ("at most 10 % of the line rate", pytest.approx(20.0))
 
 
 def test_the_last_seconds_are_five(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_quotient_is_of_one_group_of_runs_over_the_other(tmp_path: Path) -> No
     # Only one of them has this size of a buffer.
     others = [make_transfer(20 + n, "bbr2", [10.0, 10.0], bdp=8, loss_pct=1.0) for n in range(3)]
     row = summarise(tmp_path, *first, *second, *others)["figure_5_lossy: all buffer sizes"]
-    assert (row["printed"], row["unit"], row["runs_count"]) == ("96 to 98", "%", 3)
+    assert (row["printed"], row["unit"], row["runs_count"]) == ("96 to 98 %", "%", 3)
     assert (row["found_mean"], row["published_verdict"]) == (pytest.approx(97.0), "consistent")
     # One group alone has no quotient.
     (tmp_path / "one").mkdir()

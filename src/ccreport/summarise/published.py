@@ -4,6 +4,7 @@ The evaluation declares each exhibit with the columns that tell its cells apart,
 each run of this archive, whose x over y is the run's value.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ def select_cells(published: Mapping[str, Any], within_factor: float) -> str:
             "exhibit": facts["title"],
             "cell": cell,
             "unit": facts["unit"],
-            **_read_number(value, facts["step"]),
+            **_read_number(value, facts["step"], facts["unit"]),
             "published_runs_count": facts["runs_count"],
             "within_factor": within_factor,
         }
@@ -64,15 +65,20 @@ def _list_cells(facts: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any],
         yield ", ".join(words), dict(zip(facts["columns"], key, strict=True)), value
 
 
-def _read_number(value: Published, step: float) -> dict[str, Any]:
+def _read_number(value: Published, step: float, unit: str) -> dict[str, Any]:
     """Return how a published number is shown, its value, and the ends of all that it stands for; null where open."""
     low, high = value if isinstance(value, list) else (value, value)
     return {
-        "printed": _word_range(low, high) if isinstance(value, list) else f"{value:,g}",
+        "printed": f"{_word_range(low, high) if isinstance(value, list) else _write_number(value, step)} {unit}",
         "published_value": None if isinstance(value, list) else value,
         "published_low": None if low is None else low - step / 2,
         "published_high": None if high is None else high + step / 2,
     }
+
+
+def _write_number(value: float, step: float) -> str:
+    """Return a number with as many decimals as its table prints."""
+    return f"{value:,.{max(0, -math.floor(math.log10(step)))}f}" if step else f"{value:,g}"
 
 
 def _word_range(low: float | None, high: float | None) -> str:

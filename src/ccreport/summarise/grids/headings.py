@@ -51,6 +51,7 @@ HEADINGS: Final = {
     "table_name": "Table",
     "beside": "Sent at once",
     "exhibit": "Published in",
+    "printed": "Published",
     "found_mean": "Here",
     "published_verdict": "Verdict",
     "is_paired": "In pairs?",
