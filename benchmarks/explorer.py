@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/support"))
 
@@ -23,7 +22,8 @@ import numpy as np
 import polars as pl
 from archives import EPOCH, make_table
 from explorer_site import make_run, write_site
-from playwright.sync_api import Page, sync_playwright
+from measuring.page_views import open_view
+from playwright.sync_api import sync_playwright
 
 from ccreport.core.tables import write_table
 
@@ -128,7 +128,7 @@ def export_measured(database: Path, output: Path) -> None:
     batches.write_text("")
     paths = {"batches": batches, "tables": database.parent, "database": database, "output": output}
     options = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
-    command = [sys.executable, "-m", "ccreport", "export_runs", *options, "--engine"]
+    command = [sys.executable, "-m", "ccreport", "export_runs", *options, "--published", "--engine"]
     start = time.perf_counter()
     subprocess.run(command, check=True)
     print(f"{'export, s':24} {time.perf_counter() - start:8.2f}")
@@ -139,27 +139,12 @@ def measure_page(site: Path, chromium: str) -> dict[str, float]:
     """Return size and time of the first view, and the slowest time of each control, with the page opened from disk."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        loaded: list[str] = []
-        page.on("request", lambda request: loaded.append(request.url))
-        page.goto(f"{site.as_uri()}/explorer.html")
-        page.wait_for_selector("#x-table tbody tr")
-        size = sum(Path(unquote(urlsplit(url).path)).stat().st_size for url in loaded if url.startswith("file:"))
-        measured = {"first view, MB": size / 1e6, "first view, s": _measure_view(page)}
+        page, view = open_view(browser, site / "explorer.html", "#x-table tbody tr")
+        measured = {"first view, MB": view.size_mb, "first view, s": view.painted_s}
         times: dict[str, float] = page.evaluate(TIME_FILTERS)
         browser.close()
     slowest = {f"filter {name}, ms": value for name, value in times.items()}
     return measured | slowest | {"slowest filter, ms": max(times.values())}
-
-
-def _measure_view(page: Page) -> float:
-    """Return when the rows of the first page were painted, in s since navigation started."""
-    painted = """() => new Promise(done => requestAnimationFrame(() => setTimeout(() => {
-      const [shown] = performance.getEntriesByType("navigation");
-      const paints = performance.getEntriesByType("paint").map(paint => paint.startTime);
-      done(Math.max(shown.domContentLoadedEventEnd, ...paints));
-    })))"""
-    return float(page.evaluate(painted)) / 1000
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """
 Explorer: all runs as scripts that its page loads, a run's own when it is picked.
 
-Inputs:  the database of the report's evaluation
+Inputs:  the database of the report's evaluation, its published tables and the verdicts on its claims
 Outputs: <results>/explorer/, with runs.js, runs/<run>.js, vega.js, the page's own scripts and style sheet, and sql.js
          and tables/<table>.js where `make sql` added the engine
 """
@@ -16,6 +16,12 @@ rule export_runs:
     input:
         batches="<results>/batches.txt",
         database=RESULTS / MAIN / "archive.duckdb",
+        published=[path for path in list_table_files(MAIN) if path.endswith(".parquet")],
+        judged=collect(
+            "<results>/{evaluation}/{table}.parquet",
+            evaluation=MAIN,
+            table=["claims", "reproduction"],
+        ),
         engine=[str(SQL_ENGINE)] if SQL_ENGINE.exists() else [],
         assets=list_package_files("explorer/*.js", "explorer/*.css"),
     output:
@@ -37,6 +43,7 @@ rule export_runs:
             --batches {input.batches:q} \
             --tables {params.tables:q} \
             --database {input.database:q} \
+            --published {input.published:q} {input.judged:q} \
             --engine {input.engine:q} \
             --output {params.explorer:q} \
             &>{log:q}

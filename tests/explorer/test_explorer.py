@@ -16,6 +16,7 @@ from explorer_site import (
     empty_database,
     export_database,
     read_script,
+    write_claims,
     write_database,
 )
 from polars.testing import assert_frame_equal
@@ -263,14 +264,17 @@ def test_tables_for_sql_are_parquet_files_in_scripts_where_there_is_an_engine(tm
     engine = tmp_path / "engine.js"
     engine.write_text("window.ccreportSql = {};")
     database, explorer = write_database(tmp_path), tmp_path / "explorer"
-    export_database(database, explorer, engine=[engine])
-    assert set(read_list(explorer)["tables"]) == {"runs", "flows"}
+    export_database(database, explorer, published=[write_claims(tmp_path)], engine=[engine])
+    assert set(read_list(explorer)["tables"]) == {"runs", "flows", "claims"}
     assert (explorer / "sql.js").read_text() == engine.read_text()
     name, text = json.loads(read_script(explorer / "tables/runs.js"))
     written = pl.read_parquet(base64.b64decode(text))
     assert name == "runs"
     assert written.columns == read_list(explorer)["tables"]["runs"]
     assert_frame_equal(written, pl.read_parquet(tmp_path / "runs.parquet").sort("run_id"), check_dtypes=False)
+    _, text = json.loads(read_script(explorer / "tables/claims.js"))
+    published = pl.read_parquet(base64.b64decode(text))
+    assert_frame_equal(published, pl.read_parquet(tmp_path / "claims.parquet"), check_dtypes=False)
     export_database(database, explorer)
     assert read_list(explorer)["tables"] == {}
     assert [path.name for path in (*explorer.glob("sql.js"), *explorer.glob("tables/*"))] == []

@@ -57,7 +57,8 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     asked = pl.DataFrame(
         [
             compare("no loss, RTT < 30 ms", 1.02),
-            compare("no loss, RTT ≥ 30 ms", 2.5, ahead_algorithm="BBR", verdict="BBR faster"),
+            compare("no loss, RTT ≥ 30 ms", 2.5, ahead_algorithm="BBR", verdict="BBR faster")
+            | {"effect_low_ratio": 2.1, "effect_high_ratio": 2.97},
             compare("1 % loss, RTT ≥ 30 ms", None),
             compare("no loss, RTT < 30 ms", 0.2, measure="retransmit_ratio"),
         ]
@@ -65,11 +66,12 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     shown = render_condition_map(asked, {"table_2": "Table II"}, rows_at_most=3)
     assert read_rows(shown[: shown.index("#map-retransmit-ratio")]) == [
         ["Table II", "RTT &#60; 30 ms", "RTT ≥ 30 ms"],
-        ["no loss", "1.02", "2.50"],
+        ["no loss", "1.02", "2.50 2.10–2.97"],
         ["1 % loss", "", "no ratio"],
     ]
     assert '<td class="number shade-first-2"><a href="cells_comparisons.html#cell-2"' in shown
     assert "<strong>2&#46;50</strong>" in shown
+    assert "<small>2&#46;10–2&#46;97</small>" in shown
     assert "BBR faster" in shown
     # The fourth has no page of its runs.
     assert "#cell-4" not in shown

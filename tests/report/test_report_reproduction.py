@@ -1,10 +1,11 @@
 from typing import Any
 
 import polars as pl
+import pytest
 from report_inputs import NASTY
 
 from ccreport.core.tables import conform
-from ccreport.report.fragments.claims import describe_claims, find_exhibits, render_claims
+from ccreport.report.fragments.claims import describe_beside, describe_claims, find_exhibits, render_claims
 from ccreport.report.fragments.reproduction import (
     count_pairs,
     describe_reproduction,
@@ -226,6 +227,15 @@ def test_a_claim_shows_value_interval_and_bounds() -> None:
     assert "1&#46;90–4&#46;00</td>" in shown
 
 
+def test_the_overview_has_the_value_that_decides_each_claim() -> None:
+    (first, second) = make_claim("a", "holds", "does not hold")
+    shown, _ = render([first, second | {"value": 1.23, "low": 1.1, "high": 1.4, "paper_value": 4.2}])
+    overview = shown[: shown.index("## A: does not hold")]
+    assert "4&#46;2</td>" in overview
+    assert "1&#46;23 (1&#46;10–1&#46;40)<br><small>check 2</small>" in overview
+    assert "check 1" not in overview
+
+
 def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     nothing, _ = render(make_claim("a", "not enough data"))
     assert "(no such runs)" in nothing
@@ -236,6 +246,48 @@ def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     assert "Needed" not in wide
     few, _ = render([row | {"value": 2.94, "runs_count": 2}])
     assert "(fewer than 3 runs)" in few
+
+
+def describe_failed(**more: Any) -> str:
+    """Return what stands beside a figure whose claim fails by one check, of these facts."""
+    (row,) = make_claim("a", "does not hold")
+    judged = conform(pl.DataFrame([row | {"claim_number": 1} | more], infer_schema_length=None), "claims")
+    declared = {"a": {"text": "BBR is *ahead*.", "source": "Section V", "shown_in": ["figure_2"]}}
+    assert describe_beside("zoom", judged, declared) == ""
+    return describe_beside("figure_2", judged, declared)
+
+
+def test_a_figure_that_does_not_show_what_the_paper_found_names_both_numbers() -> None:
+    beside = describe_failed(check="share", value=0.25, low=0.2, high=0.31, at_least=0.4, at_most=0.6)
+    assert "Here: **[does not hold](claims.qmd#claim-a)**.\n" in beside
+    assert "**This archive shows something else:** share" in beside
+    assert "0&#46;250 &#40;0&#46;200–0&#46;310&#41; here&#44; the claim requires at least 0&#46;4" in beside
+    assert "0&#46;4 and at most 0&#46;6." in beside
+    known = describe_failed(check="share", value=0.25, paper_value=0.5, low=None)
+    assert "share&#58; 0&#46;250 here&#44; 0&#46;5 in the paper." in known
+
+
+@pytest.mark.parametrize(
+    ("check", "bounds", "interval", "is_opposite"),
+    [
+        ("BBR over CUBIC", (0.8, 1.0), (2.34, 3.8), True),
+        ("BBR over CUBIC", (1.25, None), (0.5, 0.9), True),
+        # The interval has the value at which neither is ahead, or is on the side of the bounds, or these hold it.
+        ("BBR over CUBIC", (1.25, None), (0.5, 1.1), False),
+        ("BBR over CUBIC", (13.3, 30.0), (4.3, 6.5), False),
+        ("BBR over CUBIC", (0.9, 1.1), (4.4, 7.3), False),
+        ("share, last quarter less first", (0.1, None), (-0.18, -0.05), True),
+        ("share, last quarter less first", (0.1, None), (-0.18, 0.05), False),
+        # Not known to be a ratio.
+        ("share of the line rate", (None, 1.0), (1.2, 1.3), False),
+    ],
+)
+def test_the_opposite_is_on_the_other_side_of_no_difference(
+    check: str, bounds: tuple[float | None, float | None], interval: tuple[float, float], *, is_opposite: bool
+) -> None:
+    low, high = interval
+    beside = describe_failed(check=check, low=low, high=high, at_least=bounds[0], at_most=bounds[1])
+    assert ("shows the opposite" in beside) is is_opposite
 
 
 def test_texts_of_claims_and_queries_show_literally() -> None:

@@ -1,7 +1,7 @@
 """A small site with the explorer's page, over an archive of which every value is known."""
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,20 @@ def write_database(folder: Path) -> Path:
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
         connection.execute(f"CREATE VIEW labelled_runs AS SELECT *, run_id = '{SECOND}' AS is_suspect FROM runs")
     return database
+
+
+def write_claims(folder: Path) -> Path:
+    """Write the table `claims`: one that holds, and one that does not by the second of its two checks."""
+    rows = [
+        {"claim_number": 1, "claim": "faster", "claim_verdict": "holds", "check_number": 1, "verdict": "holds"},
+        *(
+            {"claim_number": 2, "claim": "stable", "claim_verdict": "does not hold", "check_number": number}
+            | {"verdict": verdict, "paper_value": 4.0, "value": 1.5, "low": 1.2, "high": 1.9, "runs_count": 5}
+            for number, verdict in ((1, "holds"), (2, "does not hold"))
+        ),
+    ]
+    checks = [row | {"check": f"check {row['check_number']}", "minimum_runs_count": 3} for row in rows]
+    return save_table("claims", checks, folder / "claims.parquet")
 
 
 def make_run(run_id: str, experiment: str, mode: str, ccs: str, mbit: float | None, **more: Any) -> dict[str, Any]:
@@ -105,9 +119,13 @@ def add_flow(
 
 
 def export_database(
-    database: Path, output: Path, made_of: Mapping[str, str] | None = None, engine: list[Path] | None = None
+    database: Path,
+    output: Path,
+    made_of: Mapping[str, str] | None = None,
+    published: Sequence[Path] = (),
+    engine: Sequence[Path] = (),
 ) -> None:
-    """Export the runs of a database, with an SQL engine or without.
+    """Export the runs of a database, with an SQL engine and `published` tables to ask by it, or without.
 
     `made_of` are the fingerprints of its experiments, none of which is known else.
     """
@@ -116,7 +134,7 @@ def export_database(
     with BatchWriter("flows", tables / "flows/first.parquet") as writer:
         for experiment, fingerprint in (made_of or {}).items():
             writer.append(experiment, fingerprint, [])
-    export_runs(batches, tables, database, engine or [], output)
+    export_runs(batches, tables, database, list(published), list(engine), output)
 
 
 def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None] = export_database) -> Path:

@@ -36,12 +36,15 @@ LIBRARIES: Final = ("duckdb", "polars")
 FINGERPRINTS: Final = ".fingerprints.json"
 
 
-def export_runs(batches: Path, tables: Path, database: Path, engine: list[Path], output: Path) -> None:
+def export_runs(
+    batches: Path, tables: Path, database: Path, published: list[Path], engine: list[Path], output: Path
+) -> None:
     """Write what the explorer's page loads into the folder `output`.
 
     runs.js (the list), runs/<name>.js (the series of one run), vega.js (the drawing library, as the installed package
-    has it), the page's own scripts and style sheet, and with an SQL `engine` what `write_sql` writes. A run of more
-    than 1,000 flows has their number in place of series. `batches` and `tables` tell what each experiment was made of.
+    has it), the page's own scripts and style sheet, and with an SQL `engine` what `write_sql` writes, the `published`
+    tables among it. A run of more than 1,000 flows has their number in place of series. `batches` and `tables` tell
+    what each experiment was made of.
     """
     scripts = output / "runs"
     scripts.mkdir(parents=True, exist_ok=True)
@@ -53,7 +56,7 @@ def export_runs(batches: Path, tables: Path, database: Path, engine: list[Path],
         # Each batch asks the same files again.
         connection.execute("SET parquet_metadata_cache = true")
         runs = read_runs(connection)
-        asked = write_sql(connection, engine, output)
+        asked = write_sql(connection, published, engine, output)
         write_call(output / "runs.js", "loadList", describe_list(runs) | {"tables": asked})
         changed = find_changed(runs, fingerprints, scripts)
         is_drawn = pl.col("flows_count").fill_null(0) <= FLOWS_AT_MOST

@@ -49,7 +49,8 @@
   // 4 significant digits where no number of decimals is given, with commas between thousands, as the charts have them.
   explorer.showNumber = (value, decimals = null) => {
     const text = decimals === null ? String(Number(value.toPrecision(4))) : value.toFixed(decimals);
-    return text.replace(/^(-?\d{4,})/, whole => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+    // Without the sign of a negative number that rounds to zero.
+    return text.replace(/^-(?=[0.]+$)/, "").replace(/^(-?\d{4,})/, whole => whole.replace(/\B(?=(\d{3})+$)/g, ","));
   };
 
   // Unknown values come last in either direction; equal ones keep the order of the archive.

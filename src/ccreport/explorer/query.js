@@ -1,4 +1,4 @@
-// SQL over the published tables, in the browser: engine and tables are loaded when they are asked for.
+// SQL over the tables of runs and the published ones, in the browser: engine and tables are loaded when they are asked for.
 "use strict";
 (() => {
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
@@ -34,10 +34,10 @@ WHERE r.throughput_bps > 0 AND f.throughput_bps IS NOT NULL
 ORDER BY share_of_fair, f.flow_id LIMIT 10`,
     },
     {
-      label: "Which jobs have runs that do not count?",
-      query: `SELECT job, COUNT(*) AS runs, SUM(CASE WHEN is_interrupted THEN 1 ELSE 0 END) AS interrupted
-FROM runs WHERE NOT is_counted
-GROUP BY job ORDER BY job`,
+      label: "Which claims of the publication do not hold, and by which check?",
+      query: `SELECT claim, "check", paper_value, value AS value_here, low, high, runs_count
+FROM claims WHERE verdict = 'does not hold'
+ORDER BY claim_number, check_number`,
     },
   ];
   const tables = new Map();

@@ -43,7 +43,7 @@ def test_algorithms_that_sent_at_once_are_pairs_of_one_run(tmp_path: Path) -> No
     ratios = [2.0, 2.0, 4.0]
     runs = [make_run(n, {"bbr": ratio * (n + 1.0), "cubic": n + 1.0}, **OWN) for n, ratio in enumerate(ratios)]
     (row,) = compare_rates(tmp_path, *runs)
-    assert (row["first_algorithm"], row["second_algorithm"], row["is_paired"]) == ("BBR", "CUBIC", True)
+    assert (row["first_algorithm"], row["second_algorithm"], row["is_paired"]) == ("BBRv1", "CUBIC", True)
     assert (row["first_runs_count"], row["second_runs_count"], row["strata_count"]) == (3, 3, 1)
     # 2, 4, 12 and 1, 2, 3 Mbit/s.
     assert (row["first_mean"], row["second_mean"], row["difference_mean"]) == pytest.approx((6e6, 2e6, 4e6))
@@ -75,7 +75,7 @@ def test_many_flows_of_a_run_are_one_value(tmp_path: Path) -> None:
     # Half of BBR's flows are complete after 2 s. CUBIC's flow that stopped after 1 s may have been as late as the
     # others, of which half are complete after 8 s.
     assert (row["measure"], row["first_runs_count"], row["is_paired"]) == ("completion_s", 3, True)
-    assert (row["effect_mean_ratio"], row["verdict"]) == (pytest.approx(0.25), "BBR faster")
+    assert (row["effect_mean_ratio"], row["verdict"]) == (pytest.approx(0.25), "BBRv1 faster")
     assert row["log_rank_z"] is None
 
 
@@ -87,7 +87,7 @@ def test_a_run_without_a_completion_time_leaves_the_log_rank_test_alone(tmp_path
     names = ("first_mean", "second_mean", "difference_mean", "effect_mean_ratio", "p_equal_ratio", "least_effect_pct")
     assert [row[name] for name in names] == [None] * 6
     # Of the 2⁶ exchanges within runs two are as far apart.
-    assert (row["p_ratio"], row["verdict"], row["ahead_algorithm"]) == (2 / 64, "BBR faster", "BBR")
+    assert (row["p_ratio"], row["verdict"], row["ahead_algorithm"]) == (2 / 64, "BBRv1 faster", "BBRv1")
     assert row["log_rank_z"] > 0
     swapped = [make_transfers(n, {"bbr": [time], "cubic": [2.0]}, buffer_bytes=1000) for n, time in enumerate(times)]
     (row,) = summarise(tmp_path, gather(*swapped))
@@ -176,7 +176,7 @@ def test_a_question_is_a_row_of_a_published_table_over_its_paths(tmp_path: Path)
     tables = gather(*runs)
     rows = [row for row in summarise(tmp_path, tables, evaluation=ESNET) if row["table_name"] == "table_2_testbed"]
     assert [(row["question"], row["strata_count"], row["verdict"]) for row in rows] == [
-        ("no loss, alone, 1 flow, RTT < 30 ms", 2, "BBR faster"),
+        ("no loss, alone, 1 flow, RTT < 30 ms", 2, "BBRv1 faster"),
         ("1 % loss, alone, 1 flow, RTT < 30 ms", 1, "equal within ±5 %"),
     ]
     assert rows[0]["effect_mean_ratio"] == pytest.approx(1.5, rel=0.005)
@@ -230,7 +230,7 @@ def test_the_archive_s_own_evaluation_asks_about_its_means(tmp_path: Path) -> No
     assert (row["table_name"], row["question"], row["verdict"]) == (
         "means",
         "10.0.0.2, RTT 10 ms, 0 % loss, 1 flow, alone",
-        "BBR faster",
+        "BBRv1 faster",
     )
     assert "<strong>" in (tmp_path / "summaries/means.html").read_text()
     assert isinstance(load_evaluation(generic)["equal_within_pct"], int | float)

@@ -76,19 +76,22 @@ def _list_sessions(*tables: pl.DataFrame) -> list[str]:
 def _render_sessions(sessions: pl.DataFrame) -> Iterator[str]:
     if sessions.is_empty():
         return
+    alike: dict[tuple[Html, ...], list[dict[str, Any]]] = {}
+    for row in sessions.sort("session").iter_rows(named=True):
+        tools = ", ".join(f"{tool['key']} {tool['value']}" for tool in row["tools"])
+        campaign, testbed = text(row["title"] or row["campaign"]), text(_describe_testbed(row))
+        alike.setdefault((campaign, testbed, _describe_kernel(row), text(tools or None)), []).append(row)
     rows = [
         [
-            verbatim(row["session"]),
-            text(row["title"] or row["campaign"]),
-            text(_describe_testbed(row)),
-            _describe_kernel(row),
-            text(", ".join(f"{tool['key']} {tool['value']}" for tool in row["tools"]) or None),
-            number(row["planned_runs_count"]),
+            Html("<br>".join(verbatim(row["session"]) for row in own)),
+            *facts,
+            Html("<br>".join(number(row["planned_runs_count"]) for row in own)),
         ]
-        for row in sessions.sort("session").iter_rows(named=True)
+        for facts, own in alike.items()
     ]
     table = render_table(SESSION_HEADER, rows, title="Sessions", numbers=(5,))
-    yield render_float("tbl-collected", table, "Sessions that ccreport collected, and with what.")
+    caption = "Sessions that ccreport collected, and with what; those of the same campaign, testbed and tools together."
+    yield render_float("tbl-collected", table, caption)
 
 
 def _describe_testbed(row: dict[str, Any]) -> str | None:

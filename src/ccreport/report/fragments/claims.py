@@ -9,13 +9,26 @@ import polars as pl
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
 from ccreport.report.fragments.exhibits import Exhibit, list_exhibits
 from ccreport.report.fragments.reproduction import show_figures, show_plain
-from ccreport.report.markup.blocks import Html, number, render_callout, render_quotation, render_table, text
+from ccreport.report.markup.blocks import (
+    Html,
+    close_fold,
+    number,
+    open_fold,
+    render_callout,
+    render_quotation,
+    render_table,
+    text,
+)
 from ccreport.report.markup.escape import escape_text, make_label
 from ccreport.summarise.grids.headings import SPELLED
 
+OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Verdict")
 HEADER: Final = ("Check", "Paper", "Holds", "Here", "95 % interval", "n", "Verdict")
 # Words of a claim's name that are written in capitals: bbr1_retransmits.
 ALGORITHMS: Final = ("bbr", "cubic", "reno")
+# What a check measures, by a word of its name, and the value at which neither side is ahead: "BBR over CUBIC", a ratio,
+# and "last quarter of the test less first", a difference.
+NEUTRAL: Final = {" over ": 1.0, " less ": 0.0}
 CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
 
 
@@ -66,23 +79,61 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         if figure not in facts["shown_in"] or not rows:
             continue
         verdict = rows[0]["claim_verdict"]
-        opposite = " This archive does not show what the paper found." if verdict == FAILS else ""
         here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
-        told = f"The paper ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**.{opposite}"
+        said = f"The paper ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**."
+        told = "\n\n".join([said, *_contradict([row for row in rows if row["verdict"] == FAILS])])
         parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
     return "\n".join(parts)
 
 
+def _contradict(failed: list[dict[str, Any]]) -> Iterable[str]:
+    """Yield what this archive shows in place of what the paper found, by the numbers of the checks that failed."""
+    opposite = [row for row in failed if _is_opposite(row)]
+    other = [row for row in failed if row not in opposite]
+    for words, rows in (("the opposite", opposite), ("something else", other)):
+        if rows:
+            numbers = "; ".join(_compare(row) for row in rows)
+            yield f"**This archive shows {words}:** {numbers}."
+
+
+def _is_opposite(row: Mapping[str, Any]) -> bool:
+    """Tell whether a ratio's bounds and its whole interval are on different sides of 1, a difference's of 0."""
+    level = next((level for word, level in NEUTRAL.items() if word in row["check"]), None)
+    if level is None or row["low"] is None or row["high"] is None:
+        return False
+    at_least, at_most = row["at_least"], row["at_most"]
+    is_above = at_least is not None and at_least >= level and row["high"] < level
+    return is_above or (at_most is not None and at_most <= level and row["low"] > level)
+
+
+def _compare(row: Mapping[str, Any]) -> str:
+    """Return a check's value here, with its interval, and the paper's value or what the paper's words require."""
+    interval = "" if (shown := _show_interval(row)) is None else f" ({shown})"
+    bounds = {"at least": row["at_least"], "at most": row["at_most"]}
+    required = " and ".join(f"{word} {bound:.3g}" for word, bound in bounds.items() if bound is not None)
+    paper = f"the claim requires {required}" if row["paper_value"] is None else f"{row['paper_value']:g} in the paper"
+    return escape_text(f"{row['check']}: {show_plain(row['value'])}{interval} here, {paper}")
+
+
 def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapping[str, Any]) -> str:
-    rows = [
-        [
-            Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>'),
-            text(facts["source"]),
-            _mark(rows_of[claim][0]["claim_verdict"]),
-        ]
-        for claim, facts in declared.items()
-    ]
-    return render_table(("Claim", "Source", "Here"), rows, title="All claims")
+    rows = []
+    for claim, facts in declared.items():
+        verdict = rows_of[claim][0]["claim_verdict"]
+        # The check that decides: a claim holds by all of its checks, and else fails or is open by one.
+        decisive = next(row for row in rows_of[claim] if row["verdict"] == verdict)
+        interval = _show_interval(decisive)
+        within = "" if interval is None else f" ({text(interval)})"
+        here = f"<br><small>{text(decisive['check'])}</small>"
+        rows.append(
+            [
+                Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>'),
+                text(facts["source"]),
+                _show_paper(decisive),
+                Html(f"{show_figures(decisive['value'])}{within}{here}"),
+                _mark(verdict),
+            ]
+        )
+    return render_table(OVERVIEW_HEADER, rows, title="All claims", numbers=(2,))
 
 
 def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
@@ -127,30 +178,29 @@ def _render_claim(
     verdict = rows[0]["claim_verdict"]
     yield f"## {_title(claim)}: {verdict} {{#{make_label('claim', claim)}}}\n"
     yield f"{escape_text(facts['text'])} ({escape_text(facts['source'])})\n"
-    checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
-    yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
-    yield f"{_date_bounds(rows[0])}\n"
-    if (
-        facts.get("needs")
-        and all(row["value"] is None for row in rows if row["verdict"] == UNKNOWN)
-        and verdict == UNKNOWN
-    ):
-        yield f"Needed: {escape_text(facts['needs'])}.\n"
-    if others := [_name_change(row) for row in rows if _differs(row)]:
-        count = rows[0]["suspects_count"]
-        yield f"With {count:,} suspect run{'s' if count > 1 else ''}: {'; '.join(others)}.\n"
     if rows[0]["about_archive"] is not None:
         yield f"**About this archive:** {escape_text(rows[0]['about_archive'])}\n"
     elif is_unexplained:
         yield render_callout("warning", "Not explained", "Nothing says why this archive does not show it.")
+    is_missing = all(row["value"] is None for row in rows if row["verdict"] == UNKNOWN)
+    if facts.get("needs") and verdict == UNKNOWN and is_missing:
+        yield f"Needed: {escape_text(facts['needs'])}.\n"
     if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
         yield f"Shown in {', '.join(links)}.\n"
+    yield open_fold(f"{len(rows)} check{'' if len(rows) == 1 else 's'}: values, bounds and queries")
+    checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
+    yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
+    yield f"{_date_bounds(rows[0])}\n"
+    if others := [_name_change(row) for row in rows if _differs(row)]:
+        count = rows[0]["suspects_count"]
+        yield f"With {count:,} suspect run{'s' if count > 1 else ''}: {'; '.join(others)}.\n"
     queries = [
         f"{escape_text(check['name'])}\n\n{render_quotation(check['sql'], 'Query of ' + check['name'])}"
         for check in facts["checks"]
     ]
     callout = render_callout("note", "How it is computed", "\n".join(queries), is_collapsed=True)
     yield f':::: {{.content-visible when-format="html"}}\n\n{callout}\n::::\n'
+    yield close_fold()
 
 
 def _differs(row: Mapping[str, Any]) -> bool:
@@ -178,17 +228,27 @@ def _link(page: str, exhibit: Exhibit) -> str:
 
 
 def _list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:
-    low, high = row["low"], row["high"]
-    interval = None if low is None or high is None else f"{show_plain(low)}–{show_plain(high)}"
     return [
         text(row["check"]),
-        text(None if row["paper_value"] is None else f"{row['paper_value']:g}"),
+        _show_paper(row),
         _name_criterion(row, check),
         show_figures(row["value"]),
-        text(interval),
+        text(_show_interval(row)),
         number(row["runs_count"]),
         Html(f"{_mark(row['verdict'])}{_name_lack(row)}"),
     ]
+
+
+def _show_paper(row: Mapping[str, Any]) -> Html:
+    return text(None if row["paper_value"] is None else f"{row['paper_value']:g}")
+
+
+def _show_interval(row: Mapping[str, Any]) -> str | None:
+    low, high = row["low"], row["high"]
+    if low is None or high is None:
+        return None
+    # A dash between negative numbers reads as a minus.
+    return f"{show_plain(low)}{' to ' if low < 0 else '–'}{show_plain(high)}"
 
 
 def _name_criterion(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:

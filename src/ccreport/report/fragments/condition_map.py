@@ -61,7 +61,7 @@ def _render_measure(
     pairs = dict.fromkeys((row["first_algorithm"], row["second_algorithm"]) for row in rows)
     of_pairs = ", ".join(f"{first} over {second}" for first, second in pairs)
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
-    yield f"Ratio of {escape_text(of_pairs)}; bold where a test decides which algorithm is ahead.\n"
+    yield f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval; bold where a test decides which is ahead.\n"
     maps = "\n".join(
         _render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most)
         for table, own in groupby(rows, itemgetter("table_name"))
@@ -102,10 +102,12 @@ def _render_rows(rows: list[dict[str, Any]], columns: list[str], rows_at_most: i
 def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
     if row is None:
         return "<td></td>"
-    ratio = row["effect_mean_ratio"]
+    ratio, low, high = (row[f"effect_{name}_ratio"] for name in ("mean", "low", "high"))
     shown = text(show_plain(ratio) if ratio is not None else "no ratio")
     if row["ahead_algorithm"] is not None:
         shown = Html(f"<strong>{shown}</strong>")
+    if low is not None and high is not None and math.isfinite(high):
+        shown = Html(f"{shown} <small>{text(f'{show_plain(low)}–{show_plain(high)}')}</small>")
     if row["number"] <= rows_at_most:
         told = f"{row['question']}: {row['verdict']}"
         link = f'<a href="{cell_href(COMPARISONS, row["number"])}" title="{text(told)}">{shown}</a>'

@@ -29,7 +29,8 @@ def render_picture(first_page: Path) -> str:
         f'<img src="figures/{PAIRS}/figure.svg" alt="{alt}"{size}>\n</picture>\n'
         f"<figcaption>{caption}</figcaption>\n</figure>"
     )
-    links = f"[Each pair in numbers](reproduction.qmd); this figure as {list_downloads(PAIRS, wide)}."
+    pages = "[Each pair in numbers](reproduction.qmd); [all conditions compared](conditions.qmd)"
+    links = f"{pages}; this figure as {list_downloads(PAIRS, wide)}."
     image = f'![{caption}](figures/{PAIRS}/figure.svg){{#{label} fig-alt="{alt}"{size}}}'
     return (
         f'::: {{.content-visible when-format="html"}}\n\n{fence_html(shown)}\n{links}\n\n:::\n\n'

@@ -13,7 +13,8 @@ local KINDS = {fig = 'image', tbl = 'table'}
 -- A4 less margins of 20 mm (paper.typ), in pt; a drawing's px are 0.75 pt.
 local TEXT_WIDTH, PX = 481, 0.75
 -- Of drawings that are wider than high, two with their captions fit on a page.
-local LOW_HEIGHT, HEIGHT, LOW_RATIO = 258, 600, 0.75
+-- The rest of a page has the heading of a figure and what the paper says of it.
+local LOW_HEIGHT, HEIGHT, LOW_RATIO = 258, 550, 0.75
 local page, pages = '', {}
 
 local function quote(text)
@@ -183,6 +184,9 @@ local function panel(div)
     if div.classes:includes('callout-' .. kind) then
       return callout(div, kind)
     end
+  end
+  if div.classes:includes('paper-says') then
+    return pandoc.Blocks {raw('#block(sticky: true)[')} .. div.content .. {raw(']')}
   end
   if not is_float(div.identifier) and not div.classes:includes('wide') then
     local anchor = div.identifier ~= '' and {raw('#metadata(none)' .. label(div.identifier))} or {}
