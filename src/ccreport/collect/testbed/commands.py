@@ -22,7 +22,7 @@ SELECTED: Final = (
     "LOCAL_TRANSPORT_RETRANS,REMOTE_TRANSPORT_RETRANS,LOCAL_CONG_CONTROL,REMOTE_CONG_CONTROL,DEST_ADDR"
 )
 # What a client may take beyond its time: for the handshake, for what is still in the queue, for exchanging results.
-MARGIN_S: Final = 20.0
+MARGIN_S: Final = 60.0
 # How much longer than expected a volume may take: at 1 % loss CUBIC reaches a tenth of its share.
 VOLUME_PATIENCE: Final = 20.0
 
