@@ -23,7 +23,7 @@ from ccreport.report.archive_fragments.archive_facts import (
 from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
-from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects
+from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_suspects
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.render import render_fragments
 from ccreport.report.markup.blocks import markdown, number, prose, render_tabs, text
@@ -114,6 +114,10 @@ def test_archive_facts(inputs: dict[str, Any]):
     assert facts["results"] == "no result rows"
     assert facts["hosts"] == "4 hosts"
     assert facts["rtt"] == "10 to 80&#46;5 ms"
+    assert facts["durations"] == facts["kernels"] == "unknown"
+    assert "Tests take" not in render_measured(facts, has_runs=True)
+    known = facts | {"durations": "4 to 120 s", "kernels": "6&#46;1"}
+    assert "Tests take 4 to 120 s. Kernel of the sender: 6&#46;1." in render_measured(known, has_runs=True)
     assert facts["dates"] == "2026&#45;11&#45;20 to 2026&#45;11&#45;21"
     assert facts["algorithms"] == "bbr&#44; cubic"
 
@@ -318,6 +322,7 @@ def test_suspect_runs_are_counted_by_rule_and_lead_to_the_explorer() -> None:
     columns = ("run_id", "suspect_rule", "observed", "bound", "bound_unit")
     page = render_suspects(make_table("suspects", [dict(zip(columns, row, strict=True)) for row in found]), runs)
     assert page.startswith("1 of the 3 runs is suspect.")
+    assert summarise_suspects(make_table("suspects", []), runs) == ""
     assert page.count('href="explorer.html#run=r1"') == 2
     for shown in ("80 Mbit/s", "90 Mbit/s", "2.5 s", "1 s"):
         assert escape_text(shown) in page

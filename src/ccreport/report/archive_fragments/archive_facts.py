@@ -37,6 +37,8 @@ def describe_archive(
         "algorithms": show_names(pl.concat([flows["cc"], others["algorithms"].explode()])),
         "hosts": _count(runs["host"].drop_nulls().n_unique(), "host"),
         "rtt": _show_range(runs["rtt_ms"], "ms"),
+        "durations": _show_range(runs["duration_s"].round(1), "s"),
+        "kernels": show_names(runs["kernel"]),
         "dates": show_dates(pl.concat([runs["start_utc"], others["times"].explode().cast(runs["start_utc"].dtype)])),
     }
     return {name: escape_text(fact) for name, fact in facts.items()}
@@ -51,8 +53,10 @@ def render_measured(facts: Mapping[str, str], *, has_runs: bool) -> str:
     interrupted = "" if facts["interrupted"].startswith("no ") else f", {facts['interrupted']} among them,"
     runs = f"They record {facts['runs']}{interrupted} with {facts['flows']}."
     where = f"These were measured {facts['dates']} (UTC), to {facts['hosts']}, at round-trip times of {facts['rtt']}."
+    known = {"Tests take": facts["durations"], "Kernel of the sender:": facts["kernels"]}
+    more = [f"{said} {fact}." for said, fact in known.items() if fact != UNKNOWN]
     named = "" if facts["sessions"].startswith("no ") else f" of {facts['sessions']} with {facts['jobs']}"
-    sentences = [f"{held}{named}.", runs, where, algorithms]
+    sentences = [f"{held}{named}.", runs, where, *more, algorithms]
     if not facts["results"].startswith("no "):
         sentences.append(f"Result files of the test harness add {facts['results']}, each of which sums up a run.")
     return " ".join(sentences) + "\n"

@@ -15,12 +15,21 @@ def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
     if suspects.is_empty():
         return "No run is suspect.\n"
     counts = dict(suspects.group_by("suspect_rule").len().iter_rows())
-    count = suspects["run_id"].n_unique()
-    body = f"{count:,} of the {runs.height:,} runs {'is' if count == 1 else 'are'} suspect.\n"
+    body = f"{_count_suspects(suspects, runs)}.\n"
     rows = [[verbatim(rule.name), text(rule.definition), number(counts.get(rule.name, 0))] for rule in RULES]
     counted = render_table(("Rule", "A run is suspect if", "Runs"), rows, title="Rules for suspect runs", numbers=(2,))
     caption = "Rules and the runs that break them. A run may break several."
     return "\n".join([body, render_float("tbl-suspect-rules", counted, caption), _render_list(suspects, runs)])
+
+
+def summarise_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
+    """Return one sentence for the first page, nothing where no run is suspect."""
+    return "" if suspects.is_empty() else f"{_count_suspects(suspects, runs)} ([why](ledger.qmd#suspects)).\n"
+
+
+def _count_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
+    count = suspects["run_id"].n_unique()
+    return f"{count:,} of the {runs.height:,} runs {'is' if count == 1 else 'are'} suspect"
 
 
 def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:

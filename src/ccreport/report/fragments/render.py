@@ -30,7 +30,7 @@ from ccreport.report.archive_fragments.ledger import render_impossible, render_l
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
-from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects
+from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_suspects
 from ccreport.report.first_page.pairs import list_pairs
 from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
@@ -134,7 +134,7 @@ def render_fragments(
     write_fragment(fragments, "other_evaluations.md", "")
     write_fragment(fragments, "about_archive.md", _render_note(explained["reproduction"]["note"]))
     write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
-    write_fragment(fragments, "rejected.md", summarise_ledger(raw_files))
+    write_fragment(fragments, "rejected.md", summarise_ledger(raw_files), summarise_suspects(suspects, runs))
     write_fragment(fragments, "sessions.md", render_sessions(runs, flows))
     write_fragment(fragments, "collection.md", render_collection(sessions, calibrations, attempts, runs))
     write_fragment(fragments, "others.md", render_others(others))
