@@ -4,13 +4,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 from archives import ROOT
+from condition_runs import make_run
 from test_summarise import build_database, gather, run, summarise
 
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
+from ccreport.report.fragments.means_findings import describe_means
 
 GENERIC = ROOT / "evaluations/generic.yaml"
 
@@ -91,6 +94,24 @@ def test_bold_and_intervals_need_three_runs(tmp_path: Path) -> None:
     assert table["runs_count"].to_list() == [2, 2]
     assert table["rate_low_bps"].count() == table["rate_low_cv"].count() == 0
     assert "<strong>" not in html
+
+
+def test_flows_of_an_algorithm_are_told_where_another_has_more(tmp_path: Path) -> None:
+    runs = gather(
+        make_run(1, {"bbr": [50.0], "cubic": [50.0, 51.0]}, condition_id="a"),
+        make_run(2, {"bbr": [20.0] * 2, "cubic": [30.0] * 2}, condition_id="b"),
+    )
+    table, html = summarise("means", build_database(tmp_path, runs, GENERIC), GENERIC)
+    assert table.select("flows_count", "algorithm", "algorithm_flows_count").rows() == [
+        (3, "BBR", 1),
+        (3, "CUBIC", 2),
+        (4, "BBR", None),
+        (4, "CUBIC", None),
+    ]
+    assert "Flows of this algorithm" in read_words(html)
+    bbr, cubic, *_ = describe_means(table.head(2), pl.DataFrame(schema={"measure": pl.String}))
+    assert "goodput of 50.0 Mbit/s (1 flow)" in bbr
+    assert "goodput of 101 Mbit/s (the sum of 2 flows)" in cubic
 
 
 def test_what_is_not_told_apart_is_pooled(tmp_path: Path) -> None:
