@@ -17,10 +17,11 @@ unequal AS (
 ),
 conditions AS (
     SELECT
-        host, path_rtt, loss_pct, bottleneck_bps, buffer_bytes, queue_discipline, pacing_bps, background_udp_bps,
+        labels, host, path_rtt, loss_pct, bottleneck_bps, buffer_bytes, queue_discipline, pacing_bps, background_udp_bps,
         volume_bytes, parameter_name, parameter_value, flows_count, beside, algorithm, algorithm_rank, rate_basis,
         condition_id,
         min(rtt_ms) AS rtt_ms,
+        min(labels_rank) AS labels_rank,
         list(rate_bps ORDER BY run_id) AS rates,
         list_sort(list(DISTINCT CASE WHEN unequal.run_id IS NULL THEN 0 ELSE cc_flows_count END)) AS own_flows,
         list({
@@ -38,8 +39,9 @@ conditions AS (
 ),
 cells AS (
     SELECT
-        * EXCLUDE (condition_id, rtt_ms, rates, measures, own_flows),
+        * EXCLUDE (condition_id, rtt_ms, labels_rank, rates, measures, own_flows),
         min(rtt_ms) AS rtt_ms,
+        min(labels_rank) AS labels_rank,
         list(rates ORDER BY condition_id) AS strata,
         flatten(list(measures ORDER BY condition_id)) AS measures,
         list_distinct(flatten(list(own_flows))) AS own_flows
@@ -47,6 +49,7 @@ cells AS (
     GROUP BY ALL
 )
 SELECT
+    labels,
     host,
     path_rtt,
     loss_pct,
@@ -79,6 +82,6 @@ SELECT
     list_avg(list_transform(measures, lambda m: m.receiver_pct)) AS cpu_receiver_mean_pct
 FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds, cell_cv_interval(strata) AS cv_bounds)
 ORDER BY
-    host, min(rtt_ms) OVER (PARTITION BY host, path_rtt), path_rtt, loss_pct, bottleneck_bps, buffer_bytes, queue_discipline,
+    labels_rank, labels, host, min(rtt_ms) OVER (PARTITION BY labels, host, path_rtt), path_rtt, loss_pct, bottleneck_bps, buffer_bytes, queue_discipline,
     pacing_bps, background_udp_bps, volume_bytes, parameter_name, try_cast(parameter_value AS DOUBLE), parameter_value,
     flows_count, beside NULLS FIRST, algorithm_rank, algorithm

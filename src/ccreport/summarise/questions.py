@@ -24,7 +24,7 @@ QUANTITIES: Final[Mapping[str, tuple[str, ...]]] = {
     "retransmits": (RETRANSMITS,),
 }
 # Conditions whose order their labels give.
-RANKED: Final = ("test_group", "path_class", "sender_speed", "rtt_bucket")
+RANKED: Final = ("labels", "test_group", "path_class", "sender_speed", "rtt_bucket")
 # The column that a verdict makes bold, by what its measure begins with.
 BOLD_COLUMNS: Final = {
     "means": {"goodput": "rate_mean_bps", "throughput": "rate_mean_bps", "retransmit": "retransmit_ratio"},
