@@ -4,13 +4,18 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 from archives import ROOT
+from condition_runs import make_run
 from test_summarise import build_database, gather, run, summarise
 
+from ccreport.core.declarations import SQL
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
+from ccreport.report.fragments.means_findings import describe_means
+from ccreport.summarise.database import connect
 
 GENERIC = ROOT / "evaluations/generic.yaml"
 
@@ -40,6 +45,13 @@ def make_runs() -> dict[str, list[dict[str, Any]]]:
             cc_list="bbr,cubic",
         ),
     )
+
+
+RENO_AND_CUBIC = [
+    *((0, "reno", 1.0, 10.0), (1, "reno", 1.0, 20.0)),
+    *((n, "reno", 10.0, 90.0) for n in (2, 3, 4)),
+    *((n, "cubic", 18.0, 90.0) for n in (5, 6, 7)),
+]
 
 
 def read_words(html: str) -> str:
@@ -93,6 +105,24 @@ def test_bold_and_intervals_need_three_runs(tmp_path: Path) -> None:
     assert "<strong>" not in html
 
 
+def test_flows_of_an_algorithm_are_told_where_another_has_more(tmp_path: Path) -> None:
+    runs = gather(
+        make_run(1, {"bbr": [50.0], "cubic": [50.0, 51.0]}, condition_id="a"),
+        make_run(2, {"bbr": [20.0] * 2, "cubic": [30.0] * 2}, condition_id="b"),
+    )
+    table, html = summarise("means", build_database(tmp_path, runs, GENERIC), GENERIC)
+    assert table.select("flows_count", "algorithm", "algorithm_flows_count").rows() == [
+        (3, "BBR", 1),
+        (3, "CUBIC", 2),
+        (4, "BBR", None),
+        (4, "CUBIC", None),
+    ]
+    assert "Flows of this algorithm" in read_words(html)
+    bbr, cubic, *_ = describe_means(table.head(2), pl.DataFrame(schema={"measure": pl.String}))
+    assert "goodput of 50.0 Mbit/s (1 flow)" in bbr
+    assert "goodput of 101 Mbit/s (the sum of 2 flows)" in cubic
+
+
 def test_what_is_not_told_apart_is_pooled(tmp_path: Path) -> None:
     evaluation = declare(tmp_path, rows=["algorithm"], measures=["rate_mean_bps", "runs_count"])
     table, html = summarise("means", build_database(tmp_path, make_runs(), evaluation), evaluation)
@@ -118,6 +148,34 @@ def test_columns_stand_side_by_side(tmp_path: Path) -> None:
     ]
 
 
+def test_the_documented_example_is_an_evaluation(tmp_path: Path) -> None:
+    text = (ROOT / "reports/evaluations.qmd").read_text(encoding="utf-8")
+    example = text[text.index("{#sec-complete-evaluation}") :]
+    path = tmp_path / "own.yaml"
+    path.write_text(example.split("```yaml\n")[1].split("```")[0], encoding="utf-8")
+    declared = load_evaluation(path, looks_up=True)
+    far = [make_run(n, {cc: [rate + n]}, rtt_ms=rtt, rtt_source="nominal") for n, cc, rate, rtt in RENO_AND_CUBIC]
+    database = build_database(tmp_path, gather(*far), path)
+    table, html = summarise("means", database, path)
+    assert table.select("labels", "path_rtt", "algorithm", "runs_count").rows() == [
+        ("distance=near", "RTT 10 ms", "Reno", 1),
+        ("distance=near", "RTT 20 ms", "Reno", 1),
+        ("distance=far", "RTT 90 ms", "Reno", 3),
+        ("distance=far", "RTT 90 ms", "CUBIC", 3),
+    ]
+    headings = [read_words(cell) for cell in re.findall(r"<th[^>]*>(.*?)</th>", html, re.DOTALL)]
+    assert {"Round-trip time", "Reno", "CUBIC"} <= {*headings}
+    assert re.search(r"\bnear RTT 10 ms 1 1\.00 .*\bfar RTT 90 ms 3 13\.0\b", read_words(html))
+    with connect(database) as connection:
+        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+        ((quotient,),) = connection.execute(
+            declared["claims"]["cubic_is_faster_when_far"]["checks"][0]["sql"]
+        ).fetchall()
+    # 23, 24 and 25 over 12, 13 and 14 Mbit/s
+    assert quotient["value"] == pytest.approx(24 / 13)
+    assert quotient["n"] == 3
+
+
 def test_a_swept_parameter_is_in_the_order_of_its_numbers(tmp_path: Path) -> None:
     swept = [
         run(n, {"cubic": n}, parameter_name="bdp", parameter_value=v, condition_id=v) for n, v in ((1, "10"), (2, "9"))
@@ -133,6 +191,23 @@ def test_an_unknown_measure_is_refused(tmp_path: Path) -> None:
         DeclarationError, match=r"tables\.means\.measures: means has no column `rate_mean`; did you mean"
     ):
         load_evaluation(path, looks_up=True)
+
+
+def test_unknown_rows_are_refused_with_the_labels_there_are(tmp_path: Path) -> None:
+    path = declare(tmp_path, rows=["distnace"])
+    declared = yaml.safe_load(path.read_text()) | {"labels": {"distance": {"otherwise": "'x'"}}}
+    path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    with pytest.raises(DeclarationError, match=r"means has no column `distnace`; did you mean `distance`"):
+        load_evaluation(path, looks_up=True)
+
+
+@pytest.mark.parametrize("group", ["claims", "tables", "figures", "labels"])
+def test_a_list_in_place_of_a_named_group_is_refused(tmp_path: Path, group: str) -> None:
+    path = declare(tmp_path)
+    declared = yaml.safe_load(path.read_text()) | {group: [{"title": "x"}]}
+    path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    with pytest.raises(DeclarationError, match=rf"{group}: this is a group of named {group}: give each a name"):
+        load_evaluation(path)
 
 
 def test_no_runs_make_no_rows(tmp_path: Path) -> None:

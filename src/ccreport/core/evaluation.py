@@ -31,6 +31,9 @@ SAMPLE: Final = SCHEMAS.parent / "archive/sample"
 OF_SAMPLE: Final = "esnet-dtn"
 GENERIC: Final = "generic"
 
+# The table whose rows may be labels of the evaluation.
+MEANS: Final = "means"
+
 
 def choose_evaluation(archives: Sequence[Path]) -> str:
     """Return the name of the evaluation of an archive, or of its parts, where none is named: the sample has its own."""
@@ -100,7 +103,7 @@ def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[
     for table in _list_others(tables, queries := list_queries()):
         yield ("tables", table), f"tables: no query `{table}`{guess(table, queries)}"
     for table, facts in tables.items():
-        yield from _list_unknown_columns(table, facts)
+        yield from _list_unknown_columns(table, facts, evaluation["labels"])
     for table, facts in evaluation["reproduction"].items():
         expected = folder / facts["expected"]
         if not expected.is_file():
@@ -157,13 +160,18 @@ def _list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Itera
             yield place, f"claims.{claim}.checks: `{word}` gives the bounds, so there is no other at_least or at_most"
 
 
-def _list_unknown_columns(table: str, facts: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+def _list_unknown_columns(
+    table: str, facts: Mapping[str, Any], labels: Mapping[str, Any]
+) -> Iterator[tuple[Place, str]]:
     named = [(part, name) for part in ("rows", "columns", "measures", "headings") for name in facts.get(part, ())]
     if not named:
         return
-    columns: list[str | dict[str, Any]] = load_yaml(SCHEMAS / "tables" / f"{table}.yaml")["columns"]
-    known = [column if isinstance(column, str) else column["name"] for column in columns]
+    schema = load_yaml(SCHEMAS / "tables" / f"{table}.yaml")
+    columns = [column if isinstance(column, str) else column["name"] for column in schema["columns"]]
     for part, name in named:
+        # The rows of means are of conditions, and of what the evaluation calls them.
+        is_condition = table == MEANS and part != "measures"
+        known = [*(key for key in schema["key"] if key != "labels"), *labels] if is_condition else columns
         if name not in known:
             place = ("tables", table, part, name if part == "headings" else facts[part].index(name))
             yield place, f"tables.{table}.{part}: {table} has no column `{name}`{guess(name, known)}"

@@ -90,6 +90,8 @@ def _describe(error: "ValidationError") -> str:
     match error.validator:
         case "type":
             types = [wanted] if isinstance(wanted, str) else wanted
+            if types == ["object"] and isinstance(value, list) and "properties" not in schema:
+                return f"this is a group of named {_last_key(error)}: give each a name (`name:` in place of the dash)"
             return f"{_name(value, shown)} is not {' or '.join(KINDS[kind] for kind in types)}{_mend(value, types)}"
         case "enum":
             choices = [str(choice) for choice in wanted if choice is not None]
@@ -106,6 +108,10 @@ def _describe(error: "ValidationError") -> str:
             return f"{shown} is not allowed here: {about or f'it does not match {wanted}'}"
         case _:
             return error.message
+
+
+def _last_key(error: "ValidationError") -> str:
+    return str(error.absolute_path[-1]) if error.absolute_path else "values"
 
 
 def _name(value: Any, shown: str) -> str:

@@ -11,13 +11,19 @@ WITH of_flows AS (
     SEMI JOIN means_runs USING (run_id)
     GROUP BY run_id, coalesce(cc, 'unknown')
 ),
+-- Beside another algorithm that has more flows or fewer, how many are its own matters.
+unequal AS (
+    SELECT run_id FROM means_runs GROUP BY run_id HAVING min(cc_flows_count) < max(cc_flows_count)
+),
 conditions AS (
     SELECT
-        host, path_rtt, loss_pct, bottleneck_bps, buffer_bytes, queue_discipline, pacing_bps, background_udp_bps,
+        labels, host, path_rtt, loss_pct, bottleneck_bps, buffer_bytes, queue_discipline, pacing_bps, background_udp_bps,
         volume_bytes, parameter_name, parameter_value, flows_count, beside, algorithm, algorithm_rank, rate_basis,
         condition_id,
         min(rtt_ms) AS rtt_ms,
+        min(labels_rank) AS labels_rank,
         list(rate_bps ORDER BY run_id) AS rates,
+        list_sort(list(DISTINCT CASE WHEN unequal.run_id IS NULL THEN 0 ELSE cc_flows_count END)) AS own_flows,
         list({
             'retransmits': retransmits_count,
             'segments': segments_count,
@@ -28,18 +34,22 @@ conditions AS (
         } ORDER BY run_id) AS measures
     FROM means_runs
     LEFT JOIN of_flows USING (run_id, cc)
+    LEFT JOIN unequal USING (run_id)
     GROUP BY ALL
 ),
 cells AS (
     SELECT
-        * EXCLUDE (condition_id, rtt_ms, rates, measures),
+        * EXCLUDE (condition_id, rtt_ms, labels_rank, rates, measures, own_flows),
         min(rtt_ms) AS rtt_ms,
+        min(labels_rank) AS labels_rank,
         list(rates ORDER BY condition_id) AS strata,
-        flatten(list(measures ORDER BY condition_id)) AS measures
+        flatten(list(measures ORDER BY condition_id)) AS measures,
+        list_distinct(flatten(list(own_flows))) AS own_flows
     FROM conditions
     GROUP BY ALL
 )
 SELECT
+    labels,
     host,
     path_rtt,
     loss_pct,
@@ -55,6 +65,7 @@ SELECT
     beside,
     algorithm,
     rate_basis,
+    CASE WHEN len(own_flows) = 1 THEN nullif(own_flows[1], 0) END AS algorithm_flows_count,
     cell_count(strata) AS runs_count,
     cell_mean(strata) AS rate_mean_bps,
     bounds[1] AS rate_low_bps,
@@ -71,6 +82,6 @@ SELECT
     list_avg(list_transform(measures, lambda m: m.receiver_pct)) AS cpu_receiver_mean_pct
 FROM cells, LATERAL (SELECT cell_interval(strata) AS bounds, cell_cv_interval(strata) AS cv_bounds)
 ORDER BY
-    host, min(rtt_ms) OVER (PARTITION BY host, path_rtt), path_rtt, loss_pct, bottleneck_bps, buffer_bytes, queue_discipline,
+    labels_rank, labels, host, min(rtt_ms) OVER (PARTITION BY labels, host, path_rtt), path_rtt, loss_pct, bottleneck_bps, buffer_bytes, queue_discipline,
     pacing_bps, background_udp_bps, volume_bytes, parameter_name, try_cast(parameter_value AS DOUBLE), parameter_value,
     flows_count, beside NULLS FIRST, algorithm_rank, algorithm

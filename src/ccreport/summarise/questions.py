@@ -24,7 +24,7 @@ QUANTITIES: Final[Mapping[str, tuple[str, ...]]] = {
     "retransmits": (RETRANSMITS,),
 }
 # Conditions whose order their labels give.
-RANKED: Final = ("test_group", "path_class", "sender_speed", "rtt_bucket")
+RANKED: Final = ("labels", "test_group", "path_class", "sender_speed", "rtt_bucket")
 # The column that a verdict makes bold, by what its measure begins with.
 BOLD_COLUMNS: Final = {
     "means": {"goodput": "rate_mean_bps", "throughput": "rate_mean_bps", "retransmit": "retransmit_ratio"},
@@ -63,6 +63,31 @@ MEASURES: Final = {
     RETRANSMITS: ("'retransmit_ratio'", "retransmit_ratio", "TRUE", ""),
     COMPLETION: ("'completion_s'", "completion_s", "is_complete", "LEFT JOIN run_completions USING (run_id, cc)"),
 }
+# Where one algorithm has more flows of a run than another, its sum of rates says nothing of the algorithm.
+PER_FLOW: Final = """(
+    WITH asked AS {asked},
+    unequal AS (
+        SELECT DISTINCT question FROM asked GROUP BY question, run_id HAVING min(cc_flows_count) < max(cc_flows_count)
+    ),
+    counts AS (
+        SELECT
+            question, algorithm, algorithm_rank, max(cc_flows_count) AS most_count,
+            concat_ws(' to ', nullif(min(cc_flows_count), most_count), most_count) || ' ' || algorithm AS counted
+        FROM asked SEMI JOIN unequal USING (question)
+        GROUP BY question, algorithm, algorithm_rank
+    ),
+    words AS (
+        SELECT question, string_agg(counted, ', ' ORDER BY algorithm_rank, algorithm) AS counted
+        FROM counts
+        GROUP BY question
+    )
+    SELECT
+        asked.* EXCLUDE (question, measure, value),
+        asked.question || coalesce(', rate per flow (flows: ' || counted || ')', '') AS question,
+        CASE WHEN counted IS NULL THEN measure ELSE rate_basis || '_per_flow_bps' END AS measure,
+        CASE WHEN counted IS NULL THEN value ELSE value / cc_flows_count END AS value
+    FROM asked LEFT JOIN words USING (question)
+)"""
 
 
 def select_questions(own_runs: str, tables: Sequence[str], equal_within_pct: float) -> str:
@@ -100,12 +125,13 @@ def list_conditions(table: str) -> tuple[str, ...]:
 def _select_measure(table: str, runs: str, conditions: Sequence[str], quantity: str) -> str:
     measure, value, is_known, joined = MEASURES[quantity]
     order = ", ".join(_list_orders(conditions))
-    return f"""(
+    asked = f"""(
         SELECT
             *, '{table}' AS table_name, {name_question(conditions)} AS question, {measure} AS measure,
             {value} AS value, {is_known} AS is_known, dense_rank() OVER (ORDER BY {order}) AS question_rank
         FROM (SELECT * {runs}) {joined}
     )"""
+    return PER_FLOW.format(asked=asked) if quantity == RATE else asked
 
 
 def name_question(conditions: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from ccreport.summarise.grids.grid import Grid
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
-from ccreport.summarise.grids.measures import select_measures, set_side_by_side
+from ccreport.summarise.grids.measures import head_rows, select_measures, set_side_by_side, show_labels
 from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.questions import ask_table, find_bold
 from ccreport.summarise.statistics.comparisons import add_verdicts, judge_questions
@@ -119,7 +119,7 @@ def lay_out_table(
         notes.append(f"Rate: {RATE_NAMES[basis]}.")
         if basis != declared["rate"]:
             notes.append(f"No selected run has a {declared['rate']}.")
-    schema = load_schema(table)
+    summary, schema = show_labels(summary, load_schema(table), declared)
     if "rows" in declared and "measures" not in declared:
         return lay_out_cells(summary, table, declared, notes, bold)
     shown = select_shown(summary.drop("rate_basis", strict=False), declared)
@@ -129,5 +129,5 @@ def lay_out_table(
     if "measures" in declared:
         chosen = select_measures(shown, schema, declared)
         grid = lay_out_rows(chosen, schema, declared["title"], notes, bold)
-        return set_side_by_side(grid, declared.get("columns", ()))
+        return head_rows(set_side_by_side(grid, declared.get("columns", ())), declared["headings"])
     return lay_out_rows(shown, schema, declared["title"], notes, bold)

@@ -1,6 +1,6 @@
 """What each published table is made of: the query for its rows, with the columns that the table's own query reads."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from ccreport.core.tables import load_schema
@@ -12,6 +12,9 @@ RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})
 
 # The published table of which the evaluation says which conditions it tells apart.
 MEANS: Final = "means"
+# Its column of the evaluation's labels, and what is between two of them.
+LABELS: Final = "labels"
+BETWEEN_LABELS: Final = "; "
 
 
 def select_source(table: str, declared: Mapping[str, Any]) -> str:
@@ -23,7 +26,7 @@ def select_source(table: str, declared: Mapping[str, Any]) -> str:
         return select_published_runs(declared["published"])
     runs = select_runs(facts)
     if table == MEANS:
-        return pool_conditions(runs, facts)
+        return pool_conditions(runs, facts, declared["labels"])
     return select_questions(runs, facts["questions"], declared["equal_within_pct"]) if table == COMPARISONS else runs
 
 
@@ -32,11 +35,25 @@ def select_rpc(table: Mapping[str, Any]) -> str:
     return f"FROM labelled_rpc WHERE (\n{table['where']}\n)"
 
 
-def pool_conditions(runs: str, table: Mapping[str, Any]) -> str:
-    """Return a query for runs with those conditions null that the table `means` does not tell apart."""
-    told = {*table.get("rows", load_schema(MEANS).key), *table.get("columns", ())}
-    pooled = [f"nullif({name}, {name}) AS {name}" for name in load_schema(MEANS).key if name not in told]
-    return f"SELECT * REPLACE ({', '.join(pooled)}) FROM ({runs})" if pooled else runs
+def pool_conditions(runs: str, table: Mapping[str, Any], labels: Collection[str] = ()) -> str:
+    """Return a query for runs with those conditions null that the table `means` does not tell apart.
+
+    Of the evaluation's `labels`, those that it tells apart are in `labels` as `label=value; …`, and where they sort in
+    `labels_rank`.
+    """
+    key = load_schema(MEANS).key
+    named = [*table.get("rows", key), *table.get("columns", ())]
+    pooled = [f"nullif({name}, {name}) AS {name}" for name in key if name not in {*named, LABELS}]
+    replaced = f"* REPLACE ({', '.join(pooled)})" if pooled else "*"
+    own = [name for name in named if name in labels and name not in key]
+    values = [f"""{_quote(f"{name}=", "'")} || coalesce({_quote(name)}::VARCHAR, '')""" for name in own]
+    told = f"concat_ws('{BETWEEN_LABELS}', {', '.join(values)})" if own else "NULL::VARCHAR"
+    ranks = f"[{', '.join(_quote(f'{name}_rank') for name in own)}]::INTEGER[]"
+    return f"SELECT {replaced}, {told} AS {LABELS}, {ranks} AS labels_rank FROM ({runs})"
+
+
+def _quote(text: str, mark: str = '"') -> str:
+    return mark + text.replace(mark, 2 * mark) + mark
 
 
 def select_runs(table: Mapping[str, Any]) -> str:

@@ -56,6 +56,22 @@ def test_algorithms_that_sent_at_once_are_pairs_of_one_run(tmp_path: Path) -> No
     assert (row["tests_count"], row["p_holm_ratio"], row["verdict"]) == (1, row["p_ratio"], "undecided")
 
 
+def test_unequal_numbers_of_flows_are_compared_per_flow(tmp_path: Path) -> None:
+    # One flow of BBR has what each of two of CUBIC has; the sums, 50 and 100, would call CUBIC faster.
+    unequal = [make_run(n, {"bbr": [50.0 + n], "cubic": [50.0 + n] * 2}, **OWN) for n in range(3)]
+    equal = [
+        make_run(n, {"bbr": [30.0] * 2, "cubic": [20.0 + n] * 2}, **OWN | {"buffer_bytes": 2000}) for n in (3, 4, 5)
+    ]
+    rows = summarise(tmp_path, gather(*unequal, *equal))
+    per_flow, of_run = (row for row in rows if row["measure"] != "retransmit_ratio")
+    assert per_flow["measure"] == "goodput_per_flow_bps"
+    assert per_flow["question"].endswith(", 3 flows, alone, rate per flow (flows: 1 BBR, 2 CUBIC)")
+    assert (per_flow["first_mean"], per_flow["second_mean"], per_flow["effect_mean_ratio"]) == (51e6, 51e6, 1)
+    # With as many flows each, as published pairs have, rates are sums.
+    assert (of_run["measure"], of_run["first_mean"]) == ("goodput_bps", 60e6)
+    assert "per flow" not in of_run["question"]
+
+
 def test_a_run_without_the_value_of_one_algorithm_is_not_a_pair(tmp_path: Path) -> None:
     runs = [make_run(n, {"bbr": 10.0 + n, "cubic": 4.0}, **OWN) for n in range(3)]
     runs[1]["flows"][1] |= {"goodput_bps": None, "throughput_bps": None}

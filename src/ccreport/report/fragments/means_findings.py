@@ -30,7 +30,7 @@ def describe_means(means: pl.DataFrame, comparisons: pl.DataFrame) -> list[str]:
 
 
 def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
-    numbers = [f"{own['rate_basis'][0]} of {_show_range(own['rate_mean_bps'] / divisor)} {unit}"]
+    numbers = [f"{own['rate_basis'][0]} of {_show_range(own['rate_mean_bps'] / divisor)} {unit}{_count_flows(own)}"]
     numbers += [
         words.format(_show_range(own[column] * factor))
         for column, (factor, words) in MEASURES.items()
@@ -39,6 +39,16 @@ def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
     conditions = f"{_count(own.height, 'condition')}, " if own.height > 1 else ""
     name = escape_text(own["algorithm"][0])
     return f"**{name}** ({conditions}{_count(int(own['runs_count'].sum()), 'run')}): {', '.join(numbers)}."
+
+
+def _count_flows(own: pl.DataFrame) -> str:
+    """Return how many flows a rate is the sum of, where another algorithm in the same runs has more or fewer."""
+    counts = own["algorithm_flows_count"].drop_nulls().unique().sort()
+    if counts.is_empty():
+        return ""
+    shown = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
+    partly = " in some conditions" if own["algorithm_flows_count"].null_count() else ""
+    return f" ({'the sum of ' if counts[-1] > 1 else ''}{shown} flow{'' if counts[-1] == 1 else 's'}{partly})"
 
 
 def _describe_lead(comparisons: pl.DataFrame) -> Iterator[str]:

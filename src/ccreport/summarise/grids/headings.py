@@ -49,6 +49,7 @@ HEADINGS: Final = {
     "first_algorithm": "First",
     "second_algorithm": "Second",
     "table_name": "Table",
+    "algorithm_flows_count": "Flows of this algorithm",
     "beside": "Sent at once",
     "exhibit": "Published in",
     "printed": "Published",

@@ -1,15 +1,17 @@
 """Tables of which the evaluation chooses the measures: without what no row has, and with columns side by side."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from ccreport.core.tables import TableSchema
+from ccreport.core.tables import Column, TableSchema
 from ccreport.summarise.grids.cells import find_intervals, order_groups, span_groups
 from ccreport.summarise.grids.grid import MISSING, Cell, Grid
 from ccreport.summarise.grids.headings import write_heading
+from ccreport.summarise.table_sources import BETWEEN_LABELS, LABELS
 
 
 def select_measures(summary: pl.DataFrame, schema: TableSchema, declared: Mapping[str, Any]) -> pl.DataFrame:
@@ -18,6 +20,29 @@ def select_measures(summary: pl.DataFrame, schema: TableSchema, declared: Mappin
     measures = {name for measure in declared["measures"] for name in (measure, *intervals.get(measure, ()))}
     chosen = [name for name in summary.columns if name in schema.key or name in measures]
     return summary.select(name for name in chosen if summary.is_empty() or summary[name].count())
+
+
+def show_labels(
+    summary: pl.DataFrame, schema: TableSchema, declared: Mapping[str, Any]
+) -> tuple[pl.DataFrame, TableSchema]:
+    """Return a table and its schema with a column for each label that the evaluation names, in place of `labels`."""
+    if LABELS not in schema.key:
+        return summary, schema
+    named = [*declared.get("rows", ()), *declared.get("columns", ())]
+    own = [name for name in named if name not in schema.polars]
+    pattern = BETWEEN_LABELS.join(f"{re.escape(name)}=(.*)" for name in own)
+    values = [pl.col(LABELS).str.extract(f"(?s)^{pattern}$", n).replace("", None) for n, _ in enumerate(own, start=1)]
+    shown = summary.select(*(value.alias(name) for name, value in zip(own, values, strict=True)), pl.exclude(LABELS))
+    columns = [Column(name, "string", f"The label `{name}`.", "evaluation, labels", nullable=True) for name in own]
+    others = (column for column in schema.columns if column.name != LABELS)
+    key = (*own, *(name for name in schema.key if name != LABELS))
+    return shown, replace(schema, key=key, columns=(*columns, *others))
+
+
+def head_rows(grid: Grid, headings: Mapping[str, str]) -> Grid:
+    """Return a grid with the evaluation's headings of columns that name its rows, by these columns' names."""
+    own = {write_heading(name): heading for name, heading in headings.items()}
+    return replace(grid, stubs=[own.get(stub, stub) for stub in grid.stubs])
 
 
 def set_side_by_side(grid: Grid, columns: Sequence[str]) -> Grid:
