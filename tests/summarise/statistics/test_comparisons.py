@@ -65,7 +65,7 @@ def test_unequal_numbers_of_flows_are_compared_per_flow(tmp_path: Path) -> None:
     rows = summarise(tmp_path, gather(*unequal, *equal))
     per_flow, of_run = (row for row in rows if row["measure"] != "retransmit_ratio")
     assert per_flow["measure"] == "goodput_per_flow_bps"
-    assert per_flow["question"].endswith(", 3 flows, alone, rate per flow (flows: 1 BBR, 2 CUBIC)")
+    assert per_flow["question"].endswith(", 3 flows, alone, rate per flow (flows: 1 BBRv1, 2 CUBIC)")
     assert (per_flow["first_mean"], per_flow["second_mean"], per_flow["effect_mean_ratio"]) == (51e6, 51e6, 1)
     # With as many flows each, as published pairs have, rates are sums.
     assert (of_run["measure"], of_run["first_mean"]) == ("goodput_bps", 60e6)
@@ -192,7 +192,7 @@ def test_a_question_is_a_row_of_a_published_table_over_its_paths(tmp_path: Path)
     tables = gather(*runs)
     rows = [row for row in summarise(tmp_path, tables, evaluation=ESNET) if row["table_name"] == "table_2_testbed"]
     assert [(row["question"], row["strata_count"], row["verdict"]) for row in rows] == [
-        ("no loss, alone, 1 flow, RTT < 30 ms", 2, "BBRv1 faster"),
+        ("no loss, alone, 1 flow, RTT < 30 ms", 2, "BBR faster"),
         ("1 % loss, alone, 1 flow, RTT < 30 ms", 1, "equal within ±5 %"),
     ]
     assert rows[0]["effect_mean_ratio"] == pytest.approx(1.5, rel=0.005)
@@ -246,7 +246,7 @@ def test_the_archive_s_own_evaluation_asks_about_its_means(tmp_path: Path) -> No
     assert (row["table_name"], row["question"], row["verdict"]) == (
         "means",
         "10.0.0.2, RTT 10 ms, 0 % loss, 1 flow, alone",
-        "BBRv1 faster",
+        "BBR faster",
     )
     assert "<strong>" in (tmp_path / "summaries/means.html").read_text()
     assert isinstance(load_evaluation(generic)["equal_within_pct"], int | float)
