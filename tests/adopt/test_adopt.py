@@ -153,10 +153,10 @@ files:
     assert "run2: its name says bbr, its results say cubic, which counts." in said
     assert "run2_reno.json: run2_bbr.json already is this run's src-cmd; give the layout a group" in said
     assert re.search(r"Not read, as nothing says what they are.*\n  notes.txt", said)
-    assert "All 2 runs have no mpstat (whether a processor was the limit). Beside the next test, run:" in said
+    assert "Both runs have no mpstat (whether a processor was the limit). Beside the next test, run:" in said
     assert "  mpstat -P ALL -o JSON 1 > " in said
-    assert "All 2 runs have no declared RTT" in said
-    assert "1 of 2 runs (run2) have no loss." in said
+    assert "Both runs have no declared RTT" in said
+    assert "1 of 2 runs (run2) has no declared loss: nothing says which loss the path was set to." in said
     unused = "Of the layout, this is about no file here:\n  files.2: (?P<run>run\\d)_cpu\\.txt\n  table: run run3\n"
     assert unused in said
     assert "no ss" not in said
@@ -174,10 +174,6 @@ def test_the_check_needs_no_layout(tmp_path: Path, capsys: pytest.CaptureFixture
     ("files", "message"),
     [
         ({"layout.yaml": "files: []", "run1.json": iperf3_json()}, "layout.yaml exists; look at its runs with --check"),
-        (
-            {"result.json": iperf3_json()},
-            "say nothing of runs; it is read without a layout, each of its 1 results as a run",
-        ),
         ({"notes.txt": "sunny"}, "is a result of a tool that is read; record one with iperf3 -c HOST -J"),
         ({f"{JOB}/src-cmd:h:1": iperf3_json()}, "no files but the test harness's"),
     ],
@@ -187,6 +183,51 @@ def test_where_there_is_nothing_to_propose_it_says_why(tmp_path: Path, files: di
     with pytest.raises(InputError, match=re.escape(message)):
         adopt(folder, check=False)
     assert (folder / "layout.yaml").exists() == ("layout.yaml" in files)
+
+
+def test_a_bare_file_needs_no_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_archive(tmp_path / "raw", {"result.json": client_output(4001)})
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    assert "it needs no layout, and is read without one, its one result as a run." in said
+    assert list_columns(said, "run", "algorithm") == [("result", "cubic")]
+    # The port is that of the results.
+    assert "-w NAME.pcap tcp port 5201\n" in said
+    assert not (folder / "layout.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("table", "names", "runs"),
+    [
+        # A row a run: some word of the names is the run.
+        ("run,rtt_ms\nmonday,20\nfriday,30\n", ("monday/client.json", "friday/client.json"), ("friday", "monday")),
+        ("file,run,rtt_ms\nt-1.json,a,20\nt-2.json,b,30\n", ("t-1.json", "t-2.json"), ("a", "b")),
+        # Names that differ in nothing that tells.
+        ("file,run,rtt_ms\nx.json,a,20\ny.json,b,30\n", ("x.json", "y.json"), ("a", "b")),
+    ],
+)
+def test_a_documented_table_is_proposed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str, names: tuple[str, ...], runs: tuple[str, ...]
+) -> None:
+    files = {name: client_output(4001, "cubic", START_S + 60 * number) for number, name in enumerate(names)}
+    folder = write_archive(tmp_path / "raw", files | {"runs.csv": table})
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    assert "table: 'runs.csv'" in (folder / "layout.yaml").read_text()
+    assert [run for (run,) in list_columns(said, "run")] == list(runs)
+    assert {rtt for (rtt,) in list_columns(said, "RTT ms")} == {"20", "30"}
+
+
+def test_a_table_with_a_mistake_is_named_and_others_are_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"run1.json": client_output(4001), "run2.json": client_output(4002)}
+    files |= {"runs.csv": "run,loss_pct\nrun1,200\n", "notes.csv": "day,weather\nmonday,sun\n"}
+    assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
+    said = capsys.readouterr().out
+    assert "runs.csv is not proposed as `table`: runs.csv:2: loss_pct is '200'" in said
+    assert "notes.csv" not in said
+    assert "table:" not in (tmp_path / "raw/layout.yaml").read_text()
 
 
 def test_the_command_takes_a_folder(tmp_path: Path) -> None:

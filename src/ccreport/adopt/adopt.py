@@ -7,18 +7,20 @@ import json
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from ccreport.adopt.contents import Content, read_content
 from ccreport.adopt.proposal import DECLARED, Proposal, ProposedPattern, propose_layout
 from ccreport.adopt.run_table import describe_runs, list_manifests
+from ccreport.adopt.tables import find_table, name_runs
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME
 from ccreport.archive.read_layout import load_layout
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.inventory.kinds import ITEMS
 
 RECEIVER_WORDS = ("receiver", "server", "dst")
@@ -53,12 +55,31 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
         raise InputError(f"{place} exists; look at its runs with --check, or delete it to have one proposed anew")
     contents = _read_contents(folder)
     proposal = propose_layout(contents)
-    if not proposal.patterns:
+    table, mistakes = find_table(folder, contents)
+    if table is not None and (named := name_runs(proposal, table)) is not None:
+        proposal = replace(named, table=table.name)
+    for mistake in mistakes:
+        print(mistake)
+    if proposal.patterns or proposal.table is not None:
+        place.write_text(_write_layout(folder, place, proposal), encoding="utf-8")
+        print(f"{place}: {_sum_up(proposal)}. The runs that it gives:\n")
+        print("\n".join(describe_runs(folder, load_layout(place), read)))
+        return 0
+    count = sum(content.kind == "iperf3" for content in contents.values())
+    if not count:
         raise InputError(_explain_nothing(folder, contents))
-    place.write_text(_write_layout(folder, place, proposal), encoding="utf-8")
-    print(f"{place}: {len(proposal.patterns)} kinds of names of {len(contents)} files. The runs that it gives:\n")
-    print("\n".join(describe_runs(folder, load_layout(place), read)))
+    results = f"each of its {count} results as a run" if count > 1 else "its one result as a run"
+    print(f"The names in {folder} say nothing of runs: it needs no layout, and is read without one, {results}.")
+    print("To say more, write a layout with a `table`, a CSV with a row a file.\n")
+    print("\n".join(describe_runs(folder, None, read)))
     return 0
+
+
+def _sum_up(proposal: Proposal) -> str:
+    counted = sum(len(pattern.paths) for pattern in proposal.patterns)
+    kinds = f"{count_things(len(proposal.patterns), 'kind')} of file names ({count_things(counted, 'file')})"
+    parts = [kinds] if proposal.patterns else []
+    return " and ".join([*parts, *([f"the table {proposal.table}"] if proposal.table is not None else [])])
 
 
 def _read_contents(folder: Path) -> dict[str, Content]:
@@ -78,19 +99,16 @@ def _read_contents(folder: Path) -> dict[str, Content]:
 def _explain_nothing(folder: Path, contents: Mapping[str, Content]) -> str:
     if not contents:
         return f"{folder} has no files but the test harness's, whose names are known: it needs no layout"
-    tests = [path for path, content in contents.items() if content.kind == "iperf3"]
-    if tests:
-        return (
-            f"the names in {folder} say nothing of runs; it is read without a layout, each of its {len(tests)} results"
-            " as a run, as --check shows. To say more, write a layout with a `table`, a CSV with a row a file"
-        )
     return f"no file in {folder} is a result of a tool that is read; record one with iperf3 -c HOST -J > run1.json"
 
 
 def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     # An editor takes the path as one from the file that it is in.
     schema = os.path.relpath(SCHEMAS / "layout.schema.yaml", place.parent.resolve())
-    lines = [HEAD.format(schema=schema, folder=shlex.quote(str(folder))), "files:\n"]
+    lines = [HEAD.format(schema=schema, folder=shlex.quote(str(folder)))]
+    if proposal.table is not None:
+        lines += ["# Its rows say more of a file, or of a run, than the names.\n", f"table: {_quote(proposal.table)}\n"]
+    lines += ["files:\n"] if proposal.patterns else []
     for one in proposal.patterns:
         lines += _write_files_of(one, proposal.job)
     if proposal.runs_by:
@@ -98,17 +116,17 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
             lines += ["# Each kind of file has folders of its own here; being of one job, they can be of one run.\n"]
         lines += ["# Groups that all kinds of files have: files that agree in these are of one run.\n"]
         lines += [f"runs_by: [{', '.join(proposal.runs_by)}]\n"]
-    if proposal.unnamed:
+    if unnamed := [path for path in proposal.unnamed if path != proposal.table]:
         lines += ["# Of these no name says more than that they are there:\n"]
-        lines += [f"#   {path}\n" for path in proposal.unnamed[:20]]
-        if len(proposal.unnamed) > 20:
-            lines += [f"#   and {len(proposal.unnamed) - 20} more\n"]
+        lines += [f"#   {path}\n" for path in unnamed[:20]]
+        if len(unnamed) > 20:
+            lines += [f"#   and {len(unnamed) - 20} more\n"]
     return "".join(lines)
 
 
 def _write_files_of(one: ProposedPattern, job: str | None) -> list[str]:
     example = one.paths[0]
-    lines = [f"  # {one.kind}, {len(one.paths)} of them, such as {example}\n"]
+    lines = [f"  # {count_things(len(one.paths), f'{one.kind} file')}, such as {example}\n"]
     lines += [f"  - pattern: {_quote(one.write_pattern())}\n"]
     if one.kind in DECLARED:
         lines += [f"    kind: {one.kind}\n"]

@@ -89,6 +89,8 @@ class Proposal:
     unnamed: list[str]
     # One job for all files, where each kind has folders of its own.
     job: str | None = None
+    # A CSV with a row for each file, or for each run.
+    table: str | None = None
 
 
 def propose_layout(contents: Mapping[str, Content]) -> Proposal:

@@ -28,7 +28,7 @@ WANTED: Final = {
     "mpstat": ("whether a processor was the limit", "mpstat -P ALL -o JSON 1 > NAME_mpstat.json"),
     "tcpdump": (
         "completion times, and which segments were sent again",
-        "tcpdump -i INTERFACE -s 128 -w NAME.pcap tcp port 5201",
+        "tcpdump -i INTERFACE -s 128 -w NAME.pcap tcp{ports}",
     ),
 }
 FILES: Final = {"src-cmd": "iperf3", "dst-cmd": "server", "pre-netem": "netem"}
@@ -76,7 +76,8 @@ class Row:
             others |= dict(zip(run.parameter_name.split(", "), (run.parameter_value or "").split(", "), strict=False))
         start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
         lasted = f"{self.end_s - self.start_s:.0f}" if self.start_s is not None and self.end_s is not None else "–"
-        files = [f"{FILES.get(kind, kind)}{f' × {count}' if count > 1 else ''}" for kind, count in self.kinds.items()]
+        kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())
+        files = [f"{kind}{f' × {count}' if count > 1 else ''}" for _, kind, count in kinds]
         return (
             run.suffix,
             ", ".join(sorted(self.algorithms or self.named)) or "–",
@@ -162,19 +163,26 @@ def _describe_missing(rows: Sequence[Row], manifests: Iterable[Manifest]) -> Ite
     for kind, (unknown, command) in WANTED.items():
         if lacking := [row for row in rows if not row.kinds[kind]]:
             yield f"{_count(lacking, rows)} no {kind} ({unknown}). Beside the next test, run:"
-            yield f"  {command}"
+            yield f"  {command.replace('{ports}', _name_ports(lacking))}"
     has_jobmeta = any(file.kind == "jobmeta" for manifest in manifests for file in manifest.files)
     if has_jobmeta:
         return
     if lacking := [row for row in rows if row.run.rtt_nominal_ms is None]:
         yield f"{_count(lacking, rows)} no declared RTT; the smallest that is measured counts. Declare it by `rtt_ms`."
     if lacking := [row for row in rows if not ("loss_pct" in (row.run.conditions or {}) or row.kinds["pre-netem"])]:
-        yield f"{_count(lacking, rows)} no loss. Say it by a group or a column `loss_pct`, or record the path:"
+        yield f"{_count(lacking, rows)} no declared loss: nothing says which loss the path was set to."
+        yield "Say it by a group or a column `loss_pct`, or record the path:"
         yield "  tc -s qdisc > NAME_netem.txt    (with `kind: netem` in the layout)"
+
+
+def _name_ports(rows: Sequence[Row]) -> str:
+    """Return the filter of a capture for the ports that results name, none where they are many, else iperf3's own."""
+    ports = sorted({port for row in rows for _, _, _, port in row.connections} - {0}) or [5201]
+    return " port " + " or port ".join(map(str, ports)) if len(ports) <= SHOWN else ""
 
 
 def _count(lacking: Sequence[Row], rows: Sequence[Row]) -> str:
     if len(lacking) == len(rows):
-        return "The run has" if len(rows) == 1 else f"All {len(rows)} runs have"
+        return {1: "The run has", 2: "Both runs have"}.get(len(rows), f"All {len(rows)} runs have")
     names = ", ".join(row.run.suffix for row in lacking[:3]) + (", …" if len(lacking) > 3 else "")
-    return f"{len(lacking)} of {len(rows)} runs ({names}) have"
+    return f"{len(lacking)} of {len(rows)} runs ({names}) {'has' if len(lacking) == 1 else 'have'}"

@@ -68,8 +68,8 @@ def check_group(name: str) -> str | None:
     close = [MEANT[name]] if name in MEANT else difflib.get_close_matches(name, KNOWN, 1, 0.8)
     if not close:
         return None
-    unit = "; its unit is in its name, and `scale` multiplies" if close[0] in WITH_UNIT else ""
-    return f"`{name}` is not a group; did you mean `{close[0]}`{unit}? A parameter of your own needs another name"
+    unit = " Its name says its unit; `scale` converts another one." if close[0] in WITH_UNIT else ""
+    return f"`{name}` is not a group; did you mean `{close[0]}`?{unit} For a parameter of your own, choose another name"
 
 
 def read_value(name: str, given: Value, factor: float = 1) -> Value:

@@ -118,6 +118,11 @@ def load_layout(path: Path) -> Layout:
     return _build(*_read_file(path, is_trusted=True))[0]
 
 
+def load_table(folder: Path, name: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV in a folder that a layout there could name; raise DeclarationError where it could not."""
+    return _read_rows(Source(NAME, None, folder, is_trusted=False), name)
+
+
 def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]:
     _check_schema(declared, source)
     ignored = [Pattern(f"ignore.{number}", text, IGNORED) for number, text in enumerate(declared.get("ignore", []))]

@@ -37,12 +37,12 @@ CLOCK_STEP: Final = Rule(
 RTT_BELOW_DECLARED: Final = Rule(
     name="rtt_below_declared",
     definition=(
-        "The smallest RTT that the sender's kernel reports (`ss`, else iperf3) is less than half of the declared one, of "
-        "which no stage of the run changes anything."
+        "The smallest RTT that the sender's kernel reports (`ss`, else iperf3) is less than half of the declared one, "
+        "and the path has no stages that change it."
     ),
     reason=(
-        "A queue, a late acknowledgement and a coarse clock only lengthen an RTT, so that none is shorter than that of its "
-        "path, as BBR takes it (Cardwell et al. 2016). Half leaves room for a delay that was declared for both "
+        "A queue, a late acknowledgement and a coarse clock only lengthen an RTT, so that none is shorter than that of "
+        "its path, as BBR takes it (Cardwell et al. 2016). Half leaves room for a delay that was declared for both "
         "directions and set in one; below that, the run took another path, such as loopback."
     ),
     unit="ms",

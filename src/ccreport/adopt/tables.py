@@ -1,0 +1,74 @@
+"""CSV files among somebody's files that are the documented table: a row for each file, or for each run."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from ccreport.adopt.proposal import Proposal, ProposedPattern
+from ccreport.archive.layout_groups import KNOWN
+from ccreport.archive.read_layout import FILE_COLUMN, RUN_COLUMN, load_table
+from ccreport.core.declared_files import DeclarationError
+
+ENDING: Final = ".csv"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV that a layout can name as its `table`; `files` or `runs` are what its rows are about."""
+
+    name: str
+    files: frozenset[str] = frozenset()
+    runs: frozenset[str] = frozenset()
+
+
+def find_table(folder: Path, paths: Iterable[str]) -> tuple[Table | None, list[str]]:
+    """Return the first CSV in a folder, not below it, with a row for some of its files or for runs.
+
+    `paths` are the folder's files. Beside it are sentences on CSV files that would be such a table but for a mistake.
+    """
+    found, mistakes = [], []
+    names = sorted(paths)
+    for name in (name for name in names if "/" not in name and name.lower().endswith(ENDING)):
+        try:
+            rows = load_table(folder, name)
+        except DeclarationError as error:
+            if _says_what_rows_are(folder / name):
+                mistakes.append(f"{name} is not proposed as `table`: {error}")
+            continue
+        column = FILE_COLUMN if rows and FILE_COLUMN in rows[0] else RUN_COLUMN
+        keys = frozenset(row[column] for row in rows)
+        if column == RUN_COLUMN and keys:
+            found.append(Table(name, runs=keys))
+        elif keys & {*names}:
+            found.append(Table(name, files=keys))
+    return (found[0] if found else None), mistakes
+
+
+def _says_what_rows_are(path: Path) -> bool:
+    with path.open("rb") as stream:
+        header = stream.readline(65536).decode("utf-8-sig", "replace").strip().replace('"', "").split(",")
+    return bool({FILE_COLUMN, RUN_COLUMN} & {*header} and {*header} & (KNOWN - {RUN_COLUMN}))
+
+
+def name_runs(proposal: Proposal, table: Table) -> Proposal | None:
+    """Return a proposal with the group `run` where its patterns hold the runs of a table; None where none does."""
+    if not table.runs:
+        return proposal
+    named = [_name_run(pattern, table.runs) for pattern in proposal.patterns]
+    return replace(proposal, runs_by=[]) if any(named) else None
+
+
+def _name_run(pattern: ProposedPattern, runs: frozenset[str]) -> bool:
+    """Call the group of a pattern that holds runs of a table `run`, and tell whether there is one."""
+    for column in pattern.columns:
+        if column.group is not None and column.texts <= runs:
+            for other in pattern.columns:
+                if other.group == RUN_COLUMN and other is not column:
+                    other.expression = other.expression.replace("(?P<run>", "(?:")
+                    other.group = None
+            column.expression = f"(?P<{RUN_COLUMN}>[^/]+?)"
+            pattern.factors.pop(column.group, None)
+            column.group = RUN_COLUMN
+            return True
+    return False
