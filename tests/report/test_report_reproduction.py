@@ -1,10 +1,12 @@
+import re
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 from report_inputs import NASTY
 
 from ccreport.core.tables import conform
-from ccreport.report.fragments.claims import describe_claims, find_exhibits, render_claims
+from ccreport.report.fragments.claims import describe_beside, describe_claims, find_exhibits, render_claims
 from ccreport.report.fragments.reproduction import (
     count_pairs,
     describe_reproduction,
@@ -235,6 +237,31 @@ def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     assert "Needed" not in wide
     few, _ = render([row | {"value": 2.94, "runs_count": 2}])
     assert "(fewer than 3 runs)" in few
+
+
+def test_a_claim_of_nobody_s_paper_speaks_of_none() -> None:
+    (row,) = make_claim("fast_far", "does not hold")
+    judged = conform(pl.DataFrame([row | {"claim_number": 1}]), "claims")
+    check = {"name": row["check"], "sql": "SELECT 1 AS value", "at_least": 2.0}
+    own = {"text": "Far away CUBIC is faster.", "source": "our question", "shown_in": ["zoom"], "checks": [check]}
+    shown = render_claims(judged, {"fast_far": own}, find_exhibits(EVALUATION))
+    assert "## Far away CUBIC is faster: does not hold {#claim-fast-far}" in shown
+    assert "Source: our question." in shown
+    beside = describe_beside("zoom", judged, {"fast_far": own})
+    assert "Claim (our question): Far away CUBIC is faster&#46; Here: **[does not hold]" in beside
+    assert not re.search("[Pp]aper|publication|commit|[Bb]ounds", shown + beside.replace("paper-says", ""))
+
+
+def test_the_time_of_bounds_is_told_where_one_is_declared() -> None:
+    times = {
+        f"{name}_utc": datetime(2026, 11, day, tzinfo=UTC) for name, day in (("bounds_set", 21), ("first_run", 22))
+    }
+    row = times | {"bounds_commit": "a" * 40, "is_preregistered": True}
+    dated, _ = render([own | row for own in make_claim("a", "holds")], make_claim("b", "holds"))
+    assert "The bounds of 1 of 2 claims were set before the archive’s first run, of 1 it is not known." in dated
+    assert dated.count("The bounds were set by commit") == 1
+    plain, _ = render(make_claim("a", "holds"))
+    assert "commit" not in plain
 
 
 def test_texts_of_claims_and_queries_show_literally() -> None:

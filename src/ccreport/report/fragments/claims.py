@@ -1,4 +1,4 @@
-"""Claims page: what the publication says, the verdict on it here, and the numbers that the verdict is made of."""
+"""Claims page: each claim, the verdict on it here, and the numbers that the verdict is made of."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -14,6 +14,14 @@ from ccreport.report.markup.escape import escape_text, make_label
 from ccreport.summarise.grids.headings import SPELLED
 
 HEADER: Final = ("Check", "Paper", "Holds", "Here", "95 % interval", "n", "Verdict")
+PUBLISHED: Final = (
+    "The claims are what a publication says in its text; beside the bounds of each check are the words that they come "
+    "from."
+)
+DATED: Final = (
+    "Bounds that were set before the archive was measured cannot have been fitted to it; each claim names the commit"
+    " that set them, as the evaluation declares it. The times are those of the commit and of the machine that ran the test."
+)
 # Words of a claim's name that are written in capitals: bbr1_retransmits.
 ALGORITHMS: Final = ("bbr", "cubic", "reno")
 CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
@@ -49,7 +57,10 @@ def render_claims(
     # Where there is not enough data, the verdict says why.
     unexplained = {claim for claim, verdict in list_unexplained(judged) if verdict == FAILS}
     rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in declared}
-    parts = [_render_overview(rows_of, declared), _sum_up_bounds([rows[0] for rows in rows_of.values()])]
+    parts = [f"{PUBLISHED}\n"] if any(map(is_published, declared.values())) else []
+    parts += [_render_overview(rows_of, declared)]
+    if judged["bounds_set_utc"].count():
+        parts += [f"{DATED} {_sum_up_bounds([rows[0] for rows in rows_of.values()])}"]
     for claim, facts in declared.items():
         parts += _render_claim(claim, facts, rows_of[claim], exhibits, is_unexplained=claim in unexplained)
     return "\n".join(parts)
@@ -66,11 +77,17 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         if figure not in facts["shown_in"] or not rows:
             continue
         verdict = rows[0]["claim_verdict"]
-        opposite = " This archive does not show what the paper found." if verdict == FAILS else ""
+        found, speaker = ("what the paper found", "The paper") if is_published(facts) else ("that", "Claim")
+        opposite = f" This archive does not show {found}." if verdict == FAILS else ""
         here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
-        told = f"The paper ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**.{opposite}"
+        told = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**.{opposite}"
         parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
     return "\n".join(parts)
+
+
+def is_published(facts: Mapping[str, Any]) -> bool:
+    """Tell whether a claim is of a publication, by words or a value of it in some check."""
+    return any(key in check for check in facts["checks"] for key in ("quote", "paper"))
 
 
 def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapping[str, Any]) -> str:
@@ -99,8 +116,6 @@ def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
 
 def _date_bounds(row: Mapping[str, Any]) -> str:
     """Return which commit set the bounds of a claim, and whether that was before the archive was measured."""
-    if row["bounds_set_utc"] is None:
-        return "Which commit set the bounds is not declared."
     commit = f"The bounds were set by commit `{row['bounds_commit'][:10]}` ({_show_time(row['bounds_set_utc'])})"
     if row["is_preregistered"] is None:
         return f"{commit}; the archive does not say when its first run began."
@@ -125,11 +140,20 @@ def _render_claim(
     is_unexplained: bool,
 ) -> Iterable[str]:
     verdict = rows[0]["claim_verdict"]
-    yield f"## {_title(claim)}: {verdict} {{#{make_label('claim', claim)}}}\n"
-    yield f"{escape_text(facts['text'])} ({escape_text(facts['source'])})\n"
     checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
-    yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
-    yield f"{_date_bounds(rows[0])}\n"
+    label = make_label("claim", claim)
+    if is_published(facts):
+        yield f"## {_title(claim)}: {verdict} {{#{label}}}\n"
+        yield f"{escape_text(facts['text'])} ({escape_text(facts['source'])})\n"
+        yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
+    else:
+        # What its author calls it says more to a reader than its key.
+        yield f"## {escape_text(' '.join(facts['text'].split()).removesuffix('.'))}: {verdict} {{#{label}}}\n"
+        yield f"Source: {escape_text(facts['source'])}.\n"
+        own = [[name, *others] for name, _, *others in checks]
+        yield render_table([HEADER[0], *HEADER[2:]], own, title=f"Checks of {claim}", numbers=(2, 3, 4))
+    if rows[0]["bounds_set_utc"] is not None:
+        yield f"{_date_bounds(rows[0])}\n"
     if (
         facts.get("needs")
         and all(row["value"] is None for row in rows if row["verdict"] == UNKNOWN)
