@@ -105,7 +105,7 @@ def test_rows_of_a_table_add_to_a_pattern(tmp_path: Path) -> None:
         ("files:\n  - pattern: '(?=a)'\n", "is not a regular expression (look-around"),
         (
             "files:\n\n  - pattern: '(?P<rtt>a)'\n",
-            ":3: files.0.pattern: `rtt` is not a group; did you mean `rtt_ms`;",
+            ":3: files.0.pattern: `rtt` is not a group; did you mean `rtt_ms`? Its name says its unit; ",
         ),
         ("files:\n  - pattern: '(?P<iteraton>a)'\n", "`iteraton` is not a group; did you mean `iteration`?"),
         (

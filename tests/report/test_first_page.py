@@ -285,5 +285,5 @@ def test_the_means_of_each_algorithm_are_said_in_words():
 def test_nothing_is_faster_where_no_comparison_says_so():
     rows = [{"algorithm": name, "rate_mean_bps": rate} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))]
     *_, last = describe_means(make_means(rows), make_comparisons("undecided"))
-    assert last.startswith("Which algorithm is faster cannot be told in any of 1 comparison")
+    assert last.startswith("Which algorithm is faster cannot be told in the one comparison of rates: ")
     assert describe_means(make_means(rows).clear(), make_comparisons()) == []

@@ -1,3 +1,4 @@
+import html
 import json
 import re
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from ccreport.report.archive_fragments.archive_facts import (
     describe_overlooked,
     render_measured,
     render_sessions,
+    summarise_ledger,
 )
 from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
@@ -120,6 +122,32 @@ def test_archive_facts(inputs: dict[str, Any]):
     assert "Tests take 4 to 120 s. Kernel of the sender: 6&#46;1." in render_measured(known, has_runs=True)
     assert facts["dates"] == "2026&#45;11&#45;20 to 2026&#45;11&#45;21"
     assert facts["algorithms"] == "bbr&#44; cubic"
+
+
+def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs: dict[str, Any]):
+    frames = read_inputs(inputs)
+    runs = frames["runs"].with_columns(
+        rtt_source=pl.when(pl.col("rtt_ms") < 40).then(pl.lit("nominal")).otherwise(None)
+    )
+    tables = (frames["raw_files"], runs, frames["flows"], frames["harness_results"], NO_OTHERS)
+    facts = describe_archive(*tables)
+    assert html.unescape(facts["rtts"]) == (
+        "round-trip times of 10 to 20 ms (declared) and round-trip times of 40 to 80.5 ms (measured)"
+    )
+    own = runs.head(1).with_columns(rtt_source=None, rtt_nominal_ms=None, loss_pct=None, is_interrupted=False)
+    result = frames["raw_files"].head(1)
+    said = html.unescape(render_measured(describe_archive(result, own, *tables[2:]), has_runs=True))
+    assert "The archive holds 1 file (1.5 kB) of 1 session with 1 job. It records 1 run with 3 flows. It was" in said
+    assert "at a round-trip time of 10 ms (measured)." in said
+    assert "Nothing says which RTT or which loss the path was set to." in said
+    assert "nothing was recorded by ss, mpstat, tcpdump." in said
+
+
+def test_a_layout_is_not_counted_as_ignored(inputs: dict[str, Any]):
+    files = read_inputs(inputs)["raw_files"].head(2)
+    layout = files.head(1).with_columns(kind=pl.lit("layout"), state=pl.lit("ignored"))
+    with_layout = pl.concat([files.with_columns(state=pl.lit("ingested")), layout])
+    assert summarise_ledger(with_layout).startswith("Of 2 files, 2 are ingested, none rejected")
 
 
 def test_an_archive_without_runs_has_facts_too(inputs: dict[str, Any]):

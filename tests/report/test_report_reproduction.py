@@ -1,3 +1,5 @@
+import re
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -252,7 +254,8 @@ def describe_failed(**more: Any) -> str:
     """Return what stands beside a figure whose claim fails by one check, of these facts."""
     (row,) = make_claim("a", "does not hold")
     judged = conform(pl.DataFrame([row | {"claim_number": 1} | more], infer_schema_length=None), "claims")
-    declared = {"a": {"text": "BBR is *ahead*.", "source": "Section V", "shown_in": ["figure_2"]}}
+    facts = {"text": "BBR is *ahead*.", "source": "Section V", "shown_in": ["figure_2"]}
+    declared = {"a": facts | {"checks": [{"quote": "ahead"}]}}
     assert describe_beside("zoom", judged, declared) == ""
     return describe_beside("figure_2", judged, declared)
 
@@ -288,6 +291,31 @@ def test_the_opposite_is_on_the_other_side_of_no_difference(
     low, high = interval
     beside = describe_failed(check=check, low=low, high=high, at_least=bounds[0], at_most=bounds[1])
     assert ("shows the opposite" in beside) is is_opposite
+
+
+def test_a_claim_of_nobody_s_paper_speaks_of_none() -> None:
+    (row,) = make_claim("fast_far", "does not hold")
+    judged = conform(pl.DataFrame([row | {"claim_number": 1}]), "claims")
+    check = {"name": row["check"], "sql": "SELECT 1 AS value", "at_least": 2.0}
+    own = {"text": "Far away CUBIC is faster.", "source": "our question", "shown_in": ["zoom"], "checks": [check]}
+    shown = render_claims(judged, {"fast_far": own}, find_exhibits(EVALUATION))
+    assert "## Far away CUBIC is faster: does not hold {#claim-fast-far}" in shown
+    assert "Source: our question." in shown
+    beside = describe_beside("zoom", judged, {"fast_far": own})
+    assert "Claim (our question): Far away CUBIC is faster&#46; Here: **[does not hold]" in beside
+    assert not re.search("[Pp]aper|publication|commit|[Bb]ounds", shown + beside.replace("paper-says", ""))
+
+
+def test_the_time_of_bounds_is_told_where_one_is_declared() -> None:
+    times = {
+        f"{name}_utc": datetime(2026, 11, day, tzinfo=UTC) for name, day in (("bounds_set", 21), ("first_run", 22))
+    }
+    row = times | {"bounds_commit": "a" * 40, "is_preregistered": True}
+    dated, _ = render([own | row for own in make_claim("a", "holds")], make_claim("b", "holds"))
+    assert "The bounds of 1 of 2 claims were set before the archive’s first run, of 1 it is not known." in dated
+    assert dated.count("The bounds were set by commit") == 1
+    plain, _ = render(make_claim("a", "holds"))
+    assert "commit" not in plain
 
 
 def test_texts_of_claims_and_queries_show_literally() -> None:

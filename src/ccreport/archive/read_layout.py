@@ -119,7 +119,7 @@ def load_layout(path: Path) -> Layout:
 
 
 def load_table(folder: Path, name: str) -> list[dict[str, str]]:
-    """Return the rows of a CSV that a layout in its folder could name; raise DeclarationError where it could not."""
+    """Return the rows of a CSV that a layout in a folder could name; raise DeclarationError where none could."""
     return _read_rows(Source(NAME, None, folder, is_trusted=False), name)
 
 

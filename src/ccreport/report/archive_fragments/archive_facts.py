@@ -11,6 +11,10 @@ from ccreport.report.markup.escape import escape_text
 
 UNKNOWN: Final = "unknown"
 STATES: Final = ("ingested", "ignored", "rejected")
+# How `runs.rtt_source` says that somebody set it.
+IS_DECLARED: Final = (pl.col("rtt_source") == "nominal").fill_null(value=False)
+# Kinds of files that say more of a run than its result, as `adopt` asks for them.
+RECORDED: Final = {"ss": "ss", "mpstat": "mpstat", "tcpdump": "tcpdump"}
 SESSION_HEADER: Final = ("Session", "Jobs", "Runs", "Flows", "Hosts", "RTT, ms", "Algorithms", "First test, UTC")
 
 
@@ -39,6 +43,8 @@ def describe_archive(
         "rtt": _show_range(runs["rtt_ms"], "ms"),
         "durations": _show_range(runs["duration_s"].round(1), "s"),
         "kernels": show_names(runs["kernel"]),
+        "rtts": describe_rtts(runs),
+        "undeclared": describe_undeclared(runs, raw_files),
         "dates": show_dates(pl.concat([runs["start_utc"], others["times"].explode().cast(runs["start_utc"].dtype)])),
     }
     return {name: escape_text(fact) for name, fact in facts.items()}
@@ -51,15 +57,40 @@ def render_measured(facts: Mapping[str, str], *, has_runs: bool) -> str:
     if not has_runs:
         return f"{held}: {facts['measured']}. {algorithms}\n"
     interrupted = "" if facts["interrupted"].startswith("no ") else f", {facts['interrupted']} among them,"
-    runs = f"They record {facts['runs']}{interrupted} with {facts['flows']}."
-    where = f"These were measured {facts['dates']} (UTC), to {facts['hosts']}, at round-trip times of {facts['rtt']}."
+    recorded = "It records" if facts["files"].startswith("1 ") else "They record"
+    runs = f"{recorded} {facts['runs']}{interrupted} with {facts['flows']}."
+    subject = "It was" if facts["runs"] == "1 run" else "These were"
+    where = f"{subject} measured {facts['dates']} (UTC), to {facts['hosts']}, at {facts['rtts']}."
     known = {"Tests take": facts["durations"], "Kernel of the sender:": facts["kernels"]}
     more = [f"{said} {fact}." for said, fact in known.items() if fact != UNKNOWN]
     named = "" if facts["sessions"].startswith("no ") else f" of {facts['sessions']} with {facts['jobs']}"
-    sentences = [f"{held}{named}.", runs, where, *more, algorithms]
+    sentences = [f"{held}{named}.", runs, where, *more, algorithms, *filter(None, [facts["undeclared"]])]
     if not facts["results"].startswith("no "):
         sentences.append(f"Result files of the test harness add {facts['results']}, each of which sums up a run.")
     return " ".join(sentences) + "\n"
+
+
+def describe_rtts(runs: pl.DataFrame) -> str:
+    """Return the round-trip times of runs in words, those that were declared apart from those that were measured."""
+    parts = []
+    for how, own in (("declared", runs.filter(IS_DECLARED)), ("measured", runs.filter(~IS_DECLARED))):
+        if own["rtt_ms"].count():
+            noun = "a round-trip time" if own["rtt_ms"].n_unique() == 1 else "round-trip times"
+            parts.append(f"{noun} of {_show_range(own['rtt_ms'], 'ms')} ({how})")
+    return " and ".join(parts) or "round-trip times that nothing tells"
+
+
+def describe_undeclared(runs: pl.DataFrame, raw_files: pl.DataFrame) -> str:
+    """Return sentences on what nothing says of any run: what was set on the path, and what was recorded beside it."""
+    if runs.is_empty():
+        return ""
+    declared = {"RTT": "rtt_nominal_ms", "loss": "loss_pct"}
+    undeclared = [f"which {name}" for name, column in declared.items() if not runs[column].count()]
+    kinds = set(raw_files.filter(state="ingested")["kind"])
+    absent = [name for kind, name in RECORDED.items() if kind not in kinds]
+    said = [f"Nothing says {' or '.join(undeclared)} the path was set to."] if undeclared else []
+    said += [f"Beside the results nothing was recorded by {', '.join(absent)}."] if absent else []
+    return " ".join(said)
 
 
 def count_states(raw_files: pl.DataFrame) -> dict[str, int]:
@@ -74,9 +105,12 @@ def summarise_ledger(raw_files: pl.DataFrame) -> str:
     parts = (
         [f"{counts['ingested']:,} {'is' if counts['ingested'] == 1 else 'are'} ingested"] if counts["ingested"] else []
     )
-    parts += [f"{counts['ignored']:,} ignored by a named rule"] if counts["ignored"] else []
+    # A layout says what the other files are, and is not ignored.
+    layouts_count = raw_files.filter(state="ignored", kind="layout").height
+    ignored = counts["ignored"] - layouts_count
+    parts += [f"{ignored:,} ignored by a named rule"] if ignored else []
     parts.append(f"{counts['rejected'] or 'none'} rejected")
-    said = f"Of {_count(raw_files.height, 'file')}, {', '.join(parts)} ([ledger](ledger.qmd))."
+    said = f"Of {_count(raw_files.height - layouts_count, 'file')}, {', '.join(parts)} ([ledger](ledger.qmd))."
     overlooked = describe_overlooked(raw_files)
     return f"{said} {overlooked}.\n" if overlooked else f"{said}\n"
 

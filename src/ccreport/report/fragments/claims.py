@@ -1,7 +1,6 @@
-"""Claims page: what the publication says, the verdict on it here, and the numbers that the verdict is made of."""
+"""Claims page: each claim, the verdict on it here, and the numbers that the verdict is made of."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Any, Final
 
 import polars as pl
@@ -22,8 +21,13 @@ from ccreport.report.markup.blocks import (
 from ccreport.report.markup.escape import escape_text, make_label
 from ccreport.summarise.grids.headings import SPELLED
 
+TIME: Final = "%Y-%m-%d %H:%M UTC"
 OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Verdict")
 HEADER: Final = ("Check", "Paper", "Holds", "Here", "95 % interval", "n", "Verdict")
+PUBLISHED: Final = "The claims are what a publication says in its text; each check has the words its bounds are from."
+DATED: Final = """
+Bounds that were set before the archive was measured cannot have been fitted to it; each claim names the commit that set
+them. The times are those of the commit and of the machine that ran the test."""
 # Words of a claim's name that are written in capitals: bbr1_retransmits.
 ALGORITHMS: Final = ("bbr", "cubic", "reno")
 # What a check measures, by a word of its name, and the value at which neither side is ahead: "BBR over CUBIC", a ratio,
@@ -35,12 +39,9 @@ CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
 def describe_claims(judged: pl.DataFrame) -> dict[str, str]:
     """Return the numbers of claims as text: total, hold, fail, unknown."""
     verdicts = judged.unique("claim", maintain_order=True)["claim_verdict"]
-    counts = {name: int((verdicts == verdict).sum()) for name, verdict in _names()}
+    names = {"hold": HOLDS, "fail": FAILS, "unknown": UNKNOWN}
+    counts = {name: int((verdicts == verdict).sum()) for name, verdict in names.items()}
     return {"total": f"{verdicts.len():,}"} | {name: f"{count:,}" for name, count in counts.items()}
-
-
-def _names() -> Iterable[tuple[str, str]]:
-    return zip(("hold", "fail", "unknown"), (HOLDS, FAILS, UNKNOWN), strict=True)
 
 
 def find_exhibits(evaluation: Mapping[str, Any]) -> dict[str, tuple[str, Exhibit]]:
@@ -62,7 +63,10 @@ def render_claims(
     # Where there is not enough data, the verdict says why.
     unexplained = {claim for claim, verdict in list_unexplained(judged) if verdict == FAILS}
     rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in declared}
-    parts = [_render_overview(rows_of, declared), _sum_up_bounds([rows[0] for rows in rows_of.values()])]
+    parts = [f"{PUBLISHED}\n"] if any(map(is_published, declared.values())) else []
+    parts += [_render_overview(rows_of, declared)]
+    if judged["bounds_set_utc"].count():
+        parts += [f"{DATED.strip()} {_sum_up_bounds([rows[0] for rows in rows_of.values()])}"]
     for claim, facts in declared.items():
         parts += _render_claim(claim, facts, rows_of[claim], exhibits, is_unexplained=claim in unexplained)
     return "\n".join(parts)
@@ -80,7 +84,8 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
             continue
         verdict = rows[0]["claim_verdict"]
         here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
-        said = f"The paper ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**."
+        speaker = "The paper" if is_published(facts) else "Claim"
+        said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**."
         told = "\n\n".join([said, *_contradict([row for row in rows if row["verdict"] == FAILS])])
         parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
     return "\n".join(parts)
@@ -115,6 +120,11 @@ def _compare(row: Mapping[str, Any]) -> str:
     return escape_text(f"{row['check']}: {show_plain(row['value'])}{interval} here, {paper}")
 
 
+def is_published(facts: Mapping[str, Any]) -> bool:
+    """Tell whether a claim is of a publication, by words or a value of it in some check."""
+    return any(key in check for check in facts["checks"] for key in ("quote", "paper"))
+
+
 def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapping[str, Any]) -> str:
     rows = []
     for claim, facts in declared.items():
@@ -133,7 +143,10 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
                 _mark(verdict),
             ]
         )
-    return render_table(OVERVIEW_HEADER, rows, title="All claims", numbers=(2,))
+    if any(map(is_published, declared.values())):
+        return render_table(OVERVIEW_HEADER, rows, title="All claims", numbers=(2,))
+    own = [[claim, source, *others] for claim, source, _, *others in rows]
+    return render_table([*OVERVIEW_HEADER[:2], *OVERVIEW_HEADER[3:]], own, title="All claims", numbers=())
 
 
 def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
@@ -150,17 +163,11 @@ def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
 
 def _date_bounds(row: Mapping[str, Any]) -> str:
     """Return which commit set the bounds of a claim, and whether that was before the archive was measured."""
-    if row["bounds_set_utc"] is None:
-        return "Which commit set the bounds is not declared."
-    commit = f"The bounds were set by commit `{row['bounds_commit'][:10]}` ({_show_time(row['bounds_set_utc'])})"
+    commit = f"The bounds were set by commit `{row['bounds_commit'][:10]}` ({row['bounds_set_utc']:{TIME}})"
     if row["is_preregistered"] is None:
         return f"{commit}; the archive does not say when its first run began."
     when = "before" if row["is_preregistered"] else "**after**"
-    return f"{commit}, {when} the archive’s first run ({_show_time(row['first_run_utc'])})."
-
-
-def _show_time(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M} UTC"
+    return f"{commit}, {when} the archive’s first run ({row['first_run_utc']:{TIME}})."
 
 
 def _mark(verdict: str) -> Html:
@@ -176,8 +183,12 @@ def _render_claim(
     is_unexplained: bool,
 ) -> Iterable[str]:
     verdict = rows[0]["claim_verdict"]
-    yield f"## {_title(claim)}: {verdict} {{#{make_label('claim', claim)}}}\n"
-    yield f"{escape_text(facts['text'])} ({escape_text(facts['source'])})\n"
+    is_of_paper = is_published(facts)
+    # What its author calls a claim of nobody's paper says more to a reader than its key.
+    title = _title(claim) if is_of_paper else escape_text(" ".join(facts["text"].split()).removesuffix("."))
+    yield f"## {title}: {verdict} {{#{make_label('claim', claim)}}}\n"
+    source = escape_text(facts["source"])
+    yield f"{escape_text(facts['text'])} ({source})\n" if is_of_paper else f"Source: {source}.\n"
     if rows[0]["about_archive"] is not None:
         yield f"**About this archive:** {escape_text(rows[0]['about_archive'])}\n"
     elif is_unexplained:
@@ -187,10 +198,15 @@ def _render_claim(
         yield f"Needed: {escape_text(facts['needs'])}.\n"
     if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
         yield f"Shown in {', '.join(links)}.\n"
-    yield open_fold(f"{len(rows)} check{'' if len(rows) == 1 else 's'}: values, bounds and queries")
+    yield open_fold(f"{len(rows)} check{'' if len(rows) == 1 else 's'}: values and queries")
     checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
-    yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
-    yield f"{_date_bounds(rows[0])}\n"
+    if is_of_paper:
+        yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
+    else:
+        own = [[name, *others] for name, _, *others in checks]
+        yield render_table([HEADER[0], *HEADER[2:]], own, title=f"Checks of {claim}", numbers=(2, 3, 4))
+    if rows[0]["bounds_set_utc"] is not None:
+        yield f"{_date_bounds(rows[0])}\n"
     if others := [_name_change(row) for row in rows if _differs(row)]:
         count = rows[0]["suspects_count"]
         yield f"With {count:,} suspect run{'s' if count > 1 else ''}: {'; '.join(others)}.\n"

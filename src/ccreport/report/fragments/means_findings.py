@@ -60,7 +60,8 @@ def _describe_lead(comparisons: pl.DataFrame) -> Iterator[str]:
     verdicts = Counter(rates.filter(pl.col("verdict") != UNDECIDED)["verdict"])
     if not verdicts:
         told = "the runs are too few or vary too much"
-        yield f"Which algorithm is faster cannot be told in any of {compared} of rates: {told}."
+        among = "the one comparison" if rates.height == 1 else f"any of {compared}"
+        yield f"Which algorithm is faster cannot be told in {among} of rates: {told}."
         return
     parts = [f"{count} “{escape_text(verdict)}”" for verdict, count in verdicts.most_common()]
     open_count = rates.height - verdicts.total()
