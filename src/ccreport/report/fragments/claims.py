@@ -20,7 +20,7 @@ PUBLISHED: Final = (
 )
 DATED: Final = (
     "Bounds that were set before the archive was measured cannot have been fitted to it; each claim names the commit"
-    " that set them, as the evaluation declares it. The times are those of the commit and of the machine that ran the test."
+    " that set them, as the evaluation declares it. Times are those of the commit and of the machine that ran the test."
 )
 # Words of a claim's name that are written in capitals: bbr1_retransmits.
 ALGORITHMS: Final = ("bbr", "cubic", "reno")
