@@ -6,7 +6,12 @@ from pathlib import Path
 
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.select.declaration import CAPTURE_KINDS
-from ccreport.report.fragments.absent_exhibits import describe_empty_tables, describe_missing_figures, has_rows
+from ccreport.report.fragments.absent_exhibits import (
+    describe_empty_tables,
+    describe_missing_figures,
+    has_rows,
+    leave_out_foreign,
+)
 from ccreport.report.fragments.exhibits import Exhibit
 from ccreport.report.fragments.gallery import FIGURES_AT_MOST, OTHERS, TOPICS, list_pages, render_gallery
 
@@ -95,3 +100,10 @@ def test_tables_without_rows_are_one_sentence(tmp_path: Path) -> None:
     said = describe_empty_tables(empty)
     assert said.splitlines()[2] == "2 tables have no rows in this archive: [Bare]{#table-bare}; [Void]{#table-void}."
     assert describe_empty_tables([]) == ""
+
+
+def test_tables_of_records_that_the_archive_has_none_of_are_not_named() -> None:
+    names = ("completion", "rpc_load", "edge_histograms", "rpc_latency")
+    empty = [Exhibit(name, name) for name in names]
+    claims = {"fast": {"shown_in": ["rpc_latency"]}}
+    assert [table.name for table in leave_out_foreign(empty, claims)] == ["completion", "rpc_latency"]

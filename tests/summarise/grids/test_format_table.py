@@ -15,10 +15,24 @@ from ccreport.summarise.grids.grid import (
     format_measured,
     pad_decimals,
 )
-from ccreport.summarise.grids.headings import describe_shared, format_name, write_heading
+from ccreport.summarise.grids.headings import describe_shared, format_name, name_quantities, write_heading
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import escape_latex, format_latex
 from ccreport.summarise.grids.links import cell_href
+
+
+def test_units_are_said_once_and_minus_is_a_minus_sign() -> None:
+    rows = pl.DataFrame({"measure": ["retransmit_ratio", "goodput_per_flow_bps"], "first_mean": [0.01, 5e6]})
+    assert name_quantities(rows).rows() == [("Retransmitted (%)", 1.0), ("Goodput per flow (Mbit/s)", 5.0)]
+    assert format_measured(-50.1) == ("−50.1", "")
+
+
+def test_what_all_rows_share_is_said_in_words() -> None:
+    shared = {"beside": "bbr,cubic", "jain_mean_ratio": 0.5, "first_runs_count": 1}
+    assert (
+        describe_shared(shared) == "In all rows: sent at once bbr and cubic, Jain's index, mean 0.5, runs of first 1."
+    )
+
 
 NASTY = r"<b>&%$#_{}~^\ [x] *-- {{x^2}}"
 
@@ -53,7 +67,7 @@ def test_digits_follow_the_half_width_of_the_interval(low: float, high: float, d
         (9.996, "10.0"),
         (1234.5, "1234"),
         (0.0, "0"),
-        (-0.5, "-0.500"),
+        (-0.5, "−0.500"),
         (None, "–"),
     ],
 )

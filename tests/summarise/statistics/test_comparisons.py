@@ -72,6 +72,16 @@ def test_unequal_numbers_of_flows_are_compared_per_flow(tmp_path: Path) -> None:
     assert "per flow" not in of_run["question"]
 
 
+def test_nothing_over_nothing_is_not_a_ratio(tmp_path: Path) -> None:
+    runs = [make_run(n, {"bbr": 50.0, "cubic": 50.0}, **OWN) for n in range(3)]
+    for run in runs:
+        for flow in run["flows"]:
+            flow |= {"retransmits_count": 0, "segments_count": 1000, "retransmit_ratio": 0.0, "retransmit_source": "ss"}
+    (row,) = (row for row in summarise(tmp_path, gather(*runs)) if row["measure"] == "retransmit_ratio")
+    assert (row["first_mean"], row["second_mean"]) == (0.0, 0.0)
+    assert row["effect_mean_ratio"] is row["effect_low_ratio"] is row["effect_high_ratio"] is None
+
+
 def test_a_run_without_the_value_of_one_algorithm_is_not_a_pair(tmp_path: Path) -> None:
     runs = [make_run(n, {"bbr": 10.0 + n, "cubic": 4.0}, **OWN) for n in range(3)]
     runs[1]["flows"][1] |= {"goodput_bps": None, "throughput_bps": None}

@@ -13,6 +13,8 @@ NO_RUN: Final = re.compile(
     r"The archive has no .* The condition: .*|(?:Panel \([a-z]\), .+? is left out: no run matches its condition\. ?)+",
     re.DOTALL,
 )
+# Names of tables that are not made of runs begin so.
+OF_OTHER_RECORDS: Final = ("rpc_", "edge_")
 UNNAMED: Final = "runs that match their conditions"
 
 
@@ -51,6 +53,12 @@ def describe_missing_figures(
     ]
     sentences += [f"{_name('figure', own)}: {escape_text(reason)}" for reason, own in saying.items()]
     return _fence(" ".join(sentences)) if sentences else ""
+
+
+def leave_out_foreign(empty: Sequence[Exhibit], claims: Mapping[str, Any]) -> list[Exhibit]:
+    """Return empty tables without those of records beside runs, such as RPCs, but for those that claims refer to."""
+    referred = {name for claim in claims.values() for name in claim["shown_in"]}
+    return [table for table in empty if table.name in referred or not table.name.startswith(OF_OTHER_RECORDS)]
 
 
 def describe_empty_tables(empty: Sequence[Exhibit]) -> str:

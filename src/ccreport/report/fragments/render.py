@@ -37,6 +37,7 @@ from ccreport.report.fragments.absent_exhibits import (
     describe_missing_figures,
     find_missing,
     has_rows,
+    leave_out_foreign,
 )
 from ccreport.report.fragments.claims import describe_beside, describe_claims, find_exhibits, render_claims
 from ccreport.report.fragments.condition_map import render_condition_map
@@ -158,7 +159,8 @@ def render_fragments(
     write_fragment(fragments, "reproduction.md", page)
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
-    _render_exhibits(declared, judged, summaries, figures, fragments, read, has_captures=not captures.is_empty())
+    held = {"has_captures": not captures.is_empty(), "has_others": not others.is_empty()}
+    _render_exhibits(declared, judged, summaries, figures, fragments, read, **held)
 
 
 def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) -> pl.DataFrame:
@@ -189,6 +191,7 @@ def _render_exhibits(
     read: ReadFiles,
     *,
     has_captures: bool,
+    has_others: bool,
 ) -> None:
     published, drawn = list_exhibits(declared["tables"]), list_exhibits(declared["figures"])
     for table in published:
@@ -204,8 +207,10 @@ def _render_exhibits(
     elsewhere = [exhibit for exhibit in missing if exhibit not in own_page]
     render_gallery([figure for figure in drawn if figure not in own_page], declared["figures"], figures, fragments)
     write_fragment(fragments, "figure_kinds.md", render_figure_kinds(find_examples(declared["figures"], figures)))
+    named = [table for table in empty if table not in own_page]
+    named = named if has_others else leave_out_foreign(named, declared["claims"])
     absent = {
-        "table": describe_empty_tables([table for table in empty if table not in own_page]),
+        "table": describe_empty_tables(named),
         "figure": describe_missing_figures(elsewhere, declared["figures"], figures),
     }
     for kind, exhibits, captures_name in (("table", published, "witnesses.md"), ("figure", drawn, "captures.md")):

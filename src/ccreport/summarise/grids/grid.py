@@ -10,6 +10,7 @@ import polars as pl
 from ccreport.core.text import display_name
 
 MISSING: Final = "–"
+MINUS: Final = "\N{MINUS SIGN}"
 # Digits of a number that has no interval.
 SIGNIFICANT: Final = 3
 ENDS_SIGNIFICANT: Final = 2
@@ -104,7 +105,7 @@ def pad_decimals(texts: Sequence[str]) -> list[str]:
 
 def format_number(value: float | None, digits: int) -> str:
     """Return a number with so many decimals, a dash where there is none."""
-    return MISSING if value is None else f"{value:.{digits}f}"
+    return MISSING if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 
 
 def format_measured(value: float | None, low: float | None = None, high: float | None = None) -> tuple[str, str]:
@@ -112,7 +113,7 @@ def format_measured(value: float | None, low: float | None = None, high: float |
     if value is None:
         return MISSING, ""
     digits = count_decimals(value, low, high)
-    interval = "" if low is None or high is None else f"{low:.{digits}f}–{high:.{digits}f}"
+    interval = "" if low is None or high is None else f"{format_number(low, digits)}–{format_number(high, digits)}"
     return format_number(value, digits), interval
 
 

@@ -44,8 +44,8 @@ HEADINGS: Final = {
     "difference_mean": "Difference",
     "least_effect_pct": "Least effect (%)",
     "runs_to_show_count": "Runs to show the margin",
-    "first_runs_count": "n, first",
-    "second_runs_count": "n, second",
+    "first_runs_count": "Runs of first",
+    "second_runs_count": "Runs of second",
     "first_algorithm": "First",
     "second_algorithm": "Second",
     "table_name": "Table",
@@ -119,6 +119,8 @@ SPELLED: Final = {
     "sd": "SD",
     "udp": "UDP",
 }
+# Whose names headings begin with.
+PEOPLE: Final = ("Jain", "Cliff")
 # Names of programs, which stay as they are at the beginning of a heading.
 KEPT_SMALL: Final = ("iperf3", "ss")
 UNIT: Final = re.compile(rf"(?P<stem>\w+?)_(?P<unit>{'|'.join(UNITS)})")
@@ -143,6 +145,8 @@ def format_name(column: str, value: Any) -> str:
     """Return a value that names rows or columns: rates and sizes with their units, a dash for none."""
     if value is None:
         return MISSING
+    if column == "beside":
+        return str(value).replace(",", " and ")
     if column == "table_name":
         return write_words(value)
     if column.endswith("_bps"):
@@ -166,7 +170,7 @@ def name_quantities(rows: pl.DataFrame) -> pl.DataFrame:
     values = [name for name in rows.columns if OF_QUANTITY.fullmatch(name) and rows.schema[name].is_float()]
     return rows.with_columns(
         *(rows[name] * factors for name in values),
-        pl.Series(column, [write_heading(name) + unit for name, _, unit in named], dtype=pl.String),
+        pl.Series(column, [write_heading(name).removesuffix(unit) + unit for name, _, unit in named], dtype=pl.String),
     )
 
 
@@ -192,5 +196,5 @@ def describe_shared(names: dict[str, Any], more: Iterable[str] = ()) -> str:
     `more` is what they have in common besides, each as `name_text` writes it.
     """
     parts = [*(name_value(column, value) for column, value in names.items()), *more]
-    small = [part if part[1:2].isupper() else part[0].lower() + part[1:] for part in parts]
+    small = [part if part[1:2].isupper() or part.startswith(PEOPLE) else part[0].lower() + part[1:] for part in parts]
     return f"In all rows: {', '.join(small)}." if small else ""

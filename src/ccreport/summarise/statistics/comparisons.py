@@ -126,6 +126,9 @@ def _measure(row: dict[str, Any]) -> dict[str, float | None]:
             "p_ratio": p_of_difference(ratio.effect, ratio.spread),
             "p_equal_ratio": p_of_equality(ratio.effect, ratio.spread, margin),
         }
+    if not any(value for stratum in row["strata"] for side in SIDES for value in stratum[side]):
+        # Equal, but nothing is not a multiple of nothing.
+        found |= dict.fromkeys(("effect_mean_ratio", "effect_low_ratio", "effect_high_ratio"))
     return found
 
 
