@@ -223,6 +223,16 @@ def test_a_kernel_goes_by_its_files_name_unless_both_have_the_same() -> None:
     assert (alike.a.name, alike.b.name) == ("/opt/before/linux", "/opt/after/linux")
 
 
+def test_short_flows_of_the_scorecard_end_with_half_of_their_volume_acknowledged() -> None:
+    """iperf3 ends them when the socket has the last byte: the rest is unsent, or on a path and buffer of a BDP each."""
+    plan = plan_campaign(load_campaign(ROOT / "campaigns/rfc9743.yaml"), "rfc9743")
+    short = {run.job: [one.volume_bytes for one in run.clients if one.volume_bytes] for run in plan.runs}
+    assert {job for job, volumes in short.items() if volumes} == {"beside_short_flows", "itself_short_flows"}
+    for run in plan.runs:
+        unsent = int(run.sysctls.get("net.ipv4.tcp_notsent_lowat", 1 << 32))
+        assert all(unsent + 2 * 20e6 * 0.04 / 8 < volume / 2 for volume in short[run.job])
+
+
 def test_an_algorithm_needs_a_candidate(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no job of .*quick.yaml runs `candidate`"):
         write_campaigns(make_comparison("cubic", "bbr", QUICK, {}), tmp_path)
