@@ -42,8 +42,13 @@ NASTY = r"<b>&%$#_{}~^\ [x] *-- {{x^2}}"
     [
         # Half width 0.36: its first digit, 3, is a tenth.
         (46.05, 46.77, 1),
-        # 0.0136: the first digit is a 1, so the second is shown too, a thousandth.
-        (10.0, 10.0272, 3),
+        # 0.0136: the first digit is a 1, so the second is shown too, a thousandth; of 10.0136 that is one too many.
+        (1.0, 1.0272, 3),
+        (10.0, 10.0272, 2),
+        # 0.00000065, as runs in virtual time differ.
+        (9.8003769, 9.8003782, 3),
+        # Around 0 the ends tell how large the number may be: 0.006.
+        (-0.006, 0.006, 3),
         # 0.25: two digits again.
         (1.0, 1.5, 2),
         # 0.296 is 0.30 in two digits, so its first one is a 3.

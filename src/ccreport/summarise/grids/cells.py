@@ -13,8 +13,10 @@ from ccreport.summarise.grids.grid import (
     MISSING,
     Cell,
     Grid,
+    count_decimals,
     format_ends,
     format_measured,
+    format_number,
     format_size,
     rate_unit,
 )
@@ -39,6 +41,7 @@ LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
 Bold = Mapping[str, pl.Series]
 NOTHING_BOLD: Final[Bold] = {}
 PERCENT: Final = 100.0
+CV_DECIMALS: Final = 2
 
 
 def lay_out_cells(
@@ -91,13 +94,17 @@ def span_groups(groups: list[tuple[Any, ...]], level: int, width: int) -> list[t
 
 
 def _make_cells(row: dict[str, Any], divisor: float, number: int) -> list[Cell]:
-    """Return the cells of `MEASURES`; the CV has as many digits as its interval allows."""
+    """Return the cells of `MEASURES`; the CV, in per cent, has as many decimals as its interval allows, two at most."""
     rates = _scale([row[f"rate_{part}_bps"] for part in ("mean", "low", "high")], 1 / divisor)
     mean, interval = format_measured(*rates)
-    cv, _ = format_measured(*_scale([row["rate_cv"], row["rate_low_cv"], row["rate_high_cv"]], PERCENT))
+    cv, low_cv, high_cv = _scale([row["rate_cv"], row["rate_low_cv"], row["rate_high_cv"]], PERCENT)
+    decimals = 0 if cv is None else min(CV_DECIMALS, count_decimals(cv, low_cv, high_cv))
     return [
         Cell(mean, number=number, is_better=row["is_better"]),
-        *(Cell(text, number=number) for text in (interval or MISSING, cv, f"{row['runs_count']:,}")),
+        *(
+            Cell(text, number=number)
+            for text in (interval or MISSING, format_number(cv, decimals), f"{row['runs_count']:,}")
+        ),
     ]
 
 

@@ -13,6 +13,8 @@ MISSING: Final = "–"
 MINUS: Final = "\N{MINUS SIGN}"
 # Digits of a number that has no interval.
 SIGNIFICANT: Final = 3
+# Of a number whose interval is narrower than any reader needs, as in virtual time.
+SIGNIFICANT_AT_MOST: Final = 4
 ENDS_SIGNIFICANT: Final = 2
 # The heading of the column behind a mean or a CV, which has its interval.
 INTERVAL: Final = "95 % interval"
@@ -79,18 +81,21 @@ def count_decimals(
     """Return the decimals with which a number is shown.
 
     The last digit is the first significant one of the distance to the nearer end of the 95 % interval, the second where
-    the first is a 1 or a 2 (of the distance rounded to two digits). Without an interval, or where it has no width, the
-    number has three significant digits.
+    the first is a 1 or a 2 (of the distance rounded to two digits), but the number has four significant digits at most.
+    Without an interval, or where it has no width, it has three.
     """
     half_width = 0.0 if low is None or high is None else min(value - low, high - value)
-    if half_width > 0:
+    if low is not None and high is not None and half_width > 0:
         leading, _, exponent = f"{half_width:.1e}".partition("e")
-        digits = 2 if leading[0] in "12" else 1
-    else:
-        # Rounded first: 9.996 is 10.0.
-        _, _, exponent = f"{value:.{significant - 1}e}".partition("e")
-        digits = significant if value else 1
-    return max(0, digits - 1 - int(exponent))
+        by_interval = (2 if leading[0] in "12" else 1) - 1 - int(exponent)
+        return max(0, min(by_interval, _count_decimals(max(abs(low), abs(high)), SIGNIFICANT_AT_MOST)))
+    return max(0, _count_decimals(value, significant if value else 1))
+
+
+def _count_decimals(value: float, significant: int) -> int:
+    # Rounded first: 9.996 is 10.0.
+    _, _, exponent = f"{value:.{significant - 1}e}".partition("e")
+    return significant - 1 - int(exponent)
 
 
 def pad_decimals(texts: Sequence[str]) -> list[str]:
