@@ -46,7 +46,7 @@ STRATUM: Final = """
 # How a question words a condition; other columns hold words.
 WORDS: Final = {
     "flows_count": "flows_count || if(flows_count = 1, ' flow', ' flows')",
-    "loss_pct": "printf('%g', loss_pct) || ' % loss'",
+    "loss_pct": "printf('%.3g', loss_pct) || ' % loss'",
     "buffer_bytes": "'buffer ' || name_size(buffer_bytes)",
     "volume_bytes": "name_size(volume_bytes)",
     "bottleneck_bps": "'bottleneck ' || name_rate(bottleneck_bps)",

@@ -45,7 +45,7 @@ FORMATS: Final[dict[str, Callable[[Any], str]]] = {
     "flows_count": lambda count: f"{count} flow{'' if count == 1 else 's'}",
     "bottleneck_bps": lambda rate: f"bottleneck {_format_bps(rate)}",
     "buffer_bytes": lambda size: f"buffer {format_size(size)}",
-    "loss_pct": lambda loss: f"{loss:g} % loss" if loss else "no loss",
+    "loss_pct": lambda loss: f"{loss:.3g} % loss" if loss else "no loss",
     "parameter_value": lambda value: f"value {display_name(value)}",
     "rtt_ms": lambda rtt: f"RTT {rtt:g} ms",
 }
