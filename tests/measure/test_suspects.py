@@ -36,25 +36,18 @@ def suspects(*runs: dict[str, Any], attempts: list[dict[str, Any]] = NO_ATTEMPTS
         ("clock_step", {"clock_step_s": 0.5}, {"clock_step_s": 0.51}, 0.51, 0.5),
         ("kernel_drops", {"host_drops_count": 0}, {"host_drops_count": 1}, 1, 0),
         ("receiver_not_drained", {"undelivered_bytes": 2000}, {"undelivered_bytes": 2001}, 2001, 2000),
-        # 20 ms are declared.
-        ("rtt_below_declared", {"rtt_min_ms": 10.0}, {"rtt_min_ms": 0.045}, 0.045, 10.0),
         ("flows_missing", {"flows_asked_count": 1}, {"flows_asked_count": 2}, 1, 2),
     ],
 )
 def test_what_a_run_tells_of_itself(
     rule: str, within: dict[str, Any], beyond: dict[str, Any], observed: float, bound: float
 ) -> None:
-    known = {"sample_interval_s": 0.5, "socket_buffers_bytes": 1000, "rtt_nominal_ms": 20.0}
+    known = {"sample_interval_s": 0.5, "socket_buffers_bytes": 1000}
     assert suspects(known | within, known | beyond) == [(1, rule, observed, bound)]
 
 
 def test_a_run_that_tells_nothing_is_not_suspect() -> None:
     assert suspects({}, {}, {}, {}, {}) == []
-
-
-def test_an_rtt_that_nobody_declared_or_a_stage_changes_is_not_suspect() -> None:
-    assert suspects({"rtt_min_ms": 0.045}, {"rtt_min_ms": 0.0, "rtt_nominal_ms": 20.0}) == []
-    assert suspects({"rtt_min_ms": 5.0, "rtt_nominal_ms": 20.0, "stages_json": "[]"}) == []
 
 
 def test_a_run_that_was_tried_again_is_suspect_but_not_one_that_was_broken_off() -> None:

@@ -34,24 +34,6 @@ CLOCK_STEP: Final = Rule(
     bound=pl.col("sample_interval_s"),
 )
 
-RTT_BELOW_DECLARED: Final = Rule(
-    name="rtt_below_declared",
-    definition=(
-        "The smallest RTT that the sender's kernel reports (`ss`, else iperf3) is less than half of the declared one, "
-        "and the path has no stages that change it."
-    ),
-    reason=(
-        "A queue, a late acknowledgement and a coarse clock only lengthen an RTT, so that none is shorter than that of "
-        "its path, as BBR takes it (Cardwell et al. 2016). Half leaves room for a delay that was declared for both "
-        "directions and set in one; below that, the run took another path, such as loopback."
-    ),
-    unit="ms",
-    observed=pl.col("rtt_min_ms"),
-    bound=pl.col("rtt_nominal_ms") / 2,
-    is_minimum=True,
-    condition=(pl.col("rtt_min_ms") > 0) & pl.col("stages_json").is_null(),
-)
-
 KERNEL_DROPS: Final = Rule(
     name="kernel_drops",
     definition=(

@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.core.tables import load_schema, write_table
-from ccreport.measure.suspects.instruments import CLOCK_STEP, KERNEL_DROPS, RTT_BELOW_DECLARED, SAMPLE_GAP
+from ccreport.measure.suspects.instruments import CLOCK_STEP, KERNEL_DROPS, SAMPLE_GAP
 from ccreport.measure.suspects.siblings import RATE, RECEIVER_CPU, SENDER_CPU
 from ccreport.measure.suspects.transfers import MISSING_FLOWS, REPEATED, UNDELIVERED
 from ccreport.rebuild.batches import read_batches, table_files
@@ -14,7 +14,7 @@ from ccreport.rebuild.batches import read_batches, table_files
 # In the order in which they are listed.
 RULES: Final = (
     *(SAMPLE_GAP, CLOCK_STEP, KERNEL_DROPS, SENDER_CPU, RECEIVER_CPU),
-    *(RATE, UNDELIVERED, MISSING_FLOWS, REPEATED, RTT_BELOW_DECLARED),
+    *(RATE, UNDELIVERED, MISSING_FLOWS, REPEATED),
 )
 
 

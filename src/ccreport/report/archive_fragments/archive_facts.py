@@ -76,8 +76,16 @@ def describe_rtts(runs: pl.DataFrame) -> str:
     for how, own in (("declared", runs.filter(IS_DECLARED)), ("measured", runs.filter(~IS_DECLARED))):
         if own["rtt_ms"].count():
             noun = "a round-trip time" if own["rtt_ms"].n_unique() == 1 else "round-trip times"
-            parts.append(f"{noun} of {_show_range(own['rtt_ms'], 'ms')} ({how})")
+            parts.append(f"{noun} of {_show_range(own['rtt_ms'], 'ms')} ({how}{_remark_shorter(own)})")
     return " and ".join(parts) or "round-trip times that nothing tells"
+
+
+def _remark_shorter(runs: pl.DataFrame) -> str:
+    """Return that runs took another path than the declared one, such as loopback: a queue only lengthens an RTT."""
+    # ASSUME: half of a declared RTT is one that was declared for both directions and set in one.
+    is_shorter = (pl.col("rtt_min_ms") > 0) & (pl.col("rtt_min_ms") < pl.col("rtt_nominal_ms") / 2)
+    count = runs.filter(is_shorter & pl.col("stages_json").is_null()).height
+    return f"; {count:,} of {_count(runs.height, 'run')} measured less than half of that" if count else ""
 
 
 def describe_undeclared(runs: pl.DataFrame, raw_files: pl.DataFrame) -> str:
