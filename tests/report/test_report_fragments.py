@@ -156,6 +156,9 @@ def test_a_layout_is_not_counted_as_ignored(inputs: dict[str, Any]):
     layout = files.head(1).with_columns(kind=pl.lit("layout"), state=pl.lit("ignored"))
     with_layout = pl.concat([files.with_columns(state=pl.lit("ingested")), layout])
     assert summarise_ledger(with_layout).startswith("Of 2 files, 2 are ingested, none rejected")
+    frames = read_inputs(inputs)
+    facts = describe_archive(with_layout, frames["runs"], frames["flows"], frames["harness_results"], NO_OTHERS)
+    assert facts["files"] == "2 files"
 
 
 def test_an_archive_without_runs_has_facts_too(inputs: dict[str, Any]):

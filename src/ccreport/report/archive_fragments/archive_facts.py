@@ -25,6 +25,8 @@ def describe_archive(
 
     `others` is what `count_others` found. `measured` lists what there is, the first of it alone is `most`.
     """
+    # The layout is its user's, not the archive's.
+    raw_files = raw_files.filter(pl.col("kind").ne_missing("layout"))
     counted = [_count(things, noun) for things, noun in others.select("things", "noun").iter_rows()]
     measured = [_count(runs.height, "run"), *counted] if runs.height or not counted else counted
     facts = {
