@@ -13,7 +13,7 @@ from small_release import HELLO, NOTHING, judge, make_config, make_results, rele
 from ccreport.__main__ import main
 from ccreport.archive.manifest import RawFile
 from ccreport.core.errors import InputError
-from ccreport.publish.changes.compare import compare_releases
+from ccreport.publish.changes.compare import Section, compare_releases, format_text
 from ccreport.publish.changes.differences import Change, ReleaseFolder, list_exhibits
 from ccreport.publish.changes.former import compare_former
 from ccreport.publish.sums import write_sums
@@ -151,3 +151,10 @@ def test_a_report_without_a_former_release_says_so(tmp_path: Path) -> None:
 def test_a_former_release_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"release\.former: .* is not a release"):
         compare_former(make_config(former=str(tmp_path)), tmp_path, [], [], tmp_path / "changes.md")
+
+
+@pytest.mark.parametrize(
+    ("names", "counted"), [(("a",), "1 difference in old:"), (("a", "b"), "2 differences in old:")]
+)
+def test_one_difference_is_in_the_singular(names: tuple[str, ...], counted: str) -> None:
+    assert counted in format_text([Section("CSV files", names=(("differences in old", names),))])

@@ -1,6 +1,6 @@
 """Two releases compared, as text for CHANGES.md and the terminal, and as a page."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -69,6 +69,12 @@ def format_text(sections: list[Section]) -> str:
     return "".join(f"## {show_text(section.title)}\n\n{''.join(_format_parts(section))}" for section in sections)
 
 
+def _count_names(names: Sequence[str], kind: str) -> str:
+    """Return a count and what it counts, `1 file of …` or `2 files of …`."""
+    noun, blank, rest = kind.partition(" ")
+    return f"{len(names)} {noun.removesuffix('s') if len(names) == 1 else noun}{blank}{rest}"
+
+
 def _format_parts(section: Section) -> Iterator[str]:
     if section.causes:
         yield f"What changed of what it is made of:\n\n{_indent(section.causes)}\n"
@@ -77,7 +83,7 @@ def _format_parts(section: Section) -> Iterator[str]:
         more = [f"and {len(shown) - SHOWN} more"] if len(shown) > SHOWN else []
         yield f"{len(shown)} changed:\n\n{_indent([*shown[:SHOWN], *more])}\n"
     for kind, names in section.names:
-        yield f"{len(names)} {kind}:\n\n{_indent(names)}\n"
+        yield f"{_count_names(names, kind)}:\n\n{_indent(names)}\n"
     if not (section.changes or section.names):
         yield "No difference.\n\n"
 
@@ -97,7 +103,7 @@ def format_html(title: str, about: str, sections: list[Section]) -> str:
             rows = ((change.where, change.old, change.new) for change in section.changes)
             parts.append(format_rows(("Where", "Old", "New"), rows))
         for kind, names in section.names:
-            parts += [format_paragraph(f"{len(names)} {kind}:"), format_items(names)]
+            parts += [format_paragraph(f"{_count_names(names, kind)}:"), format_items(names)]
         if not (section.changes or section.names):
             parts.append(format_paragraph("No difference."))
     return format_page(title, parts)
