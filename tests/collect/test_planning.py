@@ -337,10 +337,10 @@ def test_the_sample_is_planned_as_the_archive_is_made() -> None:
         "burst-loss": 5 * 3,
         "parameters": 5 * 3 * 3,
         "captures": 5 * 2,
-        "mininet": (6 + 8 + 2 + 2 + 6) * 3,
+        "mininet": (6 + 8 + 2 + 2 + 2 * 6) * 3,
         "completion": 6 * 2,
         "brakmo": 16 * 3,
-        "edge": 3,
+        "edge": 3 * 3,
     }
     names = {job.name for job in planned.jobs}
     assert {

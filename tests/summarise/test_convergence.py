@@ -39,7 +39,7 @@ JOINED: list[tuple[str, float, list[float]]] = [
 
 def test_shares_converge_three_seconds_after_a_join(tmp_path: Path) -> None:
     (row,) = summarise(tmp_path, make_shares(JOINED), "convergence")
-    assert (row["event"], row["joined"], row["event_number"], row["at_s"]) == ("join", "BBR", 2, 4.0)
+    assert (row["event"], row["joined"], row["event_number"], row["at_s"]) == ("join", "BBRv1", 2, 4.0)
     assert (row["flows_count"], row["seconds_count"]) == (2, 6)
     assert (row["convergence_s"], row["settled_count"]) == (3.0, 3)
     assert row["deviation_last_ratio"] == pytest.approx(0.0)
