@@ -349,7 +349,7 @@ def test_the_sample_is_planned_as_the_archive_is_made() -> None:
         "40g_bbr1_both_p16_long",
         "gemodel_both_p16_loss0.01",
     } <= names
-    assert len({run.key for run in planned.runs}) == 355
+    assert len({run.key for run in planned.runs}) == 379
 
 
 def test_the_sample_keeps_rates_loss_and_rtts_of_the_papers() -> None:
