@@ -3,7 +3,6 @@ End: what a build says last. What made it fail is repeated as its last line; nam
 archive, and results that no build renews, are warned of. `make` is told what was made.
 """
 
-import atexit
 import textwrap
 from functools import cache
 
@@ -107,5 +106,4 @@ onsuccess:
 
 onerror:
     if said := list_own_lines(log)[-LAST_LINES_AT_MOST:]:
-        # Behind what Snakemake says at its end.
-        atexit.register(print, *said, sep="\n", file=sys.stderr)
+        say_last(*said)

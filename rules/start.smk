@@ -25,6 +25,13 @@ os.environ.update({BUILD_PID_VARIABLE: str(os.getpid())})
 BUILD_LOCKS = []
 
 
+def say_last(*lines):
+    """Print lines behind what Snakemake says at its end; `make` shows them in place of that."""
+    for handler in workflow.logger_manager.get_log_handlers():
+        handler.is_explained = True
+    atexit.register(print, *lines, sep="\n", file=sys.stderr)
+
+
 def list_sources():
     """List the files of the checkout that results are made of, but for modules, which are known by their hash."""
     folders = map(Path, ("evaluations", "reports", "schemas", SOURCES / "ccreport/sql"))
@@ -64,8 +71,7 @@ onstart:
         check_sources(list_sources())
         check_evaluations()
     except InputError as error:
-        # Behind what Snakemake says at its end.
-        atexit.register(print, f"ccreport: {error}", file=sys.stderr)
+        say_last(f"ccreport: {error}")
         raise WorkflowError(str(error))
     set_back_times()
     if IS_CHOSEN:

@@ -55,7 +55,8 @@ def describe_time_left(elapsed_s: float, share: float) -> str:
 class LogHandler(LogHandlerBase):
     """Writes progress to stderr: on a terminal into one line, else a line for each stage.
 
-    `list_outcome` returns the lines about what was made; the workflow sets it.
+    The workflow sets `list_outcome`, which returns the lines about what was made, and `is_explained`, where it says
+    itself what was wrong: what Snakemake says of it is then only in Snakemake's log.
     """
 
     writes_to_stream = True
@@ -66,6 +67,7 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         self.list_outcome: Callable[[], list[str]] = list
+        self.is_explained, self.errors = False, list[str]()
         self.begun_s = time.monotonic()
         self.stage, self.stages_shown = "", set[str]()
         self.share = 0.0
@@ -74,7 +76,7 @@ class LogHandler(LogHandlerBase):
         self.is_open_line = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show what a record says of progress, and those at least as severe as a warning."""
+        """Show what a record says of progress, and warnings; errors are kept for the end."""
         facts = vars(record)
         match facts.get("event"):
             case LogEvent.JOB_INFO:
@@ -92,8 +94,10 @@ class LogHandler(LogHandlerBase):
                 self._show_message(record)
 
     def _show_message(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.WARNING:
-            self.has_failed |= record.levelno >= logging.ERROR
+        if record.levelno >= logging.ERROR:
+            self.has_failed = True
+            self.errors.append(self.format(record))
+        elif record.levelno >= logging.WARNING:
             self._write_line(self.format(record))
         elif record.msg == NOTHING_TO_BE_DONE_MSG:
             self.is_complete = True
@@ -121,8 +125,9 @@ class LogHandler(LogHandlerBase):
         """Say once what was made, or where Snakemake's log is."""
         took_s = round(time.monotonic() - self.begun_s)
         took = [f"100%  done in {took_s // 60} min {took_s % 60} s"] if self.share else []
-        lines = [self.log_hint] if self.has_failed else took + self.list_outcome() if self.is_complete else []
+        errors = [] if self.is_explained else self.errors
+        lines = [*errors, self.log_hint] if self.has_failed else took + self.list_outcome() if self.is_complete else []
         for line in filter(None, lines):
             self._write_line(line)
-        self.is_complete, self.log_hint = False, ""
+        self.is_complete, self.errors, self.log_hint = False, [], ""
         super().close()

@@ -84,6 +84,19 @@ def test_warnings_are_shown_and_a_failure_names_its_logs_and_makes_nothing_of_th
     assert last == "Complete log(s): /somewhere"
 
 
+@pytest.mark.parametrize("is_explained", [False, True])
+def test_what_snakemake_says_of_a_failure_is_shown_at_the_end_unless_the_workflow_explains_it(
+    is_explained: bool, handler: LogHandler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    emit(handler, "WorkflowError: at least one job failed", logging.ERROR)
+    emit(handler, "Complete log(s): /somewhere")
+    handler.is_explained = is_explained
+    assert list_lines(capsys) == []
+    handler.close()
+    errors = [] if is_explained else ["WorkflowError: at least one job failed"]
+    assert list_lines(capsys) == [*errors, "Complete log(s): /somewhere"]
+
+
 def test_a_call_that_ends_before_its_last_job_tells_of_no_result(
     handler: LogHandler, capsys: pytest.CaptureFixture[str]
 ) -> None:
