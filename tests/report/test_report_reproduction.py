@@ -250,12 +250,12 @@ def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     assert "(fewer than 3 runs)" in few
 
 
-def describe_failed(**more: Any) -> str:
-    """Return what stands beside a figure whose claim fails by one check, of these facts."""
+def describe_failed(neutral: float | None = None, **more: Any) -> str:
+    """Return what is beside a figure whose claim fails by one check, of these facts."""
     (row,) = make_claim("a", "does not hold")
     judged = conform(pl.DataFrame([row | {"claim_number": 1} | more], infer_schema_length=None), "claims")
     facts = {"text": "BBR is *ahead*.", "source": "Section V", "shown_in": ["figure_2"]}
-    declared = {"a": facts | {"checks": [{"quote": "ahead"}]}}
+    declared = {"a": facts | {"checks": [{"quote": "ahead", "neutral": neutral}]}}
     assert describe_beside("zoom", judged, declared) == ""
     return describe_beside("figure_2", judged, declared)
 
@@ -271,25 +271,29 @@ def test_a_figure_that_does_not_show_what_the_paper_found_names_both_numbers() -
 
 
 @pytest.mark.parametrize(
-    ("check", "bounds", "interval", "is_opposite"),
+    ("neutral", "bounds", "interval", "is_opposite"),
     [
-        ("BBR over CUBIC", (0.8, 1.0), (2.34, 3.8), True),
-        ("BBR over CUBIC", (1.25, None), (0.5, 0.9), True),
+        (1, (0.8, 1.0), (2.34, 3.8), True),
+        (1, (1.25, None), (0.5, 0.9), True),
         # The interval has the value at which neither is ahead, or is on the side of the bounds, or these hold it.
-        ("BBR over CUBIC", (1.25, None), (0.5, 1.1), False),
-        ("BBR over CUBIC", (13.3, 30.0), (4.3, 6.5), False),
-        ("BBR over CUBIC", (0.9, 1.1), (4.4, 7.3), False),
-        ("share, last quarter less first", (0.1, None), (-0.18, -0.05), True),
-        ("share, last quarter less first", (0.1, None), (-0.18, 0.05), False),
-        # Not known to be a ratio.
-        ("share of the line rate", (None, 1.0), (1.2, 1.3), False),
+        (1, (1.25, None), (0.5, 1.1), False),
+        (1, (13.3, 30.0), (4.3, 6.5), False),
+        (1, (0.9, 1.1), (4.4, 7.3), False),
+        (0, (0.1, None), (-0.18, -0.05), True),
+        (0, (0.1, None), (-0.18, 0.05), False),
+        # A share of the line rate has no such value.
+        (None, (None, 1.0), (1.2, 1.3), False),
     ],
 )
 def test_the_opposite_is_on_the_other_side_of_no_difference(
-    check: str, bounds: tuple[float | None, float | None], interval: tuple[float, float], *, is_opposite: bool
+    neutral: float | None,
+    bounds: tuple[float | None, float | None],
+    interval: tuple[float, float],
+    *,
+    is_opposite: bool,
 ) -> None:
     low, high = interval
-    beside = describe_failed(check=check, low=low, high=high, at_least=bounds[0], at_most=bounds[1])
+    beside = describe_failed(neutral, low=low, high=high, at_least=bounds[0], at_most=bounds[1])
     assert ("shows the opposite" in beside) is is_opposite
 
 

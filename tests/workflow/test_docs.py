@@ -52,7 +52,7 @@ def read_cells(path: Path, rate: str, per_unit: float) -> dict[tuple[str, ...], 
 
 def list_shown_cells(first: int) -> dict[tuple[str, ...], str]:
     """Return the rates of two columns of the README's rows of Table II, BBR's and CUBIC's, by the cell."""
-    rows = re.findall(r"^\| (.*(?:alone|both).*) \|$", README, re.MULTILINE)
+    rows = re.findall(r"^\| (.*(?:alone|both) .*) \|$", README, re.MULTILINE)
     cells = [row.split(" | ") for row in rows]
     return {
         (*row[:3], algorithm): row[first + number] for row in cells for number, algorithm in enumerate(("BBR", "CUBIC"))

@@ -30,9 +30,6 @@ Bounds that were set before the archive was measured cannot have been fitted to 
 them. The times are those of the commit and of the machine that ran the test."""
 # Words of a claim's name that are written in capitals: bbr1_retransmits.
 ALGORITHMS: Final = ("bbr", "cubic", "reno")
-# What a check measures, by a word of its name, and the value at which neither side is ahead: "BBR over CUBIC", a ratio,
-# and "last quarter of the test less first", a difference.
-NEUTRAL: Final = {" over ": 1.0, " less ": 0.0}
 CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
 
 
@@ -86,29 +83,29 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
         speaker = "The paper" if is_published(facts) else "Claim"
         said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**."
-        told = "\n\n".join([said, *_contradict([row for row in rows if row["verdict"] == FAILS])])
+        failed = [pair for pair in zip(rows, facts["checks"], strict=True) if pair[0]["verdict"] == FAILS]
+        told = "\n\n".join([said, *_contradict(failed)])
         parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
     return "\n".join(parts)
 
 
-def _contradict(failed: list[dict[str, Any]]) -> Iterable[str]:
+def _contradict(failed: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterable[str]:
     """Yield what this archive shows in place of what the paper found, by the numbers of the checks that failed."""
-    opposite = [row for row in failed if _is_opposite(row)]
-    other = [row for row in failed if row not in opposite]
+    opposite = [row for row, check in failed if _is_opposite(row, check.get("neutral"))]
+    other = [row for row, _ in failed if row not in opposite]
     for words, rows in (("the opposite", opposite), ("something else", other)):
         if rows:
             numbers = "; ".join(_compare(row) for row in rows)
             yield f"**This archive shows {words}:** {numbers}."
 
 
-def _is_opposite(row: Mapping[str, Any]) -> bool:
-    """Tell whether a ratio's bounds and its whole interval are on different sides of 1, a difference's of 0."""
-    level = next((level for word, level in NEUTRAL.items() if word in row["check"]), None)
-    if level is None or row["low"] is None or row["high"] is None:
+def _is_opposite(row: Mapping[str, Any], neutral: float | None) -> bool:
+    """Tell whether a check's bounds and its whole interval are on different sides of where neither side is ahead."""
+    if neutral is None or row["low"] is None or row["high"] is None:
         return False
     at_least, at_most = row["at_least"], row["at_most"]
-    is_above = at_least is not None and at_least >= level and row["high"] < level
-    return is_above or (at_most is not None and at_most <= level and row["low"] > level)
+    is_above = at_least is not None and at_least >= neutral and row["high"] < neutral
+    return is_above or (at_most is not None and at_most <= neutral and row["low"] > neutral)
 
 
 def _compare(row: Mapping[str, Any]) -> str:
