@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,10 +16,11 @@ from archives import ROOT
 
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.kernel.find_kernel import UserKernel
 from ccreport.compare_kernels.campaigns import list_steps, write_campaigns
 from ccreport.compare_kernels.carry_out import Measured
 from ccreport.compare_kernels.declaration import Comparison, Criterion, Side, load_comparison, make_comparison
-from ccreport.compare_kernels.findings import Finding, count_more_pairs, find_all, find_exit_code
+from ccreport.compare_kernels.findings import Finding, check_names, count_more_pairs, find_all, find_exit_code
 from ccreport.compare_kernels.measures import MEASURES, Runs
 from ccreport.compare_kernels.outputs import write_json, write_junit, write_summary
 from ccreport.compare_kernels.scorecard import score
@@ -26,7 +28,8 @@ from ccreport.compare_kernels.wording import plan_more
 from ccreport.core.errors import InputError
 
 QUICK = ROOT / "campaigns/quick.yaml"
-MEASURED = Measured("virtual", {"a": "6.1", "b": "6.1"}, 90.0, {})
+KERNEL = UserKernel(Path("linux-b"), "6.1.0", "c" * 64, "5" * 64, 1000, has_virtual_time=True, source=None)
+MEASURED = Measured("virtual", {"a": None, "b": KERNEL}, 90.0, {})
 # Side a and b of three blocks.
 SAME = ([10.0, 11.0, 12.0], [10.0, 11.0, 12.0])
 FASTER = ([10.0, 11.0, 12.0], [20.0, 22.1, 24.0])
@@ -96,12 +99,27 @@ def test_a_run_without_a_value_is_no_pair_and_retransmits_may_be_none_at_all() -
     }
 
 
-@pytest.mark.parametrize(
-    "expectation", [{"condition": "*", "measure": "speed"}, {"condition": "x", "measure": "goodput"}]
-)
-def test_an_expectation_of_nothing_that_was_measured_is_refused(expectation: dict[str, str]) -> None:
+def test_an_expectation_of_nothing_that_was_measured_is_refused() -> None:
     with pytest.raises(InputError, match="expected"):
-        find([expectation | {"verdict": "up"}], job__goodput=SAME)
+        find([{"condition": "x", "measure": "goodput", "verdict": "up"}], job__goodput=SAME)
+
+
+@pytest.mark.parametrize(
+    ("condition", "measure", "said"),
+    [
+        ("*", "godput", "there is no measure `godput`; did you mean `goodput`?"),
+        ("cubic_p4_losnone", "goodput", "no job of the campaign is called `cubic_p4_losnone`; did you mean"),
+    ],
+)
+def test_what_the_campaign_cannot_have_is_refused_before_it_is_measured(
+    condition: str, measure: str, said: str
+) -> None:
+    expected = {"condition": condition, "measure": measure, "verdict": "up"}
+    with pytest.raises(InputError, match=re.escape(f"expected: {said}")):
+        check_names(declare([expected]), QUICK)
+    criterion = Criterion("speed", "5.1", "", condition, {measure: "high"})
+    with pytest.raises(InputError, match=re.escape(f"criteria, speed: {said}")):
+        check_names(declare(criteria=[criterion]), QUICK)
 
 
 def test_machines_read_what_was_found(tmp_path: Path) -> None:
@@ -120,7 +138,10 @@ def test_machines_read_what_was_found(tmp_path: Path) -> None:
     assert [[child.tag for child in case] for case in suite] == [["failure"], ["skipped"], []]
     summary = (tmp_path / "summary.md").read_text()
     assert summary.startswith("## A \\| B\n")
-    assert "| jo\\_b | Goodput of all flows |" in summary
+    assert "| jo\\_b | Goodput of all flows | faster |" in summary
+    # Who reads it later sees what ran.
+    assert told["sides"]["b"]["kernel"]["kernel_sha256"] == "5" * 64
+    assert "| B: new | linux-b, Linux 6.1.0, SHA-256 555555555555 |" in summary
     assert "<summary>1 equal</summary>" in summary
 
 
@@ -249,4 +270,9 @@ def test_declared_comparisons_can_be_planned_and_their_criteria_name_what_there_
         jobs = {run.job for run in plan_campaign(load_campaign(side), side.stem).runs}
         for criterion in comparison.criteria:
             assert any(fnmatchcase(job, criterion.conditions) for job in jobs), criterion.name
-            assert criterion.measures.keys() <= MEASURES.keys()
+        check_names(comparison, side)
+
+
+def test_the_docs_name_every_measure() -> None:
+    page = (ROOT / "reports/collect.qmd").read_text()
+    assert [name for name in MEASURES if f"`{name}`" not in page] == []

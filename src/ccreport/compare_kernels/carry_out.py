@@ -15,6 +15,7 @@ from ccreport.collect.attempts import KEPT, read_attempts
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Place, choose_place
+from ccreport.collect.kernel.find_kernel import UserKernel
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import CALIBRATION, find_sessions, lock_archive
 from ccreport.collect.sweep import Collection
@@ -28,10 +29,10 @@ EVALUATION: Final = "generic"
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured: the clock, the kernel of each side by its release, and how long a pair took, in s."""
+    """What was measured: the clock, the kernel of each side, null for this machine's, and how long a pair took, in s."""
 
     clock: str
-    kernels: dict[str, str | None]
+    kernels: dict[str, UserKernel | None]
     pair_s: float | None
     failures: dict[str, str]
 
@@ -55,8 +56,9 @@ def measure_sides(campaigns: dict[str, Path], blocks_count: int, archive: Path) 
     clocks = {place.clock for place in places.values()}
     if len(clocks) > 1:
         raise InputError("one side was measured in virtual time and the other in real time; name a clock")
-    kernels = {key: place.kernel.release if place.kernel else None for key, place in places.items()}
-    return Measured(clocks.pop(), kernels, _find_pair_s(plans, archive), failures)
+    return Measured(
+        clocks.pop(), {key: place.kernel for key, place in places.items()}, _find_pair_s(plans, archive), failures
+    )
 
 
 def _prepare(plan: Plan, block: int, archive: Path, declaration: Path) -> Collection:

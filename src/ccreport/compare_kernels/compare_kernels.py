@@ -8,7 +8,7 @@ from typing import Final
 from ccreport.compare_kernels.campaigns import write_campaigns
 from ccreport.compare_kernels.carry_out import build_database, measure_sides
 from ccreport.compare_kernels.declaration import Comparison, load_comparison, make_comparison
-from ccreport.compare_kernels.findings import find_all, find_exit_code
+from ccreport.compare_kernels.findings import check_names, find_all, find_exit_code
 from ccreport.compare_kernels.measures import read_runs
 from ccreport.compare_kernels.outputs import write_json, write_junit, write_summary
 from ccreport.compare_kernels.page import write_page
@@ -18,6 +18,7 @@ from ccreport.core.errors import InputError
 
 NAME: Final = "{comparison}"
 FAILED_EXIT: Final = 3
+EQUAL_AT_MOST_PCT: Final = 100
 YAML: Final = (".yaml", ".yml")
 NO_CAMPAIGN: Final = Path()
 
@@ -28,7 +29,7 @@ def compare_kernels(
     /,
     campaign: Path = NO_CAMPAIGN,
     blocks: int = 0,
-    equal_within: float = 5.0,
+    equal_within: float = 0.0,
     algorithm: str = "",
     kernel: str = "",
     clock: str = "",
@@ -41,7 +42,8 @@ def compare_kernels(
     `a` is a file of `comparisons`, or the first side: a kernel's path, an algorithm, `module.parameter=value` or
     `net.…=value`, several with commas between them, or `default`. `b` is then the second side. `campaign` is the
     campaign that two sides of the command line measure. `blocks` is how often it is measured on each side, 0 for what
-    the file declares, else 4. `equal_within` is up to which ratio two sides of the command line are equal, in %.
+    the file declares, else 4. `equal_within` is how far from equal two sides may be and count as equal, in %, 0 for what
+    the file declares, else 5.
     `algorithm` is the second side's in place of the file's. `kernel` is the path of a user-mode kernel for sides that
     name none. `clock`, virtual or real, replaces the campaign's.
     `archive` is the raw archive's own folder; the same command goes on with the runs that it lacks. `output` is a
@@ -61,19 +63,25 @@ def compare_kernels(
 
 def _declare(a: str, b: str, campaign: Path, blocks: int, equal_within: float, algorithm: str) -> Comparison:
     """Return the comparison that the command line names; raise InputError where it names none."""
-    given = {"blocks_count": blocks} if blocks else {}
+    told = {"blocks_count": blocks, "equal_within_pct": equal_within}
+    given = {key: value for key, value in told.items() if value}
     if blocks == 1 or blocks < 0:
         raise InputError("blocks: an interval takes at least 2")
+    if not 0 <= equal_within <= EQUAL_AT_MOST_PCT:
+        raise InputError(f"equal-within: {equal_within:g} % is not between 0 and {EQUAL_AT_MOST_PCT} %")
     if a.endswith(YAML) and not b:
+        if campaign != NO_CAMPAIGN:
+            raise InputError(f"campaign: {a} names its own; --campaign is for two sides on the command line")
         return load_comparison(Path(a), algorithm, given)
     if not b or campaign == NO_CAMPAIGN:
         raise InputError("name a file of `comparisons`, or two sides with their --campaign")
-    return make_comparison(a, b, campaign, {"equal_within_pct": equal_within} | given)
+    return make_comparison(a, b, campaign, given)
 
 
 def _compare(comparison: Comparison, archive: Path, output: Path, testbed: Mapping[str, str], cores: int) -> int:
     output.mkdir(parents=True, exist_ok=True)
     campaigns = write_campaigns(comparison, output / "campaigns", testbed)
+    check_names(comparison, campaigns["a"])
     measured = measure_sides(campaigns, comparison.blocks_count, archive)
     for run, why in measured.failures.items():
         print(f"failed: {run}: {why}", file=sys.stderr)

@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 from statistics import fmean
 from typing import Final, Literal
 
+from ccreport.collect.declare.campaign import load_campaign
 from ccreport.compare_kernels.decide import Effect, decide, measure_effect
 from ccreport.compare_kernels.declaration import Comparison
 from ccreport.compare_kernels.measures import MEASURES, Measure, Pairs, Runs
 from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import guess
 from ccreport.summarise.statistics.durations import plan_duration
 
 Status = Literal["as declared", "differs", "undecided"]
@@ -59,11 +62,25 @@ def find_all(comparison: Comparison, runs: Runs) -> list[Finding]:
         for pair, effect, margin in zip(pairs, effects, margins, strict=True)
     ]
     for expected in comparison.expected:
-        if expected["measure"] not in MEASURES:
-            raise InputError(f"expected: there is no measure {expected['measure']}; there are {', '.join(MEASURES)}")
         if not any(is_named(found, expected) for found in findings):
             raise InputError(f"expected: no {expected['measure']} was measured of {expected['condition']}")
     return sorted(findings, key=lambda found: (found.status == "as declared", ORDER[found.effect.verdict]))
+
+
+def check_names(comparison: Comparison, campaign: Path) -> None:
+    """Raise InputError for a measure or condition of a comparison that its campaign cannot have, before it is measured."""
+    jobs = [job["name"] for session in load_campaign(campaign).sessions for job in session.jobs]
+    named = [("expected", [expected["measure"]], expected["condition"]) for expected in comparison.expected]
+    named += [(f"criteria, {each.name}", list(each.measures), each.conditions) for each in comparison.criteria]
+    for place, measures, pattern in named:
+        for unknown in (measure for measure in measures if measure not in MEASURES):
+            near = guess(unknown, MEASURES) or f"; there are {', '.join(MEASURES)}"
+            raise InputError(f"{place}: there is no measure `{unknown}`{near}")
+        # What follows the comma tells conditions of one job apart, as "RTT 40 ms".
+        of_job = pattern.partition(",")[0]
+        if not any(fnmatchcase(job, of_job) for job in jobs):
+            near = guess(of_job, jobs) or f"; there are {', '.join(jobs)}"
+            raise InputError(f"{place}: no job of the campaign is called `{of_job}`{near}")
 
 
 def find_exit_code(findings: Sequence[Finding]) -> int:

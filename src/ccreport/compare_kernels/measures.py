@@ -46,7 +46,13 @@ MEASURES: Final = {
         Measure(
             "goodput_busy", "Goodput while it has data to send", "Mbit/s", per_unit=1e6, up="faster", down="slower"
         ),
-        Measure("completion", "Completion time, median of the flows", "s", up="slower", down="faster"),
+        Measure(
+            "completion",
+            "Time until half of the volume is acknowledged, median of the flows",
+            "s",
+            up="slower",
+            down="faster",
+        ),
         Measure("retransmits", "Retransmitted segments", "%", scale="points"),
         Measure("rtt_median", "RTT, median of samples", "ms"),
         Measure("rtt_p99", "RTT, 99th percentile of samples", "ms"),

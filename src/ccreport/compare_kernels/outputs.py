@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from ccreport import __version__
+from ccreport.collect.kernel.find_kernel import UserKernel
 from ccreport.compare_kernels.carry_out import Measured
 from ccreport.compare_kernels.declaration import Comparison
 from ccreport.compare_kernels.findings import Finding, count_more_pairs, find_exit_code
 from ccreport.compare_kernels.scorecard import Score
 from ccreport.compare_kernels.wording import (
+    SIDES_HEADINGS,
     describe_finding,
     format_effect,
     list_headings,
     list_rows,
+    list_sides,
     plan_more,
     summarise,
 )
@@ -28,10 +32,19 @@ def write_json(
     told: dict[str, Any] = {
         "name": comparison.name,
         "title": comparison.title,
-        "a": comparison.a.name,
-        "b": comparison.b.name,
+        "campaign": comparison.campaign.name,
+        "ccreport": __version__,
         "clock": measured.clock,
-        "kernels": measured.kernels,
+        "sides": {
+            key: {
+                "name": side.name,
+                "algorithm": side.algorithm,
+                "sysctls": dict(side.sysctls),
+                "module_parameters": dict(side.module_parameters),
+                "kernel": _describe_kernel(measured.kernels[key]),
+            }
+            for key, side in (("a", comparison.a), ("b", comparison.b))
+        },
         "blocks_count": comparison.blocks_count,
         "block_s": measured.pair_s,
         "exit_code": find_exit_code(findings),
@@ -46,6 +59,11 @@ def write_json(
         "not_measured": dict(comparison.not_measured),
     }
     replace_text(path, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+
+
+def _describe_kernel(kernel: UserKernel | None) -> dict[str, Any] | None:
+    """Return what identifies a user-mode kernel, null for the kernel of the machine itself."""
+    return {"name": kernel.path.name, "release": kernel.release} | kernel.describe() if kernel else None
 
 
 def write_junit(path: Path, comparison: Comparison, findings: list[Finding], measured: Measured) -> None:
@@ -82,6 +100,7 @@ def write_summary(
     shown = [finding for finding in findings if finding not in settled]
     headings = list_headings(comparison)
     lines += [*_write_table(headings, list_rows(shown)), ""] if shown else []
+    lines += [*_write_table(SIDES_HEADINGS, list_sides(comparison, measured)), ""]
     if settled:
         folded = _write_table(headings, list_rows(settled))
         lines += ["<details>", f"<summary>{len(settled)} equal</summary>", "", *folded, "", "</details>", ""]

@@ -7,12 +7,13 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
+from ccreport import __version__
 from ccreport.compare_kernels.carry_out import Measured
 from ccreport.compare_kernels.declaration import Comparison
 from ccreport.compare_kernels.findings import Finding
 from ccreport.compare_kernels.measures import Runs
 from ccreport.compare_kernels.scorecard import Score
-from ccreport.compare_kernels.wording import list_headings, list_rows, summarise
+from ccreport.compare_kernels.wording import SIDES_HEADINGS, list_headings, list_rows, list_sides, summarise
 from ccreport.core.atomic_files import replace_text
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.text import count_things
@@ -45,7 +46,8 @@ def write_page(
     shutil.copyfile(PAGE.with_name("compared.css"), folder / "compared.css")
     conditions = list(dict.fromkeys(finding.condition for finding in findings))
     drawn = _draw_all(folder / FIGURES, conditions[:FIGURES_AT_MOST], comparison, runs, database)
-    parts = [_write_scores(scores), _write_findings(comparison, findings), *drawn]
+    sides = write_table(SIDES_HEADINGS, list_sides(comparison, measured))
+    parts = [sides, _write_scores(scores), _write_findings(comparison, findings), *drawn]
     if left_out := len(conditions) - FIGURES_AT_MOST:
         parts += [f"<p>{left_out} more conditions are not drawn.</p>"] if left_out > 0 else []
     if comparison.not_measured:
@@ -75,14 +77,13 @@ def write_table(
 
 
 def _describe(comparison: Comparison, measured: Measured) -> str:
-    kernels = {key: release or "this machine's kernel" for key, release in measured.kernels.items()}
-    told = kernels["a"] if kernels["a"] == kernels["b"] else f"A {kernels['a']}, B {kernels['b']}"
     seeds = "the same seed on both sides" if not comparison.seed_offset else "seeds that differ between the sides"
     return (
-        f"{count_things(comparison.blocks_count, 'block')} in the order A B B A, each with one pair per condition, "
-        f"with {seeds}; {measured.clock} time; kernel: {told}. Intervals are 95 %, p values corrected by Holm's method "
-        f"for all tests. Equal: the interval is within ±{comparison.equal_within_pct:g} %, or "
-        f"±{comparison.equal_within_points:g} percentage points of retransmitted segments."
+        f"Campaign {comparison.campaign.name}, {count_things(comparison.blocks_count, 'block')} in the order A B B A, each "
+        f"with one pair per condition, with {seeds}; {measured.clock} time; ccreport {__version__}. Intervals are 95 %, p "
+        f"values corrected by Holm's method for all tests. Equal: the interval is within "
+        f"±{comparison.equal_within_pct:g} %, or ±{comparison.equal_within_points:g} percentage points of retransmitted "
+        "segments. An interval is of these paths and seeds: where chance hardly touches a run, it is narrow."
     )
 
 
@@ -90,10 +91,10 @@ def _write_scores(scores: list[Score]) -> str:
     if not scores:
         return ""
     rows = [
-        (score.criterion.name, score.criterion.question, score.criterion.section, score.verdict, score.basis)
+        (score.criterion.name, score.verdict, score.criterion.question, score.criterion.section, score.basis)
         for score in scores
     ]
-    headings = ("Criterion", "Question", "Section", "Verdict against the baseline", "Why")
+    headings = ("Criterion", "Verdict against the baseline", "Question", "Section", "Why")
     return "<h2>Criteria</h2>" + write_table(headings, rows, [score.verdict.split()[0] for score in scores])
 
 

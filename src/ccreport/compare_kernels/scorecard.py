@@ -6,8 +6,6 @@ from typing import Final, Literal
 
 from ccreport.compare_kernels.declaration import Comparison, Criterion
 from ccreport.compare_kernels.findings import Finding
-from ccreport.compare_kernels.measures import MEASURES
-from ccreport.core.errors import InputError
 from ccreport.core.text import count_things
 
 Verdict = Literal["better", "worse", "mixed", "as the baseline", "undecided", "not measured"]
@@ -38,11 +36,9 @@ class Score:
 
 
 def score(comparison: Comparison, findings: Sequence[Finding]) -> list[Score]:
-    """Return the criteria of a comparison in their order; raise InputError for one that names no measure."""
+    """Return the criteria of a comparison in their order, each with its verdict."""
     scores = []
     for criterion in comparison.criteria:
-        if unknown := sorted(criterion.measures.keys() - MEASURES.keys()):
-            raise InputError(f"criteria, {criterion.name}: there is no measure {unknown[0]}")
         own = [finding for finding in findings if criterion.covers(finding.condition, finding.measure.name)]
         scores.append(Score(criterion, _judge(criterion, own), own))
     return scores

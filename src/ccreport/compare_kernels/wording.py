@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ccreport.compare_kernels.carry_out import Measured
 from ccreport.compare_kernels.declaration import Comparison
 from ccreport.compare_kernels.findings import (
     DIFFERS_EXIT,
@@ -14,6 +15,8 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import format_significant
 
 UNKNOWN = "–"
+HOST_KERNEL = "this machine's kernel"
+SIDES_HEADINGS = ("Side", "Kernel", "Algorithm", "Settings")
 
 
 def summarise(comparison: Comparison, findings: list[Finding], pair_s: float | None) -> str:
@@ -27,7 +30,8 @@ def summarise(comparison: Comparison, findings: list[Finding], pair_s: float | N
         return f"{tests} decided{declared}."
     if code == DIFFERS_EXIT:
         also = f", and {counts['undecided']} are undecided" if counts["undecided"] else ""
-        return f"{counts['differs']} of {tests} differ{also}: {comparison.b.name} is not as {comparison.a.name}."
+        told = f"{counts['differs']} of {tests} differ{also}: {comparison.b.name} is not as {comparison.a.name}."
+        return f"{told} Of what is undecided, {plan_more(findings, pair_s)}." if also else told
     return f"{counts['undecided']} of {tests} are undecided; {plan_more(findings, pair_s)}."
 
 
@@ -79,25 +83,42 @@ def format_effect(finding: Finding) -> str:
 
 
 def list_rows(findings: list[Finding]) -> list[tuple[str, ...]]:
-    """Return the rows of the table of findings: condition, measure, both means, effect, pairs, verdict."""
+    """Return the rows of the table of findings: condition, measure, verdict, both means, effect, pairs."""
     return [
         (
             finding.condition,
             finding.measure.title,
+            finding.text + (" (as declared)" if finding.is_expected and finding.status == "as declared" else ""),
             format_mean(finding, finding.mean_a),
             format_mean(finding, finding.mean_b),
             format_effect(finding),
             str(finding.effect.pairs_count),
-            finding.text + (" (as declared)" if finding.is_expected and finding.status == "as declared" else ""),
         )
         for finding in findings
     ]
 
 
+def list_sides(comparison: Comparison, measured: Measured) -> list[tuple[str, ...]]:
+    """Return what each side ran, a row each: side, kernel, algorithm, settings."""
+    rows = []
+    for key, side in (("A", comparison.a), ("B", comparison.b)):
+        kernel = measured.kernels[key.lower()]
+        settings = dict(side.sysctls) | dict(side.module_parameters)
+        rows.append(
+            (
+                f"{key}: {side.name}",
+                f"{kernel.path.name}, Linux {kernel.release}, SHA-256 {kernel.sha256[:12]}" if kernel else HOST_KERNEL,
+                side.algorithm or UNKNOWN,
+                ", ".join(f"{name}={value}" for name, value in settings.items()) or UNKNOWN,
+            )
+        )
+    return rows
+
+
 def list_headings(comparison: Comparison) -> tuple[str, ...]:
     """Return the headings of the columns of `list_rows`."""
     sides = (f"A: {comparison.a.name}", f"B: {comparison.b.name}")
-    return ("Condition", "Measure", *sides, "B / A, or B − A (95 % interval)", "Pairs", "Verdict on B")
+    return ("Condition", "Measure", "Verdict on B", *sides, "B / A, or B − A (95 % interval)", "Pairs")
 
 
 def describe_finding(finding: Finding) -> dict[str, Any]:
