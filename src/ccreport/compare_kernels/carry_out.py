@@ -29,7 +29,7 @@ EVALUATION: Final = "generic"
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured: the clock, the kernel of each side, null for this machine's, and how long a pair took, in s."""
+    """What was measured: the clock, each side's kernel (null for this machine's), and how long a pair took, in s."""
 
     clock: str
     kernels: dict[str, UserKernel | None]

@@ -42,10 +42,9 @@ def compare_kernels(
     `a` is a file of `comparisons`, or the first side: a kernel's path, an algorithm, `module.parameter=value` or
     `net.…=value`, several with commas between them, or `default`. `b` is then the second side. `campaign` is the
     campaign that two sides of the command line measure. `blocks` is how often it is measured on each side, 0 for what
-    the file declares, else 4. `equal_within` is how far from equal two sides may be and count as equal, in %, 0 for what
-    the file declares, else 5.
-    `algorithm` is the second side's in place of the file's. `kernel` is the path of a user-mode kernel for sides that
-    name none. `clock`, virtual or real, replaces the campaign's.
+    the file declares, else 4. `equal_within` is by how many % two sides may differ and are called equal, 0 for what the
+    file declares, else 5. `algorithm` is the second side's in place of the file's. `kernel` is the path of a user-mode
+    kernel for sides that name none. `clock`, virtual or real, replaces the campaign's.
     `archive` is the raw archive's own folder; the same command goes on with the runs that it lacks. `output` is a
     folder, which gets comparison.json, junit.xml, summary.md and index.html. `cores` are those of the build.
     """

@@ -68,7 +68,7 @@ def find_all(comparison: Comparison, runs: Runs) -> list[Finding]:
 
 
 def check_names(comparison: Comparison, campaign: Path) -> None:
-    """Raise InputError for a measure or condition of a comparison that its campaign cannot have, before it is measured."""
+    """Raise InputError for a measure or condition of a comparison that its campaign cannot have."""
     jobs = [job["name"] for session in load_campaign(campaign).sessions for job in session.jobs]
     named = [("expected", [expected["measure"]], expected["condition"]) for expected in comparison.expected]
     named += [(f"criteria, {each.name}", list(each.measures), each.conditions) for each in comparison.criteria]

@@ -48,7 +48,7 @@ MEASURES: Final = {
         ),
         Measure(
             "completion",
-            "Time until half of the volume is acknowledged, median of the flows",
+            "Time until half the volume is acknowledged, median flow",
             "s",
             up="slower",
             down="faster",

@@ -79,11 +79,11 @@ def write_table(
 def _describe(comparison: Comparison, measured: Measured) -> str:
     seeds = "the same seed on both sides" if not comparison.seed_offset else "seeds that differ between the sides"
     return (
-        f"Campaign {comparison.campaign.name}, {count_things(comparison.blocks_count, 'block')} in the order A B B A, each "
-        f"with one pair per condition, with {seeds}; {measured.clock} time; ccreport {__version__}. Intervals are 95 %, p "
-        f"values corrected by Holm's method for all tests. Equal: the interval is within "
-        f"±{comparison.equal_within_pct:g} %, or ±{comparison.equal_within_points:g} percentage points of retransmitted "
-        "segments. An interval is of these paths and seeds: where chance hardly touches a run, it is narrow."
+        f"Campaign {comparison.campaign.name}, {count_things(comparison.blocks_count, 'block')} in the order A B B A, "
+        f"each with one pair per condition, with {seeds}; {measured.clock} time; ccreport {__version__}. Intervals are "
+        "95 %, p values corrected by Holm's method for all tests. Equal: the interval is within "
+        f"±{comparison.equal_within_pct:g} %, or ±{comparison.equal_within_points:g} percentage points of "
+        "retransmitted segments. An interval is of these paths: where chance hardly touches a run, it is narrow."
     )
 
 

@@ -100,7 +100,7 @@ def list_rows(findings: list[Finding]) -> list[tuple[str, ...]]:
 
 def list_sides(comparison: Comparison, measured: Measured) -> list[tuple[str, ...]]:
     """Return what each side ran, a row each: side, kernel, algorithm, settings."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for key, side in (("A", comparison.a), ("B", comparison.b)):
         kernel = measured.kernels[key.lower()]
         settings = dict(side.sysctls) | dict(side.module_parameters)
