@@ -91,6 +91,25 @@ def test_differences_come_first_and_a_longer_completion_is_slower() -> None:
     assert (count_more_pairs(found) or 0) > 0
 
 
+def test_the_means_of_both_sides_have_the_ratio_that_is_told() -> None:
+    # Arithmetic means of 37 and 77.3 would have 2.09, and a single large pair would carry them.
+    (found,) = find(job__goodput=([1.0, 10.0, 100.0], [2.0, 30.0, 200.0]))
+    assert found.mean_a == pytest.approx(10)
+    assert (found.mean_b or 0) / (found.mean_a or 1) == pytest.approx(found.effect.value)
+    assert found.effect.value == pytest.approx(12 ** (1 / 3))
+
+
+def test_one_test_that_is_hard_to_tell_does_not_hide_what_half_of_them_take() -> None:
+    found = find(one__goodput=OPEN, two__goodput=([10.0, 11.0, 12.0], [10.0, 11.5, 13.0]))
+    assert [finding.status for finding in found] == ["undecided", "undecided"]
+    half, whole = (count_more_pairs(found, share) for share in (0.5, 1))
+    assert 0 < (half or 0) < (whole or 0)
+    told = plan_more(found, 60.0)
+    assert f"about {half} more blocks" in told
+    assert "would tell half and about" in told
+    assert f"{whole} more blocks" in told
+
+
 def test_a_run_without_a_value_is_no_pair_and_retransmits_may_be_none_at_all() -> None:
     found = find(one__goodput=([1.0, None, 3.0], [1.0, 2.0, 3.0]), two__retransmits=([0.0] * 3, [0.0, 0.01, 0.0]))
     assert {one.condition: (one.effect.pairs_count, one.effect.verdict) for one in found} == {

@@ -1,10 +1,11 @@
 """Findings: what each condition and measure says, whether that was meant, and what the exit code is."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, geometric_mean
 from typing import Final, Literal
 
 from ccreport.collect.declare.campaign import load_campaign
@@ -25,6 +26,7 @@ ORDER: Final = {"up": 0, "down": 0, "undecided": 1, "equal": 2}
 class Finding:
     """One condition and measure: the means of both sides, the effect with its verdict, and what that means.
 
+    Means are geometric where the effect is a ratio, which so is that of the means.
     `is_expected` says that the declaration names this condition and measure. `needed_duration_s` is how long runs would
     have to be for a verdict from as many pairs, and `duration_s` how long they are; null where it is not known, the
     former also where no duration does.
@@ -91,11 +93,14 @@ def find_exit_code(findings: Sequence[Finding]) -> int:
     return EQUAL_EXIT if statuses == {"as declared"} else UNDECIDED_EXIT
 
 
-def count_more_pairs(findings: Sequence[Finding]) -> int | None:
-    """Return how many more pairs of each condition all open verdicts are likely to take; null where it is not known."""
+def count_more_pairs(findings: Sequence[Finding], share: float = 1.0) -> int | None:
+    """Return how many more pairs of each condition are likely to tell a share of the open verdicts; null if unknown."""
     open_ones = [finding.effect for finding in findings if finding.status == "undecided"]
-    counts = [None if effect.needed_count is None else effect.needed_count - effect.pairs_count for effect in open_ones]
-    return None if not counts or None in counts else max(count for count in counts if count is not None)
+    counts = [
+        math.inf if effect.needed_count is None else effect.needed_count - effect.pairs_count for effect in open_ones
+    ]
+    count = sorted(counts)[math.ceil(share * len(counts)) - 1] if counts else math.inf
+    return None if math.isinf(count) else int(count)
 
 
 def is_named(finding: Finding, expected: Mapping[str, str]) -> bool:
@@ -104,7 +109,8 @@ def is_named(finding: Finding, expected: Mapping[str, str]) -> bool:
 
 
 def _make(pairs: Pairs, effect: Effect, margin: float) -> Finding:
-    mean_a, mean_b = (fmean(values) if values else None for values in (pairs.a, pairs.b))
+    mean = geometric_mean if pairs.measure.scale == "ratio" else fmean
+    mean_a, mean_b = (mean(values) if values else None for values in (pairs.a, pairs.b))
     made = Finding(pairs.condition, pairs.measure, effect, mean_a, mean_b, margin)
     if pairs.noise is None or effect.needed_factor is None or not effect.variance:
         return made

@@ -37,12 +37,19 @@ def summarise(comparison: Comparison, findings: list[Finding], pair_s: float | N
 
 def plan_more(findings: list[Finding], pair_s: float | None) -> str:
     """Return how many more pairs open verdicts are likely to take, and how long; `pair_s` is the time of one block."""
-    count = count_more_pairs(findings)
-    if count is None:
+    count, half = (count_more_pairs(findings, share) for share in (1, 0.5))
+    if half is None:
         return "how many more runs would tell is not known; measure at least two blocks"
-    time = "" if pair_s is None else f", about {format_time(count * pair_s)} on this machine"
-    blocks = f"about {count_things(count, 'more block')} would tell (with a probability of 0.8)"
-    return f"{blocks}{time}{_plan_longer(findings)}"
+
+    def name(number: int) -> str:
+        time = "" if pair_s is None else f", {format_time(number * pair_s)} on this machine,"
+        return f"about {count_things(number, 'more block')}{time}"
+
+    # Of many tests one alone may be hard to tell.
+    half_told = "" if half == count else f"{name(half)} would tell half"
+    all_told = f"{name(count)} {'all' if half_told else 'would tell'}" if count else "of all it is not known"
+    blocks = " and ".join(part for part in (half_told, all_told) if part)
+    return f"{blocks} (with a probability of 0.8){_plan_longer(findings)}"
 
 
 def _plan_longer(findings: list[Finding]) -> str:
@@ -60,6 +67,11 @@ def format_time(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def format_p(p: float) -> str:
+    """Return a p value with three decimals."""
+    return f"{p:.3f}" if p >= 0.001 else "< 0.001"
 
 
 def format_mean(finding: Finding, mean: float | None) -> str:
@@ -83,7 +95,7 @@ def format_effect(finding: Finding) -> str:
 
 
 def list_rows(findings: list[Finding]) -> list[tuple[str, ...]]:
-    """Return the rows of the table of findings: condition, measure, verdict, both means, effect, pairs."""
+    """Return the rows of the table of findings: condition, measure, verdict, both means, effect, p, pairs."""
     return [
         (
             finding.condition,
@@ -92,6 +104,7 @@ def list_rows(findings: list[Finding]) -> list[tuple[str, ...]]:
             format_mean(finding, finding.mean_a),
             format_mean(finding, finding.mean_b),
             format_effect(finding),
+            UNKNOWN if finding.effect.p_holm is None else format_p(finding.effect.p_holm),
             str(finding.effect.pairs_count),
         )
         for finding in findings
@@ -118,7 +131,7 @@ def list_sides(comparison: Comparison, measured: Measured) -> list[tuple[str, ..
 def list_headings(comparison: Comparison) -> tuple[str, ...]:
     """Return the headings of the columns of `list_rows`."""
     sides = (f"A: {comparison.a.name}", f"B: {comparison.b.name}")
-    return ("Condition", "Measure", "Verdict on B", *sides, "B / A, or B − A (95 % interval)", "Pairs")
+    return ("Condition", "Measure", "Verdict on B", *sides, "B / A, or B − A (95 % interval)", "p", "Pairs")
 
 
 def describe_finding(finding: Finding) -> dict[str, Any]:
