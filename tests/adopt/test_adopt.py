@@ -102,6 +102,26 @@ def test_units_and_words_become_groups(tmp_path: Path) -> None:
     assert told[1] == shared | {"side": "receiver"}
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        # A decimal is not a repetition, and its unit is not known.
+        (("run1_cubic_0.01.json", "run2_cubic_0.1.json"), ({"number": "0.01"}, {"number": "0.1"})),
+        (("run1_cubic_1.json", "run2_cubic_2.json"), ({"iteration": 1}, {"iteration": 2})),
+        (("run1_cubic_0.01.json", "run2_cubic_none.json"), ({"loss_pct": 0.01}, {"loss_pct": 0.0})),
+        (("run1_loss0.01.json", "run2_lossnone.json"), ({"loss_pct": 0.01}, {"loss_pct": 0.0})),
+        (("run1_loss0.01.json", "run2_loss1.json"), ({"loss_pct": 0.01}, {"loss_pct": 1.0})),
+        # Beside other words it is one.
+        (("run1_none.json", "run2_heavy.json"), ({"variant": "none"}, {"variant": "heavy"})),
+    ],
+)
+def test_numbers_without_a_unit(names: tuple[str, str], told: tuple[dict[str, object], ...], tmp_path: Path) -> None:
+    files = {name: client_output(4000 + number) for number, name in enumerate(names)}
+    known = propose(write_archive(tmp_path / "raw", files))
+    assert [{key: value for key, value in one.items() if key not in ("run", "cc")} for one in known] == list(told)
+    assert adopt(tmp_path / "raw", check=True) == 0
+
+
 def test_groups_that_some_kinds_lack_do_not_keep_a_run_apart(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,6 +203,11 @@ def test_where_there_is_nothing_to_propose_it_says_why(tmp_path: Path, files: di
     with pytest.raises(InputError, match=re.escape(message)):
         adopt(folder, check=False)
     assert (folder / "layout.yaml").exists() == ("layout.yaml" in files)
+
+
+def test_an_empty_folder_has_no_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no files$"):
+        adopt(tmp_path, check=False)
 
 
 def test_a_bare_file_needs_no_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,6 +68,7 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
         ("connections_count", "4", "connections_count: `4` is not a whole number; write 4"),
         ("connections_count", 99, "connections_count: 99 is greater than the maximum of 16"),
         ("batch_mib", "1e3", "batch_mib: `1e3` is not a number; write 1000"),
+        ("strict", "No", "strict: `No` is not true or false; write it without quotes: no"),
         ("strict", None, "strict: null, or nothing behind the colon, is not true or false"),
         ("sections", "edge-bbr2", "sections: `edge-bbr2` is not a list or null; put it in brackets: [edge-bbr2]"),
         ("verify", "release/1", "verify: release/1 does not exist"),
@@ -163,6 +164,16 @@ def test_a_guess_is_the_name_meant_or_all_names() -> None:
     assert guess("edge", ["edge-bbr2", "esnet-dtn"]) == "; did you mean `edge-bbr2`?"
     assert guess("xyz", ["b", "a"]) == "; there are a, b"
     assert guess("xyz", []) == "; there are none"
+
+
+def test_a_beginning_may_have_its_letters_swapped() -> None:
+    assert guess("tabel_2", ["retransmits", "table_2_testbed"]) == "; did you mean `table_2_testbed`?"
+
+
+def test_a_key_that_is_there_is_not_the_one_that_is_meant() -> None:
+    schema = {"additionalProperties": False, "properties": {"tables": {}, "labels": {}}}
+    problem = find_problem({"tables": {}, "lables": {}}, schema)
+    assert str(problem) == "`lables` is not a key; did you mean `labels`?"
 
 
 def test_what_is_missing_is_named() -> None:

@@ -242,12 +242,16 @@ def test_sql_prints_a_table_from_any_folder(
     pl.DataFrame({"job": ["\x1b[2Jgone"], "number": [7]}).write_parquet(table)
     with duckdb.connect("results/own/archive.duckdb") as connection:
         connection.execute(f"CREATE VIEW names AS {read_files([table])}")
+    pl.DataFrame({"claim": ["fair"]}).write_parquet("results/own/claims.parquet")
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert main(["sql", "SELECT number * 6 AS answer, job FROM names", "--database", "../it's [a] */results"]) == 0
     printed = capsys.readouterr().out
     assert "answer" in printed
     assert " 42 " in printed
     assert "\x1b" not in printed
+    # What is judged by the database is a table beside it.
+    assert main(["sql", "FROM claims", "--database", "../it's [a] */results"]) == 0
+    assert " fair " in capsys.readouterr().out
     assert main(["sql", "FROM nmaes", "--database", "../it's [a] */results"]) == 1
     assert capsys.readouterr().err == "ccreport: Table with name nmaes does not exist; did you mean `names`?\n"
     assert main(["sql", "SELECT nubmer FROM names", "--database", "../it's [a] */results"]) == 1

@@ -144,6 +144,13 @@ def test_two_releases_compared_name_a_cell_that_is_not_its_table(
     assert "CSV files that are not what their tables say" in said
     assert said.count("runs_count: 3 as Parquet, 4 as CSV") == 3
     assert f"3 differences in {release}:" in said
+    assert "Altered since" not in said
+    with (release / "code/config.yaml").open("a") as config:
+        config.write("# altered\n")
+    assert main(["diff", str(published), str(release)]) == 0
+    assert (
+        "code/config.yaml: not what SHA256SUMS says" in capsys.readouterr().out.split("## Altered since SHA256SUMS")[1]
+    )
 
 
 def test_a_packed_release_is_verified(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -328,6 +335,15 @@ def test_a_verdict_that_does_not_follow_is_named(release: Path, tmp_path: Path) 
     assert check_claims(release, tmp_path / "b").failures == (
         "evaluations/one/claims.parquet: two_runs, runs: published does not hold, judged holds",
     )
+
+
+def test_what_another_version_declared_is_not_checked(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = next((release / "evaluations/one").glob("*.yaml"))
+    path.write_text(path.read_text() + "of_the_future: true\n")
+    write_sums(release)
+    verify(str(release), quick=True)
+    said = capsys.readouterr().out
+    assert re.search(rf"{UNCHECKED}  claims: .* verify it with the version that published it: .*of_the_future", said)
 
 
 def make_anew(results: Path, monkeypatch: pytest.MonkeyPatch, returncode: int = 0) -> list[Path]:

@@ -97,6 +97,8 @@ def _read_contents(folder: Path) -> dict[str, Content]:
 
 
 def _explain_nothing(folder: Path, contents: Mapping[str, Content]) -> str:
+    if not contents and not any(entry.is_file() for _, entry in walk_files(folder)):
+        return f"{folder} has no files"
     if not contents:
         return f"{folder} has no files but the test harness's, whose names are known: it needs no layout"
     return f"no file in {folder} is a result of a tool that is read; record one with iperf3 -c HOST -J > run1.json"

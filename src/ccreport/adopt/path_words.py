@@ -6,6 +6,8 @@
 import re
 from typing import Final, NamedTuple
 
+from ccreport.archive.layout_groups import NO_LOSS
+
 ALGORITHMS: Final = frozenset(
     {
         *(
@@ -38,10 +40,12 @@ UNITS: Final = {
     **dict.fromkeys(("pkts", "packets"), ("limit_packets_count", 1.0)),
     "bdp": ("bdp", 1.0),
 }
+LOSSES: Final = ("loss", "plr")
+LOSS: Final = rf"{NO_LOSS}|[0-9.]+"
 # A word before a number → its group.
 NAMED: Final = {
     **dict.fromkeys(("rtt", "delay", "lat", "latency"), "rtt_ms"),
-    **dict.fromkeys(("loss", "plr"), "loss_pct"),
+    **dict.fromkeys(LOSSES, "loss_pct"),
     **dict.fromkeys(("iter", "iteration", "rep", "repeat", "repetition", "trial", "it"), "iteration"),
     **dict.fromkeys(("p", "flows", "streams", "parallel"), "flows"),
 }
@@ -53,6 +57,7 @@ STAMP: Final = r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T_-][0-9]{2}[-:]?[0-9]{2}(?:[-:
 WORD: Final = re.compile(
     rf"(?P<stamp>{STAMP}){END}"
     rf"|(?P<amount>{NUMBER})(?P<unit>[A-Za-z]+|%){END}"
+    rf"|(?P<lossless>(?:loss|plr)[=_-]?)none{END}"
     rf"|(?P<name>[A-Za-z]+)(?P<between>[=_-]?)(?P<value>{NUMBER}){END}"
     rf"|(?P<number>{NUMBER}){END}"
     r"|(?P<word>[A-Za-z0-9%]+)"
@@ -96,6 +101,8 @@ def _read(match: re.Match[str]) -> Word:
     if match["unit"] and match["unit"].lower() in UNITS:
         group, factor = UNITS[match["unit"].lower()]
         return Word(text, group, rf"(?P<{group}>[0-9.]+){re.escape(match['unit'])}", match["amount"], factor)
+    if match["lossless"]:
+        return Word(text, "loss_pct", rf"{re.escape(match['lossless'])}(?P<loss_pct>{LOSS})", NO_LOSS)
     if match["name"]:
         return _read_named(match)
     if match["number"]:
@@ -113,7 +120,8 @@ def _read_named(match: re.Match[str]) -> Word:
     if name in RUNS:
         return Word(text, "run", rf"(?P<run>{start}[0-9.]+)", text)
     if name in NAMED and (match["between"] or name not in ("p", "it") or "." not in match["value"]):
-        return Word(text, NAMED[name], rf"{start}(?P<{NAMED[name]}>[0-9.]+)", match["value"])
+        values = LOSS if name in LOSSES else "[0-9.]+"
+        return Word(text, NAMED[name], rf"{start}(?P<{NAMED[name]}>{values})", match["value"])
     if match["between"] and name in ALGORITHMS:
         return Word(match["name"], "cc", r"(?P<cc>[A-Za-z0-9]+)", match["name"])
     if match["between"] and match["between"] != "=":

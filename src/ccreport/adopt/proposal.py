@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ccreport.adopt.contents import Content
-from ccreport.adopt.path_words import RUNS, Word, split_path
-from ccreport.archive.layout_groups import KNOWN, OF_FILES, check_group
+from ccreport.adopt.path_words import LOSS, NUMBER, RUNS, Word, split_path
+from ccreport.archive.layout_groups import KNOWN, NO_LOSS, OF_FILES, check_group
 
 # Words that say what a file is, and not of what.
 KIND_WORDS: Final = frozenset(
@@ -96,13 +96,17 @@ class Proposal:
 def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     """Return patterns for the names of files; `contents` are by path."""
     by_form: dict[tuple[str, object], list[tuple[str, list[Word]]]] = defaultdict(list)
-    unnamed = []
-    for path in sorted(contents):
-        if (kind := contents[path].kind) is None:
-            unnamed.append(path)
-            continue
-        words = split_path(path)
-        by_form[kind, tuple(_form(words))].append((path, words))
+    named = [(path, content.kind, split_path(path)) for path, content in sorted(contents.items()) if content.kind]
+    unnamed = [path for path in sorted(contents) if not contents[path].kind]
+    forms = {(kind, tuple(_form(words))) for _, kind, words in named}
+    for path, kind, words in named:
+        # `none` where other paths have a number is one, too.
+        as_numbers = [word._replace(kind="number") if word.text.lower() == NO_LOSS else word for word in words]
+        form = (kind, tuple(_form(as_numbers)))
+        if form in forms:
+            by_form[form].append((path, as_numbers))
+        else:
+            by_form[kind, tuple(_form(words))].append((path, words))
     made = [_make_pattern(kind, members) for (kind, _), members in by_form.items()]
     for former in [_find_flows(own, contents) for own in made]:
         for other in made:
@@ -157,7 +161,8 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
     word, is_varied = column.words[0], len(column.texts) > 1
     column.expression = re.escape(word.text)
     if word.expression and not taken[word.kind]:
-        column.expression = word.expression
+        is_always_lossy = all(NO_LOSS not in text.lower() for text in column.texts)
+        column.expression = word.expression.replace(f"{NO_LOSS}|", "") if is_always_lossy else word.expression
         _take(column, word.kind, taken, word.kind)
         return
     if not is_varied:
@@ -166,10 +171,7 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
         # A second one of a kind is a parameter; of two paths in series, say.
         name, expression = f"second_{word.kind.split('_')[0]}", ANY_WORD
     elif word.kind == "number":
-        usual = "number" if taken["iteration"] else "iteration"
-        name = former.lower() if former and former.lower() not in KIND_WORDS else usual
-        name = "run" if name in RUNS else name
-        expression = r"[0-9]+(?:\.[0-9]+)?"
+        name, expression = _name_numbers(column, former, taken)
     elif word.kind == "counted":
         starts = {re.sub(r"[0-9.]+$", "", text) for text in column.texts}
         name, expression = (starts.pop(), r"[A-Za-z]+=?[0-9.]+") if len(starts) == 1 else ("variant", ANY_WORD)
@@ -181,6 +183,15 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
     unique = f"{name}_{taken[name] + 1}" if taken[name] else name
     column.expression = f"(?P<{unique}>{expression})"
     _take(column, unique, taken, name)
+
+
+def _name_numbers(column: Column, former: str, taken: Counter[str]) -> tuple[str, str]:
+    """Return the group of numbers without a unit and their expression; `former` is the word before them."""
+    has_none = NO_LOSS in {text.lower() for text in column.texts}
+    is_whole = all(text.isdigit() for text in column.texts)
+    usual = "loss_pct" if has_none else "iteration" if is_whole else "number"
+    name = former.lower() if former and former.lower() not in KIND_WORDS else "number" if taken[usual] else usual
+    return "run" if name in RUNS else name, LOSS if has_none else NUMBER
 
 
 def _take(column: Column, group: str | None, taken: Counter[str], name: str) -> None:

@@ -58,6 +58,8 @@ MEANT: Final = {
     "mtu": "mtu_bytes",
     "limit": "limit_packets_count",
 }
+# As people write it where others have a number, and in place of one behind "loss".
+NO_LOSS: Final = "none"
 WITH_UNIT: Final = NUMBERS | COUNTS - {"iteration", "flows"}
 
 
@@ -90,6 +92,8 @@ def read_value(name: str, given: Value, factor: float = 1) -> Value:
 
 
 def _read_number(name: str, text: str, factor: float) -> int | float:
+    if name == "loss_pct" and text.lower() == NO_LOSS:
+        return 0.0
     try:
         number = float(text) * factor
     except ValueError:

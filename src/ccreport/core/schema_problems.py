@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 Place = tuple[str | int, ...]
 
 # Names of files are short and many: those of another folder are not meant.
+CLOSE_BEGINNING: Final = 0.8
+# What YAML takes for true or false.
+BOOLEANS: Final = frozenset({"true", "false", "yes", "no", "on", "off"})
 CLOSE_PATH: Final = 0.75
 KINDS: Final = {
     "boolean": "true or false",
@@ -52,7 +55,9 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         unknown = min((key for key in error.instance if key not in known), key=str)
-        return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{guess(str(unknown), known)}")
+        # A key that is there as well is not the one that is meant.
+        meant = guess_near(str(unknown), known.keys() - error.instance.keys()) or guess(str(unknown), known)
+        return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{meant}")
     return Problem(place, place, _describe(error))
 
 
@@ -70,8 +75,14 @@ def guess(word: str, known: Iterable[str]) -> str:
 def guess_near(word: str, known: Iterable[str]) -> str:
     """Return what to put behind a refused word: the known one that is meant, or nothing."""
     names = sorted(map(str, known))
-    near = difflib.get_close_matches(word, names, n=1) or [name for name in names if word and name.startswith(word)]
+    starts = [name for name in names if word and name.startswith(word)]
+    near = difflib.get_close_matches(word, names, n=1) or starts or [name for name in names if _begins_like(name, word)]
     return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def _begins_like(name: str, word: str) -> bool:
+    """Tell whether a word is nearly the beginning of a longer name."""
+    return bool(difflib.get_close_matches(word, [name[: len(word)]], n=1, cutoff=CLOSE_BEGINNING))
 
 
 def guess_path(path: Path) -> str:
@@ -124,6 +135,8 @@ def _mend(value: Any, types: list[str]) -> str:
     """Return how to write a value of another type as one of the wanted types, where there is a way."""
     if "string" in types and isinstance(value, (bool, int, float)):
         return f"; put it in quotes: '{str(value).lower() if isinstance(value, bool) else value}'"
+    if "boolean" in types and isinstance(value, str) and value.lower() in BOOLEANS:
+        return f"; write it without quotes: {value.lower()}"
     if {*types} - {"null"} == {"array"} and isinstance(value, str):
         return f"; put it in brackets: [{value}]"
     if isinstance(value, str) and {"number", "integer"} & set(types):

@@ -153,16 +153,19 @@ def explain(table: str = "", /, row: str = "", column: str = "", database: Path 
     if not table:
         print(describe_tables(database))
         return
-    with open_results(find_database(database, table)) as connection:
+    of_table = find_database(database, table)
+    with open_results(of_table) as connection:
         name = find_table(connection, table)
         summary = connection.sql(f"FROM {quote_name(name)}").pl()
         number = find_row(summary, name, ",".join(part for part in (row, column) if part))
         chosen = summary.row(number - 1, named=True)
         trace = load_trace(connection, name)
-        print(_show(trace, number, recompute_row(connection, trace, chosen)))
+        computed = recompute_row(connection, trace, chosen)
+    print(_show(trace, number, computed, of_table.parent.parent / "archive"))
 
 
-def _show(trace: Trace, number: int, row: Mapping[str, Any]) -> str:
+def _show(trace: Trace, number: int, row: Mapping[str, Any], unpacked: Path) -> str:
+    """Return the text on a number; `unpacked` is where raw files are, if the archive is of packed ones."""
     keys = load_schema(trace.table).key
     numbers = {name: value for name, value in row.items() if name not in keys}
     width = max(map(len, numbers))
@@ -171,8 +174,10 @@ def _show(trace: Trace, number: int, row: Mapping[str, Any]) -> str:
     lines += [f"  {name:{width}}  {show_value(value)}" for name, value in numbers.items()]
     lines += ["", f"Runs ({runs.height:,}):", f"  {'  '.join((*trace.shown, 'run_id'))}"]
     lines += [f"  {'  '.join(map(show_value, run))}" for run in runs.select(*trace.shown, "run_id").iter_rows()]
-    lines += ["", "Raw files (sha256, path):"]
-    for whose, files in trace.files.find(runs):
+    read = trace.files.find(runs)
+    is_packed = any((unpacked / path).is_file() for _, files in read for path, _ in files[:1])
+    lines += ["", f"Raw files{f', unpacked in {unpacked}' if is_packed else ''} (sha256, path):"]
+    for whose, files in read:
         lines += [f"  # {whose}", *(f"  {digest}  {path}" for path, digest in files)]
     lines += ["", f"SQL: src/ccreport/sql/{trace.table}.sql"]
     # A terminal obeys what a name of the archive may contain.

@@ -26,8 +26,13 @@ def sql(query: str = "SHOW TABLES", /, database: Path = RESULTS, rows: int = 100
     """
     shown = io.StringIO()
     width = shutil.get_terminal_size((WIDE, 0)).columns
-    with open_results(find_databases(database)[0]) as connection:
+    database = find_databases(database)[0]
+    with open_results(database) as connection:
         try:
+            # What is made with the database, and so is not in it.
+            for path in sorted(database.resolve().parent.glob("*.parquet")):
+                source = str(path).replace("'", "''")
+                connection.execute(f"CREATE TEMP VIEW {path.stem} AS FROM read_parquet('{source}')")
             if len(connection.extract_statements(query)) > 1:
                 raise QueryError("there is more than one statement; only one is shown at a time")
             # A statement that gives no rows has none to show.

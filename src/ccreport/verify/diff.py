@@ -5,11 +5,13 @@ import tempfile
 from pathlib import Path
 
 from ccreport.core.errors import InputError
+from ccreport.publish import SUMS
 from ccreport.publish.changes.compare import Section, compare_releases, format_html, format_text
 from ccreport.publish.changes.differences import ReleaseFolder
 from ccreport.verify import FAULTS
 from ccreport.verify.cells import check_csv
 from ccreport.verify.fetch import open_release
+from ccreport.verify.sums import check_sums
 
 
 def diff(old: str, new: str, /, *, html: str = "") -> int:
@@ -24,18 +26,22 @@ def diff(old: str, new: str, /, *, html: str = "") -> int:
             before, after = (ReleaseFolder(folder) for folder in folders)
             about = f"{before.title} ({old}) and {after.title} ({new})"
             sections = compare_releases(before, after)
+            sides = ((old, before), (new, after))
             found = [
                 (f"differences in {place}", check_csv(side.folder, side.files, Path(work)).failures)
-                for place, side in ((old, before), (new, after))
+                for place, side in sides
             ]
+            altered = [(f"files of {place}", check_sums(side.folder, [])[0].failures) for place, side in sides]
         except InputError as error:
             print(f"ccreport: {error}", file=sys.stderr)
             return 2
         except FAULTS as error:
             print(f"ccreport: a release cannot be read ({type(error).__name__}: {error}); verify both", file=sys.stderr)
             return 2
-    if named := tuple((kind, failures) for kind, failures in found if failures):
-        sections.insert(0, Section("CSV files that are not what their tables say", names=named))
+    told = (("CSV files that are not what their tables say", found), (f"Altered since {SUMS} was written", altered))
+    for title, kinds in told:
+        if named := tuple((kind, failures) for kind, failures in kinds if failures):
+            sections.insert(0, Section(title, names=named))
     print(f"# {about}\n\n{format_text(sections)}", end="")
     if html:
         Path(html).parent.mkdir(parents=True, exist_ok=True)

@@ -95,5 +95,6 @@ def _ask(path: Path, option: str) -> str:
     try:
         done = subprocess.run([path, option], capture_output=True, text=True, timeout=ASK_LIMIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be run as a user-mode kernel: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path} cannot be run as a user-mode kernel: {reason}") from error
     return done.stdout
