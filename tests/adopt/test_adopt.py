@@ -206,7 +206,7 @@ def test_where_there_is_nothing_to_propose_it_says_why(tmp_path: Path, files: di
 
 
 def test_an_empty_folder_has_no_files(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no files$"):
+    with pytest.raises(InputError, match=r"has no files$"):
         adopt(tmp_path, check=False)
 
 

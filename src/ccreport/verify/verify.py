@@ -91,10 +91,8 @@ def _try(name: str, check: Callable[[], Check]) -> Check:
     try:
         return check()
     except DeclarationError as error:
-        other = "verify it with the version that published it"
-        return Check(
-            name, unchecked=f"ccreport {__version__} does not read what this release declares; {other}: {error}"
-        )
+        other = f"ccreport {__version__} does not read what this release declares"
+        return Check(name, unchecked=f"{other}; verify it with the version that published it: {error}")
     except FAULTS as error:
         return Check(name, failures=(f"{type(error).__name__}: {error}",))
 
