@@ -15,11 +15,13 @@ from ccreport.compare.expected import read_expected
 from ccreport.compare.matching import Scale, match_by_scale
 from ccreport.compare.pairs import Cells, Compared, mark_pairs
 from ccreport.compare.reproduction import compare_tables
+from ccreport.compare.verdicts import Estimate, judge_pair
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.summarise.database import QueryError
+from ccreport.summarise.statistics.contrasts import Spread
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
 HEADER = "test_group,sharing,flows_count,rtt_bucket,algorithm,mean_gbps,cv,is_suspect"
@@ -96,6 +98,29 @@ def test_rates_compare_as_shares_of_the_line_rate(tmp_path: Path) -> None:
     )
     here = (2 / math.exp(0.113348), 2 * math.exp(0.113348))
     assert compared.select("pair_low_ratio", "pair_high_ratio").row(0) == pytest.approx(here, rel=1e-4)
+
+
+def estimate(low: float, high: float) -> Estimate:
+    """Return a ratio whose 95 % interval is this, of so many runs that the quantile is the normal one."""
+    return Estimate(math.sqrt(low * high), Spread((math.log(high / low) / 2 / 1.959964) ** 2, 1e9))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "own", "verdict"),
+    [
+        # Twice as fast there, and here 3 % for certain: no more than what the table of comparisons calls equal.
+        ((0.49, 0.55), (0.967, 0.971), "not reproduced"),
+        ((0.967, 0.971), (0.70, 0.80), "not reproduced"),
+        ((0.97, 0.99), (0.96, 0.98), "reproduced"),
+        ((0.70, 0.80), (0.75, 0.85), "reproduced"),
+        # It may be 6 % there.
+        ((0.94, 0.99), (0.967, 0.971), "undecided"),
+    ],
+)
+def test_equal_algorithms_do_not_reproduce_a_difference(
+    theirs: tuple[float, float], own: tuple[float, float], verdict: str
+) -> None:
+    assert judge_pair(estimate(*theirs), estimate(*own), 0.001, 1.05) == verdict
 
 
 @pytest.mark.parametrize(
@@ -209,10 +234,15 @@ def judge_by_hand(
     as_one = [(pooled, pooled**2 / sum(v**2 / d for v, d in of_there))]
     ends = [interval(there, of_there), interval(here, of_here)]
     ahead = [1 if low > 1 else -1 if high < 1 else 0 for low, high in ends]
+    are_equal = [low >= 1 / 1.05 and high <= 1.05 for low, high in ends]
+    are_apart = [low > 1.05 or high < 1 / 1.05 for low, high in ends]
     low, high = interval(here / there, as_one + of_here)
     agreement = ahead[0] * ahead[1] if is_told else 0
-    if agreement < 0 or low > 2 or high < 0.5:
+    only_one_differs = any(are_equal) and any(are_apart)
+    if agreement < 0 or low > 2 or high < 0.5 or only_one_differs:
         return cells, "not reproduced"
+    if any(are_equal) and not all(are_equal):
+        return cells, "undecided"
     return cells, "reproduced" if agreement > 0 and low >= 0.5 and high <= 2 else "undecided"
 
 
@@ -537,6 +567,6 @@ def test_an_archive_without_the_cells_has_them_missing(tmp_path: Path) -> None:
 
 def test_one_algorithm_alone_makes_no_pair() -> None:
     row = {"table_name": "t", "cell": "c", "algorithm": "BBR", "expected_bps": 1.0, "rate_mean_bps": 1.0}
-    cells = Cells("table_2_testbed", {}, {})
+    cells = Cells("table_2_testbed", {}, {}, 1.05)
     assert mark_pairs([Compared(row)], ["BBR", "CUBIC"], cells) == [row]
     assert mark_pairs([Compared(row)], ["BBR"], cells) == [row]

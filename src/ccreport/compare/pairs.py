@@ -26,12 +26,14 @@ class Compared:
 class Cells:
     """This archive's cells of a table: rows of its published table by key, with line rate, BDP, spread of their runs.
 
-    `pairs` are the spreads of the ratio of the first two algorithms, by the key without the algorithm.
+    `pairs` are the spreads of the ratio of the first two algorithms, by the key without the algorithm. Algorithms whose
+    ratio is at most `equal_margin` are equal.
     """
 
     table: str
     rows: Mapping[Key, dict[str, Any]]
     pairs: Mapping[Key, Spread]
+    equal_margin: float
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -58,7 +60,10 @@ def mark_pairs(compared: list[Compared], algorithms: list[str], cells: Cells) ->
         if len(algorithms) > 1
     }
     corrected = correct_holm([pair.ratios[1].p_ratio if pair.ratios else None for pair in pairs.values()])
-    marks = {name: _judge_pair(pair, p_holm) for (name, pair), p_holm in zip(pairs.items(), corrected, strict=True)}
+    marks = {
+        name: _judge_pair(pair, p_holm, cells.equal_margin)
+        for (name, pair), p_holm in zip(pairs.items(), corrected, strict=True)
+    }
     return [
         entry.row | (marks.get(entry.row["cell"], {}) if entry.row["algorithm"] in algorithms[:2] else {})
         for entry in compared
@@ -92,10 +97,10 @@ def _compare_pair(cells: Cells, first: Compared | None, second: Compared | None)
     return Pair(marks, None if is_suspect else (theirs, own))
 
 
-def _judge_pair(pair: Pair, p_holm: float | None) -> dict[str, Any]:
+def _judge_pair(pair: Pair, p_holm: float | None, margin: float) -> dict[str, Any]:
     if pair.ratios is None:
         return pair.marks
-    return pair.marks | {"pair_p_holm_ratio": p_holm, "pair_verdict": judge_pair(*pair.ratios, p_holm)}
+    return pair.marks | {"pair_p_holm_ratio": p_holm, "pair_verdict": judge_pair(*pair.ratios, p_holm, margin)}
 
 
 def _divide(a: float | None, b: float | None) -> float | None:

@@ -44,11 +44,11 @@ def compare_tables(
     with connect(database) as connection:
         allowed = {"algorithm": algorithms, "rtt_bucket": _name_buckets(connection, declared["rtt_bucket_edges_ms"])}
         for table, facts in declared["reproduction"].items():
-            cells = _read_cells(connection, table, summaries, facts["line_rate"], algorithms)
+            cells = _read_cells(connection, table, summaries, facts["line_rate"], declared)
             expected = read_expected(evaluation.parent / facts["expected"], table, allowed, facts.get("runs_count"))
             rows += _match_both_ways(expected, cells, facts, within_factor, algorithms)
         for path in sorted(compare_with):
-            cells = _read_cells(connection, path.stem, summaries, "NULL", algorithms)
+            cells = _read_cells(connection, path.stem, summaries, "NULL", declared)
             rows += mark_pairs(
                 compare_with_archive(read_other(path, path.stem), cells, within_factor), algorithms, cells
             )
@@ -66,7 +66,7 @@ def _name_buckets(connection: duckdb.DuckDBPyConnection, edges: list[float]) -> 
 
 
 def _read_cells(
-    connection: duckdb.DuckDBPyConnection, table: str, summaries: Path, line_rate: str, algorithms: list[str]
+    connection: duckdb.DuckDBPyConnection, table: str, summaries: Path, line_rate: str, declared: Mapping[str, Any]
 ) -> Cells:
     """Return the cells of a published table; the line rate of a cell is known where it is the same for all its runs."""
     key = load_schema(table).key
@@ -90,7 +90,7 @@ def _read_cells(
         ) AS spread
         FROM {runs} GROUP BY {paired}
     """  # noqa: S608
-    first, second = (*algorithms, None)[:2]
+    first, second = (*declared["algorithms"], None)[:2]
     try:
         found = connection.sql(cells).pl()
         of_pairs = connection.execute(pairs, {"first": first, "second": second}).fetchall()
@@ -99,7 +99,7 @@ def _read_cells(
     published = read_table(table, [summaries / f"{table}.parquet"]).join(found, on=key, how="left", nulls_equal=True)
     rows = {tuple(row[name] for name in key): row for row in published.iter_rows(named=True)}
     spreads = {tuple(values): Spread(**spread) for *values, spread in of_pairs if spread is not None}
-    return Cells(table, rows, spreads)
+    return Cells(table, rows, spreads, 1 + declared["equal_within_pct"] / 100)
 
 
 def _match_both_ways(

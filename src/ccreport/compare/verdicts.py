@@ -45,6 +45,14 @@ class Estimate:
         low, high = self.interval
         return (low > 1) - (high < 1)
 
+    def compare_with_margin(self, margin: float) -> str:
+        """Return equal where the interval is between 1 / margin and margin, apart where it is outside, open else."""
+        if self.interval is None:
+            return "open"
+        low, high = self.interval
+        is_apart = low > margin or high < 1 / margin
+        return "apart" if is_apart else "equal" if low >= 1 / margin and high <= margin else "open"
+
     @property
     def p_ratio(self) -> float | None:
         """Return the two-sided p value of a ratio of 1: below 0.05 where `direction` is not 0."""
@@ -102,23 +110,27 @@ def count_runs_needed(theirs: Spread, own: Spread, runs: int, factor: float) -> 
     return high
 
 
-def judge_pair(theirs: Estimate, own: Estimate, p_holm: float | None) -> str:
+def judge_pair(theirs: Estimate, own: Estimate, p_holm: float | None, margin: float) -> str:
     """Return whether the ratio of two algorithms' rates is that of another archive.
 
     `p_holm` is the p value of a ratio of 1 here, corrected for all pairs that are compared: of many pairs of algorithms
-    that do not differ, some have an interval without 1 by chance.
+    that do not differ, some have an interval without 1 by chance. Ratios up to `margin`, as 1.05, are called equal.
 
     Reproduced: in both the same algorithm is ahead, as far as their runs can tell, and the factor between the ratios is
     at most PAIR_FACTOR, its interval included. Not reproduced: another algorithm is ahead, or the whole interval of the
-    factor is beyond. Undecided else, so wherever a ratio cannot be told from 1 and might be the other.
+    factor is beyond, or the algorithms are equal in one and further apart in the other. Undecided else, so wherever a
+    ratio cannot be told from 1 and might be the other.
     """
     factor = compare_ratios(theirs, own)
     if factor.interval is None or p_holm is None:
         return UNDECIDED
     low, high = factor.interval
     agreement = theirs.direction * own.direction if p_holm < 1 - LEVEL else 0
-    if agreement < 0 or low > PAIR_FACTOR or high < 1 / PAIR_FACTOR:
+    sizes = {estimate.compare_with_margin(margin) for estimate in (theirs, own)}
+    if agreement < 0 or low > PAIR_FACTOR or high < 1 / PAIR_FACTOR or sizes == {"equal", "apart"}:
         return NOT_REPRODUCED
+    if sizes == {"equal", "open"}:
+        return UNDECIDED
     is_within = low >= 1 / PAIR_FACTOR and high <= PAIR_FACTOR
     return REPRODUCED if agreement > 0 and is_within else UNDECIDED
 

@@ -104,7 +104,7 @@ def _doubt_pairs(pairs: pl.DataFrame) -> str:
     parts = [
         (reasons.count("paper"), "the paper’s runs do not tell which algorithm is ahead"),
         (reasons.count("here"), "the runs here do not tell which is ahead"),
-        (reasons.count("factor"), "the factor between the ratios is too uncertain"),
+        (reasons.count("factor"), "how far the two ratios are apart is too uncertain"),
     ]
     return _because(_count(undecided.height, "pair"), parts) if reasons else ""
 
