@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,22 @@ def test_machines_read_what_was_found(tmp_path: Path) -> None:
     assert told["sides"]["b"]["kernel"]["kernel_sha256"] == "5" * 64
     assert "| B: new | linux-b, Linux 6.1.0, SHA-256 555555555555 |" in summary
     assert "<summary>1 equal</summary>" in summary
+
+
+def test_a_run_that_failed_is_an_error_to_machines_and_named_to_people(tmp_path: Path) -> None:
+    comparison, found = declare(), find(job__goodput=SAME)
+    failed = replace(MEASURED, failures={"side b: block-1/job": "no such setting"})
+    assert (find_exit_code(found), find_exit_code(found, failed.failures)) == (0, 3)
+    write_json(tmp_path / "comparison.json", comparison, found, [], failed)
+    write_junit(tmp_path / "junit.xml", comparison, found, failed)
+    write_summary(tmp_path / "summary.md", comparison, found, [], failed)
+    assert json.loads((tmp_path / "comparison.json").read_text())["exit_code"] == 3
+    suite = ElementTree.fromstring((tmp_path / "junit.xml").read_text())  # noqa: S314 (own file)
+    assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
+    assert [error.get("message") for error in suite.iter("error")] == ["no such setting"]
+    summary = (tmp_path / "summary.md").read_text()
+    assert "1 run failed, so this comparison is not complete." in summary
+    assert "| side b: block-1/job | no such setting |" in summary
 
 
 def test_a_criterion_adds_up_its_measures() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from ccreport.compare_kernels.campaigns import write_campaigns
 from ccreport.compare_kernels.carry_out import build_database, measure_sides
 from ccreport.compare_kernels.declaration import Comparison, load_comparison, make_comparison
-from ccreport.compare_kernels.findings import check_names, find_all, find_exit_code
+from ccreport.compare_kernels.findings import FAILED_EXIT, check_names, find_all, find_exit_code
 from ccreport.compare_kernels.measures import read_runs
 from ccreport.compare_kernels.outputs import write_json, write_junit, write_summary
 from ccreport.compare_kernels.page import write_page
@@ -17,7 +17,6 @@ from ccreport.compare_kernels.wording import summarise
 from ccreport.core.errors import InputError
 
 NAME: Final = "{comparison}"
-FAILED_EXIT: Final = 3
 EQUAL_AT_MOST_PCT: Final = 100
 YAML: Final = (".yaml", ".yml")
 NO_CAMPAIGN: Final = Path()
@@ -92,8 +91,8 @@ def _compare(comparison: Comparison, archive: Path, output: Path, testbed: Mappi
     write_junit(output / "junit.xml", comparison, findings, measured)
     write_summary(output / "summary.md", comparison, findings, scores, measured)
     write_page(output, comparison, findings, scores, runs, measured, database)
-    print(summarise(comparison, findings, measured.pair_s))
+    print(summarise(comparison, findings, measured))
     print(output / "index.html")
     if measured.failures:
         raise InputError(f"{len(measured.failures)} runs failed; the same command tries them again")
-    return find_exit_code(findings)
+    return find_exit_code(findings, measured.failures)

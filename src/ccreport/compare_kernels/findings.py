@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from statistics import fmean, geometric_mean
+from types import MappingProxyType
 from typing import Final, Literal
 
 from ccreport.collect.declare.campaign import load_campaign
@@ -18,7 +19,7 @@ from ccreport.summarise.statistics.durations import plan_duration
 
 Status = Literal["as declared", "differs", "undecided"]
 
-EQUAL_EXIT, DIFFERS_EXIT, UNDECIDED_EXIT = 0, 1, 2
+EQUAL_EXIT, DIFFERS_EXIT, UNDECIDED_EXIT, FAILED_EXIT = 0, 1, 2, 3
 ORDER: Final = {"up": 0, "down": 0, "undecided": 1, "equal": 2}
 
 
@@ -85,8 +86,13 @@ def check_names(comparison: Comparison, campaign: Path) -> None:
             raise InputError(f"{place}: no job of the campaign is called `{of_job}`{near}")
 
 
-def find_exit_code(findings: Sequence[Finding]) -> int:
-    """Return 0 where all is equal or as declared, 1 where anything differs otherwise, else 2; 2 without findings."""
+def find_exit_code(findings: Sequence[Finding], failures: Mapping[str, str] = MappingProxyType({})) -> int:
+    """Return 0 where all is equal or as declared, 1 where anything differs otherwise, else 2; 2 without findings.
+
+    3 where runs failed, so that what was found is of the others alone.
+    """
+    if failures:
+        return FAILED_EXIT
     statuses = {found.status for found in findings}
     if "differs" in statuses:
         return DIFFERS_EXIT

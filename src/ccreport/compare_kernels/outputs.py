@@ -13,6 +13,7 @@ from ccreport.compare_kernels.declaration import Comparison
 from ccreport.compare_kernels.findings import Finding, count_more_pairs, find_exit_code
 from ccreport.compare_kernels.scorecard import Score
 from ccreport.compare_kernels.wording import (
+    FAILED_HEADINGS,
     SIDES_HEADINGS,
     describe_finding,
     format_effect,
@@ -47,8 +48,8 @@ def write_json(
         },
         "blocks_count": comparison.blocks_count,
         "block_s": measured.pair_s,
-        "exit_code": find_exit_code(findings),
-        "summary": summarise(comparison, findings, measured.pair_s),
+        "exit_code": find_exit_code(findings, measured.failures),
+        "summary": summarise(comparison, findings, measured),
         "more_blocks_count": count_more_pairs(findings),
         "failures": measured.failures,
         "findings": [describe_finding(finding) for finding in findings],
@@ -67,14 +68,17 @@ def _describe_kernel(kernel: UserKernel | None) -> dict[str, Any] | None:
 
 
 def write_junit(path: Path, comparison: Comparison, findings: list[Finding], measured: Measured) -> None:
-    """Write a test case for each finding: a failure where it differs otherwise than declared, skipped if undecided."""
+    """Write a test case for each finding and each run that failed.
+
+    A failure is what differs otherwise than declared, skipped what is undecided, an error a run that failed.
+    """
     counts = {status: str(sum(finding.status == status for finding in findings)) for status in ("differs", "undecided")}
     suite = ElementTree.Element(
         "testsuite",
         name=comparison.title,
-        tests=str(len(findings)),
+        tests=str(len(findings) + len(measured.failures)),
         failures=counts["differs"],
-        errors="0",
+        errors=str(len(measured.failures)),
         skipped=counts["undecided"],
     )
     for finding in findings:
@@ -84,6 +88,9 @@ def write_junit(path: Path, comparison: Comparison, findings: list[Finding], mea
             ElementTree.SubElement(case, "failure", message=told)
         elif finding.status == "undecided":
             ElementTree.SubElement(case, "skipped", message=f"{told}; {plan_more([finding], measured.pair_s)}")
+    for run, why in measured.failures.items():
+        case = ElementTree.SubElement(suite, "testcase", classname="runs", name=run)
+        ElementTree.SubElement(case, "error", message=why)
     ElementTree.indent(suite)
     replace_text(path, ElementTree.tostring(suite, encoding="unicode", xml_declaration=False) + "\n")
 
@@ -92,7 +99,9 @@ def write_summary(
     path: Path, comparison: Comparison, findings: list[Finding], scores: list[Score], measured: Measured
 ) -> None:
     """Write GitHub-flavoured Markdown: the verdict, differences and what is undecided; what is equal is folded."""
-    lines = [f"## {_escape(comparison.title)}", "", _escape(summarise(comparison, findings, measured.pair_s)), ""]
+    lines = [f"## {_escape(comparison.title)}", "", _escape(summarise(comparison, findings, measured)), ""]
+    if measured.failures:
+        lines += [*_write_table(FAILED_HEADINGS, list(measured.failures.items())), ""]
     if scores:
         rows = [(score.criterion.name, score.criterion.section, score.verdict, score.basis) for score in scores]
         lines += [*_write_table(("Criterion", "Section", "Verdict", "Why"), rows), ""]

@@ -13,7 +13,14 @@ from ccreport.compare_kernels.declaration import Comparison
 from ccreport.compare_kernels.findings import Finding
 from ccreport.compare_kernels.measures import Runs
 from ccreport.compare_kernels.scorecard import Score
-from ccreport.compare_kernels.wording import SIDES_HEADINGS, list_headings, list_rows, list_sides, summarise
+from ccreport.compare_kernels.wording import (
+    FAILED_HEADINGS,
+    SIDES_HEADINGS,
+    list_headings,
+    list_rows,
+    list_sides,
+    summarise,
+)
 from ccreport.core.atomic_files import replace_text
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.text import count_things
@@ -47,7 +54,8 @@ def write_page(
     conditions = list(dict.fromkeys(finding.condition for finding in findings))
     drawn = _draw_all(folder / FIGURES, conditions[:FIGURES_AT_MOST], comparison, runs, database)
     sides = write_table(SIDES_HEADINGS, list_sides(comparison, measured))
-    parts = [sides, _write_scores(scores), _write_findings(comparison, findings), *drawn]
+    failed = write_table(FAILED_HEADINGS, list(measured.failures.items())) if measured.failures else ""
+    parts = [failed, sides, _write_scores(scores), _write_findings(comparison, findings), *drawn]
     if left_out := len(conditions) - FIGURES_AT_MOST:
         parts += [f"<p>{left_out} more conditions are not drawn.</p>"] if left_out > 0 else []
     if comparison.not_measured:
@@ -55,7 +63,7 @@ def write_page(
         parts += ["<h2>Not measured here</h2>", write_table(("Section", "Why"), rows)]
     filled = Template(PAGE.read_text(encoding="utf-8")).substitute(
         title=html.escape(comparison.title),
-        summary=html.escape(summarise(comparison, findings, measured.pair_s)),
+        summary=html.escape(summarise(comparison, findings, measured)),
         how=html.escape(_describe(comparison, measured)),
         body="\n".join(parts),
     )

@@ -16,11 +16,21 @@ from ccreport.figures.wording.runs import format_significant
 
 UNKNOWN = "–"
 HOST_KERNEL = "this machine's kernel"
+FAILED_HEADINGS = ("Run that failed", "Why")
 SIDES_HEADINGS = ("Side", "Kernel", "Algorithm", "Settings")
 
 
-def summarise(comparison: Comparison, findings: list[Finding], pair_s: float | None) -> str:
-    """Return the verdict on the whole comparison in one or two sentences."""
+def summarise(comparison: Comparison, findings: list[Finding], measured: Measured) -> str:
+    """Return the verdict on the whole comparison in a few sentences."""
+    if not measured.failures:
+        return _sum_up(comparison, findings, measured.pair_s)
+    failed = count_things(len(measured.failures), "run")
+    return f"{failed} failed, so this comparison is not complete. Of the others: " + _sum_up(
+        comparison, findings, measured.pair_s
+    )
+
+
+def _sum_up(comparison: Comparison, findings: list[Finding], pair_s: float | None) -> str:
     code = find_exit_code(findings)
     counts = {status: sum(finding.status == status for finding in findings) for status in ("differs", "undecided")}
     tests = count_things(len(findings), "test")
