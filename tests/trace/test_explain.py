@@ -10,6 +10,7 @@ from test_summarise import EVALUATION, build_database, gather, run
 
 from ccreport.__main__ import main
 from ccreport.core.errors import InputError
+from ccreport.core.tables import load_schema
 from ccreport.summarise.database import connect, read_files
 from ccreport.trace.explain import explain, load_trace, recompute_row
 from ccreport.trace.find_table import find_database, find_table
@@ -261,3 +262,20 @@ def test_sql_prints_a_table_from_any_folder(
     assert main(["sql", "SELECT 1; SELECT 2", "--database", "../it's [a] */results"]) == 1
     assert capsys.readouterr().err == "ccreport: there is more than one statement; only one is shown at a time\n"
     assert main(["sql", "DROP VIEW names", "--database", "../it's [a] */results"]) == 1
+
+
+def test_labels_are_keys_and_empty_keys_are_not_listed() -> None:
+    row = dict.fromkeys(load_schema("means").key)
+    rows = [
+        row | {"labels": "distance=far; lossy=some loss", "algorithm": "CUBIC"},
+        row | {"labels": "distance=near; lossy=some loss", "algorithm": "CUBIC"},
+        row | {"labels": None, "algorithm": "CUBIC"},
+    ]
+    summary = pl.DataFrame(rows, infer_schema_length=None)
+    assert find_row(summary, "means", "algorithm=CUBIC, distance=near") == 2
+    assert find_row(summary, "means", "labels=distance=far; lossy=some loss") == 1
+    with pytest.raises(InputError) as caught:
+        find_row(summary, "means", "lossy=some loss")
+    assert str(caught.value).splitlines()[1] == "  labels=distance=far; lossy=some loss,algorithm=CUBIC"
+    with pytest.raises(InputError, match="has no distance `middle` there; it has far, near, –"):
+        find_row(summary, "means", "distance=middle")

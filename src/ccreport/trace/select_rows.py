@@ -22,6 +22,7 @@ COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+LABELS: Final = "labels"
 OPERATOR: Final = "|".join((*COMPARISONS, "="))
 # How keyboards have what the tables write otherwise: RTT ≥ 30 ms, RTT 10–30 ms.
 TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
@@ -30,18 +31,32 @@ TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
 def find_row(summary: pl.DataFrame, table: str, wanted: str) -> int:
     """Return the number, from 1, of the one row that `key=value,…` names; raise InputError that lists what there is.
 
-    Numbers are compared as such (`loss_pct=0.10`), also by <, <=, > and >=.
+    Numbers are compared as such (`loss_pct=0.10`), also by <, <=, > and >=. What `labels` holds are keys of their own.
     """
-    keys = load_schema(table).key
-    parts = re.split(rf",\s*(?=(?:{'|'.join(keys)})\s*(?:{OPERATOR}))", wanted) if wanted else []
-    fitting = summary.with_row_index("number", offset=1)
+    labels, keys = _read_labels(summary), load_schema(table).key
+    fitting = summary.with_columns(labels).with_row_index("number", offset=1)
+    known = (*keys, *(label.name for label in labels))
+    parts = re.split(rf",\s*(?=(?:{'|'.join(map(re.escape, known))})\s*(?:{OPERATOR}))", wanted) if wanted else []
     for part in parts:
-        fitting = _select(fitting, table, keys, part)
+        fitting = _select(fitting, table, known, part)
     if fitting.height != 1:
-        listed = [name_row(table, row) for row in fitting.head(20).iter_rows(named=True)]
+        # A key that no row of the table has tells none apart.
+        told = tuple(name for name in keys if summary[name].null_count() < summary.height)
+        listed = [name_row(table, row, told) for row in fitting.head(20).iter_rows(named=True)]
         more = [f"and {fitting.height - len(listed)} more"] if fitting.height > len(listed) else []
         raise InputError("\n  ".join([f"{table}: {fitting.height:,} rows fit; name one of them:", *listed, *more]))
     return int(fitting["number"][0])
+
+
+def _read_labels(summary: pl.DataFrame) -> list[pl.Series]:
+    """Return the labels of a table's rows, `name=value; …` in one column, as a column each."""
+    if LABELS not in summary.columns:
+        return []
+    told = [dict(part.split("=", 1) for part in (text or "").split("; ") if "=" in part) for text in summary[LABELS]]
+    names = dict.fromkeys(name for row in told for name in row)
+    return [
+        pl.Series(name, [row.get(name) for row in told], pl.String) for name in names if name not in summary.columns
+    ]
 
 
 def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) -> pl.DataFrame:
