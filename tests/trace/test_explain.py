@@ -1,3 +1,4 @@
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -279,3 +280,18 @@ def test_labels_are_keys_and_empty_keys_are_not_listed() -> None:
     assert str(caught.value).splitlines()[1] == "  labels=distance=far; lossy=some loss,algorithm=CUBIC"
     with pytest.raises(InputError, match="has no distance `middle` there; it has far, near, –"):
         find_row(summary, "means", "distance=middle")
+
+
+def test_a_database_of_an_archive_that_was_read_again_is_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own").mkdir()
+    with duckdb.connect(str(tmp_path / "own/archive.duckdb")) as connection:
+        connection.execute("CREATE TABLE runs AS SELECT 1 AS number")
+    facts = tmp_path / "archive.json"
+    facts.write_text("{}")
+    for moved_s, is_warned in ((-60, False), (60, True)):
+        made_s = (tmp_path / "own/archive.duckdb").stat().st_mtime
+        os.utime(facts, (made_s + moved_s, made_s + moved_s))
+        assert main(["sql", "FROM runs", "--database", str(tmp_path)]) == 0
+        assert ("Build its evaluation once more." in capsys.readouterr().err) is is_warned

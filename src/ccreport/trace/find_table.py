@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -80,8 +81,15 @@ def _list_tables(database: Path) -> list[str]:
 
 @contextlib.contextmanager
 def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database as from the folder that its build was called in, to which the paths in its views are relative."""
+    """Open a database as from the folder that its build was called in, to which the paths in its views are relative.
+
+    Warn of one that is older than the results which it is of: some of its views then are of another archive.
+    """
     whole = database.resolve()
+    facts = whole.parent.parent / "archive.json"
+    if facts.exists() and facts.stat().st_mtime > whole.stat().st_mtime:
+        problem = "was made before the archive, or another one, was read again; its views and tables differ"
+        print(f"warning: {database} {problem}. Build its evaluation once more.", file=sys.stderr)
     with connect(whole) as connection:
         views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
         read = (match[1] for (sql,) in views if (match := READ_FILE.search(sql)))
