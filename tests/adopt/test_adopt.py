@@ -182,6 +182,28 @@ files:
     assert "no ss" not in said
 
 
+def test_the_check_says_which_results_are_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = client_output(4001, "cubic")
+    files = {
+        "run1.json": whole,
+        "run2.json": whole[: len(whole) // 2],
+        "run3.json": json.dumps(
+            {
+                "start": {"connected": [], "version": "iperf 3.12", "system_info": "Linux"},
+                "intervals": [],
+                "end": {},
+                "error": "unable to connect to server",
+            }
+        ),
+    }
+    adopt(write_archive(tmp_path / "raw", files), check=True)
+    said = capsys.readouterr().out
+    listed = said.split("Not read, or not as a whole:\n")[1].splitlines()
+    assert [line.split(":")[0].strip() for line in listed[:2]] == ["run2.json", "run3.json"]
+    assert "ends early" in listed[0]
+    assert "unable to connect to server" in listed[1]
+
+
 def test_the_check_needs_no_layout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {"result.json": client_output(4001), "sockets.log": socket_samples(4001)}
     assert adopt(write_archive(tmp_path / "raw", files), check=True) == 0

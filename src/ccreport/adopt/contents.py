@@ -34,7 +34,10 @@ SAMPLES_LIMIT_BYTES: Final = 2**26
 
 @dataclass(frozen=True)
 class Content:
-    """What one file holds; times are in s since 1970, and what it does not say is None or empty."""
+    """What one file holds; times are in s since 1970, and what it does not say is None or empty.
+
+    `problem` is why it is not read, or not to its end.
+    """
 
     kind: str | None
     is_server: bool = False
@@ -84,6 +87,7 @@ def _read_result(path: Path, *, is_server: bool) -> Content:
         tuple(sorted({str(test["cc_sender"])})) if test.get("cc_sender") else (),
         len(outcome.streams),
         frozenset(ends for row in outcome.streams if (ends := _read_ends(row)) is not None),
+        "; ".join(note.message for note in outcome.notes) or None,
     )
 
 

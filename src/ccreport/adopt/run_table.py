@@ -51,6 +51,7 @@ class Row:
     kinds: Counter[str] = field(default_factory=Counter)
     connections: set[Ends] = field(default_factory=set)
     sampled: set[Ends] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
 
     def add(self, kind: str, content: Content, cc: str | None) -> None:
         """Take over what one file says."""
@@ -114,7 +115,10 @@ def _list_rows(manifest: Manifest, folder: Path, read: Callable[[Path], Content]
     rows = {run.run_id: Row(run) for run in manifest.runs}
     for file in manifest.files:
         if file.run_id in rows and file.action != "rejected":
-            rows[file.run_id].add(file.kind, read(folder / file.path), file.cc)
+            content = read(folder / file.path)
+            rows[file.run_id].add(file.kind, content, file.cc)
+            if content.problem is not None:
+                rows[file.run_id].problems.append(f"{display_name(file.path)}: {content.problem}")
     # Samples under any name are of the test in the same folder that has their connections.
     for file in manifest.files:
         if file.kind == "ss" and file.run_id is None and file.action == "ingest":
@@ -137,6 +141,7 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
     files = [file for manifest in manifests for file in manifest.files]
     rejected = [f"{display_name(file.path)}: {file.message}" for file in files if file.action == "rejected"]
     yield from _list("Not used:", rejected)
+    yield from _list("Not read, or not as a whole:", [problem for row in rows for problem in row.problems])
     unread = [display_name(file.path) for file in files if file.rule in UNREAD_RULES]
     yield from _list("Not read, as nothing says what they are (`kind` in the layout does):", unread)
     for row in rows:
