@@ -1,5 +1,6 @@
 import json
 import math
+import re
 import runpy
 import subprocess
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from archives import ROOT
 from scipy import stats
 from test_summarise import build_database, gather, run, summarise
 
-from ccreport.compare.claims import date_bounds, judge_claim, judge_claims, list_unexplained
+from ccreport.compare.claims import check_claims, date_bounds, judge_claim, judge_claims, list_unexplained
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.core.tables import read_table
@@ -524,3 +525,20 @@ def test_the_same_archive_gives_the_same_bytes(tmp_path: Path) -> None:
         judge(tmp_path / name, {"c": [{"sql": BBR_OVER_CUBIC}]})
         written.append((tmp_path / name / "claims.parquet").read_bytes())
     assert written[0] == written[1]
+
+
+def test_the_query_of_a_check_is_tried_before_there_is_an_archive(tmp_path: Path) -> None:
+    text = (ROOT / "evaluations/esnet-dtn.yaml").read_text()
+    path = tmp_path / "mine.yaml"
+    path.write_text(text.replace("FROM measured", "FROM mesured", 1))
+    line = next(number for number, row in enumerate(path.read_text().splitlines(), 1) if "FROM mesured" in row)
+    with pytest.raises(
+        DeclarationError, match="Table with name mesured does not exist; did you mean `measured`"
+    ) as caught:
+        check_claims(path)
+    told = str(caught.value)
+    assert "\n" not in told
+    place, where = told.split(": ")[:2]
+    # The line of the query's key, above its text.
+    assert line - 40 < int(place.rsplit(":", 1)[1]) < line
+    assert re.fullmatch(r"claims\.\w+, check `.*`", where)

@@ -32,6 +32,7 @@ def test_no_shipped_evaluation_is_refused(path: Path) -> None:
             "figure 'throughput_alone': .* `panels_by`: .*; did you mean `host`",
         ),
         ("labels: {}", LABEL % ("rtt_mss > 3", "\"'near'\""), "labels.far: .*; did you mean `rtt_ms`"),
+        ("labels: {}", LABEL % ("rtt_ms <<< 30", "\"'near'\""), "labels: .*<<<"),
         ("labels: {}", LABEL % ("rtt_ms > 3", "near"), 'labels.far: .* "near" not found'),
         ("edges_ms: [1, 2,", "edges_ms: [2, 1,", r"rtt_bucket_edges_ms: not ascending; write \[1, 2, 5, 10"),
         ("where: mode = 'both'", 'where: mode = "both"', "figure 'throughput_both': .*\"both\""),

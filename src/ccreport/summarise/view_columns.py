@@ -15,11 +15,12 @@ import duckdb
 import polars as pl
 
 from ccreport.core.declarations import SCHEMAS, SQL, load_yaml
-from ccreport.core.declared_files import fill_defaults
+from ccreport.core.declared_files import DeclarationError, blame, fill_defaults
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.tables import load_schema, write_table
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
-from ccreport.summarise.database import DEFAULT_LABELS, create_views, quote_name
+from ccreport.summarise.database import DEFAULT_LABELS, QueryError, connect, create_views, list_views, quote_name
+from ccreport.summarise.refused_sql import describe_refusal
 from ccreport.summarise.table_sources import select_source
 
 ARCHIVE: Final = "archive"
@@ -57,6 +58,26 @@ def write_empty_tables(folder: Path) -> None:
     """Write every typed table without rows below a folder, as those of a batch that is called ARCHIVE."""
     for table in (*EXPERIMENT_TABLES, *ARCHIVE_TABLES):
         write_table(pl.DataFrame(), table, folder / table / f"{ARCHIVE}.parquet")
+
+
+@contextmanager
+def open_without_rows(evaluation: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the database of an evaluation with tables without rows, to try queries.
+
+    Raise DeclarationError where the database refuses a label.
+    """
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        write_empty_tables(folder)
+        (folder / "batches.txt").write_text(f"{ARCHIVE}\n", encoding="ascii")
+        try:
+            list_views(folder / "batches.txt", folder, evaluation, folder / "archive.duckdb")
+        except QueryError as error:
+            cause = error.__cause__
+            refused = describe_refusal(cause) if isinstance(cause, duckdb.Error) else str(error)
+            raise blame(evaluation, DeclarationError(f"labels: {refused}", ("labels",))) from error
+        with connect(folder / "archive.duckdb") as connection:
+            yield connection
 
 
 def list_view_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:

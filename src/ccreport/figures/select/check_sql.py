@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import duckdb
@@ -10,8 +9,8 @@ import duckdb
 from ccreport.core.declared_files import blame
 from ccreport.core.evaluation import load_evaluation
 from ccreport.figures.select.declaration import refuse_where
-from ccreport.summarise.database import connect, list_views, quote_name
-from ccreport.summarise.view_columns import ARCHIVE, write_empty_tables
+from ccreport.summarise.database import quote_name
+from ccreport.summarise.view_columns import open_without_rows
 
 # Kinds of figures that draw rows of published tables, which have no columns of runs.
 OF_TABLES: Final = frozenset(
@@ -25,17 +24,12 @@ def check_sql(evaluation: Path) -> None:
 
     Conditions of figures over tables of edge networks are left to those who draw them.
     """
-    with TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        write_empty_tables(folder)
-        (folder / "batches.txt").write_text(f"{ARCHIVE}\n", encoding="ascii")
-        list_views(folder / "batches.txt", folder, evaluation, folder / "archive.duckdb")
-        with connect(folder / "archive.duckdb") as connection:
-            for figure, what, query in _list_queries(load_evaluation(evaluation)["figures"]):
-                try:
-                    connection.sql(query)
-                except duckdb.Error as error:
-                    raise blame(evaluation, refuse_where(figure, error, what)) from error
+    with open_without_rows(evaluation) as connection:
+        for figure, what, query in _list_queries(load_evaluation(evaluation)["figures"]):
+            try:
+                connection.sql(query)
+            except duckdb.Error as error:
+                raise blame(evaluation, refuse_where(figure, error, what)) from error
 
 
 def _list_queries(figures: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
