@@ -125,6 +125,7 @@ def test_the_command_prints_the_questions(tmp_path: Path, capsys: pytest.Capture
         "goodput_bps: runs of each algorithm in each stratum, or their duration, that show 5 % with a probability of"
     )
     assert names.strip("| ").split() == [*COUNTED, "algorithms", "table_name", "question"]
+    assert rows[-1].startswith("null: too few runs to plan from")
     # Of a run that moved nothing there is no ratio.
     assert [row.split()[1] == "null" for row in rows if "CUBIC" in row] == [False, False, True]
     assert {row.split()[3] for row in rows if "CUBIC" in row} == {"null"}

@@ -52,6 +52,8 @@ def plan_runs(
     )
     with pl.Config(**SHOWN):
         print(pl.DataFrame(plans, infer_schema_length=None))
+    if any(plan["shown_pct"] is None for plan in plans):
+        print("null: too few runs to plan from; each algorithm needs three, or two in each of two strata")
 
 
 def plan_comparison(
