@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 from archives import ROOT
 
 from ccreport.collect.declare.campaign import load_campaign
@@ -312,3 +313,16 @@ def test_declared_comparisons_can_be_planned_and_their_criteria_name_what_there_
 def test_the_docs_name_every_measure() -> None:
     page = (ROOT / "reports/collect.qmd").read_text()
     assert [name for name in MEASURES if f"`{name}`" not in page] == []
+
+
+def test_the_documented_job_installs_what_ours_does_and_calls_what_there_is() -> None:
+    page = (ROOT / "reports/collect.qmd").read_text()
+    (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    steps = yaml.safe_load(block)["jobs"]["congestion-control"]["steps"]
+    commands = [line for step in steps for line in step.get("run", "").replace("\\\n", "").splitlines()]
+    (installed,) = (line.split("recommends")[1].split() for line in commands if "install" in line)
+    ours = re.findall(r"[a-z0-9.-]+", (ROOT / ".ci/run").read_text().split("packages=(")[1].split(")")[0])
+    assert set(installed) - {"ca-certificates", "xz-utils"} <= set(ours)
+    (arguments,) = (line.split("compare_kernels")[1].split("||")[0].split() for line in commands if "_kernels" in line)
+    first, second, _, campaign, *_ = arguments
+    assert make_comparison(first, second, ROOT / campaign, {}).title == "default against net.ipv4.tcp_window_scaling=0"
