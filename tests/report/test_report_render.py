@@ -699,7 +699,7 @@ def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer_and_documen
     assert [tag.get("class") for tag in index.find("details", name="pages")] == ["menu"] * (len(MENUS) + 1)
     own = Page((site / "other" / "index.html").read_text(encoding="utf-8"))
     links = {link["href"] for link in own.find("a")}
-    assert {"../index.html", "../explorer.html", "../docs.html", "../tutorial.html", "dictionary.html"} <= links
+    assert {"../index.html", "../explorer.html", "../docs.html", "../tutorial.html", "../dictionary.html"} <= links
     assert "explorer.html" not in links
     assert not (site / "other" / "explorer").exists()
     for page in (site / "other").glob("*.html"):

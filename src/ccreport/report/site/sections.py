@@ -1,7 +1,7 @@
 """Sections: evaluations beside the report's own, each a website of its own in a folder of the report's.
 
-A section has the pages that show its evaluation; the explorer and the documentation are the report's for all. The
-report lists its sections on its first page.
+A section has the pages that show its evaluation; the explorer, the pages about the archive and the documentation are
+the report's for all. The report lists its sections on its first page.
 """
 
 import html
@@ -17,6 +17,9 @@ from ccreport.report.kind_pictures import Examples, list_shown
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
 SHARED_PAGES: Final = (
     "explorer",
+    "ledger",
+    "collection",
+    "dictionary",
     "changes",
     "docs",
     "tutorial",
