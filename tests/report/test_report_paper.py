@@ -3,8 +3,10 @@
 import re
 import shutil
 import subprocess
+from io import BytesIO
 from pathlib import Path
 
+import pikepdf
 import pytest
 from report_inputs import NASTY
 
@@ -56,9 +58,19 @@ def make_project(folder: Path, pages: dict[str, str]) -> dict[str, Path]:
 
 
 def render(folder: Path, **pages: str) -> bytes:
+    """Return the PDF of these pages, uncompressed."""
     arguments = make_project(folder, pages)
     render_paper(**arguments)
-    return arguments["output"].read_bytes()
+    readable = BytesIO()
+    with pikepdf.open(arguments["output"]) as pdf:
+        pdf.save(
+            readable,
+            object_stream_mode=pikepdf.ObjectStreamMode.disable,
+            stream_decode_level=pikepdf.StreamDecodeLevel.generalized,
+            compress_streams=False,
+            deterministic_id=True,
+        )
+    return readable.getvalue()
 
 
 def read(folder: Path, *options: str) -> str:
@@ -97,7 +109,7 @@ def test_a_link_to_a_page_leads_within_the_document_and_elsewhere_is_text(tmp_pa
     )
     pdf = render(tmp_path, first=links, second="## Part {#part}\n\nText.\n")
     assert "there, html, explorer, out" in read(tmp_path)
-    assert pdf.count(b"/URI(") == 1
+    assert pdf.count(b"/URI (") == 1
     assert b"explorer.qmd" not in pdf
 
 
@@ -246,7 +258,7 @@ def test_the_pdf_is_accessible(tmp_path: Path) -> None:
     pdf = render(tmp_path, page=f"## Part\n\n$$ x_i $$\n\n{FIGURE}\n\n- item\n\nTerm\n:   Meaning\n")
     # Metadata are not compressed: the identifier of ISO 14289-1, the language, the title.
     assert b"<pdfuaid:part>1</pdfuaid:part>" in pdf
-    assert b"/Lang(en" in pdf
+    assert b"/Lang (en" in pdf
     assert b"BBR &amp; CUBIC" in pdf
 
 
@@ -261,8 +273,18 @@ def test_the_same_sources_give_the_same_bytes_anywhere(tmp_path: Path) -> None:
     first, second = (render(tmp_path / place, **pages) for place in ("here", "a/much/longer place"))
     assert first == second
     assert str(tmp_path).encode() not in first
+    assert len({(tmp_path / place / "report.pdf").read_bytes() for place in ("here", "a/much/longer place")}) == 1
     for clock in (b"CreationDate", b"ModDate", b"CreateDate"):
         assert clock not in first
+
+
+def test_tags_are_there_and_compressed(tmp_path: Path) -> None:
+    table = render_table(["Run"], [[text(f"run{i}")] for i in range(200)], title="Many runs")
+    pdf = render(tmp_path, page=table)
+    assert pdf.count(b"/StructElem") > 200
+    compressed = (tmp_path / "report.pdf").read_bytes()
+    assert b"/StructElem" not in compressed
+    assert b"<pdfuaid:part>1</pdfuaid:part>" in compressed
 
 
 def test_fonts_of_the_machine_are_not_used(tmp_path: Path) -> None:
