@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pikepdf
 import pytest
+from lxml.html import fragment_fromstring
 from report_inputs import NASTY
 
 from ccreport.report.markup.blocks import render_callout, render_float, render_table, render_tabs, text, verbatim
 from ccreport.report.markup.escape import escape_text, show_text
+from ccreport.report.pdf.layout import break_sentences, read_table
 from ccreport.report.pdf.render import render_paper
 from ccreport.report.site.links import PageError
 
@@ -240,6 +242,27 @@ def test_a_wide_table_may_stand_anywhere(tmp_path: Path) -> None:
     tabs = render_tabs([("Table", render_float("tbl-x", table, "In a tab.")), ("Other", "No.\n")])
     render(tmp_path, page=f"{inside}\n{tabs}\n{render_callout('note', 'Box', table)}")
     assert read(tmp_path).count("12345678.23") == 3
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        # 201 + 41 + 7 characters are more than the 175 of text at 0.8, broken ones (32 + 32 + 7) fit as they are.
+        (("word " * 39 + "last", "word " * 7 + "last", "00.00"), (1.0, [199, 39, None])),
+        # 161 + 9: at 0.8 they fit unbroken.
+        (("word " * 31 + "last", "0000.00"), None),
+        # Nothing to break.
+        (("0" * 30,) * 6, None),
+        # Six times 32 are more than the 140 of text in its own size: 140 / 192.
+        (("word " * 7,) * 6, (140 / 192, [34] * 6)),
+    ],
+)
+def test_long_cells_break_before_text_is_too_small(
+    cells: tuple[str, ...], expected: tuple[float, list[int | None]] | None
+) -> None:
+    row = "".join(f"<td>{cell.strip()}</td>" for cell in cells)
+    table = read_table(fragment_fromstring(f"<table><tbody><tr>{row}</tr></tbody></table>"), rows_at_most=1)
+    assert break_sentences(table) == (expected and (pytest.approx(expected[0]), expected[1]))
 
 
 @pytest.mark.parametrize("name", [*TYPST, *NASTY])
