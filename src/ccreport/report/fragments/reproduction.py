@@ -108,11 +108,12 @@ def _summarise(own: pl.DataFrame) -> str:
     counts = count_pairs(own)
     cells = own.filter(pl.col("cell_state") == COMPARED)["cell_verdict"].drop_nulls()
     consistent, inconsistent = (int((cells == verdict).sum()) for verdict in (CONSISTENT, INCONSISTENT))
+    others = cells.len() - consistent - inconsistent
+    undecided = f"; {others} are undecided" if others else ""
     sentences = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
         f"{counts['not_reproduced']} are not, and for {counts['undecided']} the runs cannot tell.",
-        f"Of {cells.len()} single cells, {consistent} are consistent and {inconsistent} inconsistent.",
-        "The others are undecided.",
+        f"Of {cells.len()} single cells, {consistent} are consistent and {inconsistent} inconsistent{undecided}.",
     ]
     if counts["missing"]:
         sentences.append(f"This archive lacks a cell of {counts['missing']} more.")
