@@ -477,6 +477,8 @@ def test_a_figure_stands_in_a_box_and_waits_where_its_size_is_known(tmp_path: Pa
     assert [image.get("loading") for image in page.find("img")] == ["lazy", None]
     boxes = page.find("div", class_="figure-scroll", role="region", tabindex="0")
     assert [box["aria-label"] for box in boxes] == ["Figure 1", "Figure 2"]
+    # A reader whose screen is small opens the drawing itself.
+    assert [link["href"] for link in page.find("a") if link["href"].endswith(".svg")] == ["figures/one.svg"] * 2
 
 
 def test_a_page_says_whether_it_has_contents(tmp_path: Path):
