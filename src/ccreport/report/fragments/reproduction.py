@@ -34,6 +34,9 @@ SUMMARY_HEADER: Final = (
 )
 BASES: Final = {"goodput": "the receiver’s rates (goodput)", "throughput": "the sender’s rates (throughput)"}
 BLANK: Final = Html("")
+# Numbers nearer to 0 are shown with a power of ten.
+LEAST_PLAIN: Final = 1e-4
+SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # By the quantity that bites: what the number below a cell is.
 SCALES: Final = {
     "bdp": "Below each cell is its buffer in bandwidth-delay products.",
@@ -283,8 +286,11 @@ def _stack(
 
 
 def show_plain(value: float, significant: int = 3) -> str:
-    """Return a number with so many significant digits, never as a power of ten."""
+    """Return a number with so many significant digits, with a power of ten only near 0."""
     rounded = float(f"{value:.{significant}g}")
+    if 0 < abs(rounded) < LEAST_PLAIN:
+        mantissa, exponent = f"{rounded:.{significant - 1}e}".split("e")
+        return f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
     digits = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else 0
     return f"{rounded:.{digits}f}"
 
