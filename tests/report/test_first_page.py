@@ -127,7 +127,7 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     )
     assert found[0].startswith("**Confirmed:** [2 of 3 claims](claims.qmd) hold, among them “BBR is &#42;faster")
     assert found[0].endswith(
-        "; the ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells."
+        ". The ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells."
     )
     assert "[1 of 3 claims](claims.qmd) does not hold: “Both are alike”" in found[1]
     assert "2 pairs are not reproduced, furthest off “0&#46;1 &#37; loss” with a ratio of 25.8 in the paper" in found[1]

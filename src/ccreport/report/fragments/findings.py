@@ -1,4 +1,4 @@
-"""Key findings: at most three sentences on what the archive confirms, what it contradicts, and what it cannot tell."""
+"""Key findings: at most three paragraphs on what the archive confirms, what it contradicts, and what it cannot tell."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -22,7 +22,7 @@ def render_findings(
     algorithms: list[str],
     comparisons: pl.DataFrame,
 ) -> str:
-    """Return the findings as a list, one sentence each, without those that there is nothing to say of.
+    """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
     `comparisons` is the table of that name. An evaluation that publishes nothing to compare with has no such findings.
@@ -48,8 +48,9 @@ def render_list_of_findings(sentences: Sequence[str]) -> str:
 
 
 def _join(what: str, *parts: str) -> str:
-    said = "; ".join(part for part in parts if part)
-    return f"**{what}:** {said}." if said else ""
+    first, *others = [part for part in parts if part] or [""]
+    sentences = [first, *(f"{part[0].upper()}{part[1:]}" for part in others)]
+    return f"**{what}:** {'. '.join(sentences)}." if first else ""
 
 
 def _count_claims(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str, verbs: tuple[str, str]) -> str:
