@@ -247,9 +247,9 @@ def test_a_wide_table_may_stand_anywhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "expected"),
     [
-        # 201 + 41 + 7 characters are more than the 175 of text at 0.8, broken ones (32 + 32 + 7) fit as they are.
+        # 201 + 41 + 7 characters are more than the 186 of text at 0.75, broken ones (32 + 32 + 7) fit as they are.
         (("word " * 39 + "last", "word " * 7 + "last", "00.00"), (1.0, [199, 39, None])),
-        # 161 + 9: at 0.8 they fit unbroken.
+        # 161 + 9: at 0.75 they fit unbroken.
         (("word " * 31 + "last", "0000.00"), None),
         # Nothing to break.
         (("0" * 30,) * 6, None),
@@ -261,7 +261,9 @@ def test_long_cells_break_before_text_is_too_small(
     cells: tuple[str, ...], expected: tuple[float, list[int | None]] | None
 ) -> None:
     row = "".join(f"<td>{cell.strip()}</td>" for cell in cells)
-    table = read_table(fragment_fromstring(f"<table><tbody><tr>{row}</tr></tbody></table>"), rows_at_most=1)
+    # A row of blanks changes nothing.
+    rows = f"<tr>{row}</tr><tr>{'<td></td>' * len(cells)}</tr>"
+    table = read_table(fragment_fromstring(f"<table><tbody>{rows}</tbody></table>"), rows_at_most=2)
     assert break_sentences(table) == (expected and (pytest.approx(expected[0]), expected[1]))
 
 

@@ -18,7 +18,7 @@ from ccreport.report.pdf.cells import read_lines
 UPRIGHT_CHARACTERS: Final = 200
 LEAST_SCALE: Final = 0.7
 # A table that would be smaller than the first breaks its long cells, of which none counts as shorter than the second.
-UNBROKEN_SCALE: Final = 0.8
+UNBROKEN_SCALE: Final = 0.75
 SHORTEST_SENTENCE: Final = 20
 CELL_CHARACTERS: Final = 30
 LONG_CHARACTERS: Final = 50
@@ -126,7 +126,9 @@ def break_sentences(table: Table) -> tuple[float, list[float | None]] | None:
         return None
     broken = sum(min(max(column.cell, column.heading), CELL_CHARACTERS) + 2 for column in columns)
     whole = [row for row in table.body if len(row) == table.columns]
-    means = [max(SHORTEST_SENTENCE, fmean(row[column].length for row in whole)) for column in range(table.columns)]
+    # Blanks and dashes would make a column that has sentences in some rows too narrow for them.
+    lengths = [[row[column].length for row in whole if row[column].length > 1] for column in range(table.columns)]
+    means = [max(SHORTEST_SENTENCE, fmean(own or [0])) for own in lengths]
     widths = [mean if long else None for mean, long in zip(means, is_long, strict=True)]
     return min(1.0, max(LEAST_SCALE, upright / broken)), widths
 
