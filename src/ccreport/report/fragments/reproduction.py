@@ -183,16 +183,14 @@ def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algo
 
 def _describe_rates(own: pl.DataFrame) -> str:
     there, here = (sorted(set(own[name].drop_nulls())) for name in ("expected_basis", "rate_basis"))
-    sentences = [f"Compared with {_name_bases(there)}; here are {_name_bases(here)}."]
+    sentences = [f"The published rates are {_name_bases(there)}, those here {_name_bases(here)}."]
     lines = own["line_rate_bps"].drop_nulls().unique().sort()
     if lines.len() and own["expected_line_rate_bps"].drop_nulls().len():
         divisor, unit = rate_unit(lines)
-        here_rate = " to ".join(f"{rate / divisor:g}" for rate in dict.fromkeys((lines[0], lines[-1])))
-        published = own["expected_line_rate_bps"].drop_nulls()[0] / 1e9
-        sentences.append(
-            f"The line rate is {published:g} Gbit/s there and {here_rate} {unit} here, so values and intervals are "
-            "compared as shares of it, the second line of each."
-        )
+        here_rate = f"{' to '.join(f'{rate / divisor:g}' for rate in dict.fromkeys((lines[0], lines[-1])))} {unit}"
+        published = f"{own['expected_line_rate_bps'].drop_nulls()[0] / 1e9:g} Gbit/s"
+        rates = f"{published} in both" if published == here_rate else f"{published} there and {here_rate} here"
+        sentences.append(f"Cells are compared by their second lines, the shares of the line rate ({rates}).")
     if scale := next((scale for scale in SCALES if own[f"expected_{scale}_ratio"].count()), None):
         sentences.append(f"{SCALES[scale]} {MATCHES[own['match'].drop_nulls()[0]]} {_compare_matches(own)}")
     return markdown(" ".join(sentences))
