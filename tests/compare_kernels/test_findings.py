@@ -317,7 +317,7 @@ def test_the_docs_name_every_measure() -> None:
 
 def test_the_documented_job_installs_what_ours_does_and_calls_what_there_is() -> None:
     page = (ROOT / "reports/collect.qmd").read_text()
-    (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    block = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[0]
     steps = yaml.safe_load(block)["jobs"]["congestion-control"]["steps"]
     commands = [line for step in steps for line in step.get("run", "").replace("\\\n", "").splitlines()]
     (installed,) = (line.split("recommends")[1].split() for line in commands if "install" in line)

@@ -24,8 +24,8 @@ DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
 PAGE_BYTES = 1_000_000
 LONGEST_PX = 8_500
-# Texts, and pages whose parts are for the reader to compare.
-TEXTS = ("methods", "collect", "claims", "tables")
+# Pages whose parts are for the reader to compare.
+TEXTS = ("tables",)
 FIRST_VIEW_BYTES = 1_500_000
 # What Firefox shows is compared at a 20th of the size: letters differ by up to 4 steps of grey, pages by 10, a page
 # without its styles by 100.

@@ -127,22 +127,20 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     )
     assert found[0].startswith("**Confirmed:** [2 of 3 claims](claims.qmd) hold, among them “BBR is &#42;faster")
     assert found[0].endswith(
-        "; the ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells."
+        ". The ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells."
     )
     assert "[1 of 3 claims](claims.qmd) does not hold: “Both are alike”" in found[1]
     assert "2 pairs are not reproduced, furthest off “0&#46;1 &#37; loss” with a ratio of 25.8 in the paper" in found[1]
     assert found[1].endswith("and 1.00 here.")
     # The claim that does not hold is none of those that lack data, though a check of it does.
-    assert found[2] == (
-        "**This archive cannot tell:** 1 pair, as the paper’s runs do not tell which algorithm is ahead."
-    )
+    assert found[2] == ("**Undecided:** 1 of 4 pairs: the paper’s runs do not show which algorithm is ahead.")
 
 
 def test_why_claims_cannot_be_told_is_said():
     judged = make_claims(first=[("not enough data", 0)], second=[("not enough data", 2)], third=[("holds", 9)])
     *_, last = list_sentences(render_findings(judged, CLAIMS, NO_PAIRS, BOTH, NO_COMPARISONS))
-    reasons = "for 1 it has no runs under the conditions and for 1 its runs are too few or differ too much"
-    assert last == f"**This archive cannot tell:** 2 claims, as {reasons}."
+    reasons = "for 1 no run here meets the conditions, for 1 the runs are too few or vary too much"
+    assert last == f"**Undecided:** 2 of 3 claims: {reasons}."
 
 
 def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():
@@ -151,8 +149,8 @@ def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():
     *_, last = list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, asked))
     # The median of 12.3 and 40.
     assert last == (
-        "**This archive cannot tell:** which algorithm is ahead in [3 of 4 comparisons](tables.qmd#table-comparisons), "
-        "as for 1 the runs are too few and for 2 the runs vary: half of these show no difference below 26 &#37;."
+        "**Undecided:** which algorithm is ahead in [3 of 4 comparisons](tables.qmd#table-comparisons): for 1 the runs "
+        "are too few, for 2 the runs vary, and half of these would show only a difference above 26 &#37;."
     )
 
 

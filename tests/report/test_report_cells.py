@@ -148,7 +148,7 @@ def test_a_long_table_has_pages_that_lead_to_each_other(tmp_path: Path, monkeypa
     ("column", "value", "name", "shown"),
     [
         ("rate_mean_bps", 51_509_697.959, "rate mean, Mbit/s", "51.51"),
-        ("retransmit_ratio", 1.463831e-05, "retransmit ratio", "0.00001464"),
+        ("retransmit_ratio", 1.463831e-05, "retransmit ratio", "1.464×10⁻⁵"),
         ("rtt_ms", 10.0, "rtt, ms", "10.00"),
         ("size_bytes", 1_234_567, "size, bytes", "1,234,567"),
         ("rate_cv", 0.0, "rate CV", "0"),

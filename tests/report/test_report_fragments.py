@@ -371,4 +371,4 @@ def test_suspect_runs_are_counted_by_rule_and_lead_to_the_explorer() -> None:
 
 def test_the_methods_page_argues_every_rule() -> None:
     rules = render_suspect_rules()
-    assert all(escape_text(text) in rules for rule in RULES for text in (rule.name, rule.definition, rule.reason))
+    assert all(prose(words) in rules for rule in RULES for words in (rule.name, rule.definition, rule.reason))

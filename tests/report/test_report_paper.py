@@ -3,13 +3,17 @@
 import re
 import shutil
 import subprocess
+from io import BytesIO
 from pathlib import Path
 
+import pikepdf
 import pytest
+from lxml.html import fragment_fromstring
 from report_inputs import NASTY
 
 from ccreport.report.markup.blocks import render_callout, render_float, render_table, render_tabs, text, verbatim
 from ccreport.report.markup.escape import escape_text, show_text
+from ccreport.report.pdf.layout import break_sentences, read_table
 from ccreport.report.pdf.render import render_paper
 from ccreport.report.site.links import PageError
 
@@ -56,9 +60,19 @@ def make_project(folder: Path, pages: dict[str, str]) -> dict[str, Path]:
 
 
 def render(folder: Path, **pages: str) -> bytes:
+    """Return the PDF of these pages, uncompressed."""
     arguments = make_project(folder, pages)
     render_paper(**arguments)
-    return arguments["output"].read_bytes()
+    readable = BytesIO()
+    with pikepdf.open(arguments["output"]) as pdf:
+        pdf.save(
+            readable,
+            object_stream_mode=pikepdf.ObjectStreamMode.disable,
+            stream_decode_level=pikepdf.StreamDecodeLevel.generalized,
+            compress_streams=False,
+            deterministic_id=True,
+        )
+    return readable.getvalue()
 
 
 def read(folder: Path, *options: str) -> str:
@@ -97,7 +111,7 @@ def test_a_link_to_a_page_leads_within_the_document_and_elsewhere_is_text(tmp_pa
     )
     pdf = render(tmp_path, first=links, second="## Part {#part}\n\nText.\n")
     assert "there, html, explorer, out" in read(tmp_path)
-    assert pdf.count(b"/URI(") == 1
+    assert pdf.count(b"/URI (") == 1
     assert b"explorer.qmd" not in pdf
 
 
@@ -230,6 +244,29 @@ def test_a_wide_table_may_stand_anywhere(tmp_path: Path) -> None:
     assert read(tmp_path).count("12345678.23") == 3
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        # 201 + 41 + 7 characters are more than the 186 of text at 0.75, broken ones (32 + 32 + 7) fit as they are.
+        (("word " * 39 + "last", "word " * 7 + "last", "00.00"), (1.0, [199, 39, None])),
+        # 161 + 9: at 0.75 they fit unbroken.
+        (("word " * 31 + "last", "0000.00"), None),
+        # Nothing to break.
+        (("0" * 30,) * 6, None),
+        # Six times 32 are more than the 140 of text in its own size: 140 / 192.
+        (("word " * 7,) * 6, (140 / 192, [34] * 6)),
+    ],
+)
+def test_long_cells_break_before_text_is_too_small(
+    cells: tuple[str, ...], expected: tuple[float, list[int | None]] | None
+) -> None:
+    row = "".join(f"<td>{cell.strip()}</td>" for cell in cells)
+    # A row of blanks changes nothing.
+    rows = f"<tr>{row}</tr><tr>{'<td></td>' * len(cells)}</tr>"
+    table = read_table(fragment_fromstring(f"<table><tbody>{rows}</tbody></table>"), rows_at_most=2)
+    assert break_sentences(table) == (expected and (pytest.approx(expected[0]), expected[1]))
+
+
 @pytest.mark.parametrize("name", [*TYPST, *NASTY])
 def test_text_of_the_archive_is_printed_and_does_nothing(name: str, tmp_path: Path) -> None:
     escaped = escape_text(name)
@@ -246,7 +283,7 @@ def test_the_pdf_is_accessible(tmp_path: Path) -> None:
     pdf = render(tmp_path, page=f"## Part\n\n$$ x_i $$\n\n{FIGURE}\n\n- item\n\nTerm\n:   Meaning\n")
     # Metadata are not compressed: the identifier of ISO 14289-1, the language, the title.
     assert b"<pdfuaid:part>1</pdfuaid:part>" in pdf
-    assert b"/Lang(en" in pdf
+    assert b"/Lang (en" in pdf
     assert b"BBR &amp; CUBIC" in pdf
 
 
@@ -261,8 +298,18 @@ def test_the_same_sources_give_the_same_bytes_anywhere(tmp_path: Path) -> None:
     first, second = (render(tmp_path / place, **pages) for place in ("here", "a/much/longer place"))
     assert first == second
     assert str(tmp_path).encode() not in first
+    assert len({(tmp_path / place / "report.pdf").read_bytes() for place in ("here", "a/much/longer place")}) == 1
     for clock in (b"CreationDate", b"ModDate", b"CreateDate"):
         assert clock not in first
+
+
+def test_tags_are_there_and_compressed(tmp_path: Path) -> None:
+    table = render_table(["Run"], [[text(f"run{i}")] for i in range(200)], title="Many runs")
+    pdf = render(tmp_path, page=table)
+    assert pdf.count(b"/StructElem") > 200
+    compressed = (tmp_path / "report.pdf").read_bytes()
+    assert b"/StructElem" not in compressed
+    assert b"<pdfuaid:part>1</pdfuaid:part>" in compressed
 
 
 def test_fonts_of_the_machine_are_not_used(tmp_path: Path) -> None:

@@ -477,6 +477,8 @@ def test_a_figure_stands_in_a_box_and_waits_where_its_size_is_known(tmp_path: Pa
     assert [image.get("loading") for image in page.find("img")] == ["lazy", None]
     boxes = page.find("div", class_="figure-scroll", role="region", tabindex="0")
     assert [box["aria-label"] for box in boxes] == ["Figure 1", "Figure 2"]
+    # A reader whose screen is small opens the drawing itself.
+    assert [link["href"] for link in page.find("a") if link["href"].endswith(".svg")] == ["figures/one.svg"] * 2
 
 
 def test_a_page_says_whether_it_has_contents(tmp_path: Path):
@@ -699,7 +701,7 @@ def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer_and_documen
     assert [tag.get("class") for tag in index.find("details", name="pages")] == ["menu"] * (len(MENUS) + 1)
     own = Page((site / "other" / "index.html").read_text(encoding="utf-8"))
     links = {link["href"] for link in own.find("a")}
-    assert {"../index.html", "../explorer.html", "../docs.html", "../tutorial.html", "dictionary.html"} <= links
+    assert {"../index.html", "../explorer.html", "../docs.html", "../tutorial.html", "../dictionary.html"} <= links
     assert "explorer.html" not in links
     assert not (site / "other" / "explorer").exists()
     for page in (site / "other").glob("*.html"):

@@ -147,9 +147,10 @@ def test_names_from_the_archive_do_nothing_on_the_page() -> None:
     assert "{{<" not in shown
 
 
-def test_numbers_have_three_digits_and_no_power_of_ten() -> None:
-    values = (0.0000512, 0.0, 20.75, 184.81, 12345.0, 1.0)
-    assert [show_plain(value) for value in values] == ["0.0000512", "0", "20.8", "185", "12300", "1.00"]
+def test_numbers_have_three_digits_and_no_power_of_ten_but_near_0() -> None:
+    values = (0.000512, 0.0, 20.75, 184.81, 12345.0, 1.0)
+    assert [show_plain(value) for value in values] == ["0.000512", "0", "20.8", "185", "12300", "1.00"]
+    assert [show_plain(value, 2) for value in (0.0000512, -1.8e-13)] == ["5.1×10⁻⁵", "-1.8×10⁻¹³"]
 
 
 EVALUATION = {

@@ -233,13 +233,15 @@ def test_of_a_number_for_several_hosts_a_run_has_that_to_its_own() -> None:
 
 def test_the_page_counts_tries_and_hours(tmp_path: Path) -> None:
     failed = RTT | {"quantity": "loss", "unit": "%", "measured": 2.0, "is_within": False}
-    calibration = json.dumps(CALIBRATION | {"measurements": [RTT, failed]})
+    rate = RTT | {"quantity": "rate", "unit": "bit/s", "measured": 9.9e9, "low": 9.603e9, "high": 1.0197e10}
+    calibration = json.dumps(CALIBRATION | {"measurements": [RTT, failed, rate]})
     tables, _ = ingest(write_session(tmp_path / "raw", **{"calibration.json": calibration}), tmp_path)
     runs = pl.DataFrame(schema=load_schema("runs").polars)
     page = render_collection(tables["sessions"], tables["calibrations"], tables["attempts"], runs)
     # 12.5 + 3.5 s are 0.0044 h.
     assert '<td class="number">2</td><td class="number">1</td><td class="number">0</td>' in page
-    assert "1 of 2 outside their bounds" in page
+    assert "1 of 3 outside their bounds" in page
+    assert escape_text("9,603 to 10,197") in page
     assert page.index("<strong>outside</strong>") < page.index("within</td>")
     for shown in ("failed, completed", "a user-mode kernel, 1 core, 512 MiB", "title: A small campaign"):
         assert escape_text(shown) in page

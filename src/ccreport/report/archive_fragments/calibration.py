@@ -8,6 +8,8 @@ from ccreport.report.markup.blocks import NONE, Html, render_callout, render_flo
 
 # More than this nobody reads on a page; the tables have them all.
 LISTED_AT_MOST: Final = 200
+# From here on four digits would not be all before the point.
+EXACT_FROM: Final = 1000
 CALIBRATION_HEADER: Final = (
     "Session",
     "Quantity",
@@ -61,7 +63,8 @@ def _render_measurement(row: dict[str, Any]) -> list[Html]:
 def _show_value(value: float, unit: str, *, has_unit: bool = True) -> str:
     if unit == "bit/s":
         value, unit = value / 1e6, "Mbit/s"
-    return f"{value:,.4g} {unit}" if has_unit else f"{value:,.4g}"
+    shown = f"{value:,.0f}" if value >= EXACT_FROM else f"{value:.4g}"
+    return f"{shown} {unit}" if has_unit else shown
 
 
 def describe_cut(listed: pl.DataFrame, table: str) -> str:

@@ -29,11 +29,11 @@ def render_captures(captures: pl.DataFrame, logs: pl.DataFrame, runs: pl.DataFra
     drops = logs.group_by("run_id").agg(
         pl.when(pl.col("kernel_drops_count").is_not_null().any()).then(pl.col("kernel_drops_count").sum())
     )
-    names = runs.select("run_id", "job", "host", "iteration", "start_utc")
+    names = runs.select("run_id", "session", "job", "host", "iteration")
     listed = (
         captures.join(drops, on="run_id", how="left")
         .join(names, on="run_id", how="left")
-        .sort("start_utc", "run_id", "raw_file_id", nulls_last=True)
+        .sort("session", "job", "iteration", "run_id", "raw_file_id", nulls_last=True)
     )
     rows = [_render_row(row) for row in listed.rows(named=True)]
     header = ("Job", "Host", "Run", *(heading for _, heading in COUNTS), "Cut")

@@ -12,6 +12,7 @@ import yaml
 
 import ccreport
 from ccreport.report.markup.blocks import (
+    Html,
     prose,
     render_float,
     render_quotation,
@@ -72,7 +73,7 @@ def render_provenance(archive: Mapping[str, Any], config: str, evaluation: Path)
     """
     versions = [[prose(name), text(version)] for name, version in _list_versions()]
     software = render_table(("Software", "Version"), versions, title="Software")
-    origin = [[prose(meaning), verbatim(str(archive[fact]))] for fact, meaning in FACTS.items() if fact in archive]
+    origin = [[prose(meaning), _show_fact(archive[fact])] for fact, meaning in FACTS.items() if fact in archive]
     packed = [part for part in archive.get("parts", ()) if part["sha256"]]
     origin += [[text(f"SHA-256 of {part['name']}"), verbatim(part["sha256"])] for part in packed]
     declared = [
@@ -89,6 +90,10 @@ def render_provenance(archive: Mapping[str, Any], config: str, evaluation: Path)
             render_tabs(declared),
         )
     )
+
+
+def _show_fact(value: str | int) -> Html:
+    return text(f"{value:,}") if isinstance(value, int) else verbatim(value)
 
 
 def _list_versions() -> Iterator[tuple[str, str]]:

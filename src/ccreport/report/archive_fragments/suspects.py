@@ -4,7 +4,7 @@ import polars as pl
 
 from ccreport.measure.suspects.measure import RULES
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut
-from ccreport.report.markup.blocks import Html, link_run, number, render_float, render_table, text, verbatim
+from ccreport.report.markup.blocks import Html, link_run, number, prose, render_float, render_table, text, verbatim
 
 
 def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
@@ -16,7 +16,7 @@ def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
         return "No run is suspect.\n"
     counts = dict(suspects.group_by("suspect_rule").len().iter_rows())
     body = f"{_count_suspects(suspects, runs)}.\n"
-    rows = [[verbatim(rule.name), text(rule.definition), number(counts.get(rule.name, 0))] for rule in RULES]
+    rows = [[verbatim(rule.name), prose(rule.definition), number(counts.get(rule.name, 0))] for rule in RULES]
     counted = render_table(("Rule", "A run is suspect if", "Runs"), rows, title="Rules for suspect runs", numbers=(2,))
     caption = "Rules and the runs that break them. A run may break several."
     return "\n".join([body, render_float("tbl-suspect-rules", counted, caption), _render_list(suspects, runs)])
@@ -56,5 +56,5 @@ def _show_quantity(value: float, unit: str) -> Html:
 
 def render_suspect_rules() -> str:
     """Return the rules with the reason of each bound, for the methods page."""
-    rows = [[verbatim(rule.name), text(rule.definition), text(rule.reason)] for rule in RULES]
+    rows = [[verbatim(rule.name), prose(rule.definition), prose(rule.reason)] for rule in RULES]
     return render_table(("Rule", "A run is suspect if", "Why"), rows, title="Reasons of the rules")

@@ -1,6 +1,6 @@
-"""Key findings: at most three sentences on what the archive confirms, what it contradicts, and what it cannot tell."""
+"""Key findings: at most three paragraphs on what the archive confirms, what it contradicts, and what it cannot tell."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -22,7 +22,7 @@ def render_findings(
     algorithms: list[str],
     comparisons: pl.DataFrame,
 ) -> str:
-    """Return the findings as a list, one sentence each, without those that there is nothing to say of.
+    """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
     `comparisons` is the table of that name. An evaluation that publishes nothing to compare with has no such findings.
@@ -36,7 +36,7 @@ def render_findings(
             _count_claims(judged, claims, FAILS, ("does not hold", "do not hold")),
             _contradict_pairs(pairs),
         ),
-        _join("This archive cannot tell", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons)),
+        _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons)),
     ]
     return render_list_of_findings([sentence for sentence in sentences if sentence])
 
@@ -48,8 +48,9 @@ def render_list_of_findings(sentences: Sequence[str]) -> str:
 
 
 def _join(what: str, *parts: str) -> str:
-    said = "; ".join(part for part in parts if part)
-    return f"**{what}:** {said}." if said else ""
+    first, *others = [part for part in parts if part] or [""]
+    sentences = [first, *(f"{part[0].upper()}{part[1:]}" for part in others)]
+    return f"**{what}:** {'. '.join(sentences)}." if first else ""
 
 
 def _count_claims(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str, verbs: tuple[str, str]) -> str:
@@ -90,37 +91,35 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
     """Return for how many claims there is not enough data, and whether runs are missing or too few."""
     unknown = judged.filter((pl.col("claim_verdict") == UNKNOWN) & (pl.col("verdict") == UNKNOWN))
     runs = unknown.group_by("claim", maintain_order=True).agg(pl.col("runs_count").max())["runs_count"]
-    parts = [
-        (int((runs == 0).sum()), "it has no runs under the conditions"),
-        (int((runs > 0).sum()), "its runs are too few or differ too much"),
-    ]
-    return _because(_count(runs.len(), "claim"), parts) if runs.len() else ""
+    reasons = {
+        "no run here meets the conditions": int((runs == 0).sum()),
+        "the runs are too few or vary too much": int((runs > 0).sum()),
+    }
+    return _give_reasons(f"{runs.len()} of {_count(judged['claim'].n_unique(), 'claim')}", reasons)
 
 
 def _doubt_pairs(pairs: pl.DataFrame) -> str:
     """Return how many pairs are undecided, and whether the paper, this archive or the factor between leaves it open."""
     undecided = pairs.filter(pl.col("verdict") == UNDECIDED)
-    reasons = [find_doubt(row) for row in undecided.iter_rows(named=True)]
-    parts = [
-        (reasons.count("paper"), "the paper’s runs do not tell which algorithm is ahead"),
-        (reasons.count("here"), "the runs here do not tell which is ahead"),
-        (reasons.count("factor"), "how far the two ratios are apart is too uncertain"),
-    ]
-    return _because(_count(undecided.height, "pair"), parts) if reasons else ""
+    doubts = [find_doubt(row) for row in undecided.iter_rows(named=True)]
+    reasons = {
+        "the paper’s runs do not show which algorithm is ahead": doubts.count("paper"),
+        "the runs here do not show which is ahead": doubts.count("here"),
+        "how far the two ratios differ is too uncertain": doubts.count("factor"),
+    }
+    return _give_reasons(f"{undecided.height} of {_count(pairs.height, 'pair')}", reasons)
 
 
 def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
     """Return in how many comparisons the runs do not tell which algorithm is ahead, and what they could have shown."""
     undecided = comparisons.filter(pl.col("verdict") == UNDECIDED)
-    if undecided.is_empty():
-        return ""
     least = undecided["least_effect_pct"].drop_nulls()
-    counted = f"{undecided.height} of {_count(comparisons.height, 'comparison')}"
-    parts = [(undecided.height - least.len(), "the runs are too few")]
+    reasons = {"the runs are too few": undecided.height - least.len()}
     if least.len():
         median = show_plain(float(least.median() or 0), 2)  # type: ignore[arg-type]
-        parts.append((least.len(), f"the runs vary: half of these show no difference below {median} &#37;"))
-    return _because(f"which algorithm is ahead in [{counted}]({COMPARISONS_PAGE})", parts)
+        reasons[f"the runs vary, and half of these would show only a difference above {median} &#37;"] = least.len()
+    counted = f"{undecided.height} of {_count(comparisons.height, 'comparison')}"
+    return _give_reasons(f"which algorithm is ahead in [{counted}]({COMPARISONS_PAGE})", reasons)
 
 
 def find_doubt(pair: Mapping[str, Any]) -> str:
@@ -132,16 +131,12 @@ def find_doubt(pair: Mapping[str, Any]) -> str:
     return "factor"
 
 
-def _because(what: str, parts: list[tuple[int, str]]) -> str:
-    given = [(count, reason) for count, reason in parts if count]
-    if len(given) == 1:
-        return f"{what}, as {given[0][1]}"
-    return f"{what}, as {_list(f'for {count} {reason}' for count, reason in given)}"
-
-
-def _list(parts: Iterator[str]) -> str:
-    *before, last = parts
-    return f"{', '.join(before)} and {last}" if before else last
+def _give_reasons(what: str, reasons: Mapping[str, int]) -> str:
+    """Return what is undecided with the reasons that apply, each with how often, nothing where none does."""
+    given = {reason: count for reason, count in reasons.items() if count}
+    if len(given) < 2:
+        return "".join(f"{what}: {reason}" for reason in given)
+    return f"{what}: {', '.join(f'for {count} {reason}' for reason, count in given.items())}"
 
 
 def _count(things: int, noun: str) -> str:

@@ -34,6 +34,9 @@ SUMMARY_HEADER: Final = (
 )
 BASES: Final = {"goodput": "the receiver’s rates (goodput)", "throughput": "the sender’s rates (throughput)"}
 BLANK: Final = Html("")
+# Numbers nearer to 0 are shown with a power of ten.
+LEAST_PLAIN: Final = 1e-4
+SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # By the quantity that bites: what the number below a cell is.
 SCALES: Final = {
     "bdp": "Below each cell is its buffer in bandwidth-delay products.",
@@ -108,11 +111,12 @@ def _summarise(own: pl.DataFrame) -> str:
     counts = count_pairs(own)
     cells = own.filter(pl.col("cell_state") == COMPARED)["cell_verdict"].drop_nulls()
     consistent, inconsistent = (int((cells == verdict).sum()) for verdict in (CONSISTENT, INCONSISTENT))
+    others = cells.len() - consistent - inconsistent
+    undecided = f"; {others} are undecided" if others else ""
     sentences = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
         f"{counts['not_reproduced']} are not, and for {counts['undecided']} the runs cannot tell.",
-        f"Of {cells.len()} single cells, {consistent} are consistent and {inconsistent} inconsistent.",
-        "The others are undecided.",
+        f"Of {cells.len()} single cells, {consistent} are consistent and {inconsistent} inconsistent{undecided}.",
     ]
     if counts["missing"]:
         sentences.append(f"This archive lacks a cell of {counts['missing']} more.")
@@ -179,16 +183,14 @@ def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algo
 
 def _describe_rates(own: pl.DataFrame) -> str:
     there, here = (sorted(set(own[name].drop_nulls())) for name in ("expected_basis", "rate_basis"))
-    sentences = [f"Compared with {_name_bases(there)}; here are {_name_bases(here)}."]
+    sentences = [f"The published rates are {_name_bases(there)}, those here {_name_bases(here)}."]
     lines = own["line_rate_bps"].drop_nulls().unique().sort()
     if lines.len() and own["expected_line_rate_bps"].drop_nulls().len():
         divisor, unit = rate_unit(lines)
-        here_rate = " to ".join(f"{rate / divisor:g}" for rate in dict.fromkeys((lines[0], lines[-1])))
-        published = own["expected_line_rate_bps"].drop_nulls()[0] / 1e9
-        sentences.append(
-            f"The line rate is {published:g} Gbit/s there and {here_rate} {unit} here, so values and intervals are "
-            "compared as shares of it, the second line of each."
-        )
+        here_rate = f"{' to '.join(f'{rate / divisor:g}' for rate in dict.fromkeys((lines[0], lines[-1])))} {unit}"
+        published = f"{own['expected_line_rate_bps'].drop_nulls()[0] / 1e9:g} Gbit/s"
+        rates = f"{published} in both" if published == here_rate else f"{published} there and {here_rate} here"
+        sentences.append(f"Cells are compared by their second lines, the shares of the line rate ({rates}).")
     if scale := next((scale for scale in SCALES if own[f"expected_{scale}_ratio"].count()), None):
         sentences.append(f"{SCALES[scale]} {MATCHES[own['match'].drop_nulls()[0]]} {_compare_matches(own)}")
     return markdown(" ".join(sentences))
@@ -282,8 +284,11 @@ def _stack(
 
 
 def show_plain(value: float, significant: int = 3) -> str:
-    """Return a number with so many significant digits, never as a power of ten."""
+    """Return a number with so many significant digits, with a power of ten only near 0."""
     rounded = float(f"{value:.{significant}g}")
+    if 0 < abs(rounded) < LEAST_PLAIN:
+        mantissa, exponent = f"{rounded:.{significant - 1}e}".split("e")
+        return f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
     digits = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else 0
     return f"{rounded:.{digits}f}"
 

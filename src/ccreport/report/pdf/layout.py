@@ -6,6 +6,7 @@ The width of a table is told by its characters, before Typst sets it.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from statistics import fmean
 from typing import Final
 
 from lxml.html import HtmlElement, builder
@@ -15,6 +16,10 @@ from ccreport.report.pdf.cells import read_lines
 # Characters of a table that fit beside each other upright, at the least size of text that `data-table` takes. A cell
 # longer than the second breaks; in a table that is too wide one longer than the third moves below its row.
 UPRIGHT_CHARACTERS: Final = 200
+LEAST_SCALE: Final = 0.7
+# A table that would be smaller than the first breaks its long cells, of which none counts as shorter than the second.
+UNBROKEN_SCALE: Final = 0.75
+SHORTEST_SENTENCE: Final = 20
 CELL_CHARACTERS: Final = 30
 LONG_CHARACTERS: Final = 50
 # Beyond the first the words of headings are stacked, in lines of at least the second.
@@ -105,6 +110,27 @@ def fit_table(table: Table) -> tuple[Table, bool]:
         below = [_break_headings(row, columns[-len(row) :]) for row in table.head[-1:]]
         table = replace(table, head=above + below)
     return table, _is_wider(UPRIGHT_CHARACTERS, ((column.cell, column.word) for column in columns))
+
+
+def break_sentences(table: Table) -> tuple[float, list[float | None]] | None:
+    """Return the size of text of a table whose long cells break, and the columns' widths; none where all is narrow.
+
+    The size is a share of the usual one. Long columns share by their mean length what the others leave, which have no
+    width.
+    """
+    columns = _measure(table)
+    upright = LEAST_SCALE * UPRIGHT_CHARACTERS
+    is_long = [column.cell > CELL_CHARACTERS for column in columns]
+    unbroken = sum(max(column.cell, column.heading) + 2 for column in columns)
+    if not any(is_long) or unbroken * UNBROKEN_SCALE <= upright:
+        return None
+    broken = sum(min(max(column.cell, column.heading), CELL_CHARACTERS) + 2 for column in columns)
+    whole = [row for row in table.body if len(row) == table.columns]
+    # Blanks and dashes would make a column that has sentences in some rows too narrow for them.
+    lengths = [[row[column].length for row in whole if row[column].length > 1] for column in range(table.columns)]
+    means = [max(SHORTEST_SENTENCE, fmean(own or [0])) for own in lengths]
+    widths = [mean if long else None for mean, long in zip(means, is_long, strict=True)]
+    return min(1.0, max(LEAST_SCALE, upright / broken)), widths
 
 
 def _measure(table: Table) -> list[Column]:

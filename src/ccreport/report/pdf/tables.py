@@ -12,7 +12,7 @@ from lxml.html import HtmlElement, HTMLParser, fragment_fromstring
 
 from ccreport.report.markup.html_blocks import Line, split_blocks
 from ccreport.report.pdf.cells import CellWriter, quote
-from ccreport.report.pdf.layout import NOTE, Cell, Row, Table, fit_table, read_table
+from ccreport.report.pdf.layout import NOTE, Cell, Row, Table, break_sentences, fit_table, read_table
 
 # More rows of a table nobody reads on paper, and to set them would take longer than all the rest.
 ROWS_AT_MOST: Final = 200
@@ -70,7 +70,7 @@ def _write_table(table: Table, writer: CellWriter) -> str:
     head = [_write_cell(cell, _list_head_options(cell), writer) for row in table.head for cell in row]
     totals = write_rows(row for row in table.foot if len(row) > 1)
     parts = [
-        str(table.columns),
+        *_list_sizes(table),
         f"notes: {{{notes}}}" if notes else "notes: []",
         *([f"head: (table.header({', '.join(head)}), head-rule)"] if head else []),
         *([f"totals: (head-rule, ..{', ..'.join(totals)})"] if totals else []),
@@ -79,6 +79,13 @@ def _write_table(table: Table, writer: CellWriter) -> str:
     ]
     arguments = ",\n".join(parts)
     return f"#data-table({arguments},\n)"
+
+
+def _list_sizes(table: Table) -> list[str]:
+    if (broken := break_sentences(table)) is None:
+        return [str(table.columns)]
+    scale, widths = broken
+    return [_array("auto" if width is None else f"{width:.0f}fr" for width in widths), f"broken: {scale:.2f}"]
 
 
 def _list_head_options(cell: Cell) -> list[str]:

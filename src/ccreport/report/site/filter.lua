@@ -136,7 +136,7 @@ local function float_figure(figure)
     figure = figure:walk {
       Image = function(one)
         given = take_number(one)
-        return one
+        return pandoc.Link({one}, one.src)
       end,
     }
     return float(figure.identifier, figure.content, pandoc.utils.blocks_to_inlines(figure.caption.long), given)

@@ -1,7 +1,7 @@
 """Sections: evaluations beside the report's own, each a website of its own in a folder of the report's.
 
-A section has the pages that show its evaluation; the explorer and the documentation are the report's for all. The
-report lists its sections on its first page.
+A section has the pages that show its evaluation; the explorer, the pages about the archive and the documentation are
+the report's for all. The report lists its sections on its first page.
 """
 
 import html
@@ -17,6 +17,9 @@ from ccreport.report.kind_pictures import Examples, list_shown
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
 SHARED_PAGES: Final = (
     "explorer",
+    "ledger",
+    "collection",
+    "dictionary",
     "changes",
     "docs",
     "tutorial",
@@ -86,11 +89,10 @@ def add_sections(project: Path, sections: list[Path], site: dict[str, Any]) -> l
 def write_facts(output: Path, variables: dict[str, Any]) -> None:
     """Write what the report says of a section into the folder of its site; `variables` are its pages', escaped."""
     claims = variables["claims"]
-    judged = (
-        f"{claims['hold']} of {claims['total']} claims hold, {claims['fail']} do not, for {claims['unknown']} there is "
-        "not enough data"
-    )
-    summary = judged if claims["total"] != "0" else variables["evaluation"]["exhibits"]
+    hold, total, fail, unknown = (claims[name] for name in ("hold", "total", "fail", "unknown"))
+    do = "does" if fail == "1" else "do"
+    judged = f"{hold} of {total} claims hold, {fail} {do} not, for {unknown} there is not enough data"
+    summary = judged if total != "0" else variables["evaluation"]["exhibits"]
     kinds = list_shown(variables["kinds"], output)
     facts = {"title": variables["evaluation"]["title"], "summary": f"{summary}.", "kinds": kinds}
     (output / FACTS).write_text(yaml.safe_dump(facts, allow_unicode=True), encoding="utf-8")

@@ -2,13 +2,15 @@
 "use strict";
 (() => {
   const ROWS_AT_LEAST = 21;
-  // 47.36 · 13,000 · −3 · 62.5 kB · <a number that an interval begins with>
-  const NUMBER = /^([-−]?[\d,]*\.?\d+)\s?([kMG]i?)?/;
+  // 47.36 · 13,000 · −3 · 62.5 kB · 1.81×10⁻⁷ · <a number that an interval begins with>
+  const NUMBER = /^([-−]?[\d,]*\.?\d+)(?:×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?\s?([kMG]i?)?/;
   const FACTORS = { k: 1e3, M: 1e6, G: 1e9, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
 
   const read = text => {
     const found = NUMBER.exec(text);
-    return found ? Number(found[1].replace(/,/g, "").replace("−", "-")) * (FACTORS[found[2]] ?? 1) : null;
+    if (!found) return null;
+    const exponent = (found[2] ?? "⁰").replace(/./g, sign => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(sign) - 1).replace("-1", "-");
+    return Number(`${found[1].replace(/,/g, "").replace("−", "-")}e${exponent}`) * (FACTORS[found[3]] ?? 1);
   };
 
   // The heading of each column is the lowest cell above it that spans no other.
