@@ -25,6 +25,7 @@ from ccreport.compare_kernels.declaration import Comparison, Criterion, Side, lo
 from ccreport.compare_kernels.findings import Finding, check_names, count_more_pairs, find_all, find_exit_code
 from ccreport.compare_kernels.measures import MEASURES, Runs
 from ccreport.compare_kernels.outputs import write_json, write_junit, write_summary
+from ccreport.compare_kernels.page import _write_findings
 from ccreport.compare_kernels.scorecard import score
 from ccreport.compare_kernels.wording import plan_more
 from ccreport.core.errors import InputError
@@ -203,6 +204,22 @@ def test_a_criterion_adds_up_its_measures() -> None:
         "1 of 1 test equal",
         "",
     ]
+
+
+def test_a_difference_has_the_colour_of_its_criterion() -> None:
+    criteria = [
+        Criterion("delay", "5.3", "", "*", {"rtt_p99": "low"}),
+        Criterion("rate", "5", "", "*", {"goodput": "high"}),
+    ]
+    comparison = declare(criteria=criteria)
+    runs = make_runs(one__goodput=FASTER, two__rtt_p99=FASTER, three__goodput=OPEN)
+    shown = _write_findings(comparison, find_all(comparison, runs))
+    assert re.findall(r'<tr class="(\w+)"><td>(\w+)', shown) == [
+        ("better", "one"),
+        ("worse", "two"),
+        ("undecided", "three"),
+    ]
+    assert 'class="differs"' in _write_findings(declare(), find(one__goodput=FASTER))
 
 
 def test_with_criteria_only_what_they_cover_is_tested() -> None:

@@ -118,6 +118,8 @@ def _make(name: str, declared: dict[str, Any], folder: Path) -> Comparison:
     of_a, of_b = declared.pop("a"), declared.pop("b")
     a, b = _make_side(of_a, of_b), _make_side(of_b, of_a)
     criteria = [Criterion(name=key, **facts) for key, facts in declared.pop("criteria", {}).items()]
+    if criteria and b.algorithm:
+        declared["title"] += f": {b.algorithm}"
     return Comparison(name=name, campaign=campaign, a=a, b=b, criteria=criteria, **declared)
 
 

@@ -12,7 +12,7 @@ from ccreport.compare_kernels.carry_out import Measured
 from ccreport.compare_kernels.declaration import Comparison
 from ccreport.compare_kernels.findings import Finding
 from ccreport.compare_kernels.measures import Runs
-from ccreport.compare_kernels.scorecard import Score
+from ccreport.compare_kernels.scorecard import Score, is_good
 from ccreport.compare_kernels.wording import (
     FAILED_HEADINGS,
     SIDES_HEADINGS,
@@ -107,10 +107,18 @@ def _write_scores(scores: list[Score]) -> str:
 
 
 def _write_findings(comparison: Comparison, findings: list[Finding]) -> str:
-    classes = [finding.status.split()[0] for finding in findings]
+    classes = [_classify(comparison, finding) for finding in findings]
     return "<h2>Conditions and measures</h2>" + write_table(
         list_headings(comparison), list_rows(findings), classes, kind="findings"
     )
+
+
+def _classify(comparison: Comparison, finding: Finding) -> str:
+    """Return the class of a row, and so its colour: with criteria better or worse where a difference is that."""
+    asking = [each for each in comparison.criteria if each.covers(finding.condition, finding.measure.name)]
+    if finding.effect.verdict in ("up", "down") and asking:
+        return "better" if is_good(asking[0], finding) else "worse"
+    return finding.status.split()[0]
 
 
 def _draw_all(

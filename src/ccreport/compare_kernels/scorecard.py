@@ -44,6 +44,11 @@ def score(comparison: Comparison, findings: Sequence[Finding]) -> list[Score]:
     return scores
 
 
+def is_good(criterion: Criterion, finding: Finding) -> bool:
+    """Tell whether a difference is to the good of b, by what the criterion says of its measure."""
+    return finding.effect.verdict == GOOD[criterion.measures[finding.measure.name]]
+
+
 def _judge(criterion: Criterion, findings: Sequence[Finding]) -> Verdict:
     """Return better or worse where all that differs does so in one way, mixed where it goes both ways."""
     if not findings:
@@ -51,8 +56,8 @@ def _judge(criterion: Criterion, findings: Sequence[Finding]) -> Verdict:
     told: set[str] = set()
     for finding in findings:
         verdict = finding.effect.verdict
-        is_good = verdict == GOOD[criterion.measures[finding.measure.name]]
-        told.add(verdict if verdict in ("equal", "undecided") else "better" if is_good else "worse")
+        is_better = is_good(criterion, finding)
+        told.add(verdict if verdict in ("equal", "undecided") else "better" if is_better else "worse")
     if {"better", "worse"} <= told:
         return "mixed"
     ordered: tuple[Verdict, ...] = ("worse", "better", "undecided")
