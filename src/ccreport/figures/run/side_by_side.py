@@ -65,7 +65,7 @@ def draw_side_by_side(runs: Mapping[str, tuple[str, bool]], title: str, database
         figure.resolve_scale(color="independent", strokeDash="independent"),
         stack_parts({name: _collect(side) for name, side in sides.items()}),
         f"Goodput ({first.measured.origin}), congestion window and smoothed RTT of each flow of one run of each side. "
-        "Acknowledged bytes come in bursts once a loss is repaired, above the rate of the path. A red line marks where ss "
+        "Once a loss is repaired, bytes are acknowledged faster than the path carries them. A red line marks where ss "
         "reports retransmissions.",
         f"{title}. Line charts of two runs beside each other. " + " ".join(_describe(*side) for side in sides.items()),
     )
