@@ -12,7 +12,7 @@ from ccreport.core.csv_files import format_csv
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess_near
 from ccreport.trace.find_table import find_databases, open_results
-from ccreport.trace.qlog import convert_for_qvis, describe_flow, write_file
+from ccreport.trace.qlog import convert_for_qvis, describe_flow, list_sent, write_file
 
 RESULTS: Final = Path("results")
 SHOWN: Final = 5
@@ -33,8 +33,8 @@ def export(
 
     `run` is the name of a run, or a part of one that no other has. `qlog` writes windows, round-trip times and states
     of congestion control over time, as the current drafts of qlog have them; `qvis` writes the same as qlog 0.3, the
-    latest that the viewer of this name reads. `database` is an evaluation's, or a folder of
-    results. `output` is the file to write in place of the standard output. Raise InputError where no run or several
+    latest that the viewer of this name reads, with a packet for each sample. `database` is an evaluation's, or a folder
+    of results. `output` is the file to write in place of the standard output. Raise InputError where no run or several
     have the name.
     """
     with open_results(find_databases(database)[0]) as connection:
@@ -67,12 +67,13 @@ def write_qlog(connection: duckdb.DuckDBPyConnection, run_id: str, *, qvis: bool
     # Times as UTC, whatever the machine's zone is.
     connection.execute("SET TimeZone = 'UTC'")
     (run,) = _read(connection, "SELECT start_utc FROM runs WHERE run_id = ?", [run_id])
-    traces = []
+    traces, sent = [], []
     for flow in _read(connection, FLOWS, [run_id]):
         samples, intervals = (_read(connection, query, [run_id, flow["flow_id"]]) for query in (SAMPLES, INTERVALS))
         traces.append(describe_flow(flow, samples, intervals, run["start_utc"]))
+        sent.append(list_sent(samples, intervals))
     written = write_file(run_id, traces)
-    return json.dumps(convert_for_qvis(written) if qvis else written, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(convert_for_qvis(written, sent) if qvis else written, indent=1, ensure_ascii=False) + "\n"
 
 
 def _read(connection: duckdb.DuckDBPyConnection, query: str, values: list[str]) -> list[dict[str, Any]]:

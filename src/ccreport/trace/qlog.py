@@ -5,7 +5,8 @@ with the events `quic:recovery_metrics_updated` and `quic:congestion_state_updat
 bytes, as QUIC has it. Nothing is sampled at the moment of a change: the time of an event is when it was seen.
 
 The viewer qvis reads no file without `qlog_version`, which these drafts do not have any more, and qlog 0.3 at the
-latest: `convert_for_qvis` makes one.
+latest: `convert_for_qvis` makes one. Its axis of time is as long as the packets that a file has, of which samples have
+none; so each sample, or interval, becomes one packet of all bytes that were sent since the sample before.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ METRICS: Final = "quic:recovery_metrics_updated"
 STATE: Final = "quic:congestion_state_updated"
 # Their names in qlog 0.3.
 FORMER_NAMES: Final = {METRICS: "recovery:metrics_updated", STATE: "recovery:congestion_state_updated"}
+SENT: Final = "transport:packet_sent"
 Row = Mapping[str, Any]
 
 
@@ -31,23 +33,47 @@ def write_file(run_id: str, traces: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def convert_for_qvis(file: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a file of `write_file` as qlog 0.3, in which the reference time is a number of ms since 1970."""
+def convert_for_qvis(file: Mapping[str, Any], sent: Sequence[Sequence[tuple[float, int]]]) -> dict[str, Any]:
+    """Return a file of `write_file` as qlog 0.3, in which the reference time is a number of ms since 1970.
+
+    `sent` are what `list_sent` returns, for each trace.
+    """
     return {
         "qlog_version": "0.3",
         "qlog_format": "JSON",
-        **{name: file[name] for name in ("title", "description")},
-        "traces": [_convert_trace(trace) for trace in file["traces"]],
+        "title": file["title"],
+        "description": f"{file['description']}; a packet is all that was sent since the sample before",
+        "traces": [_convert_trace(trace, packets) for trace, packets in zip(file["traces"], sent, strict=True)],
     }
 
 
-def _convert_trace(trace: Mapping[str, Any]) -> dict[str, Any]:
+def list_sent(samples: Sequence[Row], intervals: Sequence[Row]) -> list[tuple[float, int]]:
+    """Return when a flow was sampled, in ms, with the bytes that it had sent since; of intervals without samples."""
+    if not samples:
+        return [(row["end_s"] * 1000, row["interval_bytes"] or 0) for row in intervals]
+    counted = [row for row in samples if row["sent_bytes"] is not None]
+    before = [0, *(row["sent_bytes"] for row in counted)][: len(counted)]
+    return [
+        ((row["time_utc"] - samples[0]["time_utc"]).total_seconds() * 1000, row["sent_bytes"] - former)
+        for row, former in zip(counted, before, strict=True)
+    ]
+
+
+def _convert_trace(trace: Mapping[str, Any], sent: Sequence[tuple[float, int]]) -> dict[str, Any]:
     epoch = trace["common_fields"]["reference_time"]["epoch"]
     start_ms = 0.0 if epoch == "unknown" else datetime.fromisoformat(epoch).timestamp() * 1000
+    packets = [
+        _make_event(
+            time_ms, SENT, {"header": {"packet_type": "1RTT", "packet_number": number}, "raw": {"length": length}}
+        )
+        for number, (time_ms, length) in enumerate(sent)
+        if length > 0
+    ]
+    events = [event | {"name": FORMER_NAMES[event["name"]]} for event in trace["events"]]
     return {
         **{name: trace[name] for name in ("title", "description", "vantage_point")},
         "common_fields": {"time_format": "relative", "reference_time": start_ms},
-        "events": [event | {"name": FORMER_NAMES[event["name"]]} for event in trace["events"]],
+        "events": sorted([*events, *packets], key=lambda event: float(event["time"])),
     }
 
 
