@@ -11,12 +11,12 @@ from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry
 from ccreport.figures.run import chart
 from ccreport.figures.run.cpu import place_loads
-from ccreport.figures.run.panel import PanelRuns, read_panel
+from ccreport.figures.run.panel import PanelRuns, measure_flow_rates, read_panel
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.limit_classes import classify, find_busiest, measure_growth, sum_limits
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.series import UNKNOWN_CC, choose_bin_s, choose_width_s, measure_spacing_s, sum_rates
+from ccreport.figures.select.series import RUN_CC, UNKNOWN_CC, choose_width_s
 from ccreport.figures.wording.runs import format_significant, join_names
 
 RATE_HEIGHT_PX: Final = 210
@@ -30,12 +30,12 @@ SWATCH_PX: Final = 11.0
 # of an algorithm.
 CATEGORIES: Final = {
     "congestion_window": ("congestion window", "#2f6f62"),
-    "pacing": ("pacing or the sender's queue", "#f5c9a2"),
+    "pacing": ("pacing or the sender's queue", "#efbf94"),
     "receive_window": ("receive window", "#15124f"),
     "send_buffer": ("send buffer", "#8d8350"),
     "application": ("application", "#b9a3d6"),
     "cpu": ("CPU", "#7d1530"),
-    "unknown": ("not known", "#f0f0f0"),
+    "unknown": ("not known", "#e6e6e6"),
 }
 
 
@@ -51,24 +51,24 @@ def build_limits_over_time(declaration: FigureDeclaration, database: Database) -
         )
     spacing_s = limits.select((pl.col("until_s") - pl.col("from_s")).median()).item()
     strip_bin_s = choose_width_s(spacing_s, panel.end_s, STRIP_LINES)
-    rate_bin_s = choose_bin_s(measure_spacing_s(panel.intervals), panel.end_s)
     strips = sum_limits(limits, strip_bin_s, panel.end_s)
-    rates = sum_rates(panel.intervals, rate_bin_s).with_columns(pl.col("rate_bps").round())
+    measured = measure_flow_rates(panel)
+    rates = measured.rates.group_by(*RUN_CC, "time_s").agg(pl.col("rate_bps").sum()).sort(*RUN_CC, "time_s")
     return chart.compose_figure(
         panel,
         chart.list_algorithm_key(panel.ccs) + _list_category_key(strips),
         [_draw_rates(panel, rates), *_draw_strips(panel, strips)],
         _collect_data(rates, strips),
-        sentences=_list_sentences(limits, rate_bin_s, strip_bin_s),
+        sentences=_list_sentences(limits, measured.origin, strip_bin_s),
         what="Lines of throughput over time above strips of what limited the flows",
         messages=_describe(strips, panel.ccs),
     )
 
 
-def _list_sentences(limits: pl.DataFrame, rate_bin_s: float, strip_bin_s: float) -> list[str]:
+def _list_sentences(limits: pl.DataFrame, origin: str, strip_bin_s: float) -> list[str]:
     sources = "differences between samples of ss and the state at the later one"
     sentences = [
-        f"Lines: throughput that the tool reports, summed over each algorithm's flows, per {rate_bin_s:g} s",
+        f"Lines: throughput summed over each algorithm's flows, {origin}",
         f"Strips: share of the algorithm's flows that each limit held back, per {strip_bin_s:g} s, from {sources}",
         "the definitions of the limits and their order are among the methods",
     ]
