@@ -14,7 +14,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.summarise.database import connect, read_files
 from ccreport.trace.explain import explain, load_trace, recompute_row
-from ccreport.trace.find_table import find_database, find_table
+from ccreport.trace.find_table import find_database, find_databases, find_table
 from ccreport.trace.select_rows import find_row, name_row
 
 FACTS = {"session": "s", "job": "j", "cpu_sender_mean_pct": 20.0}
@@ -220,6 +220,11 @@ def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path) -> None
     (tmp_path / "config.yaml").write_text("evaluation: evaluations/b.yaml\n")
     assert find_database(tmp_path / "results", "jobs") == tmp_path / "results/b/archive.duckdb"
     assert find_database(tmp_path / "results", "cpu") == tmp_path / "results/a/archive.duckdb"
+    # What the report's own evaluation is, the folder says as well: it is not one of the sections.
+    (tmp_path / "config.yaml").write_text("evaluation: gone\n")
+    (tmp_path / "results/sections.txt").write_text("a\n")
+    assert find_databases(tmp_path / "results")[0] == tmp_path / "results/b/archive.duckdb"
+    (tmp_path / "config.yaml").write_text("evaluation: evaluations/b.yaml\n")
     with pytest.raises(InputError, match=r"no published table `jbos`; did you mean `jobs`\?"):
         find_database(tmp_path / "results", "jbos")
 

@@ -20,6 +20,7 @@ DATABASE: Final = "archive.duckdb"
 CONFIG: Final = "config.yaml"
 # SELECT * FROM read_parquet(list_value('results/tables/runs/first.parquet'))
 READ_FILE: Final = re.compile(r"read_parquet\((?:(?:\w+\.)*list_value\(|\[)?'((?:[^']|'')+)'")
+SECTIONS: Final = "sections.txt"
 # What `read_files` writes for signs that DuckDB takes as a pattern's.
 ESCAPED: Final = re.compile(r"\[([\[*?])\]")
 
@@ -33,9 +34,16 @@ def find_databases(place: Path) -> list[Path]:
         return [place]
     for folder in (place, SCHEMAS.parent / place):
         if found := sorted({*folder.glob(DATABASE), *folder.glob(f"*/{DATABASE}")}):
-            configured = _read_configured(folder)
-            return sorted(found, key=lambda database: database.parent.name != configured)
+            configured, sections = _read_configured(folder), _read_sections(folder)
+            names = {database: database.parent.name for database in found}
+            return sorted(found, key=lambda database: (names[database] != configured, names[database] in sections))
     raise InputError(f"no database at {place}; `make report` builds one, --database names another")
+
+
+def _read_sections(results: Path) -> set[str]:
+    """Return the evaluations that are sections of a report beside its own, as far as a build said which."""
+    path = results / SECTIONS
+    return set(path.read_text(encoding="utf-8").split()) if path.is_file() else set()
 
 
 def _read_configured(results: Path) -> str | None:
