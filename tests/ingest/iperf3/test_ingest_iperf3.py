@@ -280,10 +280,21 @@ def test_json_stream(name: str, tmp_path: Path) -> None:
 
 def test_several_clients_of_a_run(tmp_path: Path) -> None:
     content = (RESULTS / "cli-3.20-p2.json").read_text()
-    tables = ingest({"a": content, "a#2": content, "b": content}, tmp_path)
+    other = re.sub(r'(?<="local_port":)(\s*)(\d+)', lambda match: f"{match[1]}{int(match[2]) + 1000}", content)
+    tables = ingest({"a": content, "a#2": other, "b": content}, tmp_path)
     assert tables.tests.select("run_id", "client_number").rows() == [("e/a", 1), ("e/a", 2), ("e/b", 1)]
     assert tables.streams.height == 6
     assert tables.reasons == []
+
+
+def test_two_clients_cannot_have_the_same_connections(tmp_path: Path) -> None:
+    content = (RESULTS / "cli-3.20-p2.json").read_text()
+    tables = ingest({"a": content, "a#2": content, "b": content}, tmp_path)
+    assert tables.tests.select("run_id", "client_number").rows() == [("e/a", 1), ("e/b", 1)]
+    assert tables.reasons == [("duplicate_run", True)]
+    assert tables.rejects["message"].to_list() == [
+        "its connections are those of a, a file of the same run; remove one of them"
+    ]
 
 
 def test_an_experiment_without_outputs(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ class ClientTables:
         # The streams' rows, counted from 0, that the intervals belong to.
         self._rows: list[int] = []
         self._files: dict[tuple[str, int], RawFile] = {}
+        self._flows: dict[str, RawFile] = {}
 
     def add(self, file: RawFile, outcome: Outcome) -> None:
         """Take over what a file says.
@@ -77,12 +78,17 @@ class ClientTables:
         if (run_id, client) in self._files:
             message = "another file already gave the result of this client of the run; remove one of them"
             raise RawFileError("duplicate_run", message)
+        flows = [_flow_id(run_id, client, row) for row in outcome.streams]
+        if (other := next((self._flows[flow] for flow in flows if flow in self._flows), None)) is not None:
+            message = f"its connections are those of {other.path}, a file of the same run; remove one of them"
+            raise RawFileError("duplicate_run", message)
+        self._flows |= dict.fromkeys(flows, file)
         self._files[run_id, client] = file
         source: Row = {"run_id": run_id, "client_number": client, "raw_file_id": file.raw_file_id}
         self._tests.extend({name: [value] for name, value in outcome.test.items()}, source, 1)
         rows = {row["stream_number"]: number for number, row in enumerate(outcome.streams, self._streams.height)}
         streams = _columns_of(outcome.streams)
-        streams["flow_id"] = [_flow_id(run_id, client, row) for row in outcome.streams]
+        streams["flow_id"] = [*flows]
         self._streams.extend(streams, source, len(outcome.streams))
         numbers = outcome.intervals["stream_number"]
         self._rows.extend(map(rows.__getitem__, numbers))
