@@ -182,6 +182,21 @@ files:
     assert "no ss" not in said
 
 
+def test_flows_that_did_not_run_together_are_doubted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = "files:\n  - {pattern: '(?P<run>[a-z]+)_(?P<flow>h[0-9])[.]json'}\n"
+    files = {
+        "layout.yaml": layout,
+        "apart_h1.json": client_output(4001),
+        "apart_h2.json": client_output(4002, None, START_S + 500),
+        "together_h1.json": client_output(4003),
+        "together_h2.json": client_output(4004),
+    }
+    adopt(write_archive(tmp_path / "raw", files), check=True)
+    doubted = [line for line in capsys.readouterr().out.splitlines() if "one after another" in line]
+    assert len(doubted) == 1
+    assert re.match(r"apart: its results were measured one after another, 4\d\d s apart", doubted[0])
+
+
 def test_the_check_says_which_results_are_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = client_output(4001, "cubic")
     files = {

@@ -1,5 +1,6 @@
 """The runs that a layout makes of a folder, as a table, with what is missing of them and how to record it."""
 
+import itertools
 import json
 import time
 from collections import Counter
@@ -34,6 +35,8 @@ WANTED: Final = {
 FILES: Final = {"src-cmd": "iperf3", "dst-cmd": "server", "pre-netem": "netem"}
 HEADER: Final = ("run", "algorithm", "flows", "RTT ms", "loss %", "other", "start (UTC)", "s", "files")
 UNREAD_RULES: Final = ("unknown_files_not_read", MEASUREMENT_RULE)
+# iperf3 says its start in whole seconds, and clients of one run may begin one after another.
+GAP_S: Final = 10.0
 # Each line of messages about single files ends a list of so many.
 SHOWN: Final = 10
 
@@ -52,6 +55,14 @@ class Row:
     connections: set[Ends] = field(default_factory=set)
     sampled: set[Ends] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
+    times: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def longest_gap_s(self) -> float:
+        """Return the longest time between results of the run in which none of them measured, in s."""
+        times = sorted(self.times)
+        ends = itertools.accumulate((end_s for _, end_s in times), max)
+        return max((start_s - end_s for (start_s, _), end_s in zip(times[1:], ends, strict=False)), default=0.0)
 
     def add(self, kind: str, content: Content, cc: str | None) -> None:
         """Take over what one file says."""
@@ -65,6 +76,8 @@ class Row:
         self.connections |= content.ends
         self.algorithms.update(content.algorithms)
         self.flows_count += content.flows_count or 0
+        if content.start_s is not None and content.end_s is not None:
+            self.times.append((content.start_s, content.end_s))
         times = [time_s for time_s in (self.start_s, content.start_s) if time_s is not None]
         ends = [time_s for time_s in (self.end_s, content.end_s) if time_s is not None]
         self.start_s, self.end_s = min(times, default=None), max(ends, default=None)
@@ -149,6 +162,11 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
         if row.named and row.algorithms and strange:
             told = ", ".join(sorted(row.algorithms))
             yield f"{row.run.suffix}: its name says {', '.join(strange)}, its results say {told}, which counts."
+        if row.longest_gap_s > GAP_S:
+            yield (
+                f"{row.run.suffix}: its results were measured one after another, {row.longest_gap_s:.0f} s apart; "
+                "where they are repetitions, and not flows of one run, call what tells them apart `iteration`."
+            )
         if row.sampled and row.connections and not row.sampled & row.connections:
             owners = [other.run.suffix for other in rows if other.connections & row.sampled]
             whose = f"those of {', '.join(owners[:3])}" if owners else "those of no test here"
