@@ -249,7 +249,7 @@ def test_sql_prints_a_table_from_any_folder(
     pl.DataFrame({"job": ["\x1b[2Jgone"], "number": [7]}).write_parquet(table)
     with duckdb.connect("results/own/archive.duckdb") as connection:
         connection.execute(f"CREATE VIEW names AS {read_files([table])}")
-    pl.DataFrame({"claim": ["fair"]}).write_parquet("results/own/claims.parquet")
+    pl.DataFrame({"claim": ["fair"], "check": ["share"]}).write_parquet("results/own/claims.parquet")
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert main(["sql", "SELECT number * 6 AS answer, job FROM names", "--database", "../it's [a] */results"]) == 0
     printed = capsys.readouterr().out
@@ -259,6 +259,8 @@ def test_sql_prints_a_table_from_any_folder(
     # What is judged by the database is a table beside it.
     assert main(["sql", "FROM claims", "--database", "../it's [a] */results"]) == 0
     assert " fair " in capsys.readouterr().out
+    assert main(["sql", "SELECT check FROM claims", "--database", "../it's [a] */results"]) == 1
+    assert 'a column of this name takes quotes: "check"' in capsys.readouterr().err
     assert main(["sql", "FROM nmaes", "--database", "../it's [a] */results"]) == 1
     assert capsys.readouterr().err == "ccreport: Table with name nmaes does not exist; did you mean `names`?\n"
     assert main(["sql", "SELECT nubmer FROM names", "--database", "../it's [a] */results"]) == 1

@@ -12,6 +12,8 @@ from ccreport.core.schema_problems import guess_near
 # Binder Error: Referenced column "rtt_m" not found in FROM clause!
 KIND: Final = re.compile(r"^[A-Z]\w+ Error: ")
 WORD: Final = re.compile(r'(?:column|name|Function with name|binding) "?([\w.]+)"?')
+# Parser Error: syntax error at or near "check"; names such as this one are words of SQL.
+RESERVED: Final = re.compile(r'syntax error at or near "([a-z]+)"$')
 # Candidate bindings: "rtt_ms", "rttvar_ms" · Did you mean "runs"?
 NAMES: Final = re.compile(r"(?:Candidate bindings:|Did you mean)(.*)")
 
@@ -22,6 +24,8 @@ def describe_refusal(error: duckdb.Error) -> str:
     said = KIND.sub("", text.partition("\n")[0]).rstrip("!")
     known = [name for names in NAMES.findall(text) for name in re.findall(r'"([^"]+)"', names)]
     word = WORD.search(said)
+    if reserved := RESERVED.search(said):
+        return f'{said}; a column of this name takes quotes: "{reserved[1]}"'
     return f"{said}{guess_near(word[1], known) if word else ''}"
 
 

@@ -29,8 +29,9 @@ def sql(query: str = "SHOW TABLES", /, database: Path = RESULTS, rows: int = 100
     database = find_databases(database)[0]
     with open_results(database) as connection:
         try:
-            # What is made with the database, and so is not in it.
-            for path in sorted(database.resolve().parent.glob("*.parquet")):
+            # What is made with the database, and so is not in it; and the tables as they were published.
+            folder = database.resolve().parent
+            for path in sorted((*folder.glob("*.parquet"), *folder.glob("summaries/*.parquet"))):
                 source = str(path).replace("'", "''")
                 connection.execute(f"CREATE TEMP VIEW {path.stem} AS FROM read_parquet('{source}')")
             if len(connection.extract_statements(query)) > 1:
