@@ -78,7 +78,10 @@ def test_caption_names_runs_by_panel_and_says_common_things_once(pair: Path) -> 
     shown, details = caption.splitlines()
     assert shown.startswith("(a) Alone: CUBIC and BBR, 2 flows")
     assert "; (b) Together: CUBIC and BBR" in shown
-    assert shown.endswith(". (a) BBR had 1.10 times the goodput of CUBIC; (b) BBR had 4.00 times the goodput of CUBIC.")
+    assert shown.endswith(
+        ". (a) BBR had 1.10 times the goodput of CUBIC in the runs shown; "
+        "(b) BBR had 4.00 times the goodput of CUBIC in the runs shown."
+    )
     first, second = details.index("(a) "), details.index("(b) ")
     assert first < details.index("experiment-bbr/2 (iteration 2), chosen in the evaluation file from ") < second
     assert second < details.index("experiment-both/2 (iteration 2), representative of 3 iterations.")
@@ -100,9 +103,15 @@ def test_alternative_states_the_message_of_each_panel(pair: Path) -> None:
     assert alternative.startswith(
         "Line charts of throughput over time in 2 panels with the same scales: A pair. (a) Alone"
     )
-    assert "BBR 44.0 Mbit/s and CUBIC 40.0 Mbit/s. BBR had 1.10 times the goodput of CUBIC." in alternative
+    assert (
+        "BBR 44.0 Mbit/s and CUBIC 40.0 Mbit/s. BBR had 1.10 times the goodput of CUBIC in the runs shown."
+        in alternative
+    )
     assert "(b) Together: " in alternative
-    assert "BBR 40.0 Mbit/s and CUBIC 10.0 Mbit/s. BBR had 4.00 times the goodput of CUBIC." in alternative
+    assert (
+        "BBR 40.0 Mbit/s and CUBIC 10.0 Mbit/s. BBR had 4.00 times the goodput of CUBIC in the runs shown."
+        in alternative
+    )
 
 
 def test_same_panels_give_the_same_bytes(pair: Path, database: Path, tmp_path: Path) -> None:

@@ -170,7 +170,8 @@ def _place(cells: pl.DataFrame, measure: Measure) -> tuple[alt.Scale, alt.Axis]:
         return alt.Scale(domain=[0, ticks[-1]], nice=False), axis
     ends = (math.floor(math.log10(LEAST_PCT)), max(math.ceil(math.log10(max(top, LEAST_PCT))), 0))
     decades = [10.0**power for power in range(ends[0], ends[1] + 1)]
-    axis = alt.Axis(title=title, values=decades, format="~r", grid=True)
+    least = f"datum.value > {decades[0]:g} ? datum.label : '≤ ' + datum.label"
+    axis = alt.Axis(title=title, values=decades, format="~r", labelExpr=least, grid=True)
     return alt.Scale(type="log", domain=[decades[0], decades[-1]], nice=False), axis
 
 
