@@ -58,12 +58,14 @@ def check_evaluations():
     """Try the SQL of each evaluation that was changed after its database was made; nothing has been read by then."""
     from ccreport.compare.claims import check_claims
     from ccreport.figures.select.check_sql import check_sql
+    from ccreport.summarise.view_columns import open_without_rows
 
     for name, path in EVALUATION_FILES.items():
         database = RESULTS / name / "archive.duckdb"
         if not database.exists() or database.stat().st_mtime < path.stat().st_mtime:
-            check_sql(path)
-            check_claims(path)
+            with open_without_rows(path) as connection:
+                check_sql(connection, path)
+                check_claims(connection, path)
 
 
 onstart:

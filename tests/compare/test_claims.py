@@ -20,6 +20,7 @@ from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.core.tables import read_table
 from ccreport.summarise.database import QueryError
+from ccreport.summarise.view_columns import open_without_rows
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
 SHA256 = "ab" * 32
@@ -527,6 +528,16 @@ def test_the_same_archive_gives_the_same_bytes(tmp_path: Path) -> None:
     assert written[0] == written[1]
 
 
+def try_claims(path: Path) -> None:
+    with open_without_rows(path) as connection:
+        check_claims(connection, path)
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("evaluations/*.yaml")), ids=lambda path: path.stem)
+def test_no_check_of_a_shipped_evaluation_is_refused(path: Path) -> None:
+    try_claims(path)
+
+
 def test_the_query_of_a_check_is_tried_before_there_is_an_archive(tmp_path: Path) -> None:
     text = (ROOT / "evaluations/esnet-dtn.yaml").read_text()
     path = tmp_path / "mine.yaml"
@@ -535,7 +546,7 @@ def test_the_query_of_a_check_is_tried_before_there_is_an_archive(tmp_path: Path
     with pytest.raises(
         DeclarationError, match="Table with name mesured does not exist; did you mean `measured`"
     ) as caught:
-        check_claims(path)
+        try_claims(path)
     told = str(caught.value)
     assert "\n" not in told
     place, where = told.split(": ")[:2]

@@ -7,6 +7,7 @@ from archives import ROOT
 
 from ccreport.core.declared_files import DeclarationError
 from ccreport.figures.select.check_sql import check_sql
+from ccreport.summarise.view_columns import open_without_rows
 
 GENERIC = ROOT / "evaluations/generic.yaml"
 LABEL = "labels:\n  far:\n    cases:\n      - {value: far, when: %s}\n    otherwise: %s"
@@ -14,7 +15,8 @@ LABEL = "labels:\n  far:\n    cases:\n      - {value: far, when: %s}\n    otherw
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("evaluations/*.yaml")), ids=lambda path: path.stem)
 def test_no_shipped_evaluation_is_refused(path: Path) -> None:
-    check_sql(path)
+    with open_without_rows(path) as connection:
+        check_sql(connection, path)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,7 @@ def test_what_the_database_refuses_is_one_line_with_its_place(old: str, new: str
     assert old in text
     path = tmp_path / "mine.yaml"
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(DeclarationError, match=said) as refused:
-        check_sql(path)
+    with pytest.raises(DeclarationError, match=said) as refused, open_without_rows(path) as connection:
+        check_sql(connection, path)
     assert str(refused.value).startswith(f"{path}:")
     assert "\n" not in str(refused.value)

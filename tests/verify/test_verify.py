@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from archives import make_table, save_table
+from archives import ROOT, make_table, save_table
 from small_release import NOTHING, make_results, release_of
 from web_servers import S3_SERVER, run_s3
 
@@ -337,13 +337,26 @@ def test_a_verdict_that_does_not_follow_is_named(release: Path, tmp_path: Path) 
     )
 
 
-def test_what_another_version_declared_is_not_checked(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("is_of_another_version", [False, True])
+def test_what_another_version_declared_is_not_checked(
+    is_of_another_version: bool, release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = next((release / "evaluations/one").glob("*.yaml"))
     path.write_text(path.read_text() + "of_the_future: true\n")
+    schema = release / "code/schemas/evaluation.schema.yaml"
+    schema.parent.mkdir(parents=True, exist_ok=True)
+    ours = (ROOT / "schemas/evaluation.schema.yaml").read_text()
+    schema.write_text(f"{ours}# another\n" if is_of_another_version else ours)
     write_sums(release)
     verify(str(release), quick=True)
     said = capsys.readouterr().out
-    assert re.search(rf"{UNCHECKED}  claims: .* verify it with the version that published it: .*of_the_future", said)
+    if is_of_another_version:
+        assert re.search(
+            rf"{UNCHECKED}  claims: .* verify it with the version that published it: .*of_the_future", said
+        )
+    else:
+        # It breaks the schema that it was published with.
+        assert re.search(rf"{FAILED} +claims\n.*of_the_future", said)
 
 
 def make_anew(results: Path, monkeypatch: pytest.MonkeyPatch, returncode: int = 0) -> list[Path]:

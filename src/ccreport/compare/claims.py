@@ -26,7 +26,6 @@ from ccreport.summarise.database import QueryError, connect, quote_name, read_fi
 from ccreport.summarise.refused_sql import describe_refusal
 from ccreport.summarise.summarise import compute_table
 from ccreport.summarise.suspect_runs import include_suspects
-from ccreport.summarise.view_columns import open_without_rows
 
 HOLDS: Final = "holds"
 FAILS: Final = "does not hold"
@@ -72,18 +71,20 @@ def judge_claims(
         print(f"claim {claim}: {verdict}, and nothing explains it")
 
 
-def check_claims(evaluation: Path) -> None:
-    """Raise DeclarationError for the first check of a claim whose query the database refuses; no archive is needed."""
-    with open_without_rows(evaluation) as connection:
-        _prepare(connection, Path(), {})
-        for claim, facts in load_evaluation(evaluation)["claims"].items():
-            for number, check in enumerate(facts["checks"]):
-                try:
-                    connection.sql(check["sql"])
-                except duckdb.Error as error:
-                    problem = f"claims.{claim}, check `{check['name']}`: {describe_refusal(error)}"
-                    place = ("claims", claim, "checks", number, "sql")
-                    raise blame(evaluation, DeclarationError(problem, place)) from error
+def check_claims(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
+    """Raise DeclarationError for the first check of a claim whose query the database refuses.
+
+    `connection` is what `open_without_rows` opens.
+    """
+    _prepare(connection, Path(), {})
+    for claim, facts in load_evaluation(evaluation)["claims"].items():
+        for number, check in enumerate(facts["checks"]):
+            try:
+                connection.sql(check["sql"])
+            except duckdb.Error as error:
+                problem = f"claims.{claim}, check `{check['name']}`: {describe_refusal(error)}"
+                place = ("claims", claim, "checks", number, "sql")
+                raise blame(evaluation, DeclarationError(problem, place)) from error
 
 
 def date_bounds(declared: Mapping[str, Any], claim: str, first_run: datetime | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Final
 import duckdb
 
 from ccreport.core.text import display_name
-from ccreport.summarise.database import QueryError
+from ccreport.summarise.database import QueryError, quote_name, read_files
 from ccreport.summarise.refused_sql import describe_refusal
 from ccreport.trace.find_table import find_databases, open_results
 
@@ -32,8 +32,7 @@ def sql(query: str = "SHOW TABLES", /, database: Path = RESULTS, rows: int = 100
             # What is made with the database, and so is not in it; and the tables as they were published.
             folder = database.resolve().parent
             for path in sorted((*folder.glob("*.parquet"), *folder.glob("summaries/*.parquet"))):
-                source = str(path).replace("'", "''")
-                connection.execute(f"CREATE TEMP VIEW {path.stem} AS FROM read_parquet('{source}')")
+                connection.execute(f"CREATE TEMP VIEW {quote_name(path.stem)} AS {read_files([path])}")
             if len(connection.extract_statements(query)) > 1:
                 raise QueryError("there is more than one statement; only one is shown at a time")
             # A statement that gives no rows has none to show.

@@ -10,7 +10,6 @@ from ccreport.core.declared_files import blame
 from ccreport.core.evaluation import load_evaluation
 from ccreport.figures.select.declaration import refuse_where
 from ccreport.summarise.database import quote_name
-from ccreport.summarise.view_columns import open_without_rows
 
 # Kinds of figures that draw rows of published tables, which have no columns of runs.
 OF_TABLES: Final = frozenset(
@@ -19,17 +18,17 @@ OF_TABLES: Final = frozenset(
 OF_RPC: Final = "rpc_"
 
 
-def check_sql(evaluation: Path) -> None:
-    """Raise DeclarationError for the first label or condition of a table or figure that the database refuses.
+def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
+    """Raise DeclarationError for the first condition of a figure that the database refuses.
 
+    `connection` is what `open_without_rows` opens, which tries the labels and the tables' conditions.
     Conditions of figures over tables of edge networks are left to those who draw them.
     """
-    with open_without_rows(evaluation) as connection:
-        for figure, what, query in _list_queries(load_evaluation(evaluation)["figures"]):
-            try:
-                connection.sql(query)
-            except duckdb.Error as error:
-                raise blame(evaluation, refuse_where(figure, error, what)) from error
+    for figure, what, query in _list_queries(load_evaluation(evaluation)["figures"]):
+        try:
+            connection.sql(query)
+        except duckdb.Error as error:
+            raise blame(evaluation, refuse_where(figure, error, what)) from error
 
 
 def _list_queries(figures: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
