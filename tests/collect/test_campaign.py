@@ -215,7 +215,7 @@ def test_names_are_there_once_and_the_file_is_named(tmp_path: Path) -> None:
     path.write_text("- x", encoding="utf-8")
     with pytest.raises(DeclarationError, match=r"own\.yaml: a list is not a group of keys$"):
         load_campaign(path)
-    with pytest.raises(DeclarationError, match=r"none\.yaml: cannot be read: No such file or directory$"):
+    with pytest.raises(DeclarationError, match=r"none\.yaml does not exist"):
         load_campaign(tmp_path / "none.yaml")
 
 
@@ -246,7 +246,25 @@ sessions:
         ("name: b_{rtt_ms}", "name: b", r":8: session one: two jobs are called b; name what differs$"),
         ("name: b_{rtt_ms}", "name: b_{rtt}", r":8: .*: for_each has no `rtt`; did you mean `rtt_ms`\?$"),
         ("{ecn: true}", "{ecn: ye}", r":10: session one, job b_\{rtt_ms\}, queue.ecn: `ye` is not true or false$"),
-        ("[1, 2]", "[1, x]", r":8: session one, job b_x, rtt_ms: `x` is not a number or a list or null$"),
+        ("[1, 2]", "[1, x]", r":9: session one, job b_x, rtt_ms: `x` is not a number or a list or null$"),
+        # Those of a case name its line, not the job's.
+        (
+            "for_each: {rtt_ms: [1, 2]}",
+            "for_each:\n      rtt_ms:\n      - 1\n      - {name: y, rtt: 3}",
+            r":12: session one, job b_y: `rtt` is not a key; did you mean `rtt_ms`\?$",
+        ),
+        (
+            "for_each: {rtt_ms: [1, 2]}",
+            "for_each:\n      rtt_ms:\n      - {name: x, loss_pct: 1, loss: {}}",
+            r":11: session one, job b_\{rtt_ms\}: loss_pct and loss exclude each other$",
+        ),
+        ("{rtt_ms: [1, 2]}", "{algorithm: [bbr]}", r":9: .*, such as `\{name: bbr, congestion_control: cubic\}`$"),
+        # What would be several jobs.
+        (
+            "bottleneck_mbps: 10",
+            "bottleneck_mbps: [10, 20]",
+            r":7: .*: a list is not a number or null; for a job each, write it under `for_each:`, and",
+        ),
         ("title: A sweep", "title: A sweep\ntitle: B", r":2: `title` is also in line 1; delete one of them$"),
         ("duration_s: 5", "duration_s: five", r":2: defaults.duration_s: `five` is not a whole number or null$"),
         ("title", "titel", r":1: `titel` is not a key; did you mean `title`\?$"),

@@ -13,6 +13,7 @@ from small_release import HELLO, NOTHING, judge, make_config, make_results, rele
 from ccreport.__main__ import main
 from ccreport.archive.manifest import RawFile
 from ccreport.core.errors import InputError
+from ccreport.core.tables import read_table
 from ccreport.publish.changes.compare import Section, compare_releases, format_text
 from ccreport.publish.changes.differences import Change, ReleaseFolder, list_exhibits
 from ccreport.publish.changes.former import compare_former
@@ -82,6 +83,18 @@ def test_cells_have_old_and_new_values(old: Path, tmp_path: Path) -> None:
     assert exhibit.changes[0].where.endswith("runs_count")
     section = compare_releases(ReleaseFolder(one), ReleaseFolder(other))[1]
     assert section.causes == ("nothing that this release holds; perhaps other versions of libraries",)
+
+
+def test_a_claim_that_only_one_release_makes_did_not_flip(old: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(old, tmp_path / "other"))
+    path = "evaluations/one/claims.parquet"
+    claims = read_table("claims", [other / path])
+    added = claims.row(0, named=True) | {"claim": "another", "claim_number": 9}
+    save_table("claims", [*claims.to_dicts(), added], other / path)
+    (exhibit,) = list_exhibits(ReleaseFolder(old), ReleaseFolder(other))
+    assert (exhibit.kind, exhibit.changes) == ("checks", (Change("another, runs", "–", "holds"),))
+    titles = [section.title for section in compare_releases(ReleaseFolder(other), ReleaseFolder(old))]
+    assert titles[:2] == ["No verdict flipped", "Checks of claims added or removed (one)"]
 
 
 def test_the_same_release_has_no_difference(old: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from ccreport.archive.layout_groups import KINDS, OF_FILES, check_group, read_va
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, find_line_of_text, parse_declared, read_text
 from ccreport.core.identifiers import short_hash
-from ccreport.core.schema_problems import find_problem, format_place
+from ccreport.core.schema_problems import find_problem, format_place, guess_path
 
 FILE_COLUMN: Final = "file"
 RUN_COLUMN: Final = "run"
@@ -59,6 +59,9 @@ def check_layout(given: str) -> str:
     """Return a hash of a configured layout and its table, an empty text where none is; raise DeclarationError."""
     if not given:
         return ""
+    if not given.startswith("{") and not Path(given).exists():
+        problem = f"archive.layout: {given} does not exist{guess_path(Path(given))}"
+        raise DeclarationError(problem, ("archive", "layout"))
     return open_layout(given, Path())[1]
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.errors import InputError
-from ccreport.core.schema_problems import Place, find_problem
+from ccreport.core.schema_problems import Place, find_problem, guess_path
 
 LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 NO_COLON: Final = "could not find expected ':'"
@@ -64,6 +64,8 @@ def read_text(path: Path) -> str:
     """Return the text of a file; raise DeclarationError where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise DeclarationError(f"{show_path(path)} does not exist{guess_path(path)}") from error
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise DeclarationError(f"{show_path(path)}: cannot be read: {reason}") from error

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, read_declared
-from ccreport.core.schema_problems import Place, find_problem, format_place, guess
+from ccreport.core.schema_problems import Place, find_problem, format_place, guess, guess_near
 
 Settings = dict[str, Any]
 
@@ -128,40 +128,48 @@ def _write_out_job(
     for level in (*outer, own):
         _check_alternatives(level, place)
     settings = schema["properties"].keys() - {"name", "for_each"}
-    for words, case in _list_cases(declared.get("for_each", {}), settings, place):
-        _check_alternatives(case, place)
+    for words, case, places in _list_cases(declared.get("for_each", {}), settings, place):
         job: Settings = {}
         for level in (*outer, own, case):
             job = _overlay(job, level)
         job["name"] = _fill_in(declared["name"], words, place)
         # What a case sets has been checked by no one yet.
-        _check(job, schema, None, f"session {session}, job {job['name']}")
+        try:
+            _check_alternatives(case, place)
+            _check(job, schema, None, f"session {session}, job {job['name']}")
+        except CampaignError as error:
+            raise CampaignError(str(error), (*places.get(error.place[0], ()), *error.place)) from error
         fill_defaults(job, copy.deepcopy(schema))
         del job["for_each"]
         yield job
 
 
-def _list_cases(for_each: Settings, known: set[str], place: str) -> Iterator[tuple[dict[str, str], Settings]]:
-    """Yield the words for placeholders and the settings of each combination, the first key slowest."""
+def _list_cases(
+    for_each: Settings, known: set[str], job: str
+) -> Iterator[tuple[dict[str, str], Settings, dict[str | int, Place]]]:
+    """Yield the words for placeholders, the settings and their places, of each combination, the first key slowest."""
     choices = []
     for key, values in for_each.items():
-        cases = [_read_case(key, value, known, f"{place}, for_each.{key}") for value in values]
-        choices.append(cases)
+        cases = (_read_case(key, value, known, job) for value in values)
+        choices.append([(("for_each", key, number), word, case) for number, (word, case) in enumerate(cases)])
     for combination in itertools.product(*choices):
         settings: Settings = {}
-        for _, _, case in combination:
+        places: dict[str | int, Place] = {}
+        for place, _, case in combination:
             settings = _overlay(settings, case)
-        yield {key: word for key, word, _ in combination}, settings
+            places |= dict.fromkeys(case, place)
+        yield {place[1]: word for place, word, _ in combination}, settings, places
 
 
-def _read_case(key: str, value: Any, known: set[str], place: str) -> tuple[str, str, Settings]:
+def _read_case(key: str, value: Any, known: set[str], job: str) -> tuple[str, Settings]:
     if isinstance(value, dict) and "name" in value:
-        return key, str(value["name"]), {name: item for name, item in value.items() if name != "name"}
+        return str(value["name"]), {name: item for name, item in value.items() if name != "name"}
     if key not in known:
-        problem = f"`{key}` is not a setting, so a case needs a `name` and settings{guess(key, known)}"
-        raise CampaignError(f"{place}: {problem}", ("for_each", key))
+        wanted = guess_near(key, known) or f", such as `{{name: {value}, congestion_control: cubic}}`"
+        problem = f"`{key}` is not a setting, so that each case needs a `name` and settings{wanted}"
+        raise CampaignError(f"{job}, for_each.{key}: {problem}", ("for_each", key))
     word = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-    return key, word, {key: value}
+    return word, {key: value}
 
 
 def _overlay(lower: Settings, upper: Settings) -> Settings:
@@ -209,6 +217,9 @@ def _check(value: Any, schema: Settings, declared: Any, place: str = "") -> None
         return
     where = ([place] if place else []) + _name_place(list(problem.place), declared)
     text = f"{', '.join(where)}: {problem.text}" if where else problem.text
+    settings = schema["properties"].get("defaults", schema)["properties"]
+    if problem.place and problem.place[-1] in settings and problem.text.startswith("a list is not"):
+        text += f"; for a job each, write it under `for_each:`, and {{{problem.place[-1]}}} in the job's name"
     raise CampaignError(text, problem.culprit)
 
 

@@ -24,13 +24,12 @@ RULE_MODULES: Final = {
 COMMON: Final = ("list_raw_files", "ingest_batch", "measure_batch", "list_views")
 RULES: Final = {
     "cells": (*COMMON, "summarise_tables"),
-    "claims": (*COMMON, "summarise_tables", "judge_claims"),
-    "verdicts": (*COMMON, "summarise_tables", "judge_claims"),
+    **dict.fromkeys(("claims", "checks", "verdicts"), (*COMMON, "summarise_tables", "judge_claims")),
     "figure": (*COMMON, "plot_figures"),
 }
 # Parts of a declaration that everything of an evaluation is made with; others are named by table, figure or claim.
 SHARED_PARTS: Final = ("algorithms", "labels", "rtt_bucket_edges_ms", "edge")
-PARTS: Final = {"cells": "tables", "claims": "claims", "verdicts": "claims", "figure": "figures"}
+PARTS: Final = {"cells": "tables", "claims": "claims", "checks": "claims", "verdicts": "claims", "figure": "figures"}
 NAMED_FILES: Final = 3
 # Where the archive and the evaluation are says nothing about what they hold.
 PLACES: Final = frozenset({"archive", "evaluation"})

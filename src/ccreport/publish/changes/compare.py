@@ -17,6 +17,7 @@ from ccreport.report.markup.standalone_page import (
 
 TITLES: Final = {
     "verdicts": "Verdicts that flipped",
+    "checks": "Checks of claims added or removed",
     "claims": "Other values of claims",
     "cells": "Table {name}",
     "figure": "Figure {name}",

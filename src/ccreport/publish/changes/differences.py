@@ -85,12 +85,12 @@ class Exhibit:
 
 
 def list_exhibits(old: ReleaseFolder, new: ReleaseFolder) -> Iterator[Exhibit]:
-    """Yield what differs between two releases: verdicts first, then other values of claims, cells, and figures."""
+    """Yield what differs between two releases: verdicts, checks of one side alone, values of claims, cells, figures."""
     names = sorted(old.evaluations.keys() | new.evaluations.keys())
     claims = {name: list(_list_claims(old, new, name)) for name in names}
-    for kind in ("verdicts", "claims"):
+    for kind in ("verdicts", "checks", "claims"):
         for name in names:
-            found = tuple(change for is_verdict, change in claims[name] if is_verdict == (kind == "verdicts"))
+            found = tuple(change for of_kind, change in claims[name] if of_kind == kind)
             if found:
                 yield Exhibit(kind, name, "claims", found)
     for name in names:
@@ -113,15 +113,19 @@ def _index(table: Mapping[str, pl.DataFrame], key: tuple[str, ...]) -> dict[tupl
     return {tuple(row[column] for column in key if column in row): row for row in rows}
 
 
-def _list_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> Iterator[tuple[bool, Change]]:
-    """Yield whether it is a verdict, and what it was and is, for each check of each claim by their names."""
+def _list_claims(old: ReleaseFolder, new: ReleaseFolder, name: str) -> Iterator[tuple[str, Change]]:
+    """Yield the kind of exhibit, and what was and is, for each check of each claim by their names."""
     place = f"evaluations/{name}/claims.parquet"
     before, after = (_index(_read(side, place), ("claim", "check")) for side in (old, new))
     for key in {**after, **before}:
+        where = ", ".join(key)
+        if key not in before or key not in after:
+            yield "checks", Change(where, *_show(before.get(key), "verdict", after.get(key)))
+            continue
         for column in CLAIM_COLUMNS:
-            was, is_now = _show(before.get(key), column, after.get(key))
+            was, is_now = _show(before[key], column, after[key])
             if was != is_now:
-                yield column in VERDICTS, Change(f"{key[0]}, {key[1]}, {column}", was, is_now)
+                yield "verdicts" if column in VERDICTS else "claims", Change(f"{where}, {column}", was, is_now)
 
 
 def _list_cells(
