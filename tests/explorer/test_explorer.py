@@ -100,9 +100,9 @@ def test_runs_that_do_not_count_are_listed_and_flagged(export: Path) -> None:
 
 def test_measures_are_in_the_units_they_are_labelled_with(export: Path) -> None:
     columns = {column["key"]: column for column in read_list(export)["columns"]}
-    assert columns["throughput_bps"]["unit"] == "Mbit/s"
-    assert columns["throughput_bps"]["values"][0] == 24
-    assert columns["throughput_bps"]["values"][-1] is None
+    assert columns["rate_bps"]["unit"] == "Mbit/s"
+    assert columns["rate_bps"]["values"][0] == 24
+    assert columns["rate_bps"]["values"][-1] is None
     assert columns["rtt_ms"]["values"][:3] == [10, 80, 20]
     assert unpack(columns["job"])[-1] == HOSTILE
     assert all(column["description"] for column in columns.values())
@@ -254,7 +254,7 @@ def test_a_run_deviates_from_its_condition_by_robust_standard_deviations() -> No
     # Condition a: median 12, deviations 2, 1, 0, 1 and 28, of which the median is 1. Three runs are too few. In
     # condition c more than half are equal: 1 % of the median is 0.05.
     rates = {"a": [10.0, 11.0, 12.0, 13.0, 40.0], "b": [1.0, 2.0, 30.0], "c": [5.0, 5.0, 5.0, 9.0]}
-    rows = [{"condition_id": name, "throughput_bps": rate} for name, own in rates.items() for rate in own]
+    rows = [{"condition_id": name, "rate_bps": rate} for name, own in rates.items() for rate in own]
     deviations = pl.DataFrame(rows).select(z=measure_deviation())["z"].to_list()
     assert deviations[:5] == pytest.approx([-2 / 1.4826, -1 / 1.4826, 0, 1 / 1.4826, 28 / 1.4826])
     assert deviations[5:] == [None, None, None, 0, 0, 0, pytest.approx(4 / 0.05)]

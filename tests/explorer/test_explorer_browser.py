@@ -394,7 +394,7 @@ def points_of(page: Page) -> Locator:
 
 def test_a_box_drawn_over_the_scatter_plot_filters_the_list(open_page: Open) -> None:
     page = open_page()
-    # By throughput and deviation: the hostile run has neither.
+    # By rate and deviation: the hostile run has neither.
     expect(points_of(page)).to_have_count(ALL - 1)
     expect(page.locator("#x-points path[stroke='#c77700']")).to_have_count(1)
     plot = page.locator("#x-points .background").first.bounding_box()
@@ -413,11 +413,11 @@ def test_a_box_drawn_over_the_scatter_plot_filters_the_list(open_page: Open) -> 
 
 
 def test_a_link_restores_the_box_and_the_measures(open_page: Open) -> None:
-    page = open_page("#x=rtt_ms&y=throughput_bps&box=5~30~0~23")
+    page = open_page("#x=rtt_ms&y=rate_bps&box=5~30~0~23")
     # RTTs of 10 (24 Mbit/s) and 20 ms (1 to 60 Mbit/s).
     expect(page.locator("#x-count")).to_have_text(f"23 of {ALL} runs")
     expect(page.locator("#x-x")).to_have_value("rtt_ms")
-    expect(page.locator("#x-points")).to_have_attribute("aria-label", "Runs by RTT (ms) and Throughput (Mbit/s)")
+    expect(page.locator("#x-points")).to_have_attribute("aria-label", "Runs by RTT (ms) and Rate (Mbit/s)")
     page.select_option("#x-y", "loss_pct")
     expect(page.locator("#x-count")).to_have_text(f"{ALL} of {ALL} runs")
     expect(page.locator("#x-points")).to_have_attribute("aria-label", "Runs by RTT (ms) and Loss (%)")

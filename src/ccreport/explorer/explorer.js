@@ -61,7 +61,7 @@
     document.getElementById("explorer").hidden = false;
   };
 
-  // State and URL: #find=…&sort=-throughput_bps&page=2&run=…&run=…&by=flow&t=2-6&x=rtt_ms&y=jain_ratio&box=10~20~0.5~1
+  // State and URL: #find=…&sort=-rate_bps&page=2&run=…&run=…&by=flow&t=2-6&x=rtt_ms&y=jain_ratio&box=10~20~0.5~1
   const readUrl = () => {
     const given = new URLSearchParams(location.hash.slice(1));
     const filters = Object.fromEntries(FILTERS.map(name => [name, given.get(name) ?? ""]));
@@ -334,7 +334,7 @@
     const facts = [
       `RTT ${show("rtt_ms")} ms`,
       `loss ${show("loss_pct")} %`,
-      `${show("throughput_bps")} Mbit/s`,
+      `${show("rate_bps")} Mbit/s`,
       `${show("retransmits_count")} retransmits (${show("retransmit_ratio")} %)`,
       ...(show("state") === "counted" ? [] : [show("state")]),
       show("session"),

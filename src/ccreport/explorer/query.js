@@ -7,8 +7,8 @@
   const QUESTIONS = [
     {
       label: "How fast is each algorithm, by RTT and loss?",
-      query: `SELECT mode, rtt_ms, loss_pct, COUNT(*) AS runs, AVG(throughput_bps) / 1e6 AS mean_mbit_s,
-  STDDEV_SAMP(throughput_bps) / 1e6 AS sd_mbit_s
+      query: `SELECT mode, rtt_ms, loss_pct, COUNT(*) AS runs, AVG(goodput_bps) / 1e6 AS mean_mbit_s,
+  STDDEV_SAMP(goodput_bps) / 1e6 AS sd_mbit_s
 FROM runs WHERE is_counted
 GROUP BY mode, rtt_ms, loss_pct ORDER BY mode, rtt_ms, loss_pct`,
     },
@@ -20,17 +20,17 @@ ORDER BY retransmit_ratio DESC, run_id LIMIT 10`,
     },
     {
       label: "How do algorithms share the rate where they compete?",
-      query: `SELECT r.job, r.rtt_ms, f.cc, COUNT(*) AS flows, AVG(f.throughput_bps) / 1e6 AS mean_mbit_s
+      query: `SELECT r.job, r.rtt_ms, f.cc, COUNT(*) AS flows, AVG(f.goodput_bps) / 1e6 AS mean_mbit_s
 FROM flows AS f JOIN runs AS r ON f.run_id = r.run_id
 WHERE r.is_counted AND r.cc_list LIKE '%,%'
 GROUP BY r.job, r.rtt_ms, f.cc ORDER BY r.job, r.rtt_ms, f.cc`,
     },
     {
       label: "Which flows got least of their run's rate?",
-      query: `SELECT f.flow_id, f.cc, f.throughput_bps / 1e6 AS mbit_s,
-  f.throughput_bps * r.flows_count / r.throughput_bps AS share_of_fair
+      query: `SELECT f.flow_id, f.cc, f.goodput_bps / 1e6 AS mbit_s,
+  f.goodput_bps * r.flows_count / r.goodput_bps AS share_of_fair
 FROM flows AS f JOIN runs AS r ON f.run_id = r.run_id
-WHERE r.throughput_bps > 0 AND f.throughput_bps IS NOT NULL
+WHERE r.goodput_bps > 0 AND f.goodput_bps IS NOT NULL
 ORDER BY share_of_fair, f.flow_id LIMIT 10`,
     },
     {

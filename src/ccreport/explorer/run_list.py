@@ -39,19 +39,26 @@ COLUMNS: Final = (
     ListColumn("flows_count", "Flows", decimals=0),
     ListColumn("rtt_ms", "RTT", "ms"),
     ListColumn("loss_pct", "Loss", "%"),
-    ListColumn("throughput_bps", "Throughput", "Mbit/s", 1e6),
+    ListColumn(
+        "rate_bps",
+        "Rate",
+        "Mbit/s",
+        1e6,
+        description="Goodput, what the receiver got; throughput, what the sender's sockets took, where the receiver's "
+        "side is not known.",
+    ),
     ListColumn(
         "deviation_z",
         "Deviation",
         "robust z",
         decimals=1,
-        description="Throughput less the median of its condition, over 1.4826 times the median absolute deviation "
+        description="Rate less the median of its condition, over 1.4826 times the median absolute deviation "
         "there or 1 % of the median, whichever is more; beyond 3.5 a run is odd.",
     ),
     ListColumn("retransmits_count", "Retransm.", "segments", decimals=0),
     ListColumn("retransmit_ratio", "Retr. ratio", "%", 0.01),
     ListColumn("jain_ratio", "Jain", "index", decimals=3),
-    ListColumn("goodput_bps", "Goodput", "Mbit/s", 1e6),
+    ListColumn("throughput_bps", "Throughput", "Mbit/s", 1e6),
     ListColumn("rtt_min_ms", "Min RTT", "ms"),
     ListColumn("cpu_sender_mean_pct", "Sender CPU", "%"),
     ListColumn("cpu_receiver_mean_pct", "Receiver CPU", "%"),
@@ -75,21 +82,22 @@ RUNS_AT_LEAST: Final = 4
 def read_runs(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Return all runs, also those that do not count, in the order of experiments and then runs."""
     of_table = [column.key for column in COLUMNS if not column.description]
-    columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", "condition_id", *FLAGS, *of_table)))
+    rates = ("goodput_bps", "throughput_bps")
+    columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", "condition_id", *FLAGS, *rates, *of_table)))
     runs: pl.DataFrame = connection.sql(
         f"SELECT {columns} FROM labelled_runs ORDER BY experiment_id, run_id"  # noqa: S608 (names of this module)
     ).pl()
-    return runs.with_columns(deviation_z=measure_deviation())
+    return runs.with_columns(rate_bps=pl.coalesce(rates)).with_columns(deviation_z=measure_deviation())
 
 
 def measure_deviation() -> pl.Expr:
-    """Return by how many robust standard deviations a run's throughput is off the median of its condition.
+    """Return by how many robust standard deviations a run's rate is off the median of its condition.
 
     1.4826 times the median absolute deviation is the standard deviation of normal values (Iglewicz and Hoaglin 1993).
     It is taken as 1 % of the median at least, as runs in virtual time may be all but equal. Null with fewer than
     RUNS_AT_LEAST runs of the condition.
     """
-    rate = pl.col("throughput_bps")
+    rate = pl.col("rate_bps")
     off = rate - rate.median().over("condition_id")
     spread = NORMAL_MAD * off.abs().median().over("condition_id")
     scale = pl.max_horizontal(spread, LEAST_SPREAD * rate.median().over("condition_id"))

@@ -16,11 +16,11 @@
   explorer.listMeasures = list =>
     [...list.columns.values()].filter(column => !column.isText && column.values.some(value => value !== null));
 
-  // What is drawn unless a reader says otherwise: throughput, and how odd it is where most runs have a condition's worth
+  // What is drawn unless a reader says otherwise: the rate, and how odd it is where most runs have a condition's worth
   // of others beside them.
   explorer.chooseMeasures = list => {
     const known = key => list.columns.get(key).values.filter(value => value !== null).length;
-    return ["throughput_bps", known("deviation_z") * 2 > list.count ? "deviation_z" : "retransmit_ratio"];
+    return ["rate_bps", known("deviation_z") * 2 > list.count ? "deviation_z" : "retransmit_ratio"];
   };
 
   // `box` is [[from, to], [from, to]] of the two measures `axes`.

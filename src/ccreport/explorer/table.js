@@ -72,7 +72,7 @@
       const cell = make("td", column.isText ? { class: "x-text", title: column.value(row) } : { class: "x-number" });
       if (column.key === "mode") cell.append(...this.makeDots(row));
       cell.append(column.show(row));
-      if (column.key === "throughput_bps" && column.value(row) !== null && column.max > 0) {
+      if (column.key === "rate_bps" && column.value(row) !== null && column.max > 0) {
         cell.classList.add("x-bar");
         cell.style.setProperty("--share", column.value(row) / column.max);
       }
