@@ -43,6 +43,7 @@ p code:not(.sourceCode), li code:not(.sourceCode) { background-color: #f8f9fa; c
 div.sourceCode { background-color: rgba(233, 236, 239, .65) }
 code span.kw { color: #003b4f }
 figcaption, caption { color: #5a6570 }
+.page-columns .column-page table { background: #fff }
 table.gt_table { width: 100%; font-size: 1em; color: var(--quarto-body-color) }
 :root { --quarto-body-color: #212529; --quarto-border-color: #dee2e6 }
 @media (min-width: 992px) {
@@ -88,7 +89,7 @@ PAGE = f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
 <h2 id="toc-title">On this page</h2><ul class="collapse"><li><a href="#sec-one" class="nav-link active">Pages</a></li>
 <li><a href="#sec-two" class="nav-link">Tables</a><ul class="collapse"><li><a href="#sec-three"
 class="nav-link">More</a></li></ul></li></ul></nav></div>
-<main class="content" id="quarto-document-content"><h1 class="title">Methods</h1>
+<main class="content column-page" id="quarto-document-content"><h1 class="title">Methods</h1>
 <section id="sec-one" class="level2"><h2 class="anchored">File <code>{LONG}</code></h2>
 <p>See <code>{LONG}</code> and <a href="#sec-two">tables</a>.</p>{CODE}
 {CALLOUT.format(f"<p>Read <code>{LONG}</code>.</p>{CODE}")}</section>

@@ -550,38 +550,86 @@ def test_quarto_that_is_not_there_is_advised(tmp_path: Path, fragments: Path, mo
         render_whole("latex", fragments, tmp_path / "report")
 
 
+# What it was called with is left beside it; a page is its source below a head.
+FAKE = r"""[ "$1" = --version ] && echo 1.9.38 && exit
+called=$(mktemp -d "${0%/*}/called.XXXXXX"); env | sort >"$called/env"; echo "$@" >"$called/arguments"; cp ./* "$called"
+mkdir -p _site/site_libs && echo 'own()' >_site/site_libs/nav.js
+head="<html><head><meta charset='utf-8'>@HEAD@</head>"
+for page in *.qmd; do { echo "$head"; cat "$page"; } >"_site/${page%.qmd}.html"; done
+"""
+
+
+def list_calls(folder: Path) -> list[Path]:
+    """Return the folders that the fake Quarto left, one for each call."""
+    return sorted((folder / "bin").glob("called.*"))
+
+
 def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
-    script = (
-        '[ "$1" = --version ] && echo 1.9.38 && exit\n'
-        'mkdir _site && env | sort > _site/env.txt && echo "$@" > _site/arguments.txt && ls > _site/files.txt\n'
-        "cat _quarto.yml > _site/quarto.txt"
-    )
-    make_fake_quarto(tmp_path, script, monkeypatch)
+    make_fake_quarto(tmp_path, FAKE, monkeypatch)
     monkeypatch.setenv("QUARTO_PROFILE", "other")
     monkeypatch.setenv("QUARTO_SHARE_PATH", "/conda/share/quarto")
     monkeypatch.setenv("SECRET", "x")
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
     monkeypatch.chdir(tmp_path)
     render_whole("quarto", fragments, Path("report"))
-    made = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "report").iterdir()}
-    assert made["arguments"] == "render .\n"
-    assert "SECRET" not in made["env"]
-    assert "QUARTO_PROFILE" not in made["env"]
-    assert "QUARTO_SHARE_PATH=/conda/share/quarto" in made["env"]
-    assert f"HOME={tmp_path}/report.work/home" in made["env"]
-    assert made["files"].split()[:4] == ["_quarto.yml", "_site", "_variables.yml", "captures.qmd"]
-    assert "title: BBR & CUBIC" in made["quarto"]
-    assert yaml.safe_load(made["quarto"])["format"]["html"]["css"] == ["styles.css", "quarto.css"]
+    # Two processors share the pages.
+    calls = list_calls(tmp_path)
+    pages = [sorted(path.stem for path in call.glob("*.qmd")) for call in calls]
+    assert len(pages) == 2
+    assert {*pages[0], *pages[1]} == {"without-archive", *(page.stem for page in Path("report").glob("*.html"))}
+    assert not {*pages[0]} & {*pages[1]}
+    homes = set()
+    for call in calls:
+        made = {path.stem: path.read_text(encoding="utf-8") for path in call.iterdir()}
+        assert made["arguments"] == "render .\n"
+        assert "SECRET" not in made["env"]
+        assert "QUARTO_PROFILE" not in made["env"]
+        assert "QUARTO_SHARE_PATH=/conda/share/quarto" in made["env"]
+        homes |= {line for line in made["env"].splitlines() if line.startswith("HOME=")}
+        settings = yaml.safe_load(made["_quarto"])
+        assert settings["website"]["title"] == "BBR & CUBIC"
+        assert settings["format"]["html"]["css"] == ["styles.css", "quarto.css"]
+        assert sorted(settings["project"]["render"]) == sorted(f"{path.stem}.qmd" for path in call.glob("*.qmd"))
+    assert homes == {f"HOME={tmp_path}/report.work/home-{number}" for number in (0, 1)}
+    assert (tmp_path / "report/site_libs/nav.js").exists()
+    assert (tmp_path / "report/quarto.css").exists()
+
+
+def test_quarto_renders_only_pages_that_changed(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
+    make_fake_quarto(tmp_path, FAKE, monkeypatch)
+    render_whole("quarto", fragments, tmp_path / "report")
+    first = {path.name: path.read_bytes() for path in (tmp_path / "report").glob("*.html")}
+    for call in list_calls(tmp_path):
+        shutil.rmtree(call)
+    render_whole("quarto", fragments, tmp_path / "report")
+    assert list_calls(tmp_path) == []
+    assert {path.name: path.read_bytes() for path in (tmp_path / "report").glob("*.html")} == first
+    with (fragments / "ledger.md").open("a", encoding="utf-8") as ledger:
+        ledger.write("\nOne more.\n")
+    render_whole("quarto", fragments, tmp_path / "report")
+    (call,) = list_calls(tmp_path)
+    assert [path.name for path in call.glob("*.qmd")] == ["ledger.qmd"]
+    assert "One more." in (tmp_path / "report/ledger.html").read_text(encoding="utf-8")
+    assert (tmp_path / "report/site_libs/nav.js").exists()
+
+
+def test_finished_html_does_not_pass_through_quarto(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
+    make_fake_quarto(tmp_path, FAKE, monkeypatch)
+    block = "<table id='own'><tr><td>finished</td></tr></table>"
+    with (fragments / "ledger.md").open("a", encoding="utf-8") as ledger:
+        ledger.write(f'\n```{{=html}}\n{block}\n```\n\nhref="./methods.qmd#x" href="elsewhere.invalid/methods.qmd"\n')
+    render_whole("quarto", fragments, tmp_path / "report")
+    assert not any(block in page.read_text(encoding="utf-8") for page in (tmp_path / "bin").glob("called.*/*.qmd"))
+    page = (tmp_path / "report/ledger.html").read_text(encoding="utf-8")
+    assert page.count(block) == 1
+    # A link to a page that another Quarto rendered.
+    assert 'href="./methods.html#x" href="elsewhere.invalid/methods.qmd"' in page
 
 
 def test_quartos_pages_allow_only_the_scripts_that_a_page_without_an_archive_has(
     tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    head = '<head>\n<meta charset="utf-8">\n<script>own()</script></head>'
-    script = (
-        '[ "$1" = --version ] && echo 1.9.38 && exit\n'
-        f"mkdir _site && echo '<html>{head}' | tee _site/without-archive.html > _site/index.html\n"
-        "echo '<script>alert(1)</script>' >> _site/index.html"
-    )
+    script = FAKE.replace("@HEAD@", "<script>own()</script>") + "echo '<script>alert(1)</script>' >> _site/index.html"
     make_fake_quarto(tmp_path, script, monkeypatch)
     render_whole("quarto", fragments, tmp_path / "report")
     assert not (tmp_path / "report" / "without-archive.html").exists()

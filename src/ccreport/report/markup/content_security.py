@@ -103,14 +103,13 @@ def make_quarto_policy(scripts: Iterable[str], handlers: Iterable[str]) -> str:
 
 
 def set_policy(site: Path, policy: str) -> None:
-    """Put the policy first in the head of every page of a site that has none; raise ValueError where there is no head.
+    """Put the policy first in the head of every page in the folder of a site; raise ValueError where one has no head.
 
-    Only what follows it in a page is subject to it.
+    Only what follows it in a page is subject to it. Sites in folders below have had theirs.
     """
-    for page in sorted(site.rglob("*.html")):
+    for page in sorted(site.glob("*.html")):
         text = page.read_text(encoding="utf-8")
         head = HEAD.search(text)
         if head is None:
             raise ValueError(f"{page.name} has no head to put a content security policy in")
-        if META.format(policy) not in text:
-            page.write_text(f"{text[: head.end()]}\n{META.format(policy)}{text[head.end() :]}", encoding="utf-8")
+        page.write_text(f"{text[: head.end()]}\n{META.format(policy)}{text[head.end() :]}", encoding="utf-8")

@@ -24,7 +24,7 @@ from ccreport.report.pdf.tables import set_tables
 from ccreport.report.site.absent_pages import leave_out_pages, list_absent
 from ccreport.report.site.links import PageError
 from ccreport.report.site.pandoc import Pandoc
-from ccreport.report.site.without_quarto import read_header, read_page, read_yaml
+from ccreport.report.site.project_pages import read_header, read_page, read_yaml
 
 # The header of `<document>.md` names the pages in their order, its text comes below the title.
 DOCUMENTS: Final = ("report", "supplement")

@@ -67,7 +67,7 @@ class Pandoc:
         if self._kept is None:
             return
         for path in self._kept.iterdir():
-            if path.name not in self._used:
+            if path.is_file() and path.name not in self._used:
                 path.unlink()
         replace_text(self._kept / LISTING, "".join(f"{name}\n" for name in sorted(self._used)))
 

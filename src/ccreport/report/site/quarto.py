@@ -1,5 +1,8 @@
 """The Quarto renderer: `quarto render` of a website project, in an environment of its own.
 
+A page takes Quarto half a second at least, one after the other, and one of much HTML takes seconds. So finished HTML
+is set aside, processors share the pages, and what was made of a page is kept until its text or the settings change.
+
 Quarto writes beside its sources and caches below HOME; both are folders of ours here. It sends nothing anywhere; the
 Deno inside it would look for updates, which is switched off. Its pages get a content security policy that allows the
 scripts of Quarto's own (`content_security`). conda's Quarto finds its parts by QUARTO_* and DENO_* variables, which are
@@ -11,10 +14,17 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
+
+from ccreport.core.atomic_files import replace_text
+from ccreport.core.hard_links import link_tree
+from ccreport.core.identifiers import short_hash
+from ccreport.rebuild.batches import IGNORE_CACHES
 from ccreport.report.markup.content_security import (
     BLANK_PAGE,
     hash_handlers,
@@ -22,7 +32,9 @@ from ccreport.report.markup.content_security import (
     make_quarto_policy,
     set_policy,
 )
+from ccreport.report.markup.html_blocks import put_back, set_aside
 from ccreport.report.site.links import PageError
+from ccreport.report.site.project_pages import link_resources, list_styles, read_page, read_yaml
 from ccreport.report.site.search import write_search
 
 # Before 1.4 Quarto ran shortcodes that only came about when text was decoded (see escape.py).
@@ -31,6 +43,17 @@ VERSION: Final = re.compile(r"(\d+)\.(\d+)")
 SETTINGS: Final = ("QUARTO_", "DENO_")
 # A profile or a log file of the caller's would change what is made.
 LEFT_OUT: Final = ("QUARTO_PROFILE", "QUARTO_LOG", "QUARTO_LOG_LEVEL", "QUARTO_PROJECT_DIR")
+
+BLANK: Final = "without-archive"
+SITE: Final = "_site"
+LIBRARIES: Final = "site_libs"
+KEY_DIGITS: Final = 32
+# Folders that pages show pictures of.
+IMAGES: Final = ("figures", "kinds")
+# Each part starts a Quarto, which takes as long as a few pages.
+PAGES_OF_A_PART: Final = 8
+# href="./methods.qmd#methods-loss": Quarto resolves links to pages of the same part alone.
+PAGE_LINK: Final = re.compile(r'href="(?:\./)?([\w.-]+)\.qmd(?=["#])')
 
 STYLES: Final = Path(__file__).with_name("quarto.css")
 PAPER: Final = "report.pdf"
@@ -68,23 +91,82 @@ def add_to_theme(project: Path, settings: dict[str, Any]) -> None:
         settings["website"]["page-footer"] += f" {PAPER_LINKS}"
 
 
-def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path) -> None:
-    """Render the website project in a folder into the new folder `output`; Quarto keeps its caches in `home`.
+def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path, kept: Path) -> None:
+    """Render the website project in a folder into the folder `output`; Quarto keeps its caches in `home`.
 
-    Raise PageError with Quarto's own message where it fails.
+    What is finished HTML does not pass through Quarto. `kept` is a folder with what it made of this site's pages
+    before: those of which neither text nor settings changed are not rendered again. Raise PageError with Quarto's own
+    message where it fails.
     """
-    blank = project / "without-archive.qmd"
-    blank.write_text(BLANK_PAGE, encoding="utf-8")
-    _run([quarto.program, "render", "."], project, home)
-    site = project / "_site"
-    made = site / f"{blank.stem}.html"
-    page = made.read_text(encoding="utf-8") if made.exists() else ""
-    made.unlink(missing_ok=True)
-    set_policy(site, make_quarto_policy(hash_scripts(page), hash_handlers(page)))
-    # Older ones write the index of a search that is switched off.
-    (site / "search.json").unlink(missing_ok=True)
-    site.rename(output)
+    (project / f"{BLANK}.qmd").write_text(BLANK_PAGE, encoding="utf-8")
+    site, variables = read_yaml(project / "_quarto.yml"), read_yaml(project / "_variables.yml")
+    pages = {page.stem: set_aside(read_page(project, page.name, variables)) for page in sorted(project.glob("*.qmd"))}
+    texts = {name: "\n".join(line.text for line in lines) for name, (lines, _) in pages.items()}
+    store = kept / short_hash(f"{quarto.version}\n{yaml.safe_dump(site)}", KEY_DIGITS)
+    made = {name: store / f"{short_hash(text, KEY_DIGITS)}.html" for name, text in texts.items()}
+    store.mkdir(parents=True, exist_ok=True)
+    missing = [name for name, path in made.items() if not path.exists() or IGNORE_CACHES in os.environ]
+    _render_missing(quarto, project, home, site, {name: (texts[name], made[name]) for name in missing})
+    _prune(kept, {store, store / LIBRARIES, *made.values()})
+    output.mkdir(parents=True, exist_ok=True)
+    for name, (_, blocks) in pages.items():
+        text = put_back(made[name].read_text(encoding="utf-8"), blocks)
+        text = PAGE_LINK.sub(lambda link: link[0].replace(".qmd", ".html") if link[1] in pages else link[0], text)
+        (output / f"{name}.html").write_text(text, encoding="utf-8")
+    if (store / LIBRARIES).exists():
+        link_tree(store / LIBRARIES, output / LIBRARIES)
+    link_resources(project, site, output)
+    blank = output / f"{BLANK}.html"
+    page = blank.read_text(encoding="utf-8")
+    blank.unlink()
+    set_policy(output, make_quarto_policy(hash_scripts(page), hash_handlers(page)))
     write_search(output)
+
+
+def _render_missing(
+    quarto: Quarto, project: Path, home: Path, site: dict[str, Any], missing: dict[str, tuple[str, Path]]
+) -> None:
+    """Render pages by their names, each with its text and the file that is made of it, in a Quarto for each processor.
+
+    Quarto takes one page after the other; each part is a project of its own, with the same settings.
+    """
+    longest_first = sorted(missing, key=lambda name: (-len(missing[name][0]), name))
+    parts_count = min(os.cpu_count() or 1, -(-len(missing) // PAGES_OF_A_PART))
+
+    def render_part(number: int) -> None:
+        part, own_home = (home.with_name(f"{folder.name}-{number}") for folder in (project, home))
+        own_home.mkdir()
+        part.mkdir()
+        names = longest_first[number::parts_count]
+        for name in names:
+            (part / f"{name}.qmd").write_text(missing[name][0], encoding="utf-8")
+        for folder in IMAGES:
+            if (project / folder).exists():
+                link_tree(project / folder, part / folder)
+        for style in list_styles(site):
+            shutil.copyfile(project / style, part / style)
+        own = site | {"project": {"type": "website", "output-dir": SITE, "render": [f"{name}.qmd" for name in names]}}
+        (part / "_quarto.yml").write_text(yaml.safe_dump(own, sort_keys=False), encoding="utf-8")
+        _run([quarto.program, "render", "."], part, own_home)
+        for name in names:
+            page = part / SITE / f"{name}.html"
+            if not page.exists():
+                raise PageError(f"Quarto made no page of {name}.qmd")
+            replace_text(missing[name][1], page.read_text(encoding="utf-8"))
+        if (libraries := part / SITE / LIBRARIES).exists():
+            shutil.copytree(libraries, missing[names[0]][1].parent / LIBRARIES, dirs_exist_ok=True)
+
+    with ThreadPoolExecutor(max(1, parts_count)) as threads:
+        list(threads.map(render_part, range(parts_count)))
+
+
+def _prune(kept: Path, used: set[Path]) -> None:
+    """Remove what is kept of other versions, settings and pages."""
+    for path in [*kept.glob("*"), *kept.glob("*/*")]:
+        if path not in used and path.is_dir():
+            shutil.rmtree(path)
+        elif path not in used:
+            path.unlink(missing_ok=True)
 
 
 def _make_environment(home: Path) -> dict[str, str]:

@@ -68,7 +68,7 @@ def render_report(
     from, none for a section, `performance` and `reference` those that `render_performance` and `render_reference`
     wrote, `changes` is the text of that page, empty without a former release, none for a section, and `files` are those
     that pages link to by their bare names: the report as one PDF, the comparisons as CSV. `sections` are folders of
-    sites that were rendered as sections before, and `kept` is one with what pandoc made of this site's pages before.
+    sites that were rendered as sections before, and `kept` is one with what was made of this site's pages before.
     Raise PageError where a page cannot be rendered.
     """
     # Quarto runs in a folder of its own, where a relative path would lead elsewhere.
@@ -108,12 +108,11 @@ def render_report(
     _write_yaml(settings, project / "_quarto.yml")
     if not explorer:
         leave_shared_pages(project)
-    # Quarto copies what is in the project; the embedded renderer adds to the site.
-    _link_folders(explorer, sections, project if quarto else site)
+    _link_folders(explorer, sections, site)
     if quarto is None:
         render_embedded(project, site, kept)
     else:
-        render_quarto(quarto, project, home, site)
+        render_quarto(quarto, project, home, site, kept / "quarto")
         Pandoc(kept).prune()
     if not explorer:
         write_facts(site, variables)

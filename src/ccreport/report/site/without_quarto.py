@@ -2,28 +2,25 @@
 
 It reads `_quarto.yml`, `_variables.yml` and the `*.qmd` files of one folder as Quarto 1.4 and later do
 (https://quarto.org/docs/websites/ and https://quarto.org/docs/authoring/), as far as our pages need it: includes and
-variables here, cross-references, captions, callouts and tabsets in `filter.lua`, navigation and contents in
-`page.html`. What Quarto would only warn of, or show as `?var:x`, is an error with file and line here.
+variables in `project_pages`, cross-references, captions, callouts and tabsets in `filter.lua`, navigation and contents
+in `page.html`.
 """
 
 import html
 import json
 import os
-import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
-from ccreport.core.hard_links import link_file
 from ccreport.report.markup.content_security import POLICY
 from ccreport.report.markup.escape import decode_harmless
-from ccreport.report.markup.html_blocks import Line, put_back, set_aside
-from ccreport.report.site.links import PageError, PageLinks, check_links, read_links
+from ccreport.report.markup.html_blocks import put_back, set_aside
+from ccreport.report.site.links import PageLinks, check_links, read_links
 from ccreport.report.site.pandoc import Pandoc
+from ccreport.report.site.project_pages import link_resources, list_styles, read_header, read_page, read_yaml
 from ccreport.report.site.search import write_search
 
 SEARCH_PAGE: Final = "search.qmd"
@@ -33,13 +30,6 @@ ICONS: Final = {
     "file-earmark-pdf": "M6 2.5h8l4.5 4.5v14.5H6zM13.5 2.5v5h5M8.5 17v-4.5h1.2a1.3 1.3 0 0 1 0 2.6h-1.2M12.7 12.5V17h.8"
     "a2 2 0 0 0 0-4.5z",
 }
-# ---\ntitle: Ledger\n---\n
-HEADER: Final = re.compile(r"---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
-# {{< include fragments/ledger.md >}}
-INCLUDE: Final = re.compile(r"\s*\{\{< include (\S+) >\}\}\s*")
-# {{< var archive.sha256 >}}
-VARIABLE: Final = re.compile(r"\{\{< var ([\w.-]+) >\}\}")
-SHORTCODE: Final = re.compile(r"\{\{<.*")
 ASSETS: Final = Path(__file__).parent
 PANDOC_OPTIONS: Final = (
     "--from=markdown",
@@ -80,58 +70,10 @@ def render_embedded(project: Path, output: Path, kept: Path | None = None) -> No
         links = dict(threads.map(render_page, sorted(project.glob("*.qmd"))))
     for asset in ("page.css", "site.js"):
         shutil.copyfile(ASSETS / asset, output / asset)
-    patterns = (*site["project"].get("resources", []), *_styles(site))
-    for resource in {found for pattern in patterns for found in project.glob(pattern) if found.is_file()}:
-        target = output / resource.relative_to(project)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        link_file(resource, target)
+    link_resources(project, site, output)
     write_search(output)
     check_links(output, links)
     pandoc.prune()
-
-
-def read_yaml(path: Path) -> dict[str, Any]:
-    """Return the mapping of a YAML file of our own; raise PageError where there is none."""
-    try:
-        loaded: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise PageError(f"{path.name}: {error}") from error
-    return loaded
-
-
-def read_page(project: Path, name: str, variables: Mapping[str, Any]) -> list[Line]:
-    """Return the lines of a page with its includes and variables in place; raise PageError for what is not there."""
-    return [_substitute(line, variables) for line in _expand(project, name, ())]
-
-
-def _expand(project: Path, name: str, stack: tuple[str, ...]) -> Iterator[Line]:
-    """Yield the lines of a page with its includes in place; as in Quarto, paths count from the page in includes too."""
-    for number, text in enumerate((project / name).read_text(encoding="utf-8").split("\n"), start=1):
-        line = Line(text, name, number)
-        include = INCLUDE.fullmatch(text)
-        if include is None:
-            yield line
-            continue
-        if include[1] in stack or not (project / include[1]).is_file():
-            fault = "this includes itself:" if include[1] in stack else "no such file to include:"
-            raise PageError(f"{line.place}: {fault} {include[1]}")
-        yield from _expand(project, include[1], (*stack, include[1]))
-        yield Line("", name, number)
-
-
-def _substitute(line: Line, variables: Mapping[str, Any]) -> Line:
-    def replace(match: re.Match[str]) -> str:
-        value: Any = variables
-        for key in match[1].split("."):
-            value = value.get(key) if isinstance(value, Mapping) else None
-        if value is None or isinstance(value, Mapping | list):
-            raise PageError(f"{line.place}: no such variable: {match[1]}")
-        return str(value)
-
-    text = VARIABLE.sub(replace, line.text)
-    if unknown := SHORTCODE.search(text):
-        raise PageError(f"{line.place}: no such shortcode: {unknown[0]}")
-    return Line(text, line.file, line.number)
 
 
 def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
@@ -147,7 +89,7 @@ def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
         "page-footer": html.escape(site["website"].get("page-footer", "")),
         "navbar": [_make_entry(entry, page) for entry in bar["left"]],
         "icons": [_make_entry(entry, page) for entry in icons],
-        "css": _styles(site),
+        "css": list_styles(site),
         "toc": header.get("toc", options["toc"]),
         "toc-title": html.escape(options["toc-title"]),
         "is-full": header.get("format", {}).get("html", {}).get("page-layout") == "full",
@@ -169,17 +111,6 @@ def _make_entry(entry: Mapping[str, Any], page: Path) -> dict[str, Any]:
         # figures_throughput.qmd is one of the pages of figures.qmd.
         "is_above": page.name.startswith(f"{href.removesuffix('.qmd')}_"),
     }
-
-
-def read_header(page: Path) -> dict[str, Any]:
-    """Return the YAML header of a page, empty where it has none."""
-    header = HEADER.match(page.read_text(encoding="utf-8"))
-    loaded: dict[str, Any] | None = yaml.safe_load(header[1]) if header else None
-    return loaded or {}
-
-
-def _styles(site: Mapping[str, Any]) -> list[str]:
-    return [site["format"]["html"]["css"]]
 
 
 def _make_options(variables: Mapping[str, Any]) -> list[str]:
