@@ -62,6 +62,15 @@ def test_a_page_is_as_pandoc_makes_it() -> None:
     assert put_back(pandoc.convert(lines, OPTIONS), contents).split() == whole.split()
 
 
+def test_blocks_with_nothing_between_them_are_one() -> None:
+    text = "```{=html}\n<ul>\n```\n\n\n```{=html}\n</ul>\n```\n\nText\n\n```{=html}\n<hr>\n```\n\n"
+    lines, contents = set_aside(make_lines(text))
+    assert contents == ["<ul>\n</ul>", "<hr>"]
+    pandoc = Pandoc()
+    assert put_back(pandoc.convert(lines, OPTIONS), contents) == pandoc.convert(make_lines(text), OPTIONS)
+    assert [line.number for line in lines if line.text in ("Text", "<!--block 1-->")] == [10, 12]
+
+
 def test_lines_of_a_page_keep_their_numbers() -> None:
     lines, _ = set_aside(make_lines(PAGE))
     assert [(line.number, line.text) for line in lines if line.text.startswith(("Before", "<!--block", ":::"))] == [

@@ -172,7 +172,7 @@ def _render_row(
         parts.append(fence_html(f"<p>Raw files: {jobs}</p>"))
     # A path in it may hold a line break, which is written as \\n on its one line.
     command = write_command(trace.table, row, declared).replace("\n", "\\n")
-    parts.append("Computed again by this command:\n")
+    parts.append(fence_html("<p>Computed again by this command:</p>"))
     parts.append(render_quotation(command, f"Command of row {number}"))
     return [*parts, close_fold()]
 

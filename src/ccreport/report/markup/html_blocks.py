@@ -47,17 +47,29 @@ def split_blocks(lines: Iterable[Line]) -> Iterator[tuple[list[Line], str | None
 
 
 def set_aside(lines: Iterable[Line]) -> tuple[list[Line], list[str]]:
-    """Return a page with a mark in place of what is in each block of HTML, and what was in them."""
+    """Return a page with a mark in place of what is in each block of HTML, and what was in them.
+
+    Blocks with nothing but empty lines between them are one.
+    """
     kept: list[Line] = []
     contents: list[str] = []
+    # Empty lines since a block of HTML; None behind anything else.
+    gap: list[Line] | None = None
     for block, html in split_blocks(lines):
-        if html is None:
-            kept += block
-        else:
+        if html is not None and gap is not None:
+            contents[-1] += f"\n{html}"
+            gap = []
+        elif html is not None:
             mark = Line(MARK.format(len(contents)), block[0].file, block[0].number)
             kept += [block[0], mark, block[-1]]
             contents.append(html)
-    return kept, contents
+            gap = []
+        elif gap is not None and not block[0].text.strip():
+            gap += block
+        else:
+            kept += [*(gap or ()), *block]
+            gap = None
+    return kept + (gap or []), contents
 
 
 def put_back(page: str, contents: Sequence[str]) -> str:
