@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pikepdf
 import pytest
 from archives import ROOT
 from axe_playwright_python.sync_playwright import Axe
@@ -24,6 +25,7 @@ DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
 PAGE_BYTES = 1_000_000
 LONGEST_PX = 8_500
+PAPER_PAGES = 35
 # Pages whose parts are for the reader to compare.
 TEXTS = ("tables",)
 FIRST_VIEW_BYTES = 1_500_000
@@ -336,6 +338,13 @@ def test_no_page_is_longer_than_a_reader_scrolls(site: Path, pages: list[str], p
         if height > LONGEST_PX and Path(name).stem not in TEXTS:
             long[name] = height
     assert long == {}
+
+
+def test_the_report_on_paper_has_at_most_35_pages(site: Path):
+    if not (site / "report.pdf").read_bytes().startswith(b"%PDF"):
+        pytest.skip("the made-up archive's report has no PDF; CCREPORT_SITE names a built one")
+    with pikepdf.open(site / "report.pdf") as paper:
+        assert len(paper.pages) <= PAPER_PAGES
 
 
 def test_no_page_scrolls_sideways_on_a_phone(site: Path, pages: list[str], page: Page):

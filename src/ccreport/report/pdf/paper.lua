@@ -14,7 +14,7 @@ local KINDS = {fig = 'image', tbl = 'table'}
 local TEXT_WIDTH, PX = 481, 0.75
 -- Of drawings that are wider than high, two with their captions fit on a page.
 -- The rest of a page has the heading of a figure and what the paper says of it.
-local LOW_HEIGHT, HEIGHT, LOW_RATIO = 258, 550, 0.75
+local LOW_HEIGHT, HEIGHT, LOW_RATIO = 236, 550, 0.75
 local page, pages = '', {}
 
 local function quote(text)
