@@ -1,5 +1,6 @@
 """`adopt`: the layout that is proposed for a folder, and the table of runs that it gives."""
 
+import itertools
 import json
 import re
 import subprocess
@@ -141,11 +142,32 @@ def test_kinds_of_files_in_folders_of_their_own_are_joined(tmp_path: Path, capsy
         files[f"iperf/{site}/run1.json"] = client_output(4000 + number, "cubic", start_s)
         files[f"sockets/{site}/run1.txt"] = socket_samples(4000 + number, "cubic", start_s)
     told = propose(write_archive(tmp_path / "raw", files))
-    assert told[0] == {"variant": "east", "run": "run1", "job": "all"}
+    # The same number at both sites, one after the other: a repetition, not the name of a run.
+    assert told[0] == {"variant": "east", "iteration": 1, "job": "all"}
     assert told[2] == told[0]
     said = capsys.readouterr().out
     assert list_columns(said, "files") == [("iperf3, ss",), ("iperf3, ss",)]
     assert "none of its connections" not in said
+
+
+def test_runs_that_are_numbered_anew_for_each_algorithm_are_repetitions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for number, (run, cc) in enumerate(itertools.product((1, 2), ("cubic", "bbr"))):
+        start_s = START_S + 60 * number
+        files[f"run{run}_{cc}.json"] = client_output(4000 + number, cc, start_s)
+        files[f"run{run}_{cc}_ss.txt"] = socket_samples(4000 + number, cc, start_s)
+    # A copy of the first.
+    files["mine.json"] = files["run1_cubic.json"]
+    propose(write_archive(tmp_path / "raw", files))
+    said = capsys.readouterr().out
+    assert list_columns(said, "algorithm", "files") == [
+        *(("bbr", "iperf3, ss"), ("bbr", "iperf3, ss"), ("cubic", "iperf3, ss"), ("cubic", "iperf3, ss")),
+        ("cubic", "iperf3"),
+    ]
+    assert "Not used" not in said
+    assert "mine: the same test as cc=cubic, iteration=1, by its start and its connections; delete one" in said
 
 
 def test_the_check_says_what_is_wrong_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,8 @@ KIND_WORDS: Final = frozenset(
 DECLARED: Final = frozenset({"iperf3-server", "netem"})
 JOB: Final = "all"
 ANY_WORD: Final = "[^/]+?"
+# (?P<run>run_[0-9.]+) · (?P<run>[0-9]+(?:\\.[0-9]+)?)
+COUNTED: Final = re.compile(rf"\(\?P<run>(?P<word>[^\[\]()]*)(?:{re.escape('[0-9.]+')}|{re.escape(NUMBER)})\)")
 
 
 @dataclass
@@ -112,6 +114,9 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
         for other in made:
             if former is not None and "flow" not in other.groups:
                 _rename(other, former)
+    if any(_repeats_runs(own, contents) for own in made):
+        for own in made:
+            _count_runs(own)
     # A group of a shorter form takes what a longer one takes apart, as `direct_1`: the longer one goes first.
     patterns = sorted((own for own in made if own.groups), key=lambda own: -len(own.columns))
     unnamed += [path for own in made if not own.groups for path in own.paths]
@@ -228,6 +233,30 @@ def _rename(own: ProposedPattern, former: str) -> None:
         if column.group == former:
             column.expression = column.expression.replace(f"<{former}>", "<flow>")
             column.group = "flow"
+
+
+def _repeats_runs(own: ProposedPattern, contents: Mapping[str, Content]) -> bool:
+    """Tell whether tests of one `run1` ran one after the other: the number counts repetitions of each condition."""
+    by_run: dict[object, list[Content]] = defaultdict(list)
+    if own.kind == "iperf3":
+        for path, values in own.read_values(set(own.groups) - {"run"}).items():
+            by_run[values].append(contents[path])
+    by_run.pop((), None)
+    several = [tests for tests in by_run.values() if len(tests) > 1]
+    are_known = all(test.start_s is not None and test.end_s is not None for tests in several for test in tests)
+    return bool(several) and are_known and not any(map(_ran_together, several))
+
+
+def _count_runs(own: ProposedPattern) -> None:
+    """Call the group `run` of a pattern `iteration`, if it is a number behind a word or by itself."""
+    for column in own.columns:
+        if (
+            column.group == "run"
+            and "iteration" not in own.groups
+            and (counted := COUNTED.fullmatch(column.expression))
+        ):
+            column.expression = f"{counted['word']}(?P<iteration>[0-9]+)"
+            column.group = "iteration"
 
 
 def _ran_together(tests: Sequence[Content]) -> bool:

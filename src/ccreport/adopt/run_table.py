@@ -157,7 +157,14 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
     yield from _list("Not read, or not as a whole:", [problem for row in rows for problem in row.problems])
     unread = [display_name(file.path) for file in files if file.rule in UNREAD_RULES]
     yield from _list("Not read, as nothing says what they are (`kind` in the layout does):", unread)
+    first_of: dict[object, Row] = {}
     for row in rows:
+        first = first_of.setdefault((row.start_s, frozenset(row.connections)), row)
+        if first is not row and row.start_s is not None and row.connections:
+            yield (
+                f"{row.run.suffix}: the same test as {first.run.suffix}, by its start and its connections; "
+                "delete one of the two, as a copy is left out of all means."
+            )
         strange = sorted(row.named - row.algorithms)
         if row.named and row.algorithms and strange:
             told = ", ".join(sorted(row.algorithms))
