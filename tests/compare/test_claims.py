@@ -519,6 +519,15 @@ def test_a_claim_names_figures_and_tables_that_there_are(tmp_path: Path) -> None
         load_evaluation(path)
 
 
+def test_the_first_page_names_figures_that_there_are(tmp_path: Path) -> None:
+    declared = yaml.safe_load((ROOT / "evaluations/generic.yaml").read_text())
+    declared["front_figures"][1] = "rate_by_rrt"
+    path = tmp_path / "e.yaml"
+    path.write_text(yaml.safe_dump(declared))
+    with pytest.raises(DeclarationError, match=r"yaml:\d+: front_figures: no figure `rate_by_rrt`; did you mean"):
+        load_evaluation(path)
+
+
 def test_the_same_archive_gives_the_same_bytes(tmp_path: Path) -> None:
     written = []
     for name in ("one", "two"):

@@ -247,10 +247,22 @@ def test_verdicts_differ_in_shape_as_well_as_colour():
     assert len(set(own["encoding"]["color"]["scale"]["range"])) == 3
 
 
-def test_without_pairs_there_is_no_picture(tmp_path: Path):
-    (tmp_path / "pairs").mkdir()
-    (tmp_path / "pairs/missing.txt").write_text("none\n")
-    assert render_picture(tmp_path) == ""
+def test_without_pairs_the_picture_is_the_first_figure_that_has_data(tmp_path: Path):
+    first_page, figures = tmp_path / "first_page", tmp_path / "figures"
+    for folder in (first_page / "pairs", figures / "by_loss", figures / "by_rtt"):
+        folder.mkdir(parents=True)
+    for folder in (first_page / "pairs", figures / "by_loss"):
+        (folder / "missing.txt").write_text("none\n")
+    files = {"caption.txt": "Rate by RTT.\nDetails.", "alt.txt": "A chart", "figure.svg": '<svg width="9" height="6"/>'}
+    for name, text in files.items():
+        (figures / "by_rtt" / name).write_text(text)
+    shown = render_picture(first_page, figures, ["by_loss", "by_rtt"])
+    assert '<img src="figures/by_rtt/figure.svg" alt="A chart"' in shown
+    assert "<figcaption>Rate by RTT&#46;</figcaption>" in shown
+    assert "Details" not in shown
+    # On paper it is among the figures.
+    assert "typst" not in shown
+    assert render_picture(first_page, figures, ["by_loss"]) == ""
 
 
 # Without a publication

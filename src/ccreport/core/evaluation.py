@@ -130,6 +130,9 @@ def _list_unknown(evaluation: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
                 ("printed", kind, names.index(name)),
                 f"printed.{kind}: no such `{name}`{guess(name, evaluation[kind])}",
             )
+    front, figures = evaluation["front_figures"], evaluation["figures"]
+    for name in _list_others(front, figures):
+        yield ("front_figures", front.index(name)), f"front_figures: no figure `{name}`{guess(name, figures)}"
     for table in _list_others(evaluation["reproduction"], tables):
         yield ("reproduction", table), f"reproduction: no table `{table}`{guess(table, tables)}"
     if "published_values" in tables and not evaluation["published"]:

@@ -1,5 +1,6 @@
-"""The first page's picture: the forest plot of all pairs, on a narrow screen in its narrow form."""
+"""The first page's picture: the forest plot of all pairs, on a narrow screen in its narrow form, or another figure."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -10,14 +11,16 @@ from ccreport.report.markup.escape import escape_text, fence_html, make_label
 NARROW_SCREEN: Final = "(max-width: 50rem)"
 
 
-def render_picture(first_page: Path) -> str:
-    """Return the figure for the website and for the PDF; nothing where there are no pairs.
+def render_picture(first_page: Path, figures: Path, others: Iterable[str]) -> str:
+    """Return the figure for the website and for the PDF; where there are no pairs, another one for the website.
 
-    `first_page` is a folder of figures as `plot_reproduction` writes it.
+    `first_page` is a folder of figures as `plot_reproduction` writes it, `figures` one as `plot_figures` does; the
+    first of `others` in it that was drawn is shown, and is among the figures of the PDF anyway.
     """
     wide, narrow = first_page / PAIRS, first_page / PAIRS_NARROW
     if (wide / "missing.txt").exists():
-        return ""
+        drawn = (name for name in others if not (figures / name / "missing.txt").exists())
+        return next((_render_other(figures / name) for name in drawn), "")
     caption, alt = (
         escape_text((wide / name).read_text(encoding="utf-8").strip()) for name in ("caption.txt", "alt.txt")
     )
@@ -36,3 +39,15 @@ def render_picture(first_page: Path) -> str:
         f'::: {{.content-visible when-format="html"}}\n\n{fence_html(shown)}\n{links}\n\n:::\n\n'
         f'::: {{.content-visible when-format="typst"}}\n\n{image}\n\n:::\n'
     )
+
+
+def _render_other(figure: Path) -> str:
+    told, alt = ((figure / name).read_text(encoding="utf-8").strip() for name in ("caption.txt", "alt.txt"))
+    caption = escape_text(told.partition("\n")[0])
+    place, size = f"figures/{figure.name}", read_size(figure / "figure.svg")
+    shown = (
+        f'<figure class="forest front-figure">\n<img src="{place}/figure.svg" alt="{escape_text(alt)}"{size}>\n'
+        f"<figcaption>{caption}</figcaption>\n</figure>"
+    )
+    links = f"[All figures](figures.qmd); this one as {list_downloads(figure.name, figure)}."
+    return f'::: {{.content-visible when-format="html"}}\n\n{fence_html(shown)}\n{links}\n\n:::\n'

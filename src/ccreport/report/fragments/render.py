@@ -128,7 +128,7 @@ def render_fragments(
     )
     write_fragment(fragments, "findings.md", found or f"The evaluation has {_count_exhibits(declared)}.\n")
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
-    write_fragment(fragments, "pairs.md", render_picture(first_page))
+    write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"]))
     for page, note in declared["notes"].items():
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
     # A report with sections lists them there.
