@@ -61,8 +61,9 @@ MENUS = "".join(map(MENU.format, ("Report", "Results", "Explore", "Audit", "Docs
 ICON = '<li class="nav-item compact"><a class="nav-link" href="#" aria-label="{0}"><i class="bi">{0}</i></a></li>'
 CALLOUT = """<div class="callout callout-style-default callout-note callout-titled">
 <div class="callout-header d-flex align-content-center"><div class="callout-icon-container"></div>
-<div class="callout-title-container flex-fill">Note</div></div>
-<div class="callout-body-container callout-body">{}</div></div>"""
+<div class="callout-title-container flex-fill">Query: <code>{0}</code></div>
+<div class="callout-btn-toggle d-inline-block border-0 py-1 ps-1 pe-0 float-end"><i>toggle</i></div></div>
+<div class="callout-body-container callout-body">{1}</div></div>"""
 CODE = f"""<div class="sourceCode"><pre class="sourceCode sh code-with-copy" tabindex="0"><code class="sourceCode bash">
 <span><span class="kw">for</span> file in {LONG} {LONG}</span></code></pre></div>"""
 CELLS = "".join(f"<td>{LONG[:18]}_{n}</td>" for n in range(7))
@@ -92,7 +93,7 @@ class="nav-link">More</a></li></ul></li></ul></nav></div>
 <main class="content column-page" id="quarto-document-content"><h1 class="title">Methods</h1>
 <section id="sec-one" class="level2"><h2 class="anchored">File <code>{LONG}</code></h2>
 <p>See <code>{LONG}</code> and <a href="#sec-two">tables</a>.</p>{CODE}
-{CALLOUT.format(f"<p>Read <code>{LONG}</code>.</p>{CODE}")}</section>
+{CALLOUT.format(LONG, f"<p>Read <code>{LONG}</code>.</p>{CODE}")}</section>
 <section id="sec-two" class="level2"><h2 class="anchored">Tables</h2><table class="caption-top table">{ROWS}</table>
 {PUBLISHED}<p id="after">Below it.</p>{FILLER}</section>
 <section id="sec-three" class="level2"><h2 class="anchored">More</h2>{FILLER}</section></main></div>
