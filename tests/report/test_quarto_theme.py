@@ -42,6 +42,8 @@ div.callout-note.callout-style-default > .callout-header { background-color: #e9
 p code:not(.sourceCode), li code:not(.sourceCode) { background-color: #f8f9fa; color: #7d12ba }
 div.sourceCode { background-color: rgba(233, 236, 239, .65) }
 code span.kw { color: #003b4f }
+pre > code.sourceCode > span, div.sourceCode pre.sourceCode, div.sourceCode > pre > code > span { color: #003b4f }
+details > summary { color: #6c757d }
 figcaption, caption { color: #5a6570 }
 .page-columns .column-page table { background: #fff }
 table.gt_table { width: 100%; font-size: 1em; color: var(--quarto-body-color) }
@@ -65,7 +67,7 @@ CALLOUT = """<div class="callout callout-style-default callout-note callout-titl
 <div class="callout-btn-toggle d-inline-block border-0 py-1 ps-1 pe-0 float-end"><i>toggle</i></div></div>
 <div class="callout-body-container callout-body">{1}</div></div>"""
 CODE = f"""<div class="sourceCode"><pre class="sourceCode sh code-with-copy" tabindex="0"><code class="sourceCode bash">
-<span><span class="kw">for</span> file in {LONG} {LONG}</span></code></pre></div>"""
+<span id="cb1-1"><span class="kw">for</span> file in {LONG} {LONG}</span></code></pre></div>"""
 CELLS = "".join(f"<td>{LONG[:18]}_{n}</td>" for n in range(7))
 HEADS = "".join(f"<th>Column {n}</th>" for n in range(7))
 ROWS = f"<thead><tr>{HEADS}</tr></thead><tbody><tr>{CELLS}</tr><tr>{CELLS}</tr></tbody>"
@@ -94,7 +96,10 @@ class="nav-link">More</a></li></ul></li></ul></nav></div>
 <section id="sec-one" class="level2"><h2 class="anchored">File <code>{LONG}</code></h2>
 <p>See <code>{LONG}</code> and <a href="#sec-two">tables</a>.</p>{CODE}
 {CALLOUT.format(LONG, f"<p>Read <code>{LONG}</code>.</p>{CODE}")}</section>
-<section id="sec-two" class="level2"><h2 class="anchored">Tables</h2><table class="caption-top table">{ROWS}</table>
+<section id="sec-two" class="level2"><h2 class="anchored">Tables</h2>
+<details><summary>More</summary></details>
+<ul class="nav nav-tabs" role="tablist"><li class="nav-item" role="presentation">
+<a class="nav-link" href="#x" role="tab">Query</a></li></ul><table class="caption-top table">{ROWS}</table>
 {PUBLISHED}<p id="after">Below it.</p>{FILLER}</section>
 <section id="sec-three" class="level2"><h2 class="anchored">More</h2>{FILLER}</section></main></div>
 <footer class="footer"><div class="nav-footer"><div class="nav-footer-center"><p>Made by ccreport.

@@ -87,7 +87,7 @@ def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Pat
     assert re.search(r"s\s+j\s+10\.0\.0\.2\s+2\s+10\.00\s+0\s+11\.00\s+r2", text)
     assert 'Raw files: <a href="ledger_files.html#job-e">e</a>' in section
     assert 'href="explorer.html#run=r2"' in section
-    assert "src/ccreport/sql/table_2_testbed.sql" in page
+    assert "Query&#58; src&#47;ccreport&#47;sql&#47;table&#95;2&#95;testbed&#46;sql</summary>" in page
     assert "GROUP BY ALL" in page
 
 
@@ -162,7 +162,8 @@ def test_numbers_are_rounded_and_have_their_unit(column: str, value: Any, name: 
 
 def test_what_is_behind_a_row_is_closed_until_it_is_looked_for(tmp_path: Path) -> None:
     page = (build(tmp_path, archive()) / "cells_table_2_testbed.qmd").read_text()
-    assert page.count('<details class="fold">') == page.count("</details>") == page.count("{#cell-")
+    # One for each row, and that of the query.
+    assert page.count('<details class="fold">') == page.count("</details>") == page.count("{#cell-") + 1
     # The numbers of the row are seen, its runs and files are not.
     section = html.unescape(page[page.index("{#cell-1}") : page.index("{#cell-2}")])
     assert section.index("10.00") < section.index('<details class="fold">') < section.index("explorer.html")

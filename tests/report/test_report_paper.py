@@ -125,9 +125,9 @@ def test_offers_of_files_are_left_out(tmp_path: Path) -> None:
     assert "Kept printed." in squeeze(words).replace("Keptprinted", "Kept printed")
 
 
-def test_of_tabs_the_first_is_printed_and_callouts_are_open(tmp_path: Path) -> None:
+def test_of_tabs_the_first_is_printed_and_callouts_are_whole(tmp_path: Path) -> None:
     tabs = render_tabs([("Table", "What it shows.\n"), ("Query", "SELECT secret")])
-    callout = render_callout("warning", "Careful", "Its text.", is_collapsed=True)
+    callout = render_callout("warning", "Careful", "Its text.")
     render(tmp_path, page=f"{tabs}\n{callout}")
     words = read(tmp_path)
     assert "What it shows." in words

@@ -141,7 +141,7 @@ def _render_head(
     if is_cut:
         yield render_callout("note", "Runs", LEFT_OUT)
     query = render_quotation(read_query(trace.table), f"Query of {declared['title']}")
-    yield render_callout("note", f"Query: `src/ccreport/sql/{trace.table}.sql`", query, is_collapsed=True)
+    yield from (open_fold(f"Query: src/ccreport/sql/{trace.table}.sql"), query, close_fold())
     if summary.is_empty():
         yield "The archive has no run for this table.\n"
 

@@ -211,8 +211,8 @@ def _render_claim(
         f"{escape_text(check['name'])}\n\n{render_quotation(check['sql'], 'Query of ' + check['name'])}"
         for check in facts["checks"]
     ]
-    callout = render_callout("note", "How it is computed", "\n".join(queries), is_collapsed=True)
-    yield f':::: {{.content-visible when-format="html"}}\n\n{callout}\n::::\n'
+    folded = "\n".join((open_fold("How it is computed"), *queries, close_fold()))
+    yield f':::: {{.content-visible when-format="html"}}\n\n{folded}\n::::\n'
     yield close_fold()
 
 

@@ -82,10 +82,9 @@ def render_float(label: str, content: str, caption: str, name: str = "") -> str:
     return f"::: {{{attributes}}}\n\n{content}\n{caption}\n\n:::\n"
 
 
-def render_callout(kind: str, title: str, body: str, *, is_collapsed: bool = False) -> str:
+def render_callout(kind: str, title: str, body: str) -> str:
     """Return a callout (note, tip, warning, important, caution); title and body are Markdown of our own."""
-    collapse = ' collapse="true"' if is_collapsed else ""
-    return f"::: {{.callout-{kind}{collapse}}}\n\n## {title}\n\n{body.strip()}\n\n:::\n"
+    return f"::: {{.callout-{kind}}}\n\n## {title}\n\n{body.strip()}\n\n:::\n"
 
 
 def open_fold(summary: str) -> str:

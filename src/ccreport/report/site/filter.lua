@@ -52,17 +52,10 @@ local function callout(div, kind)
   elseif div.content[1] and div.content[1].t == 'Header' then
     title = div.content:remove(1).content
   end
-  local collapse = div.attributes.collapse
-  local class = ' class="callout callout-' .. kind .. '"'
-  local open = '<div' .. class .. ' role="note"><p class="callout-title">'
-  local middle, close = '</p>', '</div>'
-  if collapse then
-    open = '<details' .. class .. (collapse == 'false' and ' open' or '') .. '><summary class="callout-title">'
-    middle, close = '</summary>', '</details>'
-  end
-  local blocks = pandoc.Blocks {html(open), pandoc.Plain(title), html(middle)}
+  local open = '<div class="callout callout-' .. kind .. '" role="note"><p class="callout-title">'
+  local blocks = pandoc.Blocks {html(open), pandoc.Plain(title), html('</p>')}
   blocks:extend(div.content)
-  blocks:insert(html(close))
+  blocks:insert(html('</div>'))
   return blocks
 end
 

@@ -52,6 +52,8 @@ KEY_DIGITS: Final = 32
 IMAGES: Final = ("figures", "kinds")
 # Each part starts a Quarto, which takes as long as a few pages.
 PAGES_OF_A_PART: Final = 8
+# Beside the contents of a page it is a second region of its kind, which a reader of the screen has to tell apart.
+BAR: Final = '<nav class="navbar navbar-expand-lg "'
 # href="./methods.qmd#methods-loss": Quarto resolves links to pages of the same part alone.
 PAGE_LINK: Final = re.compile(r'href="(?:\./)?([\w.-]+)\.qmd(?=["#])')
 
@@ -111,6 +113,7 @@ def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path, kept:
     output.mkdir(parents=True, exist_ok=True)
     for name, (_, blocks) in pages.items():
         text = put_back(made[name].read_text(encoding="utf-8"), blocks)
+        text = text.replace(BAR, f'{BAR} aria-label="Site"', 1)
         text = PAGE_LINK.sub(lambda link: link[0].replace(".qmd", ".html") if link[1] in pages else link[0], text)
         (output / f"{name}.html").write_text(text, encoding="utf-8")
     if (store / LIBRARIES).exists():
