@@ -246,7 +246,7 @@ def make_qdiscs(*rows: tuple[str, float | None, float | None, float | None, int 
                 "background_udp_bps": 5e6,
             },
             [
-                "netem as configured: delay 5 ms each way, loss 0.01 %",
+                "as declared: RTT 10 ms, loss 0.01 %",
                 "port buffer 62.5 kB, bottleneck 50 Mbit/s, background UDP 5 Mbit/s",
             ],
         ),

@@ -272,6 +272,29 @@ def test_sql_prints_a_table_from_any_folder(
     assert main(["sql", "DROP VIEW names", "--database", "../it's [a] */results"]) == 1
 
 
+def test_sql_asks_the_results_that_are_named_whatever_they_are_called_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in (1, 2):
+        # As two builds one after the other, each of which is moved away.
+        table = Path("results/tables/names.parquet")
+        table.parent.mkdir(parents=True)
+        pl.DataFrame({"number": [number]}).write_parquet(table)
+        Path("results/own").mkdir()
+        with duckdb.connect("results/own/archive.duckdb") as connection:
+            connection.execute(f"CREATE VIEW names AS {read_files([table])}")
+        if number == 1:
+            Path("results").rename("former")
+    for folder, number in (("results", 2), ("former", 1)):
+        assert main(["sql", "SELECT 'it is ' || number AS told FROM names", "--database", folder]) == 0
+        assert f" it is {number} " in capsys.readouterr().out
+    Path("former/tables/names.parquet").unlink()
+    assert main(["sql", "FROM names", "--database", "former"]) == 1
+    said = capsys.readouterr().err
+    assert "reads results/tables/names.parquet, which is not beside it; build its evaluation once more" in said
+
+
 def test_labels_are_keys_and_empty_keys_are_not_listed() -> None:
     row = dict.fromkeys(load_schema("means").key)
     rows = [

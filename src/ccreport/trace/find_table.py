@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import duckdb
@@ -91,7 +92,8 @@ def _list_tables(database: Path) -> list[str]:
 def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database as from the folder that its build was called in, to which the paths in its views are relative.
 
-    Warn of one that is older than the results which it is of: some of its views then are of another archive.
+    Warn of one that is older than the results which it is of: some of its views then are of another archive. Raise
+    InputError where the files that it reads are not below its own folder of results.
     """
     whole = database.resolve()
     facts = whole.parent.parent / "archive.json"
@@ -102,8 +104,28 @@ def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
         read = (match[1] for (sql,) in views if (match := READ_FILE.search(sql)))
         path = ESCAPED.sub(r"\1", next(read, "").replace("''", "'"))
-        with contextlib.chdir(next((folder for folder in whole.parents if (folder / path).is_file()), Path.cwd())):
+        with TemporaryDirectory() as aside, contextlib.chdir(_find_root(whole, Path(path), Path(aside))):
             yield connection
+
+
+def _find_root(database: Path, path: Path, aside: Path) -> Path:
+    """Return the folder from which a path that a database reads leads into its own results.
+
+    Results may be called otherwise than when they were built: then it is `aside`, in which they go by the former name.
+    """
+    results = database.parent.parent
+    if path == Path() or (path.is_absolute() and path.is_file()):
+        return Path.cwd()
+    for folder in results.parents:
+        if (folder / path).is_file() and (folder / path).resolve().is_relative_to(results):
+            return folder
+    for number in range(1, len(path.parts)):
+        if not path.is_absolute() and (results / Path(*path.parts[number:])).is_file():
+            name = aside.joinpath(*path.parts[:number])
+            name.parent.mkdir(parents=True, exist_ok=True)
+            name.symlink_to(results)
+            return aside
+    raise InputError(f"{database} reads {path}, which is not beside it; build its evaluation once more")
 
 
 def list_published(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -139,7 +139,7 @@ def write_band(drawn: Sequence[DrawnRun]) -> str | None:
 
 
 def write_notes(qdiscs: pl.DataFrame, run: Row) -> list[str]:
-    """Return the settings of the path of a run: netem as recorded, else as configured; then the bottleneck.
+    """Return the settings of the path of a run: netem as recorded, else what is declared; then the bottleneck.
 
     `qdiscs` has the run's rows of that table.
     """
@@ -151,7 +151,7 @@ def write_notes(qdiscs: pl.DataFrame, run: Row) -> list[str]:
         "background UDP": _in_unit(run["background_udp_bps"], "m", "Mbit/s"),
     }
     second = ", ".join(f"{name} {size}" for name, size in bottleneck.items() if size)
-    return [note for note in (recorded or _describe_configured(run), second) if note]
+    return [note for note in (recorded or _describe_declared(run), second) if note]
 
 
 def _describe_netem(netem: pl.DataFrame) -> str:
@@ -172,11 +172,11 @@ def _describe_netem(netem: pl.DataFrame) -> str:
     return "netem: " + ", ".join(facts)
 
 
-def _describe_configured(run: Row) -> str:
+def _describe_declared(run: Row) -> str:
     if run["rtt_nominal_ms"] is None:
         return ""
     loss = "" if run["loss_pct"] is None else f", loss {run['loss_pct']:.3g} %"
-    return f"netem as configured: delay {run['rtt_nominal_ms'] / 2:g} ms each way{loss}"
+    return f"as declared: RTT {run['rtt_nominal_ms']:g} ms{loss}"
 
 
 def _in_unit(quantity: float | None, step: str, unit: str) -> str:
