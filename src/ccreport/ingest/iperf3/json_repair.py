@@ -243,7 +243,7 @@ def _read_cut(text: str, start: int) -> Content:
     ends_early = "the JSON ends early: the tool was killed or the file not copied whole"
     if not intervals:
         raise RawFileError("truncated_json", f"{ends_early}; nothing of it can be used, rerun or copy it again", **at)
-    message = f"{ends_early}; its {len(intervals)} complete intervals are kept and the test counts as interrupted"
+    message = f"{ends_early}; its complete intervals ({len(intervals)}) are kept and the test counts as interrupted"
     partial: JsonObject = {"start": header, "intervals": intervals}
     return Content(partial, is_cut=True, notes=[RawFileError("truncated_json", message, **at)])
 

@@ -282,7 +282,7 @@ def _name_lack(row: Mapping[str, Any]) -> Html:
     elif row["runs_count"] < row["minimum_runs_count"]:
         lack = f"fewer than {row['minimum_runs_count']} runs"
     elif row["low"] is None or row["high"] is None:
-        lack = "no interval"
+        lack = "no interval; if no condition was measured twice, `condition` can say which runs repeat one"
     elif row["needed_runs_count"] is None:
         lack = "the interval holds a bound"
     else:

@@ -14,7 +14,8 @@ def list_key_numbers(fragments: Path) -> list[str]:
     facts = yaml.safe_load((fragments / "_variables.yml").read_text(encoding="utf-8"))
     claims = facts["claims"]
     verdicts = f"{claims['hold']} hold, {claims['fail']} do not hold, {claims['unknown']} without enough data"
-    judged = f"{claims['total']} claims: {verdicts}" if claims["total"] != "0" else facts["evaluation"]["exhibits"]
+    total = "1 claim" if claims["total"] == "1" else f"{claims['total']} claims"
+    judged = f"{total}: {verdicts}" if claims["total"] != "0" else facts["evaluation"]["exhibits"]
     lines = [
         f"{facts['archive']['most']} measured",
         f"{facts['ledger']['rejected']} of {facts['archive']['files']} rejected",

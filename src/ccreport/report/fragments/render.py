@@ -13,6 +13,7 @@ from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
+from ccreport.core.text import count_things
 from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.report.archive_fragments.archive_facts import (
@@ -104,9 +105,10 @@ def render_fragments(
     declared = load_evaluation(evaluation)
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
+    exhibits = _count_exhibits(declared, summaries, figures)
     variables: dict[str, Any] = {
         "archive": describe_archive(raw_files, runs, flows, results, others) | {"sha256": escape_text(facts["sha256"])},
-        "evaluation": {"title": escape_text(declared["title"]), "exhibits": _count_exhibits(declared)},
+        "evaluation": {"title": escape_text(declared["title"]), "exhibits": exhibits},
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged),
         "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()}
@@ -126,7 +128,8 @@ def render_fragments(
     found = render_findings(judged, declared["claims"], pairs, algorithms, asked) or render_list_of_findings(
         describe_means(_read_published(MEANS, declared, summaries), asked.filter(table_name=MEANS))
     )
-    write_fragment(fragments, "findings.md", found or f"The evaluation has {_count_exhibits(declared)}.\n")
+    shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
+    write_fragment(fragments, "findings.md", found or shows)
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
     write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"]))
     for page, note in declared["notes"].items():
@@ -174,8 +177,11 @@ def _render_about(declared: Mapping[str, Any]) -> str:
     return "\n\n".join(escape_text(sentence) for sentence in sentences if sentence)
 
 
-def _count_exhibits(declared: Mapping[str, Any]) -> str:
-    return f"{len(declared['tables'])} tables, {len(declared['figures'])} figures"
+def _count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path) -> str:
+    """Return how many tables and figures have data."""
+    tables = sum(has_rows(table, summaries) for table in list_exhibits(declared["tables"]))
+    drawn = sum(not find_missing(figure, figures) for figure in list_exhibits(declared["figures"]))
+    return f"{count_things(tables, 'table')} and {count_things(drawn, 'figure')}"
 
 
 def _render_note(note: str) -> str:
