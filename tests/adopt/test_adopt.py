@@ -170,6 +170,24 @@ def test_runs_that_are_numbered_anew_for_each_algorithm_are_repetitions(
     assert "mine: the same test as cc=cubic, iteration=1, by its start and its connections; delete one" in said
 
 
+def test_runs_at_the_same_time_between_the_same_hosts_may_be_flows_of_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "20ms/h1_cubic.json": client_output(4001, "cubic"),
+        "20ms/h2_reno.json": client_output(4002, "reno", START_S),
+        # By itself, so that `h` is no flow of every run.
+        "50ms/h1_cubic.json": client_output(4003, "cubic", START_S + 60),
+        "50ms/h2_reno.json": client_output(4004, "reno", START_S + 120),
+    }
+    propose(write_archive(tmp_path / "raw", files))
+    said = capsys.readouterr().out
+    title, pair = said[said.index("Measured at the same time") :].splitlines()[:2]
+    assert title.endswith("call what tells them apart `flow`:")
+    assert re.fullmatch(r"  .*cc=cubic.*rtt_ms=20.* and .*cc=reno.*rtt_ms=20.*: \d+ s", pair)
+    assert said.count("rtt_ms=50") == 2
+
+
 def test_the_check_says_what_is_wrong_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     layout = r"""
 table: runs.csv

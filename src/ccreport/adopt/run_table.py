@@ -3,7 +3,7 @@
 import itertools
 import json
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -37,6 +37,8 @@ HEADER: Final = ("run", "algorithm", "flows", "RTT ms", "loss %", "other", "star
 UNREAD_RULES: Final = ("unknown_files_not_read", MEASUREMENT_RULE)
 # iperf3 says its start in whole seconds, and clients of one run may begin one after another.
 GAP_S: Final = 10.0
+# What overlaps by less may follow one another.
+CLOCK_S: Final = 1.0
 # Each line of messages about single files ends a list of so many.
 SHOWN: Final = 10
 
@@ -157,6 +159,7 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
     yield from _list("Not read, or not as a whole:", [problem for row in rows for problem in row.problems])
     unread = [display_name(file.path) for file in files if file.rule in UNREAD_RULES]
     yield from _list("Not read, as nothing says what they are (`kind` in the layout does):", unread)
+    yield from _describe_together(rows)
     first_of: dict[object, Row] = {}
     for row in rows:
         first = first_of.setdefault((row.start_s, frozenset(row.connections)), row)
@@ -178,6 +181,26 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
             owners = [other.run.suffix for other in rows if other.connections & row.sampled]
             whose = f"those of {', '.join(owners[:3])}" if owners else "those of no test here"
             yield f"{row.run.suffix}: its ss samples show none of its connections, but {whose}; correct the layout."
+
+
+def _describe_together(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield which runs were measured at the same time between the same hosts, so that they shared the path."""
+    by_hosts: dict[object, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.start_s is not None and row.end_s is not None and row.connections:
+            by_hosts[frozenset((local, remote) for local, _, remote, _ in row.connections)].append(row)
+    pairs: list[str] = []
+    for own in by_hosts.values():
+        ordered = sorted(own, key=lambda row: (row.start_s or 0, row.run.suffix))
+        for former, row in itertools.pairwise(ordered):
+            shared_s = min(former.end_s or 0, row.end_s or 0) - (row.start_s or 0)
+            if shared_s >= CLOCK_S and not former.connections & row.connections:
+                pairs.append(f"{former.run.suffix} and {row.run.suffix}: {shared_s:.0f} s")
+    yield from _list(
+        "Measured at the same time between the same hosts; where they are flows of one run, call what tells them apart "
+        "`flow`:",
+        pairs,
+    )
 
 
 def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
