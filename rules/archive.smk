@@ -3,6 +3,7 @@ The archive: its place or those of its parts, on disk or elsewhere, and how its 
 """
 
 from ccreport.archive.read_layout import check_layout, split_archive
+from ccreport.archive.unpack import looks_packed
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.schema_problems import guess_path
 from ccreport.storage.places import check_address, find_fetched, is_remote
@@ -23,6 +24,11 @@ for number, (place, name) in enumerate(zip(PLACES, ARCHIVES)):
         refuse(
             f"archive: {name} does not exist"
             + (guess_path(place) or "; name a folder, a tarball or an address"),
+            *at,
+        )
+    if name not in FETCHED and place.is_file() and not looks_packed(place):
+        refuse(
+            f"archive: {name} is not a folder, a tarball or a zip; put files by themselves into a folder",
             *at,
         )
     try:

@@ -152,11 +152,14 @@ def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs:
 
 
 def test_a_layout_is_not_counted_as_ignored(inputs: dict[str, Any]):
-    files = read_inputs(inputs)["raw_files"].head(2)
+    frames = read_inputs(inputs)
+    files = frames["raw_files"].head(2)
     layout = files.head(1).with_columns(kind=pl.lit("layout"), state=pl.lit("ignored"))
     with_layout = pl.concat([files.with_columns(state=pl.lit("ingested")), layout])
     assert summarise_ledger(with_layout).startswith("Of 2 files, 2 are ingested, none rejected")
-    frames = read_inputs(inputs)
+    ledger = render_ledger(with_layout, frames["rejects"].clear(), 3)
+    assert "2 ingested + 1 ignored + 0 rejected = 3 files" in ledger
+    assert "One of those ignored is the archive's layout" in ledger
     facts = describe_archive(with_layout, frames["runs"], frames["flows"], frames["harness_results"], NO_OTHERS)
     assert facts["files"] == "2 files"
 

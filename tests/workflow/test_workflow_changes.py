@@ -134,6 +134,13 @@ def test_an_archive_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
     assert done.output.splitlines()[-1] == last
 
 
+def test_a_file_that_is_no_archive_is_refused_before_anything_is_planned(tmp_path: Path) -> None:
+    done = build("report", ROOT / "README.md", tmp_path, "--dry-run")
+    assert done.returncode != 0
+    last = f"archive: {ROOT}/README.md is not a folder, a tarball or a zip; put files by themselves into a folder"
+    assert done.output.splitlines()[-1] == f"ccreport: --config: {last}"
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [({"strict": "perhaps"}, "perhaps"), ({"stricter": True}, "stricter"), ({"report": {"renderer": "x"}}, "renderer")],

@@ -35,9 +35,19 @@ DAMAGE: Final = (tarfile.TarError, zipfile.BadZipFile, zlib.error, RawFileError,
 # What one member's name can be the fault of, and not the disk: it is too long, or a file is where a folder must be.
 FAULTS_OF_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EILSEQ})
 
+# gzip, bzip2, xz, Zstandard and zip.
+PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
+
 
 class ArchiveError(InputError):
     """The archive as a whole cannot be used."""
+
+
+def looks_packed(path: Path) -> bool:
+    """Tell whether a file begins as one of the archives that can be unpacked, whole or damaged."""
+    with path.open("rb") as file:
+        head = file.read(max(map(len, PACKED)))
+    return head.startswith(PACKED) or zipfile.is_zipfile(path) or tarfile.is_tarfile(path)
 
 
 def unpack_archive(archive: Path, folder: Path) -> list[str]:

@@ -71,7 +71,9 @@ def _render_verdict(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count:
             f"{counts['rejected']:,} files are rejected, but {whole:,} of them have a reason. Do not use these results."
         )
         return render_callout("important", "The ledger does not close", body)
-    body = f"{terms} = {total:,} files, which is every file of the archive on disk."
+    has_layout = raw_files["kind"].eq("layout").any()
+    layout = " One of those ignored is the archive's layout, which the summary does not count." if has_layout else ""
+    body = f"{terms} = {total:,} files, which is every file of the archive on disk.{layout}"
     return render_callout("tip", "The ledger closes", body)
 
 
