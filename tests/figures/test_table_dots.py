@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from ccreport.figures.conditions.table_dots import build_table_dots
+from ccreport.figures.kit.theme import style_of
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -29,6 +30,9 @@ def database(tmp_path: Path) -> Path:
     path = tmp_path / "archive.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute(CELLS.format(names=RETRANSMITS))
+        connection.execute(
+            "CREATE TABLE algorithms AS FROM (VALUES ('bbr2', 'BBR'), ('cubic', 'CUBIC')) t(cc, algorithm)"
+        )
     return path
 
 
@@ -54,6 +58,9 @@ def test_cells_with_a_mean_are_drawn_as_the_table_has_them(database: Path) -> No
         ("no loss", 1, "BBR", 0.05),
     ]
     assert "sender_speed" not in figure.data.columns
+    # The version that goes by the name of its group has its own colour.
+    assert style_of("bbr2").colour in figure.chart.to_json(validate=False)
+    assert style_of("bbr").colour not in figure.chart.to_json(validate=False)
     # 0.02 is 2 %; the one of 0 has no place on a log axis.
     assert "CUBIC 2.00, BBR 0 %" in figure.alternative
     assert "1 mark at the left end is of less than 0.001 %, or of none." in figure.caption

@@ -27,7 +27,7 @@ from ccreport.report.archive_fragments.other_records import count_others, render
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_suspects
 from ccreport.report.fragments.dictionary import render_dictionary
-from ccreport.report.fragments.render import render_fragments
+from ccreport.report.fragments.render import _render_groups, render_fragments
 from ccreport.report.markup.blocks import markdown, number, prose, render_tabs, text
 from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, make_label, show_text
 
@@ -149,6 +149,16 @@ def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs:
     assert "at a round-trip time of 10 ms (measured)." in said
     assert "Nothing says which RTT or which loss the path was set to." in said
     assert "nothing was recorded by ss, mpstat, tcpdump." in said
+
+
+def test_a_group_of_versions_says_which_of_them_it_is():
+    groups = {"BBR": {"members": ["bbr2", "bbr"]}, "CUBIC": {"members": ["cubic"]}}
+    assert _render_groups(pl.Series(["bbr", "bbr2", "cubic"]), groups) == (
+        "BBR here is BBRv2 (`bbr2`); `bbr` by the kernel's own name.\n"
+    )
+    assert _render_groups(pl.Series(["bbr2"]), groups) == "BBR here is BBRv2 (`bbr2`).\n"
+    # Figures call it so, too.
+    assert _render_groups(pl.Series(["bbr", "cubic"]), groups) == ""
 
 
 def test_a_layout_is_not_counted_as_ignored(inputs: dict[str, Any]):

@@ -66,6 +66,7 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     cells = _read_cells(declaration, database)
     measure = _choose_measure(cells)
     mean, low, high = measure.columns
+    ccs = dict(database.ask("SELECT algorithm, cc FROM algorithms ORDER BY algorithm").iter_rows())
     known = cells.filter(pl.col(mean).is_not_null())
     if known.is_empty():
         raise MissingFigure("No cell of the table has a mean.")
@@ -77,7 +78,7 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     drawn = [(pl.col(column) / measure.size).alias(end) for column, end in zip(measure.columns, ENDS, strict=True)]
     scaled = placed.select("row", "algorithm", *drawn)
     return Figure(
-        _draw(declaration, scaled, names, measure),
+        _draw(declaration, scaled, names, measure, ccs),
         data,
         _write_caption(scaled, measure, rows.height),
         _write_alternative(scaled, names, measure),
@@ -125,10 +126,11 @@ def _name_row(keys: Sequence[str], row: dict[str, Any]) -> str:
 
 
 def _draw(
-    declaration: FigureDeclaration, cells: pl.DataFrame, names: dict[int, str], measure: Measure
+    declaration: FigureDeclaration, cells: pl.DataFrame, names: dict[int, str], measure: Measure, ccs: dict[str, str]
 ) -> alt.VConcatChart:
     series = cells["algorithm"].unique(maintain_order=True).to_list()
-    styles = {name: theme.style_of(cc) for name, cc in style_series(series).items()}
+    # A group of versions looks as the one does that goes by its name.
+    styles = {name: theme.style_of(ccs.get(name, cc)) for name, cc in style_series(series).items()}
     label_px = min(LABEL_MOST_PX, max(len(name) for name in names.values()) * CHARACTER_PX)
     width, height = int(theme.PLOT_WIDTH_PX + 60 - label_px), ROW_PX * len(names)
     scale, axis = _place(cells, measure)

@@ -14,6 +14,7 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.core.text import count_things
+from ccreport.figures.kit.theme import style_of
 from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.report.archive_fragments.archive_facts import (
@@ -56,6 +57,7 @@ from ccreport.report.markup.blocks import render_callout, write_fragment
 from ccreport.report.markup.escape import escape_text
 from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
+from ccreport.summarise.database import name_algorithms
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.table_sources import MEANS
 from ccreport.trace.raw_files import ReadFiles
@@ -123,6 +125,7 @@ def render_fragments(
     variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
+    write_fragment(fragments, "groups.md", _render_groups(flows["cc"].drop_nulls(), declared["algorithms"]))
     algorithms = list(declared["algorithms"])
     pairs = list_pairs(compared, algorithms)
     found = render_findings(judged, declared["claims"], pairs, algorithms, asked) or render_list_of_findings(
@@ -182,6 +185,19 @@ def _count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path)
     tables = sum(has_rows(table, summaries) for table in list_exhibits(declared["tables"]))
     drawn = sum(not find_missing(figure, figures) for figure in list_exhibits(declared["figures"]))
     return f"{count_things(tables, 'table')} and {count_things(drawn, 'figure')}"
+
+
+def _render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return which version goes by the name of a group of several, where figures have another name for it."""
+    first_of = {group: cc for cc, group, _ in name_algorithms(sorted(held.unique()), groups)}
+    sentences = []
+    for group, facts in groups.items():
+        first = first_of.get(group)
+        if first is not None and len(facts["members"]) > 1 and style_of(first).name != group:
+            others = [f"`{cc}`" for cc in facts["members"] if cc != first and cc in first_of]
+            kept = f"; {', '.join(others)} by the kernel's own name" if others else ""
+            sentences.append(f"{escape_text(group)} here is {escape_text(style_of(first).name)} (`{first}`){kept}.")
+    return "\n".join(f"{sentence}\n" for sentence in sentences)
 
 
 def _render_note(note: str) -> str:
