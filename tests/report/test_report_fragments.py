@@ -154,7 +154,7 @@ def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs:
 def test_a_group_of_versions_says_which_of_them_it_is():
     groups = {"BBR": {"members": ["bbr2", "bbr"]}, "CUBIC": {"members": ["cubic"]}}
     assert _render_groups(pl.Series(["bbr", "bbr2", "cubic"]), groups) == (
-        "BBR here is BBRv2 (`bbr2`); `bbr` by the kernel's own name.\n"
+        "BBR here is BBRv2 (`bbr2`); `bbr` keeps the kernel's name.\n"
     )
     assert _render_groups(pl.Series(["bbr2"]), groups) == "BBR here is BBRv2 (`bbr2`).\n"
     # Figures call it so, too.

@@ -195,7 +195,8 @@ def _render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> 
         first = first_of.get(group)
         if first is not None and len(facts["members"]) > 1 and style_of(first).name != group:
             others = [f"`{cc}`" for cc in facts["members"] if cc != first and cc in first_of]
-            kept = f"; {', '.join(others)} by the kernel's own name" if others else ""
+            keeps = f"keep{'s' if len(others) == 1 else ''} the kernel's name"
+            kept = f"; {', '.join(others)} {keeps}" if others else ""
             sentences.append(f"{escape_text(group)} here is {escape_text(style_of(first).name)} (`{first}`){kept}.")
     return "\n".join(f"{sentence}\n" for sentence in sentences)
 
