@@ -45,7 +45,6 @@ PLANNED = {
     "snakemake --cores 2 database --config archive=path/to/archive",
     "snakemake --cores 2 evaluation --config evaluation=satellites archive=path/to/archive",
     "snakemake --cores 2 ingest --config archive=path/to/archive strict=True",
-    "snakemake --cores 2 report --config archive=path/to/archive 'pathvars={results: results-own, logs: logs-own}'",
     "snakemake --cores 2 report --config strict=False 'report={renderer: embedded}'",
     "snakemake --cores 8 publish",
     "snakemake --cores 8 report --config archive=https://host.example/measurements/ offline=True",
