@@ -1,5 +1,6 @@
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +290,21 @@ def test_sql_asks_the_results_that_are_named_whatever_they_are_called_now(
     for folder, number in (("results", 2), ("former", 1)):
         assert main(["sql", "SELECT 'it is ' || number AS told FROM names", "--database", folder]) == 0
         assert f" it is {number} " in capsys.readouterr().out
+    # Built with an absolute path they can be asked only where they were built.
+    for folder in ("first", "second"):
+        table = tmp_path / folder / "tables/names.parquet"
+        table.parent.mkdir(parents=True)
+        pl.DataFrame({"number": [7]}).write_parquet(table)
+        (tmp_path / folder / "own").mkdir()
+        with duckdb.connect(str(tmp_path / folder / "own/archive.duckdb")) as connection:
+            connection.execute(f"CREATE VIEW names AS {read_files([table])}")
+    assert main(["sql", "FROM names", "--database", "first"]) == 0
+    shutil.rmtree("second")
+    Path("first").rename("second")
+    assert main(["sql", "FROM names", "--database", "second"]) == 1
+    shutil.copytree("second", "first")
+    assert main(["sql", "FROM names", "--database", "second"]) == 1
+    assert capsys.readouterr().err.count("built with an absolute path of results, and these are not there") == 2
     Path("former/tables/names.parquet").unlink()
     assert main(["sql", "FROM names", "--database", "former"]) == 1
     said = capsys.readouterr().err

@@ -114,13 +114,17 @@ def _find_root(database: Path, path: Path, aside: Path) -> Path:
     Results may be called otherwise than when they were built: then it is `aside`, in which they go by the former name.
     """
     results = database.parent.parent
-    if path == Path() or (path.is_absolute() and path.is_file()):
+    if path == Path():
         return Path.cwd()
+    # Of an absolute path any of them, if it leads into these results.
     for folder in results.parents:
         if (folder / path).is_file() and (folder / path).resolve().is_relative_to(results):
             return folder
+    if path.is_absolute():
+        problem = f"reads {path}: it was built with an absolute path of results, and these are not there"
+        raise InputError(f"{database} {problem}; build its evaluation once more")
     for number in range(1, len(path.parts)):
-        if not path.is_absolute() and (results / Path(*path.parts[number:])).is_file():
+        if (results / Path(*path.parts[number:])).is_file():
             name = aside.joinpath(*path.parts[:number])
             name.parent.mkdir(parents=True, exist_ok=True)
             name.symlink_to(results)

@@ -195,9 +195,13 @@ def _render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> 
         first = first_of.get(group)
         if first is not None and len(facts["members"]) > 1 and style_of(first).name != group:
             others = [f"`{cc}`" for cc in facts["members"] if cc != first and cc in first_of]
-            keeps = f"keep{'s' if len(others) == 1 else ''} the kernel's name"
-            kept = f"; {', '.join(others)} {keeps}" if others else ""
-            sentences.append(f"{escape_text(group)} here is {escape_text(style_of(first).name)} (`{first}`){kept}.")
+            kept = (
+                f"; {', '.join(others)} there {'go' if len(others) > 1 else 'goes'} by the kernel's name"
+                if others
+                else ""
+            )
+            told = f"In tables, and in figures of them, {escape_text(group)} is {escape_text(style_of(first).name)}"
+            sentences.append(f"{told} (`{first}`){kept}. Other figures call each version by its own name.")
     return "\n".join(f"{sentence}\n" for sentence in sentences)
 
 
