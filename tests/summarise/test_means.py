@@ -22,7 +22,7 @@ GENERIC = ROOT / "evaluations/generic.yaml"
 
 def declare(folder: Path, **means: Any) -> Path:
     """Write an evaluation with the table `means` alone."""
-    declared = yaml.safe_load(GENERIC.read_text(encoding="utf-8")) | {"figures": {}}
+    declared = yaml.safe_load(GENERIC.read_text(encoding="utf-8")) | {"figures": {}, "front_figures": []}
     declared["tables"] = {"means": {"title": "Means"} | means}
     path = folder / "own.yaml"
     path.write_text(yaml.safe_dump(declared), encoding="utf-8")
