@@ -60,15 +60,6 @@ def test_a_run_that_was_tried_again_is_suspect_but_not_one_that_was_broken_off()
     assert suspects({}, {}, {}, attempts=attempts) == [(1, "attempt_repeated", 2, 1)]
 
 
-def test_a_copy_under_another_name_counts_once() -> None:
-    measured = SOUND | {"start_utc": at(0), "duration_s": 30.0, "throughput_bps": 101e6}
-    others = [measured | {key: value} for key, value in (("start_utc", at(1)), ("goodput_bps", 100e6 + 1e-7))]
-    assert suspects(measured, *others, measured) == [(3, "measured_before", 2, 1)]
-    # Without a time or a rate nothing tells that a run is the same one.
-    unknown = [SOUND, measured | {"goodput_bps": 0.0, "throughput_bps": 0.0}]
-    assert suspects(*unknown, *unknown) == []
-
-
 @pytest.mark.parametrize("side", ["sender", "receiver"])
 def test_a_processor_is_compared_with_those_of_its_condition(side: str) -> None:
     # Median 40; deviations 0, 1, 1, 2, 60: their median 1, and 3.5 · 1.4826 is below the floor of 10 points.

@@ -166,7 +166,7 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
         if first is not row and row.start_s is not None and row.connections:
             yield (
                 f"{row.run.suffix}: the same test as {first.run.suffix}, by its start and its connections; "
-                "delete one of the two, as a copy is left out of all means."
+                "delete one of the two, else the test counts twice."
             )
         strange = sorted(row.named - row.algorithms)
         if row.named and row.algorithms and strange:

@@ -52,22 +52,6 @@ IS_LIMIT_TOO_SMALL: Final = pl.col("limited_ratio") < 1 - RATE_BPS / PATH_RATE_B
 # An algorithm none of whose runs reaches the others' rate is slower, not disturbed.
 IS_RATE_REACHED: Final = RATE_BPS.max().over(*PATH, "mode") >= (1 - TENTH) * PATH_RATE_BPS
 
-# What a tool measured, to the last digit.
-MEASURED: Final = ("start_utc", "duration_s", "goodput_bps", "throughput_bps", "retransmits_count")
-
-COPIED: Final = Rule(
-    name="measured_before",
-    definition="A run whose name sorts before has the same start, the same rates and the same retransmits.",
-    reason=(
-        "Two measurements never agree to the last bit of a rate and in their start; this one is a copy under another "
-        "name, and would count the same observation twice."
-    ),
-    unit="runs",
-    observed=pl.col("run_id").rank("ordinal").over(MEASURED),
-    bound=pl.lit(1),
-    condition=pl.col("start_utc").is_not_null() & (RATE_BPS > 0),
-)
-
 RATE: Final = Rule(
     name="rate_below_siblings",
     definition=(
