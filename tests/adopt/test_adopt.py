@@ -176,7 +176,7 @@ def test_runs_at_the_same_time_between_the_same_hosts_may_be_flows_of_one(
     files = {
         "20ms/h1_cubic.json": client_output(4001, "cubic"),
         "20ms/h2_reno.json": client_output(4002, "reno", START_S),
-        # By itself, so that `h` is no flow of every run.
+        # Here one after the other, so that the two are not flows of one run everywhere.
         "50ms/h1_cubic.json": client_output(4003, "cubic", START_S + 60),
         "50ms/h2_reno.json": client_output(4004, "reno", START_S + 120),
     }

@@ -2,6 +2,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 import yaml
@@ -9,6 +10,7 @@ from archives import EPOCH, ROOT, summarise_one
 from condition_runs import Rows, build_database, gather, make_run
 
 from ccreport.compare.claims import judge_claims
+from ccreport.core.declarations import SQL
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.figures.kinds import BUILDERS
@@ -125,6 +127,28 @@ def test_retransmits_by_queue_and_flows(tmp_path: Path) -> None:
     expected = (0.02 / 3.462767, 0.02 * 3.462767)
     assert (rows[1]["retransmit_low_ratio"], rows[1]["retransmit_high_ratio"]) == pytest.approx(expected, rel=1e-4)
     assert rows[2]["retransmit_low_ratio"] is None
+
+
+def test_a_result_without_a_count_leaves_the_mean_count_alone() -> None:
+    """Results of the harness tell a ratio, and no segments."""
+    known = "1e6, 10.0, 0.0, NULL, NULL, 1, 'alone'"
+    with duckdb.connect() as connection:
+        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+        connection.execute(f"""
+            CREATE TABLE selected AS FROM (VALUES
+                ('a', {known}, 'CUBIC', 0, 'c', 60, 3000.0, 0.02),
+                ('b', {known}, 'CUBIC', 0, 'c', NULL, NULL, 0.04),
+                ('d', {known}, 'BBR', 1, 'e', NULL, NULL, 0.03)
+            ) AS rows (
+                run_id, bottleneck_bps, rtt_ms, loss_pct, buffer_bytes, limit_packets_count, flows_count, sharing,
+                algorithm, algorithm_rank, condition_id, retransmits_count, segments_count, retransmit_ratio
+            )
+        """)
+        found = connection.execute("""
+            SELECT algorithm, runs_count, retransmits_mean_count, retransmit_ratio, retransmit_mean_ratio
+            FROM retransmit_cells('selected') ORDER BY algorithm_rank
+        """).fetchall()
+    assert found == [("CUBIC", 2, 60.0, 0.02, pytest.approx(0.03)), ("BBR", 1, None, None, 0.03)]
 
 
 def test_retransmits_by_rtt_and_flows(tmp_path: Path) -> None:

@@ -256,6 +256,8 @@ WITH conditions AS (
         bottleneck_bps, rtt_ms, loss_pct, buffer_bytes, limit_packets_count, flows_count, sharing, algorithm,
         algorithm_rank, condition_id,
         sum(retransmits_count) AS retransmits_count,
+        -- Results of the harness have a ratio and no count.
+        count(retransmits_count) AS counted_runs_count,
         sum(segments_count ORDER BY run_id) AS segments_count,
         list(retransmit_ratio ORDER BY run_id) AS ratios
     FROM query_table(selected)
@@ -267,16 +269,17 @@ cells AS (
         bottleneck_bps, rtt_ms, loss_pct, buffer_bytes, limit_packets_count, flows_count, sharing, algorithm,
         algorithm_rank,
         sum(retransmits_count) AS retransmits_count,
+        sum(counted_runs_count) AS counted_runs_count,
         sum(segments_count ORDER BY condition_id) AS segments_count,
         list(ratios ORDER BY condition_id) AS strata
     FROM conditions
     GROUP BY ALL
 )
 SELECT
-    cells.* EXCLUDE (retransmits_count, strata),
+    cells.* EXCLUDE (retransmits_count, counted_runs_count, strata),
     8e3 * buffer_bytes / nullif(bottleneck_bps * rtt_ms, 0) AS buffer_bdp_ratio,
     cell_count(strata) AS runs_count,
-    retransmits_count / cell_count(strata) AS retransmits_mean_count,
+    retransmits_count / nullif(counted_runs_count, 0) AS retransmits_mean_count,
     retransmits_count / nullif(segments_count, 0) AS retransmit_ratio,
     cell_mean(strata) AS retransmit_mean_ratio,
     bounds[1] AS retransmit_low_ratio,

@@ -96,7 +96,7 @@ def add_to_theme(project: Path, settings: dict[str, Any]) -> None:
 def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path, kept: Path) -> None:
     """Render the website project in a folder into the folder `output`; Quarto keeps its caches in `home`.
 
-    What is finished HTML does not pass through Quarto. `kept` is a folder with what it made of this site's pages
+    Finished HTML does not pass through Quarto. `kept` is a folder with what it made of this site's pages
     before: those of which neither text nor settings changed are not rendered again. Raise PageError with Quarto's own
     message where it fails.
     """
