@@ -6,6 +6,7 @@ import shutil
 import stat
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -560,6 +561,11 @@ def list_calls(folder: Path) -> list[Path]:
     return sorted((folder / "bin").glob("called.*"))
 
 
+def read_settings(call: Path) -> dict[str, Any]:
+    settings: dict[str, Any] = yaml.safe_load((call / "_quarto.yml").read_text(encoding="utf-8"))
+    return settings
+
+
 def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
     make_fake_quarto(tmp_path, FAKE, monkeypatch)
     monkeypatch.setenv("QUARTO_PROFILE", "other")
@@ -582,7 +588,7 @@ def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: P
         assert "QUARTO_PROFILE" not in made["env"]
         assert "QUARTO_SHARE_PATH=/conda/share/quarto" in made["env"]
         homes |= {line for line in made["env"].splitlines() if line.startswith("HOME=")}
-        settings = yaml.safe_load(made["_quarto"])
+        settings = read_settings(call)
         assert settings["website"]["title"] == "BBR & CUBIC"
         assert settings["format"]["html"]["css"] == ["styles.css", "quarto.css"]
         assert sorted(settings["project"]["render"]) == sorted(f"{path.stem}.qmd" for path in call.glob("*.qmd"))
@@ -613,13 +619,28 @@ def test_finished_html_does_not_pass_through_quarto(tmp_path: Path, fragments: P
     make_fake_quarto(tmp_path, FAKE, monkeypatch)
     block = "<table id='own'><tr><td>finished</td></tr></table>"
     with (fragments / "ledger.md").open("a", encoding="utf-8") as ledger:
-        ledger.write(f'\n```{{=html}}\n{block}\n```\n\nhref="./methods.qmd#x" href="elsewhere.invalid/methods.qmd"\n')
+        ledger.write(f"\n```{{=html}}\n{block}\n```\n\n[a](methods.qmd#x) [b](https://elsewhere.invalid/methods.qmd)\n")
     render_whole("quarto", fragments, tmp_path / "report")
     assert not any(block in page.read_text(encoding="utf-8") for page in (tmp_path / "bin").glob("called.*/*.qmd"))
     page = (tmp_path / "report/ledger.html").read_text(encoding="utf-8")
     assert page.count(block) == 1
-    # A link to a page that another Quarto rendered.
-    assert 'href="./methods.html#x" href="elsewhere.invalid/methods.qmd"' in page
+    # A link to a page that another Quarto renders.
+    assert "[a](methods.html#x) [b](https://elsewhere.invalid/methods.qmd)" in page
+    assert not any(".qmd" in yaml.safe_dump(read_settings(call)["website"]) for call in list_calls(tmp_path))
+
+
+def test_what_is_for_the_pdf_alone_does_not_pass_through_quarto(
+    tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch
+):
+    make_fake_quarto(tmp_path, FAKE, monkeypatch)
+    printed = '::: {.content-visible when-format="typst"}\n\n{{< include fragments/print.md >}}\n\n:::\n'
+    (fragments / "print.md").write_text("::: {.note}\n\nIn print.\n\n:::\n\nIn print too.\n", encoding="utf-8")
+    with (fragments / "ledger.md").open("a", encoding="utf-8") as ledger:
+        ledger.write(f"\nBefore it.\n\n{printed}\nBehind it.\n")
+    render_whole("quarto", fragments, tmp_path / "report")
+    page = (tmp_path / "report/ledger.html").read_text(encoding="utf-8")
+    assert "In print" not in page
+    assert re.search(r"Before it\.\s+Behind it\.", page)
 
 
 def test_quartos_pages_allow_only_the_scripts_that_a_page_without_an_archive_has(

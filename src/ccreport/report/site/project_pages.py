@@ -4,7 +4,7 @@ What Quarto would only warn of, or show as `?var:x`, is an error with file and l
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ INCLUDE: Final = re.compile(r"\s*\{\{< include (\S+) >\}\}\s*")
 # {{< var archive.sha256 >}}
 VARIABLE: Final = re.compile(r"\{\{< var ([\w.-]+) >\}\}")
 SHORTCODE: Final = re.compile(r"\{\{<.*")
+PRINT_ONLY: Final = '::: {.content-visible when-format="typst"}'
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -35,6 +36,21 @@ def read_yaml(path: Path) -> dict[str, Any]:
 def read_page(project: Path, name: str, variables: Mapping[str, Any]) -> list[Line]:
     """Return the lines of a page with its includes and variables in place; raise PageError for what is not there."""
     return [_substitute(line, variables) for line in _expand(project, name, ())]
+
+
+def leave_out_print(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines of a page without the blocks for the PDF, which either renderer would read and then drop.
+
+    Such a block ends with the next `:::` of the file that it began in.
+    """
+    printed: str | None = None
+    for line in lines:
+        if printed is None and line.text == PRINT_ONLY:
+            printed = line.file
+        elif printed is None:
+            yield line
+        elif (line.file, line.text) == (printed, ":::"):
+            printed = None
 
 
 def _expand(project: Path, name: str, stack: tuple[str, ...]) -> Iterator[Line]:

@@ -34,7 +34,7 @@ from ccreport.report.markup.content_security import (
 )
 from ccreport.report.markup.html_blocks import put_back, set_aside
 from ccreport.report.site.links import PageError
-from ccreport.report.site.project_pages import link_resources, list_styles, read_page, read_yaml
+from ccreport.report.site.project_pages import leave_out_print, link_resources, list_styles, read_page, read_yaml
 from ccreport.report.site.search import write_search
 
 # Before 1.4 Quarto ran shortcodes that only came about when text was decoded (see escape.py).
@@ -54,8 +54,8 @@ IMAGES: Final = ("figures", "kinds")
 PAGES_OF_A_PART: Final = 8
 # Beside the contents of a page it is a second region of its kind, which a reader of the screen has to tell apart.
 BAR: Final = '<nav class="navbar navbar-expand-lg "'
-# href="./methods.qmd#methods-loss": Quarto resolves links to pages of the same part alone.
-PAGE_LINK: Final = re.compile(r'href="(?:\./)?([\w.-]+)\.qmd(?=["#])')
+# ](methods.qmd#methods-loss) · href: methods.qmd
+PAGE_LINK: Final = re.compile(r"(\]\(|\bhref: )([\w.-]+)\.qmd\b")
 
 STYLES: Final = Path(__file__).with_name("quarto.css")
 PAPER: Final = "report.pdf"
@@ -102,8 +102,17 @@ def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path, kept:
     """
     (project / f"{BLANK}.qmd").write_text(BLANK_PAGE, encoding="utf-8")
     site, variables = read_yaml(project / "_quarto.yml"), read_yaml(project / "_variables.yml")
-    pages = {page.stem: set_aside(read_page(project, page.name, variables)) for page in sorted(project.glob("*.qmd"))}
-    texts = {name: "\n".join(line.text for line in lines) for name, (lines, _) in pages.items()}
+    pages = {
+        page.stem: set_aside(leave_out_print(read_page(project, page.name, variables)))
+        for page in sorted(project.glob("*.qmd"))
+    }
+
+    def link_pages(text: str) -> str:
+        """Links to pages of another part are unknown to Quarto, which warns of each."""
+        return PAGE_LINK.sub(lambda link: f"{link[1]}{link[2]}.{'html' if link[2] in pages else 'qmd'}", text)
+
+    site = yaml.safe_load(link_pages(yaml.safe_dump(site, sort_keys=False)))
+    texts = {name: link_pages("\n".join(line.text for line in lines)) for name, (lines, _) in pages.items()}
     store = kept / short_hash(f"{quarto.version}\n{yaml.safe_dump(site)}", KEY_DIGITS)
     made = {name: store / f"{short_hash(text, KEY_DIGITS)}.html" for name, text in texts.items()}
     store.mkdir(parents=True, exist_ok=True)
@@ -114,7 +123,6 @@ def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path, kept:
     for name, (_, blocks) in pages.items():
         text = put_back(made[name].read_text(encoding="utf-8"), blocks)
         text = text.replace(BAR, f'{BAR} aria-label="Site"', 1)
-        text = PAGE_LINK.sub(lambda link: link[0].replace(".qmd", ".html") if link[1] in pages else link[0], text)
         (output / f"{name}.html").write_text(text, encoding="utf-8")
     if (store / LIBRARIES).exists():
         link_tree(store / LIBRARIES, output / LIBRARIES)

@@ -20,7 +20,14 @@ from ccreport.report.markup.escape import decode_harmless
 from ccreport.report.markup.html_blocks import put_back, set_aside
 from ccreport.report.site.links import PageLinks, check_links, read_links
 from ccreport.report.site.pandoc import Pandoc
-from ccreport.report.site.project_pages import link_resources, list_styles, read_header, read_page, read_yaml
+from ccreport.report.site.project_pages import (
+    leave_out_print,
+    link_resources,
+    list_styles,
+    read_header,
+    read_page,
+    read_yaml,
+)
 from ccreport.report.site.search import write_search
 
 SEARCH_PAGE: Final = "search.qmd"
@@ -58,7 +65,7 @@ def render_embedded(project: Path, output: Path, kept: Path | None = None) -> No
     pandoc = Pandoc(kept)
 
     def render_page(page: Path) -> tuple[str, PageLinks]:
-        lines, blocks = set_aside(read_page(project, page.name, variables))
+        lines, blocks = set_aside(leave_out_print(read_page(project, page.name, variables)))
         converted = pandoc.convert(lines, _make_options(_template_variables(site, page)))
         text = decode_harmless(put_back(converted, blocks))
         rendered = output / f"{page.stem}.html"
