@@ -146,12 +146,6 @@ def render_fault(folder: Path, body: str, **files: str) -> str:
     return str(caught.value)
 
 
-def make_fragments(folder: Path) -> Path:
-    render_fragments(**write_inputs(folder), fragments=folder / "fragments")
-    write_site_inputs(folder)
-    return folder / "fragments"
-
-
 def render_whole(renderer: str, fragments: Path, output: Path) -> None:
     folder = fragments.parent
     render_site(renderer, fragments, output, explorer=[folder / "explorer"])
@@ -181,9 +175,25 @@ def render_site(
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with all that a report is rendered from, which takes seconds to make."""
+    folder = tmp_path_factory.mktemp("inputs")
+    render_fragments(**write_inputs(folder), fragments=folder / "fragments")
+    write_site_inputs(folder)
+    return folder
+
+
+@pytest.fixture
+def fragments(tmp_path: Path, inputs: Path) -> Path:
+    """Return a copy of the fragments for one test, with the other inputs beside them."""
+    shutil.copytree(inputs, tmp_path / "inputs")
+    return tmp_path / "inputs" / "fragments"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory, inputs: Path) -> dict[str, Page]:
     folder = tmp_path_factory.mktemp("report")
-    render_whole("embedded", make_fragments(folder), folder / "report")
+    render_whole("embedded", inputs / "fragments", folder / "report")
     return {page.stem: Page(page.read_text(encoding="utf-8")) for page in (folder / "report").glob("*.html")}
 
 
@@ -268,19 +278,17 @@ def test_the_pdf_is_an_icon_with_a_name_and_the_title_leads_to_the_first_page(re
         assert page.find("a", href="index.html")
 
 
-def test_without_a_former_release_no_menu_leads_to_its_changes(tmp_path: Path):
-    fragments = make_fragments(tmp_path)
-    (tmp_path / "changes.md").write_text("", encoding="utf-8")
-    render_site("embedded", fragments, tmp_path / "report", explorer=[tmp_path / "explorer"])
+def test_without_a_former_release_no_menu_leads_to_its_changes(tmp_path: Path, fragments: Path):
+    (fragments.parent / "changes.md").write_text("", encoding="utf-8")
+    render_whole("embedded", fragments, tmp_path / "report")
     index = Page((tmp_path / "report/index.html").read_text(encoding="utf-8"))
     assert not index.find("a", href="changes.html")
     changes = Page((tmp_path / "report/changes.html").read_text(encoding="utf-8"))
     assert "names no release that was published before" in changes.body
 
 
-def test_the_same_input_gives_the_same_bytes(tmp_path: Path):
-    fragments = make_fragments(tmp_path)
-    (tmp_path / "summaries" / "stale.csv").write_text("not declared", encoding="utf-8")
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path, fragments: Path):
+    (fragments.parent / "summaries" / "stale.csv").write_text("not declared", encoding="utf-8")
     sites = []
     for name in ("one", "two"):
         render_whole("embedded", fragments, tmp_path / name)
@@ -521,12 +529,6 @@ def make_fake_quarto(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}/usr/bin{os.pathsep}/bin")
 
 
-@pytest.fixture
-def fragments(tmp_path: Path) -> Path:
-    (tmp_path / "inputs").mkdir()
-    return make_fragments(tmp_path / "inputs")
-
-
 def test_auto_takes_the_embedded_renderer_and_says_so(
     tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
@@ -748,12 +750,14 @@ def test_colours_have_contrast(scheme: str):
 # Sections
 
 
-def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer_and_documentation(tmp_path: Path):
-    fragments = make_fragments(tmp_path)
+def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer_and_documentation(
+    tmp_path: Path, fragments: Path
+):
     section = tmp_path / "other" / "section"
     section.parent.mkdir()
     render_site("embedded", fragments, section, explorer=[])
-    render_site("embedded", fragments, tmp_path / "report", explorer=[tmp_path / "explorer"], sections=[section])
+    explorer = [fragments.parent / "explorer"]
+    render_site("embedded", fragments, tmp_path / "report", explorer=explorer, sections=[section])
     site = tmp_path / "report"
     pages = {path.name for path in site.glob("*.html")}
     assert {path.name for path in (site / "other").glob("*.html")} == pages - {

@@ -466,19 +466,19 @@ def test_claims_have_no_verdict_without_one_of_the_algorithms(tmp_path: Path) ->
         [{"rtt_ms": 10.0, "data_segments_out_count": 10, "retransmits_ss_count": 1, "retransmit_ratio": 0.1}] * 200,
     )
     database = build_database(tmp_path, {"connections": rows, "web_requests": requests("bbr", [1e6] * 200)}, EVALUATION)
-    for name, rows_of in judge_all(database).items():
+    for name, rows_of in judge(database, *load_evaluation(EVALUATION)["claims"]).items():
         checks = load_evaluation(EVALUATION)["claims"][name]["checks"]
         for row, check in zip(rows_of, checks, strict=True):
             if "BBRv2" in check["sql"]:
                 assert (row["runs_count"], row["verdict"]) == (0, "not enough data"), (name, check["name"])
 
 
-def judge_all(database: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of each claim of the evaluation."""
+def judge(database: Path, *names: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of claims of the evaluation."""
     with connect(database) as connection:
         connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
         claims = load_evaluation(EVALUATION)["claims"]
-        return {name: judge_claim(connection, name, claim["checks"]) for name, claim in claims.items()}
+        return {name: judge_claim(connection, name, claims[name]["checks"]) for name in names}
 
 
 def test_claims_over_connections_have_intervals_by_run(tmp_path: Path) -> None:
@@ -498,7 +498,7 @@ def test_claims_over_connections_have_intervals_by_run(tmp_path: Path) -> None:
                 for factor in (0.8, 1, 1.2)
             ],
         )  # fmt: skip
-    judged = judge_all(build_database(tmp_path, {"connections": rows}, EVALUATION))
+    judged = judge(build_database(tmp_path, {"connections": rows}, EVALUATION), "retransmits_between", "ecn")
     row = judged["retransmits_between"][0]
     # Each has a variance of 0.2²/3 with two degrees of freedom; both together four, at 1 - 0.05/4 for two checks.
     half = stats.t.ppf(0.9875, 4) * math.sqrt(2 * 0.2**2 / 3)
@@ -521,7 +521,7 @@ def make_rtts(cc: str, exponents: list[float]) -> list[dict[str, Any]]:
 
 def test_rtt_fairness_has_an_interval_by_run(tmp_path: Path) -> None:
     rows = make_rtts("bbr1", [0.4, 0.5, 0.6]) + make_rtts("bbr2", [-0.1, 0.0, 0.1])
-    (row,) = judge_all(build_database(tmp_path, {"connections": rows}, EVALUATION))["rtt_fairness"]
+    (row,) = judge(build_database(tmp_path, {"connections": rows}, EVALUATION), "rtt_fairness")["rtt_fairness"]
     # Both exponents have an error of 0.1/√3; of four degrees of freedom t is 2.77645.
     half = 2.77645 * math.sqrt(2 * 0.01 / 3)
     assert (row["value"], row["runs_count"]) == (pytest.approx(0.5), 3)
@@ -531,7 +531,7 @@ def test_rtt_fairness_has_an_interval_by_run(tmp_path: Path) -> None:
 
 def test_rtt_fairness_of_two_runs_cannot_be_told(tmp_path: Path) -> None:
     rows = make_rtts("bbr1", [0.4, 0.6]) + make_rtts("bbr2", [-0.1, 0.0, 0.1])
-    (row,) = judge_all(build_database(tmp_path, {"connections": rows}, EVALUATION))["rtt_fairness"]
+    (row,) = judge(build_database(tmp_path, {"connections": rows}, EVALUATION), "rtt_fairness")["rtt_fairness"]
     assert (row["runs_count"], row["low"], row["verdict"]) == (2, None, "not enough data")
 
 
@@ -543,7 +543,7 @@ def test_nearness_is_of_the_means_of_runs(tmp_path: Path) -> None:
         for number, rate in enumerate(of_runs)
         for row in requests(cc, [rate * 1e6] * 5, machine=f"{cc}{number}", raw_file_id=f"{cc}{number}")
     ]
-    near = judge_all(build_database(tmp_path, {"web_requests": rows}, EVALUATION))["bandwidth"][0]
+    near = judge(build_database(tmp_path, {"web_requests": rows}, EVALUATION), "bandwidth")["bandwidth"][0]
     # 2 is half of √(1 · 16); only its own error of 10 % counts, which has two degrees of freedom.
     half = stats.t.ppf(1 - 0.025 / 4, 2) * 0.1 / math.sqrt(3)
     assert (near["value"], near["runs_count"]) == (pytest.approx(0.5), 3)

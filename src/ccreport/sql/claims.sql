@@ -69,13 +69,19 @@ CREATE TEMP MACRO log_variance(m) AS
 -- How far a is from b and c, three of mean_of, on a scale of logarithms that runs from b to c: below 1 it is nearer to b.
 CREATE TEMP MACRO nearness(a, b, c) AS (
     SELECT with_interval(
-        ((a).value / sqrt((b).value * (c).value)) ** sign((c).value - (b).value),
+        (of_a.value / sqrt(of_b.value * of_c.value)) ** sign(of_c.value - of_b.value),
         {'variance': in_a + in_b + in_c, 'df': (in_a + in_b + in_c) ** 2 / nullif(
-            coalesce(in_a ** 2 / (a).df, 0) + coalesce(in_b ** 2 / (b).df, 0) + coalesce(in_c ** 2 / (c).df, 0), 0
+            coalesce(in_a ** 2 / of_a.df, 0) + coalesce(in_b ** 2 / of_b.df, 0) + coalesce(in_c ** 2 / of_c.df, 0), 0
         )},
-        coalesce(CASE WHEN a IS NOT NULL AND b IS NOT NULL AND c IS NOT NULL THEN least((a).n, (b).n, (c).n) END, 0)
+        coalesce(CASE WHEN of_a IS NOT NULL AND of_b IS NOT NULL AND of_c IS NOT NULL THEN
+            least(of_a.n, of_b.n, of_c.n)
+        END, 0)
     )
-    FROM (SELECT log_variance(a) AS in_a, log_variance(b) / 4 AS in_b, log_variance(c) / 4 AS in_c)
+    -- Named once: a macro puts what it is given wherever it names it, and planning that took a minute.
+    FROM (
+        SELECT *, log_variance(of_a) AS in_a, log_variance(of_b) / 4 AS in_b, log_variance(of_c) / 4 AS in_c
+        FROM (SELECT a AS of_a, b AS of_b, c AS of_c)
+    )
 );
 
 -- How many of how many, with Wilson's interval.
