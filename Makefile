@@ -15,6 +15,11 @@ QUARTO_SECONDS ?= 600
 # Of each of 24 readers, two at a time: an hour in all, as before a release.
 SECONDS ?= 300
 
+# A misspelt one would be passed over: make report ARCHVE=path.
+KNOWN := PYTHON CORES ARCHIVE CAMPAIGN CLOCK KERNEL ALGORITHM BLOCKS ARGS TARGET VERBOSE QUARTO_SECONDS SECONDS
+UNKNOWN := $(foreach name,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command,$(origin $(name))),$(name)))
+$(if $(strip $(UNKNOWN)),$(error no such setting: $(strip $(UNKNOWN)); the settings are $(KNOWN)))
+
 # Not in requirements.lock: what this package installs it fetches itself, from Quarto's releases, while it is installed.
 QUARTO := quarto-cli==1.9.38 --hash=sha256:bd59fdc0d868cd670ea4ebbf5997bfdfd6c81a0d9f50fe099f40f992b257ce18
 

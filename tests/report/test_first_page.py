@@ -137,10 +137,18 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
 
 
 def test_why_claims_cannot_be_told_is_said():
-    judged = make_claims(first=[("not enough data", 0)], second=[("not enough data", 2)], third=[("holds", 9)])
-    *_, last = list_sentences(render_findings(judged, CLAIMS, NO_PAIRS, BOTH, NO_COMPARISONS))
-    reasons = "for 1 no run here meets the conditions, for 1 the runs are too few or vary too much"
-    assert last == f"**Undecided:** 2 of 3 claims: {reasons}."
+    judged = make_claims(
+        first=[("not enough data", 0)],
+        second=[("not enough data", 2)],
+        third=[("holds", 9)],
+        fourth=[("not enough data", 4)],
+    )
+    claims = CLAIMS | {"fourth": CLAIMS["third"]}
+    *_, last = list_sentences(render_findings(judged, claims, NO_PAIRS, BOTH, NO_COMPARISONS))
+    assert last == (
+        "**Undecided:** 3 of 4 claims: for 1 no run here meets the conditions, for 1 no run repeats the condition of "
+        "another (the evaluation’s `condition` says which do), for 1 the runs are too few or vary too much."
+    )
 
 
 def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():

@@ -750,9 +750,7 @@ def test_colours_have_contrast(scheme: str):
 # Sections
 
 
-def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer_and_documentation(
-    tmp_path: Path, fragments: Path
-):
+def test_a_section_is_a_site_in_the_reports_that_shares_its_explorer_and_documentation(tmp_path: Path, fragments: Path):
     section = tmp_path / "other" / "section"
     section.parent.mkdir()
     render_site("embedded", fragments, section, explorer=[])

@@ -134,6 +134,24 @@ def test_what_is_not_told_apart_is_pooled(tmp_path: Path) -> None:
     assert "Rate CV" not in read_words(html)
 
 
+def test_questions_name_what_is_told_apart_alone(tmp_path: Path) -> None:
+    declared = yaml.safe_load(GENERIC.read_text(encoding="utf-8")) | {"figures": {}, "front_figures": []}
+    comparisons = declared["tables"]["comparisons"]
+    questions = []
+    for rows in (["path_rtt"], ["path_rtt", "beside"]):
+        declared["tables"] = {"means": {"title": "Means", "rows": [*rows, "algorithm"]}, "comparisons": comparisons}
+        folder = tmp_path / str(len(rows))
+        folder.mkdir()
+        path = folder / "own.yaml"
+        path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+        table, _ = summarise("comparisons", build_database(folder, make_runs(), path), path)
+        questions.append(table["question"].unique().sort().to_list())
+    assert questions == [
+        ["RTT 20 ms", "RTT 50–100 ms"],
+        ["RTT 20 ms, alone", "RTT 50–100 ms, bbr and cubic at once"],
+    ]
+
+
 def test_columns_stand_side_by_side(tmp_path: Path) -> None:
     evaluation = declare(
         tmp_path, rows=["path_rtt"], columns=["algorithm"], measures=["runs_count", "retransmit_ratio"]

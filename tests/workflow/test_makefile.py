@@ -123,6 +123,13 @@ def test_archive_reaches_snakemake_as_typed(workbench: Path, path: str) -> None:
     assert not (workbench / "pwned").exists()
 
 
+def test_a_misspelt_setting_is_refused(workbench: Path) -> None:
+    result = make(workbench, "report", "ARCHVE=/data/archive")
+    assert result.returncode == 2
+    assert "no such setting: ARCHVE; the settings are PYTHON CORES ARCHIVE" in result.stderr
+    assert not (workbench / "arguments.json").exists()
+
+
 def test_set_up_happens_once(workbench: Path) -> None:
     assert make(workbench, "report").returncode == 0
     assert take_calls(workbench) == [*LOCKED, *PROJECT]

@@ -5,7 +5,7 @@ are compared within strata only: the same path (destination, round-trip time) an
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import polars as pl
@@ -13,6 +13,10 @@ import polars as pl
 from ccreport.core.tables import load_schema
 
 COMPARISONS: Final = "comparisons"
+# The published table of which the evaluation says which conditions it tells apart.
+MEANS: Final = "means"
+# Its column of the evaluation's labels.
+LABELS: Final = "labels"
 RATE, RETRANSMITS, COMPLETION = "rate", "retransmits", "completion"
 PAIRED: Final = "algorithm"
 # Of each table whose rows can be asked about: the quantities that are compared.
@@ -20,14 +24,14 @@ QUANTITIES: Final[Mapping[str, tuple[str, ...]]] = {
     "table_1_buffer_size": (RATE,),
     "table_2_testbed": (RATE,),
     "table_3_paths": (RATE,),
-    "means": (RATE, RETRANSMITS),
+    MEANS: (RATE, RETRANSMITS),
     "retransmits": (RETRANSMITS,),
 }
 # Conditions whose order their labels give.
-RANKED: Final = ("labels", "test_group", "path_class", "sender_speed", "rtt_bucket")
+RANKED: Final = (LABELS, "test_group", "path_class", "sender_speed", "rtt_bucket")
 # The column that a verdict makes bold, by what its measure begins with.
 BOLD_COLUMNS: Final = {
-    "means": {"goodput": "rate_mean_bps", "throughput": "rate_mean_bps", "retransmit": "retransmit_ratio"},
+    MEANS: {"goodput": "rate_mean_bps", "throughput": "rate_mean_bps", "retransmit": "retransmit_ratio"},
     "retransmits": {"retransmit": "retransmit_mean_ratio"},
 }
 RATE_COLUMNS: Final = {"goodput": "rate_mean_bps", "throughput": "rate_mean_bps"}
@@ -90,15 +94,15 @@ PER_FLOW: Final = """(
 )"""
 
 
-def select_questions(own_runs: str, tables: Sequence[str], equal_within_pct: float) -> str:
+def select_questions(own_runs: str, tables: Mapping[str, Mapping[str, Any]], equal_within_pct: float) -> str:
     """Return the query of `comparisons_runs`.
 
-    `tables` are published tables whose rows are the questions; without any, each set of conditions of the runs of the
-    query `own_runs` is one.
+    `tables` are published tables, by name as the evaluation declares them, whose rows are the questions; without any,
+    each set of conditions of the runs of the query `own_runs` is one.
     """
     parts = [
-        _select_measure(table, f"FROM {table}_runs", list_conditions(table), quantity)
-        for table in tables
+        _select_measure(table, f"FROM {table}_runs", list_conditions(table, declared), quantity)
+        for table, declared in tables.items()
         for quantity in QUANTITIES[table]
     ]
     # A transfer of a given volume is judged by its time, any other run by its rate.
@@ -117,9 +121,20 @@ def select_questions(own_runs: str, tables: Sequence[str], equal_within_pct: flo
     """
 
 
-def list_conditions(table: str) -> tuple[str, ...]:
-    """Return the columns that name a row of a table of questions, in the order of its key."""
-    return tuple(name for name in load_schema(table).key if name != PAIRED)
+def list_conditions(table: str, declared: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns that name a row of a table of questions, in the order of its key.
+
+    Of the table `means` these are the ones that its declaration tells apart.
+    """
+    pooled = list_pooled(declared) if table == MEANS else ()
+    return tuple(name for name in load_schema(table).key if name not in {PAIRED, *pooled})
+
+
+def list_pooled(declared: Mapping[str, Any]) -> list[str]:
+    """Return the columns of the key of the table `means` that its declaration does not tell apart."""
+    key = load_schema(MEANS).key
+    named = {LABELS, *declared.get("rows", key), *declared.get("columns", ())}
+    return [name for name in key if name not in named]
 
 
 def _select_measure(table: str, runs: str, conditions: Sequence[str], quantity: str) -> str:
@@ -158,13 +173,17 @@ def ask_table(connection: duckdb.DuckDBPyConnection, table: str) -> pl.DataFrame
 
 
 def find_bold(
-    connection: duckdb.DuckDBPyConnection, table: str, summary: pl.DataFrame, judged: pl.DataFrame
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    declared: Mapping[str, Any],
+    summary: pl.DataFrame,
+    judged: pl.DataFrame,
 ) -> dict[str, pl.Series]:
-    """Return for each column of a table that a verdict can make bold, which of its rows are ahead of all others.
+    """Return for each column of a declared table that a verdict can make bold, which rows are ahead of all others.
 
     `judged` are the comparisons of the table with their verdicts.
     """
-    words = name_question(list_conditions(table))
+    words = name_question(list_conditions(table, declared))
     connection.register("summary_rows", summary.to_arrow())
     try:
         questions = connection.sql(f"SELECT {words} FROM summary_rows").fetchall()

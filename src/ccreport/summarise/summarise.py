@@ -71,7 +71,7 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
     write_csv(summary, output / f"{table}.csv")
     bold = NOTHING_BOLD
     if (questions := ask_table(connection, table)) is not None:
-        bold = find_bold(connection, table, summary, judge_questions(questions))
+        bold = find_bold(connection, table, declared, summary, judge_questions(questions))
     grid = lay_out_table(summary, table, declared, count_runs(connection, table, "is_cpu_bound"), bold)
     with include_suspects(connection):
         if suspects_count := count_runs(connection, table, "is_suspect"):

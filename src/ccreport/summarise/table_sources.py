@@ -5,15 +5,12 @@ from typing import Any, Final
 
 from ccreport.core.tables import load_schema
 from ccreport.summarise.published import PUBLISHED_VALUES, select_published_runs
-from ccreport.summarise.questions import COMPARISONS, select_questions
+from ccreport.summarise.questions import COMPARISONS, LABELS, MEANS, list_pooled, select_questions
 
 # Published tables that are made of RPC tests, of which no run has a rate.
 RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})
 
-# The published table of which the evaluation says which conditions it tells apart.
-MEANS: Final = "means"
-# Its column of the evaluation's labels, and what is between two of them.
-LABELS: Final = "labels"
+# What is between two labels of the evaluation in their column.
 BETWEEN_LABELS: Final = "; "
 
 
@@ -27,7 +24,10 @@ def select_source(table: str, declared: Mapping[str, Any]) -> str:
     runs = select_runs(facts)
     if table == MEANS:
         return pool_conditions(runs, facts, declared["labels"])
-    return select_questions(runs, facts["questions"], declared["equal_within_pct"]) if table == COMPARISONS else runs
+    if table == COMPARISONS:
+        asked = {name: declared["tables"][name] for name in facts["questions"]}
+        return select_questions(runs, asked, declared["equal_within_pct"])
+    return runs
 
 
 def select_rpc(table: Mapping[str, Any]) -> str:
@@ -41,11 +41,10 @@ def pool_conditions(runs: str, table: Mapping[str, Any], labels: Collection[str]
     Of the evaluation's `labels`, those that it tells apart are in `labels` as `label=value; …`, and where they sort in
     `labels_rank`.
     """
-    key = load_schema(MEANS).key
-    named = [*table.get("rows", key), *table.get("columns", ())]
-    pooled = [f"nullif({name}, {name}) AS {name}" for name in key if name not in {*named, LABELS}]
+    pooled = [f"nullif({name}, {name}) AS {name}" for name in list_pooled(table)]
     replaced = f"* REPLACE ({', '.join(pooled)})" if pooled else "*"
-    own = [name for name in named if name in labels and name not in key]
+    key = load_schema(MEANS).key
+    own = [name for name in (*table.get("rows", ()), *table.get("columns", ())) if name in labels and name not in key]
     values = [f"""{_quote(f"{name}=", "'")} || coalesce({_quote(name)}::VARCHAR, '')""" for name in own]
     told = f"concat_ws('{BETWEEN_LABELS}', {', '.join(values)})" if own else "NULL::VARCHAR"
     ranks = f"[{', '.join(_quote(f'{name}_rank') for name in own)}]::INTEGER[]"

@@ -88,14 +88,24 @@ def _contradict_pairs(pairs: pl.DataFrame) -> str:
 
 
 def _doubt_claims(judged: pl.DataFrame) -> str:
-    """Return for how many claims there is not enough data, and whether runs are missing or too few."""
+    """Return for how many claims there is not enough data, and whether runs are missing, not repeated or too few."""
     unknown = judged.filter((pl.col("claim_verdict") == UNKNOWN) & (pl.col("verdict") == UNKNOWN))
-    runs = unknown.group_by("claim", maintain_order=True).agg(pl.col("runs_count").max())["runs_count"]
+    is_measured = pl.col("runs_count") > 0
+    claims = unknown.group_by("claim", maintain_order=True).agg(
+        is_measured.any(),
+        is_repeated=(
+            is_measured & ((pl.col("runs_count") < pl.col("minimum_runs_count")) | pl.col("low").is_not_null())
+        ).any(),
+    )
+    measured, repeated = claims["runs_count"], claims["is_repeated"]
     reasons = {
-        "no run here meets the conditions": int((runs == 0).sum()),
-        "the runs are too few or vary too much": int((runs > 0).sum()),
+        "no run here meets the conditions": int((~measured).sum()),
+        "no run repeats the condition of another (the evaluation’s `condition` says which do)": int(
+            (measured & ~repeated).sum()
+        ),
+        "the runs are too few or vary too much": int(repeated.sum()),
     }
-    return _give_reasons(f"{runs.len()} of {_count(judged['claim'].n_unique(), 'claim')}", reasons)
+    return _give_reasons(f"{claims.height} of {_count(judged['claim'].n_unique(), 'claim')}", reasons)
 
 
 def _doubt_pairs(pairs: pl.DataFrame) -> str:

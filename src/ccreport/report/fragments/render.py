@@ -58,8 +58,7 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.database import name_algorithms
-from ccreport.summarise.questions import COMPARISONS
-from ccreport.summarise.table_sources import MEANS
+from ccreport.summarise.questions import COMPARISONS, MEANS
 from ccreport.trace.raw_files import ReadFiles
 
 SHOWN_TABLES: Final = (

@@ -179,9 +179,11 @@ def _find_scale(quantity: str) -> tuple[float, str]:
 
 
 def name_value(column: str, value: Any) -> str:
-    """Return a value with the words and the unit of its column: RTT 20 ms."""
+    """Return a value with the words and the unit of its column: RTT 20 ms; no word twice where the value has one."""
     words, _, unit = write_heading(column).partition(" (")
-    return f"{words} {format_name(column, value)}{f' {unit[:-1]}' if unit and value is not None else ''}"
+    shown = format_name(column, value)
+    words = words.removesuffix(shown.partition(" ")[0]).rstrip()
+    return f"{words} {shown}{f' {unit[:-1]}' if unit and value is not None else ''}".lstrip()
 
 
 def name_text(heading: str, text: str) -> str:

@@ -11,7 +11,8 @@ from ccreport.core.tables import Column, TableSchema
 from ccreport.summarise.grids.cells import find_intervals, order_groups, span_groups
 from ccreport.summarise.grids.grid import MISSING, Cell, Grid
 from ccreport.summarise.grids.headings import write_heading
-from ccreport.summarise.table_sources import BETWEEN_LABELS, LABELS
+from ccreport.summarise.questions import LABELS
+from ccreport.summarise.table_sources import BETWEEN_LABELS
 
 
 def select_measures(summary: pl.DataFrame, schema: TableSchema, declared: Mapping[str, Any]) -> pl.DataFrame:
