@@ -17,7 +17,7 @@ from ccreport.core.errors import InputError
 from ccreport.rebuild.fingerprints import digest_code, digest_files
 from ccreport.ingest.readers import READ_TABLES, READERS, RULES
 from ccreport.measure import EXPERIMENT_TABLES, MEASURED_TABLES, NEEDED_TABLES
-from ccreport.core.declarations import list_tables
+from ccreport.core.declarations import list_tables, name_query
 
 # Path variables stand in paths only; a command that takes a folder is given it through these.
 RESULTS = Path(workflow.pathvars.apply("<results>"))

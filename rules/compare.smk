@@ -53,7 +53,7 @@ rule judge_claims:
         database="<results>/{evaluation}/archive.duckdb",
         summaries=list_summaries,
         schema="schemas/explanations.schema.yaml",
-        sql="src/ccreport/sql/claims.sql",
+        sql=name_query("claims"),
     output:
         parquet="<results>/{evaluation}/claims.parquet",
         csv=report(

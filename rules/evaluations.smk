@@ -62,13 +62,13 @@ def list_schemas(wildcards):
 
 def list_queries(wildcards):
     """List the queries of an evaluation's tables."""
-    return collect("src/ccreport/sql/{table}.sql", table=list_published(wildcards))
+    return [name_query(table) for table in list_published(wildcards)]
 
 
 def list_section_queries(wildcards):
     """List the queries of the tables of all evaluations that may be sections."""
     tables = {table for name in SECTIONS for table in EVALUATIONS[name]["tables"]}
-    return collect("src/ccreport/sql/{table}.sql", table=sorted(tables))
+    return [name_query(table) for table in sorted(tables)]
 
 
 def list_expected(wildcards):

@@ -20,7 +20,7 @@ checkpoint list_sections:
         batches="<results>/batches.txt",
         evaluations=ancient([EVALUATION_FILES[name] for name in SECTIONS]),
         queries=list_section_queries,
-        sql=collect("src/ccreport/sql/{name}.sql", name=SHARED_QUERIES),
+        sql=[name_query(name) for name in SHARED_QUERIES],
     output:
         sections="<results>/sections.txt",
     log:

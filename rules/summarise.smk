@@ -1,7 +1,7 @@
 """
 Summarise: one DuckDB file over all tables, and the published tables as its queries say.
 
-Inputs:  <results>/tables/, the evaluation, src/ccreport/sql/<table>.sql
+Inputs:  <results>/tables/, the evaluation, src/ccreport/sql/*/<table>.sql
 Outputs: <results>/{evaluation}/archive.duckdb
          <results>/{evaluation}/summaries/<table>.{parquet,csv,html,tex}
          <results>/{evaluation}/cells/cells_<table>.qmd
@@ -17,7 +17,7 @@ rule list_views:
         batches="<results>/batches.txt",
         evaluation=ancient(find_evaluation),
         queries=list_queries,
-        sql=collect("src/ccreport/sql/{name}.sql", name=SHARED_QUERIES),
+        sql=[name_query(name) for name in SHARED_QUERIES],
     output:
         database="<results>/{evaluation}/archive.duckdb",
     log:

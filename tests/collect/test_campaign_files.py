@@ -15,6 +15,7 @@ from condition_runs import build_database
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.plan import Plan, Run
+from ccreport.core.declarations import read_query
 from ccreport.core.evaluation import load_evaluation
 from ccreport.summarise.database import connect, quote_name
 from ccreport.summarise.published import PUBLISHED_VALUES
@@ -252,7 +253,7 @@ def test_the_claims_on_bbr1_and_bbr2_have_runs_of_their_own(tmp_path: Path) -> N
     tables = {"runs": [describe_run(run, run.senders[0].rate_bps) for run in runs], "flows": flows}
     claims = load_evaluation(ESNET)["claims"]
     with connect(build_database(tmp_path, tables, ESNET)) as database:
-        database.execute((ROOT / "src/ccreport/sql/claims.sql").read_text(encoding="utf-8"))
+        database.execute(read_query("claims"))
         for claim, ratio in (("bbr1_retransmits", 0.12), ("bbr2_retransmits", 0.02)):
             for check, value in zip(claims[claim]["checks"], (ratio, 0.0008), strict=True):
                 ((found,),) = database.execute(check["sql"]).fetchall()

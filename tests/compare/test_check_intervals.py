@@ -8,7 +8,7 @@ from archives import ROOT
 from scipy import stats
 
 from ccreport.compare.intervals import Measured, find_extreme, is_within, widen
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 from ccreport.core.evaluation import list_evaluations, load_evaluation
 from ccreport.core.words import WORDS, bound_check
 
@@ -105,7 +105,7 @@ def test_a_ratio_of_ratios_covers_the_truth() -> None:
     count = 300
     rates = np.exp(draw.normal(0, 0.1, (4, count * 5))) * np.array([[30.0], [10.0], [20.0], [10.0]])
     with duckdb.connect() as connection:
-        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("macros"))
         drawn = {"cell": np.repeat(np.arange(count), 5), "n": np.tile(np.arange(5), count)}
         drawn |= dict(zip(("a1", "a2", "b1", "b2"), rates, strict=True))
         connection.register("drawn", pl.DataFrame(drawn).to_arrow())
@@ -175,9 +175,9 @@ def test_a_ratio_of_mean_cvs_covers_the_truth(macro: str) -> None:
         pooled = np.sqrt(within * 1.0 + between).mean()
         truths[name] = pooled if macro == "pooled_cvs" else cv
     with duckdb.connect() as connection:
-        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("macros"))
         connection.execute(ALGORITHM_RUNS)
-        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("claims"))
         connection.register("varied", pl.DataFrame({"cell": range(count), **varied}).to_arrow())
         sides = ", ".join(f"flatten(list({macro}({name})))" for name in "ab")
         query = f"""
@@ -195,9 +195,9 @@ def test_a_ratio_of_coefficients_of_variation_does_not_depend_on_the_order_of_ce
     draw = np.random.default_rng(5)
     cells = [{"cv": cv, "weight": 1 / 12, "variance": cv / 9} for cv in draw.uniform(0.001, 0.3, 12)]
     with duckdb.connect() as connection:
-        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("macros"))
         connection.execute(ALGORITHM_RUNS)
-        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("claims"))
         orders = [[cells[place] for place in draw.permutation(12)] for _ in range(50)]
         found = {str(connection.execute("SELECT cv_quotient(?, ?, 5)", [one, cells]).fetchone()) for one in orders}
     assert len(found) == 1

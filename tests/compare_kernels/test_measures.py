@@ -10,7 +10,7 @@ from archives import make_table
 from figure_inputs import EPOCH, make_database, make_tables
 
 from ccreport.compare_kernels.measures import read_runs
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 
 # Five samples in 4 s of a flow that was busy for 1 s of them, in which 1 MB was acknowledged: 8 Mbit/s while busy.
 BUSY_MS = [0, 500, 500, 500, 1000]
@@ -48,7 +48,7 @@ def read(folder: Path, busy_ms: list[int], volumes: dict[int, int | None]) -> di
             "CREATE OR REPLACE VIEW labelled_runs AS SELECT *, NULL::DOUBLE AS completion_bytes FROM runs"
         )
         for view in ("flow_completions", "run_completions"):
-            connection.execute(f"CREATE VIEW {view} AS {(SQL / f'{view}.sql').read_text(encoding='utf-8')}")
+            connection.execute(f"CREATE VIEW {view} AS {read_query(view)}")
     return read_runs(database, "pair").rows.row(0, named=True)
 
 

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 from archives import at, make_table, save_table
 
-from ccreport.core.declarations import SQL, list_tables
+from ccreport.core.declarations import QUERIES, list_tables
 from ccreport.core.evaluation import SHARED_QUERIES, list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.core.tables import (
     ARROW_TYPES,
@@ -83,7 +83,7 @@ def test_columns_that_tables_share_agree() -> None:
 def test_every_table_has_a_schema_and_the_reverse() -> None:
     published = {table for name in list_evaluations() for table in load_evaluation(resolve_evaluation(name))["tables"]}
     assert set(list_tables()) == {*EXPERIMENT_TABLES, *ARCHIVE_TABLES, "reproduction", "claims"} | published
-    assert published == {path.stem for path in SQL.glob("*.sql")} - {*SHARED_QUERIES, "claims"}
+    assert published == {*QUERIES} - {*SHARED_QUERIES, "claims"}
 
 
 def test_a_table_reads_back_with_units_in_its_metadata(tmp_path: Path) -> None:

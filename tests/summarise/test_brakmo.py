@@ -10,7 +10,7 @@ from archives import EPOCH, ROOT, summarise_one
 from condition_runs import Rows, build_database, gather, make_run
 
 from ccreport.compare.claims import judge_claims
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.figures.kinds import BUILDERS
@@ -133,7 +133,7 @@ def test_a_result_without_a_count_leaves_the_mean_count_alone() -> None:
     """Results of the harness tell a ratio, and no segments."""
     known = "1e6, 10.0, 0.0, NULL, NULL, 1, 'alone'"
     with duckdb.connect() as connection:
-        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("macros"))
         connection.execute(f"""
             CREATE TABLE selected AS FROM (VALUES
                 ('a', {known}, 'CUBIC', 0, 'c', 60, 3000.0, 0.02),

@@ -10,7 +10,7 @@ import pytest
 from archives import ROOT
 from condition_runs import build_database, gather, make_run
 
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.summarise.database import (
@@ -31,7 +31,7 @@ CLOCKS = {"v": "virtual", "r": "real", "n": None}
 @pytest.fixture(scope="module")
 def macros() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
-    connection.execute((SQL / "macros.sql").read_text())
+    connection.execute(read_query("macros"))
     return connection
 
 

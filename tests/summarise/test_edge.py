@@ -12,7 +12,7 @@ from condition_runs import Rows, build_database
 from scipy import stats
 
 from ccreport.compare.claims import judge_claim
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.figures.kinds import BUILDERS
@@ -476,7 +476,7 @@ def test_claims_have_no_verdict_without_one_of_the_algorithms(tmp_path: Path) ->
 def judge(database: Path, *names: str) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of claims of the evaluation."""
     with connect(database) as connection:
-        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("claims"))
         claims = load_evaluation(EVALUATION)["claims"]
         return {name: judge_claim(connection, name, claims[name]["checks"]) for name in names}
 

@@ -12,13 +12,13 @@ from archives import ROOT
 from interval_coverage import CELLS, NAMES, Coverage, format_coverage, simulate
 from scipy import stats
 
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 
 
 @pytest.fixture(scope="module")
 def macros() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
-    connection.execute((SQL / "macros.sql").read_text())
+    connection.execute(read_query("macros"))
     return connection
 
 

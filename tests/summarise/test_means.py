@@ -11,7 +11,7 @@ from archives import ROOT
 from condition_runs import make_run
 from test_summarise import build_database, gather, run, summarise
 
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.report.fragments.means_findings import describe_means
@@ -185,7 +185,7 @@ def test_the_documented_example_is_an_evaluation(tmp_path: Path) -> None:
     assert {"Round-trip time", "Reno", "CUBIC"} <= {*headings}
     assert re.search(r"\bnear RTT 10 ms 1 1\.00 .*\bfar RTT 90 ms 3 13\.0\b", read_words(html))
     with connect(database) as connection:
-        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("claims"))
         ((quotient,),) = connection.execute(
             declared["claims"]["cubic_is_faster_when_far"]["checks"][0]["sql"]
         ).fetchall()

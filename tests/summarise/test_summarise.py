@@ -10,6 +10,7 @@ import yaml
 from archives import ROOT, SHARED, at, list_one, save_table, summarise_one, write_archive
 from readings import read_files
 
+from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.tables import TableError, load_schema, read_table
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
@@ -308,7 +309,7 @@ def test_every_query_runs_as_it_stands(tmp_path: Path) -> None:
     database = build_database(tmp_path, run(1, {"cubic": 10.0}, rtt_ms=50.0, condition_id="a", start_utc=at(0)))
     with connect(database) as connection:
         for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
-            query = (ROOT / f"src/ccreport/sql/{table}.sql").read_text()
+            query = read_query(table)
             result = connection.sql(query).pl()
             completed = STATISTICS[table](result) if table in STATISTICS else result
             assert set(completed.columns) == set(load_schema(table).polars)

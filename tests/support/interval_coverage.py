@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 
 Values = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -103,7 +103,7 @@ def _cover_cells(draw: np.random.Generator, statistic: str, shape: str, cell: st
     cells = pl.DataFrame({"strata": [[condition[n].tolist() for condition in drawn] for n in range(CELLS_COUNT)]})
     macro = {"mean": "cell_interval", "cv": "cell_cv_interval"}[statistic]
     with duckdb.connect() as connection:
-        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("macros"))
         found = connection.execute(
             f"SELECT bounds[1], bounds[2] FROM cells, LATERAL (SELECT {macro}(strata) AS bounds)"
         )
@@ -132,9 +132,9 @@ def _cover_quotients(draw: np.random.Generator, statistic: str, shape: str, cell
     runs = [*_list_runs(draw, "A", first, statistic), *_list_runs(draw, "B", second, statistic)]
     algorithm_runs = pl.concat(runs)  # noqa: F841 (the query reads it)
     with duckdb.connect() as connection:
-        connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("macros"))
         connection.execute("SET threads = 1; CREATE TABLE algorithm_runs AS FROM algorithm_runs")
-        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("claims"))
         value = "retransmits" if statistic == "retransmits" else "rate"
         sides = ", ".join(f"list({value}) FILTER (algorithm = '{name}')" for name in "AB")
         found = connection.execute(f"SELECT quotient_of({sides}) FROM measured GROUP BY cell")

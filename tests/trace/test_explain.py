@@ -113,7 +113,7 @@ def test_explain_prints_runs_files_and_the_number(database: Path, capsys: pytest
     assert re.search(r"^  rate_mean_bps +15000000\.0$", printed, re.MULTILINE)
     assert "  s  j  10.0.0.2  2  10.0  0.0  11000000.0  r2\n" in printed
     assert f"  # all runs of e\n  {'m' * 64}  meta.json\n" in printed
-    assert printed.endswith("SQL: src/ccreport/sql/table_2_testbed.sql\n")
+    assert printed.endswith("SQL: src/ccreport/sql/testbed/table_2_testbed.sql\n")
 
 
 @pytest.mark.parametrize(

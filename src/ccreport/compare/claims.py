@@ -17,7 +17,7 @@ import polars as pl
 
 from ccreport.compare.intervals import Measured, count_runs, find_extreme, is_within, widen
 from ccreport.core.csv_files import write_csv
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import DeclarationError, blame, load_declared
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import guess
@@ -133,7 +133,7 @@ def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path, tables: Map
         if path.exists():
             connection.execute(f"CREATE TEMP VIEW {quote_name(table)} AS {read_files([path])}")
     try:
-        connection.execute((SQL / "claims.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query("claims"))
     except duckdb.Error as error:
         raise QueryError(f"claims.sql: {error}") from error
 

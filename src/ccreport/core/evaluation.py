@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.core.declarations import SCHEMAS, SQL, list_tables, load_yaml
+from ccreport.core.declarations import QUERIES, SCHEMAS, list_tables, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, load_declared, show_path
 from ccreport.core.schema_problems import Place, guess, guess_path
 from ccreport.core.words import WORDS, bound_check
@@ -72,7 +72,7 @@ def list_evaluations(folder: Path = EVALUATIONS) -> list[str]:
 
 def list_queries() -> list[str]:
     """Return the names of the tables that have a query and a schema, sorted: those that an evaluation can publish."""
-    return [table for table in list_tables() if table != CLAIMS and (SQL / f"{table}.sql").is_file()]
+    return [table for table in list_tables() if table != CLAIMS and table in QUERIES]
 
 
 def name_rule(command: str, evaluation: str) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import duckdb
 
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import blame
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
@@ -125,7 +125,7 @@ def create_views(
     Suspect runs count if `include_suspect` is set. Raise QueryError where a condition of the evaluation is no SQL over
     the runs.
     """
-    connection.execute((SQL / "macros.sql").read_text(encoding="utf-8"))
+    connection.execute(read_query("macros"))
     for table in EXPERIMENT_TABLES:
         _create_view(connection, table, read_files(table_files(tables, table, names)))
     for table in ARCHIVE_TABLES:
@@ -134,8 +134,8 @@ def create_views(
         _create_view(connection, table, NO_SUSPECTS if is_missing else read_files([path]))
     _create_algorithms(connection, declared["algorithms"])
     # Unlike the other macros these name the views above, which must be there before.
-    connection.execute((SQL / "fairness.sql").read_text(encoding="utf-8"))
-    of_algorithms = f"FROM ({(SQL / 'measured_runs.sql').read_text(encoding='utf-8')}) JOIN algorithms USING (cc)"
+    connection.execute(read_query("fairness"))
+    of_algorithms = f"FROM ({read_query('measured_runs')}) JOIN algorithms USING (cc)"
     labelled = {"labelled_runs": LABELLED, "algorithm_runs": of_algorithms}
     for view, runs in labelled.items():
         labels = label_runs(mark_suspects(runs), declared)
@@ -149,16 +149,15 @@ def create_views(
         _create_view(connection, view, leave_out_suspects(f"all_{view}", include_suspect=include_suspect))
     for view, query in label_edge(declared["edge"]).items():
         _create_view(connection, view, query)
-    _create_view(connection, "labelled_rpc", (SQL / "labelled_rpc.sql").read_text(encoding="utf-8"))
+    _create_view(connection, "labelled_rpc", read_query("labelled_rpc"))
     for view in ("edge_values", "flow_completions", "run_completions"):
-        _create_view(connection, view, (SQL / f"{view}.sql").read_text(encoding="utf-8"))
+        _create_view(connection, view, read_query(view))
     cells = select_cells(declared["published"], declared["consistent_within_factor"])
     _create_view(connection, "published_cells", cells)
     # It asks about the others.
     for table in sorted(declared["tables"], key=lambda table: table == COMPARISONS):
         _create_view(connection, f"{table}_runs", select_source(table, declared))
-        query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
-        _create_view(connection, table, query, kind="TABLE" if table in stored else "VIEW")
+        _create_view(connection, table, read_query(table), kind="TABLE" if table in stored else "VIEW")
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, name: str, query: str, *, kind: str = "VIEW") -> None:

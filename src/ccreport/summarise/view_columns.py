@@ -14,7 +14,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.core.declarations import SCHEMAS, SQL, load_yaml
+from ccreport.core.declarations import SCHEMAS, load_yaml, read_query
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.tables import load_schema, write_table
@@ -50,7 +50,7 @@ def open_empty() -> Iterator[duckdb.DuckDBPyConnection]:
         tables = Path(folder)
         write_empty_tables(tables)
         create_views(connection, [ARCHIVE], tables, _declare(EXAMPLE))
-        connection.execute((SQL / f"{CLAIMS}.sql").read_text(encoding="utf-8"))
+        connection.execute(read_query(CLAIMS))
         yield connection
 
 
@@ -96,7 +96,7 @@ def list_view_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[s
 def find_needs(connection: duckdb.DuckDBPyConnection, table: str) -> Needs:
     """Return what the query of a published table needs, by adding what DuckDB misses until it misses nothing."""
     selected = select_source(table, _declare(table))
-    query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
+    query = read_query(table)
     needs = Needs()
     while True:
         _create_runs(connection, table, selected, needs.labels)

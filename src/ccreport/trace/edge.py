@@ -7,7 +7,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 from ccreport.core.tables import load_schema
 from ccreport.summarise.database import quote_name, quote_text
 
@@ -70,7 +70,7 @@ def restrict_edge(connection: duckdb.DuckDBPyConnection, table: str, row: Mappin
     (database,) = connection.sql("SELECT current_database()").fetchall()[0]
     # A temporary view comes before the database's own of the same name.
     views = [(view, f"FROM {quote_name(database)}.main.{view} WHERE {condition}") for view in (*BOTH, COUNTERS)] + [
-        (view, (SQL / f"{view}.sql").read_text(encoding="utf-8")) for view in BETWEEN
+        (view, read_query(view)) for view in BETWEEN
     ]
     try:
         for view, query in views:

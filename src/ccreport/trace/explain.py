@@ -14,7 +14,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import name_query, read_query
 from ccreport.core.tables import load_schema
 from ccreport.core.text import display_name
 from ccreport.summarise.database import quote_name
@@ -116,11 +116,6 @@ def _find_view(table: str) -> str:
     return VIEWS.get(table, f"{table}_runs")
 
 
-def read_query(table: str) -> str:
-    """Return the SQL of a published table."""
-    return (SQL / f"{table}.sql").read_text(encoding="utf-8")
-
-
 def recompute_row(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapping[str, Any]) -> dict[str, Any]:
     """Return one row of a table as its query gives it over the runs of that row alone."""
     if trace.table in GROUPED:
@@ -179,7 +174,7 @@ def _show(trace: Trace, number: int, row: Mapping[str, Any], unpacked: Path) -> 
     lines += ["", f"Raw files{f', unpacked in {unpacked}' if is_packed else ''} (sha256, path):"]
     for whose, files in read:
         lines += [f"  # {whose}", *(f"  {digest}  {path}" for path, digest in files)]
-    lines += ["", f"SQL: src/ccreport/sql/{trace.table}.sql"]
+    lines += ["", f"SQL: {name_query(trace.table)}"]
     # A terminal obeys what a name of the archive may contain.
     return "\n".join(map(display_name, lines))
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import duckdb
 
-from ccreport.core.declarations import SCHEMAS, SQL
+from ccreport.core.declarations import QUERIES, SCHEMAS
 from ccreport.core.declared_files import read_declared
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import AUTO, SAMPLE, choose_evaluation
@@ -137,7 +137,7 @@ def list_published(connection: duckdb.DuckDBPyConnection) -> list[str]:
     # Queries over very many rows are stored as tables.
     query = "SELECT view_name FROM duckdb_views() UNION ALL SELECT table_name FROM duckdb_tables()"
     views = {view for (view,) in connection.execute(query).fetchall()}
-    return sorted(view for view in views if f"{view}_runs" in views and (SQL / f"{view}.sql").exists())
+    return sorted(view for view in views if f"{view}_runs" in views and view in QUERIES)
 
 
 def find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str:

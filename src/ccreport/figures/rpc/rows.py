@@ -6,7 +6,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import read_query
 from ccreport.core.text import display_name
 from ccreport.figures.select.condition_cells import list_varying
 from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
@@ -27,7 +27,7 @@ def read_rpc(declaration: FigureDeclaration, database: Database, table: str) -> 
     Raise MissingFigure where there are none or all have one load, FigureError where the database refuses the condition.
     """
     tests = read_tests(declaration, database)
-    query = (SQL / f"{table}.sql").read_text(encoding="utf-8")
+    query = read_query(table)
     rows = database.ask(query, views={f"{table}_runs": select_tests(declaration)})
     if rows["load_count"].drop_nulls().n_unique() < 2:
         raise MissingFigure(f"The {tests.height} RPC tests that match have one load: there is nothing to compare.")

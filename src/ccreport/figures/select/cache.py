@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.core.atomic_files import remove_folder, replace_folder
-from ccreport.core.declarations import SQL
+from ccreport.core.declarations import QUERIES
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Asked, Database
 from ccreport.rebuild.batches import IGNORE_CACHES
@@ -31,7 +31,7 @@ ASKED: Final = "asked.json"
 def digest_code() -> str:
     """Return a digest of all that draws: modules, queries and macros, the versions of libraries."""
     digest = hashlib.sha256()
-    for source in (*list_imports("ccreport.figures.write"), *sorted(SQL.glob("*.sql"))):
+    for source in (*list_imports("ccreport.figures.write"), *QUERIES.values()):
         digest.update(source.read_bytes())
     digest.update("\0".join(map(version, LIBRARIES)).encode())
     return digest.hexdigest()

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ccreport.core.evaluation import SHARED_QUERIES
+from ccreport.core.declarations import name_query
+from ccreport.core.evaluation import CLAIMS, SHARED_QUERIES
 from ccreport.publish.changes.differences import ABSENT, Change, Exhibit, ReleaseFolder
 from ccreport.rebuild.imports import list_imports
 
@@ -61,6 +62,11 @@ def _get_code(side: ReleaseFolder) -> dict[str, str]:
     return {path: sha256 for path, sha256 in side.files.items() if path.startswith("code/")}
 
 
+def _get_query(side: ReleaseFolder, name: str) -> str | None:
+    """Return the hash of a query, wherever a version of the program has it."""
+    return next((sha256 for path, sha256 in _get_code(side).items() if Path(path).name == name), None)
+
+
 def _list_code(side: ReleaseFolder, rule: str) -> set[str]:
     package = (side.folder / "code/src/ccreport").resolve()
     try:
@@ -69,9 +75,9 @@ def _list_code(side: ReleaseFolder, rule: str) -> set[str]:
         modules = []
     code = {f"code/src/ccreport/{path.relative_to(package).as_posix()}" for path in modules}
     if rule == "list_views":
-        code |= {f"code/src/ccreport/sql/{name}.sql" for name in SHARED_QUERIES}
+        code |= {f"code/{name_query(name)}" for name in SHARED_QUERIES}
     if rule == "judge_claims":
-        code.add("code/src/ccreport/sql/claims.sql")
+        code.add(f"code/{name_query(CLAIMS)}")
     return code
 
 
@@ -86,8 +92,8 @@ def list_causes(exhibit: Exhibit, old: ReleaseFolder, new: ReleaseFolder, rules:
         causes.append(f"declaration: {', '.join(parts)}")
     for rule in RULES[exhibit.kind]:
         paths = list(rules[rule])
-        query = f"code/src/ccreport/sql/{exhibit.name}.sql"
-        if rule == "summarise_tables" and exhibit.kind == "cells" and old.files.get(query) != new.files.get(query):
+        query = f"{exhibit.name}.sql"
+        if rule == "summarise_tables" and exhibit.kind == "cells" and _get_query(old, query) != _get_query(new, query):
             paths.append(query)
         if paths:
             more = f" and {len(paths) - NAMED_FILES} more" if len(paths) > NAMED_FILES else ""

@@ -15,6 +15,7 @@ import polars as pl
 import yaml
 
 from ccreport.core.atomic_files import replaces_folder
+from ccreport.core.declarations import name_query, read_query
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema, read_table
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
@@ -33,7 +34,7 @@ from ccreport.report.markup.blocks import (
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
-from ccreport.trace.explain import Trace, load_trace, read_query, show_value
+from ccreport.trace.explain import Trace, load_trace, show_value
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.select_rows import name_row
 
@@ -141,7 +142,7 @@ def _render_head(
     if is_cut:
         yield render_callout("note", "Runs", LEFT_OUT)
     query = render_quotation(read_query(trace.table), f"Query of {declared['title']}")
-    yield from (open_fold(f"Query: src/ccreport/sql/{trace.table}.sql"), query, close_fold())
+    yield from (open_fold(f"Query: {name_query(trace.table)}"), query, close_fold())
     if summary.is_empty():
         yield "The archive has no run for this table.\n"
 
