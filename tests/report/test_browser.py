@@ -12,7 +12,7 @@ import pikepdf
 import pytest
 from archives import ROOT
 from axe_playwright_python.sync_playwright import Axe
-from browser import needs_chromium, needs_firefox, picture_in_firefox, serve
+from browser import Loader, needs_chromium, needs_firefox, picture_in_firefox, serve
 from PIL import Image, ImageChops, ImageStat
 from playwright.sync_api import Browser, Page, expect
 from report_inputs import write_inputs, write_site_inputs
@@ -96,10 +96,9 @@ def test_pages_load_without_a_fault_and_fetch_nothing_from_elsewhere(address: st
     page.on("requestfailed", lambda request: faults.append((page.url, f"failed: {request.url}")))
     page.on("response", lambda answer: faults.append((page.url, answer.url)) if answer.status >= 400 else None)
     page.on("request", lambda request: asked.append(request.url))
+    loader = Loader(page)
     for name in pages:
-        page.goto(f"{address}/{name}")
-        # What a script does later, such as loading more, may fail too.
-        page.wait_for_load_state("networkidle")
+        loader.load(f"{address}/{name}")
     assert faults == []
     assert [url for url in asked if not url.startswith((f"{address}/", "data:", "blob:"))] == []
 

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 from archives import ROOT
+from browser import Loader
 from builds import Build, build, read_results
 from hostile.archive import PAYLOADS, PWNED, write_hostile
 from playwright.sync_api import Browser, Page
@@ -63,10 +64,10 @@ def test_the_explorer_shows_hostile_runs_as_text(built: Build, browser: Browser)
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     page.add_init_script(WATCH)
+    loader = Loader(page)
     for run in runs[:: max(1, len(runs) // 12)]:
         page.goto("about:blank")
-        page.goto(f"{(built.results / 'report/explorer.html').as_uri()}#run={quote(run, safe='')}")
-        page.wait_for_load_state("networkidle")
+        loader.load(f"{(built.results / 'report/explorer.html').as_uri()}#run={quote(run, safe='')}")
         assert page.evaluate(STATE) == [None, [], 0], run
     context.close()
     assert dialogs == []

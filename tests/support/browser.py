@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 CHROMIUM = shutil.which("chromium")
 needs_chromium = pytest.mark.skipif(
@@ -25,9 +25,33 @@ needs_firefox = pytest.mark.skipif(
 )
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class _SilentHandler(SimpleHTTPRequestHandler):
     def log_message(self, *arguments: Any) -> None:
         del arguments
+
+
+class Loader:
+    """Goes to pages, each until it has loaded all that it asked for, what its scripts ask for later too.
+
+    Playwright's own "networkidle" now and then never comes.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.open: dict[Request, str] = {}
+        page.on("request", lambda request: self.open.__setitem__(request, request.url))
+        for event in ("requestfinished", "requestfailed"):
+            page.on(event, lambda request: self.open.pop(request, None))
+
+    def load(self, address: str) -> None:
+        """Go to a page and wait, up to 30 s, until nothing is being loaded a tenth of a second later."""
+        self.open.clear()
+        self.page.goto(address)
+        for _ in range(300):
+            self.page.wait_for_timeout(100)
+            if not self.open:
+                return
+        raise AssertionError(f"{self.page.url} still loads {', '.join(self.open.values())}")
 
 
 @contextmanager
@@ -63,7 +87,7 @@ def picture_in_firefox(address: str, size: tuple[int, int], folder: Path) -> Pat
 @contextmanager
 def serve(folder: Path) -> Iterator[str]:
     """Serve a folder on the loopback interface, at a free port; the address ends without a slash."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder)) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_SilentHandler, directory=folder)) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
