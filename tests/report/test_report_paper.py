@@ -235,6 +235,18 @@ def test_a_table_that_is_too_wide_keeps_its_text_on_the_page(tmp_path: Path) -> 
         assert max(ends) < width - 56
 
 
+def test_what_names_a_row_is_above_it_and_what_explains_it_below(tmp_path: Path) -> None:
+    header = ["question", *(f"column {i}" for i in range(18)), "explanation"]
+    question, sentence = "Which of the two algorithms was the faster one, on this path", "S" + "o it is" * 12
+    rows = [
+        [text(f"{question} {n}?"), *(text(f"12345678.{i:02}") for i in range(17)), text(f"1234567.{n}"), text(sentence)]
+        for n in (1, 2)
+    ]
+    render(tmp_path, page=f"## Before\n\n{render_float('tbl-w', render_table(header, rows, title='t'), 'Wide.')}")
+    found = re.findall(r"path ([12])\?|1234567\.([12])|(So it is)", read(tmp_path))
+    assert ["".join(parts) for parts in found] == ["1", "1", "So it is", "2", "2", "So it is"]
+
+
 def test_a_wide_table_may_stand_anywhere(tmp_path: Path) -> None:
     header = [f"column {i}" for i in range(24)]
     table = render_table(header, [[text(f"12345678.{i:02}") for i in range(24)]], title="t")

@@ -13,12 +13,21 @@ from ccreport.summarise.grids.grid import (
     count_decimals,
     format_ends,
     format_measured,
+    format_probability,
     pad_decimals,
 )
 from ccreport.summarise.grids.headings import describe_shared, format_name, name_quantities, write_heading
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import escape_latex, format_latex
 from ccreport.summarise.grids.links import cell_href
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.0000000135, "< 0.0001"), (0.0001, "0.000100"), (0.0273, "0.0273"), (1.0, "1.00"), (None, "–")],
+)
+def test_small_p_values_are_told_apart_no_further(value: float | None, shown: str) -> None:
+    assert format_probability(value) == shown
 
 
 def test_units_are_said_once_and_minus_is_a_minus_sign() -> None:

@@ -154,26 +154,29 @@ def _break_headings(row: Row, columns: Sequence[Column]) -> Row:
 
 
 def _move_sentences(table: Table, columns: Sequence[Column]) -> Table:
-    """Return a table without its columns of sentences: each is below its row, as wide as the table."""
+    """Return a table without its columns of sentences: each is below its row, as wide as the table.
+
+    What stands before all columns that stay names the row, and is above it.
+    """
     kept = [column.cell <= LONG_CHARACTERS for column in columns]
     rows = (*table.head, *table.body, *(row for row in table.foot if len(row) > 1))
     is_regular = all(len(row) == table.columns or [cell.columns for cell in row] == [table.columns] for row in rows)
     if len(table.head) != 1 or not is_regular or not any(kept) or any(cell.rows > 1 for row in rows for cell in row):
         return table
     names = [" ".join(cell.lines) for cell in table.head[0]]
-    count = sum(kept)
+    count, first = sum(kept), kept.index(True)
 
     def keep(row: Row) -> Row:
         # The name of a group is as wide as the table still is.
         return [replace(row[0], columns=count)] if len(row) == 1 else list(compress(row, kept))
 
-    body: list[Row] = []
-    for row in table.body:
-        body.append(keep(row))
-        moved = compress(zip(names, row, strict=True), (not is_kept for is_kept in kept)) if len(row) > 1 else ()
+    def move(row: Row, start: int, stop: int) -> list[Row]:
+        moved = [(names[n], row[n]) for n in range(start, stop) if not kept[n]] if len(row) > 1 else []
         # A dash says that there is none.
-        if sentences := [(name, cell) for name, cell in moved if cell.length > 1]:
-            body.append([_make_note(sentences, count)])
+        sentences = [(name, cell) for name, cell in moved if cell.length > 1]
+        return [[_make_note(sentences, count)]] if sentences else []
+
+    body = [part for row in table.body for part in (*move(row, 0, first), keep(row), *move(row, first, table.columns))]
     return Table(count, [keep(row) for row in table.head], body, [keep(row) for row in table.foot])
 
 

@@ -2,8 +2,8 @@
 "use strict";
 (() => {
   const ROWS_AT_LEAST = 21;
-  // 47.36 · 13,000 · −3 · 62.5 kB · 1.81×10⁻⁷ · <a number that an interval begins with>
-  const NUMBER = /^([-−]?[\d,]*\.?\d+)(?:×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?\s?([kMG]i?)?/;
+  // 47.36 · 13,000 · −3 · 62.5 kB · 1.81×10⁻⁷ · < 0.0001 · <a number that an interval begins with>
+  const NUMBER = /^(?:< )?([-−]?[\d,]*\.?\d+)(?:×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?\s?([kMG]i?)?/;
   const FACTORS = { k: 1e3, M: 1e6, G: 1e9, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
 
   const read = text => {

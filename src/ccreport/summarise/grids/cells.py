@@ -17,6 +17,7 @@ from ccreport.summarise.grids.grid import (
     format_ends,
     format_measured,
     format_number,
+    format_probability,
     format_size,
     rate_unit,
 )
@@ -39,6 +40,7 @@ BETTER: Final = "Bold: faster, or with fewer retransmits, by the verdict of the 
 LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
 # By column, the rows whose number a verdict makes bold.
 Bold = Mapping[str, pl.Series]
+PROBABILITY: Final = re.compile(r"p(_\w+)?_ratio")
 NOTHING_BOLD: Final[Bold] = {}
 PERCENT: Final = 100.0
 CV_DECIMALS: Final = 2
@@ -208,6 +210,8 @@ def _lay_out_column(
     for number, measured in enumerate(zip(values, *bounds, strict=True), start=1):
         scaled = _scale([*measured], factor)
         text, interval = format_measured(*scaled)
+        if PROBABILITY.fullmatch(column.name):
+            text = format_probability(measured[0])
         if is_cv:
             interval = format_ends(*scaled[1:])
         cells.append(Cell(text, number=number, is_better=better[number - 1]))

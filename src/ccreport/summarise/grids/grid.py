@@ -10,6 +10,8 @@ import polars as pl
 from ccreport.core.text import display_name
 
 MISSING: Final = "–"
+# A smaller p value says more of the model than of the data.
+LEAST_PROBABILITY: Final = 0.0001
 MINUS: Final = "\N{MINUS SIGN}"
 # Digits of a number that has no interval.
 SIGNIFICANT: Final = 3
@@ -120,6 +122,11 @@ def format_measured(value: float | None, low: float | None = None, high: float |
     digits = count_decimals(value, low, high)
     interval = "" if low is None or high is None else f"{format_number(low, digits)}–{format_number(high, digits)}"
     return format_number(value, digits), interval
+
+
+def format_probability(value: float | None) -> str:
+    """Return the p value of a test: three digits, or that it is below the least that is told apart."""
+    return f"< {LEAST_PROBABILITY}" if value is not None and value < LEAST_PROBABILITY else format_measured(value)[0]
 
 
 def format_ends(low: float | None, high: float | None) -> str:
