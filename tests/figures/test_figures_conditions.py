@@ -305,6 +305,30 @@ def test_versions_stand_beside_each_other_with_what_ran_beside_them(tmp_path: Pa
     assert "BBR beside CUBIC: BBR 9.00 Mbit/s and 10 % retransmitted; CUBIC 1.50 Mbit/s" in read(output, "alt.txt")
 
 
+def test_versions_are_compared_in_the_conditions_of_all(tmp_path: Path) -> None:
+    both = {"loss_pct": 0.0}
+    runs = [
+        *(
+            make_run(n, {cc: rate}, **both)
+            for n, (cc, rate) in enumerate({"bbr": 9.0, "bbr2": 8.0, "cubic": 7.0}.items())
+        ),
+        make_run(3, {"bbr2": 1.0}, loss_pct=1.0),
+        make_run(4, {"cubic": 2.0}, loss_pct=1.0),
+    ]
+    output = plot(tmp_path, gather(*runs), kind="rate_by_version")
+    assert pl.read_csv(output / "figure.csv").select("category", "runs_count", "rate_mean_bps").rows() == [
+        ("CUBIC alone", 1, 7e6),
+        ("BBR alone", 1, 9e6),
+        ("BBRv2 alone", 1, 8e6),
+    ]
+    assert "mean retransmit ratio, where every version ran so;" in read(output, "caption.txt")
+    # Without a condition of both, each has its own.
+    (tmp_path / "own").mkdir()
+    output = plot(tmp_path / "own", gather(runs[0], runs[3]), kind="rate_by_version")
+    assert pl.read_csv(output / "figure.csv")["runs_count"].to_list() == [1, 1]
+    assert "each version in conditions of its own;" in read(output, "caption.txt")
+
+
 def test_versions_without_retransmits_have_one_panel(tmp_path: Path) -> None:
     tables = gather(make_run(1, {"cubic": 1.0, "bbr": 9.0}), make_run(2, {"cubic": 4.0, "bbr3": 6.0}))
     output = plot(tmp_path, tables, kind="rate_by_version")

@@ -13,7 +13,7 @@ from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.small_multiples import TITLE_LIMIT_PX, TITLE_RISE_PX
 from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, to_y, write
 from ccreport.figures.kit.ticks import choose_ticks
-from ccreport.figures.select.condition_cells import read_algorithm_rates, summarise_cells
+from ccreport.figures.select.condition_cells import SETTINGS, read_algorithm_rates, summarise_cells
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -42,6 +42,8 @@ LEGEND_PX: Final = 22
 LEGEND_ENTRY_PX: Final = 110
 # `bbr` is the kernel's own, the first version unless a patched kernel gives the name to a later one.
 VERSIONS: Final = ("bbr", "bbr1", "bbr2", "bbr3")
+# What must be the same of runs that are compared, beside what ran at once.
+CONDITION: Final = tuple(name for name in (*SETTINGS, "host") if name != "sharing")
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def build_rate_by_version(declaration: FigureDeclaration, database: Database) ->
     if len({"bbr" if cc == "bbr1" else cc for cc in versions}) < 2:
         found = join_names([theme.style_of(cc).name for cc in versions]) or "none"
         raise MissingFigure(f"The runs that match have fewer than two versions of BBR to compare: {found}.")
-    runs = _name_categories(runs)
+    runs, is_shared = _keep_shared(_name_categories(runs))
     categories = runs.select("place", "category").unique().sort("place")["category"].to_list()
     rates = summarise_cells(database, runs, ["place", "category", "cc"])
     ratios = summarise_cells(database, runs, ["place", "category", "cc"], "retransmit_ratio")
@@ -90,7 +92,7 @@ def build_rate_by_version(declaration: FigureDeclaration, database: Database) ->
     return Figure(
         chart,
         _collect(rates, ratios),
-        _write_caption(runs, rates, ratios, rate),
+        _write_caption(runs, rates, ratios, rate, is_shared=is_shared),
         _write_alternative(rates, ratios, rate, unit),
     )
 
@@ -107,6 +109,30 @@ def _name_categories(runs: pl.DataFrame) -> pl.DataFrame:
     )
     named = mixes.join(categories, on="mix").drop("mix")
     return runs.join(named, on="run_id", maintain_order="left")
+
+
+def _keep_shared(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
+    """Return the runs of conditions in which every version ran, alone or beside the same; all where that leaves few.
+
+    A version that nothing ran beside is compared with those that ran alone in the same conditions, and CUBIC alone with
+    them. Few are no runs of a category; the second value says whether runs were left out so.
+    """
+    version = pl.col("cc").is_in(VERSIONS)
+    facts = runs.group_by("run_id").agg(
+        version=pl.col("cc").filter(version).replace("bbr1", "bbr").first(),
+        # Nothing where it ran alone, as CUBIC did.
+        beside=pl.when(version.any())
+        .then(pl.col("cc").filter(~version).unique().sort().str.join(","))
+        .otherwise(pl.lit("")),
+    )
+    known = runs.join(facts, on="run_id", maintain_order="left")
+    key = [*CONDITION, "beside"]
+    ran = known.drop_nulls("version")
+    counts = ran.group_by("beside").agg(all_count=pl.col("version").n_unique())
+    shared = ran.group_by(key).agg(count=pl.col("version").n_unique()).join(counts, on="beside")
+    kept = known.join(shared.filter(pl.col("count") == pl.col("all_count")), on=key, how="semi", nulls_equal=True)
+    is_whole = kept["category"].n_unique() == runs["category"].n_unique()
+    return (runs.join(kept.select("run_id").unique(), on="run_id", how="semi"), True) if is_whole else (runs, False)
 
 
 def _name_category(mix: Sequence[str]) -> tuple[int, str]:
@@ -193,11 +219,13 @@ def _collect(rates: pl.DataFrame, ratios: pl.DataFrame) -> pl.DataFrame:
     return left.join(right, on=["category", "cc"], how="left", maintain_order="left")
 
 
-def _write_caption(runs: pl.DataFrame, rates: pl.DataFrame, ratios: pl.DataFrame, rate: str) -> str:
+def _write_caption(runs: pl.DataFrame, rates: pl.DataFrame, ratios: pl.DataFrame, rate: str, *, is_shared: bool) -> str:
+    which = "where every version ran so" if is_shared else "each version in conditions of its own"
     return fold_sentences(
         [
             describe_conditions(runs),
-            f"Mean {rate}, summed over the flows of an algorithm, and mean retransmit ratio; {count_runs(rates)}",
+            f"Mean {rate}, summed over the flows of an algorithm, and mean retransmit ratio, {which}; "
+            + count_runs(rates),
             *describe_intervals(rates),
             *([] if ratios.height else ["No retransmits were recorded"]),
         ]
