@@ -46,6 +46,16 @@ def test_the_source_that_counts_is_blamed(tmp_path: Path, monkeypatch: pytest.Mo
     )
 
 
+@pytest.mark.parametrize(("given", "read"), [("true", True), ("FALSE", False), ("yes", True), ("no", False)])
+def test_the_command_line_may_write_truth_as_yaml_does(
+    given: str, read: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config: dict[str, Any] = {"strict": given}
+    check_config(config, Sources({"strict": given}, []))
+    assert config["strict"] is read
+
+
 def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +78,7 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
         ("connections_count", "4", "connections_count: `4` is not a whole number; write 4"),
         ("connections_count", 99, "connections_count: 99 is greater than the maximum of 16"),
         ("batch_mib", "1e3", "batch_mib: `1e3` is not a number; write 1000"),
-        ("strict", "No", "strict: `No` is not true or false; write it without quotes: no"),
+        ("release", {"pack": "No"}, "release.pack: `No` is not true or false; write it without quotes: no"),
         ("strict", None, "strict: null, or nothing behind the colon, is not true or false"),
         ("sections", "edge-bbr2", "sections: `edge-bbr2` is not a list or null; put it in brackets: [edge-bbr2]"),
         ("verify", "release/1", "verify: release/1 does not exist"),
@@ -103,6 +113,7 @@ def test_an_address_is_not_looked_up_as_a_path() -> None:
         ("a:\n  b: 1\n c: 2\n", "config.yaml:3: not YAML: not indented as the lines above"),
         ('a: "\\d"\n', "config.yaml:1: not YAML: found unknown escape character"),
         ("a: 1\nb c\nd: 2\n", "config.yaml:2: not YAML: a key without a colon and a blank behind it"),
+        ("a: 1\nb: 2026-13-40\n", "config.yaml:2: `2026-13-40` is no date: month must be in 1..12"),
     ],
 )
 def test_a_file_that_is_not_a_configuration(

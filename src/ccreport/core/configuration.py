@@ -13,7 +13,7 @@ from typing import Any, Final
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, load_declared, read_declared, show_path
 from ccreport.core.evaluation import list_evaluations
-from ccreport.core.schema_problems import Place, find_problem, format_place, guess, guess_near, guess_path
+from ccreport.core.schema_problems import BOOLEANS, Place, find_problem, format_place, guess, guess_near, guess_path
 
 SUMS: Final = "SHA256SUMS"
 ON_COMMAND_LINE: Final = "--config"
@@ -63,6 +63,13 @@ def check_file(path: Path) -> None:
         raise DeclarationError(f"{show_path(path)}: it has no keys; write `archive: PATH`, one key a line")
 
 
+def _read_booleans(config: dict[str, Any], given: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """Read `strict=true` of the command line as YAML does: to Snakemake only `True` and `False` are more than text."""
+    for key, value in given.items():
+        if isinstance(value, str) and schema["properties"].get(key, {}).get("type") == "boolean":
+            config[key] = BOOLEANS.get(value.lower(), value)
+
+
 def check_config(config: dict[str, Any], sources: Sources) -> None:
     """Fill in the defaults of a configuration, in place; raise DeclarationError where it breaks its schema.
 
@@ -72,6 +79,7 @@ def check_config(config: dict[str, Any], sources: Sources) -> None:
     for path in sources.files:
         check_file(path)
     schema = load_yaml(SCHEMAS / "config.schema.yaml")
+    _read_booleans(config, sources.given, schema)
     if problem := find_problem(config, schema):
         raise sources.blame(problem.culprit, str(problem))
     fill_defaults(config, schema)

@@ -79,10 +79,26 @@ def parse_declared(text: str, name: str) -> Any:
         value = None if node is None else loader.construct_document(node)
     except yaml.YAMLError as error:
         raise _explain(name, text, error) from error
+    except ValueError as error:
+        raise _explain_date(name, text, error) from error
     if node is not None and (repeated := next(_list_repeated(node), None)):
         key, first, second = repeated
         raise DeclarationError(f"{name}:{second}: `{key}` is also in line {first}; delete one of them")
     return value
+
+
+def _explain_date(name: str, text: str, error: ValueError) -> DeclarationError:
+    """Return which value of a text is read as a date and is none: 2026-13-40."""
+    for event in yaml.parse(text):
+        if isinstance(event, yaml.ScalarEvent) and event.implicit[0]:
+            try:
+                yaml.safe_load(event.value)
+            except ValueError:
+                line = getattr(event.start_mark, "line", 0) + 1
+                return DeclarationError(f"{name}:{line}: `{event.value}` is no date: {error}")
+            except yaml.YAMLError:
+                continue
+    return DeclarationError(f"{name}: {error}")
 
 
 def _explain(name: str, text: str, error: yaml.YAMLError) -> DeclarationError:

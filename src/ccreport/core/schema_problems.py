@@ -16,7 +16,7 @@ Place = tuple[str | int, ...]
 # Names of files are short and many: those of another folder are not meant.
 CLOSE_BEGINNING: Final = 0.8
 # What YAML takes for true or false.
-BOOLEANS: Final = frozenset({"true", "false", "yes", "no", "on", "off"})
+BOOLEANS: Final = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 CLOSE_PATH: Final = 0.75
 KINDS: Final = {
     "boolean": "true or false",
