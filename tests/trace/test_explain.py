@@ -152,9 +152,10 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_", "", r"several tables begin with `table_`: table_1_buffer_size, table_2_testbed"),
         ("table_2", "colour=red", r"no key `colour`; name a cell by test_group, sharing, flows_count"),
         ("table_2", "sharing", r"no key `sharing`"),
-        ("table_2", "flows_count>16", r"no flows_count `> 16` there; it has 16"),
+        ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
         ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?; name a cell"),
-        ("table_2", "algorithm=RENO", r"no algorithm `RENO` there; it has BBR, CUBIC"),
+        ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),
+        ("table_2", "algorithm=RENO", r"no algorithm `RENO` there; there are `BBR`, `CUBIC`"),
         ("table_2", "test_group=0.1 % loss", r"2 rows fit; name one of them:\n  test_group=0\.1 % loss,sharing=both"),
         ("table_2", "", r"\d rows fit"),
     ],
@@ -324,7 +325,7 @@ def test_labels_are_keys_and_empty_keys_are_not_listed() -> None:
     with pytest.raises(InputError) as caught:
         find_row(summary, "means", "lossy=some loss")
     assert str(caught.value).splitlines()[1] == "  labels=distance=far; lossy=some loss,algorithm=CUBIC"
-    with pytest.raises(InputError, match="has no distance `middle` there; it has far, near, –"):
+    with pytest.raises(InputError, match="has no distance `middle` there; there are `far`, `near`, `–`"):
         find_row(summary, "means", "distance=middle")
 
 

@@ -152,7 +152,7 @@ def explain(table: str = "", /, row: str = "", column: str = "", database: Path 
     with open_results(of_table) as connection:
         name = find_table(connection, table)
         summary = connection.sql(f"FROM {quote_name(name)}").pl()
-        number = find_row(summary, name, ",".join(part for part in (row, column) if part))
+        number = find_row(summary, name, row, column)
         chosen = summary.row(number - 1, named=True)
         trace = load_trace(connection, name)
         computed = recompute_row(connection, trace, chosen)

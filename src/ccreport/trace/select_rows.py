@@ -28,16 +28,16 @@ OPERATOR: Final = "|".join((*COMPARISONS, "="))
 TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
 
 
-def find_row(summary: pl.DataFrame, table: str, wanted: str) -> int:
-    """Return the number, from 1, of the one row that `key=value,…` names; raise InputError that lists what there is.
+def find_row(summary: pl.DataFrame, table: str, *wanted: str) -> int:
+    """Return the number, from 1, of the one row that all `key=value,…` name; raise InputError that lists what there is.
 
     Numbers are compared as such (`loss_pct=0.10`), also by <, <=, > and >=. What `labels` holds are keys of their own.
     """
     labels, keys = _read_labels(summary), load_schema(table).key
     fitting = summary.with_columns(labels).with_row_index("number", offset=1)
     known = (*keys, *(label.name for label in labels))
-    parts = re.split(rf",\s*(?=(?:{'|'.join(map(re.escape, known))})\s*(?:{OPERATOR}))", wanted) if wanted else []
-    for part in parts:
+    start_of_key = rf",\s*(?=(?:{'|'.join(map(re.escape, known))})\s*(?:{OPERATOR}))"
+    for part in (part for text in wanted if text for part in re.split(start_of_key, text)):
         fitting = _select(fitting, table, known, part)
     if fitting.height != 1:
         # A key that no row of the table has tells none apart.
@@ -64,14 +64,16 @@ def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) ->
     match = re.fullmatch(rf"\s*(.*?)\s*({OPERATOR})\s*(.*?)\s*", part, re.DOTALL)
     name, sign, value = match.groups() if match else (part.strip(), "", "")
     if name not in keys or not sign:
-        hint = guess_near(name, keys)
+        held_by = next((key for key in keys if any(_fits(key, held, "=", name) for held in rows[key].unique())), None)
+        hint = f"; did you mean `{held_by}={name}`?" if held_by and not sign else guess_near(name, keys)
         raise InputError(f"{table} has no key `{name}`{hint}; name a cell by {', '.join(keys)}, each as key=value")
-    held = list(dict.fromkeys(rows[name].to_list()))
+    held = rows[name].unique(maintain_order=True).to_list()
     chosen = [held_value for held_value in held if _fits(name, held_value, sign, value)]
     if not chosen:
-        offered = ", ".join(_spell(name, held_value)[0] for held_value in held) or "nothing"
-        wanted = value if sign == "=" else f"{sign} {value}"
-        raise InputError(f"{table} has no {name} `{wanted}` there; it has {display_name(offered)}")
+        spelt = [display_name(_spell(name, held_value)[0]) for held_value in held]
+        offered = ", ".join(f"`{spelling}`" for spelling in spelt) or "none"
+        wanted, hint = (value, guess_near(value, spelt)) if sign == "=" else (f"{sign} {value}", "")
+        raise InputError(f"{table} has no {name} `{wanted}` there{hint}; there are {offered}")
     return rows.filter(pl.any_horizontal(pl.col(name).eq_missing(pl.lit(held_value)) for held_value in chosen))
 
 
