@@ -166,6 +166,30 @@ def test_columns_stand_side_by_side(tmp_path: Path) -> None:
     ]
 
 
+def test_columns_are_in_the_declared_order_though_the_first_row_lacks_one(tmp_path: Path) -> None:
+    runs = gather(
+        *(
+            run(n, {cc: 5.0}, rtt_ms=10.0, rtt_source="nominal", condition_id=cc)
+            for n, cc in enumerate(("bbr2", "cubic"))
+        ),
+        *(
+            run(n, {cc: 5.0}, rtt_ms=20.0, rtt_source="nominal", condition_id=f"{cc}b")
+            for n, cc in enumerate(("bbr", "bbr2", "cubic"), start=5)
+        ),
+    )
+    evaluation = declare(tmp_path, rows=["path_rtt"], columns=["algorithm"], measures=["runs_count"])
+    declared = yaml.safe_load(evaluation.read_text(encoding="utf-8"))
+    declared["algorithms"] = {
+        "Old": {"members": ["bbr"]},
+        "New": {"members": ["bbr2"]},
+        "CUBIC": {"members": ["cubic"]},
+    }
+    evaluation.write_text(yaml.safe_dump(declared, sort_keys=False), encoding="utf-8")
+    _, html = summarise("means", build_database(tmp_path, runs, evaluation), evaluation)
+    headings = [read_words(cell) for cell in re.findall(r"<th[^>]*>(.*?)</th>", html, re.DOTALL)]
+    assert headings == ["Path RTT", "Old", "New", "CUBIC", *["Runs"] * 3]
+
+
 def test_the_documented_example_is_an_evaluation(tmp_path: Path) -> None:
     text = (ROOT / "reports/evaluations.qmd").read_text(encoding="utf-8")
     example = text[text.index("{#sec-complete-evaluation}") :]

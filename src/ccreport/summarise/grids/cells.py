@@ -1,7 +1,7 @@
 """Published tables as grids: cells by row and column where the evaluation names these, else row by row."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -81,10 +81,33 @@ def lay_out_cells(
     )
 
 
-def order_groups(groups: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Return each combination once, those with the same first value side by side, in order of appearance."""
-    places = [{value: n for n, value in enumerate(dict.fromkeys(level))} for level in zip(*groups, strict=True)]
+def order_groups(groups: Sequence[tuple[Any, ...]], rows: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """Return each combination once, those with the same first value side by side, in order of appearance.
+
+    Where `rows` has the row that each is of, a value that only later rows have stands where it is among theirs.
+    """
+    levels = range(len(groups[0]) if groups else 0)
+    places = []
+    for level in levels:
+        values = [group[level] for group in groups]
+        above = [(row, group[:level]) for row, group in zip(rows, groups, strict=True)] if rows else range(len(groups))
+        places.append({value: n for n, value in enumerate(_merge_orders(values, above))})
     return sorted(set(groups), key=lambda group: [place[value] for place, value in zip(places, group, strict=True)])
+
+
+def _merge_orders(values: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
+    """Return each value once, in an order that agrees with every row's; of appearance where rows leave it open."""
+    before: dict[Any, set[Any]] = {value: set() for value in values}
+    last: dict[Any, Any] = {}
+    for value, row in zip(values, rows, strict=True):
+        before[value] |= {last[row]} - {value} if row in last else set()
+        last[row] = value
+    left, ordered = list(before), list[Any]()
+    while left:
+        # Where rows contradict each other the first that is left comes next.
+        ordered.append(next((value for value in left if before[value] <= {*ordered}), left[0]))
+        left.remove(ordered[-1])
+    return ordered
 
 
 def span_groups(groups: list[tuple[Any, ...]], level: int, width: int) -> list[tuple[str, int]]:

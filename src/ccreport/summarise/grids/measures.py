@@ -59,7 +59,7 @@ def set_side_by_side(grid: Grid, columns: Sequence[str]) -> Grid:
     keys = [tuple(names[place] for place in others) for names in grid.names]
     groups = [tuple(names[place] for place in places) for names in grid.names]
     cells = dict(zip(zip(keys, groups, strict=True), grid.cells, strict=True))
-    ordered, width = order_groups(groups), len(grid.headings)
+    ordered, width = order_groups(groups, keys), len(grid.headings)
     absent = [Cell(MISSING)] * width
     return replace(
         grid,
