@@ -87,7 +87,7 @@ def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Pat
     assert re.search(r"s\s+j\s+10\.0\.0\.2\s+2\s+10\.00\s+0\s+11\.00\s+r2", text)
     assert 'Raw files: <a href="ledger_files.html#job-e">e</a>' in section
     assert 'href="explorer.html#run=r2"' in section
-    assert "Query&#58; src&#47;ccreport&#47;sql&#47;table&#95;2&#95;testbed&#46;sql</summary>" in page
+    assert "Query&#58; src&#47;ccreport&#47;sql&#47;testbed&#47;table&#95;2&#95;testbed&#46;sql</summary>" in page
     assert "GROUP BY ALL" in page
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.core.declarations import list_tables
+from ccreport.core.declarations import QUERIES, list_tables, read_query
 from ccreport.core.tables import load_schema
 from ccreport.figures.select.declaration import CAPTURE_KINDS
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
@@ -96,7 +96,7 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]]) -> list[Exhibit]:
     ]
 
 
-def render_table_fragment(table: Exhibit, tables: Path, queries: Path, fragments: Path) -> None:
+def render_table_fragment(table: Exhibit, tables: Path, fragments: Path) -> None:
     """Write `table_<name>.md`: the finished table with label and caption, its CSV and LaTeX files, and its query."""
     finished = (tables / f"{table.name}.html").read_text(encoding="utf-8").strip()
     region = f'<div class="table-scroll" role="region" aria-label="{escape_text(table.title)}" tabindex="0">'
@@ -105,9 +105,8 @@ def render_table_fragment(table: Exhibit, tables: Path, queries: Path, fragments
     path = f"tables/{table.name}"
     links = f"This table as [CSV]({path}.csv), with all digits, and as [LaTeX]({path}.tex), with booktabs."
     tabs = [("Table", f"{shown}\n{links}\n")]
-    query = queries / f"{table.name}.sql"
-    if query.exists():
-        tabs.append(("Query", render_quotation(query.read_text(encoding="utf-8"), f"Query of {table.title}")))
+    if table.name in QUERIES:
+        tabs.append(("Query", render_quotation(read_query(table.name), f"Query of {table.title}")))
     write_fragment(fragments, f"table_{table.name}.md", render_tabs(tabs))
 
 

@@ -221,7 +221,7 @@ def _render_exhibits(
 ) -> None:
     published, drawn = list_exhibits(declared["tables"]), list_exhibits(declared["figures"])
     for table in published:
-        render_table_fragment(table, summaries, PACKAGE / "sql", fragments)
+        render_table_fragment(table, summaries, fragments)
     for figure in drawn:
         beside = describe_beside(figure.name, judged, declared["claims"])
         facts = declared["figures"][figure.name]
