@@ -36,8 +36,7 @@ IN_VENV := export PATH="$$PWD/.venv/bin:$$PATH";
 # around it keep Snakemake from stripping quotes that belong to the path.
 export CCREPORT_ARCHIVE := $(value ARCHIVE)
 QUOTED := python -c 'import json, sys; print(json.dumps(sys.argv[1], ensure_ascii=False))' "$$CCREPORT_ARCHIVE"
-ARCHIVE_VALUE := $${CCREPORT_ARCHIVE:+"archive= $$($(QUOTED)) "}
-ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config $(ARCHIVE_VALUE)}
+ARCHIVE_CONFIG := $${CCREPORT_ARCHIVE:+--config "archive= $$($(QUOTED)) "}
 
 # Progress in place of Snakemake's log, which is in .snakemake/log in either case. The option takes all words up to the
 # next option.
@@ -79,9 +78,9 @@ collected: .venv/.complete ## the report of what campaigns/quick.yaml collected:
 	  --config archive=archive/virtual/quick evaluation=esnet-dtn explanations= \
 	  'pathvars={results: results/collected/virtual, logs: logs/virtual}'; fi
 
-cluster: .venv/.developer ## the report through a Slurm of one node, started for it: results/cluster/report; TARGET=tables, ARCHIVE=path
+cluster: .venv/.developer ## the report through a Slurm of one node, started for it: results/cluster/report; TARGET=tables
 	@$(IN_VENV) python tests/support/one_node_slurm.py results/cluster/slurm snakemake --profile workflow/profiles/slurm "$(TARGET)" \
-	  --config 'pathvars={results: results/cluster, logs: logs/cluster}' $(ARCHIVE_VALUE)
+	  --config 'pathvars={results: results/cluster, logs: logs/cluster}'
 
 test: ## run the tests that take seconds: ARGS="-k name" and the like go to pytest
 test-slow: ## run the other tests: whole builds, browsers, virtual machines
