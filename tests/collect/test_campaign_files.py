@@ -75,8 +75,6 @@ NOT_SHOWN = {
         "capture_sequence_both",
         "capture_sequence_cubic",
         "cpu",
-        # It needs loads, which a plan does not have.
-        "cpu_16_flows_alone",
         "cwnd_16_flows_80_ms",
         "fairness_16_flows_80_ms",
         "flow_rates_16_flows_80_ms",

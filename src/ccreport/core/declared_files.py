@@ -95,7 +95,7 @@ def _explain_date(name: str, text: str, error: ValueError) -> DeclarationError:
                 yaml.safe_load(event.value)
             except ValueError:
                 line = getattr(event.start_mark, "line", 0) + 1
-                return DeclarationError(f"{name}:{line}: `{event.value}` is no date: {error}")
+                return DeclarationError(f"{name}:{line}: `{event.value}` is not a date: {error}")
             except yaml.YAMLError:
                 continue
     return DeclarationError(f"{name}: {error}")

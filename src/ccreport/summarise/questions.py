@@ -10,12 +10,11 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.core.evaluation import MEANS
 from ccreport.core.tables import load_schema
 
 COMPARISONS: Final = "comparisons"
-# The published table of which the evaluation says which conditions it tells apart.
-MEANS: Final = "means"
-# Its column of the evaluation's labels.
+# The column of the table `means` with the evaluation's labels.
 LABELS: Final = "labels"
 RATE, RETRANSMITS, COMPLETION = "rate", "retransmits", "completion"
 PAIRED: Final = "algorithm"

@@ -3,9 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from ccreport.core.evaluation import MEANS
 from ccreport.core.tables import load_schema
 from ccreport.summarise.published import PUBLISHED_VALUES, select_published_runs
-from ccreport.summarise.questions import COMPARISONS, LABELS, MEANS, list_pooled, select_questions
+from ccreport.summarise.questions import COMPARISONS, LABELS, list_pooled, select_questions
 
 # Published tables that are made of RPC tests, of which no run has a rate.
 RPC_TABLES: Final = frozenset({"rpc_latency", "rpc_load"})

@@ -12,6 +12,7 @@ from ccreport.core.schema_problems import guess_near
 from ccreport.core.tables import load_schema
 from ccreport.core.text import display_name
 from ccreport.summarise.grids.grid import MISSING, format_size
+from ccreport.summarise.questions import LABELS
 
 # Longer ones first, as a regular expression takes the first that fits.
 COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -22,7 +23,6 @@ COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-LABELS: Final = "labels"
 OPERATOR: Final = "|".join((*COMPARISONS, "="))
 # How keyboards have what the tables write otherwise: RTT ≥ 30 ms, RTT 10–30 ms.
 TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})

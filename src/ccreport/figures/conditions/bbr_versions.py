@@ -112,10 +112,9 @@ def _name_categories(runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _keep_shared(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
-    """Return the runs of conditions in which every version ran, alone or beside the same; all where that leaves few.
+    """Return the runs of conditions in which every version ran alone, or beside the same algorithms, and True.
 
-    A version that nothing ran beside is compared with those that ran alone in the same conditions, and CUBIC alone with
-    them. Few are no runs of a category; the second value says whether runs were left out so.
+    CUBIC alone is kept in the conditions of versions alone. Where that would empty a category: all, and False.
     """
     version = pl.col("cc").is_in(VERSIONS)
     facts = runs.group_by("run_id").agg(

@@ -92,12 +92,12 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
     unknown = judged.filter((pl.col("claim_verdict") == UNKNOWN) & (pl.col("verdict") == UNKNOWN))
     is_measured = pl.col("runs_count") > 0
     claims = unknown.group_by("claim", maintain_order=True).agg(
-        is_measured.any(),
+        is_measured=is_measured.any(),
         is_repeated=(
             is_measured & ((pl.col("runs_count") < pl.col("minimum_runs_count")) | pl.col("low").is_not_null())
         ).any(),
     )
-    measured, repeated = claims["runs_count"], claims["is_repeated"]
+    measured, repeated = claims["is_measured"], claims["is_repeated"]
     reasons = {
         "no run here meets the conditions": int((~measured).sum()),
         "no run repeats the condition of another (the evaluation’s `condition` says which do)": int(

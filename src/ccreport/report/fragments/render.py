@@ -11,7 +11,7 @@ import yaml
 import ccreport
 from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
-from ccreport.core.evaluation import load_evaluation
+from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.core.text import count_things
 from ccreport.figures.kit.theme import style_of
@@ -58,7 +58,7 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.database import name_algorithms
-from ccreport.summarise.questions import COMPARISONS, MEANS
+from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.raw_files import ReadFiles
 
 SHOWN_TABLES: Final = (

@@ -57,7 +57,7 @@ def lay_out_cells(
     if summary.select(*rows, *columns).is_duplicated().any():
         raise InputError(f"{table}: rows {rows} and columns {columns} of the evaluation do not tell its cells apart")
     divisor, unit = rate_unit(summary["rate_mean_bps"])
-    groups = order_groups(summary.select(columns).rows())
+    groups = order_groups(summary.select(columns).rows(), range(summary.height))
     keys = list(dict.fromkeys(summary.select(rows).rows()))
     better = bold.get("rate_mean_bps", pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True))
     cells = {
@@ -81,16 +81,14 @@ def lay_out_cells(
     )
 
 
-def order_groups(groups: Sequence[tuple[Any, ...]], rows: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+def order_groups(groups: Sequence[tuple[Any, ...]], rows: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Return each combination once, those with the same first value side by side, in order of appearance.
 
-    Where `rows` has the row that each is of, a value that only later rows have stands where it is among theirs.
+    `rows` has the row that each is of: a value that only later rows have stands where it is among theirs.
     """
-    levels = range(len(groups[0]) if groups else 0)
     places = []
-    for level in levels:
-        values = [group[level] for group in groups]
-        above = [(row, group[:level]) for row, group in zip(rows, groups, strict=True)] if rows else range(len(groups))
+    for level, values in enumerate(zip(*groups, strict=True)):
+        above = [(row, group[:level]) for row, group in zip(rows, groups, strict=True)]
         places.append({value: n for n, value in enumerate(_merge_orders(values, above))})
     return sorted(set(groups), key=lambda group: [place[value] for place, value in zip(places, group, strict=True)])
 
