@@ -12,6 +12,7 @@ from ccreport.core.tables import conform
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import list_pairs
 from ccreport.report.fragments.findings import find_doubt, render_findings
+from ccreport.report.fragments.leads import describe_leads
 from ccreport.report.fragments.means_findings import describe_means
 from ccreport.report.fragments.pairs_picture import render_picture
 from ccreport.report.fragments.verdict_strip import render_strip
@@ -79,9 +80,29 @@ NO_CLAIMS = conform(pl.DataFrame(), "claims")
 NO_PAIRS = list_pairs(conform(pl.DataFrame(), "reproduction"), BOTH)
 
 
-def make_comparisons(*verdicts: str, least: float | None = None) -> pl.DataFrame:
-    rows = [{"measure": "goodput_bps", "verdict": verdict, "least_effect_pct": least} for verdict in verdicts]
-    return pl.DataFrame(rows, schema={"measure": pl.String, "verdict": pl.String, "least_effect_pct": pl.Float64})
+def make_comparisons(*verdicts: str | tuple[str, str, float | None], least: float | None = None) -> pl.DataFrame:
+    """Return comparisons of BBR and CUBIC, each as its verdict, or as its verdict, question and ratio."""
+    rows = []
+    for given in verdicts:
+        verdict, question, ratio = (given, "no loss", None) if isinstance(given, str) else given
+        rows.append(
+            {
+                "table_name": "comparisons",
+                "measure": "goodput_bps",
+                "question": question,
+                "first_algorithm": "BBR",
+                "second_algorithm": "CUBIC",
+                "verdict": verdict,
+                "ahead_algorithm": verdict.removesuffix(" faster") if verdict.endswith(" faster") else None,
+                "effect_mean_ratio": ratio,
+                "least_effect_pct": least,
+                **dict.fromkeys(("first_runs_count", "second_runs_count", "strata_count"), 1),
+                "is_paired": False,
+                "tests_count": len(verdicts),
+                "equal_within_pct": 5.0,
+            }
+        )
+    return conform(pl.DataFrame(rows, infer_schema_length=None), "comparisons")
 
 
 NO_COMPARISONS = make_comparisons()
@@ -134,6 +155,13 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     assert found[1].endswith("and 1.00 here.")
     # The claim that does not hold is none of those that lack data, though a check of it does.
     assert found[2] == ("**Undecided:** 1 of 4 pairs: the paper’s runs do not show which algorithm is ahead.")
+
+
+def test_bounds_that_are_younger_than_the_archive_are_confessed_on_the_first_page():
+    judged = make_claims(first=[("holds", 9)], second=[("holds", 9), ("holds", 9)], third=[("does not hold", 5)])
+    dated = judged.with_columns(is_preregistered=pl.Series([True, False, False, False]))
+    confirmed, *_ = list_sentences(render_findings(dated, CLAIMS, NO_PAIRS, BOTH, NO_COMPARISONS))
+    assert confirmed.endswith("”. For 1 of these, what counts as holding was decided after the first run.")
 
 
 def test_why_claims_cannot_be_told_is_said():
@@ -294,14 +322,32 @@ def test_the_means_of_each_algorithm_are_said_in_words():
         "**BBR** (3 runs): goodput of 91.0 Mbit/s, 1.00 % of segments sent again.",
         "**CUBIC** (2 conditions, 4 runs): goodput of 5.00 to 10.0 Mbit/s, 1.00 % of segments sent again.",
         (
-            "Of 4 comparisons of rates the verdicts are 2 “BBR faster”, 1 “equal within ±5 &#37;”; "
-            "in 1 these runs do not tell."
+            "**BBR or CUBIC?** Of [4 comparisons](tables.qmd#table-comparisons) of rates: BBR faster in 2; "
+            "equal within ±5 &#37; in 1; too few runs, or too varied ones, to tell in 1."
         ),
     ]
+
+
+def test_where_each_algorithm_is_faster_is_said_with_the_largest_ratio_and_what_always_goes_with_it():
+    asked = make_comparisons(
+        *[
+            ("BBR faster", f"0.1 % loss, {count} flows, RTT 20 ms", ratio)
+            for count, ratio in ((1, 9.5), (2, 3), (4, 2))
+        ],
+        ("BBR faster", "no loss, 1 flow, RTT 20 ms", 1.5),
+        # A fifth of BBR's rate, but in two comparisons of three.
+        *[("CUBIC faster", f"no loss, {count} flows, RTT 20 ms", 0.2) for count in (2, 4)],
+    )
+    (said,) = describe_leads(asked)
+    assert said == (
+        "**BBR or CUBIC?** Of [6 comparisons](tables.qmd#table-comparisons) of rates: BBR faster in 4, up to 9.50 "
+        "times the rate (“0&#46;1 &#37; loss&#44; 1 flows”), among them all 3 with “0&#46;1 &#37; loss”; CUBIC faster in 2, "
+        "up to 5.00 times the rate (“no loss&#44; 2 flows”)."
+    )
 
 
 def test_nothing_is_faster_where_no_comparison_says_so():
     rows = [{"algorithm": name, "rate_mean_bps": rate} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))]
     *_, last = describe_means(make_means(rows), make_comparisons("undecided"))
-    assert last.startswith("Which algorithm is faster cannot be told in the one comparison of rates: ")
+    assert last.endswith(" of rates: too few runs, or too varied ones, to tell in 1.")
     assert describe_means(make_means(rows).clear(), make_comparisons()) == []

@@ -235,7 +235,7 @@ def test_the_overview_has_the_value_that_decides_each_claim() -> None:
     shown, _ = render([first, second | {"value": 1.23, "low": 1.1, "high": 1.4, "paper_value": 4.2}])
     overview = shown[: shown.index("## A: does not hold")]
     assert "4&#46;2</td>" in overview
-    assert "1&#46;23 (1&#46;10–1&#46;40)<br><small>check 2</small>" in overview
+    assert "1&#46;23 (1&#46;10–1&#46;40)<br><small>check 2 (1 of 2 checks holds)</small>" in overview
     assert "check 1" not in overview
 
 
@@ -319,6 +319,14 @@ def test_the_time_of_bounds_is_told_where_one_is_declared() -> None:
     dated, _ = render([own | row for own in make_claim("a", "holds")], make_claim("b", "holds"))
     assert "The bounds of 1 of 2 claims were set before the archive’s first run, of 1 it is not known." in dated
     assert dated.count("The bounds were set by commit") == 1
+    assert "**" not in dated.partition("The bounds were set by commit")[2].partition("</details>")[0]
+    late = [[own | row | {"is_preregistered": False} for own in make_claim(claim, "holds")] for claim in "ab"]
+    told, _ = render(*late)
+    assert "The bounds of 0 of 2 claims were set before the archive’s first run, 2 after it." in told
+    # What is so of all is not told of each.
+    assert "**after**" not in told
+    mixed, _ = render(*late, [own | row for own in make_claim("c", "holds")])
+    assert mixed.count("**after** the archive’s first run") == 2
     plain, _ = render(make_claim("a", "holds"))
     assert "commit" not in plain
 

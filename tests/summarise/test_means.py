@@ -14,6 +14,7 @@ from test_summarise import build_database, gather, run, summarise
 from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
+from ccreport.core.tables import conform
 from ccreport.report.fragments.means_findings import describe_means
 from ccreport.summarise.database import connect
 
@@ -118,7 +119,7 @@ def test_flows_of_an_algorithm_are_told_where_another_has_more(tmp_path: Path) -
         (4, "CUBIC", None),
     ]
     assert "Flows of this algorithm" in read_words(html)
-    bbr, cubic, *_ = describe_means(table.head(2), pl.DataFrame(schema={"measure": pl.String}))
+    bbr, cubic, *_ = describe_means(table.head(2), conform(pl.DataFrame(), "comparisons"))
     assert "goodput of 50.0 Mbit/s (1 flow)" in bbr
     assert "goodput of 101 Mbit/s (the sum of 2 flows)" in cubic
 

@@ -1,6 +1,6 @@
 """Claims page: each claim, the verdict on it here, and the numbers that the verdict is made of."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -64,8 +64,12 @@ def render_claims(
     parts += [_render_overview(rows_of, declared)]
     if judged["bounds_set_utc"].count():
         parts += [f"{DATED.strip()} {_sum_up_bounds([rows[0] for rows in rows_of.values()])}"]
+    # What is so of all claims is said once.
+    is_dated = judged["is_preregistered"].n_unique() > 1
     for claim, facts in declared.items():
-        parts += _render_claim(claim, facts, rows_of[claim], exhibits, is_unexplained=claim in unexplained)
+        parts += _render_claim(
+            claim, facts, rows_of[claim], exhibits, is_unexplained=claim in unexplained, is_dated=is_dated
+        )
     return "\n".join(parts)
 
 
@@ -82,7 +86,8 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         verdict = rows[0]["claim_verdict"]
         here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
         speaker = "The paper" if is_published(facts) else "Claim"
-        said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**."
+        of_checks = f" ({holding})" if (holding := _count_holding(rows)) else ""
+        said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**{of_checks}."
         failed = [pair for pair in zip(rows, facts["checks"], strict=True) if pair[0]["verdict"] == FAILS]
         told = "\n\n".join([said, *_contradict(failed)])
         parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
@@ -130,7 +135,8 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         decisive = next(row for row in rows_of[claim] if row["verdict"] == verdict)
         interval = _show_interval(decisive)
         within = "" if interval is None else f" ({text(interval)})"
-        here = f"<br><small>{text(decisive['check'])}</small>"
+        of_checks = f" ({holding})" if (holding := _count_holding(rows_of[claim])) else ""
+        here = f"<br><small>{text(decisive['check'])}{of_checks}</small>"
         rows.append(
             [
                 Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>'),
@@ -158,9 +164,19 @@ def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
     return f"The bounds of {said}. The queries, which compute the value, may be newer.\n"
 
 
-def _date_bounds(row: Mapping[str, Any]) -> str:
-    """Return which commit set the bounds of a claim, and whether that was before the archive was measured."""
+def _count_holding(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many of a claim's checks hold; nothing of a single one, whose verdict is the claim's."""
+    if len(rows) == 1:
+        return ""
+    count = sum(row["verdict"] == HOLDS for row in rows)
+    return f"{count} of {len(rows)} checks hold{'s' if count == 1 else ''}"
+
+
+def _date_bounds(row: Mapping[str, Any], *, is_dated: bool) -> str:
+    """Return which commit set the bounds of a claim, and if asked whether that was before the archive was measured."""
     commit = f"The bounds were set by commit `{row['bounds_commit'][:10]}` ({row['bounds_set_utc']:{TIME}})"
+    if not is_dated:
+        return f"{commit}."
     if row["is_preregistered"] is None:
         return f"{commit}; the archive does not say when its first run began."
     when = "before" if row["is_preregistered"] else "**after**"
@@ -178,6 +194,7 @@ def _render_claim(
     exhibits: Mapping[str, tuple[str, Exhibit]],
     *,
     is_unexplained: bool,
+    is_dated: bool,
 ) -> Iterable[str]:
     verdict = rows[0]["claim_verdict"]
     is_of_paper = is_published(facts)
@@ -195,7 +212,7 @@ def _render_claim(
         yield f"Needed: {escape_text(facts['needs'])}.\n"
     if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
         yield f"Shown in {', '.join(links)}.\n"
-    yield open_fold(f"{len(rows)} check{'' if len(rows) == 1 else 's'}: values and queries")
+    yield open_fold(f"{_count_holding(rows) or '1 check'}: values and queries")
     checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
     if is_of_paper:
         yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
@@ -203,7 +220,7 @@ def _render_claim(
         own = [[name, *others] for name, _, *others in checks]
         yield render_table([HEADER[0], *HEADER[2:]], own, title=f"Checks of {claim}", numbers=(2, 3, 4))
     if rows[0]["bounds_set_utc"] is not None:
-        yield f"{_date_bounds(rows[0])}\n"
+        yield f"{_date_bounds(rows[0], is_dated=is_dated)}\n"
     if others := [_name_change(row) for row in rows if _differs(row)]:
         count = rows[0]["suspects_count"]
         yield f"With {count:,} suspect run{'s' if count > 1 else ''}: {'; '.join(others)}.\n"

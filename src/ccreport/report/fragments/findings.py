@@ -1,4 +1,4 @@
-"""Key findings: at most three paragraphs on what the archive confirms, what it contradicts, and what it cannot tell."""
+"""Key findings: which algorithm is faster when, what the archive confirms, what it contradicts, what it cannot tell."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -7,12 +7,12 @@ import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from ccreport.report.fragments.leads import COMPARISONS_PAGE, describe_leads
 from ccreport.report.fragments.reproduction import show_plain
-from ccreport.report.markup.escape import escape_text, make_label
+from ccreport.report.markup.escape import escape_text
 
 CLAIMS_PAGE: Final = "claims.qmd"
 PAIRS_PAGE: Final = "reproduction.qmd"
-COMPARISONS_PAGE: Final = f"tables.qmd#{make_label('table', 'comparisons')}"
 
 
 def render_findings(
@@ -30,7 +30,13 @@ def render_findings(
     if judged.is_empty() and pairs.is_empty():
         return ""
     sentences = [
-        _join("Confirmed", _count_claims(judged, claims, HOLDS, ("holds", "hold")), _confirm_pairs(pairs, algorithms)),
+        *describe_leads(comparisons),
+        _join(
+            "Confirmed",
+            _count_claims(judged, claims, HOLDS, ("holds", "hold")),
+            _date_claims(judged),
+            _confirm_pairs(pairs, algorithms),
+        ),
         _join(
             "Contradicted",
             _count_claims(judged, claims, FAILS, ("does not hold", "do not hold")),
@@ -62,6 +68,12 @@ def _count_claims(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str,
     verb = f"{verbs[0]}:" if len(found) == 1 else f"{verbs[1]}, among them"
     said = escape_text(" ".join(claims[found[0]]["text"].split()).partition(". ")[0].rstrip("."))
     return f"[{len(found)} of {verdicts.height} claims]({CLAIMS_PAGE}) {verb} “{said}”"
+
+
+def _date_claims(judged: pl.DataFrame) -> str:
+    """Return for how many claims the bounds may have been fitted to what was measured, as they are younger."""
+    late = judged.filter((pl.col("claim_verdict") == HOLDS) & ~pl.col("is_preregistered"))["claim"].n_unique()
+    return f"for {late} of these, what counts as holding was decided after the first run" if late else ""
 
 
 def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str]) -> str:

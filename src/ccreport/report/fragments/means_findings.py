@@ -1,13 +1,10 @@
 """Findings of an evaluation without published values: the means of each algorithm, and which is faster."""
 
-from collections import Counter
-from collections.abc import Iterator
-
 import polars as pl
 
+from ccreport.report.fragments.leads import describe_leads
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_measured, rate_unit
-from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 # Columns of the table `means` beside the rate, by what they are multiplied with, and how a sentence says the numbers.
 MEASURES = {
@@ -18,7 +15,7 @@ MEASURES = {
 
 
 def describe_means(means: pl.DataFrame, comparisons: pl.DataFrame) -> list[str]:
-    """Return a sentence on each algorithm of the table `means`, and one on which of them is faster, as Markdown.
+    """Return a sentence on each algorithm of the table `means`, and one on each two of them, as Markdown.
 
     `comparisons` are the rows of the table of that name about it.
     """
@@ -26,7 +23,7 @@ def describe_means(means: pl.DataFrame, comparisons: pl.DataFrame) -> list[str]:
     groups = known.partition_by("algorithm", maintain_order=True)
     divisor, unit = rate_unit(known["rate_mean_bps"])
     said = [_describe_algorithm(own, divisor, unit) for own in groups]
-    return [*said, *_describe_lead(comparisons)]
+    return [*said, *describe_leads(comparisons)]
 
 
 def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
@@ -49,24 +46,6 @@ def _count_flows(own: pl.DataFrame) -> str:
     shown = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
     partly = " in some conditions" if own["algorithm_flows_count"].null_count() else ""
     return f" ({'the sum of ' if counts[-1] > 1 else ''}{shown} flow{'' if counts[-1] == 1 else 's'}{partly})"
-
-
-def _describe_lead(comparisons: pl.DataFrame) -> Iterator[str]:
-    """Yield in how many of the comparisons of rates each algorithm is faster, and in how many they are equal."""
-    rates = comparisons.filter(pl.col("measure").str.ends_with("_bps"))
-    if rates.is_empty():
-        return
-    compared = _count(rates.height, "comparison")
-    verdicts = Counter(rates.filter(pl.col("verdict") != UNDECIDED)["verdict"])
-    if not verdicts:
-        told = "the runs are too few or vary too much"
-        among = "the one comparison" if rates.height == 1 else f"any of {compared}"
-        yield f"Which algorithm is faster cannot be told in {among} of rates: {told}."
-        return
-    parts = [f"{count} “{escape_text(verdict)}”" for verdict, count in verdicts.most_common()]
-    open_count = rates.height - verdicts.total()
-    undecided = f"; in {open_count} these runs do not tell" if open_count else ""
-    yield f"Of {compared} of rates the verdicts are {', '.join(parts)}{undecided}."
 
 
 def _show_range(values: pl.Series) -> str:

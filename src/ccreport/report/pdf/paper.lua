@@ -130,8 +130,9 @@ local function html(element)
   if element.format ~= 'html' then
     return element.format ~= 'typst' and {} or nil
   end
-  -- pandoc knows no `small`.
+  -- pandoc knows no `small`; what a click opens on the site stands open on paper, without the words to click on.
   local text = element.text:gsub('<small[^>]*>', '<span class="small">'):gsub('</small>', '</span>')
+  text = text:gsub('<summary>.-</summary>', '')
   return pandoc.read(text, 'html').blocks:walk {
     Div = function(div) return div.content end,
     Header = function(header) return pandoc.Para {pandoc.Strong(header.content)} end,
