@@ -341,8 +341,8 @@ def test_where_each_algorithm_is_faster_is_said_with_the_largest_ratio_and_what_
     (said,) = describe_leads(asked)
     assert said == (
         "**BBR or CUBIC?** Of [6 comparisons](tables.qmd#table-comparisons) of rates: BBR faster in 4, up to 9.50 "
-        "times the rate (“0&#46;1 &#37; loss&#44; 1 flows”), among them all 3 with “0&#46;1 &#37; loss”; CUBIC faster in 2, "
-        "up to 5.00 times the rate (“no loss&#44; 2 flows”)."
+        "times the rate (“0&#46;1 &#37; loss&#44; 1 flows”), among them all 3 with “0&#46;1 &#37; loss”; CUBIC faster "
+        "in 2, up to 5.00 times the rate (“no loss&#44; 2 flows”)."
     )
 
 

@@ -15,6 +15,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.report.fragments.cells import (
     count_runs_at_most,
     name_column,
+    render_numbers,
     render_page,
     round_value,
     trace_cells,
@@ -84,11 +85,25 @@ def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Pat
     # (9 + 11) / 2 Mbit/s
     assert " 10.00 " in text
     assert " rate mean, Mbit/s " in text
+    assert "<dt>rate low" not in section
+    # A key has its words and unit, as in the published table.
+    assert "## 1: no loss" in html.unescape(page)
     assert re.search(r"s\s+j\s+10\.0\.0\.2\s+2\s+10\.00\s+0\s+11\.00\s+r2", text)
     assert 'Raw files: <a href="ledger_files.html#job-e">e</a>' in section
     assert 'href="explorer.html#run=r2"' in section
     assert "Query&#58; src&#47;ccreport&#47;sql&#47;testbed&#47;table&#95;2&#95;testbed&#46;sql</summary>" in page
     assert "GROUP BY ALL" in page
+
+
+def test_an_interval_stands_with_its_number_and_what_has_no_value_is_left_out() -> None:
+    rates = {"rate_mean_bps": 5e7, "rate_low_bps": 4e7, "rate_high_bps": 6.25e7}
+    others = {"rate_cv": 0.5, "rate_low_cv": None, "rate_high_cv": None, "difference_mean": None, "runs_count": 3}
+    shown = html.unescape(render_numbers(rates | others))
+    assert re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", shown) == [
+        ("rate mean, Mbit/s", "50.00 (40.00 to 62.50)"),
+        ("rate CV", "0.5000"),
+        ("runs count", "3"),
+    ]
 
 
 def test_the_command_of_a_section_prints_its_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

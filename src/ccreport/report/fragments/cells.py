@@ -5,7 +5,7 @@ first runs of each row, and says how to print what is left out.
 """
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -33,6 +33,7 @@ from ccreport.report.markup.blocks import (
 )
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.database import connect
+from ccreport.summarise.grids.headings import QUANTITIES, format_name, name_value, write_heading
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.trace.explain import Trace, load_trace, show_value
 from ccreport.trace.raw_files import load_read_files
@@ -157,12 +158,9 @@ def _render_row(
 ) -> list[str]:
     key = load_schema(trace.table).key
     # Identifiers that only machines read would fill the heading.
-    names = [show_value(row[name]) for name in key if not name.endswith("_id")]
+    names = [_name_key(name, row[name]) for name in key if not name.endswith("_id")]
     parts = [f"## {number}: {escape_text(' · '.join(names))} {{#cell-{number}}}\n"]
-    numbers = {name: value for name, value in row.items() if name not in key}
-    values = [_show(name, value) for name, value in numbers.items()]
-    header = [name_column(name) for name in numbers]
-    parts.append(render_table(header, [values], title=f"Numbers of row {number}"))
+    parts.append(render_numbers({name: value for name, value in row.items() if name not in key}))
     listed = runs if runs_at_most is None else runs.head(runs_at_most)
     whole = listed.height == runs.height
     counted = f"{runs.height:,} run{'' if runs.height == 1 else 's'}"
@@ -176,6 +174,42 @@ def _render_row(
     parts.append(fence_html("<p>Computed again by this command:</p>"))
     parts.append(render_quotation(command, f"Command of row {number}"))
     return [*parts, close_fold()]
+
+
+def _name_key(column: str, value: Any) -> str:
+    """Return a part of what names a row as the published table shows it: BBR, Buffer 8 MB, Goodput."""
+    if column in QUANTITIES:
+        return write_heading(value).partition(" (")[0]
+    return name_value(column, value) if isinstance(value, int | float) else format_name(column, value)
+
+
+def render_numbers(numbers: Mapping[str, Any]) -> str:
+    """Return the numbers of a row side by side, each with its 95 % interval in brackets; what has no value is left out.
+
+    The ends of an interval are the columns that have `low` and `high` in a number's name, in place of `mean` if it has
+    one: `rate_mean_bps`, `rate_low_bps` and `rate_high_bps`.
+    """
+    ends = _find_ends(numbers)
+    within = {end for pair in ends.values() for end in pair}
+    parts = []
+    for name, value in numbers.items():
+        if name not in within and value is not None:
+            interval = [round_value(name, numbers[end]) for end in ends.get(name, ()) if numbers[end] is not None]
+            shown = round_value(name, value) + (f" ({' to '.join(interval)})" if interval else "")
+            parts.append(f"<div><dt>{text(name_column(name))}</dt><dd>{text(shown)}</dd></div>")
+    return fence_html(f'<dl class="numbers">\n{"".join(parts)}\n</dl>')
+
+
+def _find_ends(names: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Return the columns of the lower and the upper end of an interval, by the column of the number between."""
+    ends = {}
+    for low in names:
+        before, _, after = f"_{low}_".partition("_low_")
+        for middle in ("_", "_mean_"):
+            number, high = (f"{before}{word}{after}".strip("_") for word in (middle, "_high_"))
+            if number != low and {number, high} <= set(names):
+                ends[number] = (low, high)
+    return ends
 
 
 def _render_runs(trace: Trace, runs: pl.DataFrame, number: int) -> str:
