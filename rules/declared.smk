@@ -49,6 +49,27 @@ def load_evaluations():
     return declared
 
 
+def check_sql_of_evaluations(wildcards):
+    """Try the SQL of each evaluation that was changed after its database was made: an input function that names no file.
+
+    `-n` calls it as a build does, before the first job; the processes of jobs do not try again.
+    """
+    from ccreport.compare.claims import check_claims
+    from ccreport.figures.select.check_sql import check_sql
+    from ccreport.summarise.view_columns import open_without_rows
+
+    for name, path in EVALUATION_FILES.items() if workflow.is_main_process else ():
+        database = RESULTS / name / "archive.duckdb"
+        if not database.exists() or database.stat().st_mtime < path.stat().st_mtime:
+            try:
+                with open_without_rows(path) as connection:
+                    check_sql(connection, path)
+                    check_claims(connection, path)
+            except InputError as error:
+                stop(error)
+    return []
+
+
 # As the configuration names them, or as the archive has it.
 IS_CHOSEN = config["evaluation"] == AUTO
 MAIN_NAME = choose_evaluation(PLACES) if IS_CHOSEN else config["evaluation"]

@@ -15,6 +15,8 @@ checkpoint list_raw_files:
     input:
         # What was fetched counts, not when: the fingerprint says whether it differs.
         fetched=ancient(find_fetched_facts) if IS_REMOTE else [],
+        # Before anything is read.
+        checked=check_sql_of_evaluations,
     output:
         batches="<results>/batches.txt",
         facts="<results>/archive.json",

@@ -1,7 +1,7 @@
 """
 Start: what a build does before its first job, and no call of Snakemake that only reads the rules.
 
-It tries the SQL of changed evaluations, locks its results against other builds, names files of the checkout that are of
+It locks its results against other builds, names files of the checkout that are of
 the future, sets back the times of results that are, and patches what Snakemake gets wrong. docs/snakemake-faults.md reports the faults.
 """
 
@@ -54,26 +54,11 @@ def set_back_times():
         )
 
 
-def check_evaluations():
-    """Try the SQL of each evaluation that was changed after its database was made; nothing has been read by then."""
-    from ccreport.compare.claims import check_claims
-    from ccreport.figures.select.check_sql import check_sql
-    from ccreport.summarise.view_columns import open_without_rows
-
-    for name, path in EVALUATION_FILES.items():
-        database = RESULTS / name / "archive.duckdb"
-        if not database.exists() or database.stat().st_mtime < path.stat().st_mtime:
-            with open_without_rows(path) as connection:
-                check_sql(connection, path)
-                check_claims(connection, path)
-
-
 onstart:
     try:
         if workflow.execution_settings.lock:
             BUILD_LOCKS.append(lock_results(RESULTS))
         check_sources(list_sources())
-        check_evaluations()
     except InputError as error:
         say_last(f"ccreport: {error}")
         raise WorkflowError(str(error))

@@ -262,7 +262,7 @@ def test_sql_prints_a_table_from_any_folder(
     assert main(["sql", "FROM claims", "--database", "../it's [a] */results"]) == 0
     assert " fair " in capsys.readouterr().out
     assert main(["sql", "SELECT check FROM claims", "--database", "../it's [a] */results"]) == 1
-    assert 'a column of this name takes quotes: "check"' in capsys.readouterr().err
+    assert "text takes single quotes ('check'), a column of this name double ones" in capsys.readouterr().err
     assert main(["sql", "FROM nmaes", "--database", "../it's [a] */results"]) == 1
     assert capsys.readouterr().err == "ccreport: Table with name nmaes does not exist; did you mean `names`?\n"
     assert main(["sql", "SELECT nubmer FROM names", "--database", "../it's [a] */results"]) == 1

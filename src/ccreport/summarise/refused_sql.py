@@ -14,6 +14,7 @@ KIND: Final = re.compile(r"^[A-Z]\w+ Error: ")
 WORD: Final = re.compile(r'(?:column|name|Function with name|binding) "?([\w.]+)"?')
 # Parser Error: syntax error at or near "check"; names such as this one are words of SQL.
 RESERVED: Final = re.compile(r'syntax error at or near "([a-z]+)"$')
+COLUMN: Final = re.compile(r'Referenced column "(\w+)" not found')
 # Candidate bindings: "rtt_ms", "rttvar_ms" · Did you mean "runs"?
 NAMES: Final = re.compile(r"(?:Candidate bindings:|Did you mean)(.*)")
 
@@ -25,8 +26,11 @@ def describe_refusal(error: duckdb.Error) -> str:
     known = [name for names in NAMES.findall(text) for name in re.findall(r'"([^"]+)"', names)]
     word = WORD.search(said)
     if reserved := RESERVED.search(said):
-        return f'{said}; a column of this name takes quotes: "{reserved[1]}"'
-    return f"{said}{guess_near(word[1], known) if word else ''}"
+        return f"{said}; text takes single quotes ('{reserved[1]}'), a column of this name double ones"
+    hint = guess_near(word[1], known) if word else ""
+    if not hint and (column := COLUMN.match(said)):
+        hint = f"; if it is text, write '{column[1]}'"
+    return f"{said}{hint}"
 
 
 def find_refused(
