@@ -302,7 +302,11 @@ def test_a_bare_file_needs_no_layout(tmp_path: Path, capsys: pytest.CaptureFixtu
     ("table", "names", "runs"),
     [
         # A row a run: some word of the names is the run.
-        ("run,rtt_ms\nmonday,20\nfriday,30\n", ("monday/client.json", "friday/client.json"), ("friday", "monday")),
+        (
+            "run,rtt_ms,note\nmonday,20,\nfriday,30,it rained\n",
+            ("monday/client.json", "friday/client.json"),
+            ("friday", "monday"),
+        ),
         ("file,run,rtt_ms\nt-1.json,a,20\nt-2.json,b,30\n", ("t-1.json", "t-2.json"), ("a", "b")),
         # Names that differ in nothing that tells.
         ("file,run,rtt_ms\nx.json,a,20\ny.json,b,30\n", ("x.json", "y.json"), ("a", "b")),
@@ -315,7 +319,10 @@ def test_a_documented_table_is_proposed(
     folder = write_archive(tmp_path / "raw", files | {"runs.csv": table})
     assert adopt(folder, check=False) == 0
     said = capsys.readouterr().out
-    assert "table: 'runs.csv'" in (folder / "layout.yaml").read_text()
+    written = (folder / "layout.yaml").read_text()
+    assert "table: 'runs.csv'" in written
+    # Else each note would be a condition.
+    assert ("ignore_columns: [note]" in written) == ("note" in table)
     assert [run for (run,) in list_columns(said, "run")] == list(runs)
     assert {rtt for (rtt,) in list_columns(said, "RTT ms")} == {"20", "30"}
 

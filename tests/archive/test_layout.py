@@ -134,6 +134,21 @@ def test_a_mistake_is_named_with_its_line_and_what_to_type(tmp_path: Path, layou
     assert str(raised.value).startswith("layout.yaml:")
 
 
+def test_columns_of_a_table_may_be_in_other_units_or_be_ignored(tmp_path: Path) -> None:
+    table = "run,bottleneck_mbps,pacing_gbps,rtt_us,note\na,100,2.4,500,rainy\nb,,,,\n"
+    write_archive(tmp_path, {"layout.yaml": "table: t.csv\nignore_columns: [note]\n", "t.csv": table})
+    layout = load_layout(tmp_path / "layout.yaml")
+    assert layout.by_run == {
+        "a": {"run": "a", "bottleneck_bps": 100e6, "pacing_bps": 2.4e9, "rtt_ms": 0.5},
+        "b": {"run": "b"},
+    }
+    assert "note" not in layout.groups
+    write_archive(tmp_path, {"layout.yaml": "table: t.csv\n\nignore_columns: [note, nite]\n"})
+    message = "layout.yaml:3: ignore_columns.1: t.csv has no column `nite`"
+    with pytest.raises(DeclarationError, match=re.escape(message)):
+        load_layout(tmp_path / "layout.yaml")
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -143,6 +158,8 @@ def test_a_mistake_is_named_with_its_line_and_what_to_type(tmp_path: Path, layou
         ("run,rtt_ms\na,20\nb,fast\n", "t.csv:3: rtt_ms is 'fast', which is not a number"),
         ("run,flow\na,h1\n", "t.csv:1: `flow` is true of a file"),
         ("file\na\na\n", "t.csv: file 'a' is in rows 1 and 2"),
+        ("run,bottleneck_bps,bottleneck_gbps\na,1e9,1\n", "t.csv:1: the column `bottleneck_bps` is there twice"),
+        ("run,rtt_us\na,fast\n", "t.csv:2: rtt_ms is 'fast', which is not a number"),
     ],
 )
 def test_a_mistake_in_a_table_is_named_with_its_line(tmp_path: Path, table: str, message: str) -> None:

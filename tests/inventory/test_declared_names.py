@@ -78,7 +78,10 @@ def test_a_row_a_run_tells_what_names_do_not(tmp_path: Path) -> None:
         "a.json": iperf3_json(),
         "b.json": iperf3_json(),
     }
-    told = {run.suffix: run for run in list_runs(write_archive(tmp_path / "raw", files), tmp_path / "w")}
+    listed = list_archive(write_archive(tmp_path / "raw", files), tmp_path / "w")
+    told = {run.suffix: run for one in listed.values() for run in one.runs}
+    (table,) = (file for one in listed.values() for file in one.files if file.path == "runs.csv")
+    assert (table.kind, table.rule) == ("layout", "layouts_read_first")
     assert told["a"].rtt_nominal_ms == 20
     assert told["a"].conditions == {"loss_pct": 0.1, "buffer_bytes": 250000, "bottleneck_bps": 1e9}
     assert (told["a"].parameter_name, told["a"].parameter_value) == ("aqm_target", "5ms")

@@ -21,7 +21,10 @@ RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
     [
         ("SELECT rtt_m FROM t", 'Referenced column "rtt_m" not found in FROM clause; did you mean `rtt_ms`?'),
         ("SELECT meen(rtt_ms) FROM t", "did you mean `mean`?"),
-        ("SELECT 1 FROM t WHERE rtt_ms = farr", "column \"farr\" not found in FROM clause; if it is text, write 'farr'"),
+        (
+            "SELECT 1 FROM t WHERE rtt_ms = farr",
+            "column \"farr\" not found in FROM clause; if it is text, write 'farr'",
+        ),
         ("SELECT 1 FROM t WHERE mode <> both", "text takes single quotes ('both')"),
         ("SELECT 1 FROM t WHERE (rtt_ms >", 'syntax error at or near ">"'),
     ],

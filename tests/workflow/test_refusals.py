@@ -164,7 +164,7 @@ def test_a_mistake_in_the_configuration_is_named_by_its_line(old: str, new: str,
 
 
 @pytest.mark.parametrize("tree", ["fresh", "built"])
-@pytest.mark.parametrize("options", [(), PROGRESS])
+@pytest.mark.parametrize("options", [(), PROGRESS, ("--dry-run",)])
 def test_a_failed_build_ends_with_the_line_that_matters(
     tree: str, options: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:

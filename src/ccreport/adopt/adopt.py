@@ -57,7 +57,7 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     proposal = propose_layout(contents)
     table, mistakes = find_table(folder, contents)
     if table is not None and (named := name_runs(proposal, table)) is not None:
-        proposal = replace(named, table=table.name)
+        proposal = replace(named, table=table.name, ignored_columns=table.notes)
     for mistake in mistakes:
         print(mistake)
     if proposal.patterns or proposal.table is not None:
@@ -110,6 +110,8 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     lines = [HEAD.format(schema=schema, folder=shlex.quote(str(folder)))]
     if proposal.table is not None:
         lines += ["# Its rows say more of a file, or of a run, than the names.\n", f"table: {_quote(proposal.table)}\n"]
+    if proposal.ignored_columns:
+        lines += [f"ignore_columns: [{', '.join(proposal.ignored_columns)}]\n"]
     lines += ["files:\n"] if proposal.patterns else []
     for one in proposal.patterns:
         lines += _write_files_of(one, proposal.job)

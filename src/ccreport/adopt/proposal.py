@@ -93,6 +93,8 @@ class Proposal:
     job: str | None = None
     # A CSV with a row for each file, or for each run.
     table: str | None = None
+    # Columns of it that are notes.
+    ignored_columns: tuple[str, ...] = ()
 
 
 def propose_layout(contents: Mapping[str, Content]) -> Proposal:

@@ -11,15 +11,18 @@ from ccreport.archive.read_layout import FILE_COLUMN, RUN_COLUMN, load_table
 from ccreport.core.declared_files import DeclarationError
 
 ENDING: Final = ".csv"
+# Columns that people write for people.
+NOTES: Final = ("note", "notes", "comment", "comments", "remark", "remarks", "description")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV that a layout can name as its `table`; `files` or `runs` are what its rows are about."""
+    """A CSV that a layout can name as its `table`; `files` or `runs` are what its rows are about, `notes` columns."""
 
     name: str
     files: frozenset[str] = frozenset()
     runs: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
 
 
 def find_table(folder: Path, paths: Iterable[str]) -> tuple[Table | None, list[str]]:
@@ -38,10 +41,11 @@ def find_table(folder: Path, paths: Iterable[str]) -> tuple[Table | None, list[s
             continue
         column = FILE_COLUMN if rows and FILE_COLUMN in rows[0] else RUN_COLUMN
         keys = frozenset(row[column] for row in rows)
+        notes = tuple(name for name in NOTES if rows and name in rows[0])
         if column == RUN_COLUMN and keys:
-            found.append(Table(name, runs=keys))
+            found.append(Table(name, runs=keys, notes=notes))
         elif keys & {*names}:
-            found.append(Table(name, files=keys))
+            found.append(Table(name, files=keys, notes=notes))
     return (found[0] if found else None), mistakes
 
 

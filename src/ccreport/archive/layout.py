@@ -44,7 +44,7 @@ class Layout:
     """A whole layout: patterns, and the rows of its table by path and by run.
 
     `name` is what messages call it, `groups` are all that some pattern or the table has, `runs_by` those by which files
-    are of one run, where the usual ones are not.
+    are of one run, where the usual ones are not, `table` is the path of its table among the archive's files.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Layout:
     by_run: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     runs_by: tuple[str, ...] = ()
     groups: frozenset[str] = frozenset()
+    table: str = ""
 
     def name_run(self, values: Mapping[str, Value]) -> str:
         """Return what tells a file's run from the others of its job: files that have the same are of one run."""

@@ -6,14 +6,14 @@ All that is wrong with it ends in one message with the name of the file, the lin
 import csv
 import difflib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yaml
 
 from ccreport.archive.layout import IGNORED, NAME, WHOLE, Layout, Pattern
-from ccreport.archive.layout_groups import KINDS, OF_FILES, check_group, read_value
+from ccreport.archive.layout_groups import KINDS, OF_FILES, OTHER_UNITS, check_group, format_value, read_value
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, find_line_of_text, parse_declared, read_text
 from ccreport.core.identifiers import short_hash
@@ -123,14 +123,15 @@ def load_layout(path: Path) -> Layout:
 
 def load_table(folder: Path, name: str) -> list[dict[str, str]]:
     """Return the rows of a CSV that a layout in a folder could name; raise DeclarationError where none could."""
-    return _read_rows(Source(NAME, None, folder, is_trusted=False), name)
+    return _read_rows(Source(NAME, None, folder, is_trusted=False), name, ())
 
 
 def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]:
     _check_schema(declared, source)
     ignored = [Pattern(f"ignore.{number}", text, IGNORED) for number, text in enumerate(declared.get("ignore", []))]
     files = [_read_pattern(number, pattern, source) for number, pattern in enumerate(declared.get("files", []))]
-    rows = _read_rows(source, declared["table"]) if "table" in declared else []
+    ignored_columns = declared.get("ignore_columns", [])
+    rows = _read_rows(source, declared["table"], ignored_columns) if "table" in declared else []
     groups = {name for pattern in files for name in _check_expression(pattern, source)} | {
         name for pattern in files for name in pattern.constants
     }
@@ -151,7 +152,9 @@ def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]
     }
     tables = (keyed, {}) if by_file else ({}, keyed)
     patterns, runs_by = (*ignored, *files), tuple(declared.get("runs_by", ()))
-    return Layout(source.name, patterns, *tables, runs_by, frozenset(groups - {FILE_COLUMN})), rows
+    # The archive's own table is one of its files.
+    table = "" if source.is_trusted else declared.get("table", "")
+    return Layout(source.name, patterns, *tables, runs_by, frozenset(groups - {FILE_COLUMN}), table), rows
 
 
 def _read_pattern(number: int, declared: Mapping[str, Any], source: Source) -> Pattern:
@@ -206,8 +209,8 @@ def _check_schema(declared: Any, source: Source) -> None:
         raise source.fail(problem.culprit, problem.text)
 
 
-def _read_rows(source: Source, name: str) -> list[dict[str, str]]:
-    """Return the rows of a layout's table; raise DeclarationError with the line of what is wrong."""
+def _read_rows(source: Source, name: str, ignored: Collection[str]) -> list[dict[str, str]]:
+    """Return the rows of a layout's table by group, without ignored columns; raise DeclarationError with the line."""
     path = source.folder / name
     try:
         if not source.is_trusted and not path.resolve().is_relative_to(source.folder.resolve()):
@@ -217,11 +220,11 @@ def _read_rows(source: Source, name: str) -> list[dict[str, str]]:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
             header = list(reader.fieldnames or ())
-            _check_header(header, name)
-            rows = []
-            for row in reader:
-                _check_row(row, name, reader.line_num)
-                rows.append({column: text.strip() for column, text in row.items()})
+            for position, column in enumerate(ignored):
+                if column not in header:
+                    raise source.fail(("ignore_columns", position), f"{name} has no column `{column}`")
+            _check_header([column for column in header if column not in ignored], name)
+            rows = [_read_row(row, ignored, name, reader.line_num) for row in reader]
     except OSError as error:
         raise source.fail(("table",), f"{path} cannot be read ({error.strerror})") from error
     except (csv.Error, UnicodeDecodeError) as error:
@@ -233,10 +236,11 @@ def _read_rows(source: Source, name: str) -> list[dict[str, str]]:
 def _check_header(header: list[str], name: str) -> None:
     if FILE_COLUMN not in header and RUN_COLUMN not in header:
         raise DeclarationError(f"{name}:1: neither `file` nor `run` is a column; one of them says what a row is about")
-    if twice := sorted({column for column in header if header.count(column) > 1}):
+    groups = [OTHER_UNITS.get(column, (column, 1))[0] for column in header]
+    if twice := sorted({group for group in groups if groups.count(group) > 1}):
         raise DeclarationError(f"{name}:1: the column `{twice[0]}` is there twice")
     for column in header:
-        if column != FILE_COLUMN and (problem := check_group(column)):
+        if column != FILE_COLUMN and column not in OTHER_UNITS and (problem := check_group(column)):
             raise DeclarationError(f"{name}:1: {problem}")
         if FILE_COLUMN not in header and column in OF_FILES | {"job", "session"}:
             raise DeclarationError(
@@ -244,15 +248,23 @@ def _check_header(header: list[str], name: str) -> None:
             )
 
 
-def _check_row(row: Mapping[str | None, Any], name: str, line: int) -> None:
+def _read_row(row: Mapping[str | None, Any], ignored: Collection[str], name: str, line: int) -> dict[str, str]:
     if None in row or None in row.values():
         raise DeclarationError(f"{name}:{line}: not as many fields as the first line has; quote those with commas")
-    for column, text in row.items():
+    read = {}
+    for column, given in row.items():
+        if column is None or column in ignored:
+            continue
+        group, factor = OTHER_UNITS.get(column, (column, 1))
+        text = read[group] = given.strip()
         try:
-            if column is not None and column != FILE_COLUMN and text.strip():
-                read_value(column, text)
+            if text and column != FILE_COLUMN:
+                value = read_value(group, text, factor)
         except ValueError as error:
             raise DeclarationError(f"{name}:{line}: {error}") from None
+        if text and column in OTHER_UNITS:
+            read[group] = format_value(value)
+    return read
 
 
 def _check_keys(rows: Iterable[Mapping[str, str]], column: str, name: str) -> None:

@@ -98,6 +98,8 @@ def read_declared(
             named[path] = (folder, FileName("unknown", problem=told.problem, is_declared=True))
         else:
             runs[folder, layout.name_run(told.values)][path] = told
+    if layout.table in files:
+        named[layout.table] = (find_folder(files[layout.table]), FileName("layout", is_declared=True))
     for (folder, run), of_run in runs.items():
         row = layout.by_run.get(str(next(iter(of_run.values())).values.get("run")), {})
         named |= {path: (folder, name) for path, name in _name_files(layout, run, row, of_run).items()}
