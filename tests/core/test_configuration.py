@@ -79,6 +79,7 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
         ("connections_count", 99, "connections_count: 99 is greater than the maximum of 16"),
         ("batch_mib", "1e3", "batch_mib: `1e3` is not a number; write 1000"),
         ("release", {"pack": "No"}, "release.pack: `No` is not true or false; write it without quotes: no"),
+        ("release", {"date": "2026-13-01"}, "release.date: `2026-13-01` is not a date"),
         ("strict", None, "strict: null, or nothing behind the colon, is not true or false"),
         ("sections", "edge-bbr2", "sections: `edge-bbr2` is not a list or null; put it in brackets: [edge-bbr2]"),
         ("verify", "release/1", "verify: release/1 does not exist"),

@@ -94,13 +94,13 @@ def test_a_claim_that_only_one_release_makes_did_not_flip(old: Path, tmp_path: P
     (exhibit,) = list_exhibits(ReleaseFolder(old), ReleaseFolder(other))
     assert (exhibit.kind, exhibit.changes) == ("checks", (Change("another, runs", "–", "holds"),))
     titles = [section.title for section in compare_releases(ReleaseFolder(other), ReleaseFolder(old))]
-    assert titles[:2] == ["No verdict flipped", "Checks of claims added or removed (one)"]
+    assert titles[:2] == ["Verdicts", "Checks of claims added or removed (one)"]
 
 
 def test_the_same_release_has_no_difference(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", str(old), str(old)]) == 0
     said = capsys.readouterr().out
-    assert "## No verdict flipped\n\nNo difference." in said
+    assert "## Verdicts\n\nNo difference." in said
     assert said.count("No difference.") == 5
 
 

@@ -48,7 +48,8 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
     """
     # Loading it takes longer than starting Python, and most commands check nothing.
     jsonschema = importlib.import_module("jsonschema")
-    error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value))
+    validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker(["date"]))
+    error = jsonschema.exceptions.best_match(validator.iter_errors(value))
     if error is None:
         return None
     place: Place = tuple(error.absolute_path)
@@ -117,6 +118,8 @@ def _describe(error: "ValidationError") -> str:
         case "pattern":
             about = schema.get("description")
             return f"{shown} is not allowed here: {about or f'it does not match {wanted}'}"
+        case "format":
+            return f"{shown} is not a {wanted}"
         case _:
             return error.message
 

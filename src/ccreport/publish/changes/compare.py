@@ -47,7 +47,7 @@ def compare_results(old: ReleaseFolder, new: ReleaseFolder) -> list[Section]:
     rules = list_rules(old, new)
     sections = [_describe(exhibit, old, new, rules) for exhibit in list_exhibits(old, new)]
     if not any(section.title.startswith(TITLES["verdicts"]) for section in sections):
-        sections.insert(0, Section("No verdict flipped"))
+        sections.insert(0, Section("Verdicts"))
     return [
         *sections,
         _list_names("Raw files", list_kinds(old.raw, new.raw)),
