@@ -60,6 +60,15 @@ def test_a_run_that_was_tried_again_is_suspect_but_not_one_that_was_broken_off()
     assert suspects({}, {}, {}, attempts=attempts) == [(1, "attempt_repeated", 2, 1)]
 
 
+def test_a_test_that_is_there_twice_counts_once() -> None:
+    test = {"start_utc": at(5), "duration_s": 30.0, "throughput_bps": 9.5e9, "retransmits_count": 3}
+    # A third copy is one too many as well; a bit/s more is another test, and so is what says no start or no rate.
+    others = [test | other for other in ({"throughput_bps": 9.5e9 + 1}, {"host": "i"}, {"start_utc": at(6)})]
+    unknown = [test | {name: None} for name in ("start_utc", "throughput_bps") for _ in range(2)]
+    found = suspects(test, test, test, *others, *unknown)
+    assert found == [(1, "test_twice", 2, 1), (2, "test_twice", 3, 1)]
+
+
 @pytest.mark.parametrize("side", ["sender", "receiver"])
 def test_a_processor_is_compared_with_those_of_its_condition(side: str) -> None:
     # Median 40; deviations 0, 1, 1, 2, 60: their median 1, and 3.5 · 1.4826 is below the floor of 10 points.

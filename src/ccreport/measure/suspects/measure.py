@@ -8,13 +8,13 @@ import polars as pl
 from ccreport.core.tables import load_schema, write_table
 from ccreport.measure.suspects.instruments import CLOCK_STEP, KERNEL_DROPS, SAMPLE_GAP
 from ccreport.measure.suspects.siblings import RATE, RECEIVER_CPU, SENDER_CPU
-from ccreport.measure.suspects.transfers import MISSING_FLOWS, REPEATED, UNDELIVERED
+from ccreport.measure.suspects.transfers import COPIED, MISSING_FLOWS, REPEATED, UNDELIVERED
 from ccreport.rebuild.batches import read_batches, table_files
 
 # In the order in which they are listed.
 RULES: Final = (
     *(SAMPLE_GAP, CLOCK_STEP, KERNEL_DROPS, SENDER_CPU, RECEIVER_CPU),
-    *(RATE, UNDELIVERED, MISSING_FLOWS, REPEATED),
+    *(RATE, UNDELIVERED, MISSING_FLOWS, REPEATED, COPIED),
 )
 
 

@@ -41,3 +41,16 @@ REPEATED: Final = Rule(
     observed=pl.col("attempts_count"),
     bound=pl.lit(1),
 )
+
+# Start and rate tell all digits that the tool wrote.
+SAME_TEST: Final = ("start_utc", "duration_s", "host", "sender_host", "throughput_bps", "retransmits_count")
+
+COPIED: Final = Rule(
+    name="test_twice",
+    definition="A run before it in the table of runs has the same start, duration, hosts, rate and retransmits.",
+    reason="Two tests never agree in all digits of all of these: it is one test, which is there twice and counts once.",
+    unit="runs",
+    observed=pl.int_range(1, pl.len() + 1).over(SAME_TEST),
+    bound=pl.lit(1),
+    condition=pl.col("start_utc").is_not_null() & pl.col("throughput_bps").is_not_null(),
+)
