@@ -166,7 +166,7 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
         if first is not row and row.start_s is not None and row.connections:
             yield (
                 f"{row.run.suffix}: the same test as {first.run.suffix}, by its start and its connections; "
-                "delete one of the two, else the test counts twice."
+                "delete one of the two; until then one of them is suspect, and in no mean."
             )
         strange = sorted(row.named - row.algorithms)
         if row.named and row.algorithms and strange:
