@@ -13,6 +13,7 @@ from report_inputs import NASTY, write_inputs
 
 from ccreport.core.declarations import list_tables
 from ccreport.core.tables import load_schema, read_table, write_table
+from ccreport.figures.kit.theme import call_algorithms, style_of
 from ccreport.measure.suspects.measure import RULES
 from ccreport.report.archive_fragments.archive_facts import (
     count_states,
@@ -160,6 +161,9 @@ def test_a_group_of_versions_says_which_of_them_it_is():
     assert "BBR is BBRv2 (`bbr2`). Other figures" in _render_groups(pl.Series(["bbr2"]), groups)
     # Figures call it so, too.
     assert _render_groups(pl.Series(["bbr", "cubic"]), groups) == ""
+    with call_algorithms({"bbr": "BBRv1"}):
+        assert "BBR is BBRv1 (`bbr`)." in _render_groups(pl.Series(["bbr", "cubic"]), groups)
+    assert style_of("bbr").name == "BBR"
 
 
 def test_a_layout_is_not_counted_as_ignored(inputs: dict[str, Any]):

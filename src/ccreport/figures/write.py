@@ -16,6 +16,7 @@ from ccreport.core.atomic_files import replace_text, replaces_folder
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declared_files import blame
 from ccreport.figures.kinds import BUILDERS
+from ccreport.figures.kit import theme
 from ccreport.figures.kit.dark_colours import add_dark_colours
 from ccreport.figures.kit.fast_altair import compose_by_reference
 from ccreport.figures.kit.figure import Figure
@@ -106,7 +107,7 @@ def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> list[
     output.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         (output / name).unlink(missing_ok=True)
-    with Database(database) as opened, compose_by_reference():
+    with Database(database) as opened, compose_by_reference(), theme.call_algorithms(declaration.names):
         try:
             drawn_figure = BUILDERS[declaration.kind](declaration, opened)
         except MissingFigure as missing:

@@ -5,8 +5,10 @@ by at least 25 (CIE 1976) for readers with protanopia, deuteranopia or tritanopi
 contrast of 3:1 to white (WCAG 2.2, 1.4.11). Dash and marker say the same a second time.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import Final
 
 import altair as alt
@@ -54,11 +56,24 @@ STYLES: Final = {
     "dctcp": AlgorithmStyle("DCTCP", "#b8446c", (2, 1), "triangle-right"),
 }
 OTHER_COLOUR: Final = "#767676"
+# What an evaluation calls algorithms of the kernel, while its figures are drawn.
+OWN_NAMES: Final[ContextVar[Mapping[str, str]]] = ContextVar("own_names", default={})  # noqa: B039 (never changed)
+
+
+@contextmanager
+def call_algorithms(names: Mapping[str, str]) -> Iterator[None]:
+    """Use these names of algorithms of the kernel in place of those of STYLES."""
+    token = OWN_NAMES.set(names)
+    try:
+        yield
+    finally:
+        OWN_NAMES.reset(token)
 
 
 def style_of(cc: str) -> AlgorithmStyle:
     """Return the style of an algorithm as the kernel names it; one without a style of its own is grey."""
-    return STYLES.get(cc, AlgorithmStyle(display_name(cc), OTHER_COLOUR, (5, 3), "triangle-left"))
+    style = STYLES.get(cc, AlgorithmStyle(display_name(cc), OTHER_COLOUR, (5, 3), "triangle-left"))
+    return replace(style, name=OWN_NAMES.get().get(cc, style.name))
 
 
 def order_algorithms(ccs: Iterable[str]) -> list[str]:

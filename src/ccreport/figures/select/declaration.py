@@ -1,7 +1,7 @@
 """Which runs a figure draws: its declaration in the evaluation file, and the choice among the runs that match it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, Final, Literal
@@ -42,7 +42,7 @@ class FigureDeclaration:
     place of the representative one, `rate` what the means of the legend are (null: goodput where all receivers
     reported). `panels` are declared with conditions of their own, over the runs that match that of the figure. In what
     `list_panels` returns it is `among`. `panels_by` are columns of which each combination is a panel instead. `table`
-    is a published table whose cells are drawn.
+    is a published table whose cells are drawn. `names` are the evaluation's own of algorithms of the kernel.
     """
 
     name: str
@@ -57,6 +57,7 @@ class FigureDeclaration:
     panels_by: Sequence[str] = ()
     table: str = ""
     among: str = "TRUE"
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_declaration(evaluation: Path, figure: str) -> FigureDeclaration:
@@ -66,11 +67,12 @@ def read_declaration(evaluation: Path, figure: str) -> FigureDeclaration:
 
 def read_declarations(evaluation: Path, figures: Sequence[str]) -> list[FigureDeclaration]:
     """Return declarations of several figures, from reading the file once; raise as `read_declaration`."""
-    declared = load_evaluation(evaluation)["figures"]
+    whole = load_evaluation(evaluation)
+    declared = whole["figures"]
     absent = next((figure for figure in figures if figure not in declared), None)
     if absent is not None:
         raise FigureError(f"no figure {absent!r} in {evaluation.name}; it declares {sorted(declared)}")
-    return [_declare(figure, declared[figure]) for figure in figures]
+    return [_declare(figure, declared[figure] | {"names": whole["algorithm_names"]}) for figure in figures]
 
 
 def _declare(figure: str, declared: Mapping[str, Any]) -> FigureDeclaration:

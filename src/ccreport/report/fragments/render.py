@@ -14,7 +14,7 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.core.text import count_things
-from ccreport.figures.kit.theme import style_of
+from ccreport.figures.kit.theme import call_algorithms, style_of
 from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.report.archive_fragments.archive_facts import (
@@ -124,7 +124,8 @@ def render_fragments(
     variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
-    write_fragment(fragments, "groups.md", _render_groups(flows["cc"].drop_nulls(), declared["algorithms"]))
+    with call_algorithms(declared["algorithm_names"]):
+        write_fragment(fragments, "groups.md", _render_groups(flows["cc"].drop_nulls(), declared["algorithms"]))
     algorithms = list(declared["algorithms"])
     pairs = list_pairs(compared, algorithms)
     found = render_findings(judged, declared["claims"], pairs, algorithms, asked) or render_list_of_findings(
