@@ -203,6 +203,26 @@ def test_two_runs_are_compared_per_flow(open_page: Open) -> None:
     expect(page.locator("#x-picked li")).to_have_count(1)
 
 
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_link_to_a_run_shows_it_in_the_list_and_where_it_is_drawn(open_page: Open, width: int) -> None:
+    page = open_page()
+    page.click("#x-next")
+    rows_of(page).last.locator("input").click()
+    run = re.search(r"run=[^&]+", page.url)
+    assert run is not None
+    linked = open_page(f"#{run[0]}", width=width)
+    drawn(linked)
+    expect(linked.locator("#x-page")).to_have_text("Page 2 of 2")
+    chosen = linked.locator("#x-table tr[aria-selected=true]")
+    expect(chosen.locator("input")).to_be_checked()
+    # Within the box that scrolls.
+    assert chosen.evaluate(
+        "row => { const [a, b] = [row, row.closest('#x-scroll')].map(e => e.getBoundingClientRect());"
+        " return a.top >= b.top && a.bottom <= b.bottom }"
+    )
+    expect(linked.locator("#x-picked")).to_be_in_viewport()
+
+
 def test_dragging_over_the_strip_zooms_every_panel(open_page: Open) -> None:
     page = open_page(f"#run={FIRST}")
     drawn(page)

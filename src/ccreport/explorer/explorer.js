@@ -57,8 +57,10 @@
     explorer.offerSql(packed.tables, byId, loadScript);
     byId("scatter").open = list.count <= SCATTERED_RUNS && matchMedia(WIDE).matches;
     listen();
-    restore();
     document.getElementById("explorer").hidden = false;
+    restore();
+    // Beside the list there is no room for what a link leads to: it is below.
+    if (state.picked.length > 0 && !matchMedia(WIDE).matches) byId("view").scrollIntoView();
   };
 
   // State and URL: #find=…&sort=-rate_bps&page=2&run=…&run=…&by=flow&t=2-6&x=rtt_ms&y=jain_ratio&box=10~20~0.5~1
@@ -107,7 +109,17 @@
     ["x", "y"].forEach((name, i) => (byId(name).value = state.axes[i]));
     say(state.unknown.length ? `Not in this archive: ${state.unknown.join(", ")}` : "");
     update();
+    reveal();
     paint();
+  };
+
+  // A link to a run shows it in the list, on whichever page it is; a link to a page stays there.
+  const reveal = () => {
+    const place = rows.indexOf(state.picked[0]);
+    if (place < 0 || new URLSearchParams(location.hash.slice(1)).has("page")) return;
+    state.page = table.pageOf(place);
+    showPage();
+    byId("scroll").scrollTop = table.offsetOf(place) - byId("scroll").clientHeight / 2;
   };
 
   // The table.

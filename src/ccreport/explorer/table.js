@@ -44,6 +44,15 @@
       return Math.max(1, Math.ceil(rows.length / PAGE_ROWS));
     }
 
+    // Of the run in that place: its page, and how far below the table's top it is there.
+    pageOf(place) {
+      return Math.floor(place / PAGE_ROWS);
+    }
+
+    offsetOf(place) {
+      return this.body.rows[place % PAGE_ROWS].offsetTop;
+    }
+
     show(rows, sort, page, picked) {
       this.columns.forEach((column, i) => {
         const direction = { [column.key]: "ascending", [`-${column.key}`]: "descending" }[sort];
