@@ -56,7 +56,7 @@ def test_a_question_is_a_row_and_a_column() -> None:
 def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     asked = pl.DataFrame(
         [
-            compare("no loss, RTT < 30 ms", 1.02),
+            compare("no loss, RTT < 30 ms", 1.02, verdict="equal within ±5 %"),
             compare("no loss, RTT ≥ 30 ms", 2.5, ahead_algorithm="BBR", verdict="BBR faster")
             | {"effect_low_ratio": 2.1, "effect_high_ratio": 2.97},
             compare("1 % loss, RTT ≥ 30 ms", None),
@@ -66,8 +66,8 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     shown = render_condition_map(asked, {"table_2": "Table II"}, rows_at_most=3)
     assert read_rows(shown[: shown.index("#map-retransmit-ratio")]) == [
         ["Table II", "RTT &#60; 30 ms", "RTT ≥ 30 ms"],
-        ["no loss", "1.02", "2.50 2.10–2.97"],
-        ["1 % loss", "", "no ratio"],
+        ["no loss", "= 1.02", "2.50 2.10–2.97"],
+        ["1 % loss", "", "? no ratio"],
     ]
     assert '<td class="number shade-first-2"><a href="cells_comparisons.html#cell-2"' in shown
     assert "<strong>2&#46;50</strong>" in shown
@@ -75,7 +75,8 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     assert "BBR faster" in shown
     # The fourth has no page of its runs.
     assert "#cell-4" not in shown
-    assert '<td class="number shade-second-3">0&#46;200</td>' in shown
+    assert '<td class="number shade-second-3">? 0&#46;200</td>' in shown
+    assert "With =: the two are shown to be equal within ±5 &#37;. With ?: these runs do not tell." in shown
 
 
 def test_without_comparisons_there_is_no_map() -> None:

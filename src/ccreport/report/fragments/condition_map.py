@@ -16,6 +16,7 @@ from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html, make_label
 from ccreport.summarise.grids.links import cell_href
 from ccreport.summarise.questions import COMPARISONS
+from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 # Ratios at which the next shade begins: differences of 5 %, 50 % and a factor of 3.
 SHADES: Final = (1.05, 1.5, 3.0)
@@ -61,12 +62,21 @@ def _render_measure(
     pairs = dict.fromkeys((row["first_algorithm"], row["second_algorithm"]) for row in rows)
     of_pairs = ", ".join(f"{first} over {second}" for first, second in pairs)
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
-    yield f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval; bold where a test decides which is ahead.\n"
+    yield (
+        f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval. Bold: a test decides which is ahead. With =: the two are "
+        f"shown to be {escape_text(_name_equality(rows))}. With ?: these runs do not tell.\n"
+    )
     maps = "\n".join(
         _render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most)
         for table, own in groupby(rows, itemgetter("table_name"))
     )
     yield fence_html(f'<div class="maps">\n{maps}\n</div>')
+
+
+def _name_equality(rows: list[dict[str, Any]]) -> str:
+    """Return how near two algorithms are that the verdicts of a measure call equal."""
+    equal = (row["verdict"] for row in rows if row["ahead_algorithm"] is None and row["verdict"] != UNDECIDED)
+    return next(equal, "equal")
 
 
 def _render_map(rows: list[dict[str, Any]], heading: str, measure: str, rows_at_most: int) -> str:
@@ -106,6 +116,8 @@ def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
     shown = text(show_plain(ratio) if ratio is not None else "no ratio")
     if row["ahead_algorithm"] is not None:
         shown = Html(f"<strong>{shown}</strong>")
+    else:
+        shown = Html(f"{'?' if row['verdict'] == UNDECIDED else '='} {shown}")
     if low is not None and high is not None and math.isfinite(high):
         shown = Html(f"{shown} <small>{text(f'{show_plain(low)}–{show_plain(high)}')}</small>")
     if row["number"] <= rows_at_most:
