@@ -63,8 +63,8 @@ def _render_measure(
     of_pairs = ", ".join(f"{first} over {second}" for first, second in pairs)
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
     yield (
-        f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval. Bold: a test decides which is ahead. With =: the two are "
-        f"shown to be {escape_text(_name_equality(rows))}. With ?: these runs do not tell.\n"
+        f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval. Bold: a test decides which is ahead. With =: "
+        f"the two are shown to be {escape_text(_name_equality(rows))}. With ?: these runs do not tell.\n"
     )
     maps = "\n".join(
         _render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most)
