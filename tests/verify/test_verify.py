@@ -198,7 +198,7 @@ def test_a_release_in_s3_is_verified(
         *("raw/archive.json", "tables/runs/archive.parquet", "evaluations/one/tables/jobs.csv"),
         *("evaluations/one/claims.parquet", "evaluations/one/one.yaml", "evaluations/one/report.pdf"),
         *("evaluations/one/figures/figure_1/figure.svg", "site/index.html", "code/config.yaml"),
-        *("code/schemas/tables/runs.yaml", "code/src/ccreport/sql/all/jobs.sql"),
+        *("code/schemas/tables/runs.yaml", "code/src/ccreport/sql/general/jobs.sql"),
     ],
 )
 def test_one_changed_bit_fails_with_the_name_of_its_file(release: Path, path: str) -> None:

@@ -281,7 +281,7 @@ def test_a_source_that_changed_before_the_clock_was_set_back(built: Checkout, tm
     checkout = built.copy(tmp_path / "query")
     (checkout.folder / "src").unlink()
     shutil.copytree(ROOT / "src", checkout.folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    query = checkout.folder / "src/ccreport/sql/all/jobs.sql"
+    query = checkout.folder / "src/ccreport/sql/general/jobs.sql"
     query.write_text(f"{query.read_text()}-- changed\n")
     set_times(checkout.results, HOUR_S)
     code, said = checkout.build("--dry-run")
