@@ -44,7 +44,12 @@ def test_everything_is_where_the_layout_says(release: Path) -> None:
     results |= {
         f"evaluations/one/{name}" for name in ("one.yaml", "views.sql", "claims.csv", "report.pdf", "supplement.pdf")
     }
-    code = {"code/config.yaml", "code/requirements.lock", "code/src/ccreport/sql/general/jobs.sql", "code/rules/ingest.smk"}
+    code = {
+        "code/config.yaml",
+        "code/requirements.lock",
+        "code/src/ccreport/sql/general/jobs.sql",
+        "code/rules/ingest.smk",
+    }
     assert names >= own | raw | typed | results | code | {
         "site/index.html",
         "evaluations/one/figures/figure_1/figure.svg",

@@ -12,9 +12,8 @@ from ccreport.core.tables import conform
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import list_pairs
 from ccreport.report.fragments.findings import find_doubt, render_findings
-from ccreport.report.fragments.leads import describe_leads
-from ccreport.report.fragments.means_findings import describe_means
 from ccreport.report.fragments.pairs_picture import render_picture
+from ccreport.report.fragments.rate_findings import describe_leads, describe_means
 from ccreport.report.fragments.verdict_strip import render_strip
 
 CLAIMS = {

@@ -7,7 +7,8 @@ import pytest
 from report_inputs import NASTY
 
 from ccreport.core.tables import conform
-from ccreport.report.fragments.claims import describe_beside, describe_claims, find_exhibits, render_claims
+from ccreport.report.fragments.claims import describe_beside, describe_claims, render_claims
+from ccreport.report.fragments.exhibits import find_exhibits
 from ccreport.report.fragments.reproduction import (
     count_pairs,
     describe_reproduction,

@@ -1,12 +1,12 @@
 """Claims page: each claim, the verdict on it here, and the numbers that the verdict is made of."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
-from ccreport.report.fragments.exhibits import Exhibit, list_exhibits
+from ccreport.report.fragments.exhibits import Exhibit
 from ccreport.report.fragments.reproduction import show_figures, show_plain
 from ccreport.report.markup.blocks import (
     Html,
@@ -41,13 +41,6 @@ def describe_claims(judged: pl.DataFrame) -> dict[str, str]:
     return {"total": f"{verdicts.len():,}"} | {name: f"{count:,}" for name, count in counts.items()}
 
 
-def find_exhibits(evaluation: Mapping[str, Any]) -> dict[str, tuple[str, Exhibit]]:
-    """Return page (`figures` or `tables`) and exhibit by the name of every figure and table of an evaluation."""
-    return {
-        exhibit.name: (page, exhibit) for page in ("figures", "tables") for exhibit in list_exhibits(evaluation[page])
-    }
-
-
 def render_claims(
     judged: pl.DataFrame, declared: Mapping[str, Any], exhibits: Mapping[str, tuple[str, Exhibit]]
 ) -> str:
@@ -67,9 +60,7 @@ def render_claims(
     # What is so of all claims is said once.
     is_dated = judged["is_preregistered"].n_unique() > 1
     for claim, facts in declared.items():
-        parts += _render_claim(
-            claim, facts, rows_of[claim], exhibits, is_unexplained=claim in unexplained, is_dated=is_dated
-        )
+        parts += _render_claim(claim, facts, rows_of[claim], exhibits, unexplained, is_dated=is_dated)
     return "\n".join(parts)
 
 
@@ -86,8 +77,8 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         verdict = rows[0]["claim_verdict"]
         here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
         speaker = "The paper" if is_published(facts) else "Claim"
-        of_checks = f" ({holding})" if (holding := _count_holding(rows)) else ""
-        said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**{of_checks}."
+        holding = _count_holding(rows)
+        said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**{holding}."
         failed = [pair for pair in zip(rows, facts["checks"], strict=True) if pair[0]["verdict"] == FAILS]
         told = "\n\n".join([said, *_contradict(failed)])
         parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
@@ -135,8 +126,7 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         decisive = next(row for row in rows_of[claim] if row["verdict"] == verdict)
         interval = _show_interval(decisive)
         within = "" if interval is None else f" ({text(interval)})"
-        of_checks = f" ({holding})" if (holding := _count_holding(rows_of[claim])) else ""
-        here = f"<br><small>{text(decisive['check'])}{of_checks}</small>"
+        here = f"<br><small>{text(decisive['check'])}{_count_holding(rows_of[claim])}</small>"
         rows.append(
             [
                 Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>'),
@@ -165,11 +155,9 @@ def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
 
 
 def _count_holding(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many of a claim's checks hold; nothing of a single one, whose verdict is the claim's."""
-    if len(rows) == 1:
-        return ""
+    """Return how many of a claim's checks hold, in brackets; nothing of a single one, whose verdict is the claim's."""
     count = sum(row["verdict"] == HOLDS for row in rows)
-    return f"{count} of {len(rows)} checks hold{'s' if count == 1 else ''}"
+    return f" ({count} of {len(rows)} checks hold{'s' if count == 1 else ''})" if len(rows) > 1 else ""
 
 
 def _date_bounds(row: Mapping[str, Any], *, is_dated: bool) -> str:
@@ -192,8 +180,8 @@ def _render_claim(
     facts: Mapping[str, Any],
     rows: list[dict[str, Any]],
     exhibits: Mapping[str, tuple[str, Exhibit]],
+    unexplained: Collection[str],
     *,
-    is_unexplained: bool,
     is_dated: bool,
 ) -> Iterable[str]:
     verdict = rows[0]["claim_verdict"]
@@ -205,14 +193,14 @@ def _render_claim(
     yield f"{escape_text(facts['text'])} ({source})\n" if is_of_paper else f"Source: {source}.\n"
     if rows[0]["about_archive"] is not None:
         yield f"**About this archive:** {escape_text(rows[0]['about_archive'])}\n"
-    elif is_unexplained:
+    elif claim in unexplained:
         yield render_callout("warning", "Not explained", "Nothing says why this archive does not show it.")
     is_missing = all(row["value"] is None for row in rows if row["verdict"] == UNKNOWN)
     if facts.get("needs") and verdict == UNKNOWN and is_missing:
         yield f"Needed: {escape_text(facts['needs'])}.\n"
     if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
         yield f"Shown in {', '.join(links)}.\n"
-    yield open_fold(f"{_count_holding(rows) or '1 check'}: values and queries")
+    yield open_fold(f"Values and queries{_count_holding(rows)}")
     checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
     if is_of_paper:
         yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))

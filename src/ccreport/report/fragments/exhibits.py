@@ -96,6 +96,13 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]]) -> list[Exhibit]:
     ]
 
 
+def find_exhibits(evaluation: Mapping[str, Any]) -> dict[str, tuple[str, Exhibit]]:
+    """Return page (`figures` or `tables`) and exhibit by the name of every figure and table of an evaluation."""
+    return {
+        exhibit.name: (page, exhibit) for page in ("figures", "tables") for exhibit in list_exhibits(evaluation[page])
+    }
+
+
 def render_table_fragment(table: Exhibit, tables: Path, fragments: Path) -> None:
     """Write `table_<name>.md`: the finished table with label and caption, its CSV and LaTeX files, and its query."""
     finished = (tables / f"{table.name}.html").read_text(encoding="utf-8").strip()

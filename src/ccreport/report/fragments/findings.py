@@ -7,7 +7,7 @@ import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
-from ccreport.report.fragments.leads import COMPARISONS_PAGE, describe_leads
+from ccreport.report.fragments.rate_findings import COMPARISONS_PAGE, describe_leads
 from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.escape import escape_text
 

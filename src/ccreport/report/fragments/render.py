@@ -41,15 +41,21 @@ from ccreport.report.fragments.absent_exhibits import (
     has_rows,
     leave_out_foreign,
 )
-from ccreport.report.fragments.claims import describe_beside, describe_claims, find_exhibits, render_claims
+from ccreport.report.fragments.claims import describe_beside, describe_claims, render_claims
 from ccreport.report.fragments.condition_map import render_condition_map
 from ccreport.report.fragments.dictionary import render_dictionary
-from ccreport.report.fragments.exhibits import list_exhibits, render_figure_fragment, render_list, render_table_fragment
+from ccreport.report.fragments.exhibits import (
+    find_exhibits,
+    list_exhibits,
+    render_figure_fragment,
+    render_list,
+    render_table_fragment,
+)
 from ccreport.report.fragments.figure_kinds import find_examples, render_figure_kinds
 from ccreport.report.fragments.findings import render_findings, render_list_of_findings
 from ccreport.report.fragments.gallery import render_gallery
-from ccreport.report.fragments.means_findings import describe_means
 from ccreport.report.fragments.pairs_picture import render_picture
+from ccreport.report.fragments.rate_findings import describe_means
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.fragments.verdict_strip import render_strip
 from ccreport.report.fragments.words import render_words
