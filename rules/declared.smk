@@ -54,20 +54,26 @@ def check_sql_of_evaluations(wildcards):
 
     `-n` calls it as a build does, before the first job; the processes of jobs do not try again.
     """
+    for name, path in EVALUATION_FILES.items() if workflow.is_main_process else ():
+        database = RESULTS / name / "archive.duckdb"
+        if not database.exists() or database.stat().st_mtime < path.stat().st_mtime:
+            try_sql(path)
+    return []
+
+
+def try_sql(evaluation):
+    """End with what the database refuses of an evaluation's SQL."""
+    # Only here, as loading them takes half a second.
     from ccreport.compare.claims import check_claims
     from ccreport.figures.select.check_sql import check_sql
     from ccreport.summarise.view_columns import open_without_rows
 
-    for name, path in EVALUATION_FILES.items() if workflow.is_main_process else ():
-        database = RESULTS / name / "archive.duckdb"
-        if not database.exists() or database.stat().st_mtime < path.stat().st_mtime:
-            try:
-                with open_without_rows(path) as connection:
-                    check_sql(connection, path)
-                    check_claims(connection, path)
-            except InputError as error:
-                stop(error)
-    return []
+    try:
+        with open_without_rows(evaluation) as connection:
+            check_sql(connection, evaluation)
+            check_claims(connection, evaluation)
+    except InputError as error:
+        stop(error)
 
 
 # As the configuration names them, or as the archive has it.

@@ -15,7 +15,7 @@ import yaml
 from archives import ROOT
 
 from ccreport.core.evaluation import list_evaluations, name_rule
-from ccreport.workflow_fixes.slurm_status import keep_answer
+from ccreport.workflow_fixes.slurm_status import ask_often, keep_answer
 
 SLURM = ROOT / "workflow/profiles/slurm/config.yaml"
 KUBERNETES = ROOT / "workflow/profiles/kubernetes"
@@ -79,6 +79,27 @@ def test_a_controller_that_is_down_leaves_its_answer_from_before() -> None:
     keep_answer(executor, validation)  # asks for the first time, as the build starts
     assert [executor.get_min_job_age(), validation.get_min_job_age()] == [300, 60]
     assert executor.get_min_job_age() == 60
+
+
+def test_on_a_cluster_of_one_s_own_slurm_is_asked_often() -> None:
+    class Executor:
+        waited_s = 25
+
+        @property
+        def next_seconds_between_status_checks(self) -> int:
+            return self.waited_s
+
+        @next_seconds_between_status_checks.setter
+        def next_seconds_between_status_checks(self, value: int) -> None:
+            self.waited_s = value
+
+    ask_often(Executor, 2)
+    executor = Executor()
+    assert executor.next_seconds_between_status_checks == 2
+    executor.next_seconds_between_status_checks = 1
+    assert executor.next_seconds_between_status_checks == 1
+    inherited = type(snakemake_executor_plugin_slurm.Executor.next_seconds_between_status_checks)
+    assert inherited is property
 
 
 def test_the_executor_asks_by_the_name_whose_answer_is_kept() -> None:

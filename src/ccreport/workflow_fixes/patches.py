@@ -4,6 +4,7 @@ They use names that these programs do not promise to keep, so each is applied on
 `docs/snakemake-faults.md` reports the faults; a fault that a new version no longer has needs no patch any more.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -11,7 +12,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from ccreport.workflow_fixes.failed_jobs import keep_records
-from ccreport.workflow_fixes.slurm_status import keep_answer
+from ccreport.workflow_fixes.slurm_status import POLL_VARIABLE, ask_often, keep_answer
 
 SNAKEMAKE: Final = "snakemake"
 SLURM: Final = "snakemake-executor-plugin-slurm"
@@ -41,7 +42,7 @@ def apply_patches(job_class: Any, slurm: ModuleType | None) -> str:
     """
     patches: dict[str, Callable[[], None]] = {SNAKEMAKE: lambda: keep_records(job_class)}
     if slurm is not None:
-        patches[SLURM] = lambda: keep_answer(slurm, slurm.validation)
+        patches[SLURM] = lambda: _patch_slurm(slurm)
     installed = {package: version(package) for package in patches}
     skipped = [f"{package} {release}" for package, release in installed.items() if not TRIED[package].has(release)]
     for package, patch in patches.items():
@@ -53,3 +54,9 @@ def apply_patches(job_class: Any, slurm: ModuleType | None) -> str:
         f"The patches for faults of {' and '.join(skipped)} were not tried with this version and are skipped;"
         " docs/snakemake-faults.md says what may go wrong."
     )
+
+
+def _patch_slurm(slurm: ModuleType) -> None:
+    keep_answer(slurm, slurm.validation)
+    if seconds := os.environ.get(POLL_VARIABLE):
+        ask_often(slurm.Executor, int(seconds))
