@@ -95,6 +95,14 @@ def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Pat
     assert "GROUP BY ALL" in page
 
 
+def test_numbers_of_a_quantity_have_its_unit(tmp_path: Path) -> None:
+    page = html.unescape((build(tmp_path, archive()) / "cells_comparisons.qmd").read_text())
+    assert " · Goodput (Mbit/s) · " in page
+    compared = pl.read_parquet(tmp_path / "comparisons.parquet").row(0, named=True)
+    assert compared["measure"] == "goodput_bps"
+    assert f"<dt>first mean</dt><dd>{compared['first_mean'] / 1e6:.4g}" in page
+
+
 def test_an_interval_stands_with_its_number_and_what_has_no_value_is_left_out() -> None:
     rates = {"rate_mean_bps": 5e7, "rate_low_bps": 4e7, "rate_high_bps": 6.25e7}
     others = {"rate_cv": 0.5, "rate_low_cv": None, "rate_high_cv": None, "difference_mean": None, "runs_count": 3}

@@ -33,7 +33,7 @@ from ccreport.report.markup.blocks import (
 )
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.database import connect
-from ccreport.summarise.grids.headings import QUANTITIES, format_name, name_value, write_heading
+from ccreport.summarise.grids.headings import format_name, name_quantities, name_value
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.trace.explain import Trace, load_trace, show_value
 from ccreport.trace.raw_files import load_read_files
@@ -94,8 +94,9 @@ def render_page(
     whole = [*_render_head(trace, summary, declared)]
     # The last part ends without a line break.
     size = _measure(whole) - 1
-    for number, (row, runs) in enumerate(zip(summary.iter_rows(named=True), runs_of_rows, strict=True), start=first):
-        section = _render_row(trace, number, row, runs, declared)
+    rows = zip(summary.iter_rows(named=True), name_quantities(summary).iter_rows(named=True), runs_of_rows, strict=True)
+    for number, (row, shown, runs) in enumerate(rows, start=first):
+        section = _render_row(trace, number, row, shown, runs, declared)
         whole += section
         size += _measure(section)
         if size > largest:
@@ -118,8 +119,9 @@ def _render_first_runs(
 ) -> str:
     parts = [*_render_head(trace, summary, declared, is_cut=True)]
     runs_at_most = count_runs_at_most(summary.height, largest)
-    for number, row in enumerate(summary.iter_rows(named=True), start=first):
-        parts += _render_row(trace, number, row, trace.select_runs(row), declared, runs_at_most)
+    rows = zip(summary.iter_rows(named=True), name_quantities(summary).iter_rows(named=True), strict=True)
+    for number, (row, shown) in enumerate(rows, start=first):
+        parts += _render_row(trace, number, row, shown, trace.select_runs(row), declared, runs_at_most)
     return "\n".join(parts)
 
 
@@ -152,15 +154,17 @@ def _render_row(
     trace: Trace,
     number: int,
     row: Mapping[str, Any],
+    shown: Mapping[str, Any],
     runs: pl.DataFrame,
     declared: Mapping[str, Any],
     runs_at_most: int | None = None,
 ) -> list[str]:
+    """Return the section of a row; `shown` is the row as it is shown, its quantity and numbers in a unit for readers."""
     key = load_schema(trace.table).key
     # Identifiers that only machines read would fill the heading.
-    names = [_name_key(name, row[name]) for name in key if not name.endswith("_id")]
+    names = [_name_key(name, shown[name]) for name in key if not name.endswith("_id")]
     parts = [f"## {number}: {escape_text(' · '.join(names))} {{#cell-{number}}}\n"]
-    parts.append(render_numbers({name: value for name, value in row.items() if name not in key}))
+    parts.append(render_numbers({name: value for name, value in shown.items() if name not in key}))
     listed = runs if runs_at_most is None else runs.head(runs_at_most)
     whole = listed.height == runs.height
     counted = f"{runs.height:,} run{'' if runs.height == 1 else 's'}"
@@ -177,9 +181,7 @@ def _render_row(
 
 
 def _name_key(column: str, value: Any) -> str:
-    """Return a part of what names a row as the published table shows it: BBR, Buffer 8 MB, Goodput."""
-    if column in QUANTITIES:
-        return write_heading(value).partition(" (")[0]
+    """Return a part of what names a row as the published table shows it: BBR, Buffer 8 MB."""
     return name_value(column, value) if isinstance(value, int | float) else format_name(column, value)
 
 
