@@ -159,7 +159,7 @@ def _render_row(
     declared: Mapping[str, Any],
     runs_at_most: int | None = None,
 ) -> list[str]:
-    """Return the section of a row; `shown` is the row as it is shown, its quantity and numbers in a unit for readers."""
+    """Return the section of a row; `shown` is the row with its quantity and the numbers of it in a unit for readers."""
     key = load_schema(trace.table).key
     # Identifiers that only machines read would fill the heading.
     names = [_name_key(name, shown[name]) for name in key if not name.endswith("_id")]
