@@ -240,6 +240,16 @@ def test_without_a_table_all_are_listed(tmp_path: Path, capsys: pytest.CaptureFi
     assert "  table_2_testbed\n" in printed
 
 
+def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query = (
+        "SELECT (quotient_of(list(rate) FILTER (cc = 'cubic'), list(rate) FILTER (cc = 'cubic'))).value FROM measured"
+    )
+    assert main(["sql", query, "--database", str(database)]) == 0
+    assert " 1.0 " in capsys.readouterr().out
+    assert main(["sql", "--database", str(database)]) == 0
+    assert capsys.readouterr().out.count(" measured ") == 1
+
+
 def test_sql_prints_a_table_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,17 +8,21 @@ from typing import Final
 
 import duckdb
 
+from ccreport.core.declarations import read_query
+from ccreport.core.evaluation import CLAIMS
 from ccreport.core.text import display_name
 from ccreport.summarise.database import QueryError, quote_name, read_files
 from ccreport.summarise.refused_sql import describe_refusal
 from ccreport.trace.find_table import find_databases, open_results
 
 RESULTS: Final = Path("results")
+# A published table is there twice: as it was published, and as the view that it is made by.
+TABLES: Final = "SELECT DISTINCT name FROM (SHOW TABLES) ORDER BY name"
 # Where the output is not a terminal, nothing is left out.
 WIDE: Final = 100_000
 
 
-def sql(query: str = "SHOW TABLES", /, database: Path = RESULTS, rows: int = 100) -> None:
+def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> None:
     """Print what a query over the results gives as a table, from any folder; without a query, which tables there are.
 
     `query` is DuckDB's SQL, such as `FROM runs LIMIT 5`. `database` is an evaluation's, or a folder of results, where
@@ -33,6 +37,9 @@ def sql(query: str = "SHOW TABLES", /, database: Path = RESULTS, rows: int = 100
             folder = database.resolve().parent
             for path in sorted((*folder.glob("*.parquet"), *folder.glob("summaries/*.parquet"))):
                 connection.execute(f"CREATE TEMP VIEW {quote_name(path.stem)} AS {read_files([path])}")
+            # A check of a claim can be tried as it is written, unless the database is of no evaluation.
+            with contextlib.suppress(duckdb.CatalogException):
+                connection.execute(read_query(CLAIMS))
             if len(connection.extract_statements(query)) > 1:
                 raise QueryError("there is more than one statement; only one is shown at a time")
             # A statement that gives no rows has none to show.
