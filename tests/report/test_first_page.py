@@ -310,7 +310,8 @@ def make_means(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def test_the_means_of_each_algorithm_are_said_in_words():
-    shared = {"path_rtt": "RTT 20 ms", "retransmit_ratio": 0.01}
+    # A flow beside that of another algorithm: the fairness between the two is not that of either.
+    shared = {"path_rtt": "RTT 20 ms", "retransmit_ratio": 0.01, "jain_mean_ratio": 0.6}
     rows = [
         shared | {"algorithm": "BBR", "rate_mean_bps": 91e6, "rate_low_bps": 89e6, "rate_high_bps": 93e6},
         shared | {"algorithm": "CUBIC", "rate_mean_bps": 10e6, "rate_low_bps": 9e6, "rate_high_bps": 11e6},
@@ -324,6 +325,13 @@ def test_the_means_of_each_algorithm_are_said_in_words():
             "**BBR or CUBIC?** Of [4 comparisons](tables.qmd#table-comparisons) of rates: BBR faster in 2; "
             "equal within ±5 &#37; in 1; too few runs, or too varied ones, to tell in 1."
         ),
+    ]
+
+
+def test_fairness_is_said_of_several_flows():
+    rows = [{"algorithm": "BBR", "rate_mean_bps": 9e7, "flows_count": 4, "jain_mean_ratio": 0.6}]
+    assert describe_means(make_means(rows), make_comparisons()) == [
+        "**BBR** (3 runs): goodput of 90.0 Mbit/s, a fairness among flows (Jain’s index) of 0.600."
     ]
 
 

@@ -14,11 +14,12 @@ from ccreport.summarise.statistics.comparisons import UNDECIDED
 COMPARISONS_PAGE: Final = f"tables.qmd#{make_label('table', 'comparisons')}"
 # The least number of comparisons of which "always" is said.
 ALWAYS: Final = 3
+FAIRNESS: Final = "jain_mean_ratio"
 # Columns of the table `means` beside the rate, by what they are multiplied with, and how a sentence says the numbers.
 MEASURES = {
     "retransmit_ratio": (100.0, "{} % of segments sent again"),
     "smoothed_rtt_mean_ms": (1.0, "an RTT of {} ms"),
-    "jain_mean_ratio": (1.0, "a fairness among flows (Jain’s index) of {}"),
+    FAIRNESS: (1.0, "a fairness among flows (Jain’s index) of {}"),
 }
 
 
@@ -36,10 +37,12 @@ def describe_means(means: pl.DataFrame, comparisons: pl.DataFrame) -> list[str]:
 
 def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
     numbers = [f"{own['rate_basis'][0]} of {_show_range(own['rate_mean_bps'] / divisor)} {unit}{_count_flows(own)}"]
+    # What a single flow shares with those of another algorithm is no fairness of its own.
+    is_one = (own["algorithm_flows_count"].fill_null(own["flows_count"]) == 1).all()
     numbers += [
         words.format(_show_range(own[column] * factor))
         for column, (factor, words) in MEASURES.items()
-        if own[column].count()
+        if own[column].count() and not (is_one and column == FAIRNESS)
     ]
     conditions = f"{_count(own.height, 'condition')}, " if own.height > 1 else ""
     name = escape_text(own["algorithm"][0])
