@@ -102,6 +102,8 @@ onsuccess:
         logger.warning(warning)
     warn_of_packet_runs()
     warn_of_other_results()
+    # `make` says it in its own way, and hears no such message.
+    logger.info("\n".join(list_outcome()))
 
 
 onerror:

@@ -113,6 +113,8 @@ def test_one_bare_result_is_enough_for_a_report_that_says_something(tmp_path: Pa
     runs = read_results(done.results, "runs")
     assert runs.select("cc_list", "flows_count", "goodput_bps", "mss_bytes").rows() == [("cubic", 1, 8e6, 1448)]
     assert "Evaluation: generic, chosen by the archive" in done.output
+    # What to open, and what is in it.
+    assert f"{done.results}/report/index.html\n  1 run measured\n" in done.output
     first = read_page(done.results, "index")
     assert "CUBIC (1 run): goodput of 8.00 Mbit/s, 0.348 % of segments sent again, an RTT of 10.0 ms." in first
     assert "It records 1 run with 1 flow." in first
