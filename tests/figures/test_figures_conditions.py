@@ -166,9 +166,9 @@ def test_the_alternative_says_ends_and_largest_difference(tmp_path: Path) -> Non
     output = plot(tmp_path, sweep("rtt_ms", (10.0, 40.0)), kind="rate_by_rtt")
     # 32/11 = 2.909 at both RTTs: the first is named.
     assert read(output, "alt.txt") == (
-        "Line chart of mean goodput against RTT: CUBIC and BBR, overlapped, 2 flows, no loss — sender to 10.0.0.2. "
-        "From RTT 10 ms to RTT 40 ms: CUBIC 11.0 Mbit/s to 5.50 Mbit/s; BBR 32.0 Mbit/s to 16.0 Mbit/s. "
-        "Farthest apart at RTT 10 ms: BBR had 2.91 times the goodput of CUBIC.\n"
+        "Line chart of mean goodput against RTT: CUBIC and BBRv1, overlapped, 2 flows, no loss — sender to 10.0.0.2. "
+        "From RTT 10 ms to RTT 40 ms: CUBIC 11.0 Mbit/s to 5.50 Mbit/s; BBRv1 32.0 Mbit/s to 16.0 Mbit/s. "
+        "Farthest apart at RTT 10 ms: BBRv1 had 2.91 times the goodput of CUBIC.\n"
     )
 
 
@@ -182,7 +182,7 @@ def test_loss_has_a_line_per_rtt_and_a_panel_per_algorithm(tmp_path: Path) -> No
     )
     output = plot(tmp_path, tables, kind="rate_by_loss")
     texts = texts_of(output)
-    for text in ("CUBIC", "BBR", "RTT 10 ms", "RTT 80 ms", "none", "0.001", "1", "Packet loss (%)"):
+    for text in ("CUBIC", "BBRv1", "RTT 10 ms", "RTT 80 ms", "none", "0.001", "1", "Packet loss (%)"):
         assert text in texts
     data = pl.read_csv(output / "figure.csv")
     assert data.height == 2 * 2 * 3
@@ -293,8 +293,8 @@ def test_versions_stand_beside_each_other_with_what_ran_beside_them(tmp_path: Pa
     data = pl.read_csv(output / "figure.csv")
     # CUBIC beside the first version: 1 and 2 Mbit/s.
     assert data.select("category", "cc", "runs_count", "rate_mean_bps", "retransmit_mean_ratio").rows() == [
-        ("BBR beside CUBIC", "bbr", 2, 9e6, 0.1),
-        ("BBR beside CUBIC", "cubic", 2, 1.5e6, 0.02),
+        ("BBRv1 beside CUBIC", "bbr", 2, 9e6, 0.1),
+        ("BBRv1 beside CUBIC", "cubic", 2, 1.5e6, 0.02),
         ("BBRv2 alone", "bbr2", 1, 9.5e6, 0.01),
         ("BBRv2 beside CUBIC", "bbr2", 2, 6e6, 0.01),
         ("BBRv2 beside CUBIC", "cubic", 2, 4e6, 0.02),
@@ -302,7 +302,7 @@ def test_versions_stand_beside_each_other_with_what_ran_beside_them(tmp_path: Pa
     texts = texts_of(output)
     for text in ("Mean goodput (Mbit/s)", "Retransmitted segments", "% of data segments", "1.50", "9.00", "10", "1.0"):
         assert text in texts
-    assert "BBR beside CUBIC: BBR 9.00 Mbit/s and 10 % retransmitted; CUBIC 1.50 Mbit/s" in read(output, "alt.txt")
+    assert "BBRv1 beside CUBIC: BBRv1 9.00 Mbit/s and 10 % retransmitted; CUBIC 1.50 Mbit/s" in read(output, "alt.txt")
 
 
 def test_versions_are_compared_in_the_conditions_of_all(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_versions_are_compared_in_the_conditions_of_all(tmp_path: Path) -> None:
     output = plot(tmp_path, gather(*runs), kind="rate_by_version")
     assert pl.read_csv(output / "figure.csv").select("category", "runs_count", "rate_mean_bps").rows() == [
         ("CUBIC alone", 1, 7e6),
-        ("BBR alone", 1, 9e6),
+        ("BBRv1 alone", 1, 9e6),
         ("BBRv2 alone", 1, 8e6),
     ]
     assert "mean retransmit ratio, where every version ran so;" in read(output, "caption.txt")

@@ -145,7 +145,7 @@ def test_a_results_folder_may_be_called_anything(tmp_path: Path) -> None:
         ),
         (
             "{title: x, algorithms: {B: {members: [b]}}, labels: {}, tables: {}, extra: 1}",
-            "e.yaml:1: `extra` is not a key; there are algorithms, ",
+            "e.yaml:1: `extra` is not a key; there are algorithm_names, algorithms, ",
         ),
     ],
 )
