@@ -6,7 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 # More rows with what is behind them make a page of more than 8,000 px.
-ROWS_PER_PAGE: Final = 40
+ROWS_PER_PAGE: Final = 25
 
 
 def select_shown(summary: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataFrame:
