@@ -7,6 +7,7 @@ import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from ccreport.core.text import count_things
 from ccreport.report.fragments.rate_findings import COMPARISONS_PAGE, describe_leads
 from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.escape import escape_text
@@ -81,7 +82,7 @@ def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str]) -> str:
         return ""
     count = pairs.filter(pl.col("verdict") == REPRODUCED).height
     ratio = escape_text(" to ".join(algorithms[:2]))
-    counted = f"[{count} of {_count(pairs.height, 'pair')}]({PAIRS_PAGE})"
+    counted = f"[{count} of {count_things(pairs.height, 'pair')}]({PAIRS_PAGE})"
     return f"the ratio of {ratio} is reproduced in {counted} of published cells"
 
 
@@ -93,7 +94,7 @@ def _contradict_pairs(pairs: pl.DataFrame) -> str:
         return ""
     worst = off.sort("off", descending=True, maintain_order=True).row(0, named=True)
     return (
-        f"{_count(off.height, 'pair')} {'is' if off.height == 1 else 'are'} not reproduced, furthest off "
+        f"{count_things(off.height, 'pair')} {'is' if off.height == 1 else 'are'} not reproduced, furthest off "
         f"“{escape_text(worst['cell'])}” with a ratio of {show_plain(worst['expected'])} in the paper and "
         f"{show_plain(worst['ratio'])} here"
     )
@@ -117,7 +118,7 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
         ),
         "the runs are too few or vary too much": int(repeated.sum()),
     }
-    return _give_reasons(f"{claims.height} of {_count(judged['claim'].n_unique(), 'claim')}", reasons)
+    return _give_reasons(f"{claims.height} of {count_things(judged['claim'].n_unique(), 'claim')}", reasons)
 
 
 def _doubt_pairs(pairs: pl.DataFrame) -> str:
@@ -129,7 +130,7 @@ def _doubt_pairs(pairs: pl.DataFrame) -> str:
         "the runs here do not show which is ahead": doubts.count("here"),
         "how far the two ratios differ is too uncertain": doubts.count("factor"),
     }
-    return _give_reasons(f"{undecided.height} of {_count(pairs.height, 'pair')}", reasons)
+    return _give_reasons(f"{undecided.height} of {count_things(pairs.height, 'pair')}", reasons)
 
 
 def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
@@ -140,7 +141,7 @@ def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
     if least.len():
         median = show_plain(float(least.median() or 0), 2)  # type: ignore[arg-type]
         reasons[f"the runs vary, and half of these would show only a difference above {median} &#37;"] = least.len()
-    counted = f"{undecided.height} of {_count(comparisons.height, 'comparison')}"
+    counted = f"{undecided.height} of {count_things(comparisons.height, 'comparison')}"
     return _give_reasons(f"which algorithm is ahead in [{counted}]({COMPARISONS_PAGE})", reasons)
 
 
@@ -159,7 +160,3 @@ def _give_reasons(what: str, reasons: Mapping[str, int]) -> str:
     if len(given) < 2:
         return "".join(f"{what}: {reason}" for reason in given)
     return f"{what}: {', '.join(f'for {count} {reason}' for reason, count in given.items())}"
-
-
-def _count(things: int, noun: str) -> str:
-    return f"{things} {noun}{'' if things == 1 else 's'}"

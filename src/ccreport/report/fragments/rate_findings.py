@@ -16,7 +16,7 @@ COMPARISONS_PAGE: Final = f"tables.qmd#{make_label('table', 'comparisons')}"
 ALWAYS: Final = 3
 FAIRNESS: Final = "jain_mean_ratio"
 # Columns of the table `means` beside the rate, by what they are multiplied with, and how a sentence says the numbers.
-MEASURES = {
+MEASURES: Final = {
     "retransmit_ratio": (100.0, "{} % of segments sent again"),
     "smoothed_rtt_mean_ms": (1.0, "an RTT of {} ms"),
     FAIRNESS: (1.0, "a fairness among flows (Jain’s index) of {}"),
@@ -37,7 +37,7 @@ def describe_means(means: pl.DataFrame, comparisons: pl.DataFrame) -> list[str]:
 
 def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
     numbers = [f"{own['rate_basis'][0]} of {_show_range(own['rate_mean_bps'] / divisor)} {unit}{_count_flows(own)}"]
-    # What a single flow shares with those of another algorithm is no fairness of its own.
+    # The fairness between one flow and those of another algorithm is not that of this one.
     is_one = (own["algorithm_flows_count"].fill_null(own["flows_count"]) == 1).all()
     numbers += [
         words.format(_show_range(own[column] * factor))
@@ -64,10 +64,6 @@ def _show_range(values: pl.Series) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
-def _count(things: int, noun: str) -> str:
-    return f"{things:,} {noun}{'' if things == 1 else 's'}"
-
-
 def describe_leads(comparisons: pl.DataFrame) -> list[str]:
     """Return a sentence on each pair of algorithms whose rates the table `comparisons` compares, as Markdown."""
     rates = comparisons.filter(pl.col("measure").str.ends_with("_bps"))
@@ -80,7 +76,7 @@ def _describe_pair(pair: pl.DataFrame) -> str:
     first, second, *_ = pair.select("first_algorithm", "second_algorithm").row(0)
     verdicts = Counter(pair["verdict"])
     pair = pair.with_columns(question=pl.Series(_leave_out_shared(pair["question"].to_list())))
-    compared = f"[{pair.height:,} comparison{'' if pair.height == 1 else 's'}]({COMPARISONS_PAGE}) of rates"
+    compared = f"[{_count(pair.height, 'comparison')}]({COMPARISONS_PAGE}) of rates"
     said = [
         _describe_verdict(verdict, pair.filter(verdict=verdict), pair)
         for verdict, _ in verdicts.most_common()
@@ -120,3 +116,8 @@ def _list_decisive(verdict: str, pair: pl.DataFrame) -> Iterator[tuple[str, int]
         asked.update(parts)
         given.update(parts if row["verdict"] == verdict else [])
     yield from ((part, count) for part, count in given.items() if ALWAYS <= count == asked[part] < pair.height)
+
+
+def _count(things: int, noun: str) -> str:
+    """Return a count as `count_things` does, with commas: an archive may have thousands of runs."""
+    return f"{things:,} {noun}{'' if things == 1 else 's'}"
