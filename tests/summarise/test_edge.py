@@ -434,7 +434,7 @@ def test_a_long_table_shows_its_first_rows_and_the_csv_file_has_all(tmp_path: Pa
     assert len((tmp_path / "edge_histograms.csv").read_text(encoding="utf-8").splitlines()) == 101
     html = (tmp_path / "edge_histograms.html").read_text(encoding="utf-8")
     assert "The first 60 of 100 rows; the CSV file has all of them." in html
-    assert 'href="cells_edge_histograms-2.html#cell-60"' in html
+    assert 'href="cells_edge_histograms-3.html#cell-60"' in html
     assert 'href="cells_edge_histograms.html#cell-61"' not in html
 
 
