@@ -88,10 +88,13 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *,
     database.unlink(missing_ok=True)
     with connect(database, read_only=False) as connection:
         stored = {table for table, facts in declared["tables"].items() if facts["is_stored"]}
+        # One transaction reaches the disk once, not with every view.
+        connection.begin()
         try:
             create_views(
                 connection, list(read_batches(batches)), tables, declared, stored, include_suspect=include_suspect
             )
+            connection.commit()
         except QueryError as error:
             if refused := find_refused(connection, _list_conditions(declared)):
                 raise blame(evaluation, refused) from error
