@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from archives import ROOT
 
 from ccreport.collect.declare.campaign import Campaign, CampaignError, load_campaign, read_campaign
 from ccreport.collect.declare.checks import check_algorithms
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.core import algorithms
+from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import DeclarationError
 
 # A key that ends in a unit says it in words too.
 QUANTITY = r"_(s|ms|us|mbps|bytes|mib|pct|count)$"
-SCHEMA = yaml.safe_load((ROOT / "schemas/campaign.schema.yaml").read_text(encoding="utf-8"))
+SCHEMA = load_yaml(ROOT / "schemas/campaign.schema.yaml")
 
 
 def declare(*jobs: dict[str, Any], defaults: dict[str, Any] | None = None, **session: Any) -> dict[str, Any]:

@@ -4,11 +4,11 @@ import html
 import re
 from pathlib import Path
 
-import yaml
 from archives import ROOT
 
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
+from ccreport.core.declarations import load_yaml
 from ccreport.report.archive_fragments.campaign_keys import list_keys, render_campaign_keys
 
 ROW = re.compile(r"<tr>(<td>.*?)</tr>")
@@ -23,7 +23,7 @@ def list_rows() -> dict[str, list[str]]:
 
 
 def test_every_key_of_the_schema_is_listed() -> None:
-    schema = yaml.safe_load((ROOT / "schemas/campaign.schema.yaml").read_text(encoding="utf-8"))
+    schema = load_yaml(ROOT / "schemas/campaign.schema.yaml")
     listed = set(list_rows())
     settings = schema["properties"]["defaults"]["properties"]
     assert {key.partition(".")[0].partition("[")[0] for key in listed} >= set(settings)

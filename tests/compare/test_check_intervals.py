@@ -92,6 +92,7 @@ def test_all_checks_of_a_claim_hold_at_once() -> None:
     assert np.mean((abs(means) > reach).any(1)) > 0.15
 
 
+@pytest.mark.slow
 def test_a_ratio_of_ratios_covers_the_truth() -> None:
     # Two algorithms at once in five runs at each of two round-trip times; the lead grows from 2 to 3 times.
     draw = np.random.default_rng(3)

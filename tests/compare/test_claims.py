@@ -11,11 +11,13 @@ import duckdb
 import polars as pl
 import pytest
 import yaml
-from archives import ROOT
+from archives import ROOT, write_yaml
+from condition_runs import build_database
 from scipy import stats
-from test_summarise import build_database, gather, run, summarise
+from test_summarise import gather, run, summarise
 
 from ccreport.compare.claims import check_claims, date_bounds, judge_claim, judge_claims, list_unexplained
+from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.core.tables import read_table
@@ -43,19 +45,21 @@ BBR_OVER_CUBIC = """
 
 def judge(
     folder: Path,
-    claims: dict[str, list[dict[str, Any]]] | None,
+    claims: dict[str, list[dict[str, Any]]] | tuple[str, ...] | None,
     tables: dict[str, list[dict[str, Any]]] = STEADY,
     explanations: dict[str, Any] | None = None,
 ) -> pl.DataFrame:
-    """Return the table of claims, made of these checks (or those of the evaluation in the repository)."""
-    declared = yaml.safe_load(EVALUATION.read_text())
-    if claims is not None:
+    """Return the table of claims, made of these checks, or of those of the shipped evaluation: all, or the named."""
+    declared = load_yaml(EVALUATION)
+    if isinstance(claims, tuple):
+        declared["claims"] = {name: declared["claims"][name] for name in claims}
+    elif claims is not None:
         declared["claims"] = {
             name: {"text": "It is so.", "source": "here", "checks": [{"name": "c"} | check for check in checks]}
             for name, checks in claims.items()
         }
     evaluation = folder / "evaluation.yaml"
-    evaluation.write_text(yaml.safe_dump(declared))
+    write_yaml(evaluation, declared)
     database = build_database(folder, tables, evaluation)
     # Without the files of published tables, their views do.
     for table in ("table_2_testbed", "table_3_paths", "stability") if claims is None else ():
@@ -65,7 +69,7 @@ def judge(
     explained = []
     if explanations is not None:
         explained = [folder / "explanations.yaml"]
-        explained[0].write_text(yaml.safe_dump({"archive_sha256": SHA256} | explanations))
+        write_yaml(explained[0], {"archive_sha256": SHA256} | explanations)
     parquet, csv = folder / "claims.parquet", folder / "claims.csv"
     judge_claims(evaluation, database, folder, archive, explained, parquet, csv)
     judged = read_table("claims", [parquet])
@@ -365,7 +369,7 @@ def test_the_default_of_a_parameter_against_its_best_other_value(tmp_path: Path)
         ),
         run(99, {"bbr2": 99.0}, rtt_ms=80.0, condition_id="g", parameter_name="pacing_gain", parameter_value="5"),
     )
-    judged = judge(tmp_path, None, tables)
+    judged = judge(tmp_path, ("default_parameters_best",), tables)
     assert value_of(judged, "default_parameters_best") == pytest.approx([1.25])
     assert judged.filter(claim="default_parameters_best")["verdict"].to_list() == ["holds"]
 
@@ -377,7 +381,7 @@ def test_versions_of_bbr_are_told_apart(tmp_path: Path) -> None:
         return run(n, {version: 40.0, "cubic": cubic}, condition_id=version, **facts)
 
     tables = gather(*(pair(n, "bbr2", 10.0) for n in (1, 2, 3)), *(pair(n, "bbr", 1.0) for n in (4, 5, 6)))
-    judged = judge(tmp_path, None, tables)
+    judged = judge(tmp_path, ("bbr2_retransmits", "bbr1_retransmits"), tables)
     assert value_of(judged, "bbr2_retransmits") == pytest.approx([0.002, 0.2])
     assert value_of(judged, "bbr1_retransmits") == pytest.approx([0.005, 0.02])
 
@@ -390,7 +394,7 @@ def test_a_faster_card_that_is_paced_to_the_receivers_rate_is_a_10g_sender(tmp_p
         return run(n, {"bbr2": 4000.0, "cubic": cubic}, **facts, **paced)
 
     tables = gather(*(pair(n, 620e6, 4000.0) for n in (1, 2, 3)), *(pair(n, 2.4e9, 1000.0) for n in (4, 5, 6)))
-    judged = judge(tmp_path, None, tables)
+    judged = judge(tmp_path, ("sender_at_receiver_rate", "sender_above_receiver_rate"), tables)
     assert value_of(judged, "sender_at_receiver_rate")[1] == pytest.approx(1.0)
     assert value_of(judged, "sender_above_receiver_rate")[1] == pytest.approx(4.0)
 
@@ -405,7 +409,7 @@ def test_runs_of_a_sweep_are_in_no_other_claim(tmp_path: Path) -> None:
             for n in (4, 5, 6)
         ),
     )
-    judged = judge(tmp_path, None, tables).filter(claim="one_flow_little_loss")
+    judged = judge(tmp_path, ("one_flow_little_loss",), tables)
     assert judged.select("value", "runs_count").row(0) == pytest.approx((0.95, 3))
 
 
@@ -424,7 +428,7 @@ def test_a_real_path_is_the_testbeds_loop(tmp_path: Path) -> None:
             for n in (1, 2, 3)
         )
     )
-    judged = judge(tmp_path, None, tables).filter(claim="real_and_emulated_paths")
+    judged = judge(tmp_path, ("real_and_emulated_paths",), tables)
     assert judged.select("value", "runs_count", "verdict").row(0) == (pytest.approx(1.0), 3, "holds")
 
 
@@ -458,7 +462,9 @@ def test_bbrs_share_of_the_last_quarter_less_that_of_the_first(tmp_path: Path) -
         for stream, cc in enumerate(sizes)
         for second, size in enumerate(sizes[cc])
     ]
-    assert value_of(judge(tmp_path, None, tables), "share_grows_on_lossy_paths") == pytest.approx([0.25])
+    assert value_of(
+        judge(tmp_path, ("share_grows_on_lossy_paths",), tables), "share_grows_on_lossy_paths"
+    ) == pytest.approx([0.25])
 
 
 def test_a_size_of_buffer_alone_has_no_effect(tmp_path: Path) -> None:
@@ -468,7 +474,7 @@ def test_a_size_of_buffer_alone_has_no_effect(tmp_path: Path) -> None:
         *(run(n, {"bbr": 50.0}, rtt_ms=40.0, condition_id="b", buffer_bytes=500_000) for n in (4, 5, 6)),
         *(run(n, {"cubic": 50.0}, rtt_ms=40.0, condition_id="c", buffer_bytes=500_000) for n in (7, 8, 9)),
     )
-    judged = judge(tmp_path, None, tables).filter(claim="buffers_alone")
+    judged = judge(tmp_path, ("buffers_alone",), tables)
     assert judged.select("value", "low", "high").row(0) == pytest.approx((1.25, 1.25, 1.25))
     assert judged["value"][1] is None
     assert judged["verdict"].to_list() == ["does not hold", "not enough data"]
@@ -502,17 +508,17 @@ def test_an_explanation_of_no_claim_is_an_error(tmp_path: Path) -> None:
 
 
 def test_every_claim_that_the_sample_archive_explains_is_made() -> None:
-    explained = yaml.safe_load((ROOT / "archive/explanations.yaml").read_text())["evaluations"]
+    explained = load_yaml(ROOT / "archive/explanations.yaml")["evaluations"]
     for evaluation, facts in explained.items():
         declared = load_evaluation(ROOT / "evaluations" / f"{evaluation}.yaml")
         assert set(facts.get("claims", {})) <= set(declared["claims"])
 
 
 def test_a_claim_names_figures_and_tables_that_there_are(tmp_path: Path) -> None:
-    declared = yaml.safe_load(EVALUATION.read_text())
+    declared = load_yaml(EVALUATION)
     declared["claims"]["buffers_alone"]["shown_in"] = ["figure_7", "figure_99"]
     path = tmp_path / "e.yaml"
-    path.write_text(yaml.safe_dump(declared))
+    write_yaml(path, declared)
     with pytest.raises(
         DeclarationError, match=r"yaml:\d+: claims\.buffers_alone\.shown_in: no figure or table `figure_99`"
     ):
@@ -520,10 +526,10 @@ def test_a_claim_names_figures_and_tables_that_there_are(tmp_path: Path) -> None
 
 
 def test_the_first_page_names_figures_that_there_are(tmp_path: Path) -> None:
-    declared = yaml.safe_load((ROOT / "evaluations/generic.yaml").read_text())
+    declared = load_yaml(ROOT / "evaluations/generic.yaml")
     declared["front_figures"][1] = "rate_by_rrt"
     path = tmp_path / "e.yaml"
-    path.write_text(yaml.safe_dump(declared))
+    write_yaml(path, declared)
     with pytest.raises(DeclarationError, match=r"yaml:\d+: front_figures: no figure `rate_by_rrt`; did you mean"):
         load_evaluation(path)
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import yaml
-from archives import ROOT, summarise_one
+from archives import ROOT, summarise_one, write_yaml
 from drawn_archive import Drawing, build_drawn
 
 from ccreport.compare.expected import Expected, read_expected
 from ccreport.compare.pairs import Cells, Compared, mark_pairs
 from ccreport.compare.reproduction import compare_tables
 from ccreport.compare.verdicts import spread_published
+from ccreport.core.declarations import load_yaml
 from ccreport.core.tables import read_table
 from ccreport.summarise.statistics.contrasts import contrast_strata
 
@@ -54,6 +54,7 @@ def _describe(cell: Expected) -> dict[str, Any]:
     return {"cell": str(names), "algorithm": algorithm, "expected_bps": cell.rate_bps, "rate_mean_bps": 1.0}
 
 
+@pytest.mark.slow
 def test_an_algorithm_beside_itself_seldom_reproduces_any_published_pair() -> None:
     expected = read_expected(ROOT / "evaluations/esnet-dtn" / f"{TABLE}.csv", TABLE, {}, 10)
     published = [
@@ -84,9 +85,9 @@ def test_an_algorithm_beside_itself_seldom_reproduces_any_published_pair() -> No
 
 @pytest.mark.slow
 def test_a_difference_is_found_with_the_runs_that_the_page_asks_for(tmp_path: Path) -> None:
-    declared = yaml.safe_load((ROOT / "evaluations/generic.yaml").read_text()) | {"equal_within_pct": 8}
+    declared = load_yaml(ROOT / "evaluations/generic.yaml") | {"equal_within_pct": 8}
     evaluation = tmp_path / "generic.yaml"
-    evaluation.write_text(yaml.safe_dump(declared))
+    write_yaml(evaluation, declared)
     factors = {"bbr2": 1.08, "cubic": 1}
     folders = [tmp_path / "pilot", tmp_path / "planned"]
     for folder in folders:

@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import yaml
-from archives import ROOT
+from archives import ROOT, write_yaml
+from condition_runs import build_database
 from scipy import stats
-from test_summarise import build_database, gather, run, summarise
+from test_summarise import gather, run, summarise
 
 from ccreport.compare.expected import read_expected
 from ccreport.compare.matching import Scale, match_by_scale
 from ccreport.compare.pairs import Cells, Compared, mark_pairs
 from ccreport.compare.reproduction import compare_tables
 from ccreport.compare.verdicts import Estimate, judge_pair
+from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
@@ -51,13 +52,13 @@ def compare(
     **facts: Any,
 ) -> pl.DataFrame:
     """Return the table of comparisons of an archive with these published rows."""
-    declared = yaml.safe_load(EVALUATION.read_text())
+    declared = load_yaml(EVALUATION)
     declared["claims"] = {}
     declared["reproduction"] = {
         table: {"expected": "paper.csv", "line_rate_bps": 10_000_000_000, "runs_count": 10} | facts
     }
     evaluation = folder / "evaluation.yaml"
-    evaluation.write_text(yaml.safe_dump(declared))
+    write_yaml(evaluation, declared)
     (folder / "paper.csv").write_text("\n".join([header, *rows]) + "\n")
     database = build_database(folder, tables, evaluation)
     summarise(table, database, evaluation)
@@ -552,10 +553,10 @@ def test_all_published_values_of_the_evaluation_can_be_read() -> None:
 
 
 def test_a_reproduction_is_of_a_table_that_there_is(tmp_path: Path) -> None:
-    declared = yaml.safe_load(EVALUATION.read_text())
+    declared = load_yaml(EVALUATION)
     declared["reproduction"]["table_9"] = {"expected": "x.csv", "line_rate_bps": 1}
     path = tmp_path / "e.yaml"
-    path.write_text(yaml.safe_dump(declared))
+    write_yaml(path, declared)
     with pytest.raises(DeclarationError, match=r"reproduction: no table `table_9`; did you mean `table_"):
         load_evaluation(path)
 

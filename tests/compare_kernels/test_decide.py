@@ -72,6 +72,7 @@ def simulate(mean: float, spread: float, pairs: int, tests: int, trials: int) ->
     ]
 
 
+@pytest.mark.slow
 def test_a_comparison_of_equals_finds_any_difference_at_most_one_time_in_twenty() -> None:
     found = [
         any(effect.verdict in ("up", "down") for effect in trial)
@@ -81,6 +82,7 @@ def test_a_comparison_of_equals_finds_any_difference_at_most_one_time_in_twenty(
     assert 0.005 < np.mean(found) < 0.079
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_nineteen_times_in_twenty() -> None:
     held = [
         (effect.low or 0) <= math.exp(0.03) <= (effect.high or 0)

@@ -10,6 +10,8 @@ import yaml
 from archives import ROOT
 from jsonschema import Draft202012Validator
 
+from ccreport.core.declarations import load_yaml
+
 NAMED = re.compile(r"\A# yaml-language-server: \$schema=(\S+)\n")
 # Whoever writes a file of a kind begins with one of these.
 KINDS = {
@@ -27,7 +29,7 @@ SCHEMAS = [*KINDS, "layout"]
 
 
 def load_schema(kind: str) -> dict[str, Any]:
-    schema: dict[str, Any] = yaml.safe_load((ROOT / f"schemas/{kind}.schema.yaml").read_text(encoding="utf-8"))
+    schema: dict[str, Any] = load_yaml(ROOT / f"schemas/{kind}.schema.yaml")
     return schema
 
 

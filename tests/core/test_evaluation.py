@@ -3,8 +3,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
-from archives import ROOT
+from archives import ROOT, write_yaml
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError
@@ -76,13 +75,13 @@ def test_the_archive_chooses_where_nobody_does(tmp_path: Path) -> None:
 
 
 def test_a_word_gives_the_bounds_and_a_release_has_them_beside_it(tmp_path: Path) -> None:
-    declared = yaml.safe_load((ROOT / "evaluations/esnet-dtn.yaml").read_text(encoding="utf-8"))
+    declared = load_yaml(ROOT / "evaluations/esnet-dtn.yaml")
     check = declared["claims"]["many_flows_loss"]["checks"][0]
     path = tmp_path / "own.yaml"
 
     def load(**bounds: float) -> Any:
         check.update(bounds)
-        path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+        write_yaml(path, declared)
         return load_evaluation(path)["claims"]["many_flows_loss"]["checks"][0]
 
     first = load()

@@ -6,10 +6,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from ccreport.core.declarations import load_yaml
 
 TOP = Path(__file__).parents[2]
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
@@ -18,7 +19,7 @@ DEVELOPMENT = [Requirement(line) for line in PROJECT["project"]["optional-depend
 LOCK = (TOP / "requirements-dev.lock").read_text()
 RUNTIME_LOCK = (TOP / "requirements.lock").read_text()
 MAKEFILE = (TOP / "Makefile").read_text()
-ENVIRONMENT = yaml.safe_load((TOP / "environment.yml").read_text())
+ENVIRONMENT = load_yaml(TOP / "environment.yml")
 
 PYTHONS = ["3.11", "3.12", "3.13"]
 CONDA_NAMES = {"duckdb": "python-duckdb", "snakemake": "snakemake-minimal"}
@@ -92,7 +93,7 @@ def test_conda_environment_installs_the_project() -> None:
 
 
 def test_pre_commit_uses_the_locked_tools() -> None:
-    (repository,) = yaml.safe_load((TOP / ".pre-commit-config.yaml").read_text())["repos"]
+    (repository,) = load_yaml(TOP / ".pre-commit-config.yaml")["repos"]
     (hook,) = repository["hooks"]
     assert (repository["repo"], hook["language"], hook["entry"]) == ("local", "system", "make lint")
     tools = re.findall(r"^\t\$\(IN_VENV\) (\S+)", MAKEFILE.partition("\nlint:")[2].partition("\n\n")[0], re.MULTILINE)
@@ -109,7 +110,7 @@ def test_python_requirement_agrees() -> None:
 
 
 def test_citation_and_licence_agree_with_the_project() -> None:
-    citation = yaml.safe_load((TOP / "CITATION.cff").read_text())
+    citation = load_yaml(TOP / "CITATION.cff")
     assert citation["version"] == PROJECT["project"]["version"]
     assert citation["license"] == PROJECT["project"]["license"] == "BSD-3-Clause"
     assert (TOP / "LICENSE").read_text().startswith("BSD 3-Clause License")

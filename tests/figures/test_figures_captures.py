@@ -7,8 +7,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-import yaml
-from archives import at, make_table, save_table
+from archives import at, make_table, save_table, write_yaml
 
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
@@ -240,7 +239,7 @@ def plot(folder: Path, database: Path, kind: str, **changes: Any) -> Path:
     declared = {"kind": kind, "title": "Captured", "where": "true"} | changes
     evaluation = {"title": "t", "algorithms": {"CUBIC": {"members": ["cubic"]}}, "labels": {}, "tables": {}}
     path = folder / "evaluation.yaml"
-    path.write_text(yaml.safe_dump(evaluation | {"figures": {"f": declared}}), encoding="utf-8")
+    write_yaml(path, evaluation | {"figures": {"f": declared}})
     plot_figure("f", path, database, folder / "out")
     return folder / "out"
 
@@ -357,7 +356,7 @@ def test_the_schema_knows_the_kinds_and_no_others(tmp_path: Path) -> None:
     for kind in (*KINDS, "packets_per_port"):
         figures = {"f": {"kind": kind, "title": "t", "where": "true"}}
         evaluation = {"title": "t", "algorithms": {"C": {"members": ["cubic"]}}, "labels": {}, "tables": {}}
-        path.write_text(yaml.safe_dump(evaluation | {"figures": figures}), encoding="utf-8")
+        write_yaml(path, evaluation | {"figures": figures})
         if kind in KINDS:
             assert load_evaluation(path)["figures"]["f"]["kind"] == kind
         else:

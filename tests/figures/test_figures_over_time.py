@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-import yaml
+from archives import write_yaml
 
 from ccreport.core.tables import conform, write_table
 from ccreport.figures.run.fair_share import measure_jain, measure_shares
@@ -471,7 +471,7 @@ def plot(folder: Path, database: Path, kind: str, **changes: Any) -> Path:
     declared = {"kind": f"{kind}_over_time", "title": "Four flows", "where": "true"} | changes
     evaluation = {"title": "t", "algorithms": {"CUBIC": {"members": ["cubic"]}}, "labels": {}, "tables": {}}
     path = folder / "evaluation.yaml"
-    path.write_text(yaml.safe_dump(evaluation | {"figures": {"f": declared}}), encoding="utf-8")
+    write_yaml(path, evaluation | {"figures": {"f": declared}})
     plot_figure("f", path, database, folder / "out")
     return folder / "out"
 

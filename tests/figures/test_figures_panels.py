@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from archives import write_yaml
 from figure_inputs import DRAWN_FILES, declare, list_layers, make_database, make_tables, plot, texts_of
 
 from ccreport.core.errors import InputError
@@ -240,7 +241,7 @@ def test_figures_of_two_processes_are_those_of_one(database: Path, tmp_path: Pat
     declared = yaml.safe_load(read(evaluation))
     names = [f"f{number}" for number in range(WORTH_PROCESSES)]
     declared["figures"] = dict.fromkeys(names, declared["figures"]["f"])
-    evaluation.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    write_yaml(evaluation, declared)
     plot_figures(names, evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "many")
     plot_figure("f0", evaluation, database, tmp_path / "one")
     for figure in names:
@@ -249,7 +250,7 @@ def test_figures_of_two_processes_are_those_of_one(database: Path, tmp_path: Pat
     with pytest.raises(FigureError, match="no figure 'g'"):
         plot_figures([*names, "g"], evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "broken")
     declared["figures"]["f3"] = declared["figures"]["f3"] | {"where": "no_such_column = 1"}
-    evaluation.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    write_yaml(evaluation, declared)
     with pytest.raises(FigureError, match=re.escape("figure 'f3 (a)': the database refuses its `where`")):
         plot_figures(names, evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "broken")
 

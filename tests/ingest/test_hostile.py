@@ -129,6 +129,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_hostile(tmp_path_factory.mktemp("hostile") / "hostile.tar")
 
 
+@pytest.mark.slow
 def test_the_hostile_archive_becomes_rows_and_rejects(hostile: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
+import pytest
 from archives import list_batches
 from fuzz.mutations import mutate
 from fuzz.targets import ACCESS_LOG_FORMAT, EDGE_PATHS, INPUTS, list_inputs
@@ -52,6 +53,7 @@ def call(command: str, **options: object) -> None:
     assert main(words) == 0
 
 
+@pytest.mark.slow
 def test_changed_files_of_all_readers_in_one_archive_become_published_tables(tmp_path: Path) -> None:
     raw, tables, rejected, manifests = (tmp_path / name for name in ("raw", "tables", "rejects", "manifests"))
     batches, of_archive = tmp_path / "batches.txt", {name: tables / name / "archive.parquet" for name in ARCHIVE_TABLES}

@@ -10,6 +10,7 @@ from archives import ROOT, write_archive
 from own_files import RUNS_LAYOUT
 
 from ccreport.archive.read_layout import load_layout, split_archive
+from ccreport.core.declarations import load_yaml
 from ccreport.publish.stage import _write_config, stage_code, stage_layout
 from ccreport.verify.recompute import _make_config
 
@@ -31,7 +32,7 @@ def test_a_release_carries_the_layout_and_its_table(
     _write_config(config, ["raw.tar.zst"], ["own"], release / "code/config.yaml")
     stage_layout(split_archive(config["archive"])[1], release / "code")
 
-    shown = yaml.safe_load((release / "code/config.yaml").read_text())
+    shown = load_yaml(release / "code/config.yaml")
     assert shown["archive"] == {"path": "../raw/raw.tar.zst", "layout": "layout.yaml"}
     layout = load_layout(release / "code/layout.yaml")
     assert layout.by_run == {"run1": {"run": "run1", "loss_pct": 0.1}}
@@ -46,7 +47,7 @@ def test_a_release_without_a_layout_has_none(tmp_path: Path) -> None:
     config = CONFIG | {"archive": ["a", "b"]}
     _write_config(config, [], ["own"], tmp_path / "config.yaml")
     stage_layout(split_archive(config["archive"])[1], tmp_path)
-    assert yaml.safe_load((tmp_path / "config.yaml").read_text())["archive"] == ["a", "b"]
+    assert load_yaml(tmp_path / "config.yaml")["archive"] == ["a", "b"]
     assert not (tmp_path / "layout.yaml").exists()
 
 

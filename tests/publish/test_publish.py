@@ -13,13 +13,13 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-import yaml
 import zstandard
 from archives import ROOT, save_table
 from small_release import HELLO, NOTHING, make_config, make_results, release_of, save_manifests
 
 from ccreport.archive.manifest import RawFile
 from ccreport.archive.pack import pack_folder
+from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.publish.declaration import declare_release
@@ -184,7 +184,7 @@ def test_views_run_in_the_release_s_folder(release: Path, monkeypatch: pytest.Mo
 
 
 def test_the_configuration_leads_into_the_release(release: Path) -> None:
-    config = yaml.safe_load((release / "code/config.yaml").read_text())
+    config = load_yaml(release / "code/config.yaml")
     for key in ("archive", "evaluation"):
         assert (release / "code" / config[key]).is_file(), key
     assert config["release"]["version"] == "2.1"
@@ -193,7 +193,7 @@ def test_the_configuration_leads_into_the_release(release: Path) -> None:
 def test_only_the_list_of_raw_files(tmp_path: Path) -> None:
     release = release_of(tmp_path, make_results(tmp_path), raw="manifest", date="2030-01-02", doi="10.5281/zenodo.1")
     assert {path.name for path in (release / "raw").iterdir()} == {"archive.json", "SHA256SUMS"}
-    cited = yaml.safe_load((release / "CITATION.cff").read_text())
+    cited = load_yaml(release / "CITATION.cff")
     assert (cited["date-released"], cited["doi"]) == ("2030-01-02", "10.5281/zenodo.1")
     assert cited["identifiers"][0]["value"] == f"sha256:{NOTHING}"
     assert "https://doi.org/10.5281/zenodo.1" in (release / "README.md").read_text()

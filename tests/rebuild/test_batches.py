@@ -69,6 +69,7 @@ def build(archive: Path, work: Path, *, include_interrupted: bool = False) -> di
     return {str(path.relative_to(work)): path.read_bytes() for path in paths}
 
 
+@pytest.mark.slow
 def test_what_was_kept_leaves_no_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     archive = make(tmp_path / "a", 12, seed=3, runs_per_job=4, bytes_per_run=20_000).folder
     work = tmp_path / "w"
@@ -123,6 +124,7 @@ measure_batch("first", work / "batches/first.json", work / "tables", include_int
 """
 
 
+@pytest.mark.slow
 def test_a_batch_killed_at_any_of_its_files(tmp_path: Path) -> None:
     """Each of the three tables is renamed into place, then linked and renamed to its second name: nine steps."""
     archive = make(tmp_path / "a", 12, seed=3, runs_per_job=4, bytes_per_run=20_000).folder

@@ -6,11 +6,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-import yaml
+from archives import write_yaml
+from condition_runs import build_database
 from test_explain import FACTS, raw_file
-from test_summarise import EVALUATION, build_database, gather, run, summarise
+from test_summarise import EVALUATION, gather, run, summarise
 
 from ccreport.__main__ import main
+from ccreport.core.declarations import load_yaml
 from ccreport.core.evaluation import load_evaluation
 from ccreport.report.fragments.cells import (
     count_runs_at_most,
@@ -31,7 +33,7 @@ NASTY = '"><script>alert(1)</script> {{< include x >}} ```\n# heading'
 def build(folder: Path, tables: dict[str, list[dict[str, Any]]]) -> Path:
     """Return the folder of pages of an archive, made from rows of its tables."""
     database = build_database(folder, tables)
-    for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
+    for table in load_yaml(EVALUATION)["tables"]:
         summarise(table, database)
     trace_cells(EVALUATION, database, folder, folder / "cells")
     return folder / "cells"
@@ -48,7 +50,7 @@ def archive(job: str = "j") -> dict[str, list[dict[str, Any]]]:
 
 def test_every_link_of_a_table_leads_to_the_section_of_its_row(tmp_path: Path) -> None:
     cells = build(tmp_path, archive())
-    for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
+    for table in load_yaml(EVALUATION)["tables"]:
         page = (cells / f"cells_{table}.qmd").read_text()
         linked = set(re.findall(r'href="([^"]+)"', (tmp_path / f"{table}.html").read_text()))
         numbers = re.findall(r"^## .*\{#cell-(\d+)\}$", page, re.MULTILINE)
@@ -58,11 +60,11 @@ def test_every_link_of_a_table_leads_to_the_section_of_its_row(tmp_path: Path) -
 
 
 def test_of_a_long_table_the_first_rows_are_shown_and_traced(tmp_path: Path) -> None:
-    declared = yaml.safe_load(EVALUATION.read_text())
+    declared = load_yaml(EVALUATION)
     for table in ("jobs", "table_2_testbed"):
         declared["tables"][table]["rows_at_most"] = 1
     evaluation = tmp_path / "evaluation.yaml"
-    evaluation.write_text(yaml.safe_dump(declared, sort_keys=False))
+    write_yaml(evaluation, declared)
     database = build_database(tmp_path, archive(), evaluation)
     rows, shown = {}, {}
     for table in declared["tables"]:

@@ -7,11 +7,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 from archives import make_table
 from report_inputs import NASTY, write_inputs
 
-from ccreport.core.declarations import list_tables
+from ccreport.core.declarations import list_tables, load_yaml
 from ccreport.core.tables import load_schema, read_table, write_table
 from ccreport.figures.kit.theme import call_algorithms, style_of
 from ccreport.measure.suspects.measure import RULES
@@ -328,7 +327,7 @@ def test_exhibits_stand_in_the_order_of_the_evaluation(tmp_path: Path, inputs: d
 
 def test_variables_are_text(tmp_path: Path, inputs: dict[str, Any]):
     render_fragments(**inputs, fragments=tmp_path / "fragments")
-    variables = yaml.safe_load((tmp_path / "fragments" / "_variables.yml").read_text(encoding="utf-8"))
+    variables = load_yaml(tmp_path / "fragments" / "_variables.yml")
     assert all(isinstance(value, str) for group in variables.values() for value in group.values())
 
 

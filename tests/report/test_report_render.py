@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 import yaml
+from archives import write_yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from report_inputs import NASTY, write_inputs, write_site_inputs
 
 from ccreport.__main__ import COMMANDS
+from ccreport.core.declarations import load_yaml
 from ccreport.report.fragments.render import render_fragments
 from ccreport.report.markup.blocks import render_callout, render_float, render_table, render_tabs, text, verbatim
 from ccreport.report.markup.escape import escape_text, show_text
@@ -123,10 +125,10 @@ def make_project(folder: Path, body: str, **files: str) -> Path:
     shutil.rmtree(folder / "site", ignore_errors=True)
     (project / "figures").mkdir(parents=True)
     shutil.copyfile(SOURCES / "styles.css", project / "styles.css")
-    site = yaml.safe_load((SOURCES / "_quarto.yml").read_text(encoding="utf-8"))
+    site = load_yaml(SOURCES / "_quarto.yml")
     site["website"]["navbar"] = {"left": [{"text": "Summary", "href": "index.qmd"}]}
     site["project"]["resources"] = ["figures/*"]
-    (project / "_quarto.yml").write_text(yaml.safe_dump(site), encoding="utf-8")
+    write_yaml(project / "_quarto.yml", site)
     (project / "_variables.yml").write_text("name: plain\ndeep:\n  inner:\n    number: '3&#46;5'\n", encoding="utf-8")
     (project / "index.qmd").write_text(f"---\ntitle: A page\n---\n\n{body}\n", encoding="utf-8")
     (project / "figures" / "one.svg").write_text(FIGURE, encoding="utf-8")
@@ -250,7 +252,7 @@ def test_the_assumptions_and_the_dictionary_are_there(report: dict[str, Page]):
 
 
 def test_the_reference_has_every_key_and_command(report: dict[str, Page]):
-    schema = yaml.safe_load((SOURCES.parent / "schemas/config.schema.yaml").read_text(encoding="utf-8"))
+    schema = load_yaml(SOURCES.parent / "schemas/config.schema.yaml")
     for key in (*set(schema["properties"]) - {"release", "report", "edge", "pathvars"}, "release.creators[].name"):
         assert key in report["configuration"].cells, key
     sections = {tag.get("id") for tag in report["commands"].find("section")}
@@ -564,7 +566,7 @@ def list_calls(folder: Path) -> list[Path]:
 
 
 def read_settings(call: Path) -> dict[str, Any]:
-    settings: dict[str, Any] = yaml.safe_load((call / "_quarto.yml").read_text(encoding="utf-8"))
+    settings: dict[str, Any] = load_yaml(call / "_quarto.yml")
     return settings
 
 
@@ -700,7 +702,7 @@ def test_only_known_keys_of_quarto_are_used():
             return {key: leaf for name, inner in value.items() for key, leaf in walk(inner, f"{path}.{name}").items()}
         return {path.lstrip("."): value}
 
-    site = walk(yaml.safe_load((SOURCES / "_quarto.yml").read_text(encoding="utf-8")))
+    site = walk(load_yaml(SOURCES / "_quarto.yml"))
     assert {name: type(value) for name, value in site.items()} == QUARTO_KEYS
     assert site["format.html.html-math-method"] == "mathml"
     assert site["format.html.html-table-processing"] == "none"

@@ -5,12 +5,11 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-import yaml
-from archives import EPOCH, ROOT, summarise_one
+from archives import EPOCH, ROOT, summarise_one, write_yaml
 from condition_runs import Rows, build_database, gather, make_run
 
 from ccreport.compare.claims import judge_claims
-from ccreport.core.declarations import read_query
+from ccreport.core.declarations import load_yaml, read_query
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.figures.kinds import BUILDERS
@@ -262,10 +261,10 @@ def test_suspect_runs_that_count_have_a_ring(tmp_path: Path) -> None:
 
 def test_without_the_table_of_modes_its_figure_is_missing(tmp_path: Path) -> None:
     declaration = read_declaration(EVALUATION, "modes_both")
-    declared = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))
+    declared = load_yaml(EVALUATION)
     del declared["tables"]["modes"]
     other = tmp_path / "evaluation.yaml"
-    other.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    write_yaml(other, declared)
     with (
         Database(build_database(tmp_path, make_shared(1, 0.5), other)) as database,
         pytest.raises(MissingFigure, match="The table modes has none of the 1 runs"),

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import yaml
-from archives import EPOCH, ROOT, summarise_one
+from archives import EPOCH, ROOT, summarise_one, write_yaml
 from condition_runs import Rows, build_database
 from scipy import stats
 
 from ccreport.compare.claims import judge_claim
-from ccreport.core.declarations import read_query
+from ccreport.core.declarations import load_yaml, read_query
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.figures.kinds import BUILDERS
@@ -87,11 +86,11 @@ def build(folder: Path, figure: str, tables: Rows, evaluation: Path = EVALUATION
 
 def change(folder: Path, **changes: Any) -> Path:
     """Write the evaluation with changes in `edge` and without claims."""
-    declared = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))
+    declared = load_yaml(EVALUATION)
     declared.pop("claims")
     declared["edge"] |= changes
     path = folder / "evaluation.yaml"
-    path.write_text(yaml.safe_dump(declared, sort_keys=False), encoding="utf-8")
+    write_yaml(path, declared)
     return path
 
 
@@ -373,9 +372,9 @@ def test_densities_of_a_figure_are_those_of_the_key(tmp_path: Path) -> None:
 def test_hostile_names_are_texts_of_a_figure(tmp_path: Path) -> None:
     name = "<script>alert(1)</script>\x1b[2J'"
     evaluation = change(tmp_path, groups={"algorithm": "label"})
-    declared = yaml.safe_load(evaluation.read_text())
+    declared = load_yaml(evaluation)
     declared["figures"] = {"f": {"kind": "distribution_pdf", "title": "T", "where": "quantity = 'rtt_ms'"}}
-    evaluation.write_text(yaml.safe_dump(declared, sort_keys=False))
+    write_yaml(evaluation, declared)
     rows = connections("bbr", [{"rtt_ms": 10.0}] * 20, label=name)
     figure = build(tmp_path, "f", {"connections": rows}, evaluation)
     assert "\x1b" not in figure.chart.to_json() + figure.alternative
@@ -384,10 +383,10 @@ def test_hostile_names_are_texts_of_a_figure(tmp_path: Path) -> None:
 def test_a_figure_of_several_quantities_or_groupings_is_refused(tmp_path: Path) -> None:
     rows = connections("bbr", [{"rtt_ms": 10.0, "rtt_min_ms": 9.0}] * 20, kernel="5.3")
     evaluation = change(tmp_path)
-    declared = yaml.safe_load(evaluation.read_text())
+    declared = load_yaml(evaluation)
     for where, named in (("grouped_by = 'algorithm'", "quantities"), ("quantity = 'rtt_ms'", "groupings")):
         declared["figures"] = {"f": {"kind": "distribution_percentiles", "title": "T", "where": where}}
-        evaluation.write_text(yaml.safe_dump(declared, sort_keys=False))
+        write_yaml(evaluation, declared)
         with pytest.raises(FigureError, match=f"several {named}"):
             build(tmp_path, "f", {"connections": rows}, evaluation)
 

@@ -145,6 +145,7 @@ def coverages() -> list[Coverage]:
     return simulate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("statistic", NAMES)
 @pytest.mark.parametrize("shape", ["normal", "skewed"])
 def test_95_percent_intervals_hold_the_truth_in_95_percent(

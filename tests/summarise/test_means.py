@@ -6,12 +6,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-import yaml
-from archives import ROOT
-from condition_runs import make_run
-from test_summarise import build_database, gather, run, summarise
+from archives import ROOT, write_yaml
+from condition_runs import build_database, make_run
+from test_summarise import gather, run, summarise
 
-from ccreport.core.declarations import read_query
+from ccreport.core.declarations import load_yaml, read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform
@@ -23,10 +22,10 @@ GENERIC = ROOT / "evaluations/generic.yaml"
 
 def declare(folder: Path, **means: Any) -> Path:
     """Write an evaluation with the table `means` alone."""
-    declared = yaml.safe_load(GENERIC.read_text(encoding="utf-8")) | {"figures": {}, "front_figures": []}
+    declared = load_yaml(GENERIC) | {"figures": {}, "front_figures": []}
     declared["tables"] = {"means": {"title": "Means"} | means}
     path = folder / "own.yaml"
-    path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    write_yaml(path, declared)
     return path
 
 
@@ -136,7 +135,7 @@ def test_what_is_not_told_apart_is_pooled(tmp_path: Path) -> None:
 
 
 def test_questions_name_what_is_told_apart_alone(tmp_path: Path) -> None:
-    declared = yaml.safe_load(GENERIC.read_text(encoding="utf-8")) | {"figures": {}, "front_figures": []}
+    declared = load_yaml(GENERIC) | {"figures": {}, "front_figures": []}
     comparisons = declared["tables"]["comparisons"]
     questions = []
     for rows in (["path_rtt"], ["path_rtt", "beside"]):
@@ -144,7 +143,7 @@ def test_questions_name_what_is_told_apart_alone(tmp_path: Path) -> None:
         folder = tmp_path / str(len(rows))
         folder.mkdir()
         path = folder / "own.yaml"
-        path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+        write_yaml(path, declared)
         table, _ = summarise("comparisons", build_database(folder, make_runs(), path), path)
         questions.append(table["question"].unique().sort().to_list())
     assert questions == [
@@ -179,13 +178,13 @@ def test_columns_are_in_the_declared_order_though_the_first_row_lacks_one(tmp_pa
         ),
     )
     evaluation = declare(tmp_path, rows=["path_rtt"], columns=["algorithm"], measures=["runs_count"])
-    declared = yaml.safe_load(evaluation.read_text(encoding="utf-8"))
+    declared = load_yaml(evaluation)
     declared["algorithms"] = {
         "Old": {"members": ["bbr"]},
         "New": {"members": ["bbr2"]},
         "CUBIC": {"members": ["cubic"]},
     }
-    evaluation.write_text(yaml.safe_dump(declared, sort_keys=False), encoding="utf-8")
+    write_yaml(evaluation, declared)
     _, html = summarise("means", build_database(tmp_path, runs, evaluation), evaluation)
     headings = [read_words(cell) for cell in re.findall(r"<th[^>]*>(.*?)</th>", html, re.DOTALL)]
     assert headings == ["Path RTT", "Old", "New", "CUBIC", *["Runs"] * 3]
@@ -238,8 +237,8 @@ def test_an_unknown_measure_is_refused(tmp_path: Path) -> None:
 
 def test_unknown_rows_are_refused_with_the_labels_there_are(tmp_path: Path) -> None:
     path = declare(tmp_path, rows=["distnace"])
-    declared = yaml.safe_load(path.read_text()) | {"labels": {"distance": {"otherwise": "'x'"}}}
-    path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    declared = load_yaml(path) | {"labels": {"distance": {"otherwise": "'x'"}}}
+    write_yaml(path, declared)
     with pytest.raises(DeclarationError, match=r"means has no column `distnace`; did you mean `distance`"):
         load_evaluation(path, looks_up=True)
 
@@ -247,8 +246,8 @@ def test_unknown_rows_are_refused_with_the_labels_there_are(tmp_path: Path) -> N
 @pytest.mark.parametrize("group", ["claims", "tables", "figures", "labels"])
 def test_a_list_in_place_of_a_named_group_is_refused(tmp_path: Path, group: str) -> None:
     path = declare(tmp_path)
-    declared = yaml.safe_load(path.read_text()) | {group: [{"title": "x"}]}
-    path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    declared = load_yaml(path) | {group: [{"title": "x"}]}
+    write_yaml(path, declared)
     with pytest.raises(DeclarationError, match=rf"{group}: this is a group of named {group}: give each a name"):
         load_evaluation(path)
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import polars as pl
 import pytest
 import yaml
-from archives import ROOT, summarise_one
+from archives import ROOT, summarise_one, write_yaml
 from condition_runs import Rows, build_database, gather, make_run, make_samples, make_transfers
 from test_comparisons import EVALUATION, summarise
 from test_convergence import JOINED, make_shares
@@ -373,7 +373,7 @@ def test_the_claim_of_the_docs_is_judged(tmp_path: Path) -> None:
     declared |= {"figures": {}, "tables": {"jobs": {"title": "Jobs"}}}
     declared["claims"] = {"some": {"text": "t", "source": "s", "checks": [{"name": "q", "at_most": 1, "sql": sql}]}}
     evaluation = tmp_path / "own.yaml"
-    evaluation.write_text(yaml.safe_dump(declared))
+    write_yaml(evaluation, declared)
     # Reno 2 and CUBIC 8 Mbit/s in each of three runs.
     runs = [make_run(n, {"reno": 2.0, "cubic": 8.0}, rtt_ms=500.0) for n in range(3)]
     database = build_database(tmp_path, gather(*runs), evaluation)
@@ -392,7 +392,7 @@ def test_claims_of_an_evaluation_without_labels_count_all_runs(tmp_path: Path) -
     declared |= {"labels": {}, "figures": {}, "tables": {"jobs": {"title": "Jobs"}}}
     declared["claims"] = {"some": {"text": "t", "source": "s", "checks": [check]}}
     evaluation = tmp_path / "own.yaml"
-    evaluation.write_text(yaml.safe_dump(declared))
+    write_yaml(evaluation, declared)
     runs = [make_run(n, {"reno": 1.0 + n, "cubic": 2.0}) for n in range(3)]
     database = build_database(tmp_path, gather(*runs), evaluation)
     (tmp_path / "archive.json").write_text('{"sha256": "0"}')

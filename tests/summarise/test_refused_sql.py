@@ -5,9 +5,10 @@ from typing import Any
 
 import duckdb
 import pytest
-import yaml
+from archives import write_yaml
 from condition_runs import EVALUATION, build_database, gather, make_run, write_evaluation
 
+from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import DeclarationError
 from ccreport.figures.select.declaration import FigureError
 from ccreport.figures.write import plot_figure
@@ -40,9 +41,9 @@ def test_what_is_refused_is_said_in_a_line(query: str, said: str) -> None:
 
 def write_changed(folder: Path, change: dict[str, Any]) -> Path:
     path = folder / "mine.yaml"
-    declared = yaml.safe_load(write_evaluation(folder, kind="rate_by_rtt").read_text())
+    declared = load_yaml(write_evaluation(folder, kind="rate_by_rtt"))
     declared["reproduction"] = {}
-    path.write_text(yaml.safe_dump(declared | change), encoding="utf-8")
+    write_yaml(path, declared | change)
     return path
 
 
@@ -51,7 +52,7 @@ def line_of(path: Path, text: str) -> int:
 
 
 def test_a_label_is_named(tmp_path: Path) -> None:
-    labels = yaml.safe_load(EVALUATION.read_text())["labels"]
+    labels = load_yaml(EVALUATION)["labels"]
     far = {"cases": [{"value": "far", "when": "rtt_m > 50"}], "otherwise": "'near'"}
     path = write_changed(tmp_path, {"labels": labels | {"distance": far}})
     with pytest.raises(DeclarationError) as refused:

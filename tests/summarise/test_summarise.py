@@ -6,32 +6,18 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-import yaml
-from archives import ROOT, SHARED, at, list_one, save_table, summarise_one, write_archive
+from archives import ROOT, SHARED, at, list_one, save_table, summarise_one, write_archive, write_yaml
+from condition_runs import build_database
 from readings import read_files
 
-from ccreport.core.declarations import read_query
+from ccreport.core.declarations import load_yaml, read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.tables import TableError, load_schema, read_table
-from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.summarise.database import connect, list_views
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
 from ccreport.summarise.summarise import STATISTICS
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
-
-
-def build_database(folder: Path, tables: dict[str, list[dict[str, Any]]], evaluation: Path = EVALUATION) -> Path:
-    """Write an archive of one experiment from rows of its tables, and return its database."""
-    (folder / "experiments.txt").write_text("e\n")
-    for table in EXPERIMENT_TABLES:
-        path = folder / f"tables/{table}/e.parquet"
-        if not path.exists():
-            save_table(table, tables.get(table, []), path)
-    for table in ARCHIVE_TABLES:
-        save_table(table, tables.get(table, []), folder / f"tables/{table}/archive.parquet")
-    list_views(folder / "experiments.txt", folder / "tables", evaluation, folder / "archive.duckdb")
-    return folder / "archive.duckdb"
 
 
 def summarise(table: str, database: Path, evaluation: Path = EVALUATION) -> tuple[pl.DataFrame, str]:
@@ -141,10 +127,10 @@ def test_suspect_runs_count_where_the_config_includes_them(tmp_path: Path) -> No
 
 
 def test_the_senders_rate_is_another_choice(tmp_path: Path) -> None:
-    declared = yaml.safe_load(EVALUATION.read_text())
+    declared = load_yaml(EVALUATION)
     declared["tables"]["table_2_testbed"]["rate"] = "throughput"
     evaluation = tmp_path / "e.yaml"
-    evaluation.write_text(yaml.safe_dump(declared))
+    write_yaml(evaluation, declared)
     database = build_database(tmp_path, run(1, {"cubic": 10.0}, rtt_ms=10.0, condition_id="a"), evaluation)
     table, html = summarise("table_2_testbed", database, evaluation)
     assert table.select("rate_basis", "rate_mean_bps").rows() == [("throughput", pytest.approx(11e6))]
@@ -292,15 +278,15 @@ def test_flows_of_an_unknown_algorithm_are_not_dropped(tmp_path: Path) -> None:
 
 def test_an_empty_archive_gives_empty_tables(tmp_path: Path) -> None:
     database = build_database(tmp_path, {})
-    for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
+    for table in load_yaml(EVALUATION)["tables"]:
         assert summarise(table, database)[0].is_empty()
 
 
 def test_a_condition_that_is_no_sql_says_so(tmp_path: Path) -> None:
-    declared = yaml.safe_load(EVALUATION.read_text())
+    declared = load_yaml(EVALUATION)
     declared["tables"]["jobs"]["where"] = "no_such_column = 1"
     evaluation = tmp_path / "e.yaml"
-    evaluation.write_text(yaml.safe_dump(declared))
+    write_yaml(evaluation, declared)
     with pytest.raises(DeclarationError, match=r"e\.yaml:\d+: tables\.jobs\.where: .*no_such_column"):
         build_database(tmp_path, {}, evaluation)
 
@@ -308,7 +294,7 @@ def test_a_condition_that_is_no_sql_says_so(tmp_path: Path) -> None:
 def test_every_query_runs_as_it_stands(tmp_path: Path) -> None:
     database = build_database(tmp_path, run(1, {"cubic": 10.0}, rtt_ms=50.0, condition_id="a", start_utc=at(0)))
     with connect(database) as connection:
-        for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
+        for table in load_yaml(EVALUATION)["tables"]:
             query = read_query(table)
             result = connection.sql(query).pl()
             completed = STATISTICS[table](result) if table in STATISTICS else result

@@ -1,12 +1,15 @@
 """What several tests need: small archives, made on the spot, and their way through the inventory."""
 
+import functools
 import json
+import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import yaml
 
 from ccreport.archive.manifest import Manifest, read_manifests, write_manifests
 from ccreport.core.evaluation import load_evaluation
@@ -148,8 +151,26 @@ def make_table(table: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 def save_table(table: str, rows: list[dict[str, Any]], path: Path) -> Path:
     """Write a table of these rows and return its path."""
-    write_table(make_table(table, rows), table, path)
+    if rows:
+        write_table(make_table(table, rows), table, path)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_write_empty(table))
     return path
+
+
+@functools.cache
+def _write_empty(table: str) -> bytes:
+    """Return the file of a table without rows, which most tables of a small archive are."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "empty.parquet"
+        write_table(make_table(table, []), table, path)
+        return path.read_bytes()
+
+
+def write_yaml(path: Path, value: Any) -> None:
+    """Write a YAML file with the compiled dumper: the other one takes half a second for an evaluation."""
+    path.write_text(yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False), encoding="utf-8")
 
 
 def at(second: float) -> datetime:

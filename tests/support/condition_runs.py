@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-from archives import ROOT, at, save_table
+from archives import ROOT, at, save_table, write_yaml
 
+from ccreport.core.declarations import load_yaml
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.summarise.database import list_views
 
@@ -76,7 +76,9 @@ def build_database(folder: Path, tables: Rows, evaluation: Path = EVALUATION) ->
     """Write an archive of one experiment from rows of its tables, and return its database."""
     (folder / "experiments.txt").write_text("e\n", encoding="ascii")
     for table in EXPERIMENT_TABLES:
-        save_table(table, tables.get(table, []), folder / f"tables/{table}/e.parquet")
+        path = folder / f"tables/{table}/e.parquet"
+        if table in tables or not path.exists():
+            save_table(table, tables.get(table, []), path)
     for table in ARCHIVE_TABLES:
         save_table(table, tables.get(table, []), folder / f"tables/{table}/archive.parquet")
     list_views(folder / "experiments.txt", folder / "tables", evaluation, folder / "archive.duckdb")
@@ -85,10 +87,10 @@ def build_database(folder: Path, tables: Rows, evaluation: Path = EVALUATION) ->
 
 def write_evaluation(folder: Path, **figure: Any) -> Path:
     """Write the evaluation with one figure, named `f`, and without claims; return its path."""
-    declared = yaml.safe_load(EVALUATION.read_text(encoding="utf-8"))
+    declared = load_yaml(EVALUATION)
     for others in ("claims", "printed"):
         declared.pop(others, None)
     declared["figures"] = {"f": {"title": "A title", "where": "TRUE"} | figure}
     path = folder / "evaluation.yaml"
-    path.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    write_yaml(path, declared)
     return path

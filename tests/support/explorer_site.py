@@ -8,9 +8,9 @@ from typing import Any
 
 import duckdb
 import polars as pl
-import yaml
-from archives import EPOCH, ROOT, save_table
+from archives import EPOCH, ROOT, save_table, write_yaml
 
+from ccreport.core.declarations import load_yaml
 from ccreport.explorer.export import export_runs
 from ccreport.rebuild.batch_tables import BatchWriter
 from ccreport.rebuild.batches import write_batches
@@ -141,10 +141,10 @@ def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None
     """Export the database's runs and render the explorer's page beside them; return the folder of the site."""
     project = folder / "project"
     project.mkdir(parents=True)
-    site = yaml.safe_load((ROOT / "reports/_quarto.yml").read_text(encoding="utf-8"))
+    site = load_yaml(ROOT / "reports/_quarto.yml")
     site["project"]["resources"] = ["explorer/*.*", "explorer/*/*"]
     site["website"]["navbar"] = {"left": [{"text": "Explorer", "href": "explorer.qmd"}]}
-    (project / "_quarto.yml").write_text(yaml.safe_dump(site), encoding="utf-8")
+    write_yaml(project / "_quarto.yml", site)
     (project / "_variables.yml").write_text("{}\n", encoding="utf-8")
     # The title of each page leads there.
     (project / "index.qmd").write_text("---\ntitle: Summary\n---\n\nThe first page.\n", encoding="utf-8")

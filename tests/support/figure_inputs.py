@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import polars as pl
-import yaml
+from archives import write_yaml
 
 from ccreport.core.tables import write_table
 from ccreport.figures.write import plot_figure
@@ -90,7 +90,7 @@ def declare(folder: Path, **changes: Any) -> Path:
     declared = {"kind": "throughput_over_time", "title": "Two flows each", "overlapped": True, "where": "true"}
     path = folder / "evaluation.yaml"
     evaluation = {"title": "t", "algorithms": {"CUBIC": {"members": ["cubic"]}}, "labels": {}, "tables": {}}
-    path.write_text(yaml.safe_dump(evaluation | {"figures": {"f": declared | changes}}), encoding="utf-8")
+    write_yaml(path, evaluation | {"figures": {"f": declared | changes}})
     return path
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
-from archives import JOB, list_archive, list_one, save_table, summarise_one, write_archive
+from archives import JOB, list_archive, list_one, save_table, summarise_one, write_archive, write_yaml
 from readings import read_files
 
 from ccreport.archive.harness_layout import find_root
@@ -104,7 +103,7 @@ def build_rpc_database(
     save_table("raw_files", listed, tables / "raw_files/archive.parquet")
     save_table("rejects", [], tables / "rejects/archive.parquet")
     evaluation = folder / "evaluation.yaml"
-    evaluation.write_text(yaml.safe_dump(EVALUATION | changes), encoding="utf-8")
+    write_yaml(evaluation, EVALUATION | changes)
     list_views(folder / "w/experiments.txt", tables, evaluation, folder / "archive.duckdb")
     return RpcDatabase(folder / "archive.duckdb", evaluation)
 

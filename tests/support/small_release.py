@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import yaml
 from archives import EPOCH, ROOT, make_table, save_table
 
 from ccreport.archive.manifest import Manifest, RawFile, write_manifests
 from ccreport.compare.claims import judge_claims
+from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import fill_defaults
 from ccreport.measure import EXPERIMENT_TABLES
 from ccreport.publish.release import publish
@@ -96,7 +96,7 @@ def judge(results: Path, evaluation: Path) -> None:
 
 
 def make_config(**release: Any) -> str:
-    schema = yaml.safe_load((ROOT / "schemas/config.schema.yaml").read_text())
+    schema = load_yaml(ROOT / "schemas/config.schema.yaml")
     config: dict[str, Any] = {"archive": "raw", "evaluation": "one.yaml", "release": {"version": "2.1", **release}}
     fill_defaults(config, schema)
     jsonschema.validate(config, schema)

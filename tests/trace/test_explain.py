@@ -7,10 +7,11 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-import yaml
-from test_summarise import EVALUATION, build_database, gather, run
+from condition_runs import build_database
+from test_summarise import EVALUATION, gather, run
 
 from ccreport.__main__ import main
+from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.summarise.database import connect, read_files
@@ -53,7 +54,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_row_of_every_table_is_the_same_from_its_runs_alone(database: Path) -> None:
     compared = {}
     with connect(database) as connection:
-        for table in yaml.safe_load(EVALUATION.read_text())["tables"]:
+        for table in load_yaml(EVALUATION)["tables"]:
             trace = load_trace(connection, table)
             rows = connection.sql(f'FROM "{table}"').pl()
             for row in rows.iter_rows(named=True):

@@ -16,7 +16,6 @@ from typing import Any
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from archives import ROOT, make_table, save_table
 from small_release import NOTHING, make_results, release_of
 from web_servers import S3_SERVER, run_s3
@@ -24,6 +23,7 @@ from web_servers import S3_SERVER, run_s3
 from ccreport.__main__ import main
 from ccreport.archive.pack import pack_folder
 from ccreport.core.csv_files import write_csv
+from ccreport.core.declarations import load_yaml
 from ccreport.core.tables import load_schema
 from ccreport.publish import CRATE, PACKAGE, SUMS
 from ccreport.publish.sums import read_sums, write_sums
@@ -158,6 +158,7 @@ def test_a_packed_release_is_verified(published: Path, capsys: pytest.CaptureFix
     assert "verified:" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_release_on_a_web_server_is_verified(
     release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,6 +173,7 @@ def test_a_release_on_a_web_server_is_verified(
     assert f"site/index.html: not what {SUMS} says" in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(S3_SERVER is None, reason="no S3-compatible server: make s3server")
 def test_a_release_in_s3_is_verified(
     release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -390,13 +392,13 @@ def test_a_release_of_parts_is_verified_from_them(
         "raw/parts/again.tar.zst",
         "raw/parts/raw.tar.zst",
     }
-    told = yaml.safe_load((in_parts / "code/config.yaml").read_text())
+    told = load_yaml(in_parts / "code/config.yaml")
     assert told["archive"] == ["../raw/parts/raw.tar.zst", "../raw/parts/again.tar.zst"]
     assert "the parts in `raw/parts/`" in (in_parts / "README.md").read_text()
     assert check_raw(in_parts, tmp_path / "work").facts == "1 files in raw/parts"
     folders = make_anew(tmp_path / "results", monkeypatch)
     check_recomputed(in_parts, tmp_path / "anew")
-    config = yaml.safe_load((folders[0] / "config.yaml").read_text())
+    config = load_yaml(folders[0] / "config.yaml")
     assert config["archive"] == [str(in_parts / f"raw/parts/{name}.tar.zst") for name in ("again", "raw")]
 
 
@@ -419,7 +421,7 @@ def test_tables_made_anew_equal_the_published_ones(
     assert check.hashes == ((NOTHING, "raw archive"),)
     assert check.facts.endswith("the code of the release")
     assert folders == [tmp_path / "work/code"]
-    config = yaml.safe_load((folders[0] / "config.yaml").read_text())
+    config = load_yaml(folders[0] / "config.yaml")
     assert config["archive"] == str(release / "raw/raw.tar.zst")
     assert config["evaluation"] == str(release / "evaluations/one/one.yaml")
 

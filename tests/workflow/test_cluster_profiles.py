@@ -11,9 +11,9 @@ from unittest.mock import patch
 
 import pytest
 import snakemake_executor_plugin_slurm
-import yaml
 from archives import ROOT
 
+from ccreport.core.declarations import load_yaml
 from ccreport.core.evaluation import list_evaluations, name_rule
 from ccreport.workflow_fixes.slurm_status import ask_often, keep_answer
 
@@ -40,7 +40,7 @@ RULES = read_rules()
 
 
 def read_profile(path: Path) -> dict[str, Any]:
-    return yaml.safe_load(path.read_text())
+    return load_yaml(path)
 
 
 def test_a_profile_names_rules_that_there_are() -> None:

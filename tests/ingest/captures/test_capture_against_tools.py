@@ -237,6 +237,7 @@ def test_generated_captures(tmp_path: Path, name: str) -> None:
     check(save(tmp_path / "capture.pcap", generated(name)), name)
 
 
+@pytest.mark.slow
 def test_sample_captures(sample: Path) -> None:
     paths = sorted(path for path in sample.rglob("tcpdump:*"))
     assert len(paths) == 22

@@ -303,6 +303,7 @@ def damage_and_read(count: int) -> None:
             read(bytes(data[:cut]))
 
 
+@pytest.mark.slow
 def test_no_index_leaves_its_array(tmp_path: Path) -> None:
     # Machine code with bounds checks, in a cache of its own.
     environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path)}

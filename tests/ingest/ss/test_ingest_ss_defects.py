@@ -299,6 +299,7 @@ print("no index left its array")
 """
 
 
+@pytest.mark.slow
 def test_the_compiled_reader_stays_within_its_arrays(tmp_path: Path) -> None:
     # Machine code with bounds checks, in a cache of its own.
     pieces = [b"\n", b"\n\t", b" ", b":", b"(", b")", b",", b"#", b"# ", b"/", b"\x00", b"\xff", b"9" * 25, b"1e", b"."]

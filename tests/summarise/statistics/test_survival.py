@@ -74,6 +74,7 @@ def test_the_unit_is_the_run_and_pairs_are_of_one_run() -> None:
     assert unpaired == [Stratum(read_times("3 4"), read_times("5")), Stratum(read_times("1"), read_times("7 8"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_paired", [True, False])
 def test_runs_that_do_not_differ_are_rarely_called_different(is_paired: bool) -> None:
     draw = np.random.default_rng(1)
