@@ -107,6 +107,18 @@ def test_rows_of_a_table_add_to_a_pattern(tmp_path: Path) -> None:
             "files:\n\n  - pattern: '(?P<rtt>a)'\n",
             ":3: files.0.pattern: `rtt` is not a group; did you mean `rtt_ms`? Its name says its unit; ",
         ),
+        (
+            "files:\n  - pattern: '(?P<delay_us>a)'\n",
+            "`delay_us` is not a group; did you mean `rtt_us`? Its name says its unit; `scale` converts another one.",
+        ),
+        (
+            "files:\n  - pattern: '(?P<rate>a)'\n",
+            "there are also `bottleneck_kbps`, `bottleneck_mbps`, `bottleneck_gbps`, and `scale` converts another one.",
+        ),
+        (
+            "files:\n  - pattern: '(?P<rtt_us>a)-(?P<rtt_ms>b)'\n",
+            ":2: files.0.pattern: the pattern says `rtt_ms` twice, in two units",
+        ),
         ("files:\n  - pattern: '(?P<iteraton>a)'\n", "`iteraton` is not a group; did you mean `iteration`?"),
         (
             "files:\n  - pattern: a\n    set: {loss: 1}\n",
@@ -132,6 +144,16 @@ def test_a_mistake_is_named_with_its_line_and_what_to_type(tmp_path: Path, layou
     with pytest.raises(DeclarationError, match=re.escape(message)) as raised:
         load_layout(tmp_path / "layout.yaml")
     assert str(raised.value).startswith("layout.yaml:")
+
+
+def test_groups_of_a_pattern_may_be_in_other_units_as_columns_of_a_table(tmp_path: Path) -> None:
+    pattern = r"(?P<bottleneck_mbps>[0-9.]+)M_(?P<rtt_us>[0-9.]+)us/(?P<iteration>\d)"
+    layout = f"files: [{{pattern: '{pattern}', set: {{pacing_gbps: 2.4}}, scale: {{rtt_us: 2}}}}]\nruns_by: [rtt_us]"
+    (tmp_path / "layout.yaml").write_text(layout)
+    loaded = load_layout(tmp_path / "layout.yaml")
+    told = {"bottleneck_bps": 100e6, "rtt_ms": 1.0, "iteration": 1, "pacing_bps": 2.4e9}
+    assert loaded.read_paths(["100M_500us/1"]) == {"100M_500us/1": Told(told)}
+    assert loaded.name_run(told) == "rtt_ms=1"
 
 
 def test_columns_of_a_table_may_be_in_other_units_or_be_ignored(tmp_path: Path) -> None:

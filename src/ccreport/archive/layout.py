@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ccreport.archive.layout_groups import OF_FILES, Value, format_value, read_value
+from ccreport.archive.layout_groups import OF_FILES, Value, find_group, format_value, read_value
 from ccreport.core.text import display_name
 
 NAME: Final = "layout.yaml"
@@ -119,7 +119,8 @@ class Layout:
                 for name, given in (*pattern.constants.items(), *groups.items()):
                     # Groups without a name are called by their number.
                     if given is not None and given != "" and not name.isdigit():
-                        values[name] = read_value(name, given, factors.get(name, 1))
+                        group, factor = find_group(name)
+                        values[group] = read_value(group, given, factor * factors.get(name, 1))
         except ValueError as error:
             place = f"{self.name}, {pattern.place}" if pattern is not None else self.name
             return Told(problem=f"{place}: {error}")

@@ -44,22 +44,22 @@ KINDS: Final = {
 }
 # Names that mean a known group and would else be taken as a parameter of the sweep.
 MEANT: Final = {
-    **dict.fromkeys(("rtt", "latency", "delay", "delay_ms", "rtt_us", "lat"), "rtt_ms"),
+    **dict.fromkeys(("rtt", "latency", "delay", "lat"), "rtt_ms"),
     **dict.fromkeys(("loss", "loss_percent", "lossrate", "plr"), "loss_pct"),
     **dict.fromkeys(("iter", "repetition", "rep", "trial", "repeat"), "iteration"),
     **dict.fromkeys(("algorithm", "algo", "cca", "congestion", "congestion_control"), "cc"),
     **dict.fromkeys(("streams", "parallel", "flows_count"), "flows"),
-    **dict.fromkeys(("rate", "bandwidth", "bw", "bottleneck", "bottleneck_mbps"), "bottleneck_bps"),
+    **dict.fromkeys(("rate", "bandwidth", "bw", "bottleneck"), "bottleneck_bps"),
     **dict.fromkeys(("dst", "destination"), "host"),
     **dict.fromkeys(("src", "sender"), "sender_host"),
     **dict.fromkeys(("buffer", "buffer_kb", "queue_bytes"), "buffer_bytes"),
     **dict.fromkeys(("qdisc", "aqm"), "queue_discipline"),
-    **dict.fromkeys(("pacing", "pacing_mbps"), "pacing_bps"),
+    "pacing": "pacing_bps",
     "mtu": "mtu_bytes",
     "limit": "limit_packets_count",
 }
-# Units in which a column of a table may have a group's numbers, by the end of its name: bottleneck_mbps. A size in kB
-# is not among them, as that is 1000 bytes to one and 1024 to another.
+# Units in which a path or a table may have a group's numbers, by the end of its name: bottleneck_mbps. A size in kB is
+# not among them, as that is 1000 bytes to one and 1024 to another.
 OTHER_UNITS: Final = {
     f"{group.rpartition('_')[0]}_{unit}": (group, factor)
     for group, units in {
@@ -71,18 +71,36 @@ OTHER_UNITS: Final = {
 }
 # As people write it where others have a number, and in place of one behind "loss".
 NO_LOSS: Final = "none"
-WITH_UNIT: Final = NUMBERS | COUNTS - {"iteration", "flows"}
+WITH_UNIT: Final = NUMBERS | OTHER_UNITS.keys() | COUNTS - {"iteration", "flows"}
 
 
 def check_group(name: str) -> str | None:
     """Return what is wrong with the name of a group, None for a known one and for a parameter of its own."""
-    if name in KNOWN:
+    known = KNOWN | OTHER_UNITS.keys()
+    if name in known:
         return None
-    close = [MEANT[name]] if name in MEANT else difflib.get_close_matches(name, KNOWN, 1, 0.8)
-    if not close:
+    close = difflib.get_close_matches(name, known, 1, 0.8)
+    meant = MEANT.get(name) or _find_meant_unit(name) or (close[0] if close else None)
+    if meant is None:
         return None
-    unit = " Its name says its unit; `scale` converts another one." if close[0] in WITH_UNIT else ""
-    return f"`{name}` is not a group; did you mean `{close[0]}`?{unit} For a parameter of your own, choose another name"
+    unit = ""
+    if meant in WITH_UNIT:
+        others = [f"`{other}`" for other, (group, _) in OTHER_UNITS.items() if group == meant]
+        also = f"there are also {', '.join(others)}, and " if others else ""
+        unit = f" Its name says its unit; {also}`scale` converts another one."
+    return f"`{name}` is not a group; did you mean `{meant}`?{unit} For a parameter of your own, choose another name"
+
+
+def _find_meant_unit(name: str) -> str | None:
+    """Return the known group that a name means by another word and a unit: rtt_us for delay_us."""
+    word, _, unit = name.rpartition("_")
+    meant = f"{MEANT.get(word, '').rpartition('_')[0]}_{unit}"
+    return meant if meant in KNOWN | OTHER_UNITS.keys() else None
+
+
+def find_group(name: str) -> tuple[str, float]:
+    """Return the group that a name with a unit stands for, and the factor to its unit: rtt_ms and 1000 for rtt_s."""
+    return OTHER_UNITS.get(name, (name, 1))
 
 
 def read_value(name: str, given: Value, factor: float = 1) -> Value:

@@ -6,14 +6,14 @@ All that is wrong with it ends in one message with the name of the file, the lin
 import csv
 import difflib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yaml
 
 from ccreport.archive.layout import IGNORED, NAME, WHOLE, Layout, Pattern
-from ccreport.archive.layout_groups import KINDS, OF_FILES, OTHER_UNITS, check_group, format_value, read_value
+from ccreport.archive.layout_groups import KINDS, OF_FILES, check_group, find_group, format_value, read_value
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, find_line_of_text, parse_declared, read_text
 from ccreport.core.identifiers import short_hash
@@ -132,13 +132,12 @@ def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]
     files = [_read_pattern(number, pattern, source) for number, pattern in enumerate(declared.get("files", []))]
     ignored_columns = declared.get("ignore_columns", [])
     rows = _read_rows(source, declared["table"], ignored_columns) if "table" in declared else []
-    groups = {name for pattern in files for name in _check_expression(pattern, source)} | {
-        name for pattern in files for name in pattern.constants
-    }
+    groups = {group for pattern in files for group in _check_expression(pattern, source)}
     for pattern in ignored:
         _check_expression(pattern, source)
     groups |= {name for row in rows for name in row}
-    for position, name in enumerate(declared.get("runs_by", [])):
+    runs_by = tuple(find_group(name)[0] for name in declared.get("runs_by", ()))
+    for position, name in enumerate(runs_by):
         if name not in groups or name in OF_FILES:
             others = ", ".join(sorted(groups - OF_FILES - {FILE_COLUMN})) or "none"
             raise source.fail(
@@ -151,7 +150,7 @@ def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]
         for row in rows
     }
     tables = (keyed, {}) if by_file else ({}, keyed)
-    patterns, runs_by = (*ignored, *files), tuple(declared.get("runs_by", ()))
+    patterns = (*ignored, *files)
     # The archive's own table is one of its files.
     table = "" if source.is_trusted else declared.get("table", "")
     return Layout(source.name, patterns, *tables, runs_by, frozenset(groups - {FILE_COLUMN}), table), rows
@@ -163,7 +162,7 @@ def _read_pattern(number: int, declared: Mapping[str, Any], source: Source) -> P
         if problem := check_group(name):
             raise source.fail(path, problem)
         try:
-            read_value(name, given)
+            read_value(find_group(name)[0], given, find_group(name)[1])
         except ValueError as error:
             raise source.fail(path, str(error)) from None
     factors = {}
@@ -181,7 +180,7 @@ def _read_pattern(number: int, declared: Mapping[str, Any], source: Source) -> P
 
 
 def _check_expression(pattern: Pattern, source: Source) -> list[str]:
-    """Return the names of a pattern's groups; raise DeclarationError for a wrong expression and a misspelt group."""
+    """Return the groups that a pattern tells; raise DeclarationError for a wrong expression and a misspelt group."""
     import polars as pl  # noqa: PLC0415 (as in `layout`)
 
     key, number = pattern.place.split(".")
@@ -199,7 +198,14 @@ def _check_expression(pattern: Pattern, source: Source) -> list[str]:
             raise source.fail(place, problem)
     if strangers := sorted(set(pattern.factors) - set(names)):
         raise source.fail((key, int(number), "scale", strangers[0]), f"the pattern has no group `{strangers[0]}`")
-    return names
+    told = [find_group(name)[0] for name in {*names, *pattern.constants}]
+    if twice := _find_repeated(told):
+        raise source.fail(place, f"the pattern says `{twice}` twice, in two units")
+    return told
+
+
+def _find_repeated(groups: Sequence[str]) -> str | None:
+    return next((group for group in sorted(groups) if groups.count(group) > 1), None)
 
 
 def _check_schema(declared: Any, source: Source) -> None:
@@ -236,11 +242,10 @@ def _read_rows(source: Source, name: str, ignored: Collection[str]) -> list[dict
 def _check_header(header: list[str], name: str) -> None:
     if FILE_COLUMN not in header and RUN_COLUMN not in header:
         raise DeclarationError(f"{name}:1: neither `file` nor `run` is a column; one of them says what a row is about")
-    groups = [OTHER_UNITS.get(column, (column, 1))[0] for column in header]
-    if twice := sorted({group for group in groups if groups.count(group) > 1}):
-        raise DeclarationError(f"{name}:1: the column `{twice[0]}` is there twice")
+    if twice := _find_repeated([find_group(column)[0] for column in header]):
+        raise DeclarationError(f"{name}:1: the column `{twice}` is there twice")
     for column in header:
-        if column != FILE_COLUMN and column not in OTHER_UNITS and (problem := check_group(column)):
+        if column != FILE_COLUMN and (problem := check_group(column)):
             raise DeclarationError(f"{name}:1: {problem}")
         if FILE_COLUMN not in header and column in OF_FILES | {"job", "session"}:
             raise DeclarationError(
@@ -255,14 +260,14 @@ def _read_row(row: Mapping[str | None, Any], ignored: Collection[str], name: str
     for column, given in row.items():
         if column is None or column in ignored:
             continue
-        group, factor = OTHER_UNITS.get(column, (column, 1))
+        group, factor = find_group(column)
         text = read[group] = given.strip()
         try:
             if text and column != FILE_COLUMN:
                 value = read_value(group, text, factor)
         except ValueError as error:
             raise DeclarationError(f"{name}:{line}: {error}") from None
-        if text and column in OTHER_UNITS:
+        if text and group != column:
             read[group] = format_value(value)
     return read
 
