@@ -50,3 +50,52 @@ def test_what_the_database_refuses_is_one_line_with_its_place(old: str, new: str
         check_sql(connection, path)
     assert str(refused.value).startswith(f"{path}:")
     assert "\n" not in str(refused.value)
+
+
+LINES = """\
+title: a
+algorithms: {CUBIC: {members: [cubic]}}
+labels:
+  distance:
+    cases:
+      - {value: far, when: rtt_ms > 30}
+      - value: middle
+        when: rtt_ms > 3
+    otherwise: >-
+      CASE WHEN rtt_ms IS NULL THEN 'unknown'
+      ELSE 'near' END
+tables:
+  jobs:
+    title: a
+    where: >-
+      mode = 'both'
+      AND loss_pct > 0 AND
+      flows_count > 1
+figures:
+  one:
+    kind: throughput_over_time
+    title: a
+    where: mode = 'both'
+    panels:
+      - {title: a, where: rtt_ms > 1}
+      - {title: b, where: pacing_bps > 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"),
+    [
+        (8, "rtt_ms > 3\n", "rtt_ms > nowhere(3)\n"),
+        (11, "'near'", "nearby"),
+        (17, "AND loss_pct > 0 AND", "AND loss_pct > 0 AND AND"),
+        (18, "flows_count", "flow_count"),
+        (23, "mode = 'both'\n    panels", "mode == = 'both'\n    panels"),
+        (26, "pacing_bps", "pacing_bsp"),
+    ],
+)
+def test_the_line_is_that_of_the_refused_word(line: int, old: str, new: str, tmp_path: Path) -> None:
+    assert LINES.count(old) == 1
+    path = tmp_path / "mine.yaml"
+    path.write_text(LINES.replace(old, new), encoding="utf-8")
+    with pytest.raises(DeclarationError, match=f"^{path}:{line}: "), open_without_rows(path) as connection:
+        check_sql(connection, path)

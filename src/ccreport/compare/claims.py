@@ -23,7 +23,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.core.tables import conform, write_table
 from ccreport.summarise.database import QueryError, connect, quote_name, read_files
-from ccreport.summarise.refused_sql import describe_refusal
+from ccreport.summarise.refused_sql import refuse_sql
 from ccreport.summarise.summarise import compute_table
 from ccreport.summarise.suspect_runs import include_suspects
 
@@ -82,9 +82,9 @@ def check_claims(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> Non
             try:
                 connection.sql(check["sql"])
             except duckdb.Error as error:
-                problem = f"claims.{claim}, check `{check['name']}`: {describe_refusal(error)}"
                 place = ("claims", claim, "checks", number, "sql")
-                raise blame(evaluation, DeclarationError(problem, place)) from error
+                said = f"claims.{claim}, check `{check['name']}`"
+                raise blame(evaluation, refuse_sql(error, place, said)) from error
 
 
 def date_bounds(declared: Mapping[str, Any], claim: str, first_run: datetime | None) -> dict[str, Any]:

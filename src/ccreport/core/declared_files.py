@@ -3,7 +3,8 @@
 Each fault is one line: the file, the line in it, the key, and what to type instead.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,12 +35,14 @@ MERGED: Final = "tag:yaml.org,2002:merge"
 class DeclarationError(InputError):
     """A file that people write breaks its schema, contradicts itself, or names what does not exist.
 
-    `place` are the keys and numbers that lead to what is wrong, as far as that is known.
+    `place` are the keys and numbers that lead to what is wrong, as far as that is known. `tokens` are words and signs
+    of the text there, the last of which is wrong.
     """
 
-    def __init__(self, problem: str, place: Place = ()) -> None:
+    def __init__(self, problem: str, place: Place = (), tokens: Sequence[str] = ()) -> None:
         super().__init__(problem)
         self.place = place
+        self.tokens = tokens
 
 
 def load_declared(path: Path, kind: str) -> dict[str, Any]:
@@ -137,19 +140,22 @@ def _list_repeated(node: yaml.Node) -> Iterator[tuple[str, int, int]]:
 
 def blame(path: Path, error: DeclarationError) -> DeclarationError:
     """Return an error with the file, and the line in it, in front of what it says."""
-    line = find_line(path, error.place)
+    line = find_line(path, error.place, error.tokens)
     return type(error)(f"{show_path(path)}:{line}: {error}" if line else f"{show_path(path)}: {error}", error.place)
 
 
-def find_line(path: Path, place: Place) -> int | None:
-    """Return the line, from 1, of a place in a YAML file, or of the last part of it that the file has; None if none."""
+def find_line(path: Path, place: Place, tokens: Sequence[str] = ()) -> int | None:
+    """Return the line, from 1, of a place in a YAML file, or of the last part of it that the file has; None if none.
+
+    With `tokens` it is the line of the last of these words and signs, where they are found below the place.
+    """
     try:
-        return find_line_of_text(path.read_text(encoding="utf-8"), place)
+        return find_line_of_text(path.read_text(encoding="utf-8"), place, tokens)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return None
 
 
-def find_line_of_text(text: str, place: Place) -> int | None:
+def find_line_of_text(text: str, place: Place, tokens: Sequence[str] = ()) -> int | None:
     """Return what `find_line` does, of the text of a file; raise YAMLError where it is no YAML."""
     node = yaml.compose(text, Loader=LOADER)
     line = None
@@ -158,6 +164,14 @@ def find_line_of_text(text: str, place: Place) -> int | None:
         if found is None:
             break
         line, node = found
+    if node is None or line is None:
+        return line
+    below = text[node.start_mark.index : node.end_mark.index]
+    # The program may have put words of its own in front of what the file says.
+    for first in range(len(tokens)):
+        pattern = r"\s*".join(rf"\b{token}\b" if token[0].isalnum() else re.escape(token) for token in tokens[first:])
+        if match := re.search(pattern, below):
+            return node.start_mark.line + 1 + below[: match.end()].count("\n")
     return line
 
 

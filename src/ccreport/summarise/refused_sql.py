@@ -7,7 +7,7 @@ from typing import Final
 import duckdb
 
 from ccreport.core.declared_files import DeclarationError
-from ccreport.core.schema_problems import guess_near
+from ccreport.core.schema_problems import Place, guess_near
 
 # Binder Error: Referenced column "rtt_m" not found in FROM clause!
 KIND: Final = re.compile(r"^[A-Z]\w+ Error: ")
@@ -15,6 +15,12 @@ WORD: Final = re.compile(r'(?:column|name|Function with name|binding) "?([\w.]+)
 # Parser Error: syntax error at or near "check"; names such as this one are words of SQL.
 RESERVED: Final = re.compile(r'syntax error at or near "([a-z]+)"$')
 COLUMN: Final = re.compile(r'Referenced column "(\w+)" not found')
+# No function matches the given name and argument types 'sum(VARCHAR)'. · Type with name foo does not exist!
+CALLED: Final = re.compile(r"(?:types '|Type with name )(\w+)")
+# LINE 2: host = 'a' AND AND rtt_ms > 5)
+#                        ^^^
+LINE: Final = re.compile(r"^(LINE \d+: (?:\.\.\.)?)(.*)\n( *)(\^+)", re.MULTILINE)
+TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 # Candidate bindings: "rtt_ms", "rttvar_ms" · Did you mean "runs"?
 NAMES: Final = re.compile(r"(?:Candidate bindings:|Did you mean)(.*)")
 
@@ -33,6 +39,21 @@ def describe_refusal(error: duckdb.Error) -> str:
     return f"{said}{hint}"
 
 
+def refuse_sql(error: duckdb.Error, place: Place, said: str) -> DeclarationError:
+    """Return the error of SQL at a place of a file: what it is, what DuckDB says of it, and at which word."""
+    return DeclarationError(f"{said}: {describe_refusal(error)}", place, find_tokens(error))
+
+
+def find_tokens(error: duckdb.Error) -> tuple[str, ...]:
+    """Return the words and signs of SQL up to the one that DuckDB refuses, or that alone, as far as it says it."""
+    text = str(error)
+    if line := LINE.search(text):
+        start, shown, blanks, carets = line.groups()
+        return tuple(TOKEN.findall(shown[: len(blanks) + len(carets) - len(start)]))
+    word = WORD.search(text) or CALLED.search(text)
+    return tuple(TOKEN.findall(word[1])) if word else ()
+
+
 def find_refused(
     connection: duckdb.DuckDBPyConnection, queries: Iterable[tuple[tuple[str, ...], str]]
 ) -> DeclarationError | None:
@@ -44,5 +65,5 @@ def find_refused(
             # A view that it needs was not made any more.
             return None
         except duckdb.Error as error:
-            return DeclarationError(f"{'.'.join(place)}: the database refuses it: {describe_refusal(error)}", place)
+            return refuse_sql(error, place, f"{'.'.join(place)}: the database refuses it")
     return None

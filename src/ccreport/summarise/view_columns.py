@@ -20,7 +20,7 @@ from ccreport.core.evaluation import CLAIMS
 from ccreport.core.tables import load_schema, write_table
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.summarise.database import DEFAULT_LABELS, QueryError, connect, create_views, list_views, quote_name
-from ccreport.summarise.refused_sql import describe_refusal
+from ccreport.summarise.refused_sql import refuse_sql
 from ccreport.summarise.table_sources import select_source
 
 ARCHIVE: Final = "archive"
@@ -74,8 +74,13 @@ def open_without_rows(evaluation: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             list_views(folder / "batches.txt", folder, evaluation, folder / "archive.duckdb")
         except QueryError as error:
             cause = error.__cause__
-            refused = describe_refusal(cause) if isinstance(cause, duckdb.Error) else str(error)
-            raise blame(evaluation, DeclarationError(f"labels: {refused}", ("labels",))) from error
+            place = ("labels",)
+            refused = (
+                refuse_sql(cause, place, "labels")
+                if isinstance(cause, duckdb.Error)
+                else DeclarationError(f"labels: {error}", place)
+            )
+            raise blame(evaluation, refused) from error
         with connect(folder / "archive.duckdb") as connection:
             yield connection
 

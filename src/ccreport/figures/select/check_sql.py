@@ -8,6 +8,7 @@ import duckdb
 
 from ccreport.core.declared_files import blame
 from ccreport.core.evaluation import load_evaluation
+from ccreport.core.schema_problems import Place
 from ccreport.figures.select.declaration import refuse_where
 from ccreport.summarise.database import quote_name
 
@@ -24,22 +25,25 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     `connection` is what `open_without_rows` opens, which tries the labels and the tables' conditions.
     Conditions of figures over tables of edge networks are left to those who draw them.
     """
-    for figure, what, query in _list_queries(load_evaluation(evaluation)["figures"]):
+    for figure, place, query in _list_queries(load_evaluation(evaluation)["figures"]):
         try:
             connection.sql(query)
         except duckdb.Error as error:
-            raise blame(evaluation, refuse_where(figure, error, what)) from error
+            raise blame(evaluation, refuse_where(figure, error, f"`{place[-1]}`", place)) from error
 
 
-def _list_queries(figures: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the name of each figure, what of it is tried, and the query that tries it."""
+def _list_queries(figures: Mapping[str, Any]) -> Iterator[tuple[str, Place, str]]:
+    """Yield the name of each figure, the place in it of what is tried, and the query that tries it."""
     for figure, facts in figures.items():
         if facts["kind"] in OF_TABLES:
             continue
         view = "labelled_rpc" if facts["kind"].startswith(OF_RPC) else "labelled_runs"
-        panels = [(facts["where"], panel.get("where", "TRUE")) for panel in facts.get("panels", ())]
-        for among, condition in [("TRUE", facts["where"]), *panels]:
+        panels = [
+            (("panels", number, "where"), facts["where"], panel.get("where", "TRUE"))
+            for number, panel in enumerate(facts.get("panels", ()))
+        ]
+        for place, among, condition in [(("where",), "TRUE", facts["where"]), *panels]:
             runs = f"WITH figure_runs AS (FROM {view} WHERE (\n{among}\n))"
-            yield figure, "`where`", f"{runs} FROM figure_runs WHERE (\n{condition}\n)"
+            yield figure, place, f"{runs} FROM figure_runs WHERE (\n{condition}\n)"
         if facts.get("panels_by"):
-            yield figure, "`panels_by`", f"SELECT {', '.join(map(quote_name, facts['panels_by']))} FROM {view}"  # noqa: S608
+            yield figure, ("panels_by",), f"SELECT {', '.join(map(quote_name, facts['panels_by']))} FROM {view}"  # noqa: S608

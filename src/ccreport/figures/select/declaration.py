@@ -11,8 +11,9 @@ import polars as pl
 
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
+from ccreport.core.schema_problems import Place
 from ccreport.figures.select.series import UNKNOWN_CC, start_of_client
-from ccreport.summarise.refused_sql import describe_refusal
+from ccreport.summarise.refused_sql import describe_refusal, find_tokens
 
 Rate = Literal["goodput", "throughput"]
 # What makes two conditions of different algorithms comparable, the most telling first.
@@ -27,11 +28,11 @@ class FigureError(DeclarationError):
     """A figure's declaration cannot be used: a fault of the evaluation file."""
 
 
-def refuse_where(figure: str, error: duckdb.Error, what: str = "`where`") -> FigureError:
+def refuse_where(figure: str, error: duckdb.Error, what: str = "`where`", place: Place = ("where",)) -> FigureError:
     """Return the error of a figure whose condition the database refuses."""
     problem = f"figure {figure!r}: the database refuses its {what}: {describe_refusal(error)}"
     # A panel has its letter behind the name, as in `figure_2 (b)`.
-    return FigureError(problem, ("figures", figure.partition(" (")[0], "where"))
+    return FigureError(problem, ("figures", figure.partition(" (")[0], *place), find_tokens(error))
 
 
 @dataclass(frozen=True)
