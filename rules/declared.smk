@@ -66,12 +66,14 @@ def try_sql(evaluation):
     # Only here, as loading them takes half a second.
     from ccreport.compare.claims import check_claims
     from ccreport.figures.select.check_sql import check_sql
+    from ccreport.summarise.label_values import check_label_values
     from ccreport.summarise.view_columns import open_without_rows
 
     try:
         with open_without_rows(evaluation) as connection:
             check_sql(connection, evaluation)
             check_claims(connection, evaluation)
+            check_label_values(connection, evaluation)
     except InputError as error:
         stop(error)
 

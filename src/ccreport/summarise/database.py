@@ -289,14 +289,19 @@ def _label_cases(facts: Mapping[str, Any]) -> tuple[str, str]:
 def _bucket_cases(edges: list[float]) -> tuple[str, str]:
     """Return SQL for name and rank of the bucket of `rtt_ms`; a value at an edge is in the bucket above it."""
     upper = [f"rtt_ms < {edge}" for edge in edges]
+    unknown, *names, last = map(quote_text, name_buckets(edges))
+    values = " ".join(f"WHEN {condition} THEN {name}" for condition, name in zip(upper, names, strict=True))
+    ranks = " ".join(f"WHEN {condition} THEN {number}" for number, condition in enumerate(upper))
+    return (
+        f"CASE WHEN rtt_ms IS NULL THEN {unknown} {values} ELSE {last} END",
+        f"CASE WHEN rtt_ms IS NULL THEN 1000 {ranks} ELSE {len(edges)} END",
+    )
+
+
+def name_buckets(edges: list[float]) -> list[str]:
+    """Return the names of the RTT buckets of ascending lower edges (ms): unknown, below each edge, from the last on."""
     names = [f"RTT < {edge:g} ms" for edge in edges]
     for number in range(1, len(edges)):
         if edges[number - 1] > 0:
             names[number] = f"RTT {edges[number - 1]:g}–{edges[number]:g} ms"
-    values = " ".join(f"WHEN {condition} THEN {quote_text(name)}" for condition, name in zip(upper, names, strict=True))
-    ranks = " ".join(f"WHEN {condition} THEN {number}" for number, condition in enumerate(upper))
-    last = quote_text(f"RTT ≥ {edges[-1]:g} ms")
-    return (
-        f"CASE WHEN rtt_ms IS NULL THEN 'RTT unknown' {values} ELSE {last} END",
-        f"CASE WHEN rtt_ms IS NULL THEN 1000 {ranks} ELSE {len(edges)} END",
-    )
+    return ["RTT unknown", *names, f"RTT ≥ {edges[-1]:g} ms"]

@@ -1,0 +1,106 @@
+"""Values that an evaluation's SQL compares labels with: one that no run can have is a mistake (`distance = 'farr'`)."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from ccreport.core.declared_files import DeclarationError, blame
+from ccreport.core.evaluation import load_evaluation
+from ccreport.core.schema_problems import Place, format_place, guess
+from ccreport.core.tables import load_schema
+from ccreport.summarise.database import DEFAULT_LABELS, name_buckets
+from ccreport.summarise.refused_sql import TOKEN
+
+# Keys of an evaluation whose texts are SQL.
+SQL_KEYS: Final = frozenset({"when", "otherwise", "where", "sql", "condition", "completion_bytes", "line_rate"})
+COMPARISONS: Final = frozenset(
+    {
+        *("COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_IN", "COMPARE_NOT_IN"),
+        *("COMPARE_DISTINCT_FROM", "COMPARE_NOT_DISTINCT_FROM"),
+    }
+)
+
+
+def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
+    """Raise DeclarationError for the first value that a label of an evaluation, or a column of `runs`, cannot have.
+
+    `connection` is to any database. Labels whose value comes from an expression may have any.
+    """
+    declared = load_evaluation(evaluation)
+    known = _list_values(connection, declared)
+    for place, text in _list_sql(declared):
+        for label, value in _list_compared(_parse(connection, text)):
+            if label in known and value not in known[label]:
+                problem = f"{format_place(place)}: no run has {label} = '{value}'{guess(value, known[label])}"
+                raise blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+
+
+def _list_values(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> dict[str, set[str]]:
+    """Return all values that labels can have, and those columns of `runs` that have few, by name."""
+    known = {column.name: set(column.enum) for column in load_schema("runs").columns if column.enum}
+    known |= {label: {value} for label, value in DEFAULT_LABELS.items()}
+    known |= {"sharing": {"alone", "both"}, "rtt_bucket": set(name_buckets(declared["rtt_bucket_edges_ms"]))}
+    for label, facts in declared["labels"].items():
+        others = _list_results(_parse(connection, facts["otherwise"]))
+        if others is None:
+            known.pop(label, None)
+        else:
+            known[label] = {case["value"] for case in facts["cases"]} | others
+    return known
+
+
+def _list_sql(declared: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
+    """Yield place and text of each condition, expression and query below a place of an evaluation."""
+    items = (
+        declared.items() if isinstance(declared, dict) else enumerate(declared) if isinstance(declared, list) else ()
+    )
+    for key, value in items:
+        if isinstance(value, str) and key in SQL_KEYS:
+            yield (*place, key), value
+        else:
+            yield from _list_sql(value, (*place, key))
+
+
+def _parse(connection: duckdb.DuckDBPyConnection, text: str) -> Any:
+    """Return the syntax tree of an expression or a query, as DuckDB has it; without nodes where it is no SQL."""
+    (tree,) = connection.execute("SELECT json_serialize_sql(?)", [f"SELECT (\n{text}\n)"]).fetchall()[0]
+    parsed = json.loads(tree)
+    return None if parsed["error"] else parsed["statements"][0]["node"]["select_list"][0]
+
+
+def _list_results(node: Any) -> set[str] | None:
+    """Return the texts that an expression can result in, where it is made of nothing else; None for any other."""
+    if not isinstance(node, dict):
+        return None
+    if node["class"] == "CASE":
+        parts = [_list_results(check["then_expr"]) for check in node["case_checks"]] + [
+            _list_results(node["else_expr"])
+        ]
+        return None if None in parts else {text for part in parts if part for text in part}
+    if node["class"] != "CONSTANT":
+        return None
+    return {value} if (value := _read_text(node)) is not None else set()
+
+
+def _list_compared(node: Any) -> Iterator[tuple[str, str]]:
+    """Yield the name of each column that a syntax tree compares with a text, and the text."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _list_compared(item)
+    if not isinstance(node, dict):
+        return
+    if node.get("type") in COMPARISONS:
+        operands = node.get("children") or [node["left"], node["right"]]
+        columns = [operand["column_names"][-1].lower() for operand in operands if operand["class"] == "COLUMN_REF"]
+        texts = [_read_text(operand) for operand in operands if operand["class"] == "CONSTANT"]
+        yield from ((column, text) for column in columns for text in texts if text is not None)
+    for item in node.values():
+        yield from _list_compared(item)
+
+
+def _read_text(node: Mapping[str, Any]) -> str | None:
+    literal = node.get("literal") or {}
+    return literal["text"] if literal.get("kind") == "STRING" else None

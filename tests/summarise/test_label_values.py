@@ -1,0 +1,81 @@
+"""A value that no run can have is refused where an evaluation's SQL names it."""
+
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+from archives import ROOT
+
+from ccreport.core.declared_files import DeclarationError
+from ccreport.summarise.label_values import check_label_values
+
+TEXT = """\
+title: a
+algorithms: {CUBIC: {members: [cubic]}}
+labels:
+  distance:
+    cases:
+      - {value: far, when: rtt_ms > 30}
+    otherwise: CASE WHEN rtt_ms IS NULL THEN 'unknown' ELSE 'near' END
+  site:
+    cases:
+      - {value: home, when: distance = 'near'}
+    otherwise: host
+tables:
+  jobs:
+    title: a
+    where: >-
+      mode = 'both'
+      AND distance IN ('near', 'far')
+figures:
+  one:
+    kind: throughput_over_time
+    title: a
+    where: site <> 'elsewhere' AND rtt_source = 'ping'
+    panels:
+      - {title: a, where: rtt_bucket = 'RTT ≥ 30 ms'}
+claims:
+  one:
+    text: a
+    source: b
+    checks:
+      - name: a
+        at_least: 1
+        sql: >-
+          SELECT count(*) AS value, count(*) AS n
+          FROM labelled_runs AS r WHERE 'far' = r.distance AND sharing = 'alone'
+"""
+
+
+def check(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    with duckdb.connect() as connection:
+        check_label_values(connection, path)
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("evaluations/*.yaml")), ids=lambda path: path.stem)
+def test_no_shipped_evaluation_names_an_impossible_value(path: Path) -> None:
+    with duckdb.connect() as connection:
+        check_label_values(connection, path)
+
+
+def test_values_that_cases_give_and_any_value_of_an_open_label_pass(tmp_path: Path) -> None:
+    check(tmp_path / "e.yaml", TEXT)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("distance = 'near'", "distance = 'naer'", ":10: labels.site.cases.0.when: no run has distance = 'naer'; did"),
+        ("'far')", "'farr')", ":17: tables.jobs.where: no run has distance = 'farr'; did you mean `far`?"),
+        ("'ping'", "'pin'", ":22: figures.one.where: no run has rtt_source = 'pin'; did you mean `ping`?"),
+        ("'RTT ≥ 30", "'RTT >= 30", ":24: figures.one.panels.0.where: no run has rtt_bucket = 'RTT >= 30 ms'; did"),
+        ("'far' = r", "'remote' = r", ":34: claims.one.checks.0.sql: no run has distance = 'remote'; there are far, "),
+        ("'alone'", "'single'", "no run has sharing = 'single'; there are alone, both"),
+    ],
+)
+def test_an_impossible_value_is_refused_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:
+    assert TEXT.count(old) == 1
+    with pytest.raises(DeclarationError, match=re.escape(f"{tmp_path / 'e.yaml'}{said}" if said[0] == ":" else said)):
+        check(tmp_path / "e.yaml", TEXT.replace(old, new))
