@@ -58,7 +58,7 @@ def test_a_label_is_named(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError) as refused:
         build_database(tmp_path, RUNS, path)
     said = str(refused.value)
-    assert said.startswith(f"{path}:{line_of(path, 'distance:')}: labels.distance: the database refuses it: ")
+    assert said.startswith(f"{path}:{line_of(path, 'rtt_m ')}: labels.distance: the database refuses it: ")
     assert said.endswith("; did you mean `rtt_ms`?")
 
 

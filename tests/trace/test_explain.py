@@ -251,6 +251,22 @@ def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.C
     assert capsys.readouterr().out.count(" measured ") == 1
 
 
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("SELECT test_group FROM runs", "; `labelled_runs`, `algorithm_runs`, "),
+        ("SELECT r.rtt_bucket FROM runs AS r", "; `labelled_runs`, `algorithm_runs`, "),
+        ("SELECT cc, avg(goodput_bps) FROM runs GROUP BY cc", "; `algorithm_runs`, `flows`, `samples` have it"),
+        ("SELECT goodput FROM runs", "; did you mean `goodput_bps`?"),
+    ],
+)
+def test_sql_says_which_table_has_a_column(
+    query: str, hint: str, database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sql", query, "--database", str(database)]) == 1
+    assert hint in capsys.readouterr().err
+
+
 def test_sql_prints_a_table_from_any_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -282,7 +298,9 @@ def test_sql_prints_a_table_from_any_folder(
     assert said.count("\n") == 1
     assert main(["sql", "SELECT 1; SELECT 2", "--database", "../it's [a] */results"]) == 1
     assert capsys.readouterr().err == "ccreport: there is more than one statement; only one is shown at a time\n"
-    assert main(["sql", "DROP VIEW names", "--database", "../it's [a] */results"]) == 1
+    for query in ("DROP VIEW names", "CREATE TABLE mine AS FROM names", "INSERT INTO names VALUES ('a', 1)"):
+        assert main(["sql", query, "--database", "../it's [a] */results"]) == 1
+        assert capsys.readouterr().err.startswith("ccreport: the database is read only, as a build makes it; save an ")
 
 
 def test_sql_asks_the_results_that_are_named_whatever_they_are_called_now(

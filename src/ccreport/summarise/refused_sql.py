@@ -15,6 +15,11 @@ WORD: Final = re.compile(r'(?:column|name|Function with name|binding) "?([\w.]+)
 # Parser Error: syntax error at or near "check"; names such as this one are words of SQL.
 RESERVED: Final = re.compile(r'syntax error at or near "([a-z]+)"$')
 COLUMN: Final = re.compile(r'Referenced column "(\w+)" not found')
+# Values list "r" does not have a column named "test_group"
+MISSING: Final = re.compile(r'(?:Referenced column|have a column named) "(\w+)"')
+# Of all tables with a column, those that hold the most runs or flows come first.
+FULLEST: Final = ("labelled_runs", "algorithm_runs", "flows", "samples")
+TABLES_AT_MOST: Final = 3
 # No function matches the given name and argument types 'sum(VARCHAR)'. · Type with name foo does not exist!
 CALLED: Final = re.compile(r"(?:types '|Type with name )(\w+)")
 # LINE 2: host = 'a' AND AND rtt_ms > 5)
@@ -25,18 +30,32 @@ TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 NAMES: Final = re.compile(r"(?:Candidate bindings:|Did you mean)(.*)")
 
 
-def describe_refusal(error: duckdb.Error) -> str:
-    """Return what DuckDB says of SQL, in one line."""
+def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection | None = None) -> str:
+    """Return what DuckDB says of SQL, in one line; with a connection also which of its tables have a missing column."""
     text = str(error)
     said = KIND.sub("", text.partition("\n")[0]).rstrip("!")
     known = [name for names in NAMES.findall(text) for name in re.findall(r'"([^"]+)"', names)]
     word = WORD.search(said)
     if reserved := RESERVED.search(said):
         return f"{said}; text takes single quotes ('{reserved[1]}'), a column of this name double ones"
-    hint = guess_near(word[1], known) if word else ""
+    hint = _name_tables(connection, said) if connection else ""
+    if not hint and word:
+        hint = guess_near(word[1], known)
     if not hint and (column := COLUMN.match(said)):
         hint = f"; if it is text, write '{column[1]}'"
     return f"{said}{hint}"
+
+
+def _name_tables(connection: duckdb.DuckDBPyConnection, said: str) -> str:
+    """Return which tables have a column that those of a query lack, or nothing."""
+    if not (column := MISSING.search(said)):
+        return ""
+    query = "SELECT DISTINCT table_name FROM duckdb_columns() WHERE column_name = ?"
+    held = {name for (name,) in connection.execute(query, [column[1]]).fetchall()}
+    # Behind each published table is a view of its own runs.
+    others = sorted(name for name in held if not name.startswith("all_") and not name.endswith("_runs"))
+    tables = list(dict.fromkeys([*(name for name in FULLEST if name in held), *others]))[:TABLES_AT_MOST]
+    return f"; {', '.join(f'`{name}`' for name in tables)} {'has' if len(tables) == 1 else 'have'} it" if tables else ""
 
 
 def refuse_sql(error: duckdb.Error, place: Place, said: str) -> DeclarationError:

@@ -18,6 +18,10 @@ from ccreport.trace.find_table import find_databases, open_results
 RESULTS: Final = Path("results")
 # A published table is there twice: as it was published, and as the view that it is made by.
 TABLES: Final = "SELECT DISTINCT name FROM (SHOW TABLES) ORDER BY name"
+WRITES: Final = frozenset(
+    getattr(duckdb.StatementType, name) for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
+)
+READ_ONLY: Final = "the database is read only, as a build makes it; save an answer with COPY (SELECT …) TO 'file.csv'"
 # Where the output is not a terminal, nothing is left out.
 WIDE: Final = 100_000
 
@@ -40,8 +44,11 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
             # A check of a claim can be tried as it is written, unless the database is of no evaluation.
             with contextlib.suppress(duckdb.CatalogException):
                 connection.execute(read_query(CLAIMS))
-            if len(connection.extract_statements(query)) > 1:
+            statements = connection.extract_statements(query)
+            if len(statements) > 1:
                 raise QueryError("there is more than one statement; only one is shown at a time")
+            if statements and statements[0].type in WRITES:
+                raise QueryError(READ_ONLY)
             # A statement that gives no rows has none to show.
             found: duckdb.DuckDBPyRelation | None = connection.sql(query)
             if found is None:
@@ -49,6 +56,6 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
         except duckdb.Error as error:
-            raise QueryError(describe_refusal(error)) from error
+            raise QueryError(describe_refusal(error, connection)) from error
     # A terminal obeys what a name of the archive may contain.
     print("\n".join(map(display_name, shown.getvalue().splitlines())))
