@@ -59,6 +59,7 @@ onstart:
         if workflow.execution_settings.lock:
             BUILD_LOCKS.append(lock_results(RESULTS))
         check_sources(list_sources())
+        skipped = apply_patches(Job, find_slurm())
     except InputError as error:
         say_last(f"ccreport: {error}")
         raise WorkflowError(str(error))
@@ -67,7 +68,7 @@ onstart:
         logger.info(
             f"Evaluation: {MAIN}, chosen by the archive; results are in {RESULTS / MAIN}. Name another as `evaluation`."
         )
-    if skipped := apply_patches(Job, find_slurm()):
+    if skipped:
         logger.warning(skipped)
     # Who asks for everything anew does not want what was kept of a batch either.
     if workflow.dag_settings.forceall:

@@ -220,6 +220,9 @@ def test_a_release_has_a_date_of_its_own(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     with pytest.raises(InputError, match=r"set release\.date"):
         declare_release(declared, facts, ROOT / "CITATION.cff", tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    with pytest.raises(InputError, match="SOURCE_DATE_EPOCH is 'yesterday' in the environment; write a whole number"):
+        declare_release(declared, facts, ROOT / "CITATION.cff", tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert declare_release(declared, facts, ROOT / "CITATION.cff", tmp_path).day == "1970-01-02"
 

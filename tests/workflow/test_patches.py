@@ -84,6 +84,13 @@ def test_only_a_job_that_succeeded_is_recorded(slurm: ModuleType, *, error: bool
     assert [slurm.get_min_job_age(), slurm.validation.get_min_job_age()] == [300, 300]
 
 
+@pytest.mark.parametrize("seconds", ["2s", "0", "-1", "2.5"])
+def test_seconds_that_are_none_are_refused(seconds: str, slurm: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCREPORT_SLURM_SECONDS", seconds)
+    with pytest.raises(InputError, match=f"^CCREPORT_SLURM_SECONDS is '{seconds}' in the environment; write a whole "):
+        apply_patches(make_job_class(Persistence()), slurm)
+
+
 def test_outside_the_range_the_patches_are_skipped_with_one_warning(
     slurm: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,17 +1,20 @@
 """What a release says of itself: `release` in the configuration, filled up from the evaluation and CITATION.cff."""
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 import yaml
 
+from ccreport.core.environment import read_whole_number
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
+
+# That of the year 9999, the last that dates have.
+LAST_SECOND: Final = 253_402_300_799
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,8 @@ def _name_author(author: Mapping[str, str]) -> dict[str, str]:
 def _find_moment(date: str | None, tables: Path) -> datetime:
     if date is not None:
         return datetime.fromisoformat(date).replace(tzinfo=UTC)
-    if epoch := os.environ.get("SOURCE_DATE_EPOCH"):
-        return datetime.fromtimestamp(int(epoch), UTC)
+    if (epoch := read_whole_number("SOURCE_DATE_EPOCH", 0, LAST_SECOND)) is not None:
+        return datetime.fromtimestamp(epoch, UTC)
     last = max(_list_last_times(tables), default=None)
     if last is None:
         raise InputError("nothing in the archive tells when it was measured; set release.date, as in 2026-11-20")

@@ -4,18 +4,19 @@ They use names that these programs do not promise to keep, so each is applied on
 `docs/snakemake-faults.md` reports the faults; a fault that a new version no longer has needs no patch any more.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import ModuleType
 from typing import Any, Final
 
+from ccreport.core.environment import read_whole_number
 from ccreport.workflow_fixes.failed_jobs import keep_records
 from ccreport.workflow_fixes.slurm_status import POLL_VARIABLE, ask_often, keep_answer
 
 SNAKEMAKE: Final = "snakemake"
 SLURM: Final = "snakemake-executor-plugin-slurm"
+DAY_S: Final = 86400
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ TRIED: Final[Mapping[str, Range]] = {SNAKEMAKE: Range((9, 27), (9, 28)), SLURM: 
 def apply_patches(job_class: Any, slurm: ModuleType | None) -> str:
     """Patch Snakemake's class of jobs and, for a build through Slurm, the modules of the plugin.
 
-    Return a sentence about the patches that were skipped, or an empty string.
+    Return a sentence about the patches that were skipped, or an empty string. Raise InputError where the environment
+    holds something else than seconds.
     """
     patches: dict[str, Callable[[], None]] = {SNAKEMAKE: lambda: keep_records(job_class)}
     if slurm is not None:
@@ -58,5 +60,5 @@ def apply_patches(job_class: Any, slurm: ModuleType | None) -> str:
 
 def _patch_slurm(slurm: ModuleType) -> None:
     keep_answer(slurm, slurm.validation)
-    if seconds := os.environ.get(POLL_VARIABLE):
-        ask_often(slurm.Executor, int(seconds))
+    if seconds := read_whole_number(POLL_VARIABLE, 1, DAY_S):
+        ask_often(slurm.Executor, seconds)
