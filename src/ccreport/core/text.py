@@ -18,5 +18,5 @@ def display_name(name: str) -> str:
 
 
 def count_things(count: int, noun: str) -> str:
-    """Return a count with its noun, in the plural but for one thing: `1 row`, `2 rows`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """Return a count with its noun, in the plural but for one thing: `1 row`, `2,000 rows`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -68,7 +68,7 @@ def _count_claims(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str,
         return ""
     verb = f"{verbs[0]}:" if len(found) == 1 else f"{verbs[1]}, among them"
     said = escape_text(" ".join(claims[found[0]]["text"].split()).partition(". ")[0].rstrip("."))
-    return f"[{len(found)} of {verdicts.height} claims]({CLAIMS_PAGE}) {verb} “{said}”"
+    return f"[{len(found):,} of {verdicts.height:,} claims]({CLAIMS_PAGE}) {verb} “{said}”"
 
 
 def _date_claims(judged: pl.DataFrame) -> str:
@@ -118,7 +118,7 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
         ),
         "the runs are too few or vary too much": int(repeated.sum()),
     }
-    return _give_reasons(f"{claims.height} of {count_things(judged['claim'].n_unique(), 'claim')}", reasons)
+    return _give_reasons(f"{claims.height:,} of {count_things(judged['claim'].n_unique(), 'claim')}", reasons)
 
 
 def _doubt_pairs(pairs: pl.DataFrame) -> str:
@@ -130,7 +130,7 @@ def _doubt_pairs(pairs: pl.DataFrame) -> str:
         "the runs here do not show which is ahead": doubts.count("here"),
         "how far the two ratios differ is too uncertain": doubts.count("factor"),
     }
-    return _give_reasons(f"{undecided.height} of {count_things(pairs.height, 'pair')}", reasons)
+    return _give_reasons(f"{undecided.height:,} of {count_things(pairs.height, 'pair')}", reasons)
 
 
 def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
@@ -141,7 +141,7 @@ def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
     if least.len():
         median = show_plain(float(least.median() or 0), 2)  # type: ignore[arg-type]
         reasons[f"the runs vary, and half of these would show only a difference above {median} &#37;"] = least.len()
-    counted = f"{undecided.height} of {count_things(comparisons.height, 'comparison')}"
+    counted = f"{undecided.height:,} of {count_things(comparisons.height, 'comparison')}"
     return _give_reasons(f"which algorithm is ahead in [{counted}]({COMPARISONS_PAGE})", reasons)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.core.text import count_things
 from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.escape import escape_text, make_label
 from ccreport.summarise.grids.grid import format_measured, rate_unit
@@ -44,9 +45,9 @@ def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
         for column, (factor, words) in MEASURES.items()
         if own[column].count() and not (is_one and column == FAIRNESS)
     ]
-    conditions = f"{_count(own.height, 'condition')}, " if own.height > 1 else ""
+    conditions = f"{count_things(own.height, 'condition')}, " if own.height > 1 else ""
     name = escape_text(own["algorithm"][0])
-    return f"**{name}** ({conditions}{_count(int(own['runs_count'].sum()), 'run')}): {', '.join(numbers)}."
+    return f"**{name}** ({conditions}{count_things(int(own['runs_count'].sum()), 'run')}): {', '.join(numbers)}."
 
 
 def _count_flows(own: pl.DataFrame) -> str:
@@ -76,7 +77,7 @@ def _describe_pair(pair: pl.DataFrame) -> str:
     first, second, *_ = pair.select("first_algorithm", "second_algorithm").row(0)
     verdicts = Counter(pair["verdict"])
     pair = pair.with_columns(question=pl.Series(_leave_out_shared(pair["question"].to_list())))
-    compared = f"[{_count(pair.height, 'comparison')}]({COMPARISONS_PAGE}) of rates"
+    compared = f"[{count_things(pair.height, 'comparison')}]({COMPARISONS_PAGE}) of rates"
     said = [
         _describe_verdict(verdict, pair.filter(verdict=verdict), pair)
         for verdict, _ in verdicts.most_common()
@@ -116,8 +117,3 @@ def _list_decisive(verdict: str, pair: pl.DataFrame) -> Iterator[tuple[str, int]
         asked.update(parts)
         given.update(parts if row["verdict"] == verdict else [])
     yield from ((part, count) for part, count in given.items() if ALWAYS <= count == asked[part] < pair.height)
-
-
-def _count(things: int, noun: str) -> str:
-    """Return a count as `count_things` does, with commas: an archive may have thousands of runs."""
-    return f"{things:,} {noun}{'' if things == 1 else 's'}"
