@@ -237,6 +237,13 @@ def test_a_column_of_the_numbers_of_an_earlier_one_is_left_out() -> None:
     assert lay_out(2).headings == ["CPU sender mean (%)", "CPU sender busiest (%)"]
 
 
+def test_sizes_of_packets_are_in_bytes() -> None:
+    schema = load_schema("jobs")
+    row = dict.fromkeys(schema.polars) | {"job": "a", "algorithm": "BBR", "runs_count": 1, "mss_bytes": 1448}
+    grid = lay_out_rows(pl.DataFrame([row], schema=schema.polars), schema, "T", [])
+    assert dict(zip(grid.headings, (cell.text for cell in grid.cells[0]), strict=True))["MSS (B)"] == "1,448"
+
+
 def test_a_cv_is_in_per_cent() -> None:
     schema = load_schema("stability")
     names = {"rtt_bucket": "near", "rate_basis": "goodput", "cells_count": 12}

@@ -43,6 +43,8 @@ Bold = Mapping[str, pl.Series]
 PROBABILITY: Final = re.compile(r"p(_\w+)?_ratio")
 NOTHING_BOLD: Final[Bold] = {}
 PERCENT: Final = 100.0
+# Sizes that people know by each of their bytes: 1448, not 1.448 kB.
+OF_PACKETS: Final = ("mss_", "mtu_")
 CV_DECIMALS: Final = 2
 
 
@@ -222,7 +224,7 @@ def _lay_out_column(
         texts = summary[column.name].cast(pl.String).to_list()
         return ShownColumn(heading, [Cell(MISSING if text is None else text) for text in texts], is_number=False)
     if factor is None:
-        is_size = column.name.endswith("_bytes")
+        is_size = column.name.endswith("_bytes") and not column.name.startswith(OF_PACKETS)
         texts = [MISSING if v is None else format_size(v) if is_size else f"{v:,.0f}" for v in values]
         return ShownColumn(heading, [Cell(text, number=number) for number, text in enumerate(texts, start=1)])
     bounds = [summary[name].to_list() for name in ends] if ends else [[None] * len(values)] * 2
@@ -247,6 +249,8 @@ def _choose_unit(column: Column, values: pl.Series) -> tuple[float | None, str]:
     if suffix == "bps":
         divisor, unit = rate_unit(values.cast(pl.Float64))
         return 1 / divisor, f"{heading} ({unit})"
+    if column.name.startswith(OF_PACKETS):
+        return None, f"{heading} (B)"
     if column.type != "float" or suffix == "count":
         return None, heading
     is_share = suffix == "ratio" and stem.startswith("retransmit")
