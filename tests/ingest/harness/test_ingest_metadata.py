@@ -155,6 +155,7 @@ def test_recorded_qdiscs() -> None:
         "qdisc red 10: dev r0 parent 1:1 limit 250000b min 41666b max 125000b ecn \n"
         "qdisc fq_codel 10: dev r0 parent 1:1 limit 166p flows 1024 quantum 1514 target 5ms interval 100ms ecn \n"
         "qdisc cake 1: dev r0 root refcnt 2 bandwidth 50Mbit besteffort rtt 100ms raw memlimit 382464b \n"
+        "qdisc netem 1: dev c3 root refcnt 2 limit 9 delay 1ms loss gemodel p 0.002% r 20% 1-h 100% 1-k 0%\n"
     )
     columns = (
         "line_number",
@@ -177,6 +178,7 @@ def test_recorded_qdiscs() -> None:
         (10, "r0", "red", None, None, None, None, None),
         (11, "r0", "fq_codel", None, None, None, 166, None),
         (12, "r0", "cake", None, None, None, None, 50e6),
+        (13, "c3", "netem", 1.0, None, 0.01, 9, None),  # 0.2 / 20.002 is 0.009999, which means 0.01
     ]
 
 

@@ -70,7 +70,8 @@ def _read_loss(options: str) -> float | None:
     if match := GILBERT_ELLIOTT.search(options):
         p, r, bad, good = (float(text) for text in match.groups(default="nan"))
         bad, good = (100.0 if math.isnan(bad) else bad), (0.0 if math.isnan(good) else good)
-        return min((p * bad + r * good) / (p + r), 100.0) if p + r > 0 else None
+        # Whoever wants a mean of 0.01 % writes p 0.002 and r 20, which have one of 0.009999 %.
+        return min(float(f"{(p * bad + r * good) / (p + r):.3g}"), 100.0) if p + r > 0 else None
     if match := LOSS.search(options):
         # netem holds a loss as a 32-bit fraction, so tc prints 0.001 % as 0.00100001%.
         return min(round(float(match[1]), 6), 100.0)
