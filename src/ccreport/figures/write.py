@@ -10,7 +10,7 @@ from typing import Final
 
 import altair as alt
 import vl_convert
-from PIL import Image
+from PIL import Image, ImageOps
 
 from ccreport.core.atomic_files import replace_text, replaces_folder
 from ccreport.core.csv_files import write_csv
@@ -39,6 +39,9 @@ FILES: Final = (
     "missing.txt",
 )
 PNG_SCALE: Final = 2
+# The gallery shows thumbnails about this wide, and cuts off what is higher than this times their width.
+THUMBNAIL_WIDTH: Final = 300
+THUMBNAIL_RATIO: Final = 0.65
 THUMBNAIL_SCALE: Final = 0.4
 # A figure has few colours, and the greys and tints at the edges of its signs: an eighth of the bytes.
 PNG_COLOURS: Final = 128
@@ -123,19 +126,26 @@ def write_files(figure: Figure, output: Path) -> None:
     svg = number_anew(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE_VERSION))
     (output / "figure.vl.json").write_text(specification + "\n", encoding="utf-8")
     (output / "figure.svg").write_text(add_dark_colours(pin_lengths(svg)) + "\n", encoding="utf-8")
-    for name, scale in (("figure.png", PNG_SCALE), (THUMBNAIL, THUMBNAIL_SCALE)):
-        write_png(vl_convert.svg_to_png(svg, scale=scale), output / name)
+    width = write_png(vl_convert.svg_to_png(svg, scale=PNG_SCALE), output / "figure.png") / PNG_SCALE
+    # The browser would enlarge a smaller picture, which blurs it.
+    scale = max(THUMBNAIL_SCALE, THUMBNAIL_WIDTH / width)
+    write_png(vl_convert.svg_to_png(svg, scale=scale), output / THUMBNAIL, THUMBNAIL_RATIO)
     write_csv(figure.data, output / "figure.csv")
     (output / "caption.txt").write_text(figure.caption + "\n", encoding="utf-8")
     (output / "alt.txt").write_text(figure.alternative + "\n", encoding="utf-8")
 
 
-def write_png(png: bytes, path: Path) -> None:
-    """Write a picture with a palette of its own."""
+def write_png(png: bytes, path: Path, least_ratio: float = 0) -> int:
+    """Write a picture with a palette of its own, and return its width in pixels.
+
+    Paper is added above and below one whose height is less than this ratio of its width.
+    """
     with Image.open(BytesIO(png)) as image:
-        image.convert("RGB").quantize(PNG_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
-            path, "PNG", optimize=True
-        )
+        picture = image.convert("RGB")
+    if (height := round(picture.width * least_ratio)) > picture.height:
+        picture = ImageOps.pad(picture, (picture.width, height), color="white")
+    picture.quantize(PNG_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(path, "PNG", optimize=True)
+    return picture.width
 
 
 def number_anew(svg: str) -> str:
