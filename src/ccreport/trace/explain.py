@@ -5,7 +5,7 @@ the numbers of that view that its query names are what a run adds to the row's.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,14 +15,17 @@ import duckdb
 import polars as pl
 
 from ccreport.core.declarations import name_query, read_query
+from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.core.text import display_name
 from ccreport.summarise.database import quote_name
-from ccreport.summarise.grids.grid import MISSING
+from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.edge import GROUPED, load_edge_source, restrict_edge
+from ccreport.trace.explain_claim import describe_claim, find_claim
 from ccreport.trace.find_table import describe_tables, find_database, find_table, open_results
 from ccreport.trace.raw_files import ReadFiles, load_read_files
 from ccreport.trace.select_rows import find_row, name_row
+from ccreport.trace.shown_runs import show_runs, show_value
 
 # Views that queries read instead of `<table>_runs`.
 VIEWS: Final = {"witnesses": "reconciliation"}
@@ -137,16 +140,25 @@ def _pick_row(rows: pl.DataFrame, table: str, row: Mapping[str, Any]) -> dict[st
     return computed
 
 
-def explain(table: str = "", /, row: str = "", column: str = "", database: Path = RESULTS) -> None:
+def explain(
+    table: str = "", /, row: str = "", column: str = "", database: Path = RESULTS, evaluation: str = ""
+) -> None:
     """Print the runs, raw files and SQL behind one number of a published table, computed anew from its runs alone.
 
-    `table` may be the beginning of a name; without it all tables are listed. `row` and `column` name the cell, as
+    `table` may be the beginning of a name; without it all tables and claims are listed. It may also be the name of a
+    claim: then its checks are printed with their values, bounds, queries and runs; `evaluation` is its file, if that
+    does not come with ccreport. `row` and `column` name the cell, as
     `test_group=no loss,flows_count=16`, each key with its value as the CSV file has it; numbers also by <, <=, > and
     >=, as `rtt_ms>=30`. It does not matter which of the two a key is in. `database` is an evaluation's, or a
     folder of results, where the configured evaluation goes before others.
     """
     if not table:
         print(describe_tables(database))
+        return
+    if claim := find_claim(database, table):
+        if row or column:
+            raise InputError(f"{claim[1]} is a claim, which has no rows; leave out --row and --column")
+        print(describe_claim(*claim, evaluation))
         return
     of_table = find_database(database, table)
     with open_results(of_table) as connection:
@@ -156,29 +168,21 @@ def explain(table: str = "", /, row: str = "", column: str = "", database: Path 
         chosen = summary.row(number - 1, named=True)
         trace = load_trace(connection, name)
         computed = recompute_row(connection, trace, chosen)
-    print(_show(trace, number, computed, of_table.parent.parent / "archive"))
+    compared = show_compared(of_table.resolve().parent, name, chosen)
+    print(_show(trace, number, computed, compared, of_table.parent.parent / "archive"))
 
 
-def _show(trace: Trace, number: int, row: Mapping[str, Any], unpacked: Path) -> str:
-    """Return the text on a number; `unpacked` is where raw files are, if the archive is of packed ones."""
+def _show(trace: Trace, number: int, row: Mapping[str, Any], compared: Sequence[str], unpacked: Path) -> str:
+    """Return the text on a number; `compared` are lines on what it was compared with.
+
+    `unpacked` is where raw files are, if the archive is of packed ones.
+    """
     keys = load_schema(trace.table).key
     numbers = {name: value for name, value in row.items() if name not in keys}
     width = max(map(len, numbers))
-    runs = trace.select_runs(row)
     lines = [f"{trace.table}, row {number}: {name_row(trace.table, row)}", "", "Computed from the runs below alone:"]
     lines += [f"  {name:{width}}  {show_value(value)}" for name, value in numbers.items()]
-    lines += ["", f"Runs ({runs.height:,}):", f"  {'  '.join((*trace.shown, 'run_id'))}"]
-    lines += [f"  {'  '.join(map(show_value, run))}" for run in runs.select(*trace.shown, "run_id").iter_rows()]
-    read = trace.files.find(runs)
-    is_packed = any((unpacked / path).is_file() for _, files in read for path, _ in files[:1])
-    lines += ["", f"Raw files{f', unpacked in {unpacked}' if is_packed else ''} (sha256, path):"]
-    for whose, files in read:
-        lines += [f"  # {whose}", *(f"  {digest}  {path}" for path, digest in files)]
+    lines += [*compared, "", *show_runs("Runs", trace.select_runs(row), trace.shown, trace.files, unpacked)]
     lines += ["", f"SQL: {name_query(trace.table)}"]
     # A terminal obeys what a name of the archive may contain.
     return "\n".join(map(display_name, lines))
-
-
-def show_value(value: Any) -> str:
-    """Return a value with all its digits, a dash for none."""
-    return MISSING if value is None else str(value)

@@ -9,11 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import duckdb
+import polars as pl
 
 from ccreport.core.declarations import QUERIES, SCHEMAS
 from ccreport.core.declared_files import read_declared
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import AUTO, SAMPLE, choose_evaluation
+from ccreport.core.evaluation import AUTO, CLAIMS, SAMPLE, choose_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.summarise.database import connect
 
@@ -72,7 +73,7 @@ def find_database(place: Path, name: str) -> Path:
     found = find_databases(place)
     if len(found) == 1:
         return found[0]
-    tables = {database: _list_tables(database) for database in found}
+    tables = {database: list_tables(database) for database in found}
     fitting = [database for database in found if any(table.startswith(name) for table in tables[database])]
     if not fitting:
         known = {table for names in tables.values() for table in names}
@@ -83,7 +84,8 @@ def find_database(place: Path, name: str) -> Path:
     return fitting[0]
 
 
-def _list_tables(database: Path) -> list[str]:
+def list_tables(database: Path) -> list[str]:
+    """Return the published tables of a database, by its path."""
     with connect(database) as connection:
         return list_published(connection)
 
@@ -132,6 +134,14 @@ def _find_root(database: Path, path: Path, aside: Path) -> Path:
     raise InputError(f"{database} reads {path}, which is not beside it; build its evaluation once more")
 
 
+def list_claims(database: Path) -> list[str]:
+    """Return the names of the claims that were judged beside a database, in their order."""
+    path = database.parent / f"{CLAIMS}.parquet"
+    if not path.is_file():
+        return []
+    return pl.read_parquet(path, columns=["claim"])["claim"].unique(maintain_order=True).to_list()
+
+
 def list_published(connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the published tables of a database, sorted."""
     # Queries over very many rows are stored as tables.
@@ -152,8 +162,11 @@ def find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def describe_tables(place: Path) -> str:
-    """Return the published tables of all evaluations at a place, a paragraph each, the configured one first."""
-    return "\n\n".join(
-        f"{database.parent.name}:\n" + "\n".join(f"  {table}" for table in _list_tables(database))
+    """Return the published tables and the claims of all evaluations at a place, the configured evaluation first."""
+    lists = [
+        (f"{database.parent.name}{what}", names)
         for database in find_databases(place)
-    )
+        for what, names in (("", list_tables(database)), (", claims", list_claims(database)))
+        if names
+    ]
+    return "\n\n".join("\n".join([f"{heading}:", *(f"  {name}" for name in names)]) for heading, names in lists)

@@ -35,9 +35,10 @@ from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.headings import format_name, name_quantities, name_value
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
-from ccreport.trace.explain import Trace, load_trace, show_value
+from ccreport.trace.explain import Trace, load_trace
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.select_rows import name_row
+from ccreport.trace.shown_runs import show_value
 
 # The site's pages may have 3 MB; around this text comes what every page has.
 LARGEST_BYTES: Final = 2_500_000

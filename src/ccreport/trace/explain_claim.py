@@ -1,0 +1,151 @@
+"""What the verdict on a claim is made of: its checks with values and bounds, their queries, and the runs behind them.
+
+A check's query may pool and compare as it likes. Its runs are those that its parts select, each SELECT over tables that
+have runs.
+"""
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from ccreport.core.declarations import read_query
+from ccreport.core.declared_files import find_line, show_path
+from ccreport.core.errors import InputError
+from ccreport.core.evaluation import CLAIMS, list_evaluations, load_evaluation, resolve_evaluation
+from ccreport.core.schema_problems import guess_near
+from ccreport.core.text import display_name
+from ccreport.summarise.database import quote_name, read_files
+from ccreport.trace.find_table import find_databases, list_claims, list_published, list_tables, open_results
+from ccreport.trace.raw_files import load_read_files
+from ccreport.trace.shown_runs import show_runs, show_value
+
+FACTS: Final = ("value", "low", "high", "paper_value", "at_least", "at_most", "runs_count", "minimum_runs_count")
+SHOWN: Final = ("session", "job", "host", "iteration", "rtt_ms")
+# The column of that name, as a syntax tree of DuckDB has it.
+RUN_ID: Final = {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": "", "column_names": ["run_id"]}
+WORD: Final = re.compile(r"\w+")
+# rate_cells('stability_runs')
+CELLS: Final = re.compile(r"rate_cells\('(\w+)'\)")
+
+
+def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
+    """Return the database and the whole name of a claim, by its name or the beginning of one; None for tables' names.
+
+    Raise InputError where several claims begin so, and for what is nearly the name of a claim and not that of a table.
+    """
+    found = [(database, claim) for database in find_databases(place) for claim in list_claims(database)]
+    if exact := next((one for one in found if one[1] == name), None):
+        return exact
+    if any(table.startswith(name) for database in find_databases(place) for table in list_tables(database)):
+        return None
+    fitting = [one for one in found if one[1].startswith(name)]
+    if len(fitting) > 1:
+        raise InputError(f"several claims begin with `{name}`: {', '.join(claim for _, claim in fitting)}")
+    if not fitting and (hint := guess_near(name, [claim for _, claim in found])):
+        raise InputError(f"no published table and no claim `{name}`{hint}")
+    return fitting[0] if fitting else None
+
+
+def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
+    """Return the text on a claim; `evaluation` is the file or name of its evaluation, else that of the results' folder.
+
+    Raise InputError where that is not known, or makes no such claim any more.
+    """
+    path = _find_evaluation(database, evaluation)
+    declared = load_evaluation(path)[CLAIMS].get(claim)
+    if declared is None:
+        raise InputError(f"{show_path(path)} makes no claim `{claim}` any more; build its evaluation once more")
+    judged = pl.read_parquet(database.parent / f"{CLAIMS}.parquet").filter(pl.col("claim") == claim)
+    rows = list(judged.sort("check_number").iter_rows(named=True))
+    lines = [f"claim {claim}: {rows[0]['claim_verdict']}", f"  {declared['text']} ({declared['source']})"]
+    for row, check in zip(rows, declared["checks"], strict=False):
+        lines += ["", *_show_check(row, check["sql"])]
+    with open_results(database) as connection:
+        _prepare(connection, database.resolve().parent / "summaries")
+        runs = _find_runs(connection, [check["sql"] for check in declared["checks"]])
+        files = load_read_files(connection)
+        words = {word for check in declared["checks"] for word in WORD.findall(check["sql"])}
+        tables = [table for table in list_published(connection) if table in words]
+    lines += ["", *show_runs("Runs that the queries select", runs, SHOWN, files, database.parent.parent / "archive")]
+    if tables:
+        lines += ["", f"Published tables, whose rows are explained by their names: {', '.join(tables)}"]
+    lines += ["", f"SQL: {show_path(path)}:{find_line(path, (CLAIMS, claim))}"]
+    return "\n".join(map(display_name, "\n".join(lines).split("\n")))
+
+
+def _find_evaluation(database: Path, given: str) -> Path:
+    name = database.resolve().parent.name
+    if not given and name not in list_evaluations():
+        raise InputError(f"{name} is not an evaluation that comes with ccreport; name its file by --evaluation")
+    return resolve_evaluation(given or name)
+
+
+def _show_check(row: Mapping[str, Any], sql: str) -> list[str]:
+    width = max(map(len, FACTS))
+    facts = [f"  {name:{width}}  {show_value(row[name])}" for name in FACTS if row[name] is not None]
+    return [
+        f"Check {row['check_number']}, {row['check']}: {row['verdict']}",
+        *facts,
+        *(f"    {s}" for s in sql.split("\n")),
+    ]
+
+
+def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path) -> None:
+    """Give the queries what they may name beside the database's own: published tables, and the macros of claims."""
+    for path in sorted(summaries.glob("*.parquet")):
+        connection.execute(f"CREATE TEMP VIEW {quote_name(path.stem)} AS {read_files([path])}")
+    connection.execute(read_query(CLAIMS))
+
+
+def _find_runs(connection: duckdb.DuckDBPyConnection, queries: Sequence[str]) -> pl.DataFrame:
+    """Return the runs, as `all_labelled_runs` has them, that some query selects."""
+    selected = {run for query in queries for run in _select_runs(connection, query)}
+    known: pl.DataFrame = connection.sql("FROM all_labelled_runs").pl()
+    return known.filter(pl.col("run_id").is_in(selected)).sort(*SHOWN, "run_id", nulls_last=True)
+
+
+def _select_runs(connection: duckdb.DuckDBPyConnection, query: str) -> set[str]:
+    """Return the run_id of all rows that the parts of a query select, whatever they make of these."""
+    # The macro makes rows of a view's runs, and the cells that it gives are of none.
+    whole = _parse(connection, CELLS.sub(r"\1", query))
+    if whole is None:
+        return set()
+    tables = whole["cte_map"]["map"]
+    found: set[str] = set()
+    for part in _list_selects(whole):
+        own = part | {
+            "select_list": [RUN_ID],
+            "cte_map": {"map": [*tables, *(table for table in part["cte_map"]["map"] if table not in tables)]},
+            **{name: [] for name in ("modifiers", "group_expressions", "group_sets")},
+            **dict.fromkeys(("having", "qualify", "sample")),
+        }
+        statement = json.dumps({"error": False, "statements": [{"node": own, "named_param_map": []}]})
+        # A part over rows that are not runs has no such column.
+        with contextlib.suppress(duckdb.Error):
+            (sql,) = connection.execute("SELECT json_deserialize_sql(?::JSON)", [statement]).fetchall()[0]
+            found |= {run for (run,) in connection.execute(sql).fetchall()}
+    return found
+
+
+def _parse(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, Any] | None:
+    """Return the syntax tree of a query as DuckDB has it, None where that has none."""
+    (text,) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0]
+    parsed = json.loads(text)
+    return None if parsed["error"] else parsed["statements"][0]["node"]
+
+
+def _list_selects(node: Any) -> Iterator[dict[str, Any]]:
+    """Yield each SELECT of a syntax tree that has a FROM."""
+    if isinstance(node, dict):
+        if node.get("type") == "SELECT_NODE" and node["from_table"]["type"] != "EMPTY":
+            yield node
+        node = list(node.values())
+    if isinstance(node, list):
+        for item in node:
+            yield from _list_selects(item)

@@ -1,0 +1,113 @@
+"""`explain` of a claim: its checks as they were judged, their queries, and the runs and raw files behind them."""
+
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+import yaml
+from test_explain import FACTS, raw_file
+from test_summarise import EVALUATION, build_database, gather, run
+
+from ccreport.__main__ import main
+from ccreport.compare.claims import judge_claims
+from ccreport.trace.compared_cells import show_compared
+from ccreport.trace.explain_claim import _select_runs
+
+FASTER = "SELECT avg(rate_bps) AS value, count(*) AS n FROM measured WHERE rtt_ms < 15 AND algorithm = 'CUBIC'"
+SHORT_AND_LONG = """\
+WITH far AS (FROM labelled_runs WHERE rtt_ms > 50), runs AS (SELECT 1 AS one)
+SELECT count(*) AS value, count(*) AS n FROM far, runs"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("claims") / "mine"
+    folder.mkdir()
+    tables = gather(
+        run(1, {"bbr": 9.0}, rtt_ms=10.0, condition_id="a", **FACTS),
+        run(2, {"cubic": 10.0}, rtt_ms=10.0, condition_id="b", **FACTS),
+        run(3, {"cubic": 30.0}, rtt_ms=20.0, condition_id="c", **FACTS),
+        run(4, {"cubic": 30.0}, rtt_ms=60.0, condition_id="d", **FACTS),
+    ) | {"raw_files": [raw_file("2/src", "r2"), raw_file("3/src", "r3")]}
+    check = {"at_least": 1, "minimum_runs": 1}
+    claim = {
+        "text": "It is fast",
+        "source": "Section 1",
+        "checks": [
+            {"name": "rate", "sql": FASTER, **check},
+            {"name": "far runs", "sql": SHORT_AND_LONG, **check},
+        ],
+    }
+    declared = yaml.safe_load(EVALUATION.read_text())
+    declared = {key: declared[key] for key in ("title", "algorithms", "labels", "tables")} | {"claims": {"fast": claim}}
+    (folder / "mine.yaml").write_text(yaml.safe_dump(declared))
+    build_database(folder, tables, folder / "mine.yaml")
+    (folder / "archive.json").write_text("{}")
+    judge_claims(
+        folder / "mine.yaml", folder / "archive.duckdb", folder, folder / "archive.json", [],
+        folder / "claims.parquet", folder / "claims.csv",
+    )  # fmt: skip
+    return folder
+
+
+def test_a_claim_is_explained_by_its_checks_runs_and_files(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluation = str(results / "mine.yaml")
+    assert main(["explain", "fast", "--database", str(results), "--evaluation", evaluation]) == 0
+    printed = capsys.readouterr().out
+    verdict = pl.read_parquet(results / "claims.parquet")["claim_verdict"][0]
+    assert printed.startswith(f"claim fast: {verdict}\n  It is fast (Section 1)\n\nCheck 1, rate: ")
+    assert "  value               10000000.0\n" in printed
+    assert f"    {FASTER}\n" in printed
+    # One run of a short path with CUBIC, one of a long path; a part of the query that is called `runs` selects none.
+    assert "Runs that the queries select (2):\n" in printed
+    assert "  s  j  10.0.0.2  2  10.0  r2\n" in printed
+    assert printed.count("  r4\n") == 1
+    assert f"  # run r2\n  {'2' * 64}  2/src\n" in printed
+    assert "3/src" not in printed
+
+
+def test_names_that_are_not_claims(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = ["--database", str(results)]
+    assert main(["explain", "fats", *own]) == 1
+    assert capsys.readouterr().err == "ccreport: no published table and no claim `fats`; did you mean `fast`?\n"
+    assert main(["explain", "fast", "--row", "a=b", *own]) == 1
+    assert "is a claim, which has no rows" in capsys.readouterr().err
+    assert main(["explain", "fast", *own]) == 1
+    assert "name its file by --evaluation" in capsys.readouterr().err
+    assert main(["explain", *own]) == 0
+    assert capsys.readouterr().out.endswith("claims:\n  fast\n")
+
+
+def test_a_cell_is_shown_beside_what_it_was_compared_with(tmp_path: Path) -> None:
+    names = {"comparison": "paper", "table_name": "table_2_testbed", "cell": "no loss, 16 flows", "sharing": "both"}
+    key = names | {"flows_count": 16, "rtt_bucket": "RTT < 30 ms", "algorithm": "BBR", "pair_verdict": "undecided"}
+    cells = [
+        key | {"cell_number": 1, "test_group": "0.01 % loss", "matched_test_group": "1 % loss", "value_ratio": 0.5},
+        key | {"cell_number": 2, "test_group": "1 % loss", "matched_test_group": None, "algorithm": "CUBIC"},
+        key | {"cell_number": 3, "test_group": "no loss", "matched_test_group": None, "value_ratio": 2.0},
+    ]
+    row = {"test_group": "1 % loss", "rate_mean_bps": 1.0} | {
+        name: key[name] for name in ("sharing", "flows_count", "rtt_bucket", "algorithm")
+    }
+    assert show_compared(tmp_path, "table_2_testbed", row) == []
+    pl.DataFrame(cells).write_parquet(tmp_path / "reproduction.parquet")
+    assert show_compared(tmp_path, "table_3_paths", row) == []
+    shown = show_compared(tmp_path, "table_2_testbed", row)
+    assert shown[:2] == ["", "Compared with that of paper, no loss, 16 flows, BBR:"]
+    assert [line.split() for line in shown[2:]] == [
+        ["pair_verdict", "undecided"],
+        ["matched_test_group", "1", "%", "loss"],
+        ["value_ratio", "0.5"],
+    ]
+
+
+def test_every_part_of_a_query_selects_its_runs() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE cells AS SELECT * FROM (VALUES ('a', 1), ('b', 2), ('c', 3)) AS t (run_id, x)")
+        joined = (
+            "SELECT sum(x) FROM cells WHERE x < (SELECT max(x) FROM cells WHERE x > 2) GROUP BY x > 1 HAVING sum(x) > 9"
+        )
+        assert _select_runs(connection, joined) == {"a", "b", "c"}
+        assert _select_runs(connection, "SELECT strata FROM rate_cells('cells') WHERE x = 2") == {"b"}
+        assert _select_runs(connection, "SELECT") == set()
