@@ -225,6 +225,32 @@ def test_a_swept_parameter_is_in_order_of_its_numbers(tmp_path: Path) -> None:
     assert "From value 2 to value auto: " in read(output, "alt.txt")
 
 
+def test_runs_of_different_values_of_a_parameter_are_kept_apart_or_said_to_be_pooled(tmp_path: Path) -> None:
+    def write(folder: str, values: list[str | None]) -> tuple[pl.DataFrame, str]:
+        runs = [
+            make_run(
+                100 * place + number,
+                {"cubic": rate},
+                loss_pct=loss,
+                parameter_name=value and "bdp",
+                parameter_value=value,
+            )
+            for place, value in enumerate(values)
+            for number, (rate, loss) in enumerate([(9.0 + place, 0.1), (5.0 + place, 1.0)])
+        ]
+        (tmp_path / folder).mkdir()
+        output = plot(tmp_path / folder, gather(*runs), kind="rate_by_loss")
+        return pl.read_csv(output / "figure.csv"), read(output, "caption.txt") + read(output, "alt.txt")
+
+    few, said = write("few", ["0.5", "2", None])
+    assert few.select("parameter_name", "parameter_value", "loss_pct").unique().height == 6
+    assert "pools" not in said
+    assert "bdp, value 2" in said
+    many, said = write("many", [str(number) for number in range(1, 15)])
+    assert many.height == 2
+    assert "Each mean pools the values of bdp" in said
+
+
 def test_a_hostile_parameter_is_only_text(tmp_path: Path) -> None:
     tables = sweep("parameter_value", (HOSTILE, "2"), parameter_name=HOSTILE)
     output = plot(tmp_path, tables, kind="rate_by_parameter")

@@ -97,6 +97,15 @@ def load_evaluation(path: Path, *, looks_up: bool = False) -> dict[str, Any]:
     return evaluation
 
 
+def name_buckets(edges: list[float]) -> list[str]:
+    """Return the names of the RTT buckets of ascending lower edges (ms): unknown, below each edge, from the last on."""
+    names = [f"RTT < {edge:g} ms" for edge in edges]
+    for number in range(1, len(edges)):
+        if edges[number - 1] > 0:
+            names[number] = f"RTT {edges[number - 1]:g}–{edges[number]:g} ms"
+    return ["RTT unknown", *names, f"RTT ≥ {edges[-1]:g} ms"]
+
+
 def _list_absent(evaluation: Mapping[str, Any], folder: Path) -> Iterator[tuple[Place, str]]:
     """Yield place and words of each name of something outside of the file that does not exist."""
     tables: dict[str, Any] = evaluation["tables"]

@@ -19,7 +19,7 @@ import duckdb
 from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import blame
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import load_evaluation
+from ccreport.core.evaluation import load_evaluation, name_buckets
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.summarise.published import select_cells
@@ -296,12 +296,3 @@ def _bucket_cases(edges: list[float]) -> tuple[str, str]:
         f"CASE WHEN rtt_ms IS NULL THEN {unknown} {values} ELSE {last} END",
         f"CASE WHEN rtt_ms IS NULL THEN 1000 {ranks} ELSE {len(edges)} END",
     )
-
-
-def name_buckets(edges: list[float]) -> list[str]:
-    """Return the names of the RTT buckets of ascending lower edges (ms): unknown, below each edge, from the last on."""
-    names = [f"RTT < {edge:g} ms" for edge in edges]
-    for number in range(1, len(edges)):
-        if edges[number - 1] > 0:
-            names[number] = f"RTT {edges[number - 1]:g}–{edges[number]:g} ms"
-    return ["RTT unknown", *names, f"RTT ≥ {edges[-1]:g} ms"]

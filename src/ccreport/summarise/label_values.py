@@ -8,10 +8,10 @@ from typing import Any, Final
 import duckdb
 
 from ccreport.core.declared_files import DeclarationError, blame
-from ccreport.core.evaluation import load_evaluation
+from ccreport.core.evaluation import load_evaluation, name_buckets
 from ccreport.core.schema_problems import Place, format_place, guess
 from ccreport.core.tables import load_schema
-from ccreport.summarise.database import DEFAULT_LABELS, name_buckets
+from ccreport.summarise.database import DEFAULT_LABELS
 from ccreport.summarise.refused_sql import TOKEN
 
 # Keys of an evaluation whose texts are SQL.

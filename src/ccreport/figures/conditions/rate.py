@@ -7,6 +7,7 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
+from ccreport.core.text import display_name
 from ccreport.figures.conditions.rate_axes import KINDS, Kind
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position
@@ -36,6 +37,8 @@ from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, wrap_tit
 
 PANELS_AT_MOST: Final = 12
 LINES_AT_MOST: Final = 8
+# A value without its parameter says nothing.
+SWEPT: Final = ("parameter_name", "parameter_value")
 # Lines of one algorithm: dash and marker by place, and how far the colour goes to white (below 0) or black.
 DASHES: Final = ((1, 0), (7, 2), (4, 2), (2, 2))
 MARKERS: Final = ("circle", "square", "triangle-up", "diamond")
@@ -78,10 +81,10 @@ def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Fig
     known = require_two(matching, kind.column, kind.name)
     placed = kind.place(known)
     runs = known.filter(pl.col(kind.column).is_in(list(placed[0])))
-    layout = _lay_out(kind, runs, placed)
+    layout, pooled = _lay_out(kind, runs, placed)
     cells = _tag(summarise_cells(database, runs, layout.keys), layout)
     unit = choose_rate_unit(max(_top(cells, "mean"), _top(cells, "high")))
-    notes = [*([DOTS] if kind.has_runs else []), *kind.notes]
+    notes = [*([DOTS] if kind.has_runs else []), *pooled, *kind.notes]
     titles = {position.title for position in layout.positions}
     against = titles.pop() if kind.is_by_panel and len(titles) == 1 else kind.name
     facts = ConditionFacts(runs, cells, layout.keys, rate, unit, against, layout.titles, notes)
@@ -91,10 +94,21 @@ def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Fig
     return Figure(chart, data, write_condition_caption(facts), write_condition_alternative(facts))
 
 
-def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Position]) -> Layout:
-    """Lay out the panels, all with the positions that are given, or each with those of its own values."""
+def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Position]) -> tuple[Layout, list[str]]:
+    """Lay out the panels, all with the positions that are given, or each with those of its own values.
+
+    Return with them what to say of runs that differ otherwise and are pooled.
+    """
     leading = [] if kind.line == "cc" else ["cc"]
     panel_keys = leading + list_varying(runs, [key for key in SETTINGS if key not in (kind.column, kind.line)])
+    swept = [key for key in SWEPT if key not in (*panel_keys, kind.column, kind.line)]
+    pooled: list[str] = []
+    if kind.column != "parameter_value" and runs["parameter_value"].n_unique() > 1:
+        if runs.n_unique([*panel_keys, *swept]) <= PANELS_AT_MOST:
+            panel_keys += swept
+        else:
+            names = [display_name(name) for name in list_values(runs, "parameter_name") if name is not None]
+            pooled = [f"Each mean pools the values of {', '.join(names)}"]
     lines = list_values(runs, kind.line)
     if len(lines) > LINES_AT_MOST:
         raise MissingFigure(f"The runs that match make {len(lines)} lines in a panel: narrow `where` for this archive.")
@@ -108,7 +122,7 @@ def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Pos
         for values in panels
     ]
     places, positions = zip(*by_panel, strict=True)
-    return Layout(kind, panel_keys, panels, names, places, positions)
+    return Layout(kind, panel_keys, panels, names, places, positions), pooled
 
 
 def _equals(column: str, value: Any) -> pl.Expr:

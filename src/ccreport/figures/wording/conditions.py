@@ -57,6 +57,8 @@ UNKNOWN: Final = {
     "loss_pct": "loss unknown",
     "rtt_ms": "RTT unknown",
     "parameter_name": "no parameter",
+    # The name says it.
+    "parameter_value": "",
 }
 
 
@@ -73,7 +75,7 @@ def describe_panel(columns: Sequence[str], values: Sequence[Any]) -> str:
         theme.style_of(value).name if column == "cc" else describe_value(column, value)
         for column, value in zip(columns, values, strict=True)
     ]
-    return ", ".join(texts)
+    return ", ".join(filter(None, texts))
 
 
 def describe_conditions(runs: pl.DataFrame) -> str:
