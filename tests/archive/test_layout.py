@@ -119,6 +119,12 @@ def test_rows_of_a_table_add_to_a_pattern(tmp_path: Path) -> None:
             "files:\n  - pattern: '(?P<rtt_us>a)-(?P<rtt_ms>b)'\n",
             ":2: files.0.pattern: the pattern says `rtt_ms` twice, in two units",
         ),
+        ("files:\n  - pattern: '(?P<bw_mbit>a)'\n", "did you mean `bottleneck_mbps`? Its name says its unit; "),
+        ("files:\n  - pattern: '(P<cc>a)'\n", ":2: files.0.pattern: `(P<cc>` does not begin a group; write `(?P<cc>`"),
+        (
+            "files:\n  pattern: a\n",
+            ":1: files: a group of keys is not a list; begin each item with a dash: `- pattern: …`",
+        ),
         ("files:\n  - pattern: '(?P<iteraton>a)'\n", "`iteraton` is not a group; did you mean `iteration`?"),
         (
             "files:\n  - pattern: a\n    set: {loss: 1}\n",

@@ -69,6 +69,8 @@ OTHER_UNITS: Final = {
     }.items()
     for unit, factor in units.items()
 }
+# How units are spelt elsewhere.
+UNITS: Final = {"kbit": "kbps", "mbit": "mbps", "gbit": "gbps", "usec": "us", "msec": "ms", "sec": "s"}
 # As people write it where others have a number, and in place of one behind "loss".
 NO_LOSS: Final = "none"
 WITH_UNIT: Final = NUMBERS | OTHER_UNITS.keys() | COUNTS - {"iteration", "flows"}
@@ -92,9 +94,9 @@ def check_group(name: str) -> str | None:
 
 
 def _find_meant_unit(name: str) -> str | None:
-    """Return the known group that a name means by another word and a unit: rtt_us for delay_us."""
+    """Return the known group that a name means by another word and a unit: rtt_us for delay_usec."""
     word, _, unit = name.rpartition("_")
-    meant = f"{MEANT.get(word, '').rpartition('_')[0]}_{unit}"
+    meant = f"{MEANT.get(word, '').rpartition('_')[0]}_{UNITS.get(unit, unit)}"
     return meant if meant in KNOWN | OTHER_UNITS.keys() else None
 
 

@@ -6,6 +6,7 @@ All that is wrong with it ends in one message with the name of the file, the lin
 import csv
 import difflib
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,6 +20,8 @@ from ccreport.core.declared_files import DeclarationError, find_line_of_text, pa
 from ccreport.core.identifiers import short_hash
 from ccreport.core.schema_problems import find_problem, format_place, guess_path
 
+# (P<cc> · (<cc>
+UNNAMED: Final = re.compile(r"(?<!\\)\(P?<(\w+)>")
 FILE_COLUMN: Final = "file"
 RUN_COLUMN: Final = "run"
 # One megabyte is a layout of tens of thousands of patterns; each is tried on each path.
@@ -185,6 +188,8 @@ def _check_expression(pattern: Pattern, source: Source) -> list[str]:
 
     key, number = pattern.place.split(".")
     place = (key, int(number)) if key == "ignore" else (key, int(number), "pattern")
+    if unnamed := UNNAMED.search(pattern.expression):
+        raise source.fail(place, f"`{unnamed[0]}` does not begin a group; write `(?P<{unnamed[1]}>`")
     try:
         for expression in (pattern.expression, WHOLE.format(pattern.expression)):
             groups = pl.Series([""]).str.extract_groups(expression).struct.fields

@@ -142,6 +142,8 @@ def _mend(value: Any, types: list[str]) -> str:
         return f"; write it without quotes: {value.lower()}"
     if {*types} - {"null"} == {"array"} and isinstance(value, str):
         return f"; put it in brackets: [{value}]"
+    if {*types} - {"null"} == {"array"} and isinstance(value, dict) and value:
+        return f"; begin each item with a dash: `- {next(iter(value))}: …`"
     if isinstance(value, str) and {"number", "integer"} & set(types):
         try:
             number = float(value)
