@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +90,12 @@ def test_a_word_gives_the_bounds_and_a_release_has_them_beside_it(tmp_path: Path
     assert load(at_least=1.25) == first
     with pytest.raises(DeclarationError, match="`clear winner` gives the bounds, so there is no other"):
         load(at_least=1.2)
+
+
+def test_a_phrase_in_place_of_its_word_is_answered_with_the_word(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    text = (ROOT / "evaluations/esnet-dtn.yaml").read_text(encoding="utf-8")
+    for written, hint in (("faster", "did you mean `more`?"), ("similr", "did you mean `similar`?")):
+        path.write_text(text.replace("word: similar", f"word: {written}", 1), encoding="utf-8")
+        with pytest.raises(DeclarationError, match=re.escape(f"checks: no word `{written}`; {hint}")):
+            load_evaluation(path)

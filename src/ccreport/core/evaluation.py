@@ -16,6 +16,8 @@ EVALUATIONS: Final = SCHEMAS.parent / "evaluations"
 SUFFIX: Final = ".yaml"
 # The dash of esnet-dtn
 NOT_IN_RULES: Final = re.compile(r"[^A-Za-z0-9]+")
+# faster, higher, increases (without a number)
+PHRASES_END: Final = re.compile(r", | \(.*")
 # Queries and macros that the database of every evaluation has.
 SHARED_QUERIES: Final = (
     *("macros", "measured_runs", "fairness", "labelled_rpc", "edge_values"),
@@ -166,7 +168,9 @@ def _list_wrong_bounds(claim: str, checks: Sequence[Mapping[str, Any]]) -> Itera
         place, word = ("claims", claim, "checks", number, "word"), check.get("word")
         given = {end: check[end] for end in ("at_least", "at_most") if end in check}
         if word is not None and word not in WORDS:
-            yield place, f"claims.{claim}.checks: no word `{word}`{guess(word, WORDS)}"
+            meant = next((known for known, facts in WORDS.items() if word in PHRASES_END.split(facts.phrases)), None)
+            hint = f"; did you mean `{meant}`?" if meant else guess(word, WORDS)
+            yield place, f"claims.{claim}.checks: no word `{word}`{hint}"
         # A release has the numbers beside the word.
         elif word is not None and given and given != bound_check(check):
             yield place, f"claims.{claim}.checks: `{word}` gives the bounds, so there is no other at_least or at_most"
