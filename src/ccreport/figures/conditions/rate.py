@@ -107,8 +107,8 @@ def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Pos
         if runs.n_unique([*panel_keys, *swept]) <= PANELS_AT_MOST:
             panel_keys += swept
         else:
-            names = [display_name(name) for name in list_values(runs, "parameter_name") if name is not None]
-            pooled = [f"Each mean pools the values of {', '.join(names)}"]
+            swept_names = [display_name(name) for name in list_values(runs, "parameter_name") if name is not None]
+            pooled = [f"Each mean pools the values of {', '.join(swept_names)}"]
     lines = list_values(runs, kind.line)
     if len(lines) > LINES_AT_MOST:
         raise MissingFigure(f"The runs that match make {len(lines)} lines in a panel: narrow `where` for this archive.")
