@@ -4,8 +4,11 @@ The only module that knows a thousand from a million. Rates are decimal (tc, ss 
 sizes of iperf3 (`-n 1M`) are binary, as that program reads them.
 """
 
+import os
 import re
 from typing import Final
+
+from ccreport.core.errors import InputError
 
 DECIMAL_STEPS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 BINARY_STEPS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
@@ -73,3 +76,15 @@ def parse_iso_duration_s(text: str) -> float:
         raise UnitError(f"not an ISO 8601 duration such as PT5M: {text!r}")
     days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def read_whole_number(variable: str, least: int, most: int) -> int | None:
+    """Return the number that an environment variable holds, None where it is unset or empty; raise InputError."""
+    text = os.environ.get(variable, "")
+    if not text:
+        return None
+    if text.isascii() and text.isdigit() and least <= int(text) <= most:
+        return int(text)
+    raise InputError(
+        f"{variable} is {text!r} in the environment; write a whole number from {least} to {most}, or unset it"
+    )

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import Any, Final
 
-from ccreport.core.environment import read_whole_number
+from ccreport.core.units import read_whole_number
 from ccreport.workflow_fixes.failed_jobs import keep_records
 from ccreport.workflow_fixes.slurm_status import POLL_VARIABLE, ask_often, keep_answer
 
