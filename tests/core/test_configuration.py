@@ -17,7 +17,7 @@ strict: true
 release:
   version: '1'
 packet_runs: [a.b,
-  7]
+  nosuch]
 """
 
 
@@ -41,7 +41,9 @@ def test_the_source_that_counts_is_blamed(tmp_path: Path, monkeypatch: pytest.Mo
     given = {"release": {"pack": True}}
     declared = {"release": {"pack": True, "version": "a b"}}
     assert refuse(declared, Sources(given, files)).startswith("config.yaml:5: release.version: `a b` is not allowed")
-    assert refuse({"packet_runs": ["a.b", 7]}, Sources({}, files)).startswith("config.yaml:7: packet_runs.1: `7` is")
+    assert refuse({"packet_runs": ["a.b", "nosuch"]}, Sources({}, files)).startswith(
+        "config.yaml:7: packet_runs: `nosuch`"
+    )
 
 
 @pytest.mark.parametrize(("given", "read"), [("true", True), ("FALSE", False), ("yes", True), ("no", False)])

@@ -19,6 +19,8 @@ SUMS: Final = "SHA256SUMS"
 ON_COMMAND_LINE: Final = "--config"
 EDGE_GROUPS: Final = ("machine", "label", "cc", "kernel", "population", "time")
 LISTS_RUNS: Final = "`python -m ccreport sql 'SELECT run_id FROM runs'`"
+# A run is named by its experiment, a dot, and what tells it from the others of the experiment.
+RUN_ID: Final = re.compile(r"[^.]+\..+")
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,9 @@ def _list_unknown(config: Mapping[str, Any], sources: Sources) -> Iterator[tuple
     former = config["release"]["former"]
     if former is not None and not (Path(former) / SUMS).is_file():
         yield ("release", "former"), f"{former} is not a release: it has no {SUMS}"
+    for number, run in enumerate(config["packet_runs"]):
+        if not RUN_ID.fullmatch(run):
+            yield ("packet_runs", number), f"`{run}` is not a run_id; {LISTS_RUNS} lists them"
     if problem := find_layout_problem(config["edge"]["paths"]):
         yield ("edge", "paths"), problem
 
