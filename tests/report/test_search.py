@@ -35,9 +35,9 @@ def test_pages_of_cells_and_the_search_page_are_not_searched(tmp_path: Path):
     assert list_documents(tmp_path) == []
 
 
-def test_digests_are_left_out_and_a_long_section_is_cut(tmp_path: Path):
+def test_digests_are_shortened_and_a_long_section_is_cut(tmp_path: Path):
     write_page(tmp_path, f"<main><h1>T</h1><p>sha256 {'0a' * 32} of it</p></main>")
-    assert list_documents(tmp_path) == [("a.html", "", "T", "", "sha256 of it")]
+    assert list_documents(tmp_path) == [("a.html", "", "T", "", "sha256 0a0a0a0a0a0a… of it")]
     write_page(tmp_path, f"<main><h1>T</h1><p>{'word ' * 10_000}</p></main>")
     assert len(list_documents(tmp_path)[0][4]) == 12_000
 

@@ -16,6 +16,12 @@
     });
 
   const split = words => lunr.tokenizer(words).map(String).filter(token => /\w/.test(token));
+  // Without "of" and the like, which the index leaves out: none of its sections would have all of the words.
+  const choose = words => {
+    const tokens = split(words);
+    const telling = tokens.filter(lunr.stopWordFilter);
+    return telling.length ? telling : tokens;
+  };
   const stem = words => split(words).map(token => String(lunr.stemmer(new lunr.Token(token))));
 
   // A page whose title is just what is looked for goes first, then pages whose titles have all of the words.
@@ -30,7 +36,7 @@
   };
 
   const find = words => {
-    const tokens = split(words);
+    const tokens = choose(words);
     if (!tokens.length) return [];
     index = index || open();
     // All of the words first, then sections with some of them or with longer words.
@@ -49,7 +55,7 @@
 
   // The text around the first of the words, each of them marked.
   const cut = (text, words) => {
-    const escaped = words.split(/\s+/).filter(Boolean).map(word => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
+    const escaped = choose(words).map(word => word.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"));
     const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${escaped.join("|")})`, "giu");
     const at = Math.max(0, text.search(pattern));
     const from = at > AROUND ? text.indexOf(" ", at - AROUND) + 1 : 0;

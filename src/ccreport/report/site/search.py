@@ -26,8 +26,8 @@ SILENT: Final = {"script", "style", "noscript", "annotation", "button", "option"
 # Parts of a line; any other tag parts words.
 INLINE: Final = {"a", "abbr", "b", "code", "em", "i", "kbd", "mark", "small", "span", "strong", "sub", "sup", "wbr"}
 HEADINGS: Final = {"h1", "h2", "h3", "h4", "h5", "h6"}
-# 3f1a… of 32 digits or more: names of contents, which nobody looks for by a part.
-DIGEST: Final = re.compile(r"\b[0-9a-f]{32,}\b")
+# 3f1a… of 32 digits or more: names of contents, of which a reader compares the first digits.
+DIGEST: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{20,}\b")
 # Pages made of one long list of runs for each cell, which the explorer finds.
 UNSEARCHED: Final = ("cells_", "ledger_files", "search")
 # More characters of one section take the browser longer to index than they help.
@@ -114,7 +114,7 @@ def list_documents(site: Path) -> list[Document]:
         found: _Sections = fromstring(page.read_bytes(), parser)
         title = _join(found.title)
         for label, heading, body in found.sections:
-            text = _join([DIGEST.sub("", "".join(body))])[:LONGEST]
+            text = _join([DIGEST.sub(r"\1…", "".join(body))])[:LONGEST]
             # A page is found by its title too, where all its text is in sections.
             if text or heading or (title and not label):
                 documents.append((page.name, label, title, _join(heading), text))
