@@ -236,7 +236,7 @@ def test_the_campaign_fills_all_that_the_publication_has(name: str, folders: dic
 
 def test_runs_of_bbr1_stand_beside_those_of_bbr2_and_not_among_them(folders: dict[str, Path]) -> None:
     selected = select("esnet_dtn", folders["esnet_dtn"])
-    assert selected["figure_6: Both algorithms at once"] == {"100g_to_10g_both_p16"}
+    assert selected["figure_6: Both"] == {"100g_to_10g_both_p16"}
     assert not {job for table in ("table_2_testbed", "table_3_paths") for job in selected[table] if "bbr1" in job}
 
 

@@ -68,7 +68,7 @@ def test_overlapped_figure_says_what_it_shows(overlapped: Path) -> None:
     # Retransmit ratios: CUBIC 9/1000, BBR 45/1000.
     for text in (
         "Two flows each",
-        "CUBIC and BBR, 4 flows, overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
+        "CUBIC and BBR, 4 flows, both — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
         "CUBIC: mean goodput 10.0 Mbit/s, retransmits 0.90 %",
         "BBR: mean goodput 40.0 Mbit/s, retransmits 4.5 %",
         "range of the other 2 iterations",
@@ -82,7 +82,7 @@ def test_overlapped_figure_says_what_it_shows(overlapped: Path) -> None:
     assert "the medoid of its iterations in the rate of each algorithm and the retransmit ratio" in caption
     assert caption.count("\n") == 2
     assert (overlapped / "alt.txt").read_text(encoding="utf-8") == (
-        "Line chart of throughput over time: CUBIC and BBR, 4 flows, overlapped — nersc-tbn-1 to 10.201.1.2, "
+        "Line chart of throughput over time: CUBIC and BBR, 4 flows, both — nersc-tbn-1 to 10.201.1.2, "
         "RTT 80 ms. "
         "Mean goodput: BBR 40.0 Mbit/s and CUBIC 10.0 Mbit/s. "
         "BBR had 4.00 times the goodput of CUBIC in the runs shown. "
@@ -131,7 +131,7 @@ def test_separate_runs_are_overlaid(database: Path, tmp_path: Path) -> None:
         ("experiment-cubic/1", "cubic"),
     ]
     texts = texts_of((output / "figure.svg").read_text(encoding="utf-8"))
-    assert "CUBIC and BBR, 2 flows, non-overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms" in texts
+    assert "CUBIC and BBR, 2 flows, alone — nersc-tbn-1 to 10.201.1.2, RTT 80 ms" in texts
     assert "the other iteration" in texts
     # 2 × 22 × 1.1 = 48.4 Mbit/s
     assert "BBR: mean throughput 48.4 Mbit/s, retransmits 0 %" in texts
@@ -157,7 +157,7 @@ def test_names_from_the_archive_come_out_literally(tmp_path: Path) -> None:
             {"where": "job = 'none'", "needs": "runs of none"},
             "The archive has no runs of none. The condition: job = 'none'\n",
         ),
-        ({"where": "job = 'bbr'"}, "None of the 2 runs that match ran several algorithms at once with intervals"),
+        ({"where": "job = 'bbr'"}, "None of the 2 runs that match ran both algorithms at the same time with intervals"),
         ({"overlapped": False, "where": "mode = 'both'"}, "None of the 3 runs that match ran one algorithm alone"),
         ({"run": "gone"}, "Run gone is none of the 6 runs that match and fit the figure.\n"),
     ],

@@ -270,7 +270,7 @@ def test_every_kind_has_its_files(kind: str, database: Path, tmp_path: Path) -> 
     assert {path.name for path in output.iterdir()} == DRAWN_FILES
     assert read(output, "caption.txt").count("\n") == 2
     assert "Captured beside the sender." in read(output, "caption.txt")
-    assert "CUBIC and BBR, 2 flows, overlapped — sender to 10.0.0.2, RTT 20 ms" in read(output, "alt.txt")
+    assert "CUBIC and BBR, 2 flows, both — sender to 10.0.0.2, RTT 20 ms" in read(output, "alt.txt")
 
 
 def test_a_time_sequence_draws_one_run(database: Path, tmp_path: Path) -> None:

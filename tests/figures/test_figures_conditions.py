@@ -166,7 +166,7 @@ def test_the_alternative_says_ends_and_largest_difference(tmp_path: Path) -> Non
     output = plot(tmp_path, sweep("rtt_ms", (10.0, 40.0)), kind="rate_by_rtt")
     # 32/11 = 2.909 at both RTTs: the first is named.
     assert read(output, "alt.txt") == (
-        "Line chart of mean goodput against RTT: CUBIC and BBRv1, overlapped, 2 flows, no loss — sender to 10.0.0.2. "
+        "Line chart of mean goodput against RTT: CUBIC and BBRv1, both, 2 flows, no loss — sender to 10.0.0.2. "
         "From RTT 10 ms to RTT 40 ms: CUBIC 11.0 Mbit/s to 5.50 Mbit/s; BBRv1 32.0 Mbit/s to 16.0 Mbit/s. "
         "Farthest apart at RTT 10 ms: BBRv1 had 2.91 times the goodput of CUBIC.\n"
     )

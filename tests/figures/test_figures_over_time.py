@@ -485,7 +485,7 @@ def test_each_kind_is_drawn_and_names_its_run(kind: str, database: Path, tmp_pat
     assert "Four flows" in svg
     assert 'width="NaN"' not in svg
     caption = (output / "caption.txt").read_text(encoding="utf-8")
-    assert "CUBIC and BBR, 4 flows, overlapped — here to there, RTT 20 ms." in caption
+    assert "CUBIC and BBR, 4 flows, both — here to there, RTT 20 ms." in caption
     assert "both/1 (iteration 1), representative of 2 iterations" in caption
     assert "medoid" in caption
     assert caption.count("\n") == 2

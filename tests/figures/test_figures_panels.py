@@ -62,8 +62,8 @@ def test_panels_have_letters_and_runs_of_their_own(pair: Path) -> None:
         "A pair",
         "(a) Alone",
         "(b) Together",
-        "CUBIC and BBR, 2 flows, non-overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
-        "CUBIC and BBR, 4 flows, overlapped — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
+        "CUBIC and BBR, 2 flows, alone — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
+        "CUBIC and BBR, 4 flows, both — nersc-tbn-1 to 10.201.1.2, RTT 80 ms",
     ):
         assert text in texts
     drawn = pl.read_csv(pair / "figure.csv", infer_schema_length=None).filter(drawn_as="line")

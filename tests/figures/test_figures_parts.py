@@ -180,16 +180,14 @@ BBR2 = DrawnAlgorithm("bbr2", 4e9, None)
 
 def test_conditions_in_one_line() -> None:
     assert describe_runs(["cubic", "bbr2"], [make_drawn()], overlapped=True) == (
-        "CUBIC and BBRv2, 16 flows, overlapped — bost-dtn.es.net to sac-rpt1.es.net, RTT 61 ms"
+        "CUBIC and BBRv2, 16 flows, both — bost-dtn.es.net to sac-rpt1.es.net, RTT 61 ms"
     )
     unlike = [make_drawn(flows_count=1, rtt_ms=10.0), make_drawn(flows_count=8, rtt_ms=80.0, sender_host=None)]
     assert describe_runs(["cubic", "bbr2"], unlike, overlapped=False) == (
-        "CUBIC and BBRv2, 1 and 8 flows, non-overlapped — bost-dtn.es.net to sac-rpt1.es.net, RTT 10 and 80 ms"
+        "CUBIC and BBRv2, 1 and 8 flows, alone — bost-dtn.es.net to sac-rpt1.es.net, RTT 10 and 80 ms"
     )
     unknown = make_drawn(sender_host=None, flows_count=None, rtt_ms=None)
-    assert describe_runs(["cubic"], [unknown], overlapped=False) == (
-        "CUBIC, non-overlapped — to sac-rpt1.es.net, RTT unknown"
-    )
+    assert describe_runs(["cubic"], [unknown], overlapped=False) == ("CUBIC, alone — to sac-rpt1.es.net, RTT unknown")
     assert wrap_title("short — one") == ["short — one"]
     assert wrap_title(f"{'a' * 60} — {'b' * 60}") == ["a" * 60, "b" * 60]
 

@@ -1,5 +1,6 @@
 """The first page: pairs with their prediction intervals, findings in words, the strip of verdicts, and the picture."""
 
+import html
 import re
 from pathlib import Path
 from typing import Any

@@ -148,7 +148,7 @@ def test_questions_name_what_is_told_apart_alone(tmp_path: Path) -> None:
         questions.append(table["question"].unique().sort().to_list())
     assert questions == [
         ["RTT 20 ms", "RTT 50–100 ms"],
-        ["RTT 20 ms, alone", "RTT 50–100 ms, bbr and cubic at once"],
+        ["RTT 20 ms, alone", "RTT 50–100 ms, both bbr and cubic"],
     ]
 
 

@@ -57,8 +57,7 @@ WORDS: Final = {
     "pacing_bps": "'paced to ' || name_rate(pacing_bps)",
     "background_udp_bps": "'beside ' || name_rate(background_udp_bps) || ' of UDP'",
     "sender_speed": "sender_speed || ' sender'",
-    "sharing": "if(sharing = 'both', 'at once', 'alone')",
-    "beside": "coalesce(replace(beside, ',', ' and ') || ' at once', 'alone')",
+    "beside": "coalesce('both ' || replace(beside, ',', ' and '), 'alone')",
 }
 # Name and value of a quantity; of a time also whether it is known, or only that the run took longer.
 MEASURES: Final = {

@@ -38,9 +38,7 @@ def test_units_are_said_once_and_minus_is_a_minus_sign() -> None:
 
 def test_what_all_rows_share_is_said_in_words() -> None:
     shared = {"beside": "bbr,cubic", "jain_mean_ratio": 0.5, "first_runs_count": 1}
-    assert (
-        describe_shared(shared) == "In all rows: sent at once bbr and cubic, Jain's index, mean 0.5, runs of first 1."
-    )
+    assert describe_shared(shared) == "In all rows: both bbr and cubic, Jain's index, mean 0.5, runs of first 1."
 
 
 NASTY = r"<b>&%$#_{}~^\ [x] *-- {{x^2}}"

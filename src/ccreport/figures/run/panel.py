@@ -156,7 +156,7 @@ def _require_runs(declaration: FigureDeclaration, matching: pl.DataFrame, runs: 
         )
     if runs.is_empty():
         modes = ", ".join(sorted(matching["mode"].fill_null("unknown").unique()))
-        wanted = "several algorithms at once" if declaration.overlapped else "one algorithm alone"
+        wanted = "both algorithms at the same time" if declaration.overlapped else "one algorithm alone"
         raise MissingFigure(
             f"None of the {matching.height:,} runs that match ran {wanted} with intervals (mode: {modes})."
         )

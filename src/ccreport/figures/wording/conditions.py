@@ -41,7 +41,6 @@ def _format_bps(rate_bps: float) -> str:
 FORMATS: Final[dict[str, Callable[[Any], str]]] = {
     "cc_list": lambda ccs: join_names([theme.style_of(cc).name for cc in theme.order_algorithms(ccs.split(","))]),
     "volume_bytes": lambda size: f"{format_volume(size)} in all",
-    "sharing": {"alone": "non-overlapped", "both": "overlapped"}.__getitem__,
     "flows_count": lambda count: f"{count} flow{'' if count == 1 else 's'}",
     "bottleneck_bps": lambda rate: f"bottleneck {_format_bps(rate)}",
     "buffer_bytes": lambda size: f"buffer {format_size(size)}",

@@ -82,12 +82,12 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def describe_runs(ccs: Iterable[str], drawn: Sequence[DrawnRun], *, overlapped: bool) -> str:
-    """Return the conditions in one line: algorithms, flows, overlapped or not, hosts and RTT."""
+    """Return the conditions in one line: algorithms, flows, both or alone, hosts and RTT."""
     flows = _list_values(drawn, "flows_count", "{:d}")
     parts = [join_names([theme.style_of(cc).name for cc in ccs])]
     if flows:
         parts.append(f"{flows} {'flow' if flows == '1' else 'flows'}")
-    parts.append("overlapped" if overlapped else "non-overlapped")
+    parts.append("both" if overlapped else "alone")
     senders, hosts, rtts = (
         _list_values(drawn, column, style)
         for column, style in (("sender_host", "{}"), ("host", "{}"), ("rtt_ms", "{:.3g}"))

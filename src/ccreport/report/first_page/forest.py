@@ -240,7 +240,8 @@ def _caption(algorithms: Sequence[str]) -> str:
         f"Ratio of the rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: open dots are the "
         "paper’s, filled ones this archive’s with their 95 % interval; as many runs again would be within the thin "
         "line 95 % of the time. A pair is reproduced where both agree which algorithm is ahead and, within a factor of "
-        f"{PAIR_FACTOR:g}, by how much; not where the algorithms are equal in one and apart in the other."
+        f"{PAIR_FACTOR:g}, by how much; not where the algorithms are equal in one and apart in the other. "
+        "Both: flows of both algorithms share the path at the same time; alone: those of one algorithm."
     )
 
 

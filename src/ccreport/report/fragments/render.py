@@ -131,7 +131,8 @@ def render_fragments(
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
     with call_algorithms(declared["algorithm_names"]):
-        write_fragment(fragments, "groups.md", _render_groups(flows["cc"].drop_nulls(), declared["algorithms"]))
+        groups = _render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
+    write_fragment(fragments, "groups.md", groups, BOTH if (runs["mode"] == "both").any() else "")
     algorithms = list(declared["algorithms"])
     pairs = list_pairs(compared, algorithms)
     found = render_findings(judged, declared["claims"], pairs, algorithms, asked) or render_list_of_findings(

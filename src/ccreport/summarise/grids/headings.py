@@ -50,7 +50,7 @@ HEADINGS: Final = {
     "second_algorithm": "Second",
     "table_name": "Table",
     "algorithm_flows_count": "Flows of this algorithm",
-    "beside": "Sent at once",
+    "beside": "Both",
     "exhibit": "Published in",
     "printed": "Published",
     "found_mean": "Here",
