@@ -462,6 +462,15 @@ def test_the_topology_has_senders_paths_and_destinations(tmp_path: Path) -> None
     assert "From b, interface 10 Gbit/s" in read(output, "alt.txt")
 
 
+def test_lines_of_a_box_break_at_a_comma_or_a_space_and_lose_nothing() -> None:
+    sender = Box("a", ["interface 100 Mbit/s to 100 Gbit/s and more", "MTU 1,500 B"])
+    chart = draw_topology("t", [Lane(sender, Box("b", []), [Box("c", [])])]).to_dict()
+    texts = [layer["mark"]["text"] for layer in chart["layer"] if layer["mark"]["type"] == "text"]
+    (lines,) = (text for text in texts if "MTU 1,500 B" in text)
+    assert len(lines) == 3
+    assert " ".join(lines) == "interface 100 Mbit/s to 100 Gbit/s and more MTU 1,500 B"
+
+
 def test_a_topology_needs_a_destination(tmp_path: Path) -> None:
     output = plot(tmp_path, gather(make_run(1, {"bbr": 1.0}, host=None)), kind="topology")
     assert read(output, "missing.txt") == "None of the 1 runs that match names its destination.\n"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Final
 
 import altair as alt
@@ -71,7 +72,7 @@ def _wrap_lane(lane: Lane) -> Lane:
 
 
 def _wrap(box: Box, width_px: int) -> Box:
-    """Return a box whose lines fit: broken after a comma, and cut short where they have none."""
+    """Return a box whose lines fit: broken after a comma, else at a space, and cut short where they have neither."""
     room_px = width_px - 2 * PADDING_PX
     lines: list[str] = []
     for line in box.lines:
@@ -83,8 +84,10 @@ def _wrap(box: Box, width_px: int) -> Box:
             else:
                 lines[-1] += ","
                 lines.append(part)
+    letters = int(room_px / CHARACTER_PX)
+    broken = [part for line in lines for part in wrap(line, letters, break_long_words=False, break_on_hyphens=False)]
     # A bold letter is wider.
-    return Box(shorten(box.name, 0.93 * room_px), [shorten(line, room_px) for line in lines])
+    return Box(shorten(box.name, 0.93 * room_px), [shorten(line, room_px) for line in broken])
 
 
 def _draw_lane(lane: Lane, top: int) -> list[alt.Chart]:

@@ -14,6 +14,7 @@ import altair as alt
 import polars as pl
 
 from ccreport.figures.kit import keyed_panels, theme
+from ccreport.figures.kit.axes import CHARACTER_PX
 from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX
 from ccreport.figures.kit.label_placement import Point
 from ccreport.figures.kit.text import NO_DATA, at_x, at_y, draw_band_entry, draw_legend_entry, draw_notes, to_x, write
@@ -30,6 +31,9 @@ PANEL_TITLE_PX: Final = 14
 # A line rate further above all rates than this would flatten them; its name needs room above it.
 LINE_RATE_AT_MOST: Final = 4.0
 LINE_RATE_HEADROOM: Final = 1.04
+LINE_RATE_NAME: Final = "line rate"
+# The right end of the name, from the right, and its middle above the rule.
+LINE_RATE_NAME_PX: Final = (4.0, 8.0)
 # So close that a label of a line has no room between two of them.
 RULE_POINTS: Final = 60
 # Most bins of a run for which markers of this area (px²) and stroke (px) stay apart; then the smallest.
@@ -164,7 +168,8 @@ def _draw_line_rates(line_rates_bps: Sequence[float], scales: Scales) -> list[al
         y_px = round(scales.height_px * (1 - rate_bps / top_bps), 1)
         rule = alt.Chart(NO_DATA).mark_rule(color=theme.FAINT_INK, strokeWidth=1.4, strokeDash=[2, 3])
         layers.append(rule.encode(x=at_x(0), x2=to_x(WIDTH_PX), y=at_y(y_px)))
-        layers.append(write(["line rate"], (WIDTH_PX - 4.0, y_px - 8), align="right", colour=theme.FAINT_INK))
+        right, above = LINE_RATE_NAME_PX
+        layers.append(write([LINE_RATE_NAME], (WIDTH_PX - right, y_px - above), align="right", colour=theme.FAINT_INK))
     return layers
 
 
@@ -230,7 +235,10 @@ def _draw_direct_labels(
         for place in range(RULE_POINTS + 1)
         if rate_bps <= top_bps
     ]
-    return write_names(traces, [*marks, *rules], scales.height_px)
+    right, above = LINE_RATE_NAME_PX
+    from_px = WIDTH_PX - right - len(LINE_RATE_NAME) * CHARACTER_PX
+    names = [(x_px, y_px - above) for x_px, y_px in rules if x_px >= from_px]
+    return write_names(traces, [*marks, *rules, *names], scales.height_px)
 
 
 def _draw_legend(texts: Texts, band: pl.DataFrame, *, has_points: bool) -> list[alt.Chart]:
