@@ -96,6 +96,14 @@ def test_every_run_is_listed_and_can_be_named_from_its_parts(export: Path) -> No
 def test_runs_that_do_not_count_are_listed_and_flagged(export: Path) -> None:
     states = unpack(read_list(export)["states"])
     assert (states[0], states[1], states[-1]) == ("counted", "suspect", "interrupted")
+    (rules,) = (column for column in read_list(export)["columns"] if column["key"] == "suspect_rules")
+    assert unpack(rules)[:3] == [None, "kernel_drops, sample_gap", None]
+
+
+def test_a_run_leads_to_the_raw_files_of_its_job_where_any_was_read(export: Path) -> None:
+    files = unpack(read_list(export)["files"])
+    assert files[:2] == ["ledger_files.html#job-e1"] * 2
+    assert set(files[2:]) == {None}
 
 
 def test_measures_are_in_the_units_they_are_labelled_with(export: Path) -> None:

@@ -341,6 +341,25 @@ def test_more_than_three_runs_have_small_panels_in_place_of_dashes(open_page: Op
     expect(page.locator("#x-picked .x-sample")).to_have_count(0)
 
 
+def test_a_suspect_run_says_by_which_rules_and_leads_to_its_raw_files(open_page: Open) -> None:
+    page = open_page(f"#run={SECOND}")
+    expect(rows_of(page).nth(1)).to_contain_text("suspect by kernel_drops, sample_gap")
+    expect(rows_of(page).nth(0)).not_to_contain_text("suspect")
+    card = page.locator("#x-picked li")
+    expect(card).to_contain_text("suspect by kernel_drops, sample_gap")
+    expect(card.get_by_role("link", name="raw files")).to_have_attribute("href", "ledger_files.html#job-e1")
+    expect(card.get_by_role("link", name="what makes a run suspect")).to_have_attribute("href", "ledger.html#suspects")
+    page.fill("#x-find", "kernel_drops")
+    expect(rows_of(page)).to_have_count(1)
+
+
+def test_columns_of_which_nothing_is_known_are_left_out(open_page: Open) -> None:
+    heads = open_page().locator("#x-table th").all_inner_texts()
+    assert any(head.startswith("Rate") for head in heads)
+    # No run has processor loads.
+    assert not any("CPU" in head for head in heads)
+
+
 def test_the_flows_of_the_picked_runs_are_a_list_that_can_be_sorted(open_page: Open) -> None:
     page = open_page(f"#run={FIRST}")
     page.locator("#x-flows_count", has_text="Flows (2)").click()

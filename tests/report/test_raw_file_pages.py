@@ -40,7 +40,7 @@ def test_many_files_are_on_several_pages_and_links_lead_to_the_right_one(
     assert files.pages == {"a": 1, "b.x": 2}
     assert "{#job-b-x}" in (tmp_path / "ledger_files_2.qmd").read_text()
     assert "{#job-b-x}" not in (tmp_path / "ledger_files.qmd").read_text()
-    assert link_jobs(["a", "b.x", "none"], files.pages) == (
+    assert link_jobs(["a", "b.x", "none"], files) == (
         '<a href="ledger_files.html#job-a">a</a>, <a href="ledger_files_2.html#job-b-x">b&#46;x</a>'
     )
 

@@ -50,8 +50,24 @@ def write_database(folder: Path) -> Path:
         for name, rows in tables.items():
             path = save_table(name, rows, folder / f"{name}.parquet")
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
-        connection.execute(f"CREATE VIEW labelled_runs AS SELECT *, run_id = '{SECOND}' AS is_suspect FROM runs")
+        make_views(connection)
     return database
+
+
+def make_views(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the views over runs: the second run is suspect; of each of its job's runs a file was read."""
+    connection.execute(f"""
+        CREATE VIEW labelled_runs AS
+        SELECT
+            *, run_id = '{SECOND}' AS is_suspect,
+            CASE WHEN is_suspect THEN 'kernel_drops, sample_gap' END AS suspect_rules
+        FROM runs
+    """)
+    connection.execute("""
+        CREATE VIEW raw_files AS
+        SELECT run_id || '.json' AS path, sha256(run_id) AS sha256, run_id, experiment_id, 'ingested' AS state
+        FROM runs WHERE experiment_id = 'e1'
+    """)
 
 
 def write_claims(folder: Path) -> Path:
@@ -148,6 +164,9 @@ def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None
     (project / "_variables.yml").write_text("{}\n", encoding="utf-8")
     # The title of each page leads there.
     (project / "index.qmd").write_text("---\ntitle: Summary\n---\n\nThe first page.\n", encoding="utf-8")
+    # Which the explorer leads to.
+    ledger = "---\ntitle: Ledger of files\n---\n\n## Runs that were disturbed {#suspects}\n\nNone.\n"
+    (project / "ledger.qmd").write_text(ledger, encoding="utf-8")
     for page in ("explorer.qmd", "styles.css"):
         shutil.copy(ROOT / "reports" / page, project)
     export(database, project / "explorer")
@@ -169,5 +188,5 @@ def empty_database(folder: Path) -> Path:
             path = save_table(name, [], folder / f"{name}_empty.parquet")
             assert pl.read_parquet(path).is_empty()
             connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{path}')")
-        connection.execute(f"CREATE VIEW labelled_runs AS SELECT *, run_id = '{SECOND}' AS is_suspect FROM runs")
+        make_views(connection)
     return database

@@ -1,10 +1,11 @@
-"""Texts for people: names that may hold bytes that are not UTF-8, and counted things."""
+"""Texts for people: names that may hold bytes that are not UTF-8, counted things, and labels that links lead to."""
 
 import os
 import re
 from typing import Final
 
 HALF_LETTER: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+LABEL_GAP: Final = re.compile(r"[^a-z0-9]+")
 
 
 def display_name(name: str) -> str:
@@ -20,3 +21,11 @@ def display_name(name: str) -> str:
 def count_things(count: int, noun: str) -> str:
     """Return a count with its noun, in the plural but for one thing: `1 row`, `2,000 rows`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def make_label(kind: str, name: str) -> str:
+    """Return a cross-reference label such as `tbl-table-2`: the kind and, of [a-z0-9-] only, the name.
+
+    Quarto reserves the prefixes; underscores in labels break PDF output.
+    """
+    return f"{kind}-{LABEL_GAP.sub('-', name.lower()).strip('-')}"

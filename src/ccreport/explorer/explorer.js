@@ -339,6 +339,7 @@
 
   const makeCard = (row, i) => {
     const show = key => list.columns.get(key).show(row);
+    const rules = list.columns.get("suspect_rules").value(row);
     const label = `Remove run ${explorer.runLetters[i]}`;
     const remove = make("button", { type: "button", class: "x-remove", "aria-label": label }, "×");
     remove.addEventListener("click", () => setPicked(state.picked.filter(other => other !== row)));
@@ -348,9 +349,13 @@
       `loss ${show("loss_pct")} %`,
       `${show("rate_bps")} Mbit/s`,
       `${show("retransmits_count")} retransmits (${show("retransmit_ratio")} %)`,
-      ...(show("state") === "counted" ? [] : [show("state")]),
+      ...(show("state") === "counted" ? [] : [rules ? `suspect by ${rules}` : show("state")]),
       show("session"),
     ].join(" · ");
+    const links = [
+      list.files(row) ? make("a", { href: list.files(row) }, "raw files") : null,
+      rules ? make("a", { href: "ledger.html#suspects" }, "what makes a run suspect") : null,
+    ];
     const isMany = state.picked.length > 1;
     const dashes = explorer.dashRuns(state.picked.length);
     return make(
@@ -359,6 +364,7 @@
       isMany ? make("b", {}, explorer.runLetters[i]) : null,
       dashes ? makeSample(dashes[i]) : null,
       make("span", { class: "x-name", title: list.id(row) }, name, make("small", { title: facts }, facts)),
+      make("span", { class: "x-links" }, ...links),
       remove,
     );
   };

@@ -25,6 +25,7 @@ from ccreport.rebuild.batch_tables import BatchReader
 from ccreport.rebuild.batches import IGNORE_CACHES, read_batches
 from ccreport.rebuild.fingerprints import digest_code, digest_facts
 from ccreport.summarise.database import connect
+from ccreport.trace.raw_files import load_read_files
 
 ASSETS: Final = Path(__file__).parent
 # Whole experiments are read at once until they have this many flows: few queries, and bounded memory.
@@ -57,7 +58,7 @@ def export_runs(
         connection.execute("SET parquet_metadata_cache = true")
         runs = read_runs(connection)
         asked = write_sql(connection, published, engine, output)
-        write_call(output / "runs.js", "loadList", describe_list(runs) | {"tables": asked})
+        write_call(output / "runs.js", "loadList", describe_list(runs, load_read_files(connection)) | {"tables": asked})
         changed = find_changed(runs, fingerprints, scripts)
         is_drawn = pl.col("flows_count").fill_null(0) <= FLOWS_AT_MOST
         for run_id, flows_count in changed.filter(~is_drawn).select("run_id", "flows_count").rows():

@@ -14,6 +14,7 @@
       columns,
       algorithms: new Map(packed.algorithms.map(algorithm => [algorithm.cc, algorithm])),
       paper: packed.paper,
+      files: textOf(packed.files),
       id: row => head(row) + middle(row) + packed.tails[row],
       script: row => (Object.hasOwn(packed.scripts, row) ? packed.scripts[row] : list.id(row)),
     };
@@ -21,7 +22,7 @@
     list.rows = new Map(all.map(row => [list.id(row), row]));
     list.sort = memoize(sort => sortRows(all, columns.get(sort.replace(/^-/, "")), sort.startsWith("-")));
     list.haystack = memoize(row =>
-      [list.id(row), ...["session", "job", "host", "sender_host", "cc_list"].map(key => columns.get(key).show(row))]
+      [list.id(row), ...["session", "job", "host", "sender_host", "cc_list", "suspect_rules"].map(key => columns.get(key).show(row))]
         .join("\n")
         .toLowerCase(),
     );

@@ -14,6 +14,7 @@ import polars as pl
 from ccreport.core.tables import load_schema
 from ccreport.explorer.palette import describe_algorithms, describe_paper
 from ccreport.explorer.script import name_script, round_number
+from ccreport.trace.raw_files import ReadFiles
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ COLUMNS: Final = (
     ListColumn(
         "deviation_z",
         "Deviation",
-        "robust z",
+        "of condition",
         decimals=1,
-        description="Rate less the median of its condition, over 1.4826 times the median absolute deviation "
+        description="Robust z: rate less the median of its condition, over 1.4826 times the median absolute deviation "
         "there or 1 % of the median, whichever is more; beyond 3.5 a run is odd.",
     ),
     ListColumn("retransmits_count", "Retransm.", "segments", decimals=0),
@@ -60,12 +61,13 @@ COLUMNS: Final = (
     ListColumn("jain_ratio", "Jain", "index", decimals=3),
     ListColumn("throughput_bps", "Throughput", "Mbit/s", 1e6),
     ListColumn("rtt_min_ms", "Min RTT", "ms"),
-    ListColumn("cpu_sender_mean_pct", "Sender CPU", "%"),
-    ListColumn("cpu_receiver_mean_pct", "Receiver CPU", "%"),
+    ListColumn("cpu_sender_mean_pct", "CPU", "sender, %"),
+    ListColumn("cpu_receiver_mean_pct", "CPU", "receiver, %"),
     ListColumn("host", "Host", is_text=True),
     ListColumn("session", "Session", is_text=True),
     ListColumn("sender_host", "Sender", is_text=True),
     ListColumn("cc_list", "Algorithms", is_text=True),
+    ListColumn("suspect_rules", "Suspect by", is_text=True, description="Rules by which a run is suspect."),
 )
 # What runs are, the usual first: whether published tables count them, and why not. Suspect runs may count all the same.
 STATES: Final = ("counted", "not counted", "interrupted", "suspect")
@@ -81,7 +83,7 @@ RUNS_AT_LEAST: Final = 4
 
 def read_runs(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Return all runs, also those that do not count, in the order of experiments and then runs."""
-    of_table = [column.key for column in COLUMNS if not column.description]
+    of_table = [column.key for column in COLUMNS if column.key not in ("rate_bps", "deviation_z")]
     rates = ("goodput_bps", "throughput_bps")
     columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", "condition_id", *FLAGS, *rates, *of_table)))
     runs: pl.DataFrame = connection.sql(
@@ -105,11 +107,11 @@ def measure_deviation() -> pl.Expr:
     return pl.when(is_known).then(off / scale)
 
 
-def describe_list(runs: pl.DataFrame) -> dict[str, Any]:
+def describe_list(runs: pl.DataFrame, files: ReadFiles) -> dict[str, Any]:
     """Return what `explorer/runs.js` holds: the columns with their values, algorithms, and how runs are named.
 
     A text column is `{texts, index}`, the state and the parts of the ids too. `scripts` has the name of a run's file
-    where that is not its id. A run's id is head + middle + tail.
+    where that is not its id, `files` where the report lists its raw files. A run's id is head + middle + tail.
     """
     ids = runs["run_id"].to_list()
     heads, middles, tails = zip(*map(_split_id, ids, runs["experiment_id"]), strict=True) if ids else ((), (), ())
@@ -121,6 +123,7 @@ def describe_list(runs: pl.DataFrame) -> dict[str, Any]:
         "middles": _number_texts(middles),
         "tails": list(tails),
         "scripts": {str(number): name for number, name in names.items() if name != ids[number]},
+        "files": _number_texts([files.find_address(job) for job in runs["experiment_id"]]),
         "states": _number_texts([_state_of(*flags) for flags in runs.select(FLAGS).rows()]),
         "columns": [_describe_column(column, runs) for column in COLUMNS],
         "algorithms": describe_algorithms(algorithms),

@@ -3,7 +3,9 @@
 (() => {
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   const PAGE_ROWS = 50;
-  const HIDDEN = new Set(["cc_list"]);
+  // The rules are below the name of the job: of most runs there are none.
+  const HIDDEN = new Set(["cc_list", "suspect_rules"]);
+  const isKnown = column => column.rank.some(value => value !== null && value !== -1);
 
   // All text of the archive enters the page here, as text.
   explorer.make = (tag, attributes = {}, ...children) => {
@@ -22,7 +24,7 @@
       this.list = list;
       this.table = table;
       this.actions = actions;
-      this.columns = [...list.columns.values()].filter(column => !HIDDEN.has(column.key));
+      this.columns = [...list.columns.values()].filter(column => !HIDDEN.has(column.key) && isKnown(column));
       this.focused = 0;
       this.head = this.columns.map(column => this.makeHeader(column));
       const corner = make("th", { class: "x-pick", scope: "col" }, make("span", { class: "x-hidden" }, "Picked"));
@@ -81,6 +83,8 @@
       const cell = make("td", column.isText ? { class: "x-text", title: column.value(row) } : { class: "x-number" });
       if (column.key === "mode") cell.append(...this.makeDots(row));
       cell.append(column.show(row));
+      const rules = column.key === "job" ? this.list.columns.get("suspect_rules").value(row) : null;
+      if (rules) cell.append(make("small", { title: rules }, `suspect by ${rules}`));
       if (column.key === "rate_bps" && column.value(row) !== null && column.max > 0) {
         cell.classList.add("x-bar");
         cell.style.setProperty("--share", column.value(row) / column.max);

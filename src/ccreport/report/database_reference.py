@@ -8,6 +8,7 @@ import duckdb
 from ccreport.core.declarations import SCHEMAS, list_tables, load_yaml
 from ccreport.core.evaluation import list_queries
 from ccreport.core.tables import load_schema
+from ccreport.core.text import make_label
 from ccreport.report.markup.blocks import (
     NONE,
     Html,
@@ -18,7 +19,6 @@ from ccreport.report.markup.blocks import (
     render_table,
     verbatim,
 )
-from ccreport.report.markup.escape import make_label
 from ccreport.summarise.view_columns import Needs, find_needs, list_view_columns
 
 COLUMNS: Final = ("Column", "Type", "Meaning")

@@ -12,6 +12,7 @@ import yaml
 
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.declarations import SCHEMAS
+from ccreport.core.text import make_label
 from ccreport.report.archive_fragments.campaign_keys import list_keys, render_keys
 from ccreport.report.database_reference import render_queries, render_views
 from ccreport.report.markup.blocks import (
@@ -24,7 +25,6 @@ from ccreport.report.markup.blocks import (
     verbatim,
     write_fragment,
 )
-from ccreport.report.markup.escape import make_label
 from ccreport.summarise.view_columns import open_empty
 
 OPTIONS: Final = ("Option", "Value", "Default")

@@ -8,6 +8,9 @@ from typing import Final
 import duckdb
 import polars as pl
 
+from ccreport.core.text import make_label
+
+PAGE: Final = "ledger_files"
 # About half a megabyte of a page that lists them.
 FILES_PER_PAGE: Final = 3_000
 # A closed job is about 80 px high.
@@ -43,6 +46,10 @@ class ReadFiles:
         pages = pl.DataFrame([before // FILES_PER_PAGE, by_count.alias("by_count")]).max_horizontal().rank("dense")
         return dict(zip(counted["experiment_id"], pages.to_list(), strict=True))
 
+    def find_address(self, job: str) -> str | None:
+        """Return the page and label at which the report lists the files of a job; None where none of it was read."""
+        return f"{name_page(self.pages[job])}.html#{make_label('job', job)}" if job in self.pages else None
+
     @cached_property
     def _of_runs(self) -> dict[str, list[tuple[str, str]]]:
         return _group(self.files.filter(pl.col("run_id").is_not_null()), "run_id")
@@ -54,6 +61,11 @@ class ReadFiles:
     @cached_property
     def _of_results(self) -> dict[str, list[tuple[str, str]]]:
         return _group(self.files, "path")
+
+
+def name_page(number: int) -> str:
+    """Return the name of a page of raw files without its ending."""
+    return PAGE if number == 1 else f"{PAGE}_{number}"
 
 
 def _group(files: pl.DataFrame, by: str) -> dict[str, list[tuple[str, str]]]:

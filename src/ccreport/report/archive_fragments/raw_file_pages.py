@@ -3,36 +3,28 @@
 A run is behind many cells and figures, which lead here: a report lists its files once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 import yaml
 
+from ccreport.core.text import make_label
 from ccreport.report.markup.blocks import Html, close_fold, open_fold, render_quotation, text
-from ccreport.report.markup.escape import make_label
-from ccreport.trace.raw_files import ReadFiles
+from ccreport.trace.raw_files import ReadFiles, name_page
 
-PAGE: Final = "ledger_files"
 ABOUT: Final = """\
 Every raw file that a step read, by job and run, with its SHA-256. The lines are in the form that `sha256sum --check`
 takes in the archive's folder. The [ledger](ledger.qmd) counts all files, also those that no step reads.
 """
 
 
-def name_page(number: int) -> str:
-    """Return the name of a page without its ending."""
-    return PAGE if number == 1 else f"{PAGE}_{number}"
-
-
-def link_jobs(jobs: Iterable[str], pages: Mapping[str, int]) -> Html:
+def link_jobs(jobs: Iterable[str], read: ReadFiles) -> Html:
     """Return links to the raw files of jobs, with commas between them; jobs without read files have none."""
     return Html(
         ", ".join(
-            f'<a href="{name_page(pages[job])}.html#{make_label("job", job)}">{text(job)}</a>'
-            for job in jobs
-            if job in pages
+            f'<a href="{address}">{text(job)}</a>' for job in jobs if (address := read.find_address(job)) is not None
         )
     )
 

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ccreport.core.text import make_label
 from ccreport.report.fragments.exhibits import Exhibit
-from ccreport.report.markup.escape import escape_text, make_label
+from ccreport.report.markup.escape import escape_text
 
 # What figures say that no run matches, of which the declaration has the words.
 NO_RUN: Final = re.compile(

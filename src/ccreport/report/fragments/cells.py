@@ -172,7 +172,7 @@ def _render_row(
     # Closed, so that a page of many rows can be read.
     parts.append(open_fold(f"Made of {counted}" if whole else f"The first {listed.height:,} of {counted}"))
     parts.append(_render_runs(trace, listed, number))
-    if jobs := link_jobs(listed["experiment_id"].drop_nulls().unique(maintain_order=True), trace.files.pages):
+    if jobs := link_jobs(listed["experiment_id"].drop_nulls().unique(maintain_order=True), trace.files):
         parts.append(fence_html(f"<p>Raw files: {jobs}</p>"))
     # A path in it may hold a line break, which is written as \\n on its one line.
     command = write_command(trace.table, row, declared).replace("\n", "\\n")

@@ -6,6 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
+from ccreport.core.text import make_label
 from ccreport.report.fragments.exhibits import Exhibit
 from ccreport.report.fragments.reproduction import show_figures, show_plain
 from ccreport.report.markup.blocks import (
@@ -18,7 +19,7 @@ from ccreport.report.markup.blocks import (
     render_table,
     text,
 )
-from ccreport.report.markup.escape import escape_text, make_label
+from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.headings import SPELLED
 
 TIME: Final = "%Y-%m-%d %H:%M UTC"

@@ -4,6 +4,7 @@ from typing import Final
 
 from ccreport.core.declarations import list_tables
 from ccreport.core.tables import Column, load_schema
+from ccreport.core.text import make_label
 from ccreport.report.markup.blocks import (
     NONE,
     Html,
@@ -16,7 +17,6 @@ from ccreport.report.markup.blocks import (
     render_table,
     verbatim,
 )
-from ccreport.report.markup.escape import make_label
 
 HEADER: Final = ("Column", "Type", "Unit", "Null", "Values", "Meaning", "Source", "Reference")
 

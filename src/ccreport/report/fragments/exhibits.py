@@ -16,6 +16,7 @@ import polars as pl
 
 from ccreport.core.declarations import QUERIES, list_tables, read_query
 from ccreport.core.tables import load_schema
+from ccreport.core.text import make_label
 from ccreport.figures.select.declaration import CAPTURE_KINDS
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
 from ccreport.report.markup.blocks import (
@@ -32,7 +33,7 @@ from ccreport.report.markup.blocks import (
     text,
     write_fragment,
 )
-from ccreport.report.markup.escape import escape_text, fence_html, make_label
+from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.trace.raw_files import ReadFiles
 
 DOWNLOADS: Final[Mapping[str, str]] = {
@@ -192,7 +193,7 @@ def _list_runs(runs: list[str], figure: Exhibit, read: ReadFiles) -> str:
     files = files.group_by("run_id").agg(pl.col("experiment_id").first(), pl.len())
     jobs = {run: (job, count) for run, job, count in files.iter_rows()}
     rows = [
-        [link_run(run), link_jobs([jobs[run][0]], read.pages), number(jobs[run][1])]
+        [link_run(run), link_jobs([jobs[run][0]], read), number(jobs[run][1])]
         for run in runs[:RUNS_SHOWN]
         if run in jobs
     ]

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from ccreport.core.text import make_label
 from ccreport.figures.select.declaration import CAPTURE_KINDS
 from ccreport.figures.write import THUMBNAIL
 from ccreport.report.fragments.exhibits import read_size
 from ccreport.report.fragments.gallery import TOPICS
 from ccreport.report.markup.blocks import verbatim
-from ccreport.report.markup.escape import escape_text, fence_html, make_label
+from ccreport.report.markup.escape import escape_text, fence_html
 
 ALL_TOPICS: Final = (*TOPICS, ("captures", "Packet captures", tuple(sorted(CAPTURE_KINDS))))
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.figures.conditions.rate_axes import KINDS as RATE_KINDS
+from ccreport.core.text import make_label
 from ccreport.figures.write import THUMBNAIL
 from ccreport.report.fragments.absent_exhibits import describe_missing_figures, find_missing
 from ccreport.report.fragments.exhibits import Exhibit, read_size
 from ccreport.report.markup.blocks import write_fragment
-from ccreport.report.markup.escape import escape_text, fence_html, make_label
+from ccreport.report.markup.escape import escape_text, fence_html
 
 # More figures make a page of more than 8,000 px.
 FIGURES_AT_MOST: Final = 7

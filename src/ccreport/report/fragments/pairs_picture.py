@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from ccreport.core.text import make_label
 from ccreport.report.first_page.plot import PAIRS, PAIRS_NARROW
 from ccreport.report.fragments.exhibits import list_downloads, read_size
-from ccreport.report.markup.escape import escape_text, fence_html, make_label
+from ccreport.report.markup.escape import escape_text, fence_html
 
 NARROW_SCREEN: Final = "(max-width: 50rem)"
 

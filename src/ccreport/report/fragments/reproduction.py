@@ -16,8 +16,9 @@ from ccreport.compare.verdicts import (
     REPRODUCED,
     UNDECIDED,
 )
+from ccreport.core.text import make_label
 from ccreport.report.markup.blocks import Html, markdown, number, render_callout, render_table, text
-from ccreport.report.markup.escape import escape_text, make_label
+from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
 
 WORST: Final = 5

@@ -6,9 +6,10 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
+from ccreport.core.text import make_label
 from ccreport.report.fragments.claims import CLASSES
 from ccreport.report.markup.blocks import text
-from ccreport.report.markup.escape import fence_html, make_label
+from ccreport.report.markup.escape import fence_html
 
 # Of each verdict, in the order of the rows: its sign, drawn in a square of 24 by 24, and what one claim or several do.
 SIGNS: Final = {

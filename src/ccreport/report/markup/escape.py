@@ -15,7 +15,6 @@ DECODED: Final = {f"&#{code};": chr(code) for code in range(32, 127) if chr(code
 DECODABLE: Final = re.compile(r"&#\d{2,3};")
 # Spaces at either end and after another one, which Markdown drops.
 DROPPED_SPACE: Final = re.compile(r"(?<![^ ]) | \Z")
-LABEL_GAP: Final = re.compile(r"[^a-z0-9]+")
 
 
 def show_text(text: str) -> str:
@@ -37,14 +36,6 @@ def decode_harmless(page: str) -> str:
     It says the same in a fifth fewer bytes.
     """
     return DECODABLE.sub(lambda reference: DECODED.get(reference[0], reference[0]), page)
-
-
-def make_label(kind: str, name: str) -> str:
-    """Return a cross-reference label such as `tbl-table-2`: the kind and, of [a-z0-9-] only, the name.
-
-    Quarto reserves the prefixes; underscores in labels break PDF output.
-    """
-    return f"{kind}-{LABEL_GAP.sub('-', name.lower()).strip('-')}"
 
 
 def fence_html(html: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import yaml
 
-from ccreport.report.archive_fragments.raw_file_pages import PAGE as RAW_FILES
 from ccreport.report.kind_pictures import Examples, list_shown
+from ccreport.trace.raw_files import PAGE as RAW_FILES
 
 # The pages that a section takes from the report that it is part of, since they show nothing of an evaluation.
 SHARED_PAGES: Final = (
