@@ -12,8 +12,9 @@ from ccreport.report.fragments.absent_exhibits import (
     has_rows,
     leave_out_foreign,
 )
-from ccreport.report.fragments.exhibits import Exhibit
-from ccreport.report.fragments.gallery import FIGURES_AT_MOST, OTHERS, TOPICS, list_pages, render_gallery
+from ccreport.report.fragments.exhibits import Exhibit, list_exhibits
+from ccreport.report.fragments.figure_topics import OTHERS, TOPICS
+from ccreport.report.fragments.gallery import FIGURES_AT_MOST, list_pages, render_gallery
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="150"/>'
 
@@ -107,3 +108,24 @@ def test_tables_of_records_that_the_archive_has_none_of_are_not_named() -> None:
     empty = [Exhibit(name, name) for name in names]
     claims = {"fast": {"shown_in": ["rpc_latency"]}}
     assert [table.name for table in leave_out_foreign(empty, claims)] == ["completion", "rpc_latency"]
+
+
+def test_our_own_numbers_ascend_in_the_order_of_the_gallery() -> None:
+    declared = {
+        "run": {"kind": "cwnd_over_time", "title": "Window"},
+        "packets": {"kind": "time_sequence", "title": "Packets"},
+        "figure_2": {"kind": "rate_by_rtt", "title": "Published"},
+        "rates": {"kind": "rate_by_rtt", "title": "Rates"},
+        "testbed": {"kind": "topology", "title": "Testbed"},
+    }
+    figures = list_exhibits(declared)
+    assert [(figure.name, figure.number) for figure in figures] == [
+        ("figure_2", "2"),
+        ("testbed", "S1"),
+        ("rates", "S2"),
+        ("run", "S3"),
+        # On the page of captures.
+        ("packets", "S4"),
+    ]
+    pages = list_pages(figures[:-1], {name: facts["kind"] for name, facts in declared.items()})
+    assert [figure.number for page in pages for figure in page.figures] == ["S1", "2", "S2", "S3"]

@@ -46,9 +46,10 @@ def test_a_capture_of_an_unknown_run_is_listed_by_its_identifier() -> None:
 
 def test_exhibits_of_captures_are_known_by_kind_and_name() -> None:
     figures = {"f1": {"title": "a", "kind": "time_sequence"}, "f2": {"title": "b", "kind": "throughput_over_time"}}
-    assert [one.is_of_captures for one in list_exhibits(figures)] == [True, False]
+    # Their page comes last.
+    assert [(one.name, one.is_of_captures) for one in list_exhibits(figures)] == [("f2", False), ("f1", True)]
     tables = {"witnesses": {"title": "a"}, "jobs": {"title": "b"}}
-    assert [one.is_of_captures for one in list_exhibits(tables)] == [True, False]
+    assert [(one.name, one.is_of_captures) for one in list_exhibits(tables)] == [("jobs", False), ("witnesses", True)]
 
 
 @pytest.fixture

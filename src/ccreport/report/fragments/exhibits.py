@@ -1,8 +1,8 @@
-"""Published tables and figures on their pages, in the order in which the evaluation declares them.
+"""Published tables and figures on their pages: a publication's first, then ours, figures by topic as in the gallery.
 
 A table is a finished `<name>.html` with its `<name>.csv` and `<name>.tex`; a figure is a folder `<name>/` with
 `figure.svg`, `caption.txt` and `alt.txt`, or, where the archive has no data for it, with `missing.txt` that says why.
-What a publication has goes by its number there, all else by S1, S2 and so on.
+What a publication has goes by its number there, all else by S1, S2 and so on in the order of the pages.
 """
 
 import itertools
@@ -19,6 +19,7 @@ from ccreport.core.tables import load_schema
 from ccreport.core.text import make_label
 from ccreport.figures.select.declaration import CAPTURE_KINDS
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
+from ccreport.report.fragments.figure_topics import place_kind
 from ccreport.report.markup.blocks import (
     close_fold,
     link_run,
@@ -80,20 +81,28 @@ class Exhibit:
 
 
 def list_exhibits(declared: Mapping[str, Mapping[str, Any]]) -> list[Exhibit]:
-    """Return the tables or the figures of an evaluation, in its order."""
+    """Return the tables or the figures of an evaluation: a publication's, then ours as the pages have them."""
     titles = {name: " ".join(facts["title"].split()) for name, facts in declared.items()}
     by_name, by_title = PUBLISHED
     published = {name: by_name.search(name) or by_title.search(title) for name, title in titles.items()}
+    of_captures = {
+        name: facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES for name, facts in declared.items()
+    }
+
+    def place(name: str) -> tuple[bool, bool, int]:
+        kind = declared[name].get("kind")
+        return published[name] is None, of_captures[name], place_kind(kind) if kind and not published[name] else 0
+
     ours = itertools.count(1)
     return [
         Exhibit(
             name,
-            facts["title"],
-            facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES,
+            declared[name]["title"],
+            of_captures[name],
             found[1] if (found := published[name]) else f"S{next(ours)}" if any(published.values()) else "",
-            "kind" in facts,
+            "kind" in declared[name],
         )
-        for name, facts in declared.items()
+        for name in sorted(declared, key=place)
     ]
 
 

@@ -16,55 +16,12 @@ from ccreport.core.text import make_label
 from ccreport.figures.write import THUMBNAIL
 from ccreport.report.fragments.absent_exhibits import describe_missing_figures, find_missing
 from ccreport.report.fragments.exhibits import Exhibit, read_size
+from ccreport.report.fragments.figure_topics import OTHERS, TOPICS, name_topic
 from ccreport.report.markup.blocks import write_fragment
 from ccreport.report.markup.escape import escape_text, fence_html
 
 # More figures make a page of more than 8,000 px.
 FIGURES_AT_MOST: Final = 7
-# The topics in the order of the gallery: name, title and kinds of figures.
-TOPICS: Final = (
-    ("testbed", "The testbed", ("topology",)),
-    (
-        "throughput",
-        "Throughput over time",
-        ("throughput_over_time", "flows_over_time", "joins_over_time", "stages_over_time"),
-    ),
-    (
-        "rates",
-        "Rates by condition",
-        ("table_dots", *RATE_KINDS, "rate_by_version", "flow_spread", "modes_by_condition"),
-    ),
-    (
-        "sharing",
-        "Sharing and fairness",
-        ("share_over_time", "fairness_over_time", "fairness_by_buffer", "flow_rates_over_time"),
-    ),
-    ("hosts", "Windows, limits and processors", ("cwnd_over_time", "limits_over_time", "cpu_over_time")),
-    (
-        "times",
-        "Completion times and latency",
-        (
-            "completion_by_buffer",
-            "completion_cdf",
-            "rpc_latency_by_load",
-            "rpc_retransmits_by_load",
-            "rpc_rtt_over_time",
-        ),
-    ),
-    ("mechanisms", "Mechanisms", ("response_to_loss", "rate_by_loss_pattern", "share_by_rtt", "retransmit_causes")),
-    (
-        "distributions",
-        "Distributions over connections",
-        (
-            "distribution_pdf",
-            "distribution_percentiles",
-            "distribution_over_time",
-            "heat_map",
-            "machine_retransmits",
-        ),
-    ),
-)
-OTHERS: Final = ("others", "More figures")
 
 
 @dataclass(frozen=True)
@@ -102,10 +59,9 @@ def render_gallery(
 
 def list_pages(figures: Sequence[Exhibit], kinds: Mapping[str, str]) -> list[TopicPage]:
     """Return the pages of figures, topic by topic; within a topic the order is that of the evaluation."""
-    topic_of = {kind: name for name, _, own in TOPICS for kind in own}
     pages = []
-    for name, title in (*((name, title) for name, title, _ in TOPICS), OTHERS):
-        own = [figure for figure in figures if topic_of.get(kinds[figure.name], OTHERS[0]) == name]
+    for name, title, _ in (*TOPICS, OTHERS):
+        own = [figure for figure in figures if name_topic(kinds[figure.name]) == name]
         # As even as can be, so that no page has one figure left over.
         parts = -(-len(own) // FIGURES_AT_MOST)
         for part in range(parts):
