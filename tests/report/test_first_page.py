@@ -11,7 +11,7 @@ import pytest
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.tables import conform
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
-from ccreport.report.first_page.pairs import list_pairs
+from ccreport.report.first_page.pairs import list_doubted, list_pairs
 from ccreport.report.fragments.findings import find_doubt, render_findings
 from ccreport.report.fragments.pairs_picture import render_picture
 from ccreport.report.fragments.rate_findings import describe_leads, describe_means
@@ -155,6 +155,20 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     assert found[1].endswith("and 1.00 here.")
     # The claim that does not hold is none of those that lack data, though a check of it does.
     assert found[2] == ("**Undecided:** 1 of 4 pairs: the paper’s runs do not show which algorithm is ahead.")
+
+
+def test_pairs_that_look_wrong_in_the_paper_are_named_on_the_first_page():
+    cells = ["1 flow, RTT < 30 ms", "1 flow, RTT ≥ 30 ms"]
+    *_, last = list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, NO_COMPARISONS, doubted=cells))
+    assert html.unescape(last) == (
+        "**Suspect in the paper:** [2 published pairs](reproduction.qmd#paper) look wrong there, “1 flow, RTT < 30 ms” "
+        "and “1 flow, RTT ≥ 30 ms”; they are in no count above."
+    )
+    compared = pl.DataFrame(
+        {"comparison": ["paper", "paper", "archive", "paper"], "cell": ["a", "a", "b", "c"]}
+        | {"cell_state": ["suspect", "suspect", "suspect", "compared"]}
+    )
+    assert list_doubted(compared) == ["a"]
 
 
 def test_bounds_that_are_younger_than_the_archive_are_confessed_on_the_first_page():

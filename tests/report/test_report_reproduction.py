@@ -75,6 +75,14 @@ def test_pairs_are_counted_once_and_suspect_ones_apart() -> None:
     assert describe_reproduction(compared) == expected
 
 
+def test_what_looks_wrong_in_the_publication_is_said_with_the_reason() -> None:
+    compared = make_compared(make_pair("a"), make_pair("e", state="suspect"))
+    shown = render_reproduction(compared, TITLES, ALGORITHMS, doubts={"table_2_testbed": "A rate is *too* low."})
+    assert (
+        "1 more looks wrong in the publication itself; it is in no count. A rate is &#42;too&#42; low&#46;\n" in shown
+    )
+
+
 def test_the_worst_pairs_come_first_and_are_five() -> None:
     factors = (1.5, 3.0, 9.0, 4.0, 5.0, 6.0, 7.0)
     shown = render_reproduction(make_compared(*(make_pair(f"f{f:g}", factor=f) for f in factors)), TITLES, ALGORITHMS)

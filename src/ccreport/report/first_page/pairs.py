@@ -11,6 +11,7 @@ from typing import Final
 
 import polars as pl
 
+from ccreport.compare.pairs import SUSPECT
 from ccreport.compare.reproduction import COMPARED
 
 PAPER: Final = "paper"
@@ -46,3 +47,9 @@ def list_pairs(compared: pl.DataFrame, algorithms: Sequence[str]) -> pl.DataFram
         predicted_low=pl.col("ratio") / spread,
         predicted_high=pl.col("ratio") * spread,
     )
+
+
+def list_doubted(compared: pl.DataFrame) -> list[str]:
+    """Return the cells of the publication that look wrong in it, each pair of algorithms once."""
+    is_doubted = (pl.col("comparison") == PAPER) & (pl.col("cell_state") == SUSPECT)
+    return compared.filter(is_doubted)["cell"].unique(maintain_order=True).to_list()

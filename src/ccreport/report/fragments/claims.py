@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import polars as pl
 
@@ -201,6 +202,9 @@ def _render_claim(
         yield f"Needed: {escape_text(facts['needs'])}.\n"
     if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
         yield f"Shown in {', '.join(links)}.\n"
+    if filters := facts.get("explorer"):
+        link = f"[The runs behind it](explorer.qmd#{urlencode(filters)}), in the explorer."
+        yield f'::: {{.content-visible when-format="html"}}\n\n{link}\n\n:::\n'
     yield open_fold(f"Values and queries{_count_holding(rows)}")
     checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
     if is_of_paper:

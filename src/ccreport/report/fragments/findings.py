@@ -8,6 +8,7 @@ import polars as pl
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
+from ccreport.figures.wording.runs import join_names
 from ccreport.report.fragments.rate_findings import COMPARISONS_PAGE, describe_leads
 from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.escape import escape_text
@@ -22,11 +23,13 @@ def render_findings(
     pairs: pl.DataFrame,
     algorithms: list[str],
     comparisons: pl.DataFrame,
+    doubted: Sequence[str] = (),
 ) -> str:
     """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
-    `comparisons` is the table of that name. An evaluation that publishes nothing to compare with has no such findings.
+    `comparisons` is the table of that name, `doubted` what `list_doubted` gives. An evaluation that publishes nothing
+    to compare with has no such findings.
     """
     if judged.is_empty() and pairs.is_empty():
         return ""
@@ -44,6 +47,7 @@ def render_findings(
             _contradict_pairs(pairs),
         ),
         _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons)),
+        _doubt_paper(doubted),
     ]
     return render_list_of_findings([sentence for sentence in sentences if sentence])
 
@@ -143,6 +147,16 @@ def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
         reasons[f"the runs vary, and half of these would show only a difference above {median} &#37;"] = least.len()
     counted = f"{undecided.height:,} of {count_things(comparisons.height, 'comparison')}"
     return _give_reasons(f"which algorithm is ahead in [{counted}]({COMPARISONS_PAGE})", reasons)
+
+
+def _doubt_paper(doubted: Sequence[str]) -> str:
+    """Return which published pairs look wrong in the publication itself."""
+    if not doubted:
+        return ""
+    cells = join_names([f"“{escape_text(cell)}”" for cell in doubted])
+    counted = f"[{count_things(len(doubted), 'published pair')}]({PAIRS_PAGE}#paper)"
+    verb, pronoun = ("looks", "it is") if len(doubted) == 1 else ("look", "they are")
+    return f"**Suspect in the paper:** {counted} {verb} wrong there, {cells}; {pronoun} in no count above."
 
 
 def find_doubt(pair: Mapping[str, Any]) -> str:

@@ -33,7 +33,7 @@ from ccreport.report.archive_fragments.other_records import count_others, render
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_suspects
-from ccreport.report.first_page.pairs import list_pairs
+from ccreport.report.first_page.pairs import list_doubted, list_pairs
 from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
     describe_missing_figures,
@@ -41,6 +41,7 @@ from ccreport.report.fragments.absent_exhibits import (
     has_rows,
     leave_out_foreign,
 )
+from ccreport.report.fragments.claim_exhibits import leave_out_unrelated
 from ccreport.report.fragments.claims import describe_beside, describe_claims, render_claims
 from ccreport.report.fragments.condition_map import render_condition_map
 from ccreport.report.fragments.dictionary import render_dictionary
@@ -110,6 +111,7 @@ def render_fragments(
     others = count_others(tables, names)
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
     declared = load_evaluation(evaluation)
+    declared["claims"] = leave_out_unrelated(declared, flows["cc"].drop_nulls().unique(), summaries, figures)
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
     exhibits = _count_exhibits(declared, summaries, figures)
@@ -135,7 +137,8 @@ def render_fragments(
     write_fragment(fragments, "groups.md", groups, BOTH if (runs["mode"] == "both").any() else "")
     algorithms = list(declared["algorithms"])
     pairs = list_pairs(compared, algorithms)
-    found = render_findings(judged, declared["claims"], pairs, algorithms, asked) or render_list_of_findings(
+    doubted = list_doubted(compared)
+    found = render_findings(judged, declared["claims"], pairs, algorithms, asked, doubted) or render_list_of_findings(
         describe_means(_read_published(MEANS, declared, summaries), asked.filter(table_name=MEANS))
     )
     shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
@@ -168,7 +171,8 @@ def render_fragments(
     rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
     write_fragment(fragments, "condition_map.md", render_condition_map(asked, titles, rows_at_most))
     note = explained["reproduction"]["note"]
-    page = render_reproduction(compared, titles, algorithms, note)
+    doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
+    page = render_reproduction(compared, titles, algorithms, note, doubts)
     write_fragment(fragments, "reproduction.md", page)
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))

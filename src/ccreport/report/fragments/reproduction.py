@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import polars as pl
@@ -84,11 +85,16 @@ def describe_reproduction(compared: pl.DataFrame) -> dict[str, str]:
 
 
 def render_reproduction(
-    compared: pl.DataFrame, titles: Mapping[str, str], algorithms: list[str], note: str = ""
+    compared: pl.DataFrame,
+    titles: Mapping[str, str],
+    algorithms: list[str],
+    note: str = "",
+    doubts: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the fragment: for the paper, and for another archive if there is one, summary, worst pairs and all cells.
 
-    `titles` are the tables' by name, `algorithms` the names of the evaluation in order, `note` is about this archive.
+    `titles` are the tables' by name, `algorithms` the names of the evaluation in order, `note` is about this archive,
+    `doubts` say by the table's name why some of its published pairs look wrong.
     """
     parts = []
     for comparison, heading in SECTIONS.items():
@@ -97,7 +103,7 @@ def render_reproduction(
             if comparison == "paper":
                 parts.append("The evaluation names no published values to compare with.\n")
             continue
-        parts.append(f"## {heading} {{#{comparison}}}\n\n{_summarise(own)}\n")
+        parts.append(f"## {heading} {{#{comparison}}}\n\n{_summarise(own, doubts if comparison == 'paper' else {})}\n")
         if note and comparison == "paper":
             parts.append(render_callout("note", "About this archive", escape_text(note)))
         parts += [_render_summary(own, titles), _render_worst(own, titles, algorithms)]
@@ -108,7 +114,7 @@ def render_reproduction(
     return "\n".join(parts)
 
 
-def _summarise(own: pl.DataFrame) -> str:
+def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     counts = count_pairs(own)
     cells = own.filter(pl.col("cell_state") == COMPARED)["cell_verdict"].drop_nulls()
     consistent, inconsistent = (int((cells == verdict).sum()) for verdict in (CONSISTENT, INCONSISTENT))
@@ -122,7 +128,10 @@ def _summarise(own: pl.DataFrame) -> str:
     if counts["missing"]:
         sentences.append(f"This archive lacks a cell of {counts['missing']} more.")
     if counts["suspect"]:
-        sentences.append(f"{counts['suspect']} are marked as suspect where they were published, and are in no sum.")
+        verb, pronoun = ("looks", "it is") if counts["suspect"] == 1 else ("look", "they are")
+        sentences.append(f"{counts['suspect']} more {verb} wrong in the publication itself; {pronoun} in no count.")
+        suspect = own.filter(pl.col("cell_state") == SUSPECT)["table_name"].unique(maintain_order=True)
+        sentences += [escape_text(doubts[table]) for table in suspect if doubts.get(table)]
     return " ".join(sentences)
 
 
