@@ -242,6 +242,17 @@ def test_a_link_to_a_section_opens_its_closed_part(address: str, page: Page):
     assert fold.locator("table").is_visible()
 
 
+def test_tables_of_text_need_no_scrolling_on_a_phone(site: Path, page: Page):
+    page.set_viewport_size(PHONE)
+    page.goto((site / "methods.html").as_uri())
+    table = page.locator("table.of-text").first
+    assert table.evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")
+    # Each cell says which column it is of.
+    cell = table.locator("tbody td").nth(1)
+    head = table.locator("thead th").nth(1).text_content()
+    assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") == f'"{head}" ": "'
+
+
 def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, page: Page):
     page.goto(f"{address}/index.html")
     field = page.get_by_role("searchbox", name="Search this report")

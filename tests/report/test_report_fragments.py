@@ -98,6 +98,26 @@ def test_backticks_of_our_own_sentences_become_code():
     assert markdown("ss `rtt_ms`") == "ss&#32;`rtt_ms`"
 
 
+def test_columns_that_never_change_are_said_once() -> None:
+    rows = [[text(job), text("h1"), number(0), number(count)] for job, count in (("a", 1), ("b", 2), ("c", 1))]
+    header = ("Job", "Host", "Cut", "Packets")
+    total = [text("All"), Html(""), number(0), number(4)]
+    shown = render_varying(header, rows, title="t", numbers=(2, 3), total=total)
+    assert '<p class="shared">In all rows: Host: h1; Cut: 0.</p>' in shown
+    assert re.findall(r"<th scope[^>]*>([^<]*)", shown) == ["Job", "Packets"]
+    assert '<tr><td>a</td><td class="number">1</td></tr>' in shown
+    assert '<tfoot><tr><td>All</td><td class="number">4</td></tr></tfoot>' in shown
+    # Two rows may be alike by chance, and a total that is another number is kept with its column.
+    assert "shared" not in render_varying(header, rows[:2], title="t", total=total)
+    assert "Cut</th>" in render_varying(header, rows, title="t", total=[*total[:2], number(3), total[3]])
+
+
+def test_a_table_of_text_has_the_heading_in_each_cell() -> None:
+    shown = render_table(("Claim", "Here"), [[text("a"), number(1)]], title="t", numbers=(1,), is_text=True)
+    assert '<td data-head="Claim">a</td><td data-head="Here" class="number">1</td>' in shown
+    assert "data-head" not in render_table(("Claim",), [[text("a")]], title="t")
+
+
 def test_a_single_tab_is_no_tabset():
     assert render_tabs([("One", "body\n")]) == "body\n"
     assert ".panel-tabset" in render_tabs([("One", "a\n"), ("Two", "b\n")])

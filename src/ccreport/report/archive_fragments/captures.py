@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.report.markup.blocks import NONE, Html, number, prose, render_float, render_table, verbatim
+from ccreport.report.markup.blocks import NONE, Html, number, prose, render_float, render_varying, verbatim
 
 NO_CAPTURES: Final = "This archive holds no packet captures."
 COUNTS: Final = (
@@ -39,7 +39,7 @@ def render_captures(captures: pl.DataFrame, logs: pl.DataFrame, runs: pl.DataFra
     header = ("Job", "Host", "Run", *(heading for _, heading in COUNTS), "Cut")
     totals = [_sum(listed[column]) for column, _ in COUNTS]
     total = [Html("All"), Html(""), Html(""), *totals, number(int(listed["is_cut"].sum()))]
-    table = render_table(header, rows, title="Captures", numbers=range(2, len(header) - 1), total=total)
+    table = render_varying(header, rows, title="Captures", numbers=range(2, len(header) - 1), total=total)
     return render_float("tbl-captures", table, prose(CAPTION))
 
 

@@ -20,6 +20,7 @@ from ccreport.report.markup.blocks import (
     render_quotation,
     render_table,
     render_tabs,
+    render_varying,
     text,
     verbatim,
 )
@@ -89,7 +90,7 @@ def _render_sessions(sessions: pl.DataFrame) -> Iterator[str]:
         ]
         for facts, own in alike.items()
     ]
-    table = render_table(SESSION_HEADER, rows, title="Sessions", numbers=(5,))
+    table = render_varying(SESSION_HEADER, rows, title="Sessions", numbers=(5,))
     caption = "Sessions that ccreport collected, and with what; those of the same campaign, testbed and tools together."
     yield render_float("tbl-collected", table, caption)
 
@@ -138,7 +139,7 @@ def _render_effort(attempts: pl.DataFrame, runs: pl.DataFrame) -> Iterator[str]:
     ]
     sums = [number(int(counted[name].sum())) for name in columns]
     total = [Html("All"), *sums, *(_hours(sum(counted[name].drop_nulls().to_list())) for name in ("sum_h", "span_h"))]
-    table = render_table(EFFORT_HEADER, rows, title="Tries", numbers=range(1, 10), total=total)
+    table = render_varying(EFFORT_HEADER, rows, title="Tries", numbers=range(1, 10), total=total)
     caption = (
         "Runs and tries of them. Hours: the sum over all tries, with setting up and tidying up, and the time from the "
         "first try's start to the last one's end, pauses included."
@@ -180,7 +181,7 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
     ]
     header = ("Session", "Job", "Run", "Tries ended", "In the archive", "What went wrong")
     caption = f"Runs with more than one try, or whose last try did not complete.{describe_cut(tried, 'attempts')}"
-    return render_float("tbl-tries", render_table(header, rows, title="Tries of runs"), caption)
+    return render_float("tbl-tries", render_varying(header, rows, title="Tries of runs"), caption)
 
 
 def _render_cpu_bound(runs: pl.DataFrame) -> str:

@@ -17,7 +17,8 @@ def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
     counts = dict(suspects.group_by("suspect_rule").len().iter_rows())
     body = f"{_count_suspects(suspects, runs)}.\n"
     rows = [[verbatim(rule.name), prose(rule.definition), number(counts.get(rule.name, 0))] for rule in RULES]
-    counted = render_table(("Rule", "A run is suspect if", "Runs"), rows, title="Rules for suspect runs", numbers=(2,))
+    header = ("Rule", "A run is suspect if", "Runs")
+    counted = render_table(header, rows, title="Rules for suspect runs", numbers=(2,), is_text=True)
     caption = "Rules and the runs that break them. A run may break several."
     return "\n".join([body, render_float("tbl-suspect-rules", counted, caption), _render_list(suspects, runs)])
 
@@ -57,4 +58,4 @@ def _show_quantity(value: float, unit: str) -> Html:
 def render_suspect_rules() -> str:
     """Return the rules with the reason of each bound, for the methods page."""
     rows = [[verbatim(rule.name), prose(rule.definition), prose(rule.reason)] for rule in RULES]
-    return render_table(("Rule", "A run is suspect if", "Why"), rows, title="Reasons of the rules")
+    return render_table(("Rule", "A run is suspect if", "Why"), rows, title="Reasons of the rules", is_text=True)

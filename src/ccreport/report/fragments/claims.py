@@ -139,9 +139,9 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
             ]
         )
     if any(map(is_published, declared.values())):
-        return render_table(OVERVIEW_HEADER, rows, title="All claims", numbers=(2,))
+        return render_table(OVERVIEW_HEADER, rows, title="All claims", numbers=(2,), is_text=True)
     own = [[claim, source, *others] for claim, source, _, *others in rows]
-    return render_table([*OVERVIEW_HEADER[:2], *OVERVIEW_HEADER[3:]], own, title="All claims", numbers=())
+    return render_table([*OVERVIEW_HEADER[:2], *OVERVIEW_HEADER[3:]], own, title="All claims", is_text=True)
 
 
 def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
@@ -208,10 +208,10 @@ def _render_claim(
     yield open_fold(f"Values and queries{_count_holding(rows)}")
     checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
     if is_of_paper:
-        yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5))
+        yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5), is_text=True)
     else:
         own = [[name, *others] for name, _, *others in checks]
-        yield render_table([HEADER[0], *HEADER[2:]], own, title=f"Checks of {claim}", numbers=(2, 3, 4))
+        yield render_table([HEADER[0], *HEADER[2:]], own, title=f"Checks of {claim}", numbers=(2, 3, 4), is_text=True)
     if rows[0]["bounds_set_utc"] is not None:
         yield f"{_date_bounds(rows[0], is_dated=is_dated)}\n"
     if others := [_name_change(row) for row in rows if _differs(row)]:

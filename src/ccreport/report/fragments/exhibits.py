@@ -31,6 +31,7 @@ from ccreport.report.markup.blocks import (
     render_quotation,
     render_table,
     render_tabs,
+    render_varying,
     text,
     write_fragment,
 )
@@ -176,7 +177,7 @@ def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:
     """Return the first rows of what a figure draws, without columns that hold nothing."""
     known = data.select(column.name for column in data if column.null_count() < data.height)
     rows = [[text(value) for value in row] for row in known.head(ROWS_SHOWN).rows()]
-    table = render_table(known.columns, rows, title=f"Data of {figure.title}")
+    table = render_varying(known.columns, rows, title=f"Data of {figure.title}")
     more = f"The first {ROWS_SHOWN} of {data.height:,} rows; the CSV has all." if data.height > ROWS_SHOWN else ""
     return f"{table}\n{more}\n"
 
@@ -209,7 +210,9 @@ def _list_runs(runs: list[str], figure: Exhibit, read: ReadFiles) -> str:
     if not rows:
         return ""
     more = f"The first {RUNS_SHOWN} of {len(runs)} runs; the CSV names all.\n" if len(runs) > RUNS_SHOWN else ""
-    table = render_table(["run", "raw files of its job", "its own"], rows, title=f"Runs of {figure.title}", numbers=[2])
+    table = render_table(
+        ["run", "raw files of its job", "files of the run"], rows, title=f"Runs of {figure.title}", numbers=[2]
+    )
     return f"\nThe runs that are drawn, and the raw files they were read from:\n\n{table}\n{more}"
 
 

@@ -18,6 +18,8 @@ Html = NewType("Html", str)
 CODE: Final = re.compile(r"`([^`]+)`")
 NONE: Final = Html('<span class="none">–</span>')
 EXPLORER: Final = "explorer.html"
+# So many rows alike in a column are no chance.
+ALIKE_ROWS: Final = 3
 
 
 def text(value: str | None) -> Html:
@@ -59,21 +61,57 @@ def render_table(
     title: str,
     numbers: Collection[int] = (),
     total: Sequence[Html] | None = None,
+    is_text: bool = False,
 ) -> str:
-    """Return a raw HTML table that scrolls in its own box; `numbers` are the columns to align right."""
+    """Return a raw HTML table that scrolls in its own box; `numbers` are the columns to align right.
 
+    One that is mostly text has the cells of a row under each other on a phone, each behind its heading.
+    """
+    heads = [f' data-head="{text(name)}"' if is_text else "" for name in header]
     classes = [' class="number"' if column in numbers else "" for column in range(len(header))]
 
-    def cells(tag: str, values: Iterable[Html], scope: str = "") -> str:
-        return "".join([f"<{tag}{scope}{c}>{v}</{tag}>" for c, v in zip(classes, values, strict=True)])
+    def cells(tag: str, values: Iterable[Html], more: Iterable[str]) -> str:
+        return "".join([f"<{tag}{m}{c}>{v}</{tag}>" for c, v, m in zip(classes, values, more, strict=True)])
 
-    head = cells("th", map(text, header), ' scope="col"')
-    body = "\n".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    foot = f"<tfoot><tr>{cells('td', total)}</tr></tfoot>\n" if total else ""
+    head = cells("th", map(text, header), [' scope="col"'] * len(header))
+    body = "\n".join(f"<tr>{cells('td', row, heads)}</tr>" for row in rows)
+    foot = f"<tfoot><tr>{cells('td', total, heads)}</tr></tfoot>\n" if total else ""
+    kind = "data of-text" if is_text else "data"
     return fence_html(
         f'<div class="table-scroll" role="region" aria-label="{text(title)}" tabindex="0">\n'
-        f'<table class="data">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n{foot}</table>\n</div>'
+        f'<table class="{kind}">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n{foot}</table>\n</div>'
     )
+
+
+def render_varying(
+    header: Sequence[str],
+    rows: Sequence[Sequence[Html]],
+    *,
+    title: str,
+    numbers: Collection[int] = (),
+    total: Sequence[Html] | None = None,
+) -> str:
+    """Return `render_table` of the columns that differ from row to row, below a line that says what all rows share."""
+    places = range(len(header))
+    shared = [
+        place
+        for place in places
+        if len(rows) >= ALIKE_ROWS
+        and len({row[place] for row in rows}) == 1
+        and (total is None or total[place] in ("", NONE, rows[0][place]))
+    ]
+    kept = [place for place in places if place not in shared]
+    if not shared or not kept:
+        return render_table(header, rows, title=title, numbers=numbers, total=total)
+    said = "; ".join(f"{text(header[place])}: {rows[0][place]}" for place in shared)
+    table = render_table(
+        [header[place] for place in kept],
+        [[row[place] for place in kept] for row in rows],
+        title=title,
+        numbers=[number for number, place in enumerate(kept) if place in numbers],
+        total=None if total is None else [total[place] for place in kept],
+    )
+    return fence_html(f'<p class="shared">In all rows: {said}.</p>') + table
 
 
 def render_float(label: str, content: str, caption: str, name: str = "") -> str:

@@ -22,6 +22,7 @@ from ccreport.report.markup.blocks import (
     prose,
     render_float,
     render_table,
+    render_varying,
     text,
     verbatim,
     write_fragment,
@@ -228,7 +229,7 @@ def render_machines(sizes: Results, compared: Results) -> str:
             *versions,
         ]
         rows.append(row)
-    table = render_table(header, rows, title="Machines", numbers=(3, 4))
+    table = render_varying(header, rows, title="Machines", numbers=(3, 4))
     return render_float("tbl-performance-machines", table, "What the numbers were measured on.")
 
 

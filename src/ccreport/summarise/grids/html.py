@@ -11,8 +11,10 @@ from great_tables import html as markup
 from ccreport.summarise.grids.grid import Cell, Grid, html_id
 from ccreport.summarise.grids.links import cell_href
 
-# A longer text may break.
+# A longer text may break, and of a much longer one the first part alone is open: its row would be a band of blanks.
 LONG: Final = 40
+FOLDED: Final = 120
+PART: Final = "; "
 STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 # <table id="table-2" class="gt_table" data-quarto-disable-processing="false" ...>
 TABLE: Final = re.compile(r"<table\b[^>]*>")
@@ -47,7 +49,8 @@ def format_html(grid: Grid) -> str:
             start += width
     numbers = [column for column, is_number in zip(columns, grid.is_number, strict=True) if is_number]
     for note in grid.notes:
-        formatted = formatted.tab_source_note(note)
+        # Of the width of the screen, where the table is wider.
+        formatted = formatted.tab_source_note(markup(f"<div>{html.escape(note)}</div>"))
     text = formatted.cols_align("left", [*names, *columns]).cols_align("right", numbers).as_raw_html()
     text = STYLE.sub("", text).replace(CLASS, 'class="gt_table published"')
     text = NO_HEAD.sub(r"<td\1></td>", text)
@@ -72,6 +75,9 @@ def _show_cells(grid: Grid) -> dict[str, str]:
 
 def _show(table: str, cell: Cell, *, is_link: bool) -> str:
     text = html.escape(cell.text)
+    if len(cell.text) > FOLDED and PART in cell.text:
+        first, _, others = text.partition(PART)
+        return f'<details class="long"><summary>{first};</summary>{others}</details>'
     if len(cell.text) > LONG:
         text = f'<span class="long">{text}</span>'
     if cell.is_better:
