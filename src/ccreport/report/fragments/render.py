@@ -13,7 +13,7 @@ from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.tables import read_table
-from ccreport.core.text import count_things
+from ccreport.core.text import count_things, make_label
 from ccreport.figures.kit.theme import call_algorithms, style_of
 from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
@@ -78,6 +78,12 @@ SHOWN_TABLES: Final = (
     "calibrations",
     "attempts",
 )
+# What names of cells, titles and captions call a run of several algorithms.
+BOTH: Final = (
+    "*Both* means that flows of both algorithms share the path at the same time, *alone* that the flows of a run are "
+    "all of one algorithm.\n"
+)
+VERSIONS: Final = "rate_by_version"
 PACKAGE: Final = Path(ccreport.__file__).parent
 
 
@@ -144,6 +150,7 @@ def render_fragments(
     shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
     write_fragment(fragments, "findings.md", found or shows)
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
+    write_fragment(fragments, "versions.md", _ask_versions(declared, figures))
     write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"]))
     for page, note in declared["notes"].items():
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
@@ -214,6 +221,17 @@ def _render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> 
             told = f"In tables, and in figures of them, {escape_text(group)} is {escape_text(style_of(first).name)}"
             sentences.append(f"{told} (`{first}`){kept}. Other figures call each version by its own name.")
     return "\n".join(f"{sentence}\n" for sentence in sentences)
+
+
+def _ask_versions(declared: Mapping[str, Any], figures: Path) -> str:
+    """Return the first page's item on versions of an algorithm, where a figure compares them."""
+    compared = [
+        figure
+        for figure in list_exhibits(declared["figures"])
+        if declared["figures"][figure.name]["kind"] == VERSIONS and not find_missing(figure, figures)
+    ]
+    link = f"figures.qmd#{make_label('figure', compared[0].name)}" if compared else ""
+    return f"- [How do rates and retransmits of versions compare]({link})?\n" if compared else ""
 
 
 def _render_note(note: str) -> str:
