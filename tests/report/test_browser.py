@@ -283,6 +283,15 @@ def test_search_ranks_the_page_whose_title_is_asked_for_first(address: str, page
     assert page.locator("#search-results a").first.get_attribute("href") == leads_to
 
 
+def test_words_that_the_index_leaves_out_change_nothing(address: str, page: Page):
+    found = []
+    for words in ("coefficient variation", "the coefficient of variation"):
+        page.goto(f"{address}/search.html?q={words}")
+        found.append(page.locator("#search-results a").evaluate_all("links => links.map(link => link.href)"))
+    assert found[0]
+    assert found[0] == found[1]
+
+
 def test_search_for_what_is_not_there_and_for_what_looks_like_markup(address: str, page: Page):
     page.goto(f"{address}/search.html?q=zzqqx")
     assert page.locator("#search-count").inner_text() == "0 sections found."
