@@ -176,15 +176,15 @@ def test_ranges_and_words_narrow_together(open_page: Open) -> None:
 
 def test_a_measure_is_sorted_from_the_largest_and_unknown_ones_come_last(open_page: Open) -> None:
     page = open_page()
-    header = page.locator("#x-table th", has_text="Throughput")
+    header = page.locator("#x-table th", has_text="Rate")
     header.get_by_role("button").click()
     expect(header).to_have_attribute("aria-sort", "descending")
-    assert column(page, "Throughput")[:3] == ["60", "59", "58"]
+    assert column(page, "Rate")[:3] == ["60", "59", "58"]
     page.click("#x-next")
-    assert column(page, "Throughput")[-2:] == ["1", "–"]
+    assert column(page, "Rate")[-2:] == ["1", "–"]
     header.get_by_role("button").click()
     expect(header).to_have_attribute("aria-sort", "ascending")
-    assert column(page, "Throughput")[:3] == ["1", "2", "3"]
+    assert column(page, "Rate")[:3] == ["1", "2", "3"]
     header.get_by_role("button").click()
     assert header.get_attribute("aria-sort") is None
 
@@ -444,7 +444,7 @@ def test_a_box_drawn_over_the_scatter_plot_filters_the_list(open_page: Open) -> 
     page.mouse.move(plot["x"] + plot["width"] + 20, plot["y"] - 20, steps=4)
     page.mouse.up()
     expect(page.locator("#x-count")).to_have_text(f"31 of {ALL} runs")
-    assert {float(rate) >= 30 for rate in column(page, "Throughput")} == {True}
+    assert {float(rate) >= 30 for rate in column(page, "Rate")} == {True}
     assert "box=" in page.url
     page.click("#x-reset")
     expect(page.locator("#x-count")).to_have_text(f"{ALL} of {ALL} runs")

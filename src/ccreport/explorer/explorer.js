@@ -349,7 +349,7 @@
       `loss ${show("loss_pct")} %`,
       `${show("rate_bps")} Mbit/s`,
       `${show("retransmits_count")} retransmits (${show("retransmit_ratio")} %)`,
-      ...(show("state") === "counted" ? [] : [rules ? `suspect by ${rules}` : show("state")]),
+      ...[explorer.describeState(list, row)].filter(Boolean),
       show("session"),
     ].join(" · ");
     const links = [

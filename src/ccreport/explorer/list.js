@@ -88,6 +88,12 @@
     return list.sort(sort).filter(row => tests.every(test => test(row)));
   };
 
+  // What makes a run an exception, nothing of one that counts.
+  explorer.describeState = (list, row) => {
+    const [state, rules] = ["state", "suspect_rules"].map(key => list.columns.get(key).value(row));
+    return state === "counted" ? "" : rules ? `suspect by ${rules}` : state;
+  };
+
   explorer.listAlgorithms = (list, row) => (list.columns.get("cc_list").value(row) ?? "").split(",").filter(Boolean);
 
   // What a select offers: each distinct value of a column.

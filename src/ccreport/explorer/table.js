@@ -3,8 +3,8 @@
 (() => {
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   const PAGE_ROWS = 50;
-  // The rules are below the name of the job: of most runs there are none.
-  const HIDDEN = new Set(["cc_list", "suspect_rules"]);
+  // What makes a run an exception is below the name of its job. Goodput is the rate; the plot has throughput too.
+  const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "throughput_bps"]);
   const isKnown = column => column.rank.some(value => value !== null && value !== -1);
 
   // All text of the archive enters the page here, as text.
@@ -83,8 +83,8 @@
       const cell = make("td", column.isText ? { class: "x-text", title: column.value(row) } : { class: "x-number" });
       if (column.key === "mode") cell.append(...this.makeDots(row));
       cell.append(column.show(row));
-      const rules = column.key === "job" ? this.list.columns.get("suspect_rules").value(row) : null;
-      if (rules) cell.append(make("small", { title: rules }, `suspect by ${rules}`));
+      const state = column.key === "job" ? explorer.describeState(this.list, row) : "";
+      if (state) cell.append(make("small", { title: state }, state));
       if (column.key === "rate_bps" && column.value(row) !== null && column.max > 0) {
         cell.classList.add("x-bar");
         cell.style.setProperty("--share", column.value(row) / column.max);
