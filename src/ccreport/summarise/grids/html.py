@@ -49,7 +49,7 @@ def format_html(grid: Grid) -> str:
             start += width
     numbers = [column for column, is_number in zip(columns, grid.is_number, strict=True) if is_number]
     for note in grid.notes:
-        # Of the width of the screen, where the table is wider.
+        # A block, to which a page can give another width than the table's.
         formatted = formatted.tab_source_note(markup(f"<div>{html.escape(note)}</div>"))
     text = formatted.cols_align("left", [*names, *columns]).cols_align("right", numbers).as_raw_html()
     text = STYLE.sub("", text).replace(CLASS, 'class="gt_table published"')
