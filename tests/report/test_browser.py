@@ -250,7 +250,7 @@ def test_tables_of_text_need_no_scrolling_on_a_phone(site: Path, page: Page):
     # Each cell says which column it is of.
     cell = table.locator("tbody td").nth(1)
     head = table.locator("thead th").nth(1).text_content()
-    assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") == f'"{head}" ": "'
+    assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") == f'"{head}: "'
 
 
 def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, page: Page):
