@@ -346,6 +346,21 @@ def test_exhibits_stand_in_the_order_of_the_evaluation(tmp_path: Path, inputs: d
     assert "### Query" in published
 
 
+@pytest.mark.parametrize(("printed", "missing_in"), [("plot_none", "report"), ("plot_one", "supplement")])
+def test_a_figure_without_data_is_named_in_the_document_that_it_would_be_in(
+    printed: str, missing_in: str, tmp_path: Path, inputs: dict[str, Any]
+):
+    evaluation = Path(inputs["evaluation"])
+    with evaluation.open("a", encoding="utf-8") as declared:
+        declared.write(f"\nprinted: {{figures: [{printed}]}}\n")
+    render_fragments(**inputs, fragments=tmp_path / "fragments")
+    lists = {name: (tmp_path / f"fragments/figures_{name}.md").read_text() for name in ("report", "supplement")}
+    assert [name for name, text in lists.items() if "{#figure-plot-none}" in text] == [missing_in]
+    assert [name for name, text in lists.items() if "{#figure-plot-one}" in text] == [
+        "report" if printed == "plot_one" else "supplement"
+    ]
+
+
 def test_variables_are_text(tmp_path: Path, inputs: dict[str, Any]):
     render_fragments(**inputs, fragments=tmp_path / "fragments")
     variables = load_yaml(tmp_path / "fragments" / "_variables.yml")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -265,19 +266,20 @@ def _render_exhibits(
     write_fragment(fragments, "figure_kinds.md", render_figure_kinds(find_examples(declared["figures"], figures)))
     named = [table for table in empty if table not in own_page]
     named = named if has_others else leave_out_foreign(named, declared["claims"])
-    absent = {
-        "table": describe_empty_tables(named),
-        "figure": describe_missing_figures(elsewhere, declared["figures"], figures),
-    }
-    for kind, exhibits, captures_name in (("table", published, "witnesses.md"), ("figure", drawn, "captures.md")):
+    describe_missing = partial(describe_missing_figures, declared=declared["figures"], figures=figures)
+    for kind, exhibits, absent, describe, captures_name in (
+        ("table", published, named, describe_empty_tables, "witnesses.md"),
+        ("figure", drawn, elsewhere, describe_missing, "captures.md"),
+    ):
         shown = [exhibit for exhibit in exhibits if exhibit not in own_page and exhibit not in (*empty, *missing)]
-        render_list(kind, shown, fragments, absent[kind])
+        render_list(kind, shown, fragments, describe(absent))
         if (printed := declared["printed"].get(f"{kind}s")) is not None:
-            # The PDF and its supplement have a part each; what is missing is said in the first.
-            kept = [exhibit for exhibit in shown if exhibit.name in printed]
-            render_list(kind, kept, fragments, absent[kind], name=f"{kind}s_report.md")
-            others = [exhibit for exhibit in shown if exhibit.name not in printed]
-            render_list(kind, others, fragments, name=f"{kind}s_supplement.md")
+            # The PDF and its supplement have a part each, of what is missing too.
+            for document, is_its in (("report", True), ("supplement", False)):
+                own, lacking = (
+                    [exhibit for exhibit in part if (exhibit.name in printed) is is_its] for part in (shown, absent)
+                )
+                render_list(kind, own, fragments, describe(lacking), name=f"{kind}s_{document}.md")
         of_captures = [exhibit for exhibit in exhibits if exhibit in own_page]
         # The page includes it all the same, and has said already what is missing.
         render_list(kind, of_captures, fragments, name=captures_name)
