@@ -4,6 +4,8 @@ The variable CCREPORT_SITE names the folder of the built one, CCREPORT_SCREENSHO
 """
 
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 from archives import ROOT
 from axe_playwright_python.sync_playwright import Axe
 from browser import Loader, needs_chromium, needs_firefox, picture_in_firefox, serve
+from pdf_structure import find_faults
 from PIL import Image, ImageChops, ImageStat
 from playwright.sync_api import Browser, Page, expect
 from report_inputs import write_inputs, write_site_inputs
@@ -360,11 +363,43 @@ def test_no_page_is_longer_than_a_reader_scrolls(site: Path, pages: list[str], p
     assert long == {}
 
 
-def test_the_report_on_paper_has_at_most_35_pages(site: Path):
+@pytest.fixture(params=["report", "supplement"])
+def paper(site: Path, request: pytest.FixtureRequest) -> Path:
     if not (site / "report.pdf").read_bytes().startswith(b"%PDF"):
         pytest.skip("the made-up archive's report has no PDF; CCREPORT_SITE names a built one")
-    with pikepdf.open(site / "report.pdf") as paper:
-        assert len(paper.pages) <= PAPER_PAGES
+    return site / f"{request.param}.pdf"
+
+
+def test_the_report_on_paper_has_at_most_35_pages(paper: Path):
+    if paper.stem == "report":
+        with pikepdf.open(paper) as opened:
+            assert len(opened.pages) <= PAPER_PAGES
+
+
+def test_the_tags_of_the_pdf_say_what_everything_is(paper: Path):
+    assert find_faults(paper) == []
+
+
+@pytest.mark.skipif(not shutil.which("pdftoppm"), reason="pdftoppm (poppler-utils) is not installed")
+def test_no_page_of_the_pdf_is_half_empty(paper: Path, tmp_path: Path):
+    subprocess.run(["pdftoppm", "-gray", "-r", "20", str(paper), str(tmp_path / "page")], check=True)
+    filled = []
+    for picture in sorted(tmp_path.glob("*.pgm"))[:-1]:
+        with Image.open(picture) as page:
+            # Between header and footer.
+            box = page.crop((0, page.height // 16, page.width, page.height * 15 // 16)).point(lambda grey: 255 - grey)
+            filled.append(found[3] / box.height if (found := box.getbbox()) else 0)
+    assert [(number, share) for number, share in enumerate(filled, 1) if share < 0.5] == []
+
+
+def test_the_first_page_of_the_pdf_has_the_conclusion_and_contents(paper: Path):
+    words = subprocess.run(["pdftotext", "-l", "2", str(paper), "-"], capture_output=True, text=True, check=True).stdout
+    first, second = words.split("\f")[:2]
+    assert "Contents" in first
+    if paper.stem == "report":
+        assert first.index("BBR or CUBIC?") < first.index("Contents")
+        assert "How to cite" in first + second
+        assert "How to verify" in first + second
 
 
 def test_no_page_scrolls_sideways_on_a_phone(site: Path, pages: list[str], page: Page):

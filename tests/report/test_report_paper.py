@@ -9,6 +9,7 @@ from pathlib import Path
 import pikepdf
 import pytest
 from lxml.html import fragment_fromstring
+from pdf_structure import find_faults
 from report_inputs import NASTY
 
 from ccreport.report.markup.blocks import render_callout, render_float, render_table, render_tabs, text, verbatim
@@ -103,6 +104,74 @@ def test_pages_come_in_the_order_of_the_list_and_numbers_run_on(tmp_path: Path) 
     positions += [words.rindex(part) for part in ("2 Apple", "Table 2: The second.")]
     assert positions == sorted(positions)
     assert "Runs Rate one 4.2" in words
+
+
+def test_what_is_numbered_by_the_paper_is_not_counted(tmp_path: Path) -> None:
+    numbered = FIGURE.replace("#fig-one", "#fig-two").replace("}", " number=S2}").replace("A caption", "The paper's")
+    table = render_table(["Runs"], [[text("one")]], title="t")
+    own, paper = (
+        render_float(f"tbl-{name}", table, f"{name}.", name=number) for name, number in (("own", None), ("paper", "II"))
+    )
+    page = f"{numbered}\n\n{FIGURE}\n\n{paper}\n{own}\n@fig-two, @fig-one, @tbl-paper and @tbl-own.\n"
+    render(tmp_path, page=page)
+    words = read(tmp_path)
+    for caption in ("Figure S2: The paper", "Figure 1: A caption", "Table II: paper.", "Table 1: own."):
+        assert caption in words
+    assert "Figure S2, Figure 1, Table II and Table 1." in words
+
+
+def test_contents_are_where_they_are_asked_for(tmp_path: Path) -> None:
+    page = "Conclusion.\n\n::: {.contents depth=2}\n:::\n\n## Part {#part}\n\nText.\n"
+    render(tmp_path, first=page, second="More.")
+    assert "1 First Conclusion. Contents 1 First . . . 1 1.1 Part . . . 1 2 Second . . . 1 1.1 Part Text." in re.sub(
+        r"(?: \.)+ \u2060?", " . . . ", read(tmp_path)
+    )
+
+
+def draw_section(number: int, height: int) -> str:
+    """Return a section of a figure 700 px wide."""
+    figure = f'![Shown.](figures/f{number}/figure.svg){{#fig-{number} fig-alt="A line" width=700 height={height}}}'
+    return f"## Part {number}\n\nWords on {number}.\n\n{figure}\n"
+
+
+@pytest.mark.parametrize(
+    ("heights", "expected"),
+    [
+        # At least 0.44 pt for a px, beside the title on 737 pt.
+        ((450, 450, 450), [2, 1]),
+        ((300, 600, 900), [2, 1]),
+        ((900, 900, 300), [1, 2]),
+        # One that does not fit beside the title is as high as a page.
+        ((2500, 300), [0, 1, 1]),
+    ],
+)
+def test_two_drawings_share_a_page_where_they_stay_legible(
+    heights: tuple[int, ...], expected: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sections = "\n".join(draw_section(number, height) for number, height in enumerate(heights))
+    arguments = make_project(tmp_path, {"page": sections})
+    for number, height in enumerate(heights):
+        (tmp_path / f"figures/f{number}").mkdir()
+        drawing = SVG.replace('width="300" height="150"', f'width="700" height="{height}"')
+        (tmp_path / f"figures/f{number}/figure.svg").write_text(drawing)
+    render_paper(**arguments)
+    # Typst warns of pages that it could not settle.
+    assert capsys.readouterr().err == ""
+    read(tmp_path)
+    printed = subprocess.run(
+        ["pdftotext", str(tmp_path / "report.pdf"), "-"], capture_output=True, text=True, check=True
+    ).stdout.split("\f")
+    # The words of a section, its drawing and its caption are on one page.
+    assert [page.count("Words on") for page in printed[:-1]] == expected
+    assert [len(re.findall(r"Figure \d:", page)) for page in printed[:-1]] == expected
+
+
+def test_a_short_table_is_on_one_page(tmp_path: Path) -> None:
+    words = "\n\n".join(f"Paragraph {number}." for number in range(29))
+    table = render_table(["Name", "Count"], [[text(f"run{i}"), text(str(i))] for i in range(12)], title="t")
+    render(tmp_path, page=f"{words}\n\n{render_float('tbl-short', table, 'Short.')}")
+    assert read(tmp_path, "-l", "1").endswith("Paragraph 28.")
+    assert read(tmp_path, "-layout").count("Name Count") == 1
 
 
 def test_a_link_to_a_page_leads_within_the_document_and_elsewhere_is_text(tmp_path: Path) -> None:
@@ -247,6 +316,16 @@ def test_what_names_a_row_is_above_it_and_what_explains_it_below(tmp_path: Path)
     assert ["".join(parts) for parts in found] == ["1", "1", "So it is", "2", "2", "So it is"]
 
 
+def test_the_name_of_rows_is_above_them_once_where_the_table_fits_without_its_column(tmp_path: Path) -> None:
+    # 29 + 2 characters and 15 times 11 + 2 are more than 200.
+    header = ["run", *(f"column {i}" for i in range(15))]
+    runs = ("capture-of-cubic-at-high-loss", "capture-of-bbr-at-high-loss")
+    rows = [[text(run), *(text(f"12345678.{i:02}") for i in range(15))] for run in runs for _ in range(2)]
+    render(tmp_path, page=f"## Before\n\n{render_float('tbl-w', render_table(header, rows, title='t'), 'Wide.')}")
+    assert re.findall(r"run: (\S+)", read(tmp_path)) == list(runs)
+    assert [page[:3] for page in re.findall(r'<page width="([\d.]+)', read(tmp_path, "-bbox"))] == ["595"]
+
+
 def test_a_wide_table_may_stand_anywhere(tmp_path: Path) -> None:
     header = [f"column {i}" for i in range(24)]
     table = render_table(header, [[text(f"12345678.{i:02}") for i in range(24)]], title="t")
@@ -297,6 +376,15 @@ def test_the_pdf_is_accessible(tmp_path: Path) -> None:
     assert b"<pdfuaid:part>1</pdfuaid:part>" in pdf
     assert b"/Lang (en" in pdf
     assert b"BBR &amp; CUBIC" in pdf
+
+
+def test_tags_say_what_everything_is(tmp_path: Path) -> None:
+    table = render_table(["Rate"], [[text("4.2")]], title="t")
+    render(tmp_path, page=f"## Part\n\n### Less\n\n$$ x_i $$\n\n{FIGURE}\n\n{render_float('tbl-x', table, 'Rates.')}")
+    assert find_faults(tmp_path / "report.pdf") == []
+    if shutil.which("pdfinfo"):
+        command = ["pdfinfo", "-struct", str(tmp_path / "report.pdf")]
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stderr == ""
 
 
 def test_a_letter_that_no_font_has_does_not_stop_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

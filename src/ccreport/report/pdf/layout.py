@@ -101,15 +101,15 @@ def _read_cell(element: HtmlElement, rows_left: int) -> Cell:
 def fit_table(table: Table) -> tuple[Table, bool]:
     """Return a table as narrow as need be, and whether it is still too wide for an upright page."""
     columns = _measure(table)
-    if _is_wider(UPRIGHT_CHARACTERS, ((column.cell, column.word) for column in columns)):
-        table = _move_sentences(table, columns)
+    if _is_too_wide(columns):
+        table = _move_cells(table, _choose_columns(columns))
         columns = _measure(table)
     if _is_wider(UNBROKEN_CHARACTERS, ((column.cell, column.heading) for column in columns)):
         # Cells of the rows above reach down into the first columns of the last.
         above = [_break_headings(row, columns[: len(row)]) for row in table.head[:-1]]
         below = [_break_headings(row, columns[-len(row) :]) for row in table.head[-1:]]
         table = replace(table, head=above + below)
-    return table, _is_wider(UPRIGHT_CHARACTERS, ((column.cell, column.word) for column in columns))
+    return table, _is_too_wide(columns)
 
 
 def break_sentences(table: Table) -> tuple[float, list[float | None]] | None:
@@ -141,6 +141,10 @@ def _measure(table: Table) -> list[Column]:
     return [Column(width, *heading) for width, heading in zip(widths, headings, strict=True)]
 
 
+def _is_too_wide(columns: Iterable[Column]) -> bool:
+    return _is_wider(UPRIGHT_CHARACTERS, ((column.cell, column.word) for column in columns))
+
+
 def _is_wider(limit: int, columns: Iterable[tuple[int, int]]) -> bool:
     return sum(min(max(widths), CELL_CHARACTERS) + 2 for widths in columns) > limit
 
@@ -153,12 +157,20 @@ def _break_headings(row: Row, columns: Sequence[Column]) -> Row:
     ]
 
 
-def _move_sentences(table: Table, columns: Sequence[Column]) -> Table:
-    """Return a table without its columns of sentences: each is below its row, as wide as the table.
-
-    What stands before all columns that stay names the row, and is above it.
-    """
+def _choose_columns(columns: Sequence[Column]) -> list[bool]:
+    """Return which columns stay: those without sentences, but for the first where the others fit without it."""
     kept = [column.cell <= LONG_CHARACTERS for column in columns]
+    without_first = [False, *kept[1:]]
+    if _is_too_wide(compress(columns, kept)) and not _is_too_wide(compress(columns, without_first)):
+        return without_first
+    return kept
+
+
+def _move_cells(table: Table, kept: Sequence[bool]) -> Table:
+    """Return a table with some of its columns: what was in the others is below its row, as wide as the table.
+
+    What is before all columns that stay names the row, and is above it, once for rows of the same name.
+    """
     rows = (*table.head, *table.body, *(row for row in table.foot if len(row) > 1))
     is_regular = all(len(row) == table.columns or [cell.columns for cell in row] == [table.columns] for row in rows)
     if len(table.head) != 1 or not is_regular or not any(kept) or any(cell.rows > 1 for row in rows for cell in row):
@@ -176,7 +188,13 @@ def _move_sentences(table: Table, columns: Sequence[Column]) -> Table:
         sentences = [(name, cell) for name, cell in moved if cell.length > 1]
         return [[_make_note(sentences, count)]] if sentences else []
 
-    body = [part for row in table.body for part in (*move(row, 0, first), keep(row), *move(row, first, table.columns))]
+    body: list[Row] = []
+    said: list[Sequence[str]] = []
+    for row in table.body:
+        name = move(row, 0, first)
+        words = [cell.lines for (cell,) in name]
+        body += [*(name if words != said else []), keep(row), *move(row, first, table.columns)]
+        said = words
     return Table(count, [keep(row) for row in table.head], body, [keep(row) for row in table.foot])
 
 

@@ -10,11 +10,6 @@ local raw, typst = tables.raw, tables.typst
 
 local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}
 local KINDS = {fig = 'image', tbl = 'table'}
--- A4 less margins of 20 mm (paper.typ), in pt; a drawing's px are 0.75 pt.
-local TEXT_WIDTH, PX = 481, 0.75
--- Of drawings that are wider than high, two with their captions fit on a page.
--- The rest of a page has the heading of a figure and what the paper says of it.
-local LOW_HEIGHT, HEIGHT, LOW_RATIO = 236, 550, 0.75
 local page, pages = '', {}
 
 local function quote(text)
@@ -186,8 +181,8 @@ local function panel(div)
       return callout(div, kind)
     end
   end
-  if div.classes:includes('paper-says') then
-    return pandoc.Blocks {raw('#block(sticky: true)[')} .. div.content .. {raw(']')}
+  if div.classes:includes('contents') then
+    return raw('#contents(depth: ' .. (div.attributes.depth or '1') .. ')')
   end
   if not is_float(div.identifier) and not div.classes:includes('wide') then
     local anchor = div.identifier ~= '' and {raw('#metadata(none)' .. label(div.identifier))} or {}
@@ -202,8 +197,6 @@ end
 
 local function float(identifier, content, caption, given)
   local kind = identifier:match('^(%a+)%-')
-  -- The picture of the first page leaves that page to the text that follows, where it has no room.
-  local place = page == 'index' and kind == 'fig' and ', placement: auto' or ''
   local is_wide = false
   content = pandoc.Blocks(content):walk {
     Div = function(div)
@@ -211,12 +204,15 @@ local function float(identifier, content, caption, given)
       return div.content
     end,
   }
+  -- The picture of the first page leaves that page to the text that follows, where it has no room.
+  local place = page == 'index' and kind == 'fig' and 'placement: auto, ' or ''
+  local number = given and 'number: ' .. quote(given) .. ', ' or ''
   local figure = table.concat({
-    '#figure(kind: ' .. KINDS[kind] .. (given and ', numbering: _ => ' .. quote(given) or '') .. place .. ', caption: [',
+    '#exhibit(' .. KINDS[kind] .. ', ' .. quote(label_of(identifier)) .. ', ' .. place .. number .. 'caption: [',
     typst {pandoc.Plain(caption)},
     '])[',
     typst(content),
-    ']' .. label(identifier),
+    ']',
   }, '\n')
   return raw(is_wide and '#sideways[\n' .. figure .. '\n]' or figure), false
 end
@@ -252,15 +248,37 @@ end
 
 local function float_figure(figure)
   if is_float(figure.identifier) then
-    local given
-    figure = figure:walk {
-      Image = function(one)
-        given, one.attributes.number = one.attributes.number, nil
-        return one
-      end,
-    }
-    return float(figure.identifier, figure.content, pandoc.utils.blocks_to_inlines(figure.caption.long), given)
+    local caption = pandoc.utils.blocks_to_inlines(figure.caption.long)
+    return float(figure.identifier, figure.content, caption, figure.attributes.number)
   end
+end
+
+-- Sections of nothing but words and a drawing, which share pages as `exhibits` (paper.typ) sees fit.
+local function join_exhibits(blocks)
+  local taken, lead, sections = pandoc.Blocks {}, pandoc.Blocks {}, pandoc.List {}
+  local function close()
+    if #sections > 0 then
+      taken:insert(raw('#exhibits(\n' .. table.concat(sections, ',\n') .. ',\n)'))
+    end
+    taken:extend(lead)
+    lead, sections = pandoc.Blocks {}, pandoc.List {}
+  end
+  for _, block in ipairs(blocks) do
+    local size = block.t == 'RawBlock' and block.text:match('^#exhibit%(image,.*#drawing%(".-", (%(%d+, %d+%)), drawing%-scale')
+    if size and #lead > 0 then
+      local parts = {'lead: [' .. typst(lead) .. ']', 'size: ' .. size, 'figure: drawing-scale => [' .. block.text .. ']'}
+      sections:insert('(' .. table.concat(parts, ', ') .. ')')
+      lead = pandoc.Blocks {}
+    elseif block.t == 'Header' and #lead == 0 or #lead > 0 and block.t == 'Para' then
+      lead:insert(block)
+    else
+      close()
+      local place = block.t == 'Header' and lead or taken
+      place:insert(block)
+    end
+  end
+  close()
+  return taken
 end
 
 -- A formula is read aloud as its TeX.
@@ -275,14 +293,15 @@ local function image(element)
     error('no fig-alt: ' .. element.src, 0)
   end
   local width, height = tonumber(element.attributes.width), tonumber(element.attributes.height)
-  local size = '100%'
-  if width and height then
-    local limit = height < LOW_RATIO * width and LOW_HEIGHT or HEIGHT
-    size = math.min(width * PX, TEXT_WIDTH, limit * width / height)
-    size = string.format('%.1fpt', size)
-  end
-  local arguments = quote('/' .. element.src) .. ', width: ' .. size .. ', alt: ' .. quote(show_letters(alt))
-  return pandoc.RawInline('typst', '#image(' .. arguments .. ')')
+  local size = width and height and string.format('(%d, %d)', width, height) or 'none'
+  local arguments = {quote('/' .. element.src), size, 'drawing-scale', 'alt: ' .. quote(show_letters(alt))}
+  return pandoc.RawInline('typst', '#drawing(' .. table.concat(arguments, ', ') .. ')')
+end
+
+-- An image becomes Typst before the figure around it.
+local function take_number(figure)
+  figure:walk {Image = function(one) figure.attributes.number = one.attributes.number end}
+  return figure
 end
 
 function Pandoc(doc)
@@ -296,11 +315,12 @@ function Pandoc(doc)
   blocks = blocks:walk {RawBlock = html}
   blocks = blocks:walk {RawInline = function() return {} end, Span = span}
   blocks = blocks:walk {Str = str, Code = code, CodeBlock = code_block, Header = header}
+  blocks = blocks:walk {Figure = take_number}
   blocks = blocks:walk {Link = link, Cite = reference, Image = image, Math = formula}
   blocks = blocks:walk {Div = panel}
   blocks = blocks:walk {Table = tables.data_table, DefinitionList = tables.definitions}
   blocks = blocks:walk {traverse = 'topdown', Div = float_div, Figure = float_figure}
-  blocks = take_headings(blocks)
+  blocks = join_exhibits(take_headings(blocks))
   if doc.meta.title then
     local title = doc.meta.title:walk {Str = str}
     blocks:insert(1, pandoc.Header(1, title, {id = page}))

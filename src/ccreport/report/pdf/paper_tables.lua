@@ -40,7 +40,7 @@ local function definitions(element)
     for _, blocks in ipairs(item[2]) do
       meaning:extend(blocks)
     end
-    table.insert(items, '([' .. typst {pandoc.Plain(item[1])} .. '], [' .. typst(meaning) .. '])')
+    table.insert(items, 'terms.item([' .. typst {pandoc.Plain(item[1])} .. '], [' .. typst(meaning) .. '])')
   end
   return raw('#terms(separator: h(0.8em, weak: true), ' .. table.concat(items, ', ') .. ')')
 end

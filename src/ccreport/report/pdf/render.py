@@ -40,6 +40,8 @@ PANDOC_OPTIONS: Final = (
 )
 # A tagged PDF whose tags, alternative texts and letters are complete (ISO 14289-1).
 ACCESSIBLE: Final = "ua-1"
+# What tags say of the look of cells.
+LOOKS: Final = frozenset(("/BackgroundColor", "/BorderColor", "/BorderStyle", "/BorderThickness"))
 MAIN: Final = "paper_main.typ"
 FONT: Final = "Libertinus Serif"
 # Drawings are laid out in Liberation Sans; so much larger, this font is as large to the eye and still narrower.
@@ -95,10 +97,10 @@ def _write_pages(work: Path, document: str, pandoc: Pandoc) -> None:
         f"Typst {version('typst')} and pandoc {pypandoc.get_pandoc_version()}"
     )
     title_page = f"{document}.md"
-    first, pages = (_list_pages(work / title_page, key, absent) for key in ("first", "pages"))
+    pages = _list_pages(work / title_page, absent)
     if not pages:
         raise PageError(f"{title_page}: `pages` names none")
-    stems = [page.removesuffix(".qmd") for page in (*first, *pages)]
+    stems = [page.removesuffix(".qmd") for page in pages]
 
     def write_page(page: str) -> None:
         stem = Path(page).stem
@@ -112,9 +114,8 @@ def _write_pages(work: Path, document: str, pandoc: Pandoc) -> None:
     (work / "tables").mkdir()
     # Most of the work is pandoc's, a process of its own for each page.
     with ThreadPoolExecutor() as threads:
-        list(threads.map(write_page, (title_page, *first, *pages)))
+        list(threads.map(write_page, (title_page, *pages)))
     includes = [f'#include "{stem}_page.typ"' for stem in (document, *stems)]
-    includes.insert(1 + len(first), "#contents()")
     title = _title(variables) if document == DOCUMENTS[0] else f"{_title(variables)}: {document}"
     text = "\n".join(includes)
     (work / MAIN).write_text(
@@ -124,8 +125,8 @@ def _write_pages(work: Path, document: str, pandoc: Pandoc) -> None:
     )
 
 
-def _list_pages(title_page: Path, key: str, absent: Collection[str]) -> list[str]:
-    named: list[str] = read_header(title_page).get(key) or []
+def _list_pages(title_page: Path, absent: Collection[str]) -> list[str]:
+    named: list[str] = read_header(title_page).get("pages") or []
     pages = [page for page in named if Path(page).stem not in absent]
     for page in pages:
         if not title_page.with_name(page).is_file():
@@ -142,20 +143,34 @@ def _title(variables: Mapping[str, Any]) -> str:
 def _compile(work: Path) -> bytes:
     """Return the PDF; one with a letter that no font has is tagged as well, but does not claim to be accessible."""
 
-    main = work / MAIN
+    pdf: bytes
+    options: dict[str, Any] = {"root": work, "ignore_system_fonts": True}
     try:
-        return typst.compile(main, root=work, ignore_system_fonts=True, pdf_standards=ACCESSIBLE)
+        pdf, warnings = typst.compile_with_warnings(work / MAIN, **options, pdf_standards=ACCESSIBLE)
     except typst.TypstError as error:
         print(f"the PDF is not PDF/UA-1: {error}", file=sys.stderr)
-    try:
-        return typst.compile(main, root=work, ignore_system_fonts=True)
-    except typst.TypstError as error:
-        raise PageError(f"Typst: {error}") from error
+        try:
+            pdf, warnings = typst.compile_with_warnings(work / MAIN, **options)
+        except typst.TypstError as fault:
+            raise PageError(f"Typst: {fault}") from fault
+    for warning in warnings:
+        print(f"Typst: {warning}", file=sys.stderr)
+    return pdf
 
 
 def _compress(pdf: bytes) -> bytes:
-    """Return the same PDF with its tags compressed, which Typst leaves as text: a third of the size."""
+    """Return the same PDF with its tags compressed, which Typst leaves as text: a third of the size.
+
+    Tags keep nothing of how cells look: readers need it for no other layout, and some take it for a fault.
+    """
     compressed = BytesIO()
     with pikepdf.open(BytesIO(pdf)) as opened:
+        # False is what it is without.
+        del opened.Root.MarkInfo.Suspects
+        for tag in opened.objects:
+            if isinstance(tag, pikepdf.Dictionary) and tag.get("/Type") == "/StructElem" and "/A" in tag:
+                for attributes in tag.A if isinstance(tag.A, pikepdf.Array) else [tag.A]:
+                    for name in LOOKS & set(attributes.keys()):
+                        del attributes[name]
         opened.save(compressed, object_stream_mode=pikepdf.ObjectStreamMode.generate, deterministic_id=True)
     return compressed.getvalue()
