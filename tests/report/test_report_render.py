@@ -468,9 +468,11 @@ def test_a_div_that_is_left_open(tmp_path: Path):
 def test_a_float_goes_by_the_number_that_it_is_given(tmp_path: Path):
     numbered = '![One.](figures/one.svg){#fig-a fig-alt="x" number=S3}'
     table = render_float("tbl-b", render_table(("h",), [[text("x")]], title="t"), "Second.", "II")
-    page = render(tmp_path, f"{numbered}\n\n{table}\n\nSee @fig-a and @tbl-b.")
+    counted = '![Two.](figures/one.svg){#fig-c fig-alt="x"}'
+    page = render(tmp_path, f"{numbered}\n\n{table}\n\n{counted}\n\nSee @fig-a and @tbl-b.")
     shown = " ".join(page.text.split())
     assert "Figure S3: One." in shown
+    assert "Figure 1: Two." in shown
     assert "Table II: Second." in shown
     assert "See Figure S3 and Table II." in shown
     assert page.find("img")[0].get("number") is None
@@ -595,6 +597,7 @@ def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: P
         settings = read_settings(call)
         assert settings["website"]["title"] == "BBR & CUBIC"
         assert settings["format"]["html"]["css"] == ["styles.css", "quarto.css"]
+        assert settings["format"]["html"]["filters"] == [{"path": "floats.lua", "at": "pre-ast"}]
         assert sorted(settings["project"]["render"]) == sorted(f"{path.stem}.qmd" for path in call.glob("*.qmd"))
     assert homes == {f"HOME={tmp_path}/report.work/home-{number}" for number in (0, 1)}
     assert (tmp_path / "report/site_libs/nav.js").exists()
@@ -676,10 +679,12 @@ def test_a_quarto_that_is_too_old_is_refused(tmp_path: Path, fragments: Path, mo
 
 
 @pytest.mark.skipif(shutil.which("quarto") is None, reason="Quarto is not installed; its pages cannot be checked here")
-def test_real_quarto_renders_the_same_pages(tmp_path: Path, fragments: Path):
+def test_real_quarto_renders_the_same_pages(tmp_path: Path, fragments: Path, report: dict[str, Page]):
     render_whole("quarto", fragments, tmp_path / "report")
-    for name in PAGES:
+    captioned = re.compile(r"(?:Figure|Table)\xa0\w+:")
+    for name, embedded in report.items():
         source = (tmp_path / "report" / f"{name}.html").read_text(encoding="utf-8")
+        assert captioned.findall(Page(source).text) == captioned.findall(embedded.text)
         assert "?var:" not in source
         assert "?@" not in source
         assert not re.search(r"(?:src|<link[^>]*href)=\"(?:https?:)?//", source)

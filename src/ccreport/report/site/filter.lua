@@ -1,14 +1,12 @@
--- What Quarto adds to pandoc's Markdown, as far as our pages use it: cross-references (`@tbl-x`), numbered captions,
--- callouts, tabsets, links between pages. Numbers count per page and kind, sections from level 2, as Quarto's do.
+-- What Quarto adds to pandoc's Markdown, as far as our pages use it: callouts, tabsets, links between pages, and numbers
+-- of sections, which count from level 2. Numbered captions and cross-references (`@tbl-x`) are in floats.lua.
 
-local NAMES = {fig = 'Figure', tbl = 'Table', sec = 'Section'}
+package.path = pandoc.path.directory(PANDOC_SCRIPT_FILE) .. '/?.lua;' .. package.path
+local floats = require 'floats'
+
 local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}
-local numbers, counts, sections, dangling = {}, {fig = 0, tbl = 0}, {}, {}
+local numbers, sections, dangling = floats.numbers, {}, {}
 local tabsets, is_numbered = 0, false
-
-local function kind_of(label)
-  return label:match('^(%a+)%-')
-end
 
 local function html(text)
   return pandoc.RawBlock('html', text)
@@ -82,60 +80,6 @@ local function panel(div)
   end
 end
 
--- The number that a float is given, such as the paper's; Quarto counts its own.
-local function take_number(element)
-  local given = element.attributes.number
-  element.attributes.number = nil
-  return given
-end
-
-local function float(label, content, caption, given)
-  local kind = kind_of(label)
-  if numbers[label] then
-    error('twice: ' .. label, 0)
-  end
-  counts[kind] = counts[kind] + 1
-  numbers[label] = given or tostring(counts[kind])
-  local prefix = pandoc.Span(NAMES[kind] .. '\u{a0}' .. numbers[label] .. ':', {class = 'float-number'})
-  local full = pandoc.Inlines {prefix, pandoc.Space()}
-  full:extend(caption)
-  local figcaption = {html('<figcaption>'), pandoc.Plain(full), html('</figcaption>')}
-  if kind == 'fig' then
-    local name = NAMES[kind] .. ' ' .. numbers[label]
-    content:insert(1, html('<div class="figure-scroll" role="region" aria-label="' .. name .. '" tabindex="0">'))
-    content:insert(html('</div>'))
-  end
-  local blocks = pandoc.Blocks {html('<figure class="float ' .. kind .. '" id="' .. label .. '">')}
-  blocks:extend(kind == 'tbl' and figcaption or content)
-  blocks:extend(kind == 'tbl' and content or figcaption)
-  blocks:insert(html('</figure>'))
-  return blocks, false
-end
-
-local function float_div(div)
-  if counts[kind_of(div.identifier)] then
-    local last = div.content[#div.content]
-    if #div.content < 2 or last.t ~= 'Para' then
-      error('no caption: ' .. div.identifier, 0)
-    end
-    div.content:remove()
-    return float(div.identifier, div.content, last.content, take_number(div))
-  end
-end
-
-local function float_figure(figure)
-  if counts[kind_of(figure.identifier)] then
-    local given
-    figure = figure:walk {
-      Image = function(one)
-        given = take_number(one)
-        return pandoc.Link({one}, one.src)
-      end,
-    }
-    return float(figure.identifier, figure.content, pandoc.utils.blocks_to_inlines(figure.caption.long), given)
-  end
-end
-
 -- A box that scrolls must be reachable by the keyboard.
 local function code_block(block)
   block.attributes.tabindex = '0'
@@ -162,21 +106,12 @@ local function number_header(header)
   return header
 end
 
-local function reference(cite)
-  local links = pandoc.Inlines {}
-  for i, citation in ipairs(cite.citations) do
-    local label = citation.id
-    local name, number = NAMES[kind_of(label)], numbers[label]
-    if name and number then
-      if i > 1 then
-        links:extend {pandoc.Str(','), pandoc.Space()}
-      end
-      links:insert(pandoc.Link(name .. '\u{a0}' .. number, '#' .. label, '', {class = 'quarto-xref'}))
-    else
-      table.insert(dangling, 'dangling: ' .. label)
+local function dangle(cite)
+  for _, citation in ipairs(cite.citations) do
+    if not numbers[citation.id] then
+      table.insert(dangling, 'dangling: ' .. citation.id)
     end
   end
-  return links
 end
 
 local function link(element)
@@ -184,26 +119,12 @@ local function link(element)
   return element
 end
 
-local function image(element)
-  if not element.attributes['fig-alt'] then
-    error('no fig-alt: ' .. element.src, 0)
-  end
-  element.caption = {}
-  element.attributes.alt = element.attributes['fig-alt']
-  element.attributes['fig-alt'] = nil
-  -- Only with its size given does a figure that comes late leave the rest of the page where it is.
-  if element.attributes.width and element.attributes.height then
-    element.attributes.loading = 'lazy'
-  end
-  return element
-end
-
 function Pandoc(doc)
   is_numbered = doc.meta['number-sections'] == true
   doc = doc:walk {Div = leave_out, Span = leave_out}
   doc = doc:walk {Div = panel}
-  doc = doc:walk {traverse = 'topdown', Div = float_div, Figure = float_figure, Header = number_header}
-  doc = doc:walk {Cite = reference, Link = link, Image = image, CodeBlock = code_block}
+  doc = doc:walk(floats[1]):walk {Header = number_header}
+  doc = doc:walk(floats[2]):walk {Cite = dangle, Link = link, CodeBlock = code_block}
   if #dangling > 0 then
     error(table.concat(dangling, '\n'), 0)
   end

@@ -58,6 +58,8 @@ BAR: Final = '<nav class="navbar navbar-expand-lg "'
 PAGE_LINK: Final = re.compile(r"(\]\(|\bhref: )([\w.-]+)\.qmd\b")
 
 STYLES: Final = Path(__file__).with_name("quarto.css")
+# Numbers figures and tables as the embedded renderer does, before Quarto would.
+FILTER: Final = Path(__file__).with_name("floats.lua")
 PAPER: Final = "report.pdf"
 PAPER_LINKS: Final = f"[This report as PDF]({PAPER}) · [Supplement](supplement.pdf)"
 
@@ -89,6 +91,7 @@ def add_to_theme(project: Path, settings: dict[str, Any]) -> None:
     shutil.copyfile(STYLES, project / STYLES.name)
     options = settings["format"]["html"]
     options["css"] = [options["css"], STYLES.name]
+    options["filters"] = [{"path": FILTER.name, "at": "pre-ast"}]
     if (project / PAPER).exists():
         settings["website"]["page-footer"] += f" {PAPER_LINKS}"
 
@@ -113,7 +116,8 @@ def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path, kept:
 
     site = yaml.safe_load(link_pages(yaml.safe_dump(site, sort_keys=False)))
     texts = {name: link_pages("\n".join(line.text for line in lines)) for name, (lines, _) in pages.items()}
-    store = kept / short_hash(f"{quarto.version}\n{yaml.safe_dump(site)}", KEY_DIGITS)
+    numbering = FILTER.read_text(encoding="utf-8")
+    store = kept / short_hash(f"{quarto.version}\n{yaml.safe_dump(site)}\n{numbering}", KEY_DIGITS)
     made = {name: store / f"{short_hash(text, KEY_DIGITS)}.html" for name, text in texts.items()}
     store.mkdir(parents=True, exist_ok=True)
     missing = [name for name, path in made.items() if not path.exists() or IGNORE_CACHES in os.environ]
@@ -156,6 +160,7 @@ def _render_missing(
                 link_tree(project / folder, part / folder)
         for style in list_styles(site):
             shutil.copyfile(project / style, part / style)
+        shutil.copyfile(FILTER, part / FILTER.name)
         own = site | {"project": {"type": "website", "output-dir": SITE, "render": [f"{name}.qmd" for name in names]}}
         (part / "_quarto.yml").write_text(yaml.safe_dump(own, sort_keys=False), encoding="utf-8")
         _run([quarto.program, "render", "."], part, own_home)
