@@ -154,6 +154,13 @@ def test_the_whole_bar_is_on_the_screen_and_the_title_has_room(site: Path, page:
     assert page.locator(".navbar-brand").evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
+def test_on_a_phone_the_title_is_whole_and_the_bar_low(site: Path, page: Page):
+    show(page, site, 390)
+    assert page.locator(".navbar-brand").evaluate("box => box.scrollWidth <= box.clientWidth")
+    _, top, _, bottom = edges(page, "#quarto-header")
+    assert bottom - top <= 110
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_contents_are_there_without_the_theme_s_module(site: Path, page: Page, width: int):
     show(page, site, width)

@@ -66,6 +66,7 @@ QUARTO_KEYS = {
     "format.html.theme": str,
     "format.html.css": str,
     "format.html.grid.body-width": str,
+    "format.html.grid.margin-width": str,
     "format.html.toc": bool,
     "format.html.toc-depth": int,
     "format.html.toc-title": str,
