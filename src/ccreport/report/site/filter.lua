@@ -1,7 +1,7 @@
 -- What Quarto adds to pandoc's Markdown, as far as our pages use it: callouts, tabsets, links between pages, and numbers
 -- of sections, which count from level 2. Numbered captions and cross-references (`@tbl-x`) are in floats.lua.
 
-package.path = pandoc.path.directory(PANDOC_SCRIPT_FILE) .. '/?.lua;' .. package.path
+package.path = pandoc.path.directory(PANDOC_SCRIPT_FILE) .. '/../markup/?.lua;' .. package.path
 local floats = require 'floats'
 
 local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}

@@ -59,7 +59,7 @@ PAGE_LINK: Final = re.compile(r"(\]\(|\bhref: )([\w.-]+)\.qmd\b")
 
 STYLES: Final = Path(__file__).with_name("quarto.css")
 # Numbers figures and tables as the embedded renderer does, before Quarto would.
-FILTER: Final = Path(__file__).with_name("floats.lua")
+FILTER: Final = Path(__file__).parents[1] / "markup/floats.lua"
 PAPER: Final = "report.pdf"
 PAPER_LINKS: Final = f"[This report as PDF]({PAPER}) · [Supplement](supplement.pdf)"
 
