@@ -334,7 +334,9 @@ def test_the_time_of_bounds_is_told_where_one_is_declared() -> None:
     assert "The bounds of 0 of 2 claims were set before the archive’s first run, 2 after it." in told
     # What is so of all is not told of each.
     assert "**after**" not in told
-    mixed, _ = render(*late, [own | row for own in make_claim("c", "holds")])
+    assert told.count("The bounds were set by commit") == 1
+    earlier = row | {"bounds_commit": "b" * 40}
+    mixed, _ = render(*late, [own | earlier for own in make_claim("c", "holds")])
     assert mixed.count("**after** the archive’s first run") == 2
     plain, _ = render(make_claim("a", "holds"))
     assert "commit" not in plain

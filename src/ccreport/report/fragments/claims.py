@@ -28,8 +28,8 @@ OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Ve
 HEADER: Final = ("Check", "Paper", "Holds", "Here", "95 % interval", "n", "Verdict")
 PUBLISHED: Final = "The claims are what a publication says in its text; each check has the words its bounds are from."
 DATED: Final = """
-Bounds that were set before the archive was measured cannot have been fitted to it; each claim names the commit that set
-them. The times are those of the commit and of the machine that ran the test."""
+Bounds that were set before the archive was measured cannot have been fitted to it. The times are those of the commit and of
+the machine that ran the test."""
 # Words of a claim's name that are written in capitals: bbr1_retransmits.
 ALGORITHMS: Final = ("bbr", "cubic", "reno")
 CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
@@ -57,12 +57,15 @@ def render_claims(
     rows_of = {claim: judged.filter(pl.col("claim") == claim).to_dicts() for claim in declared}
     parts = [f"{PUBLISHED}\n"] if any(map(is_published, declared.values())) else []
     parts += [_render_overview(rows_of, declared)]
-    if judged["bounds_set_utc"].count():
-        parts += [f"{DATED.strip()} {_sum_up_bounds([rows[0] for rows in rows_of.values()])}"]
     # What is so of all claims is said once.
+    is_one = judged.select("bounds_commit", "bounds_set_utc").n_unique() == 1
     is_dated = judged["is_preregistered"].n_unique() > 1
+    if judged["bounds_set_utc"].count():
+        firsts = [rows[0] for rows in rows_of.values()]
+        commit = f" {_date_bounds(firsts[0], is_dated=False)}" if is_one else ""
+        parts += [f"{DATED.strip()} {_sum_up_bounds(firsts)}{commit}\n"]
     for claim, facts in declared.items():
-        parts += _render_claim(claim, facts, rows_of[claim], exhibits, unexplained, is_dated=is_dated)
+        parts += _render_claim(claim, facts, rows_of[claim], exhibits, unexplained, is_dated=is_dated, has_own_bounds=not is_one)
     return "\n".join(parts)
 
 
@@ -153,7 +156,7 @@ def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
         f"of {unknown} it is not known" if unknown else "",
     ]
     said = ", ".join(part for part in parts if part)
-    return f"The bounds of {said}. The queries, which compute the value, may be newer.\n"
+    return f"The bounds of {said}. The queries, which compute the value, may be newer."
 
 
 def _count_holding(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -185,6 +188,7 @@ def _render_claim(
     unexplained: Collection[str],
     *,
     is_dated: bool,
+    has_own_bounds: bool,
 ) -> Iterable[str]:
     verdict = rows[0]["claim_verdict"]
     is_of_paper = is_published(facts)
@@ -212,7 +216,7 @@ def _render_claim(
     else:
         own = [[name, *others] for name, _, *others in checks]
         yield render_table([HEADER[0], *HEADER[2:]], own, title=f"Checks of {claim}", numbers=(2, 3, 4), is_text=True)
-    if rows[0]["bounds_set_utc"] is not None:
+    if has_own_bounds and rows[0]["bounds_set_utc"] is not None:
         yield f"{_date_bounds(rows[0], is_dated=is_dated)}\n"
     if others := [_name_change(row) for row in rows if _differs(row)]:
         count = rows[0]["suspects_count"]
