@@ -16,7 +16,7 @@ QUARTO_SECONDS ?= 600
 SECONDS ?= 300
 
 # A misspelt one would be passed over: make report ARCHVE=path.
-KNOWN := PYTHON CORES ARCHIVE CAMPAIGN CLOCK KERNEL ALGORITHM BLOCKS ARGS TARGET VERBOSE QUARTO_SECONDS SECONDS
+KNOWN := $(shell sed -n 's/^\([A-Z_]*\) ?=.*/\1/p' Makefile)
 UNKNOWN := $(foreach name,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command,$(origin $(name))),$(name)))
 $(if $(strip $(UNKNOWN)),$(error no such setting: $(strip $(UNKNOWN)); the settings are $(KNOWN)))
 
