@@ -21,6 +21,7 @@ MADE = {
     "tables": RESULTS / MAIN / "summaries",
     "ingest": RESULTS / "tables",
     "database": RESULTS / MAIN / "archive.duckdb",
+    "publish": RELEASE_FOLDER,
 }
 OWN_LINE = "ccreport: "
 LAST_LINES_AT_MOST = 5

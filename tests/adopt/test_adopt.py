@@ -237,6 +237,18 @@ def test_flows_that_did_not_run_together_are_doubted(tmp_path: Path, capsys: pyt
     assert re.match(r"apart: its results were measured one after another, 4\d\d s apart", doubted[0])
 
 
+@pytest.mark.parametrize("word", ["try", "lab"])
+def test_a_single_log_is_of_one_of_the_tests(word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tests = {f"sweep-{word}{n}.json": client_output(4000 + n, "bbr", START_S + 100 * n) for n in (1, 2, 3)}
+    folder = write_archive(tmp_path / "raw", tests | {f"sweep-{word}1.sockets.log": SS})
+    propose(folder)
+    capsys.readouterr()
+    adopt(folder, check=True)
+    printed = capsys.readouterr().out
+    assert "Not used" not in printed
+    assert printed.count("bbr") >= 3
+
+
 def test_the_check_says_which_results_are_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = client_output(4001, "cubic")
     files = {

@@ -46,7 +46,9 @@ LOSS: Final = rf"{NO_LOSS}|[0-9.]+"
 NAMED: Final = {
     **dict.fromkeys(("rtt", "delay", "lat", "latency"), "rtt_ms"),
     **dict.fromkeys(LOSSES, "loss_pct"),
-    **dict.fromkeys(("iter", "iteration", "rep", "repeat", "repetition", "trial", "it"), "iteration"),
+    **dict.fromkeys(
+        ("iter", "iteration", "rep", "repeat", "repetition", "trial", "it", "try", "attempt", "round"), "iteration"
+    ),
     **dict.fromkeys(("p", "flows", "streams", "parallel"), "flows"),
 }
 RUNS: Final = frozenset({"run", "test", "exp", "experiment", "measurement"})

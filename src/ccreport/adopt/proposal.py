@@ -112,6 +112,7 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
         else:
             by_form[kind, tuple(_form(words))].append((path, words))
     made = [_make_pattern(kind, members) for (kind, _), members in by_form.items()]
+    _share_groups(made)
     for former in [_find_flows(own, contents) for own in made]:
         for other in made:
             if former is not None and "flow" not in other.groups:
@@ -127,6 +128,24 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
         if common and not any("job" in pattern.groups for pattern in patterns):
             return Proposal(patterns, sorted(common), sorted(unnamed), JOB)
     return Proposal(patterns, _choose_runs_by(patterns), sorted(unnamed))
+
+
+def _share_groups(made: Sequence[ProposedPattern]) -> None:
+    """Give a counted word that never changes in the files of one kind the group that it is in those of another.
+
+    A single log beside tests `lab1` to `lab3` is of one of them.
+    """
+    counted = [(own, column) for own in made for column in own.columns if column.kind == "counted"]
+    varied = {_start(column.words[0]): column for _, column in counted if column.group and len(column.texts) > 1}
+    for own, column in counted:
+        other = varied.get(_start(column.words[0]))
+        if column.group is None and other is not None and other.group not in own.groups:
+            column.group, column.expression = other.group, other.expression
+
+
+def _start(word: Word) -> str:
+    """Return what is before the number of a counted word: `lab` of `lab1`."""
+    return re.sub(r"[0-9.]+$", "", word.text)
 
 
 def _is_by_kind(patterns: Sequence[ProposedPattern]) -> bool:
@@ -180,7 +199,7 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
     elif word.kind == "number":
         name, expression = _name_numbers(column, former, taken)
     elif word.kind == "counted":
-        starts = {re.sub(r"[0-9.]+$", "", text) for text in column.texts}
+        starts = {_start(word) for word in column.words}
         name, expression = (starts.pop(), r"[A-Za-z]+=?[0-9.]+") if len(starts) == 1 else ("variant", ANY_WORD)
         name = name.rstrip("=_-").lower()
     else:

@@ -168,7 +168,8 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
                 f"{row.run.suffix}: the same test as {first.run.suffix}, by its start and its connections; "
                 "delete one of the two; until then one of them is suspect, and in no mean."
             )
-        strange = sorted(row.named - row.algorithms)
+        known = {algorithm.lower() for algorithm in row.algorithms}
+        strange = sorted(name for name in row.named if name.lower() not in known)
         if row.named and row.algorithms and strange:
             told = ", ".join(sorted(row.algorithms))
             yield f"{row.run.suffix}: its name says {', '.join(strange)}, its results say {told}, which counts."

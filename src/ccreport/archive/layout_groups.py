@@ -46,7 +46,7 @@ KINDS: Final = {
 MEANT: Final = {
     **dict.fromkeys(("rtt", "latency", "delay", "lat"), "rtt_ms"),
     **dict.fromkeys(("loss", "loss_percent", "lossrate", "plr"), "loss_pct"),
-    **dict.fromkeys(("iter", "repetition", "rep", "trial", "repeat"), "iteration"),
+    **dict.fromkeys(("iter", "repetition", "rep", "trial", "repeat", "try", "attempt", "round"), "iteration"),
     **dict.fromkeys(("algorithm", "algo", "cca", "congestion", "congestion_control"), "cc"),
     **dict.fromkeys(("streams", "parallel", "flows_count"), "flows"),
     **dict.fromkeys(("rate", "bandwidth", "bw", "bottleneck"), "bottleneck_bps"),

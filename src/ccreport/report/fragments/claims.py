@@ -65,7 +65,9 @@ def render_claims(
         commit = f" {_date_bounds(firsts[0], is_dated=False)}" if is_one else ""
         parts += [f"{DATED.strip()} {_sum_up_bounds(firsts)}{commit}\n"]
     for claim, facts in declared.items():
-        parts += _render_claim(claim, facts, rows_of[claim], exhibits, unexplained, is_dated=is_dated, has_own_bounds=not is_one)
+        parts += _render_claim(
+            claim, facts, rows_of[claim], exhibits, unexplained, is_dated=is_dated, has_own_bounds=not is_one
+        )
     return "\n".join(parts)
 
 

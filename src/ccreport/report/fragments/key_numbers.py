@@ -13,7 +13,9 @@ def list_key_numbers(fragments: Path) -> list[str]:
     """
     facts = yaml.safe_load((fragments / "_variables.yml").read_text(encoding="utf-8"))
     claims = facts["claims"]
-    verdicts = f"{claims['hold']} hold, {claims['fail']} do not hold, {claims['unknown']} without enough data"
+    hold = "1 holds" if claims["hold"] == "1" else f"{claims['hold']} hold"
+    fail = "1 does not hold" if claims["fail"] == "1" else f"{claims['fail']} do not hold"
+    verdicts = f"{hold}, {fail}, {claims['unknown']} without enough data"
     total = "1 claim" if claims["total"] == "1" else f"{claims['total']} claims"
     judged = f"{total}: {verdicts}" if claims["total"] != "0" else facts["evaluation"]["exhibits"]
     lines = [
