@@ -5,6 +5,8 @@ from itertools import combinations
 import pytest
 
 from ccreport.figures.kit import theme
+from ccreport.figures.kit.dark_colours import find_dark_colour
+from ccreport.figures.run.limits import CATEGORIES
 
 BBRS = ("bbr", "bbr1", "bbr2", "bbr3")
 Colour = tuple[float, float, float]
@@ -50,6 +52,12 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+def measure_distance(one: str, other: str, vision: str) -> float:
+    """Return how far apart two colours are for a reader (CIE 1976)."""
+    labs = [to_lab(multiply(SIMULATIONS[vision], linearise(colour))) for colour in (one, other)]
+    return float(sum((a - b) ** 2 for a, b in zip(*labs, strict=True)) ** 0.5)
+
+
 def test_measures_by_known_colours() -> None:
     # White and black are 21:1 apart (WCAG 2.2); pure red is L* 53.24, a* 80.1, b* 67.2.
     assert (luminance("#ffffff") + 0.05) / (luminance("#000000") + 0.05) == pytest.approx(21)
@@ -68,9 +76,17 @@ def test_cubic_and_bbr_differ_in_grey_print(bbr: str) -> None:
 @pytest.mark.parametrize("vision", SIMULATIONS)
 @pytest.mark.parametrize(("one", "other"), list(combinations(("cubic", "bbr", "bbr2", "bbr3"), 2)))
 def test_common_algorithms_differ_for_all_readers(one: str, other: str, vision: str) -> None:
-    labs = [to_lab(multiply(SIMULATIONS[vision], linearise(theme.STYLES[cc].colour))) for cc in (one, other)]
-    distance = sum((a - b) ** 2 for a, b in zip(*labs, strict=True)) ** 0.5
-    assert distance >= 25
+    assert measure_distance(theme.STYLES[one].colour, theme.STYLES[other].colour, vision) >= 25
+
+
+@pytest.mark.parametrize("vision", SIMULATIONS)
+@pytest.mark.parametrize("cc", ["cubic", "bbr", "bbr2", "bbr3"])
+def test_the_congestion_window_has_no_colour_of_an_algorithm(cc: str, vision: str) -> None:
+    _, colour = CATEGORIES["congestion_window"]
+    assert measure_distance(colour, theme.STYLES[cc].colour, vision) >= 20
+    # On a dark page lighter colours are nearer to each other.
+    dark = [find_dark_colour(each) for each in (colour, theme.STYLES[cc].colour)]
+    assert measure_distance(dark[0], dark[1], vision) >= 15
 
 
 def test_cubic_and_bbr_differ_in_dash_and_marker_too() -> None:

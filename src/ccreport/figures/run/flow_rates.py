@@ -21,7 +21,7 @@ def build_flow_rates_over_time(declaration: FigureDeclaration, database: Databas
     key = chart.list_algorithm_key(panel.ccs, "{}: mean of its flows", width=2.6)
     key.append(KeyEntry("one flow", "line", theme.FAINT_INK, width=1.0))
     scaled, averaged = (chart.scale_rates(frame, unit) for frame in (rates, means))
-    plot = chart.Plot(panel, chart.fit_axis(f"Throughput of a flow ({unit})", scaled["rate"]))
+    plot = chart.Plot(panel, chart.fit_axis(f"{measured.name.capitalize()} of a flow ({unit})", scaled["rate"]))
     columns = ("drawn_as", "run_id", "flow_id", "cc", "time_s", "rate_bps", "flows_count")
     return chart.compose_figure(
         panel,
@@ -29,10 +29,10 @@ def build_flow_rates_over_time(declaration: FigureDeclaration, database: Databas
         [plot.hold(chart.draw_flows_under(scaled, averaged, "rate", plot))],
         stack_parts({"flow": rates, "mean": means}).select(columns),
         sentences=[
-            f"Thin lines: throughput of each flow, {measured.origin}",
+            f"Thin lines: {measured.name} of each flow, {measured.origin}",
             "Thick lines: mean over the algorithm's flows active at the time",
         ],
-        what="Line chart of the throughput of each flow over time",
+        what=f"Line chart of the {measured.name} of each flow over time",
         messages=_describe(rates, panel.ccs, unit),
     )
 

@@ -16,7 +16,7 @@ from ccreport.figures.run.flow_styles import FlowStyle, draw_flows, list_flow_ke
 from ccreport.figures.run.panel import FlowRates, PanelRuns, measure_flow_rates, read_single_run
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.select.sampled_rates import FLOW, Source, observe_acknowledged
+from ccreport.figures.select.sampled_rates import FLOW, observe_acknowledged
 from ccreport.figures.select.series import sum_rates
 from ccreport.figures.wording.runs import format_rate, format_significant
 
@@ -24,7 +24,6 @@ RATE_HEIGHT_PX: Final = 210
 PANEL_HEIGHT_PX: Final = 170
 # Rates of each second, as of flows that join: shorter ones show the sawtooth of single losses.
 SHORTEST_S: Final = 1.0
-RATE_NAMES: Final[dict[Source, str]] = {"ss": "Goodput", "interval": "Throughput"}
 MARK_WIDTH_PX: Final = 0.8
 MARK_OPACITY: Final = 0.55
 
@@ -52,7 +51,7 @@ def build_flows_over_time(declaration: FigureDeclaration, database: Database) ->
         plots,
         _collect_data(measured.rates, totals, lines, marks),
         sentences=[
-            f"Above: {RATE_NAMES[measured.source].lower()} of each flow and of all, {measured.origin}",
+            f"Above: {measured.name} of each flow and of all, {measured.origin}",
             "Middle and below: congestion window and smoothed RTT of each flow as ss reports them",
             "A red line marks where ss first reports that any flow has retransmitted since it was sampled before",
             *(["Flows are numbered in the order in which they started"] if styles else []),
@@ -96,7 +95,7 @@ def list_retransmits(sampled: pl.DataFrame) -> pl.DataFrame:
 def _draw_rates(panel: PanelRuns, measured: FlowRates, totals: pl.DataFrame, styles: list[FlowStyle]) -> alt.LayerChart:
     unit = chart.find_rate_unit(totals)
     of_flows, of_all = (chart.scale_rates(frame, unit) for frame in (measured.rates, totals))
-    axis = chart.fit_axis(f"{RATE_NAMES[measured.source]} ({unit})", of_all["rate"])
+    axis = chart.fit_axis(f"{measured.name.capitalize()} ({unit})", of_all["rate"])
     plot = chart.Plot(panel, axis, RATE_HEIGHT_PX, is_lowest=False)
     return plot.hold([chart.draw_total(of_all, "rate", plot), draw_flows(of_flows, "rate", plot, styles)])
 

@@ -11,7 +11,7 @@ from ccreport.figures.kit.keyed_panels import KeyEntry
 from ccreport.figures.run import chart
 from ccreport.figures.run.event_marks import draw_joins, find_joins
 from ccreport.figures.run.fair_share import ALL, measure_jain
-from ccreport.figures.run.panel import PanelRuns, measure_flow_rates, read_single_run
+from ccreport.figures.run.panel import FlowRates, PanelRuns, measure_flow_rates, read_single_run
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -39,10 +39,10 @@ def build_joins_over_time(declaration: FigureDeclaration, database: Database) ->
     return chart.compose_figure(
         panel,
         key,
-        [_draw_rates(panel, measured.rates, joins), _draw_index(panel, indices, joins)],
+        [_draw_rates(panel, measured, joins), _draw_index(panel, indices, joins)],
         _collect_data(measured.rates, indices, joins, panel.run_ids[0]),
         sentences=[
-            f"Lines above: throughput of each flow, {measured.origin}",
+            f"Lines above: {measured.name} of each flow, {measured.origin}",
             "Line below: Jain's index (RFC 5166) of the rates of all flows active at the time",
             "Dotted lines: other flows join",
         ],
@@ -60,10 +60,10 @@ def _measure_fairness(rates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _draw_rates(panel: PanelRuns, rates: pl.DataFrame, joins: pl.DataFrame) -> alt.LayerChart:
-    unit = chart.find_rate_unit(rates)
-    scaled = chart.scale_rates(rates, unit)
-    axis = chart.fit_axis(f"Throughput of a flow ({unit})", scaled["rate"])
+def _draw_rates(panel: PanelRuns, measured: FlowRates, joins: pl.DataFrame) -> alt.LayerChart:
+    unit = chart.find_rate_unit(measured.rates)
+    scaled = chart.scale_rates(measured.rates, unit)
+    axis = chart.fit_axis(f"{measured.name.capitalize()} of a flow ({unit})", scaled["rate"])
     plot = chart.Plot(panel, axis, RATE_HEIGHT_PX, is_lowest=False)
     return plot.hold([*draw_joins(joins, plot, is_named=True), chart.draw_lines(scaled, "rate", plot, width=1.6)])
 

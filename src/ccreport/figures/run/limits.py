@@ -11,7 +11,7 @@ from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry
 from ccreport.figures.run import chart
 from ccreport.figures.run.cpu import place_loads
-from ccreport.figures.run.panel import PanelRuns, measure_flow_rates, read_panel
+from ccreport.figures.run.panel import FlowRates, PanelRuns, measure_flow_rates, read_panel
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.limit_classes import classify, find_busiest, measure_growth, sum_limits
 from ccreport.figures.select.queries import MissingFigure
@@ -26,10 +26,10 @@ STRIP_LINES: Final = 16
 # A swatch of the key: a line this wide.
 SWATCH_PX: Final = 11.0
 # In the order of limits.CATEGORIES. Their CIE lightness differs by 10 or more, so that they stay apart in grey print,
-# and their colours by 20 (CIE 1976) or more for readers with protanopia, deuteranopia or tritanopia; none is the colour
-# of an algorithm.
+# and their colours by 20 (CIE 1976) or more for readers with protanopia, deuteranopia or tritanopia; that of the
+# congestion window, which is the most frequent, differs as much from those of CUBIC and BBR.
 CATEGORIES: Final = {
-    "congestion_window": ("congestion window", "#2f6f62"),
+    "congestion_window": ("congestion window", "#884984"),
     "pacing": ("pacing or the sender's queue", "#efbf94"),
     "receive_window": ("receive window", "#15124f"),
     "send_buffer": ("send buffer", "#8d8350"),
@@ -57,18 +57,18 @@ def build_limits_over_time(declaration: FigureDeclaration, database: Database) -
     return chart.compose_figure(
         panel,
         chart.list_algorithm_key(panel.ccs) + _list_category_key(strips),
-        [_draw_rates(panel, rates), *_draw_strips(panel, strips)],
+        [_draw_rates(panel, rates, measured.name), *_draw_strips(panel, strips)],
         _collect_data(rates, strips),
-        sentences=_list_sentences(limits, measured.origin, strip_bin_s),
-        what="Lines of throughput over time above strips of what limited the flows",
+        sentences=_list_sentences(limits, measured, strip_bin_s),
+        what=f"Lines of {measured.name} over time above strips of what limited the flows",
         messages=_describe(strips, panel.ccs),
     )
 
 
-def _list_sentences(limits: pl.DataFrame, origin: str, strip_bin_s: float) -> list[str]:
+def _list_sentences(limits: pl.DataFrame, measured: FlowRates, strip_bin_s: float) -> list[str]:
     sources = "differences between samples of ss and the state at the later one"
     sentences = [
-        f"Lines: throughput summed over each algorithm's flows, {origin}",
+        f"Lines: {measured.name} summed over each algorithm's flows, {measured.origin}",
         f"Strips: share of the algorithm's flows that each limit held back, per {strip_bin_s:g} s, from {sources}",
         "the definitions of the limits and their order are among the methods",
     ]
@@ -77,10 +77,10 @@ def _list_sentences(limits: pl.DataFrame, origin: str, strip_bin_s: float) -> li
     return sentences
 
 
-def _draw_rates(panel: PanelRuns, rates: pl.DataFrame) -> alt.LayerChart:
+def _draw_rates(panel: PanelRuns, rates: pl.DataFrame, name: str) -> alt.LayerChart:
     unit = chart.find_rate_unit(rates)
     scaled = chart.scale_rates(rates, unit, 5)
-    axis = chart.fit_axis(f"Throughput ({unit})", scaled["rate"])
+    axis = chart.fit_axis(f"{name.capitalize()} ({unit})", scaled["rate"])
     plot = chart.Plot(panel, axis, RATE_HEIGHT_PX, is_lowest=False)
     return plot.hold([chart.draw_lines(scaled, "rate", plot), *chart.draw_names(scaled, "rate", plot)])
 

@@ -93,6 +93,11 @@ class FlowRates:
     bin_s: float
 
     @property
+    def name(self) -> str:
+        """Return what these rates are: goodput where they are of acknowledged bytes."""
+        return "goodput" if self.source == "ss" else "throughput"
+
+    @property
     def origin(self) -> str:
         """Return where the rates are from, as captions say it."""
         return f"from {SOURCES[self.source]}, per {self.bin_s:g} s"
