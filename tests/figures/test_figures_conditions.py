@@ -122,6 +122,14 @@ def test_a_single_run_has_no_interval(tmp_path: Path) -> None:
     assert "No mean has an interval: each needs three runs at least." in read(output, "caption.txt")
 
 
+def test_a_panel_of_a_single_value_is_left_out_where_others_compare(tmp_path: Path) -> None:
+    single = make_run(50, {"bbr": 3.0}, rtt_ms=10.0, loss_pct=1.0)
+    output = plot(tmp_path, gather(sweep("rtt_ms", (10.0, 40.0), loss_pct=0.0), single), kind="rate_by_rtt")
+    assert "1 panel of a single RTT left out." in read(output, "caption.txt")
+    assert "1 % loss" not in texts_of(output)
+    assert pl.read_csv(output / "figure.csv")["runs_count"].sum() == 8
+
+
 def test_throughput_takes_the_place_of_an_unknown_goodput(tmp_path: Path) -> None:
     tables = sweep("rtt_ms", (10.0, 40.0))
     tables["flows"][0]["goodput_bps"] = None
@@ -158,7 +166,7 @@ def test_each_loss_has_a_panel_with_the_same_scale(tmp_path: Path) -> None:
     specification = read(output, "figure.vl.json")
     domains = set(re.findall(r'"domain":\s*\[\s*0(?:\.0)?,\s*([\d.]+)\s*\]', specification))
     # Of the rates up to 40 Mbit/s, and of the RTTs up to 20 ms with room at the right.
-    assert {float(domain) for domain in domains} == {40.0, 20.8}
+    assert {float(domain) for domain in domains} == {50.0, 20.8}
     assert "All panels have the same scales." in read(output, "caption.txt")
 
 
@@ -326,7 +334,8 @@ def test_versions_stand_beside_each_other_with_what_ran_beside_them(tmp_path: Pa
         ("BBRv2 beside CUBIC", "cubic", 2, 4e6, 0.02),
     ]
     texts = texts_of(output)
-    for text in ("Mean goodput (Mbit/s)", "Retransmitted segments", "% of data segments", "1.50", "9.00", "10", "1.0"):
+    axes = ("Mean goodput (Mbit/s)", "Retransmitted segments", "% of data segments (log scale)")
+    for text in (*axes, "1.50", "9.00", "10", "1.0"):
         assert text in texts
     assert "BBRv1 beside CUBIC: BBRv1 9.00 Mbit/s and 10 % retransmitted; CUBIC 1.50 Mbit/s" in read(output, "alt.txt")
 

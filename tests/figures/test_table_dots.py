@@ -63,7 +63,7 @@ def test_cells_with_a_mean_are_drawn_as_the_table_has_them(database: Path) -> No
     assert style_of("bbr").colour not in figure.chart.to_json(validate=False)
     # 0.02 is 2 %; the one of 0 has no place on a log axis.
     assert "CUBIC 2.00, BBR 0 %" in figure.alternative
-    assert "1 mark at the left end is of less than 0.001 %, or of none." in figure.caption
+    assert "A mark at 0: no segment was retransmitted." in figure.caption
 
 
 def test_a_table_that_is_missing_or_empty_says_so(database: Path) -> None:

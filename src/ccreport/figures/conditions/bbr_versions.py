@@ -1,7 +1,11 @@
-"""Versions of BBR side by side: rate and retransmit ratio of each and of what ran beside it, with intervals."""
+"""Versions of BBR side by side: rate and retransmit ratio of each and of what ran beside it, with intervals.
 
-from collections.abc import Sequence
+Rates are bars from 0; retransmit ratios, of which one can be a thousand times another, are marks on a logarithmic axis.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Final
 
 import altair as alt
@@ -10,6 +14,7 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position, draw_ticks
 from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.log_axis import fit_log_axis
 from ccreport.figures.kit.small_multiples import TITLE_LIMIT_PX, TITLE_RISE_PX
 from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, to_y, write
 from ccreport.figures.kit.ticks import choose_ticks
@@ -26,6 +31,7 @@ from ccreport.figures.wording.conditions import (
 )
 from ccreport.figures.wording.runs import (
     RATE_UNITS,
+    TITLE_CHARACTERS,
     choose_rate_unit,
     format_ratio,
     format_significant,
@@ -38,6 +44,8 @@ WIDTH_PX: Final = theme.PLOT_WIDTH_PX
 # Part of a version's place that its bars fill.
 FILLED: Final = 0.76
 VALUE_RISE_PX: Final = 4
+# Half the height of a marker.
+MARKER_PX: Final = 5
 LEGEND_PX: Final = 22
 LEGEND_ENTRY_PX: Final = 110
 # `bbr` is the kernel's own, the first version unless a patched kernel gives the name to a later one.
@@ -48,16 +56,19 @@ CONDITION: Final = tuple(name for name in (*SETTINGS, "host") if name != "sharin
 
 @dataclass(frozen=True)
 class Bars:
-    """A panel: title, axis and ticks in its unit, how values are written, and one row per bar.
+    """A panel: its title, scale and axis, one row per bar, and the number that is written on each.
 
-    `bars` has category, cc, left, right, middle, mean, low and high, the last three in the axis' unit.
+    `bars` has category, cc, left, right, middle, mean, low and high, the last three in the axis' unit; `part` is how
+    far up the axis a value is, 0 to 1.
     """
 
     title: str
-    axis: str
-    ticks: Sequence[float]
+    scale: alt.Scale
+    axis: alt.Axis
+    part: Callable[[float], float]
     bars: pl.DataFrame
     labels: Sequence[str]
+    is_log: bool
 
 
 def build_rate_by_version(declaration: FigureDeclaration, database: Database) -> Figure:
@@ -76,13 +87,13 @@ def build_rate_by_version(declaration: FigureDeclaration, database: Database) ->
     rates = summarise_cells(database, runs, ["place", "category", "cc"])
     ratios = summarise_cells(database, runs, ["place", "category", "cc"], "retransmit_ratio")
     unit = choose_rate_unit(rates.select(pl.max_horizontal(pl.col("mean").max(), pl.col("high").max())).item())
-    panels = [_lay_out(rates, categories, f"Mean {rate}", f"Mean {rate} ({unit})", 1 / RATE_UNITS[unit])]
+    panels = [_lay_out_rates(_place(rates, categories, 1 / RATE_UNITS[unit]), f"Mean {rate}", unit)]
     if ratios.height:
-        panels.append(_lay_out(ratios, categories, "Retransmitted segments", "% of data segments", 100.0))
+        panels.append(_lay_out_ratios(_place(ratios, categories, 100.0)))
     ccs = theme.order_algorithms(runs["cc"].unique())
     drawn = [_draw_legend(ccs), *(_draw_bars(panel, categories) for panel in panels)]
     heading = alt.TitleParams(
-        " ".join(declaration.title.split()),
+        wrap(" ".join(declaration.title.split()), TITLE_CHARACTERS),
         subtitle=wrap_title(describe_conditions(runs)),
         offset=12,
         limit=TITLE_LIMIT_PX,
@@ -143,7 +154,8 @@ def _name_category(mix: Sequence[str]) -> tuple[int, str]:
     return VERSIONS.index(first) if first in VERSIONS else -1, f"{theme.style_of(first).name}\n{beside}"
 
 
-def _lay_out(cells: pl.DataFrame, categories: Sequence[str], name: str, axis: str, factor: float) -> Bars:
+def _place(cells: pl.DataFrame, categories: Sequence[str], factor: float) -> pl.DataFrame:
+    """Return the bars as `Bars` has them, with values times a factor."""
     rows = []
     width = FILLED / cells.group_by("category").len()["len"].cast(pl.Float64).sort()[-1]
     for place, category in enumerate(categories):
@@ -164,11 +176,26 @@ def _lay_out(cells: pl.DataFrame, categories: Sequence[str], name: str, axis: st
     schema = dict.fromkeys(("category", "cc"), pl.String) | dict.fromkeys(
         ("left", "right", "middle", "mean", "low", "high"), pl.Float64
     )
-    bars = pl.DataFrame(rows, schema=schema)
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _lay_out_rates(bars: pl.DataFrame, name: str, unit: str) -> Bars:
     top: float = bars.select(pl.max_horizontal(pl.col("mean").max(), pl.col("high").max())).item()
     # The tallest bar has its number above it.
-    labels = [format_significant(mean, 3 if factor != 100.0 else 2) for mean in bars["mean"]]
-    return Bars(name, axis, choose_ticks(1.08 * top or 1.0), bars, labels)
+    ticks = choose_ticks(1.08 * top or 1.0)
+    scale = alt.Scale(domain=[0, ticks[-1]], nice=False)
+    axis = alt.Axis(title=f"{name} ({unit})", values=ticks)
+    labels = [format_significant(mean, 3) for mean in bars["mean"]]
+    return Bars(name, scale, axis, lambda value: value / ticks[-1], bars, labels, is_log=False)
+
+
+def _lay_out_ratios(bars: pl.DataFrame) -> Bars:
+    axis = fit_log_axis(bars["mean"], bars["high"])
+    ends = ("low", "high", "mean")
+    placed = bars.with_columns(axis.place(pl.col(end), pl.col("mean")).alias(end) for end in ends)
+    labels = [format_significant(mean, 2) for mean in bars["mean"]]
+    drawn = axis.draw("% of data segments (log scale)")
+    return Bars("Retransmitted segments", axis.scale, drawn, axis.part, placed, labels, is_log=True)
 
 
 def _draw_legend(ccs: Sequence[str]) -> alt.LayerChart:
@@ -187,23 +214,32 @@ def _draw_legend(ccs: Sequence[str]) -> alt.LayerChart:
 def _draw_bars(panel: Bars, categories: Sequence[str]) -> alt.LayerChart:
     position = Position("", -0.5, len(categories) - 0.5, [(float(at), name) for at, name in enumerate(categories)])
     axis = alt.Axis(title=None, labels=False, ticks=False, grid=False, values=list(range(len(categories))))
-    left = alt.X("left:Q", scale=alt.Scale(domain=[position.low, position.high], nice=False, zero=False), axis=axis)
-    rate_axis = alt.Axis(title=panel.axis, values=list(panel.ticks))
-    mean = alt.Y("mean:Q", scale=alt.Scale(domain=[0, panel.ticks[-1]], nice=False), axis=rate_axis)
+    scale = alt.Scale(domain=[position.low, position.high], nice=False, zero=False)
+    left = alt.X("left:Q", scale=scale, axis=axis)
+    mean = alt.Y("mean:Q", scale=panel.scale, axis=panel.axis)
     layers: list[alt.Chart] = []
-    for cc in theme.order_algorithms(panel.bars["cc"].unique()):
-        own = panel.bars.filter(pl.col("cc") == cc)
-        bars = alt.Chart(own).mark_rect(color=theme.style_of(cc).colour, stroke="white", strokeWidth=1)
-        layers.append(bars.encode(x=left, x2="right:Q", y=mean, y2=alt.datum(0)))
     known = alt.Chart(panel.bars.drop_nulls())
     # White around it, to be seen on a dark bar.
-    for colour, width in (("white", 4.0), (theme.INK, 1.4)):
-        rule = known.mark_rule(color=colour, strokeWidth=width)
-        layers.append(rule.encode(x=alt.X("middle:Q"), y=alt.Y("low:Q"), y2="high:Q"))
-    height = HEIGHT_PX / panel.ticks[-1]
+    rules = [
+        known.mark_rule(color=colour, strokeWidth=width).encode(x=alt.X("middle:Q"), y=alt.Y("low:Q"), y2="high:Q")
+        for colour, width in (("white", 4.0), (theme.INK, 1.4))
+    ]
+    if panel.is_log:
+        layers += rules
+    for cc in theme.order_algorithms(panel.bars["cc"].unique()):
+        style, own = theme.style_of(cc), alt.Chart(panel.bars.filter(pl.col("cc") == cc))
+        if panel.is_log:
+            mark = own.mark_point(size=80, shape=style.marker, color=style.colour, fill="white", opacity=1)
+            layers.append(mark.encode(x=alt.X("middle:Q", scale=scale, axis=axis), y=mean))
+        else:
+            bars = own.mark_rect(color=style.colour, stroke="white", strokeWidth=1)
+            layers.append(bars.encode(x=left, x2="right:Q", y=mean, y2=alt.datum(0)))
+    if not panel.is_log:
+        layers += rules
     for bar, label in zip(panel.bars.rows(named=True), panel.labels, strict=True):
         x_px = (bar["middle"] - position.low) / (position.high - position.low) * WIDTH_PX
-        y_px = HEIGHT_PX - height * max(bar["mean"], bar["high"] or 0.0) - VALUE_RISE_PX - theme.TEXT_PX / 2
+        top_px = HEIGHT_PX * panel.part(max(bar["mean"], bar["high"] or 0.0)) + (MARKER_PX if panel.is_log else 0)
+        y_px = HEIGHT_PX - top_px - VALUE_RISE_PX - theme.TEXT_PX / 2
         layers.append(write([label], (x_px, y_px), align="center"))
     layers += draw_ticks(position, WIDTH_PX, HEIGHT_PX)
     layers.append(write([panel.title], (0.0, -TITLE_RISE_PX), align="left", weight="bold"))
@@ -245,4 +281,4 @@ def _write_alternative(rates: pl.DataFrame, ratios: pl.DataFrame, rate: str, uni
             for row in own.rows(named=True)
         ]
         told.append(f"{str(category).replace(chr(10), ' ')}: {'; '.join(parts)}")
-    return write_sentences([f"Bar charts of mean {rate} and retransmit ratio by version of BBR", *told])
+    return write_sentences([f"Bars of mean {rate} and marks of the retransmit ratio by version of BBR", *told])

@@ -13,7 +13,7 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.small_multiples import Multiples, Series, draw_multiples
-from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.kit.ticks import MARK_ROOM, choose_ticks
 from ccreport.figures.select.condition_cells import (
     SETTINGS,
     list_values,
@@ -82,6 +82,13 @@ def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Fig
     placed = kind.place(known)
     runs = known.filter(pl.col(kind.column).is_in(list(placed[0])))
     layout, pooled = _lay_out(kind, runs, placed)
+    compared = runs.filter(pl.col(kind.column).n_unique().over(layout.panel_keys or pl.lit(0)) > 1)
+    if 0 < compared.height < runs.height:
+        count = runs.join(compared, on=layout.panel_keys, how="anti", nulls_equal=True).n_unique(layout.panel_keys)
+        single = f"{count} panel{'' if count == 1 else 's'} of a single {kind.name} left out"
+        runs, placed = compared, kind.place(compared)
+        layout, pooled = _lay_out(kind, runs, placed)
+        pooled.append(single)
     cells = _tag(summarise_cells(database, runs, layout.keys), layout)
     unit = choose_rate_unit(max(_top(cells, "mean"), _top(cells, "high")))
     notes = [*([DOTS] if kind.has_runs else []), *pooled, *kind.notes]
@@ -143,7 +150,7 @@ def _draw(
             series=_style_lines(layout),
             positions=layout.positions,
             rate_title=f"Mean {facts.rate} ({facts.unit})",
-            rate_ticks=choose_ticks(top / unit_bps or 1.0),
+            rate_ticks=choose_ticks(MARK_ROOM * top / unit_bps or 1.0),
             unit_bps=unit_bps,
             cells=facts.cells,
             runs=shown,

@@ -1,6 +1,5 @@
 """Cells of a published table as dots with their 95 % intervals: one row per condition, a mark per algorithm."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,9 +12,10 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import CHARACTER_PX
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX, KeyEntry, draw_key
+from ccreport.figures.kit.log_axis import LogAxis, fit_log_axis
 from ccreport.figures.kit.series_styles import style_series
 from ccreport.figures.kit.text import write
-from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.kit.ticks import MARK_ROOM, choose_ticks
 from ccreport.figures.select.condition_cells import list_varying
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError
 from ccreport.figures.select.queries import MissingFigure, describe_absence
@@ -30,8 +30,8 @@ DODGE_PX: Final = 5.0
 LABEL_MOST_PX: Final = 300
 # Columns of a table that tell its rows apart, in the order in which rows are named.
 KEYS: Final = ("sender_speed", "path_class", "test_group", "sharing", "flows_count", "rtt_bucket")
-# Ratios of less are drawn at the left end of a log axis, and so are those of 0.
-LEAST_PCT: Final = 0.001
+# Ratios of less than 0.001 % are drawn as that.
+LEAST_POWER: Final = -3
 
 
 ENDS: Final = ("mean", "low", "high")
@@ -133,13 +133,14 @@ def _draw(
     styles = {name: theme.style_of(ccs.get(name, cc)) for name, cc in style_series(series).items()}
     label_px = min(LABEL_MOST_PX, max(len(name) for name in names.values()) * CHARACTER_PX)
     width, height = int(theme.PLOT_WIDTH_PX + 60 - label_px), ROW_PX * len(names)
-    scale, axis = _place(cells, measure)
+    logarithmic = _fit_log_axis(cells) if measure.is_log else None
+    scale, axis = _lay_axis(cells, measure, logarithmic)
     layers: list[alt.Chart] = []
     for place, (name, style) in enumerate(styles.items()):
         shift = (place - (len(styles) - 1) / 2) * DODGE_PX
         own = cells.filter(pl.col("algorithm") == name)
-        if measure.is_log:
-            own = own.with_columns(pl.col(ENDS).clip(LEAST_PCT))
+        if logarithmic:
+            own = own.with_columns(logarithmic.place(pl.col(end), pl.col("mean")).alias(end) for end in ENDS)
         marked = own.select("row", *(pl.col(end).round(6) for end in ENDS)).with_columns(
             y_px=ROW_PX * (pl.col("row") + 0.5) + shift
         )
@@ -162,35 +163,37 @@ def _draw(
     return chart
 
 
-def _place(cells: pl.DataFrame, measure: Measure) -> tuple[alt.Scale, alt.Axis]:
+def _fit_log_axis(cells: pl.DataFrame) -> LogAxis:
+    return fit_log_axis(cells["mean"], cells["high"], LEAST_POWER)
+
+
+def _lay_axis(cells: pl.DataFrame, measure: Measure, logarithmic: LogAxis | None) -> tuple[alt.Scale, alt.Axis]:
     """Return the scale and the axis of the means."""
-    top = cells.select(pl.max_horizontal(pl.col("mean").max(), pl.col("high").max())).item()
     title = f"{measure.name} ({measure.unit})"
-    if not measure.is_log:
-        ticks = choose_ticks(top)
-        axis = alt.Axis(title=title, values=list(ticks), grid=True)
-        return alt.Scale(domain=[0, ticks[-1]], nice=False), axis
-    ends = (math.floor(math.log10(LEAST_PCT)), max(math.ceil(math.log10(max(top, LEAST_PCT))), 0))
-    decades = [10.0**power for power in range(ends[0], ends[1] + 1)]
-    least = f"datum.value > {decades[0]:g} ? datum.label : '≤ ' + datum.label"
-    axis = alt.Axis(title=title, values=decades, format="~r", labelExpr=least, grid=True)
-    return alt.Scale(type="log", domain=[decades[0], decades[-1]], nice=False), axis
+    if logarithmic:
+        return logarithmic.scale, logarithmic.draw(title)
+    top = cells.select(pl.max_horizontal(pl.col("mean").max(), pl.col("high").max())).item()
+    ticks = choose_ticks(MARK_ROOM * top)
+    axis = alt.Axis(title=title, values=list(ticks), grid=True)
+    return alt.Scale(domain=[0, ticks[-1]], nice=False), axis
 
 
 def _write_caption(cells: pl.DataFrame, measure: Measure, rows_count: int) -> str:
-    zeros = cells.filter(pl.col("mean") < LEAST_PCT).height if measure.is_log else 0
+    less = cells.filter(pl.col("mean").is_between(0, 10.0**LEAST_POWER, closed="none")).height if measure.is_log else 0
     return fold_sentences(
         [
             f"{measure.name} of {rows_count} conditions, a mark for each algorithm",
             f"bars: {INTERVAL}",
             "A mark without a bar rests on fewer than three runs",
-            *([f"{_count_marks(zeros)} of less than {LEAST_PCT:g} %, or of none"] if zeros else []),
+            *([f"{_count_marks(less)} of less than {10.0**LEAST_POWER:g} %"] if less else []),
+            *(["A mark at 0: no segment was retransmitted"] if measure.is_log and (cells["mean"] == 0).any() else []),
         ]
     )
 
 
 def _count_marks(count: int) -> str:
-    return "1 mark at the left end is" if count == 1 else f"{count} marks at the left end are"
+    least = f"≤ {10.0**LEAST_POWER:g}"
+    return f"1 mark at {least} is" if count == 1 else f"{count} marks at {least} are"
 
 
 def _write_alternative(cells: pl.DataFrame, names: dict[int, str], measure: Measure) -> str:

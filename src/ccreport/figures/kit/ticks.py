@@ -5,6 +5,8 @@ from typing import Final
 
 # An axis has four to eight intervals of one of these steps.
 STEPS: Final = (1.0, 2.0, 5.0, 10.0)
+# An axis that ends so far above its highest mark does not cut it.
+MARK_ROOM: Final = 1.03
 
 
 def choose_ticks(maximum: float) -> list[float]:

@@ -9,7 +9,7 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position
 from ccreport.figures.kit.small_multiples import Multiples, Series, draw_multiples
-from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.kit.ticks import MARK_ROOM, choose_ticks
 from ccreport.figures.wording.conditions import describe_panel
 from ccreport.figures.wording.runs import format_significant, join_names
 
@@ -50,7 +50,7 @@ def draw_categories(
             ],
             positions=[Position(axes[0], -0.5, len(order) - 0.5, ticks)] * len(panels),
             rate_title=axes[1],
-            rate_ticks=choose_ticks(top or 1.0),
+            rate_ticks=choose_ticks(MARK_ROOM * top or 1.0),
             unit_bps=1.0,
             cells=tagged,
         )

@@ -11,7 +11,7 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.keyed_panels import PAIR_WIDTH_PX, PANEL_GAP_PX, TITLE_LIMIT_PX, size_panel
 from ccreport.figures.kit.series_styles import name_series
 from ccreport.figures.kit.small_multiples import Series, draw_legend
-from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.kit.ticks import MARK_ROOM, choose_ticks
 
 PANEL_HEIGHT_PX: Final = 190
 # Room for the axis title of the second panel beside labels up to `1,200`.
@@ -69,7 +69,7 @@ def draw_panel(panel: LoadPanel, loads: Sequence[int], styles: Mapping[str, str]
     known = panel.rows.select(
         "algorithm", "load_count", *((pl.col(column) * panel.factor).alias(name) for name, column in names.items())
     ).filter(pl.col("mean").is_not_null())
-    ticks = choose_ticks(known.select(pl.max_horizontal("mean", "high").max()).item() or 1.0)
+    ticks = choose_ticks(MARK_ROOM * known.select(pl.max_horizontal("mean", "high").max()).item() or 1.0)
     span = max(loads[-1] / loads[0], 2.0)
     ends = [round(loads[0] * span**-MARGIN, 4), round(loads[-1] * span**MARGIN, 4)]
     load_axis = alt.Axis(
