@@ -42,7 +42,7 @@ SHOWN_IN = {
         # Section V.B says in words what the algorithms have alone, and a claim asks for it.
         "table-1": ["table_1_buffer_size", "jobs"],
         "table-2": ["table_2_testbed"],
-        "mismatch": ["table_2_testbed", "rate_by_version"],
+        "mismatch": ["table_2_testbed", "rate_by_version_loop"],
         "flows": ["table_2_testbed"],
         "parameters": ["rate_by_parameter"],
         "head-start": ["share_staggered"],
@@ -69,8 +69,8 @@ SHOWN_IN = {
 NOT_SHOWN = {
     "esnet_dtn": {
         "capture_episodes_both",
-        "capture_rtt_bbr",
-        "capture_rtt_cubic",
+        "capture_rtt_bdp",
+        "capture_rtt_deep",
         "capture_rtt_distribution",
         "capture_sequence_both",
         "capture_sequence_cubic",
@@ -81,6 +81,7 @@ NOT_SHOWN = {
         "flow_spread_alone",
         "flow_spread_together",
         "limits_16_flows_80_ms",
+        "rate_by_version_testbed",
         "retransmit_causes",
         "share_by_rtt",
     },

@@ -90,6 +90,17 @@ def test_caption_names_runs_by_panel_and_says_common_things_once(pair: Path) -> 
         assert details.count(once) == 1
 
 
+def test_first_seconds_are_drawn_with_means_of_the_whole_test(pair: Path, database: Path, tmp_path: Path) -> None:
+    output = plot(tmp_path, database, panels=[ALONE, TOGETHER], until_s=1.5)
+    whole, shown = (pl.read_csv(folder / "figure.csv") for folder in (pair, output))
+    assert whole["time_s"].max() == 3.75
+    assert shown.equals(whole.filter(pl.col("time_s") < 1.5))
+    assert "over the whole test, of which the first 1.5 s are drawn." in read(output / "caption.txt")
+    assert [line for line in texts_of(read(output / "figure.svg")) if line.startswith("CUBIC: mean")] == [
+        line for line in texts_of(read(pair / "figure.svg")) if line.startswith("CUBIC: mean")
+    ]
+
+
 def test_conditions_stand_in_each_panel_even_where_they_are_the_same(database: Path, tmp_path: Path) -> None:
     output = plot(tmp_path, database, panels=[TOGETHER, TOGETHER | {"title": "Again"}])
     caption = read(output / "caption.txt")

@@ -43,7 +43,8 @@ class FigureDeclaration:
     place of the representative one, `rate` what the means of the legend are (null: goodput where all receivers
     reported). `panels` are declared with conditions of their own, over the runs that match that of the figure. In what
     `list_panels` returns it is `among`. `panels_by` are columns of which each combination is a panel instead. `table`
-    is a published table whose cells are drawn. `names` are the evaluation's own of algorithms of the kernel.
+    is a published table whose cells are drawn, `until_s` the end of the time axis where it is not that of the test.
+    `names` are the evaluation's own of algorithms of the kernel.
     """
 
     name: str
@@ -57,6 +58,7 @@ class FigureDeclaration:
     panels: Sequence[Mapping[str, Any]] = ()
     panels_by: Sequence[str] = ()
     table: str = ""
+    until_s: float | None = None
     among: str = "TRUE"
     names: Mapping[str, str] = field(default_factory=dict)
 
@@ -80,6 +82,8 @@ def _declare(figure: str, declared: Mapping[str, Any]) -> FigureDeclaration:
     declaration = FigureDeclaration(name=figure, **declared)
     if (declaration.panels or declaration.panels_by) and declaration.kind not in PANEL_KINDS:
         raise FigureError(f"figure {figure!r}: the kind {declaration.kind!r} has no panels")
+    if declaration.until_s is not None and declaration.kind not in PANEL_KINDS:
+        raise FigureError(f"figure {figure!r}: the kind {declaration.kind!r} has no `until_s`")
     if declaration.panels and declaration.run:
         raise FigureError(f"figure {figure!r}: `run` belongs to one of its panels")
     if len(declaration.panels) > len(ascii_lowercase):

@@ -1,5 +1,6 @@
 """What a figure of throughput over time draws: lines, points and bands, in bins that suit all its panels."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -111,24 +112,23 @@ def _place_acknowledged(tables: FigureTables, intervals: pl.DataFrame) -> pl.Dat
     return observed.with_columns(pl.min_horizontal("end_s", "test_s")).filter(pl.col("end_s") > pl.col("start_s"))
 
 
-def choose_bins(panels: Sequence[Placed]) -> Bins:
-    """Return widths of bins that suit all panels: counts in bins of different widths cannot be compared."""
-    widths = [_choose_own_bins(placed) for placed in panels]
+def choose_bins(panels: Sequence[Placed], until_s: float = math.inf) -> Bins:
+    """Return widths of bins that suit all panels until a time: counts in unlike bins cannot be compared."""
+    widths = [_choose_own_bins(placed, until_s) for placed in panels]
     return Bins(max(bins.rate_s for bins in widths), max(bins.count_s for bins in widths))
 
 
-def _choose_own_bins(placed: Placed) -> Bins:
-    duration_s = measure_duration_s(placed.intervals)
+def _choose_own_bins(placed: Placed, until_s: float) -> Bins:
+    duration_s = min(measure_duration_s(placed.intervals), until_s)
     growth = placed.growth.filter(placed.is_drawn)
     spacing_s = measure_spacing_s(placed.intervals)
     sampling_s = measure_sampling_s(growth) if growth.height else spacing_s
-    return Bins(
-        choose_bin_s(spacing_s, duration_s), choose_bin_s(sampling_s, max(duration_s, find_top(growth, "until_s")))
-    )
+    sampled_s = max(duration_s, min(find_top(growth, "until_s"), until_s))
+    return Bins(choose_bin_s(spacing_s, duration_s), choose_bin_s(sampling_s, sampled_s))
 
 
-def bin_rows(placed: Placed, bins: Bins) -> Series:
-    """Return lines and points of the runs drawn and the band of all others, in bins of these widths."""
+def bin_rows(placed: Placed, bins: Bins, until_s: float = math.inf) -> Series:
+    """Return lines and points of the runs drawn and the band of all others until a time, in bins of these widths."""
     is_drawn = placed.is_drawn
     rates = sum_rates(placed.rates, bins.rate_s).with_columns(pl.col("rate_bps").round())
     end_s = find_top(rates, "time_s") + bins.rate_s / 2
@@ -136,15 +136,16 @@ def bin_rows(placed: Placed, bins: Bins) -> Series:
     points = counts.with_columns(pl.col("time_s", "retransmits_count").round(3))
     # ss goes on for a moment after the test.
     is_late = pl.col("time_s") > end_s
+    is_shown = pl.col("time_s") < until_s
     return Series(
-        lines=rates.filter(is_drawn),
-        band=find_envelope(rates.filter(~is_drawn)),
-        points=points.filter(~is_late),
+        lines=rates.filter(is_drawn, is_shown),
+        band=find_envelope(rates.filter(~is_drawn, is_shown)),
+        points=points.filter(~is_late, is_shown),
         source=placed.source,
         late_count=round(points.filter(is_late)["retransmits_count"].sum()),
         rate_bin_s=bins.rate_s,
         count_bin_s=bins.count_s,
-        time_end_s=end_s,
+        time_end_s=min(end_s, until_s),
     )
 
 

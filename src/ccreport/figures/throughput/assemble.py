@@ -1,5 +1,6 @@
 """One figure from tables: everything between reading them and writing files, without either."""
 
+import math
 from collections.abc import Mapping
 from textwrap import wrap
 
@@ -39,8 +40,9 @@ def assemble_throughput_over_time(
     `left_out` has for the letter of each panel without data a sentence that says so.
     """
     placed = {letter: place_rows(panel.tables, panel.run_ids) for letter, panel in panels.items()}
-    bins = choose_bins(list(placed.values()))
-    series = {letter: bin_rows(rows, bins) for letter, rows in placed.items()}
+    until_s = math.inf if declaration.until_s is None else declaration.until_s
+    bins = choose_bins(list(placed.values()), until_s)
+    series = {letter: bin_rows(rows, bins, until_s) for letter, rows in placed.items()}
     unit = choose_rate_unit(
         max(
             max(find_top(binned.lines, "rate_bps"), find_top(binned.band, "rate_max_bps")) for binned in series.values()

@@ -83,10 +83,15 @@ def _list_sentences(facts: FigureFacts) -> list[str]:
         *([f"{facts.late_count:,} retransmits that ss saw after the test are not drawn"] if facts.late_count else []),
         *name_runs(facts.drawn),
         *(f"Band: {band}" for band in [write_band(facts.drawn)] if band),
-        f"Means in the legend are {facts.rate} of the drawn {'runs' if len(facts.drawn) > 1 else 'run'}",
+        f"Means in the legend are {facts.rate} of the drawn {'runs' if len(facts.drawn) > 1 else 'run'}{_whole(facts)}",
         *describe_left_out(facts.left_out_count, f"{kept} with the most runs"),
         *describe_path(facts.notes),
     ]
+
+
+def _whole(facts: FigureFacts) -> str:
+    until_s = facts.declaration.until_s
+    return "" if until_s is None else f" over the whole test, of which the first {until_s:g} s are drawn"
 
 
 def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[str, str]) -> str:
