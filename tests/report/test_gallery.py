@@ -110,6 +110,21 @@ def test_tables_of_records_that_the_archive_has_none_of_are_not_named() -> None:
     assert [table.name for table in leave_out_foreign(empty, claims)] == ["completion", "rpc_latency"]
 
 
+def test_figures_without_data_leave_no_gap_in_the_numbers(tmp_path: Path) -> None:
+    for name in ("window", "packets", "figure_2"):
+        (tmp_path / name).mkdir()
+    for name in ("window", "figure_2"):
+        (tmp_path / name / "missing.txt").write_text("no samples", encoding="utf-8")
+    declared = {
+        "window": {"kind": "cwnd_over_time", "title": "Window"},
+        "packets": {"kind": "time_sequence", "title": "Packets"},
+        "figure_2": {"kind": "rate_by_rtt", "title": "Published"},
+    }
+    numbers = {figure.name: figure.number for figure in list_exhibits(declared, tmp_path)}
+    # A publication's keeps its own.
+    assert numbers == {"figure_2": "2", "packets": "S1", "window": "S2"}
+
+
 def test_our_own_numbers_ascend_in_the_order_of_the_gallery() -> None:
     declared = {
         "run": {"kind": "cwnd_over_time", "title": "Window"},

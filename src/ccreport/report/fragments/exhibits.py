@@ -2,7 +2,8 @@
 
 A table is a finished `<name>.html` with its `<name>.csv` and `<name>.tex`; a figure is a folder `<name>/` with
 `figure.svg`, `caption.txt` and `alt.txt`, or, where the archive has no data for it, with `missing.txt` that says why.
-What a publication has goes by its number there, all else by S1, S2 and so on in the order of the pages.
+What a publication has goes by its number there, all else by S1, S2 and so on in the order of the pages, figures without
+data last, so that those that are drawn have no gaps between their numbers.
 """
 
 import itertools
@@ -81,8 +82,11 @@ class Exhibit:
         return f"Figure {self.number}: {self.title}" if self.is_figure and self.number else self.title
 
 
-def list_exhibits(declared: Mapping[str, Mapping[str, Any]]) -> list[Exhibit]:
-    """Return the tables or the figures of an evaluation: a publication's, then ours as the pages have them."""
+def list_exhibits(declared: Mapping[str, Mapping[str, Any]], figures: Path | None = None) -> list[Exhibit]:
+    """Return the tables or the figures of an evaluation: a publication's, then ours as the pages have them.
+
+    `figures` is the folder of figures, if they are; those without data there come last of ours.
+    """
     titles = {name: " ".join(facts["title"].split()) for name, facts in declared.items()}
     by_name, by_title = PUBLISHED
     published = {name: by_name.search(name) or by_title.search(title) for name, title in titles.items()}
@@ -90,9 +94,10 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]]) -> list[Exhibit]:
         name: facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES for name, facts in declared.items()
     }
 
-    def place(name: str) -> tuple[bool, bool, int]:
-        kind = declared[name].get("kind")
-        return published[name] is None, of_captures[name], place_kind(kind) if kind and not published[name] else 0
+    def place(name: str) -> tuple[bool, bool, bool, int]:
+        kind, is_ours = declared[name].get("kind"), published[name] is None
+        is_missing = is_ours and figures is not None and (figures / name / "missing.txt").exists()
+        return is_ours, is_missing, of_captures[name], place_kind(kind) if kind and is_ours else 0
 
     ours = itertools.count(1)
     return [
@@ -107,11 +112,13 @@ def list_exhibits(declared: Mapping[str, Mapping[str, Any]]) -> list[Exhibit]:
     ]
 
 
-def find_exhibits(evaluation: Mapping[str, Any]) -> dict[str, tuple[str, Exhibit]]:
+def find_exhibits(evaluation: Mapping[str, Any], figures: Path | None = None) -> dict[str, tuple[str, Exhibit]]:
     """Return page (`figures` or `tables`) and exhibit by the name of every figure and table of an evaluation."""
-    return {
-        exhibit.name: (page, exhibit) for page in ("figures", "tables") for exhibit in list_exhibits(evaluation[page])
+    listed = {
+        "figures": list_exhibits(evaluation["figures"], figures),
+        "tables": list_exhibits(evaluation["tables"]),
     }
+    return {exhibit.name: (page, exhibit) for page, exhibits in listed.items() for exhibit in exhibits}
 
 
 def render_table_fragment(table: Exhibit, tables: Path, fragments: Path) -> None:
@@ -236,7 +243,9 @@ def render_list(
     `absent` is a paragraph behind them.
     """
     parts = [
-        f"## {escape_text(exhibit.heading)} {{#{make_label(kind, exhibit.name)}}}\n\n"
+        # What has a number of its own gets no second one.
+        f"## {escape_text(exhibit.heading)} {{#{make_label(kind, exhibit.name)}"
+        f"{' .unnumbered' if exhibit.number else ''}}}\n\n"
         f"{{{{< include fragments/{kind}_{exhibit.name}.md >}}}}\n"
         for exhibit in exhibits
     ]
