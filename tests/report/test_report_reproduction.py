@@ -104,6 +104,10 @@ def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
     assert "10 Gbit/s there and 50 Mbit/s here".replace("/", "&#47;") in shown
     assert "(tables.qmd#table-table-2-testbed)" in shown
     assert "It is &#42;small&#42;&#46;" in shown
+    short = render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS, has_cells=False)
+    assert "**1 of 1** pairs of cells are reproduced." in short
+    assert "The supplement has all cells." in short
+    assert "80.0 %" not in short
 
 
 LOSS: dict[str, Any] = {
@@ -234,7 +238,8 @@ def test_a_claim_that_nothing_explains_stands_out() -> None:
 def test_a_claim_shows_value_interval_and_bounds() -> None:
     shown, _ = render(make_claim("bbr1_rate", "holds"))
     assert "## BBR1 rate: holds {#claim-bbr1-rate}" in shown
-    assert "from 2 <small>“over &#60;b&#62;” &#40;over&#41;</small></td>" in shown
+    assert "<br><small>“over &#60;b&#62;” &#40;over&#41;</small></td>" in shown
+    assert ">from 2</td>" in shown
     assert "2&#46;94</td>" in shown
     assert "1&#46;90–4&#46;00</td>" in shown
 

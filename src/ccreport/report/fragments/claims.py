@@ -28,8 +28,8 @@ OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Ve
 HEADER: Final = ("Check", "Paper", "Holds", "Here", "95 % interval", "n", "Verdict")
 PUBLISHED: Final = "The claims are what a publication says in its text; each check has the words its bounds are from."
 DATED: Final = """
-Bounds that were set before the archive was measured cannot have been fitted to it. The times are those of the commit and of
-the machine that ran the test."""
+Bounds that were set before the archive was measured cannot have been fitted to it. The times are those of the commit
+and of the machine that ran the test."""
 # Words of a claim's name that are written in capitals: bbr1_retransmits.
 ALGORITHMS: Final = ("bbr", "cubic", "reno")
 CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
@@ -258,9 +258,9 @@ def _link(page: str, exhibit: Exhibit) -> str:
 
 def _list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:
     return [
-        text(row["check"]),
+        _name_check(row, check),
         _show_paper(row),
-        _name_criterion(row, check),
+        text(_name_bounds(row["at_least"], row["at_most"])),
         show_figures(row["value"]),
         text(_show_interval(row)),
         number(row["runs_count"]),
@@ -280,13 +280,13 @@ def _show_interval(row: Mapping[str, Any]) -> str | None:
     return f"{show_plain(low)}{' to ' if low < 0 else '–'}{show_plain(high)}"
 
 
-def _name_criterion(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:
-    """Return the bounds with the publication's words, and the word that these are read as."""
-    bounds = text(_name_bounds(row["at_least"], row["at_most"]))
+def _name_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:
+    """Return the name of a check, and below it the publication's words with the word that they are read as."""
+    name = text(row["check"])
     if "quote" not in check:
-        return bounds
+        return name
     read = f" ({check['word']})" if "word" in check else ""
-    return Html(f"{bounds} <small>{text('“' + check['quote'] + '”' + read)}</small>")
+    return Html(f"{name}<br><small>{text('“' + check['quote'] + '”' + read)}</small>")
 
 
 def _name_lack(row: Mapping[str, Any]) -> Html:

@@ -174,6 +174,7 @@ def render_fragments(
     write_fragment(fragments, "dictionary.md", render_dictionary())
     write_fragment(fragments, "campaign_keys.md", render_campaign_keys())
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))
+    write_fragment(fragments, "assumptions_report.md", "The supplement lists them.\n")
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
@@ -182,7 +183,9 @@ def render_fragments(
     doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
     page = render_reproduction(compared, titles, algorithms, note, doubts)
     write_fragment(fragments, "reproduction.md", page)
-    write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared)))
+    page = render_reproduction(compared, titles, algorithms, note, doubts, has_cells=False)
+    write_fragment(fragments, "reproduction_report.md", page)
+    write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared, figures)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     held = {"has_captures": not captures.is_empty(), "has_others": not others.is_empty()}
     _render_exhibits(declared, judged, summaries, figures, fragments, read, **held)
@@ -202,7 +205,7 @@ def _render_about(declared: Mapping[str, Any]) -> str:
 def _count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path) -> str:
     """Return how many tables and figures have data."""
     tables = sum(has_rows(table, summaries) for table in list_exhibits(declared["tables"]))
-    drawn = sum(not find_missing(figure, figures) for figure in list_exhibits(declared["figures"]))
+    drawn = sum(not find_missing(figure, figures) for figure in list_exhibits(declared["figures"], figures))
     return f"{count_things(tables, 'table')} and {count_things(drawn, 'figure')}"
 
 
@@ -228,7 +231,7 @@ def _ask_versions(declared: Mapping[str, Any], figures: Path) -> str:
     """Return the first page's item on versions of an algorithm, where a figure compares them."""
     compared = [
         figure
-        for figure in list_exhibits(declared["figures"])
+        for figure in list_exhibits(declared["figures"], figures)
         if declared["figures"][figure.name]["kind"] == VERSIONS and not find_missing(figure, figures)
     ]
     link = f"figures.qmd#{make_label('figure', compared[0].name)}" if compared else ""
@@ -250,7 +253,7 @@ def _render_exhibits(
     has_captures: bool,
     has_others: bool,
 ) -> None:
-    published, drawn = list_exhibits(declared["tables"]), list_exhibits(declared["figures"])
+    published, drawn = list_exhibits(declared["tables"]), list_exhibits(declared["figures"], figures)
     for table in published:
         render_table_fragment(table, summaries, fragments)
     for figure in drawn:

@@ -90,11 +90,14 @@ def render_reproduction(
     algorithms: list[str],
     note: str = "",
     doubts: Mapping[str, str] = MappingProxyType({}),
+    *,
+    has_cells: bool = True,
 ) -> str:
     """Return the fragment: for the paper, and for another archive if there is one, summary, worst pairs and all cells.
 
     `titles` are the tables' by name, `algorithms` the names of the evaluation in order, `note` is about this archive,
-    `doubts` say by the table's name why some of its published pairs look wrong.
+    `doubts` say by the table's name why some of its published pairs look wrong. Without `has_cells` it says that the
+    supplement has them.
     """
     parts = []
     for comparison, heading in SECTIONS.items():
@@ -107,6 +110,9 @@ def render_reproduction(
         if note and comparison == "paper":
             parts.append(render_callout("note", "About this archive", escape_text(note)))
         parts += [_render_summary(own, titles), _render_worst(own, titles, algorithms)]
+        if not has_cells:
+            parts.append("The supplement has all cells.\n")
+            continue
         parts += [
             _render_cells(own.filter(pl.col("table_name") == table), str(table), titles, algorithms)
             for table in own["table_name"].unique(maintain_order=True)
