@@ -120,6 +120,33 @@ def test_what_is_numbered_by_the_paper_is_not_counted(tmp_path: Path) -> None:
     assert "Figure S2, Figure 1, Table II and Table 1." in words
 
 
+def test_the_title_page_names_authors_date_and_version(tmp_path: Path) -> None:
+    arguments = make_project(tmp_path, {"page": "Text."})
+    (tmp_path / "CITATION.cff").write_text(
+        "authors: [{given-names: Ada, family-names: Byron}, {name: 'the #others'}]\n", encoding="utf-8"
+    )
+    facts = "archive: {dates: 2026-11-25}\nsoftware: {version: 0.1.0}\n"
+    with (tmp_path / "fragments/_variables.yml").open("a", encoding="utf-8") as variables:
+        variables.write(facts)
+    render_paper(**arguments)
+    assert "Ada Byron, the #others · measured 2026-11-25 · ccreport 0.1.0" in read(tmp_path)
+
+
+def test_a_document_has_its_own_of_a_fragment(tmp_path: Path) -> None:
+    arguments = make_project(tmp_path, {"page": "{{< include fragments/cells.md >}}"})
+    for name, words in (("cells", "All."), ("cells_report", "A summary."), ("cells_supplement", "Cells.")):
+        (tmp_path / f"fragments/{name}.md").write_text(f"{words}\n", encoding="utf-8")
+    render_paper(**arguments)
+    assert "1 Page A summary." in read(tmp_path)
+
+
+def test_contents_list_tables_and_figures_that_have_numbers_of_their_own(tmp_path: Path) -> None:
+    page = "::: {.contents}\n:::\n\n## Figure 2: Rates {#two .unnumbered}\n\nText.\n\n## Part\n\nMore.\n"
+    render(tmp_path, page=page)
+    words = re.sub(r"(?: \.)+ \u2060?", " . . . ", read(tmp_path))
+    assert "1 Page . . . 1 Figure 2: Rates . . . 1 Figure 2: Rates Text. 1.1 Part More." in words
+
+
 def test_contents_are_where_they_are_asked_for(tmp_path: Path) -> None:
     page = "Conclusion.\n\n::: {.contents depth=2}\n:::\n\n## Part {#part}\n\nText.\n"
     render(tmp_path, first=page, second="More.")

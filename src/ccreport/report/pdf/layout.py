@@ -115,8 +115,8 @@ def fit_table(table: Table) -> tuple[Table, bool]:
 def break_sentences(table: Table) -> tuple[float, list[float | None]] | None:
     """Return the size of text of a table whose long cells break, and the columns' widths; none where all is narrow.
 
-    The size is a share of the usual one. Long columns share by their mean length what the others leave, which have no
-    width.
+    The size is a share of the usual one. Long columns share what the others leave, which have no width: by the middle
+    between their mean and their longest cell, which else would be many lines high.
     """
     columns = _measure(table)
     upright = LEAST_SCALE * UPRIGHT_CHARACTERS
@@ -128,8 +128,8 @@ def break_sentences(table: Table) -> tuple[float, list[float | None]] | None:
     whole = [row for row in table.body if len(row) == table.columns]
     # Blanks and dashes would make a column that has sentences in some rows too narrow for them.
     lengths = [[row[column].length for row in whole if row[column].length > 1] for column in range(table.columns)]
-    means = [max(SHORTEST_SENTENCE, fmean(own or [0])) for own in lengths]
-    widths = [mean if long else None for mean, long in zip(means, is_long, strict=True)]
+    middles = [max(SHORTEST_SENTENCE, fmean((fmean(own or [0]), max(own or [0])))) for own in lengths]
+    widths = [middle if long else None for middle, long in zip(middles, is_long, strict=True)]
     return min(1.0, max(LEAST_SCALE, upright / broken)), widths
 
 

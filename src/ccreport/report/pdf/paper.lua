@@ -281,6 +281,17 @@ local function join_exhibits(blocks)
   return taken
 end
 
+-- What leads to a table is on its page.
+local function hold_leads(blocks)
+  for number = #blocks, 2, -1 do
+    local block, lead = blocks[number], blocks[number - 1]
+    if lead.t == 'Para' and block.t == 'RawBlock' and block.text:match('^#include "/tables/') then
+      blocks[number - 1] = raw('#block(sticky: true)[' .. typst {lead} .. ']')
+    end
+  end
+  return blocks
+end
+
 -- A formula is read aloud as its TeX.
 local function formula(element)
   local shown = typst {pandoc.Plain {element}}
@@ -320,7 +331,7 @@ function Pandoc(doc)
   blocks = blocks:walk {Div = panel}
   blocks = blocks:walk {Table = tables.data_table, DefinitionList = tables.definitions}
   blocks = blocks:walk {traverse = 'topdown', Div = float_div, Figure = float_figure}
-  blocks = join_exhibits(take_headings(blocks))
+  blocks = hold_leads(join_exhibits(take_headings(blocks)))
   if doc.meta.title then
     local title = doc.meta.title:walk {Str = str}
     blocks:insert(1, pandoc.Header(1, title, {id = page}))

@@ -20,6 +20,7 @@ import typst
 
 from ccreport.figures.kit.dark_colours import remove_dark_colours
 from ccreport.figures.kit.text_lengths import unpin_lengths
+from ccreport.report.markup.escape import escape_text
 from ccreport.report.pdf.tables import set_tables
 from ccreport.report.site.absent_pages import leave_out_pages, list_absent
 from ccreport.report.site.links import PageError
@@ -28,8 +29,6 @@ from ccreport.report.site.project_pages import read_header, read_page, read_yaml
 
 # The header of `<document>.md` names the pages in their order, its text comes below the title.
 DOCUMENTS: Final = ("report", "supplement")
-# Lists of exhibits of which each document may have its own: `tables_supplement.md`.
-LISTS: Final = ("tables", "figures")
 ASSETS: Final = Path(__file__).parent
 PANDOC_OPTIONS: Final = (
     "--from=markdown",
@@ -54,18 +53,18 @@ FONT_SIZE: Final = re.compile(r'font-size="([\d.]+)px"')
 def render_paper(document: str, sources: Path, fragments: Path, figures: list[Path], kept: Path, output: Path) -> None:
     """Render the report as the PDF `output`, from the pages in `sources`, their fragments and the figures.
 
-    `document` is `report` or `supplement`. Each of `figures` has folders with `figure.svg` for the figures that were
-    drawn; `kept` has what pandoc made of these pages before. Raise PageError for a page that is not there and for one
-    that cannot be rendered.
+    `document` is `report` or `supplement`; the authors are those of `CITATION.cff` beside `sources`. Each of `figures`
+    has folders with `figure.svg` for the figures that were drawn; `kept` has what pandoc made of these pages before.
+    Raise PageError for a page that is not there and for one that cannot be rendered.
     """
     if document not in DOCUMENTS:
         raise PageError(f"no such document: {document}; there are {', '.join(DOCUMENTS)}")
     work = output.absolute().with_name(output.name + ".work")
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(fragments, work / "fragments")
-    for name in LISTS:
-        if (own := work / "fragments" / f"{name}_{document}.md").exists():
-            own.replace(work / "fragments" / f"{name}.md")
+    # Each document may have its own of a fragment: `tables_supplement.md`.
+    for own in sorted((work / "fragments").glob(f"*_{document}.md")):
+        own.replace(own.with_name(f"{own.stem.removesuffix(f'_{document}')}.md"))
     for page in (*sorted(sources.glob("*.qmd")), sources / f"{document}.md"):
         shutil.copyfile(page, work / page.name)
     for drawing in sorted(path for folder in figures for path in folder.glob("*/figure.svg")):
@@ -74,7 +73,7 @@ def render_paper(document: str, sources: Path, fragments: Path, figures: list[Pa
         (work / "figures" / drawing.parent.name / drawing.name).write_text(text, encoding="utf-8")
     shutil.copyfile(ASSETS / "paper.typ", work / "paper.typ")
     pandoc = Pandoc(kept)
-    _write_pages(work, document, pandoc)
+    _write_pages(work, document, sources.parent / "CITATION.cff", pandoc)
     output.write_bytes(_compress(_compile(work)))
     shutil.rmtree(work)
     pandoc.prune()
@@ -88,7 +87,7 @@ def _set_type(svg: str) -> str:
     return FONT_FAMILY.sub(f'font-family="{FONT}"', larger)
 
 
-def _write_pages(work: Path, document: str, pandoc: Pandoc) -> None:
+def _write_pages(work: Path, document: str, citation: Path, pandoc: Pandoc) -> None:
     """Write each page as a Typst file, and the file that includes them all."""
     variables = read_yaml(work / "fragments" / "_variables.yml")
     absent = list_absent(variables)
@@ -120,7 +119,7 @@ def _write_pages(work: Path, document: str, pandoc: Pandoc) -> None:
     text = "\n".join(includes)
     (work / MAIN).write_text(
         f'#import "paper.typ": *\n#let title = [{title}]\n#show: paper.with(title: title)\n'
-        f"#title-block(title)\n{text}\n",
+        f"#title-block(title, [{_write_byline(variables, citation)}])\n{text}\n",
         encoding="utf-8",
     )
 
@@ -136,8 +135,25 @@ def _list_pages(title_page: Path, absent: Collection[str]) -> list[str]:
 
 def _title(variables: Mapping[str, Any]) -> str:
     """Return the evaluation's title, which is Markdown already, as Typst."""
-    title: str = pypandoc.convert_text(variables["evaluation"]["title"], "typst", "markdown", ["--wrap=none"])
-    return title.strip()
+    return _convert(variables["evaluation"]["title"])
+
+
+def _write_byline(variables: Mapping[str, Any], citation: Path) -> str:
+    """Return the authors, where a citation file names them, when the archive was measured, and by which version."""
+    cited = read_yaml(citation)["authors"] if citation.exists() else []
+    names = (author.get("name") or f"{author['given-names']} {author['family-names']}" for author in cited)
+    dates, made_by = variables.get("archive", {}).get("dates"), variables["software"].get("version")
+    parts = [
+        ", ".join(map(escape_text, names)),
+        f"measured {dates}" if dates else "",
+        f"ccreport {made_by}" if made_by else "",
+    ]
+    return _convert(" · ".join(part for part in parts if part))
+
+
+def _convert(markdown: str) -> str:
+    converted: str = pypandoc.convert_text(markdown, "typst", "markdown", ["--wrap=none"])
+    return converted.strip()
 
 
 def _compile(work: Path) -> bytes:
