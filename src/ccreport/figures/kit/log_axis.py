@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 import polars as pl
@@ -27,14 +26,14 @@ class LogAxis:
         """Return the scale."""
         return alt.Scale(type="log", domain=[10.0**self.bottom, 10.0**self.most], nice=False)
 
-    def draw(self, title: str, **options: Any) -> alt.Axis:
+    def draw(self, title: str) -> alt.Axis:
         """Return the axis with a tick at each decade."""
         decades = [10.0**power for power in range(self.bottom, self.most + 1)]
-        label = f"datum.value < {2 * 10.0**self.least:g} ? '≤ ' + datum.label : datum.label" if self.has_less else ""
+        least = 10.0**self.least
+        label = f"datum.value < {2 * least:g} ? '≤ ' + datum.label : datum.label" if self.has_less else "datum.label"
         if self.has_zero:
-            label = f"datum.value < {0.5 * 10.0**self.least:g} ? '0' : {label or 'datum.label'}"
-        named = {"labelExpr": label} if label else {}
-        return alt.Axis(title=title, values=decades, format="~r", grid=True, **named, **options)
+            label = f"datum.value < {least / 2:g} ? '0' : {label}"
+        return alt.Axis(title=title, values=decades, format="~r", grid=True, labelExpr=label)
 
     def place(self, value: pl.Expr, mean: pl.Expr) -> pl.Expr:
         """Return where a mean or an end of its interval is drawn."""
