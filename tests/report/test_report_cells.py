@@ -86,11 +86,11 @@ def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Pat
     text = re.sub(r"<[^>]+>", " ", section)
     # (9 + 11) / 2 Mbit/s
     assert " 10.00 " in text
-    assert " rate mean, Mbit/s " in text
-    assert "<dt>rate low" not in section
+    assert " Rate mean (Mbit/s) " in text
+    assert "<dt>Rate low" not in section
     # A key has its words and unit, as in the published table.
     assert "## 1: no loss" in html.unescape(page)
-    assert re.search(r"s\s+j\s+10\.0\.0\.2\s+2\s+10\.00\s+0\s+11\.00\s+r2", text)
+    assert re.search(r"s\s+j\s+10\.0\.0\.2\s+2\s+10\s+0\s+11\.00\s+r2", text)
     assert 'Raw files: <a href="ledger_files.html#job-e">e</a>' in section
     assert 'href="explorer.html#run=r2"' in section
     assert "Query&#58; src&#47;ccreport&#47;sql&#47;testbed&#47;table&#95;2&#95;testbed&#46;sql</summary>" in page
@@ -102,7 +102,22 @@ def test_numbers_of_a_quantity_have_its_unit(tmp_path: Path) -> None:
     assert " · Goodput (Mbit/s) · " in page
     compared = pl.read_parquet(tmp_path / "comparisons.parquet").row(0, named=True)
     assert compared["measure"] == "goodput_bps"
-    assert f"<dt>first mean</dt><dd>{compared['first_mean'] / 1e6:.4g}" in page
+    assert f"<dt>First mean</dt><dd>{compared['first_mean'] / 1e6:.4g}" in page
+
+
+def test_of_a_comparison_the_table_has_its_title_and_values_of_runs_have_the_measures_unit(tmp_path: Path) -> None:
+    page = html.unescape((build(tmp_path, archive()) / "cells_comparisons.qmd").read_text())
+    assert "· Table II ·" in page or "Table II · Goodput" in page
+    # Not 35000000.
+    assert '<th scope="col" class="number">Goodput (Mbit/s)</th>' in page
+    assert '<td class="number">35.00</td>' in page
+    assert "Value" not in page
+
+
+def test_a_page_of_runs_leads_back_to_its_table(tmp_path: Path) -> None:
+    page = (build(tmp_path, archive()) / "cells_table_2_testbed.qmd").read_text()
+    assert "above: tables.qmd" in page
+    assert "[the table](tables.qmd#table-table-2-testbed)" in page
 
 
 def test_an_interval_stands_with_its_number_and_what_has_no_value_is_left_out() -> None:
@@ -110,9 +125,9 @@ def test_an_interval_stands_with_its_number_and_what_has_no_value_is_left_out() 
     others = {"rate_cv": 0.5, "rate_low_cv": None, "rate_high_cv": None, "difference_mean": None, "runs_count": 3}
     shown = html.unescape(render_numbers(rates | others))
     assert re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", shown) == [
-        ("rate mean, Mbit/s", "50.00 (40.00 to 62.50)"),
-        ("rate CV", "0.5000"),
-        ("runs count", "3"),
+        ("Rate mean (Mbit/s)", "50.00 (40.00 to 62.50)"),
+        ("Rate CV (%)", "50.00"),
+        ("Runs", "3"),
     ]
 
 
@@ -172,13 +187,14 @@ def test_a_long_table_has_pages_that_lead_to_each_other(tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("column", "value", "name", "shown"),
     [
-        ("rate_mean_bps", 51_509_697.959, "rate mean, Mbit/s", "51.51"),
-        ("retransmit_ratio", 1.463831e-05, "retransmit ratio", "1.464×10⁻⁵"),
-        ("rtt_ms", 10.0, "rtt, ms", "10.00"),
-        ("size_bytes", 1_234_567, "size, bytes", "1,234,567"),
-        ("rate_cv", 0.0, "rate CV", "0"),
-        ("is_first", True, "is first", "True"),
-        ("runs_count", 20, "runs count", "20"),
+        ("rate_mean_bps", 51_509_697.959, "Rate mean (Mbit/s)", "51.51"),
+        ("retransmit_ratio", 1.463831e-05, "Retransmitted (%)", "0.001464"),
+        ("rtt_ms", 10.0, "RTT (ms)", "10"),
+        ("size_bytes", 1_234_567, "Size (bytes)", "1,234,567"),
+        ("rate_cv", 0.0, "Rate CV (%)", "0"),
+        ("rate_cv", 4.028e-6, "Rate CV (%)", "< 0.01"),
+        ("is_paired", False, "In pairs?", "no"),
+        ("runs_count", 20, "Runs", "20"),
     ],
 )
 def test_numbers_are_rounded_and_have_their_unit(column: str, value: Any, name: str, shown: str) -> None:

@@ -15,6 +15,7 @@ from ccreport.core.tables import TableError, TableWriter, conform, load_schema
 from ccreport.summarise.database import QueryError, connect, quote_name
 from ccreport.summarise.grids.cells import NOTHING_BOLD, Bold, lay_out_cells, lay_out_rows
 from ccreport.summarise.grids.grid import Grid
+from ccreport.summarise.grids.headings import name_tables, shorten_titles
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
@@ -46,10 +47,11 @@ THREADS: Final = 2
 def summarise_tables(evaluation: Path, database: Path, output: Path) -> None:
     """Write all published tables of an evaluation into a folder, as `summarise_table` does each."""
     declared = load_evaluation(evaluation)["tables"]
+    titles = {"short_titles": shorten_titles(declared)}
 
     def summarise(table: str) -> None:
         with connect(database) as connection:
-            summarise_table(connection, table, declared[table], output)
+            summarise_table(connection, table, declared[table] | titles, output)
 
     with ThreadPoolExecutor(THREADS) as threads:
         # What has statistics takes longest; another is made meanwhile.
@@ -119,6 +121,7 @@ def lay_out_table(
         notes.append(f"Rate: {RATE_NAMES[basis]}.")
         if basis != declared["rate"]:
             notes.append(f"No selected run has a {declared['rate']}.")
+    summary = name_tables(summary, declared.get("short_titles", {}))
     summary, schema = show_labels(summary, load_schema(table), declared)
     if "rows" in declared and "measures" not in declared:
         return lay_out_cells(summary, table, declared, notes, bold)

@@ -206,7 +206,7 @@ def test_a_row_list_has_intervals_behind_their_means_and_no_column_that_says_not
     grid = lay_out_rows(rows, schema, "T", [], {"retransmit_mean_ratio": pl.Series([True, False])})
     assert grid.stubs == ["Algorithm"]
     # What names both rows alike is said once, below them.
-    shared = "In all rows: sender speed 10g, path class testbed, test group no loss, sharing both, flows 16, RTT bucket"
+    shared = "In all rows: sender speed 10g, path class testbed, test group no loss, sharing both, 16 flows, RTT bucket"
     assert f"{shared} RTT < 30 ms, retransmit source ss, runs 3, segments 1,000." in grid.notes
     assert "Without values here: Retransmitted, CV over runs." in grid.notes
     headings = ["Retransmits", "Retransmitted (%)", "Retransmitted, mean of runs (%)", "95 % interval"]

@@ -18,7 +18,9 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.declarations import name_query, read_query
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema, read_table
+from ccreport.core.text import make_label
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
+from ccreport.report.fragments.exhibits import CAPTURE_TABLES
 from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.blocks import (
     Html,
@@ -27,13 +29,23 @@ from ccreport.report.markup.blocks import (
     open_fold,
     render_callout,
     render_quotation,
-    render_table,
+    render_varying,
     text,
     verbatim,
 )
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.database import connect
-from ccreport.summarise.grids.headings import format_name, name_quantities, name_value
+from ccreport.summarise.grids.cells import PERCENT
+from ccreport.summarise.grids.headings import (
+    QUANTITIES,
+    format_name,
+    is_percentage,
+    name_quantities,
+    name_tables,
+    name_value,
+    shorten_titles,
+    write_heading,
+)
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.trace.explain import Trace, load_trace
 from ccreport.trace.raw_files import load_read_files
@@ -45,10 +57,15 @@ LARGEST_BYTES: Final = 2_500_000
 # About a run's line in a table, and a row's section around it.
 RUN_BYTES: Final = 900
 ROW_BYTES: Final = 2_000
-# At least one letter of a run's line in a column, with the tags around it.
-CELL_BYTES: Final = len("<td>1</td>")
-# What is shown for the end of a column's name.
-UNITS: Final = {"_bps": ", Mbit/s", "_ms": ", ms", "_s": ", s", "_pct": ", %", "_bytes": ", bytes", "_cv": " CV"}
+# At least a run's line has this, with a name of one letter.
+LINE_BYTES: Final = len('<tr><td><a href="explorer.html#run=r"><code>r</code></a></td></tr>')
+# Units that headings leave to the values, by the end of a column's name.
+UNITS: Final = {"_bps": " (Mbit/s)", "_bytes": " (bytes)"}
+PER_MEGABIT: Final = 1e6
+# In per cent; published tables show less as 0.00.
+LEAST_CV: Final = 0.01
+# A run's column of this name has what the row's quantity is.
+VALUE: Final = "value"
 # All digits are in the CSV files.
 SIGNIFICANT: Final = 4
 LEFT_OUT: Final = "There are too many runs to list all of them here. The command of each row prints them."
@@ -57,10 +74,11 @@ LEFT_OUT: Final = "There are too many runs to list all of them here. The command
 @replaces_folder("output")
 def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path) -> None:
     """Write the page of each published table of an evaluation into a folder, which is replaced."""
-    about = {"evaluation": evaluation.stem}
+    tables = load_evaluation(evaluation)["tables"]
+    about = {"evaluation": evaluation.stem, "short_titles": shorten_titles(tables)}
     with connect(database) as connection:
         files = load_read_files(connection)
-        for table, declared in load_evaluation(evaluation)["tables"].items():
+        for table, declared in tables.items():
             shown = select_shown(read_table(table, [summaries / f"{table}.parquet"]), declared)
             trace = load_trace(connection, table, files)
             # A table without rows has a page as well.
@@ -86,16 +104,18 @@ def render_page(
 ) -> str:
     """Return a page of one table; `summary` are its rows, whose numbers from `first` on name the sections.
 
-    `declared` is what the evaluation declares of the table, under `evaluation` the evaluation's name, and under
-    `pages` links to the table's other pages.
+    `declared` is what the evaluation declares of the table, under `evaluation` the evaluation's name, under
+    `short_titles` what its tables are called in rows of others, and under `pages` links to the table's other pages.
     """
     runs_of_rows = [trace.select_runs(row) for row in summary.iter_rows(named=True)]
-    if sum(runs.height for runs in runs_of_rows) * len(trace.shown) * CELL_BYTES > largest:
+    if sum(runs.height for runs in runs_of_rows) * LINE_BYTES > largest:
         return _render_first_runs(trace, summary, declared, largest, first)
     whole = [*_render_head(trace, summary, declared)]
     # The last part ends without a line break.
     size = _measure(whole) - 1
-    rows = zip(summary.iter_rows(named=True), name_quantities(summary).iter_rows(named=True), runs_of_rows, strict=True)
+    rows = zip(
+        summary.iter_rows(named=True), _name_rows(summary, declared).iter_rows(named=True), runs_of_rows, strict=True
+    )
     for number, (row, shown, runs) in enumerate(rows, start=first):
         section = _render_row(trace, number, row, shown, runs, declared)
         whole += section
@@ -103,6 +123,10 @@ def render_page(
         if size > largest:
             return _render_first_runs(trace, summary, declared, largest, first)
     return "\n".join(whole)
+
+
+def _name_rows(summary: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataFrame:
+    return name_tables(name_quantities(summary), declared.get("short_titles", {}))
 
 
 def count_runs_at_most(rows_count: int, largest: int) -> int:
@@ -120,7 +144,7 @@ def _render_first_runs(
 ) -> str:
     parts = [*_render_head(trace, summary, declared, is_cut=True)]
     runs_at_most = count_runs_at_most(summary.height, largest)
-    rows = zip(summary.iter_rows(named=True), name_quantities(summary).iter_rows(named=True), strict=True)
+    rows = zip(summary.iter_rows(named=True), _name_rows(summary, declared).iter_rows(named=True), strict=True)
     for number, (row, shown) in enumerate(rows, start=first):
         parts += _render_row(trace, number, row, shown, trace.select_runs(row), declared, runs_at_most)
     return "\n".join(parts)
@@ -129,15 +153,19 @@ def _render_first_runs(
 def _render_head(
     trace: Trace, summary: pl.DataFrame, declared: Mapping[str, Any], *, is_cut: bool = False
 ) -> Iterator[str]:
+    page = "captures.qmd" if trace.table in CAPTURE_TABLES else "tables.qmd"
+    target = page if summary.is_empty() else f"{page}#{make_label('table', trace.table)}"
     # Entities, as a title is Markdown too.
     header = {
         "title": escape_text(f"Behind {declared['title']}"),
+        "above": page,
         "toc": False,
         "format": {"html": {"page-layout": "full"}},
     }
     about = (
-        "Every row of the table with the runs behind its numbers, what each run adds to them, and links to the raw "
-        "files of their jobs. The command needs the results of a build, and computes a row again from its runs alone."
+        f"Every row of [the table]({target}) with the runs behind its numbers, what each run adds to them, and links "
+        "to the raw files of their jobs. The command needs the results of a build, and computes a row again from its "
+        "runs alone."
     )
     yield f"---\n{yaml.safe_dump(header, sort_keys=False, allow_unicode=True)}---\n"
     yield f"{about}\n"
@@ -171,7 +199,7 @@ def _render_row(
     counted = f"{runs.height:,} run{'' if runs.height == 1 else 's'}"
     # Closed, so that a page of many rows can be read.
     parts.append(open_fold(f"Made of {counted}" if whole else f"The first {listed.height:,} of {counted}"))
-    parts.append(_render_runs(trace, listed, number))
+    parts.append(_render_runs(trace, listed, number, _find_quantity(row)))
     if jobs := link_jobs(listed["experiment_id"].drop_nulls().unique(maintain_order=True), trace.files):
         parts.append(fence_html(f"<p>Raw files: {jobs}</p>"))
     # A path in it may hold a line break, which is written as \\n on its one line.
@@ -215,15 +243,22 @@ def _find_ends(names: Collection[str]) -> dict[str, tuple[str, str]]:
     return ends
 
 
-def _render_runs(trace: Trace, runs: pl.DataFrame, number: int) -> str:
+def _find_quantity(row: Mapping[str, Any]) -> str:
+    """Return the column whose values the runs of a row have under `value`, where the row names one."""
+    return next((row[name] for name in QUANTITIES if name in row), VALUE)
+
+
+def _render_runs(trace: Trace, runs: pl.DataFrame, number: int, quantity: str) -> str:
+    """Return the table of a row's runs, in which what all have is said once; `quantity` is what `value` is of."""
     columns, schema = trace.shown, runs.schema
     # By places: a frame of other columns for each row of a table takes longer than its lines.
     shown = itemgetter(*map(runs.get_column_index, columns))
     run, result = map(runs.get_column_index, ("run_id", "result_path"))
-    rows = [[*map(_show, columns, shown(values)), _link_run(values[run], values[result])] for values in runs.rows()]
+    names = [quantity if name == VALUE else name for name in columns]
+    rows = [[*map(_show, names, shown(values)), _link_run(values[run], values[result])] for values in runs.rows()]
     numbers = [place for place, name in enumerate(columns) if schema[name].is_numeric()]
-    header = [*map(name_column, columns), "run"]
-    return render_table(header, rows, title=f"Runs of row {number}", numbers=numbers)
+    header = [*map(name_column, names), "Run"]
+    return render_varying(header, rows, title=f"Runs of row {number}", numbers=numbers)
 
 
 def _show(column: str, value: Any) -> Html:
@@ -234,20 +269,23 @@ def _show(column: str, value: Any) -> Html:
 
 
 def name_column(name: str) -> str:
-    """Return what a column is called in a table: its words, and after a comma its unit."""
-    for ending, unit in UNITS.items():
-        if name.endswith(ending):
-            return f"{name.removesuffix(ending).replace('_', ' ')}{unit}"
-    return name.replace("_", " ")
+    """Return what a column is called in a table: the heading that published tables have, always with its unit."""
+    return write_heading(name) + next((unit for ending, unit in UNITS.items() if name.endswith(ending)), "")
 
 
 def round_value(column: str, value: Any) -> str:
-    """Return a value as `name_column` announces it: rates in Mbit/s, other numbers rounded, whole ones with commas."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """Return a value in the unit that `name_column` announces, rounded; whole numbers with commas, yes or no."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int | float):
         return show_value(value)
     if column.endswith("_bps"):
-        return show_plain(value / 1e6, SIGNIFICANT)
-    return f"{value:,}" if isinstance(value, int) else show_plain(value, SIGNIFICANT)
+        return show_plain(value / PER_MEGABIT, SIGNIFICANT)
+    if is_percentage(column):
+        percentage = PERCENT * value
+        is_tiny = column.endswith("_cv") and 0 < percentage < LEAST_CV
+        return f"< {LEAST_CV}" if is_tiny else show_plain(percentage, SIGNIFICANT)
+    return f"{value:,.0f}" if value == round(value) else show_plain(value, SIGNIFICANT)
 
 
 # A run is in several tables. Kept by the text: as numbers 1 and 1.0, or 0.0 and -0.0, would be one.

@@ -94,8 +94,8 @@ def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
         "policy": POLICY,
         "site-title": html.escape(site["website"]["title"]),
         "page-footer": html.escape(site["website"].get("page-footer", "")),
-        "navbar": [_make_entry(entry, page) for entry in bar["left"]],
-        "icons": [_make_entry(entry, page) for entry in icons],
+        "navbar": [_make_entry(entry, page.name, header.get("above")) for entry in bar["left"]],
+        "icons": [_make_entry(entry, page.name) for entry in icons],
         "css": list_styles(site),
         "toc": header.get("toc", options["toc"]),
         "toc-title": html.escape(options["toc-title"]),
@@ -105,18 +105,21 @@ def _template_variables(site: Mapping[str, Any], page: Path) -> dict[str, Any]:
     }
 
 
-def _make_entry(entry: Mapping[str, Any], page: Path) -> dict[str, Any]:
-    """Return a link of the navbar, or a menu of links, as `page.html` takes it."""
-    menu = [_make_entry(link, page) for link in entry.get("menu", [])]
+def _make_entry(entry: Mapping[str, Any], page: str, above: str | None = None) -> dict[str, Any]:
+    """Return a link of the navbar, or a menu of links, as `page.html` takes it.
+
+    `above` is the page of the navbar that a page without an entry of its own belongs to, where its header names one.
+    """
+    menu = [_make_entry(link, page, above) for link in entry.get("menu", [])]
     href = entry.get("href", "")
     return {
         "text": html.escape(entry.get("text") or entry["aria-label"]),
         "icon": ICONS[entry["icon"]] if "icon" in entry else "",
         "href": href.replace(".qmd", ".html"),
         "menu": menu,
-        "current": href == page.name or any(link["current"] or link["is_above"] for link in menu),
+        "current": href == page or any(link["current"] or link["is_above"] for link in menu),
         # figures_throughput.qmd is one of the pages of figures.qmd.
-        "is_above": page.name.startswith(f"{href.removesuffix('.qmd')}_"),
+        "is_above": href == above or page.startswith(f"{href.removesuffix('.qmd')}_"),
     }
 
 

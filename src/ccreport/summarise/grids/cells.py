@@ -22,13 +22,12 @@ from ccreport.summarise.grids.grid import (
     rate_unit,
 )
 from ccreport.summarise.grids.headings import (
-    HEADINGS,
     describe_shared,
     format_name,
+    is_percentage,
     name_quantities,
     name_value,
     write_heading,
-    write_words,
 )
 from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
 
@@ -244,7 +243,7 @@ def _lay_out_column(
 
 def _choose_unit(column: Column, values: pl.Series) -> tuple[float | None, str]:
     """Return by what the numbers of a column are multiplied, none for whole numbers, and the column's heading."""
-    stem, _, suffix = column.name.rpartition("_")
+    suffix = column.name.rpartition("_")[2]
     heading = write_heading(column.name)
     if suffix == "bps":
         divisor, unit = rate_unit(values.cast(pl.Float64))
@@ -253,7 +252,4 @@ def _choose_unit(column: Column, values: pl.Series) -> tuple[float | None, str]:
         return None, f"{heading} (B)"
     if column.type != "float" or suffix == "count":
         return None, heading
-    is_share = suffix == "ratio" and stem.startswith("retransmit")
-    if is_share:
-        return PERCENT, HEADINGS.get(column.name, f"{write_words(stem)} (%)")
-    return PERCENT if suffix == "cv" else 1.0, heading
+    return PERCENT if is_percentage(column.name) else 1.0, heading

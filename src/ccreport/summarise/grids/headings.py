@@ -1,11 +1,12 @@
 """Headings of published tables, made of columns' names, and names of their rows."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import polars as pl
 
+from ccreport.core.text import count_things
 from ccreport.summarise.grids.grid import MISSING, format_size, rate_unit
 
 # What a column's name ends in, and what its heading has for it; sizes and rates bring units of their own.
@@ -49,6 +50,9 @@ HEADINGS: Final = {
     "first_algorithm": "First",
     "second_algorithm": "Second",
     "table_name": "Table",
+    "ahead_algorithm": "Ahead",
+    "tests_count": "Questions asked together",
+    "equal_within_pct": "Equal within (±%)",
     "algorithm_flows_count": "Flows of this algorithm",
     "beside": "Both",
     "exhibit": "Published in",
@@ -126,11 +130,18 @@ KEPT_SMALL: Final = ("iperf3", "ss")
 UNIT: Final = re.compile(rf"(?P<stem>\w+?)_(?P<unit>{'|'.join(UNITS)})")
 
 
+def is_percentage(column: str) -> bool:
+    """Tell whether a column is shown in per cent of what tables hold: CVs, and ratios of retransmits."""
+    return column.endswith("_cv") or (column.startswith("retransmit") and column.endswith("_ratio"))
+
+
 def write_heading(column: str) -> str:
     """Return a column's name as a heading, with its unit unless the values bring theirs."""
     if column in HEADINGS:
         return HEADINGS[column]
     parts = UNIT.fullmatch(column)
+    if parts and parts["unit"] == "ratio" and is_percentage(column):
+        return f"{write_words(parts['stem'])} (%)"
     return f"{write_words(parts['stem'])}{UNITS[parts['unit']]}" if parts else write_words(column)
 
 
@@ -174,12 +185,25 @@ def name_quantities(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def shorten_titles(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return what tables of an evaluation are called in rows of others, by name: "Table II" of "Table II: mean …"."""
+    titles = {name: facts["title"].partition(":")[0] for name, facts in tables.items()}
+    return {name: title for name, title in titles.items() if title.startswith("Table ")}
+
+
+def name_tables(rows: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
+    """Return rows of which a column names tables with these titles in place of the tables' names."""
+    return rows.with_columns(pl.col("table_name").replace(titles)) if "table_name" in rows.columns else rows
+
+
 def _find_scale(quantity: str) -> tuple[float, str]:
     return next((scale for ending, scale in SCALES.items() if quantity.endswith(ending)), (1.0, ""))
 
 
 def name_value(column: str, value: Any) -> str:
-    """Return a value with the words and the unit of its column: RTT 20 ms; no word twice where the value has one."""
+    """Return a value with the words and the unit of its column: RTT 20 ms, 1 flow; no word twice where it has one."""
+    if column == "flows_count" and value is not None:
+        return count_things(value, "flow")
     words, _, unit = write_heading(column).partition(" (")
     shown = format_name(column, value)
     words = words.removesuffix(shown.partition(" ")[0]).rstrip()
