@@ -19,6 +19,9 @@ def compare(question: str, ratio: float | None, **facts: Any) -> dict[str, Any]:
         "verdict": "undecided",
         "ahead_algorithm": None,
         "effect_mean_ratio": ratio,
+        "effect_low_ratio": None,
+        "effect_high_ratio": None,
+        "tests_count": 3,
         **facts,
     }
 
@@ -75,8 +78,21 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     assert "BBR faster" in shown
     # The fourth has no page of its runs.
     assert "#cell-4" not in shown
-    assert '<td class="number shade-second-3">? 0&#46;200</td>' in shown
-    assert "With =: the two are shown to be equal within ±5 &#37;. With ?: these runs do not tell." in shown
+    assert '<td class="number shade-second-3 undecided">? 0&#46;200</td>' in shown
+    assert (
+        "With =: the two are shown to be equal within ±5 &#37;. With ? and stripes: these runs do not tell.\n" in shown
+    )
+
+
+def test_the_page_says_why_a_field_is_open_whose_interval_excludes_one() -> None:
+    rows = [
+        compare("a", 0.3, effect_low_ratio=0.2, effect_high_ratio=0.7),
+        compare("b", 0.9, effect_low_ratio=0.7, effect_high_ratio=1.2),
+    ]
+    shown = render_condition_map(pl.DataFrame(rows), {}, rows_at_most=3)
+    assert "1 field has a ? although the interval excludes 1" in shown
+    assert "(by Holm) for all questions about a table, up to 3 here" in shown
+    assert "although" not in render_condition_map(pl.DataFrame(rows[1:]), {}, rows_at_most=3)
 
 
 def test_without_comparisons_there_is_no_map() -> None:

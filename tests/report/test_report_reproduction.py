@@ -1,3 +1,4 @@
+import html
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +12,7 @@ from ccreport.report.fragments.claims import describe_beside, describe_claims, r
 from ccreport.report.fragments.exhibits import find_exhibits
 from ccreport.report.fragments.reproduction import (
     count_pairs,
+    describe_deviation,
     describe_reproduction,
     judge_pair,
     render_reproduction,
@@ -86,7 +88,7 @@ def test_what_looks_wrong_in_the_publication_is_said_with_the_reason() -> None:
 def test_the_worst_pairs_come_first_and_are_five() -> None:
     factors = (1.5, 3.0, 9.0, 4.0, 5.0, 6.0, 7.0)
     shown = render_reproduction(make_compared(*(make_pair(f"f{f:g}", factor=f) for f in factors)), TITLES, ALGORITHMS)
-    worst = shown[shown.index("furthest off") : shown.index("### ")]
+    worst = shown[shown.index("furthest off") : shown.index("{#paper-table")]
     assert [worst.index(f"<td>f{factor}</td>") for factor in (9, 7, 6, 5, 4)] == sorted(
         worst.index(f"<td>f{factor}</td>") for factor in (9, 7, 6, 5, 4)
     )
@@ -249,7 +251,9 @@ def test_the_overview_has_the_value_that_decides_each_claim() -> None:
     shown, _ = render([first, second | {"value": 1.23, "low": 1.1, "high": 1.4, "paper_value": 4.2}])
     overview = shown[: shown.index("## A: does not hold")]
     assert "4&#46;2</td>" in overview
-    assert "1&#46;23 (1&#46;10–1&#46;40)<br><small>check 2 (1 of 2 checks holds)</small>" in overview
+    assert "1.23 (1.10–1.40)<br><small>check 2; required: at least 2 (1 of 2 checks holds)</small>" in html.unescape(
+        overview
+    )
     assert "check 1" not in overview
 
 
@@ -368,3 +372,26 @@ def test_a_claim_says_in_one_line_what_it_would_be_with_suspect_runs() -> None:
     assert page.count("suspect runs") == 1
     unchanged, _ = render(rows[:1])
     assert "suspect" not in unchanged
+
+
+@pytest.mark.parametrize(
+    ("ratio", "told"),
+    [
+        (1.0042, "differs by 0.42 %"),
+        (0.93, "differs by 7.0 %"),
+        (2.0, "higher by a factor of 2.0"),
+        # 1 / 0.04 = 25
+        (0.04, "lower by a factor of 25"),
+        (0.0, "differs by 100 %"),
+    ],
+)
+def test_a_deviation_is_in_per_cent_or_a_factor(ratio: float, told: str) -> None:
+    assert describe_deviation(ratio) == told
+
+
+def test_an_inconsistent_cell_says_how_far_it_is_off_and_a_pair_has_its_factor() -> None:
+    rows = make_compared(make_pair("a", factor=1.5, cell_verdict="inconsistent", value_ratio=1.05))
+    shown = html.unescape(render_reproduction(rows, TITLES, ALGORITHMS))
+    assert "inconsistent<br><small>differs by 5.0 %</small>" in shown
+    assert "</strong>, factor 0.67" in shown
+    assert "## Table" in shown

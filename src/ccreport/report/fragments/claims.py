@@ -25,7 +25,7 @@ from ccreport.summarise.grids.headings import SPELLED
 
 TIME: Final = "%Y-%m-%d %H:%M UTC"
 OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Verdict")
-HEADER: Final = ("Check", "Paper", "Holds", "Here", "95 % interval", "n", "Verdict")
+HEADER: Final = ("Check", "Paper", "Holds", "Here", "95 % interval", "Runs", "Verdict")
 PUBLISHED: Final = "The claims are what a publication says in its text; each check has the words its bounds are from."
 DATED: Final = """
 Bounds that were set before the archive was measured cannot have been fitted to it. The times are those of the commit
@@ -114,10 +114,16 @@ def _is_opposite(row: Mapping[str, Any], neutral: float | None) -> bool:
 def _compare(row: Mapping[str, Any]) -> str:
     """Return a check's value here, with its interval, and the paper's value or what the paper's words require."""
     interval = "" if (shown := _show_interval(row)) is None else f" ({shown})"
-    bounds = {"at least": row["at_least"], "at most": row["at_most"]}
-    required = " and ".join(f"{word} {bound:.3g}" for word, bound in bounds.items() if bound is not None)
-    paper = f"the claim requires {required}" if row["paper_value"] is None else f"{row['paper_value']:g} in the paper"
+    paper = (
+        f"the claim requires {_require(row)}" if row["paper_value"] is None else f"{row['paper_value']:g} in the paper"
+    )
     return escape_text(f"{row['check']}: {show_plain(row['value'])}{interval} here, {paper}")
+
+
+def _require(row: Mapping[str, Any]) -> str:
+    """Return the bounds of a check in words."""
+    bounds = {"at least": row["at_least"], "at most": row["at_most"]}
+    return " and ".join(f"{word} {bound:.3g}" for word, bound in bounds.items() if bound is not None)
 
 
 def is_published(facts: Mapping[str, Any]) -> bool:
@@ -133,7 +139,8 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         decisive = next(row for row in rows_of[claim] if row["verdict"] == verdict)
         interval = _show_interval(decisive)
         within = "" if interval is None else f" ({text(interval)})"
-        here = f"<br><small>{text(decisive['check'])}{_count_holding(rows_of[claim])}</small>"
+        required = f"; required: {_require(decisive)}" if verdict != HOLDS else ""
+        here = f"<br><small>{text(decisive['check'] + required)}{_count_holding(rows_of[claim])}</small>"
         rows.append(
             [
                 Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>'),

@@ -65,13 +65,32 @@ def _render_measure(
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
     yield (
         f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval. Bold: a test decides which is ahead. With =: "
-        f"the two are shown to be {escape_text(_name_equality(rows))}. With ?: these runs do not tell.\n"
+        f"the two are shown to be {escape_text(_name_equality(rows))}. With ? and stripes: these runs do not "
+        f"tell.{_explain_correction(rows)}\n"
     )
     maps = "\n".join(
         _render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most)
         for table, own in groupby(rows, itemgetter("table_name"))
     )
     yield fence_html(f'<div class="maps">\n{maps}\n</div>')
+
+
+def _explain_correction(rows: list[dict[str, Any]]) -> str:
+    """Return why fields have a ? although their interval excludes 1, and how many; nothing where none has."""
+    count = sum(row["verdict"] == UNDECIDED and _excludes_one(row) for row in rows)
+    asked = max((row["tests_count"] or 0 for row in rows), default=0)
+    if not count or not asked:
+        return ""
+    fields = "1 field has" if count == 1 else f"{count} fields have"
+    return (
+        f" {fields} a ? although the interval excludes 1: a field's interval stands for itself, while the test corrects "
+        f"(by Holm) for all questions about a table, up to {asked} here, some of which would come out by chance."
+    )
+
+
+def _excludes_one(row: Mapping[str, Any]) -> bool:
+    low, high = row["effect_low_ratio"], row["effect_high_ratio"]
+    return low is not None and high is not None and (low > 1 or high < 1)
 
 
 def _name_equality(rows: list[dict[str, Any]]) -> str:
@@ -121,8 +140,9 @@ def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
         shown = Html(f"{'?' if row['verdict'] == UNDECIDED else '='} {shown}")
     if low is not None and high is not None and math.isfinite(high):
         shown = Html(f"{shown} <small>{text(f'{show_plain(low)}–{show_plain(high)}')}</small>")
+    kind = f"number {choose_shade(ratio)}" + (" undecided" if row["verdict"] == UNDECIDED else "")
     if row["number"] <= rows_at_most:
         told = f"{row['question']}: {row['verdict']}"
         link = f'<a href="{cell_href(COMPARISONS, row["number"])}" title="{text(told)}">{shown}</a>'
-        return f'<td class="number {choose_shade(ratio)}">{link}</td>'
-    return f'<td class="number {choose_shade(ratio)}">{shown}</td>'
+        return f'<td class="{kind}">{link}</td>'
+    return f'<td class="{kind}">{shown}</td>'

@@ -169,9 +169,9 @@ def _render_worst(own: pl.DataFrame, titles: Mapping[str, str], algorithms: list
     ]
     if not rows:
         return "No pair is further off than by the factor that *reproduced* allows.\n"
-    ratio = "/".join(algorithms[:2])
-    header = ("Table", "Cell", f"{ratio}, {OTHERS[own['comparison'][0]].lower()}", f"{ratio}, here", "Factor")
-    heading = f"The {len(rows)} pairs that are furthest off:\n\n"
+    ratio, comparison = "/".join(algorithms[:2]), own["comparison"][0]
+    header = ("Table", "Cell", f"{ratio}, {OTHERS[comparison].lower()}", f"{ratio}, here", "Factor")
+    heading = f"## The {len(rows)} pairs that are furthest off {{#{comparison}-worst}}\n\n"
     return heading + render_table(header, rows, title="Worst pairs", numbers=range(2, 5))
 
 
@@ -186,14 +186,14 @@ def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algo
         f"Here, {here[1]}",
         "Ratio",
         "Verdict",
-        "n",
+        "Runs",
         f"{ratio}, {other_name.lower()} and here",
     )
     rows = [_list_cells(row, (there[0], here[0]), algorithms[0]) for row in own.iter_rows(named=True)]
     title = titles.get(table, table)
     shown = render_table(header, rows, title=title, numbers=(2, 3, 4, 6))
     link = f"[Its table](tables.qmd#{make_label('table', table)})"
-    heading = f"### {escape_text(title)} {{#{make_label(comparison, table)}}}"
+    heading = f"## {escape_text(title)} {{#{make_label(comparison, table)}}}"
     return f"{heading}\n\n{_describe_rates(own)} {link}.\n\n{shown}"
 
 
@@ -261,10 +261,19 @@ def _show_cell(row: Mapping[str, Any]) -> Html:
 
 
 def _show_verdict(row: Mapping[str, Any]) -> Html:
-    """Return the verdict on a cell, and how many runs would tell where it has none."""
+    """Return the verdict on a cell, with its deviation where it is inconsistent, with the runs that would tell else."""
     needed = row["needed_runs_count"]
-    below = f"<br><small>{needed} runs would tell</small>" if needed is not None else ""
-    return Html(f"{text(row['cell_verdict'])}{below}")
+    below = f"{needed} runs would tell" if needed is not None else ""
+    if row["cell_verdict"] == INCONSISTENT and row["value_ratio"] is not None:
+        below = describe_deviation(row["value_ratio"])
+    return Html(text(row["cell_verdict"]) + (f"<br><small>{text(below)}</small>" if below else ""))
+
+
+def describe_deviation(ratio: float) -> str:
+    """Return how far a ratio is from 1: in per cent, from a factor of 2 on as that factor."""
+    if ratio > 0 and max(ratio, 1 / ratio) >= PAIR_FACTOR:
+        return f"{'higher' if ratio > 1 else 'lower'} by a factor of {show_plain(max(ratio, 1 / ratio), 2)}"
+    return f"differs by {show_plain(abs(ratio - 1) * 100, 2)} %"
 
 
 def judge_pair(row: Mapping[str, Any]) -> str:
@@ -277,7 +286,9 @@ def judge_pair(row: Mapping[str, Any]) -> str:
 def _pair(row: Mapping[str, Any]) -> Html:
     there = _show_ratio(row["pair_expected_ratio"], row["pair_expected_low_ratio"], row["pair_expected_high_ratio"])
     here = _show_ratio(row["pair_ratio"], row["pair_low_ratio"], row["pair_high_ratio"])
-    return Html(f"{there} and {here}<br><strong>{judge_pair(row)}</strong>")
+    factor = row["pair_factor_ratio"]
+    off = "" if factor is None else f", factor {show_plain(factor, 2)}"
+    return Html(f"{there} and {here}<br><strong>{judge_pair(row)}</strong>{text(off) if off else ''}")
 
 
 def _show_ratio(value: float | None, low: float | None, high: float | None) -> Html:
