@@ -91,7 +91,7 @@ def test_the_page_says_why_a_field_is_open_whose_interval_excludes_one() -> None
     ]
     shown = render_condition_map(pl.DataFrame(rows), {}, rows_at_most=3)
     assert "1 field has a ? although the interval excludes 1" in shown
-    assert "(by Holm) for all questions about a table, up to 3 here" in shown
+    assert "(Holm) for all questions about a table, up to 3 here" in shown
     assert "although" not in render_condition_map(pl.DataFrame(rows[1:]), {}, rows_at_most=3)
 
 

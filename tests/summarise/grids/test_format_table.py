@@ -208,8 +208,8 @@ def test_a_row_list_has_intervals_behind_their_means_and_no_column_that_says_not
     # What names both rows alike is said once, below them.
     shared = "In all rows: sender speed 10g, path class testbed, test group no loss, sharing both, 16 flows, RTT bucket"
     assert f"{shared} RTT < 30 ms, retransmit source ss, runs 3, segments 1,000." in grid.notes
-    assert "Without values here: Retransmitted, CV over runs." in grid.notes
-    headings = ["Retransmits", "Retransmitted (%)", "Retransmitted, mean of runs (%)", "95 % interval"]
+    assert "Without values here: Retransmitted, CV of the runs' ratios." in grid.notes
+    headings = ["Retransmits", "Retransmitted (%)", "Retransmitted, mean of the runs' ratios (%)", "95 % interval"]
     assert grid.headings == headings
     # In per cent the half width of the mean is 0.06. Fewer retransmits are better.
     assert grid.cells[0][1:] == [

@@ -83,8 +83,8 @@ def _explain_correction(rows: list[dict[str, Any]]) -> str:
         return ""
     fields = "1 field has" if count == 1 else f"{count} fields have"
     return (
-        f" {fields} a ? although the interval excludes 1: a field's interval stands for itself, while the test corrects "
-        f"(by Holm) for all questions about a table, up to {asked} here, some of which would come out by chance."
+        f" {fields} a ? although the interval excludes 1: an interval is of its field alone, while the test corrects "
+        f"(Holm) for all questions about a table, up to {asked} here, some of which would look clear by chance."
     )
 
 
