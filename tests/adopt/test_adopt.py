@@ -432,3 +432,14 @@ def test_a_proposal_fits_the_files_that_it_is_made_of(
         place.write_text(json.dumps({"files": patterns}))
         told = load_layout(place).read_paths(sorted(paths))
         assert {path for one in proposal.patterns for path in one.paths} <= told.keys()
+
+
+def test_results_of_receivers_alone_are_no_runs_and_why_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, name in enumerate(("srv-3.7-bidir.json", "srv-3.17.1-bidir.json"), start=1):
+        (tmp_path / f"a_run{number}.json").write_bytes((ROOT / "conformance/inputs/iperf3" / name).read_bytes())
+    adopt(tmp_path, check=False)
+    printed = capsys.readouterr().out
+    assert "No file here is a run: 2 results of the receiving side (iperf3 -s)." in printed
+    assert "record it with iperf3 -c HOST -J" in printed

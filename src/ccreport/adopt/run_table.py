@@ -14,11 +14,11 @@ from ccreport.adopt.contents import Content, Ends
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import format_value, sort_naturally
 from ccreport.archive.manifest import Manifest, ManifestRun, make_manifest
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.inventory.experiment_listing import list_folder
 from ccreport.inventory.index import FolderIndex
 from ccreport.inventory.inventory import group_files
-from ccreport.inventory.kinds import MEASUREMENT_RULE
+from ccreport.inventory.kinds import IGNORE_RULES, MEASUREMENT_RULE
 
 # Kinds of files that say more of a run: what is not known without them, and how they are recorded beside a test.
 WANTED: Final = {
@@ -111,11 +111,23 @@ def describe_runs(folder: Path, layout: Layout | None, read: Callable[[Path], Co
     """Return the lines that `adopt --check` prints of a folder with a layout; `read` returns what a file holds."""
     manifests = list_manifests(folder, layout)
     rows = [row for manifest in manifests for row in _list_rows(manifest, folder, read)]
-    lines = _format_table([HEADER, *(row.format() for row in rows)]) if rows else ["No file here is a run."]
+    lines = _format_table([HEADER, *(row.format() for row in rows)]) if rows else [_explain_nothing(manifests)]
     paths = [file.path for manifest in manifests for file in manifest.files]
     unused = layout.list_unused(paths) if layout is not None else []
     unused_lines = _list("Of the layout, this is about no file here:", unused)
     return [*lines, "", *_describe_wrong(manifests, rows), *unused_lines, *_describe_missing(rows, manifests)]
+
+
+def _explain_nothing(manifests: Iterable[Manifest]) -> str:
+    """Return that no file is a run, and why where there are results of receivers."""
+    rules = [file.rule for manifest in manifests for file in manifest.files]
+    count = rules.count(IGNORE_RULES["dst-cmd"])
+    if not count:
+        return "No file here is a run."
+    return (
+        f"No file here is a run: {count_things(count, 'result')} of the receiving side (iperf3 -s). A run is known by "
+        "its sender's result, which has the retransmits; record it with iperf3 -c HOST -J, and put it beside."
+    )
 
 
 def list_manifests(folder: Path, layout: Layout | None) -> list[Manifest]:
