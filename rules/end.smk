@@ -99,8 +99,10 @@ workflow.list_rules = list_targets
 # Of several such blocks Snakemake runs the last only.
 onsuccess:
     # Whoever builds looks at the end of the output, and not into the logs.
-    for warning in list_warnings(LEDGER_LOG):
-        logger.warning(warning)
+    logs = Path(workflow.pathvars.apply("<logs>"))
+    for told in (LEDGER_LOG, *(logs / name / "judge_claims.txt" for name in EVALUATIONS)):
+        for warning in list_warnings(told):
+            logger.warning(warning)
     warn_of_packet_runs()
     warn_of_other_results()
     # `make` says it in its own way, and hears no such message.

@@ -219,6 +219,28 @@ def test_a_wrong_query_is_an_error_and_no_verdict(sql: str, message: str) -> Non
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("condition", "unknown"),
+    [
+        ("algorithm = 'CUBIK'", "`CUBIK`; did you mean `CUBIC`?"),
+        ("cc NOT IN ('bbr2', 'vegass')", "`vegass`"),
+        # Names of the evaluation, of its groups' members and of the archive.
+        ("algorithm IN ('BBR', 'CUBIC') AND cc <> 'bbr2' AND cc = 'cubic'", None),
+        ("mode = 'CUBIK'", None),
+    ],
+)
+def test_an_algorithm_that_nobody_has_is_warned_of(
+    condition: str, unknown: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sql = f"SELECT 2.0 AS value, count(*) AS n FROM measured WHERE {condition}"
+    judge(tmp_path, {"first": [{"sql": sql, "at_least": 1}]})
+    warned = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning: ")]
+    assert len(warned) == (unknown is not None)
+    if unknown:
+        assert "claims.first, check `c`: neither the evaluation nor the archive has an algorithm" in warned[0]
+        assert unknown in warned[0]
+
+
 def test_statistics_are_selected_as_they_are(tmp_path: Path) -> None:
     with pytest.raises(QueryError, match="is selected as it is"):
         judge(tmp_path, {"c": [{"sql": "SELECT unnest(mean_of(list(rate))) FROM measured"}]})
