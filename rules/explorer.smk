@@ -16,6 +16,7 @@ rule export_runs:
     input:
         batches="<results>/batches.txt",
         database=RESULTS / MAIN / "archive.duckdb",
+        evaluation=ancient(EVALUATION_FILES[MAIN]),
         published=[path for path in list_table_files(MAIN) if path.endswith(".parquet")],
         judged=collect(
             "<results>/{evaluation}/{table}.parquet",
@@ -35,6 +36,7 @@ rule export_runs:
         "../environment.yml"
     params:
         code=digest_sources("export_runs"),
+        declared=lambda wildcards: describe(MAIN, ("algorithm_names",)),
         tables=RESULTS / "tables",
         explorer=RESULTS / "explorer",
     shell:
@@ -43,6 +45,7 @@ rule export_runs:
             --batches {input.batches:q} \
             --tables {params.tables:q} \
             --database {input.database:q} \
+            --evaluation {input.evaluation:q} \
             --published {input.published:q} {input.judged:q} \
             --engine {input.engine:q} \
             --output {params.explorer:q} \

@@ -24,7 +24,7 @@ from polars.testing import assert_frame_equal
 from ccreport.core.tables import write_table
 from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches, write_vega
 from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
-from ccreport.explorer.run_list import measure_deviation
+from ccreport.explorer.run_list import explain_uncounted, measure_deviation
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
 from ccreport.figures.kit.theme import STYLES
@@ -266,6 +266,29 @@ def test_a_run_deviates_from_its_condition_by_robust_standard_deviations() -> No
     deviations = pl.DataFrame(rows).select(z=measure_deviation())["z"].to_list()
     assert deviations[:5] == pytest.approx([-2 / 1.4826, -1 / 1.4826, 0, 1 / 1.4826, 28 / 1.4826])
     assert deviations[5:] == [None, None, None, 0, 0, 0, pytest.approx(4 / 0.05)]
+
+
+def test_a_run_that_does_not_count_has_a_reason() -> None:
+    run = {
+        "is_counted": False,
+        "is_interrupted": False,
+        "throughput_bps": 1.0,
+        "is_host_limited": None,
+        "is_cpu_bound": None,
+    }
+    runs = pl.DataFrame(
+        [
+            run | {"is_counted": True},
+            run | {"is_interrupted": True},
+            run | {"throughput_bps": None},
+            run | {"is_host_limited": True},
+            run | {"is_cpu_bound": True},
+            run,
+        ],
+        schema_overrides={"is_host_limited": pl.Boolean, "is_cpu_bound": pl.Boolean},
+    )
+    reasons = [None, "interrupted", "no rate", "limited by its hosts", "CPU-bound", "not TCP"]
+    assert runs.select(explain_uncounted()).to_series().to_list() == reasons
 
 
 def test_tables_for_sql_are_parquet_files_in_scripts_where_there_is_an_engine(tmp_path: Path) -> None:

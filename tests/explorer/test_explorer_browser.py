@@ -128,12 +128,12 @@ def time_labels(page: Page) -> list[str]:
 def test_a_run_is_picked_and_drawn_from_disk_and_from_a_server(open_page: Open, server: str, origin: str) -> None:
     page = open_page(base=server if origin == "server" else "")
     expect(page.locator("#x-count")).to_have_text(f"{ALL} of {ALL} runs")
-    expect(page.locator("#x-hint")).to_be_visible()
+    expect(page.locator("#x-tools")).to_be_hidden()
     rows_of(page).first.click()
     assert drawn(page) == "rate:2 retransmits:2 cwnd:2 rtt:2"
     for panel in ("rate", "retransmits", "cwnd", "rtt"):
         expect(lines_of(page, panel)).to_have_count(2)
-    expect(page.locator("#x-legend")).to_have_text("CUBICBBR")
+    expect(page.locator("#x-legend")).to_have_text("CUBICBBRv1")
     assert f"run={quote(FIRST)}" in page.url
 
 
@@ -470,6 +470,58 @@ def test_filters_narrow_the_points_and_a_point_shows_its_run(open_page: Open) ->
     expect(page.locator("#x-picked")).to_contain_text("iteration 7")
     # The point and the ring around it.
     expect(page.locator("#x-points .mark-symbol path")).to_have_count(2)
+
+
+def test_values_about_zero_with_a_long_tail_have_a_symmetric_logarithmic_axis(open_page: Open) -> None:
+    page = open_page()
+    spec = """values => {
+        const column = values => ({ label: "z", unit: "", value: row => values[row], show: String, values });
+        const keys = ["x", "y", "job", "host", "iteration", "cc_list", "state"];
+        const columns = new Map(keys.map(key => [key, column(values)]));
+        const inks = { light: { ink: "#000" }, dark: { ink: "#fff" } };
+        const list = { count: 0, columns, algorithms: new Map(), paper: inks };
+        const view = { axes: ["x", "y"], box: null, width: 300, isDark: false };
+        const { spec } = ccreportExplorer.describeScatter(list, view);
+        const { scale, axis } = spec.layer.find(layer => layer.params).encoding.y;
+        return [scale.type, axis.values ?? null];
+    }"""
+    # The median distance is 0.5, the farthest 200; the upper quartile of the distances is 1.
+    assert page.evaluate(spec, [-0.5, 0, 0.5, 1, 200]) == ["symlog", [0, 1, 10, 100]]
+    assert page.evaluate(spec, [-1, 0, 2, 3]) == ["linear", None]
+    assert page.evaluate(spec, [1, 1000]) == ["log", None]
+
+
+@pytest.mark.parametrize("origin", ["file", "server"])
+def test_the_listed_runs_are_saved_as_csv(open_page: Open, server: str, origin: str) -> None:
+    page = open_page("#find=h1-7-", base="" if origin == "file" else server)
+    with page.expect_download() as saved:
+        page.click("#x-save")
+    header, row = Path(saved.value.path()).read_text(encoding="utf-8").splitlines()
+    assert saved.value.suggested_filename == "runs.csv"
+    assert header.startswith("Run,Job,Iteration,Mode")
+    assert "Rate (Mbit/s)" in header
+    assert row.startswith("e2.h1-7-20ms-cc,job_e2,7,cubic")
+
+
+def test_a_saved_file_holds_no_formula_of_the_archive(open_page: Open) -> None:
+    page = open_page()
+    with page.expect_download() as saved:
+        page.evaluate("""ccreportExplorer.saveCsv("f", ["a", "b", "c"], [["=1+1", 'say "x", y', -3]])""")
+    assert Path(saved.value.path()).read_bytes() == b"""a,b,c\r\n'=1+1,"say ""x"", y",-3\r\n"""
+
+
+def test_a_search_finds_the_names_that_figures_give_algorithms(open_page: Open) -> None:
+    page = open_page("#find=BBRv1")
+    expect(page.locator("#x-count")).to_have_text(f"2 of {ALL} runs")
+    assert "BBRv1" in page.locator("#x-cc option").all_text_contents()
+
+
+def test_a_tap_on_a_run_leads_to_its_chart_on_a_phone(open_page: Open) -> None:
+    page = open_page(width=390)
+    assert page.locator("#x-table thead button").first.inner_text().startswith("Rate")
+    expect(page.locator(".x-keys")).to_be_hidden()
+    rows_of(page).first.click()
+    expect(page.locator("#x-picked")).to_be_in_viewport()
 
 
 def test_on_a_phone_the_scatter_plot_is_drawn_when_it_is_opened(open_page: Open) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 from archives import EPOCH, ROOT, save_table, write_yaml
 
 from ccreport.core.declarations import load_yaml
+from ccreport.core.evaluation import OF_SAMPLE, resolve_evaluation
 from ccreport.explorer.export import export_runs
 from ccreport.rebuild.batch_tables import BatchWriter
 from ccreport.rebuild.batches import write_batches
@@ -150,7 +151,7 @@ def export_database(
     with BatchWriter("flows", tables / "flows/first.parquet") as writer:
         for experiment, fingerprint in (made_of or {}).items():
             writer.append(experiment, fingerprint, [])
-    export_runs(batches, tables, database, list(published), list(engine), output)
+    export_runs(batches, tables, database, resolve_evaluation(OF_SAMPLE), list(published), list(engine), output)
 
 
 def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None] = export_database) -> Path:

@@ -110,7 +110,8 @@
     say(state.unknown.length ? `Not in this archive: ${state.unknown.join(", ")}` : "");
     update();
     reveal();
-    paint();
+    // The plots take room from the list.
+    paint().then(scrollToPicked);
   };
 
   // A link to a run shows it in the list, on whichever page it is; a link to a page stays there.
@@ -119,6 +120,12 @@
     if (place < 0 || new URLSearchParams(location.hash.slice(1)).has("page")) return;
     state.page = table.pageOf(place);
     showPage();
+    scrollToPicked();
+  };
+
+  const scrollToPicked = () => {
+    const place = rows.indexOf(state.picked[0]);
+    if (place < 0 || table.pageOf(place) !== state.page) return;
     byId("scroll").scrollTop = table.offsetOf(place) - byId("scroll").clientHeight / 2;
   };
 
@@ -184,7 +191,10 @@
   };
 
   // Picking.
-  const pick = row => setPicked([row]);
+  const pick = row => {
+    setPicked([row]);
+    if (!matchMedia(WIDE).matches) byId("view").scrollIntoView();
+  };
   const toggle = row => {
     if (state.picked.includes(row)) setPicked(state.picked.filter(other => other !== row));
     else if (state.picked.length < MOST_RUNS) setPicked([...state.picked, row]);
@@ -281,8 +291,8 @@
     // As explorer/run_series.py lists the totals.
     { label: "Throughput", unit: "Mbit/s" },
     { label: "Goodput", unit: "Mbit/s" },
-    { label: "Retransm.", unit: "segments", decimals: 0 },
-    { label: "Retr. ratio", unit: "%" },
+    { label: "Retransmits", unit: "segments", decimals: 0 },
+    { label: "Retransmit ratio", unit: "%" },
     { label: "RTT", unit: "ms, mean" },
     { label: "Window", unit: "segments, mean" },
   ];
@@ -292,11 +302,10 @@
     const isMany = runs.length > 1;
     byId("flows_list").hidden = flows.length === 0;
     byId("flows_count").textContent = `Flows (${flows.length.toLocaleString("en")})`;
-    explorer.fillTable(
-      byId("flows_table"),
-      isMany ? [{ label: "Run", isText: true }, ...FLOW_COLUMNS] : FLOW_COLUMNS,
-      flows.map(([run, { name, cc, totals }]) => [...(isMany ? [run] : []), name, nameOf(cc), ...totals]),
-    );
+    const columns = isMany ? [{ label: "Run", isText: true }, ...FLOW_COLUMNS] : FLOW_COLUMNS;
+    const shown = flows.map(([run, { name, cc, totals }]) => [...(isMany ? [run] : []), name, nameOf(cc), ...totals]);
+    explorer.fillTable(byId("flows_table"), columns, shown);
+    byId("flows_save").onclick = () => explorer.saveCsv("flows", columns.map(explorer.nameColumn), shown);
   };
 
   // A run of so many flows that the export left them out.
@@ -314,8 +323,7 @@
 
   const paint = () => {
     document.getElementById("explorer").classList.toggle("x-dark", hasLightInk());
-    drawPoints();
-    draw();
+    return Promise.all([drawPoints(), draw()]);
   };
 
   const hasLightInk = () => {
@@ -439,6 +447,7 @@
     byId("next").addEventListener("click", () => turn(1));
     byId("clear").addEventListener("click", () => setPicked([]));
     byId("link").addEventListener("click", copyLink);
+    byId("save").addEventListener("click", () => explorer.saveRuns(list, rows));
     byId("see").addEventListener("click", () => byId("view").scrollIntoView());
     for (const name of ["from", "until"]) byId(name).addEventListener("change", zoom);
     byId("whole").addEventListener("click", () => {

@@ -16,10 +16,12 @@ import polars as pl
 import vl_convert
 
 from ccreport.core.atomic_files import replace_text
+from ccreport.core.evaluation import load_evaluation
 from ccreport.explorer.run_list import describe_list, read_runs
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, write_call
 from ccreport.explorer.sql_tables import write_sql
+from ccreport.figures.kit.theme import call_algorithms
 from ccreport.figures.select.series import BIN_WIDTHS_S
 from ccreport.rebuild.batch_tables import BatchReader
 from ccreport.rebuild.batches import IGNORE_CACHES, read_batches
@@ -38,14 +40,20 @@ FINGERPRINTS: Final = ".fingerprints.json"
 
 
 def export_runs(
-    batches: Path, tables: Path, database: Path, published: list[Path], engine: list[Path], output: Path
+    batches: Path,
+    tables: Path,
+    database: Path,
+    evaluation: Path,
+    published: list[Path],
+    engine: list[Path],
+    output: Path,
 ) -> None:
     """Write what the explorer's page loads into the folder `output`.
 
     runs.js (the list), runs/<name>.js (the series of one run), vega.js (the drawing library, as the installed package
     has it), the page's own scripts and style sheet, and with an SQL `engine` what `write_sql` writes, the `published`
-    tables among it. A run of more than 1,000 flows has their number in place of series. `batches` and `tables` tell
-    what each experiment was made of.
+    tables among it. Algorithms have the names that the figures of the `evaluation` give them. A run of more than 1,000
+    flows has their number in place of series. `batches` and `tables` tell what each experiment was made of.
     """
     scripts = output / "runs"
     scripts.mkdir(parents=True, exist_ok=True)
@@ -58,7 +66,9 @@ def export_runs(
         connection.execute("SET parquet_metadata_cache = true")
         runs = read_runs(connection)
         asked = write_sql(connection, published, engine, output)
-        write_call(output / "runs.js", "loadList", describe_list(runs, load_read_files(connection)) | {"tables": asked})
+        with call_algorithms(load_evaluation(evaluation)["algorithm_names"]):
+            listed = describe_list(runs, load_read_files(connection))
+        write_call(output / "runs.js", "loadList", listed | {"tables": asked})
         changed = find_changed(runs, fingerprints, scripts)
         is_drawn = pl.col("flows_count").fill_null(0) <= FLOWS_AT_MOST
         for run_id, flows_count in changed.filter(~is_drawn).select("run_id", "flows_count").rows():

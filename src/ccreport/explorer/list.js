@@ -22,7 +22,11 @@
     list.rows = new Map(all.map(row => [list.id(row), row]));
     list.sort = memoize(sort => sortRows(all, columns.get(sort.replace(/^-/, "")), sort.startsWith("-")));
     list.haystack = memoize(row =>
-      [list.id(row), ...["session", "job", "host", "sender_host", "cc_list", "suspect_rules"].map(key => columns.get(key).show(row))]
+      [
+        list.id(row),
+        ...["session", "job", "host", "sender_host", "cc_list", "suspect_rules", "uncounted_reason"].map(key => columns.get(key).show(row)),
+        ...explorer.listAlgorithms(list, row).map(cc => list.algorithms.get(cc).name),
+      ]
         .join("\n")
         .toLowerCase(),
     );
@@ -88,10 +92,12 @@
     return list.sort(sort).filter(row => tests.every(test => test(row)));
   };
 
+  explorer.nameColumn = ({ label, unit }) => (unit ? `${label} (${unit})` : label);
+
   // What makes a run an exception, nothing of one that counts.
   explorer.describeState = (list, row) => {
-    const [state, rules] = ["state", "suspect_rules"].map(key => list.columns.get(key).value(row));
-    return state === "counted" ? "" : rules ? `suspect by ${rules}` : state;
+    const [state, rules, reason] = ["state", "suspect_rules", "uncounted_reason"].map(key => list.columns.get(key).value(row));
+    return state === "counted" ? "" : rules ? `suspect by ${rules}` : reason && reason !== state ? `${state}: ${reason}` : state;
   };
 
   explorer.listAlgorithms = (list, row) => (list.columns.get("cc_list").value(row) ?? "").split(",").filter(Boolean);

@@ -79,13 +79,14 @@ ORDER BY claim_number, check_number`,
     byId("sql_form").addEventListener("submit", async event => {
       event.preventDefault();
       byId("sql_said").textContent = "…";
-      byId("sql_rows").hidden = true;
+      byId("sql_rows").hidden = byId("sql_save").hidden = true;
       try {
         const { columns, rows } = await explorer.ask(byId("query").value, known, load);
         const isText = i => rows.every(row => typeof row[i] !== "number");
         const heads = columns.map((label, i) => ({ label, isText: isText(i) }));
         explorer.fillTable(byId("sql_table"), heads, rows.slice(0, ROWS_AT_MOST));
-        byId("sql_rows").hidden = rows.length === 0;
+        byId("sql_rows").hidden = byId("sql_save").hidden = rows.length === 0;
+        byId("sql_save").onclick = () => explorer.saveCsv("query", columns, rows);
         const count = `${rows.length.toLocaleString("en")} row${rows.length === 1 ? "" : "s"}`;
         byId("sql_said").textContent = rows.length > ROWS_AT_MOST ? `${count}, of which the first ${ROWS_AT_MOST} are shown` : count;
       } catch (error) {

@@ -35,7 +35,7 @@ class ListColumn:
 
 COLUMNS: Final = (
     ListColumn("job", "Job", is_text=True),
-    ListColumn("iteration", "It.", decimals=0),
+    ListColumn("iteration", "Iteration", decimals=0),
     ListColumn("mode", "Mode", is_text=True),
     ListColumn("flows_count", "Flows", decimals=0),
     ListColumn("rtt_ms", "RTT", "ms"),
@@ -54,10 +54,10 @@ COLUMNS: Final = (
         "of condition",
         decimals=1,
         description="Robust z: rate less the median of its condition, over 1.4826 times the median absolute deviation "
-        "there or 1 % of the median, whichever is more; beyond 3.5 a run is odd.",
+        "there or 1 % of the median, whichever is more; a run beyond ±3.5 is an outlier.",
     ),
-    ListColumn("retransmits_count", "Retransm.", "segments", decimals=0),
-    ListColumn("retransmit_ratio", "Retr. ratio", "%", 0.01),
+    ListColumn("retransmits_count", "Retransmits", "segments", decimals=0),
+    ListColumn("retransmit_ratio", "Retransmit ratio", "%", 0.01),
     ListColumn("jain_ratio", "Jain", "index", decimals=3),
     ListColumn("throughput_bps", "Throughput", "Mbit/s", 1e6),
     ListColumn("rtt_min_ms", "Min RTT", "ms"),
@@ -67,6 +67,7 @@ COLUMNS: Final = (
     ListColumn("session", "Session", is_text=True),
     ListColumn("sender_host", "Sender", is_text=True),
     ListColumn("cc_list", "Algorithms", is_text=True),
+    ListColumn("uncounted_reason", "Not counted", is_text=True, description="Why published tables do not count a run."),
     ListColumn("suspect_rules", "Suspect by", is_text=True, description="Rules by which a run is suspect."),
 )
 # What runs are, the usual first: whether published tables count them, and why not. Suspect runs may count all the same.
@@ -83,13 +84,32 @@ RUNS_AT_LEAST: Final = 4
 
 def read_runs(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """Return all runs, also those that do not count, in the order of experiments and then runs."""
-    of_table = [column.key for column in COLUMNS if column.key not in ("rate_bps", "deviation_z")]
-    rates = ("goodput_bps", "throughput_bps")
-    columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", "condition_id", *FLAGS, *rates, *of_table)))
+    of_table = [column.key for column in COLUMNS if column.key not in ("rate_bps", "deviation_z", "uncounted_reason")]
+    rates, limits = ("goodput_bps", "throughput_bps"), ("is_host_limited", "is_cpu_bound")
+    columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", "condition_id", *FLAGS, *rates, *limits, *of_table)))
     runs: pl.DataFrame = connection.sql(
         f"SELECT {columns} FROM labelled_runs ORDER BY experiment_id, run_id"  # noqa: S608 (names of this module)
     ).pl()
-    return runs.with_columns(rate_bps=pl.coalesce(rates)).with_columns(deviation_z=measure_deviation())
+    return runs.with_columns(rate_bps=pl.coalesce(rates), uncounted_reason=explain_uncounted()).with_columns(
+        deviation_z=measure_deviation()
+    )
+
+
+def explain_uncounted() -> pl.Expr:
+    """Return why a run that does not count does not, as `is_counted` of the table `runs` has it; null where it does."""
+    return (
+        pl.when("is_counted")
+        .then(None)
+        .when("is_interrupted")
+        .then(pl.lit("interrupted"))
+        .when(pl.col("throughput_bps").is_null())
+        .then(pl.lit("no rate"))
+        .when("is_host_limited")
+        .then(pl.lit("limited by its hosts"))
+        .when("is_cpu_bound")
+        .then(pl.lit("CPU-bound"))
+        .otherwise(pl.lit("not TCP"))
+    )
 
 
 def measure_deviation() -> pl.Expr:

@@ -6,12 +6,15 @@
   // Beyond this many points a canvas is drawn, which is faster.
   const SVG_POINTS = 2000;
   // Points of several algorithms have no algorithm's colour.
-  const SEVERAL = { name: "several", light: "#6a6f78", dark: "#a0a9b6", marker: "cross" };
+  const SEVERAL = { name: "several algorithms", light: "#6a6f78", dark: "#a0a9b6", marker: "cross" };
   const SUSPECT = "#c77700";
-  // A run is odd from here on (explorer/run_list.py).
-  const ODD_Z = 3.5;
+  // A run is an outlier from here on (explorer/run_list.py).
+  const OUTLIER_Z = 3.5;
   // From this ratio of the largest to the smallest value on, equal distances are equal factors.
   const LOG_RATIO = 100;
+  // With values on both sides of 0, or at it: from this ratio of the farthest to the median distance on, distances beyond
+  // the upper quartile are shown by their logarithms, or most runs were one point at 0.
+  const SYMLOG_RATIO = 20;
 
   explorer.listMeasures = list =>
     [...list.columns.values()].filter(column => !column.isText && column.values.some(value => value !== null));
@@ -59,22 +62,35 @@
     const known = values.filter(value => value !== null);
     const [least, most] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
     const domain = [least, most === least ? least + 1 : most];
-    const isLog = least > 0 && most / least >= LOG_RATIO;
-    return isLog ? { type: "log", domain, nice: true } : { type: "linear", domain, nice: true, zero: false };
+    if (least > 0 && most / least >= LOG_RATIO) return { type: "log", domain, nice: true };
+    const distances = known.map(Math.abs).sort((a, b) => a - b);
+    const quantile = share => distances[Math.floor(share * (distances.length - 1))];
+    if (least <= 0 && quantile(1) > 0 && quantile(1) >= SYMLOG_RATIO * quantile(0.5)) {
+      return { type: "symlog", domain, constant: quantile(0.75) || distances.find(distance => distance > 0) };
+    }
+    return { type: "linear", domain, nice: true, zero: false };
   };
 
-  const nameAxis = ({ label, unit }) => (unit ? `${label} (${unit})` : label);
+  // A symlog scale has the ticks of a linear one, of which all but one or two are beside each other.
+  const ticksOf = ({ type, domain, constant }) => {
+    if (type !== "symlog") return { tickCount: 5 };
+    const [first, last] = [constant, Math.max(...domain.map(Math.abs))].map(value => Math.ceil(Math.log10(value)));
+    const powers = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => 10 ** (first + i));
+    const values = [...powers.map(power => -power), 0, ...powers].filter(value => value >= domain[0] && value <= domain[1]);
+    return { values, format: "~g" };
+  };
 
   // The axes are those of all runs, so that a point stays where it is when others are filtered.
   explorer.describeScatter = (list, { axes, box, width, isDark }) => {
     const columns = axes.map(key => list.columns.get(key));
     const styles = explorer.listStyles(list);
     const names = styles.map(style => style.name);
+    const scales = columns.map(scaleOf);
     const field = (name, i) => ({
       field: name,
       type: "quantitative",
-      scale: scaleOf(columns[i]),
-      axis: { title: nameAxis(columns[i]), tickCount: 5 },
+      scale: scales[i],
+      axis: { title: explorer.nameColumn(columns[i]), ...ticksOf(scales[i]) },
     });
     const [x, y] = [field("x", 0), field("y", 1)];
     const mark = { fill: "#808080", fillOpacity: 0.15, stroke: "#808080" };
@@ -101,8 +117,8 @@
         opacity: { condition: { param: "brush", value: 0.8 }, value: 0.15 },
         tooltip: [
           { field: "n", title: "run" },
-          { field: "x", title: nameAxis(columns[0]), format: ",.4~r" },
-          { field: "y", title: nameAxis(columns[1]), format: ",.4~r" },
+          { field: "x", title: explorer.nameColumn(columns[0]), format: ",.4~r" },
+          { field: "y", title: explorer.nameColumn(columns[1]), format: ",.4~r" },
         ],
       },
     };
@@ -112,7 +128,7 @@
       mark: { type: "point", shape: "circle", filled: false, size, stroke, strokeWidth: 2, opacity: 1 },
       encoding: { x, y },
     });
-    const bounds = axes.flatMap((key, i) => (key === "deviation_z" ? [{ channel: "xy"[i], z: [-ODD_Z, ODD_Z] }] : []));
+    const bounds = axes.flatMap((key, i) => (key === "deviation_z" ? [{ channel: "xy"[i], z: [-OUTLIER_Z, OUTLIER_Z] }] : []));
     const rules = bounds.map(({ channel, z }) => ({
       data: { values: z.map(value => ({ [channel]: value })) },
       mark: { type: "rule", strokeDash: [4, 3], clip: true, color: "#808080" },
@@ -127,7 +143,7 @@
       layer: [...rules, points, ring("points", SUSPECT, 130, [{ filter: "datum.odd" }]), ring("picked", ink, 220)],
       config: explorer.makeConfig(list.paper, isDark),
     };
-    return { spec, renderer: list.count > SVG_POINTS ? "canvas" : "svg", label: columns.map(nameAxis) };
+    return { spec, renderer: list.count > SVG_POINTS ? "canvas" : "svg", label: columns.map(explorer.nameColumn) };
   };
 
   // Draw the axes; the points come by `view.data`. `actions`: narrow(box or null), pick(row).

@@ -4,7 +4,10 @@
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   const PAGE_ROWS = 50;
   // What makes a run an exception is below the name of its job. Goodput is the rate; the plot has throughput too.
-  const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "throughput_bps"]);
+  const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "uncounted_reason", "throughput_bps"]);
+  // On a phone these come first: what a list is looked through for.
+  const FIRST = ["rate_bps", "rtt_ms"];
+  const isPhone = () => matchMedia("(max-width: 40rem)").matches;
   const isKnown = column => column.rank.some(value => value !== null && value !== -1);
 
   // All text of the archive enters the page here, as text.
@@ -24,7 +27,10 @@
       this.list = list;
       this.table = table;
       this.actions = actions;
-      this.columns = [...list.columns.values()].filter(column => !HIDDEN.has(column.key) && isKnown(column));
+      const known = [...list.columns.values()].filter(column => !HIDDEN.has(column.key) && isKnown(column));
+      const first = isPhone() ? known.filter(column => FIRST.includes(column.key)) : [];
+      first.sort((a, b) => FIRST.indexOf(a.key) - FIRST.indexOf(b.key));
+      this.columns = [...new Set([...first, ...known])];
       this.focused = 0;
       this.head = this.columns.map(column => this.makeHeader(column));
       const corner = make("th", { class: "x-pick", scope: "col" }, make("span", { class: "x-hidden" }, "Picked"));
