@@ -14,7 +14,7 @@ from ccreport.report.fragments.absent_exhibits import (
 )
 from ccreport.report.fragments.exhibits import Exhibit, list_exhibits
 from ccreport.report.fragments.figure_topics import OTHERS, TOPICS
-from ccreport.report.fragments.gallery import FIGURES_AT_MOST, list_pages, render_gallery
+from ccreport.report.fragments.gallery import FIGURES_AT_MOST, lead_to_figures, list_pages, render_gallery
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="150"/>'
 
@@ -144,3 +144,13 @@ def test_our_own_numbers_ascend_in_the_order_of_the_gallery() -> None:
     ]
     pages = list_pages(figures[:-1], {name: facts["kind"] for name, facts in declared.items()})
     assert [figure.number for page in pages for figure in page.figures] == ["S1", "2", "S2", "S3"]
+
+
+def test_links_to_figures_lead_past_their_thumbnails(tmp_path: Path) -> None:
+    (tmp_path / "fragments").mkdir()
+    (tmp_path / "figures_rates.qmd").write_text("## Figure 4: A {#figure-figure-4}\n")
+    (tmp_path / "index.qmd").write_text("[all](figures.qmd), [one](figures.qmd#figure-figure-4)\n")
+    (tmp_path / "fragments/claims.md").write_text("[gone](figures.qmd#figure-figure-5)\n")
+    lead_to_figures(tmp_path)
+    assert (tmp_path / "index.qmd").read_text() == "[all](figures.qmd), [one](figures_rates.qmd#figure-figure-4)\n"
+    assert (tmp_path / "fragments/claims.md").read_text() == "[gone](figures.qmd#figure-figure-5)\n"

@@ -28,8 +28,8 @@ from ccreport.report.site.without_quarto import render_embedded
 SOURCES = Path(__file__).parents[2] / "reports"
 # The menus of the navbar and their pages.
 MENUS = {
-    "Results": ("index", "tables", "figures"),
-    "Explore": ("conditions", "explorer", "captures"),
+    "Results": ("index", "tables", "figures", "conditions"),
+    "Explore": ("explorer", "captures"),
     "Audit": ("ledger", "collection", "provenance", "changes", "methods", "dictionary"),
     "Docs": (
         "docs",

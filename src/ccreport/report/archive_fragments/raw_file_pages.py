@@ -16,7 +16,9 @@ from ccreport.trace.raw_files import ReadFiles, name_page
 
 ABOUT: Final = """\
 Every raw file that a step read, by job and run, with its SHA-256. The lines are in the form that `sha256sum --check`
-takes in the archive's folder. The [ledger](ledger.qmd) counts all files, also those that no step reads.
+takes in the archive's folder. Each path is that of the file in the archive, which [Provenance](provenance.qmd) names:
+below its folder or in one of its packed files, which a build unpacks into `results/archive`; a release has the archive
+as it was published. The [ledger](ledger.qmd) counts all files, also those that no step reads.
 """
 
 

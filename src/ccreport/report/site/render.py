@@ -13,6 +13,7 @@ import yaml
 
 from ccreport.core.atomic_files import move_folder
 from ccreport.core.hard_links import link_tree
+from ccreport.report.fragments.gallery import lead_to_figures
 from ccreport.report.kind_pictures import show_sections_examples
 from ccreport.report.site.absent_pages import leave_out_pages, list_absent
 from ccreport.report.site.links import PageError
@@ -91,6 +92,7 @@ def render_report(
     leave_out_pages(project, absent)
     for name in absent:
         leave_out_entry(settings, f"{name}.qmd")
+    lead_to_figures(project)
     for file in files:
         if file.stem not in absent:
             shutil.copyfile(file, project / file.name)

@@ -27,7 +27,8 @@
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
 
   const setUpTheme = button => {
-    const show = () => button.setAttribute("aria-pressed", String(isDark()));
+    // It says what a click gives.
+    const show = () => (button.textContent = isDark() ? "Light" : "Dark");
     button.addEventListener("click", () => {
       root.dataset.theme = isDark() ? "light" : "dark";
       remember(root.dataset.theme);
