@@ -100,7 +100,10 @@ workflow.list_rules = list_targets
 onsuccess:
     # Whoever builds looks at the end of the output, and not into the logs.
     logs = Path(workflow.pathvars.apply("<logs>"))
-    for told in (LEDGER_LOG, *(logs / name / "judge_claims.txt" for name in EVALUATIONS)):
+    for told in (
+        LEDGER_LOG,
+        *(logs / name / "judge_claims.txt" for name in EVALUATIONS),
+    ):
         for warning in list_warnings(told):
             logger.warning(warning)
     warn_of_packet_runs()
