@@ -58,6 +58,7 @@ rule render_fragments:
         reproduction="<results>/{evaluation}/reproduction.parquet",
         claims="<results>/{evaluation}/claims.parquet",
         explanations=config["explanations"] or [],
+        citation="CITATION.cff",
         schema="schemas/explanations.schema.yaml",
     output:
         fragments=directory("<results>/{evaluation}/fragments"),
@@ -86,6 +87,7 @@ rule render_fragments:
             --reproduction {input.reproduction:q} \
             --claims {input.claims:q} \
             --explanations {input.explanations:q} \
+            --citation {input.citation:q} \
             --fragments {output.fragments:q} \
             &>{log:q}
         """

@@ -227,6 +227,8 @@ def test_a_menu_is_on_the_screen_of_a_phone(site: Path, page: Page):
     page.set_viewport_size(PHONE)
     page.goto((site / "index.html").as_uri())
     menus = page.locator("details.menu")
+    assert not menus.first.is_visible()
+    page.get_by_text("Menu", exact=True).click()
     for i in range(menus.count()):
         menus.nth(i).locator("summary").click()
         box = menus.nth(i).locator("ul").bounding_box()
@@ -235,6 +237,18 @@ def test_a_menu_is_on_the_screen_of_a_phone(site: Path, page: Page):
         assert box["x"] + box["width"] <= PHONE["width"]
         # Open, it lies over the menus of the next line.
         menus.nth(i).locator("summary").click()
+
+
+def test_contents_are_folded_up_below_the_title_on_a_phone(site: Path, page: Page):
+    page.goto((site / "methods.html").as_uri())
+    assert page.locator("#TOC").is_visible()
+    assert not page.locator(".contents").is_visible()
+    page.set_viewport_size(PHONE)
+    assert not page.locator("#TOC").is_visible()
+    link = page.locator(".contents a").first
+    assert not link.is_visible()
+    page.locator(".contents summary").click()
+    assert link.is_visible()
 
 
 def test_a_link_to_a_section_opens_its_closed_part(address: str, page: Page):

@@ -11,7 +11,7 @@ import pytest
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.tables import conform
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
-from ccreport.report.first_page.pairs import list_doubted, list_pairs
+from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.fragments.findings import find_doubt, render_findings
 from ccreport.report.fragments.pairs_picture import render_picture
 from ccreport.report.fragments.rate_findings import describe_leads, describe_means
@@ -94,7 +94,8 @@ def make_comparisons(*verdicts: str | tuple[str, str, float | None], least: floa
                 "second_algorithm": "CUBIC",
                 "verdict": verdict,
                 "ahead_algorithm": verdict.removesuffix(" faster") if verdict.endswith(" faster") else None,
-                "effect_mean_ratio": ratio,
+                "first_mean": ratio,
+                "second_mean": None if ratio is None else 1.0,
                 "least_effect_pct": least,
                 **dict.fromkeys(("first_runs_count", "second_runs_count", "strata_count"), 1),
                 "is_paired": False,
@@ -151,31 +152,37 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
         ". The ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells."
     )
     assert "[1 of 3 claims](claims.qmd) does not hold: “Both are alike”" in found[1]
-    assert "2 pairs are not reproduced, furthest off “0&#46;1 &#37; loss” with a ratio of 25.8 in the paper" in found[1]
+    assert (
+        "2 pairs are not reproduced; furthest off is 0&#46;1 &#37; loss, with a ratio of mean rates of 25.8" in found[1]
+    )
     assert found[1].endswith("and 1.00 here.")
     # The claim that does not hold is none of those that lack data, though a check of it does.
     assert found[2] == ("**Undecided:** 1 of 4 pairs: the paper’s runs do not show which algorithm is ahead.")
 
 
 def test_pairs_that_look_wrong_in_the_paper_are_named_on_the_first_page():
-    cells = ["1 flow, RTT < 30 ms", "1 flow, RTT ≥ 30 ms"]
+    cells = [("1 flow, RTT < 30 ms", "Too slow."), ("1 flow, RTT ≥ 30 ms", "Too slow.")]
     *_, last = list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, NO_COMPARISONS, doubted=cells))
     assert html.unescape(last) == (
-        "**Suspect in the paper:** [2 published pairs](reproduction.qmd#paper) look wrong there, “1 flow, RTT < 30 ms” "
-        "and “1 flow, RTT ≥ 30 ms”; they are in no count above."
+        "**Suspect in the paper:** [2 published pairs](reproduction.qmd#paper) look wrong in the paper and are "
+        "excluded from all counts above: 1 flow, RTT < 30 ms and 1 flow, RTT ≥ 30 ms. Too slow."
     )
     compared = pl.DataFrame(
         {"comparison": ["paper", "paper", "archive", "paper"], "cell": ["a", "a", "b", "c"]}
-        | {"cell_state": ["suspect", "suspect", "suspect", "compared"]}
+        | {"cell_state": ["suspect", "suspect", "suspect", "compared"], "table_name": "t"}
     )
-    assert list_doubted(compared) == ["a"]
+    assert list_doubted(compared, {"t": "Too slow."}) == [("a", "Too slow.")]
+    assert list_doubted(compared, {}) == [("a", "")]
 
 
 def test_bounds_that_are_younger_than_the_archive_are_confessed_on_the_first_page():
     judged = make_claims(first=[("holds", 9)], second=[("holds", 9), ("holds", 9)], third=[("does not hold", 5)])
     dated = judged.with_columns(is_preregistered=pl.Series([True, False, False, False]))
     confirmed, *_ = list_sentences(render_findings(dated, CLAIMS, NO_PAIRS, BOTH, NO_COMPARISONS))
-    assert confirmed.endswith("”. For 1 of these, what counts as holding was decided after the first run.")
+    assert confirmed.endswith("”. The pass/fail bounds of 2 of 3 claims were set after the first run.")
+    late = judged.with_columns(is_preregistered=pl.lit(value=False))
+    confirmed, *_ = list_sentences(render_findings(late, CLAIMS, NO_PAIRS, BOTH, NO_COMPARISONS))
+    assert confirmed.endswith("”. The pass/fail bounds of all 3 claims were set after the first run.")
 
 
 def test_why_claims_cannot_be_told_is_said():
@@ -199,8 +206,8 @@ def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():
     *_, last = list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, asked))
     # The median of 12.3 and 40.
     assert last == (
-        "**Undecided:** which algorithm is ahead in [3 of 4 comparisons](tables.qmd#table-comparisons): for 1 the runs "
-        "are too few, for 2 the runs vary, and half of these would show only a difference above 26 &#37;."
+        "**Undecided:** [3 of 4 comparisons](tables.qmd#table-comparisons) are undecided; 1 has too few runs; half of "
+        "the other 2 could only have detected a difference above 26 &#37;."
     )
 
 
@@ -224,19 +231,18 @@ def test_what_there_is_nothing_to_say_of_is_left_out():
     assert render_findings(NO_CLAIMS, {}, NO_PAIRS, BOTH, NO_COMPARISONS) == ""
 
 
-# The strip
+# The verdicts on claims
 
 
-def test_each_claim_has_a_square_that_says_its_verdict_and_leads_to_it():
+def test_each_claim_is_named_below_its_verdict_and_leads_to_it():
     judged = make_claims(first=[("holds", 9)], second=[("does not hold", 9)], third=[("not enough data", 0)])
     shown = render_strip(judged, CLAIMS)
-    squares = re.findall(r'<a class="square ([\w ]+)" href="([^"]+)" aria-label="([^"]+)"', shown)
-    assert [(kind, href) for kind, href, _ in squares] == [
-        ("holds", "claims.html#claim-first"),
-        ("fails", "claims.html#claim-second"),
-        ("unknown", "claims.html#claim-third"),
+    squares = re.findall(r'class="square (\w+)".*<a href="([^"]+)" title="[^"]+">([^<]+)</a>', shown)
+    assert squares == [
+        ("holds", "claims.html#claim-first", "BBR is &#42;faster&#42;"),
+        ("fails", "claims.html#claim-second", "CUBIC &#60;b&#62;varies&#60;&#47;b&#62; more"),
+        ("unknown", "claims.html#claim-third", "Both are alike"),
     ]
-    assert squares[0][2].startswith("holds&#58; BBR is &#42;faster")
     # Three signs: the verdict is told without its colour.
     assert len(set(re.findall(r'<path d="([^"]+)"', shown))) == 3
     assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds", "1 does not hold", "1 without enough data"]
@@ -334,11 +340,11 @@ def test_the_means_of_each_algorithm_are_said_in_words():
     ]
     verdicts = ["BBR faster", "equal within ±5 %", "undecided", "BBR faster"]
     assert describe_means(make_means(rows), make_comparisons(*verdicts)) == [
-        "**BBR** (3 runs): goodput of 91.0 Mbit/s, 1.00 % of segments sent again.",
-        "**CUBIC** (2 conditions, 4 runs): goodput of 5.00 to 10.0 Mbit/s, 1.00 % of segments sent again.",
+        "**BBR** (3 runs): goodput of 91.0 Mbit/s, 1.00 % of segments retransmitted.",
+        "**CUBIC** (2 conditions, 4 runs): goodput of 5.00 to 10.0 Mbit/s, 1.00 % of segments retransmitted.",
         (
-            "**BBR or CUBIC?** Of [4 comparisons](tables.qmd#table-comparisons) of rates: BBR faster in 2; "
-            "equal within ±5 &#37; in 1; too few runs, or too varied ones, to tell in 1."
+            "**BBR or CUBIC?** BBR is faster in 2 of 4 comparisons. Of [4 comparisons](tables.qmd#table-comparisons) "
+            "of rates: BBR faster in 2; equal within ±5 &#37; in 1; 1 could not be decided."
         ),
     ]
 
@@ -350,26 +356,47 @@ def test_fairness_is_said_of_several_flows():
     ]
 
 
-def test_where_each_algorithm_is_faster_is_said_with_the_largest_ratio_and_what_always_goes_with_it():
-    asked = make_comparisons(
-        *[
-            ("BBR faster", f"0.1 % loss, {count} flows, RTT 20 ms", ratio)
-            for count, ratio in ((1, 9.5), (2, 3), (4, 2))
-        ],
-        ("BBR faster", "no loss, 1 flow, RTT 20 ms", 1.5),
-        # A fifth of BBR's rate, but in two comparisons of three.
-        *[("CUBIC faster", f"no loss, {count} flows, RTT 20 ms", 0.2) for count in (2, 4)],
+def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts():
+    lossy = [
+        ("BBR faster", f"0.1 % loss, {count} flows, RTT 20 ms", ratio) for count, ratio in ((1, 9.5), (2, 3), (4, 2))
+    ]
+    lossless = [("equal within ±5 %", f"no loss, {count} flows, RTT 20 ms", 1.0) for count in (1, 2, 4)]
+    # A fifth of BBR's rate.
+    short = [("CUBIC faster", f"{speed}G sender, RTT 20 ms", 0.2) for speed in (10, 40)]
+    (said,) = describe_leads(make_comparisons(*lossy, *lossless, *short))
+    assert html.unescape(said) == (
+        "**BBR or CUBIC?** With loss BBR is faster in all 3 comparisons, most at 0.1 % loss, 1 flows (9.50 times the "
+        "mean rate). Without loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in only 2 "
+        "comparisons, most at 10G sender (5.00 times the mean rate). Of [8 comparisons](tables.qmd#table-comparisons) "
+        "of rates: BBR faster in 3; equal within ±5 % in 3; CUBIC faster in 2."
     )
-    (said,) = describe_leads(asked)
-    assert said == (
-        "**BBR or CUBIC?** Of [6 comparisons](tables.qmd#table-comparisons) of rates: BBR faster in 4, up to 9.50 "
-        "times the rate (“0&#46;1 &#37; loss&#44; 1 flows”), among them all 3 with “0&#46;1 &#37; loss”; CUBIC faster "
-        "in 2, up to 5.00 times the rate (“no loss&#44; 2 flows”)."
-    )
+    alike = [("CUBIC faster", f"short, {speed}G sender", 0.2) for speed in (10, 40)]
+    (said,) = describe_leads(make_comparisons(*lossy, *alike))
+    assert "CUBIC is faster in only 2 comparisons, always with short (up to 5.00 times the mean rate)." in said
+    # Without conditions of loss, all comparisons are one group; of a tie nothing is said.
+    (said,) = describe_leads(make_comparisons(*lossy, *short))
+    assert "**BBR or CUBIC?** BBR is faster in 3 of 5 comparisons, most at" in html.unescape(said)
+    (said,) = describe_leads(make_comparisons(*lossy[:2], *short))
+    assert said.startswith("**BBR or CUBIC?** Of [4 comparisons]")
+
+
+def test_labels_are_called_by_what_the_evaluation_shows_them_as():
+    labels = {
+        "path": {"cases": [{"value": "esnet", "shown": "ESnet"}, {"value": "non-esnet", "shown": "non-ESnet"}]},
+        "speed": {"cases": [{"value": "40g", "shown": "40G"}, {"value": "10g"}]},
+    }
+    cells = pl.Series(["40g sender, esnet, both", "10g sender, non-esnet, both", "140g, my esnet"])
+    assert call_labels(cells, labels).to_list() == [
+        "40G sender, ESnet, both",
+        "10g sender, non-ESnet, both",
+        "140g, my esnet",
+    ]
 
 
 def test_nothing_is_faster_where_no_comparison_says_so():
     rows = [{"algorithm": name, "rate_mean_bps": rate} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))]
     *_, last = describe_means(make_means(rows), make_comparisons("undecided"))
-    assert last.endswith(" of rates: too few runs, or too varied ones, to tell in 1.")
+    assert last.endswith(
+        "**BBR or CUBIC?** Of [1 comparison](tables.qmd#table-comparisons) of rates: 1 could not be decided."
+    )
     assert describe_means(make_means(rows).clear(), make_comparisons()) == []

@@ -26,7 +26,7 @@ from ccreport.report.archive_fragments.archive_facts import (
 from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
-from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_suspects
+from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.render import _render_groups, render_fragments
 from ccreport.report.markup.blocks import Html, markdown, number, prose, render_table, render_tabs, render_varying, text
@@ -175,14 +175,14 @@ def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs:
 def test_a_group_of_versions_says_which_of_them_it_is():
     groups = {"BBR": {"members": ["bbr2", "bbr"]}, "CUBIC": {"members": ["cubic"]}}
     assert _render_groups(pl.Series(["bbr", "bbr2", "cubic"]), groups) == (
-        "In tables, and in figures of them, BBR is BBRv2 (`bbr2`); `bbr` there goes by the kernel's name. "
+        "In tables, and in figures of them, BBR means BBRv2 (`bbr2`); BBR is shown as `bbr`. "
         "Other figures call each version by its own name.\n"
     )
-    assert "BBR is BBRv2 (`bbr2`). Other figures" in _render_groups(pl.Series(["bbr2"]), groups)
+    assert "BBR means BBRv2 (`bbr2`). Other figures" in _render_groups(pl.Series(["bbr2"]), groups)
     # Figures call it so, too.
     assert _render_groups(pl.Series(["bbr", "cubic"]), groups) == ""
     with call_algorithms({"bbr": "BBRv1"}):
-        assert "BBR is BBRv1 (`bbr`)." in _render_groups(pl.Series(["bbr", "cubic"]), groups)
+        assert "BBR means BBRv1 (`bbr`)." in _render_groups(pl.Series(["bbr", "cubic"]), groups)
     assert style_of("bbr").name == "BBR"
 
 
@@ -260,7 +260,7 @@ def test_flows_without_a_ratio_are_noted(inputs: dict[str, Any]):
     assert render_impossible(flows) == ""
     counts = pl.DataFrame({"retransmits_count": [3, 2, None], "segments_count": [2.0, 2.0, None]})
     noted = render_impossible(flows.head(3).drop("retransmits_count", "segments_count").hstack(counts))
-    assert "1 flow counts more segments as sent again than as sent" in noted
+    assert "1 flow counts more segments as retransmitted than as sent" in noted
 
 
 def test_rejects_are_counted_by_reason_and_listed(inputs: dict[str, Any]):
@@ -414,12 +414,32 @@ def test_suspect_runs_are_counted_by_rule_and_lead_to_the_explorer() -> None:
     columns = ("run_id", "suspect_rule", "observed", "bound", "bound_unit")
     page = render_suspects(make_table("suspects", [dict(zip(columns, row, strict=True)) for row in found]), runs)
     assert page.startswith("1 of the 3 runs is suspect.")
-    assert summarise_suspects(make_table("suspects", []), runs) == ""
     assert page.count('href="explorer.html#run=r1"') == 2
     for shown in ("80 Mbit/s", "90 Mbit/s", "2.5 s", "1 s"):
         assert escape_text(shown) in page
     assert NASTY[0] not in page
     assert render_suspects(make_table("suspects", []), runs) == "No run is suspect.\n"
+
+
+def test_the_first_page_names_what_was_left_out_and_why() -> None:
+    runs = make_table("runs", [{"run_id": f"r{n}", "is_interrupted": n == 0, "is_cpu_bound": n < 2} for n in range(3)])
+    broken = {"suspect_rule": "sample_gap", "observed": 2.5, "bound": 1.0, "bound_unit": "s"}
+    suspects = make_table("suspects", [{"run_id": f"r{n}"} | broken for n in range(2)])
+    outcomes = ("completed", "failed", "interrupted", "failed")
+    attempts = make_table("attempts", [{"attempt_outcome": outcome, "line_number": 1} for outcome in outcomes])
+    assert html.unescape(summarise_left_out(suspects, runs, attempts, {"include_cpu_bound": False})).splitlines() == [
+        (
+            "- 2 of the 3 runs are suspect and in no mean ([why](ledger.qmd#suspects)): "
+            "`sample_gap` [r0]{.run}, [r1]{.run}."
+        ),
+        "- 1 interrupted run is in no mean.",
+        "- 2 CPU-bound runs are in no mean.",
+        "- 3 of 4 attempts (2 failed and 1 interrupted) gave no run ([which](collection.qmd#tries)).",
+    ]
+    config = {"include_suspect": True, "include_interrupted": True}
+    (said,) = summarise_left_out(suspects, runs, attempts.clear(), config).splitlines()
+    assert said.startswith("- 2 of the 3 runs are suspect and counted in the means")
+    assert summarise_left_out(suspects.clear(), runs.tail(1), attempts.clear(), {}) == ""
 
 
 def test_the_methods_page_argues_every_rule() -> None:

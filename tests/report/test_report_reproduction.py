@@ -81,7 +81,8 @@ def test_what_looks_wrong_in_the_publication_is_said_with_the_reason() -> None:
     compared = make_compared(make_pair("a"), make_pair("e", state="suspect"))
     shown = render_reproduction(compared, TITLES, ALGORITHMS, doubts={"table_2_testbed": "A rate is *too* low."})
     assert (
-        "1 more looks wrong in the publication itself; it is in no count. A rate is &#42;too&#42; low&#46;\n" in shown
+        "1 more looks wrong in the publication itself and is excluded from all counts. "
+        "A rate is &#42;too&#42; low&#46;\n" in shown
     )
 
 
@@ -233,15 +234,15 @@ def test_a_claim_that_nothing_explains_stands_out() -> None:
     explained, _ = render(make_claim("a", "does not hold", explanation="It is short."))
     held, _ = render(make_claim("a", "holds"))
     assert "## Not explained" in open_claim
-    assert "**About this archive:** It is short&#46;" in explained
+    assert "**Why:** It is short&#46;" in explained
     assert "Not explained" not in explained + held
 
 
 def test_a_claim_shows_value_interval_and_bounds() -> None:
     shown, _ = render(make_claim("bbr1_rate", "holds"))
-    assert "## BBR1 rate: holds {#claim-bbr1-rate}" in shown
+    assert "## CUBIC&#39;s rates &#42;vary&#42;: holds {#claim-bbr1-rate}" in shown
     assert "<br><small>“over &#60;b&#62;” &#40;over&#41;</small></td>" in shown
-    assert ">from 2</td>" in shown
+    assert ">at least 2</td>" in shown
     assert "2&#46;94</td>" in shown
     assert "1&#46;90–4&#46;00</td>" in shown
 
@@ -249,10 +250,10 @@ def test_a_claim_shows_value_interval_and_bounds() -> None:
 def test_the_overview_has_the_value_that_decides_each_claim() -> None:
     (first, second) = make_claim("a", "holds", "does not hold")
     shown, _ = render([first, second | {"value": 1.23, "low": 1.1, "high": 1.4, "paper_value": 4.2}])
-    overview = shown[: shown.index("## A: does not hold")]
+    overview = shown[: shown.index("{#claim-a}")]
     assert "4&#46;2</td>" in overview
-    assert "1.23 (1.10–1.40)<br><small>check 2; required: at least 2 (1 of 2 checks holds)</small>" in html.unescape(
-        overview
+    assert "1.23 (1.10–1.40)<br><small>check 2; required: at least 2 (1 holds, 1 does not hold)</small>" in (
+        html.unescape(overview)
     )
     assert "check 1" not in overview
 
@@ -282,7 +283,7 @@ def describe_failed(neutral: float | None = None, **more: Any) -> str:
 def test_a_figure_that_does_not_show_what_the_paper_found_names_both_numbers() -> None:
     beside = describe_failed(check="share", value=0.25, low=0.2, high=0.31, at_least=0.4, at_most=0.6)
     assert "Here: **[does not hold](claims.qmd#claim-a)**.\n" in beside
-    assert "**This archive shows something else:** share" in beside
+    assert "**Result here:** share" in beside
     assert "0&#46;250 &#40;0&#46;200–0&#46;310&#41; here&#44; the claim requires at least 0&#46;4" in beside
     assert "0&#46;4 and at most 0&#46;6." in beside
     known = describe_failed(check="share", value=0.25, paper_value=0.5, low=None)
@@ -313,7 +314,7 @@ def test_the_opposite_is_on_the_other_side_of_no_difference(
 ) -> None:
     low, high = interval
     beside = describe_failed(neutral, low=low, high=high, at_least=bounds[0], at_most=bounds[1])
-    assert ("shows the opposite" in beside) is is_opposite
+    assert ("The opposite here" in beside) is is_opposite
 
 
 def test_a_claim_of_nobody_s_paper_speaks_of_none() -> None:
@@ -340,7 +341,7 @@ def test_the_time_of_bounds_is_told_where_one_is_declared() -> None:
     assert "**" not in dated.partition("The bounds were set by commit")[2].partition("</details>")[0]
     late = [[own | row | {"is_preregistered": False} for own in make_claim(claim, "holds")] for claim in "ab"]
     told, _ = render(*late)
-    assert "The bounds of 0 of 2 claims were set before the archive’s first run, 2 after it." in told
+    assert "All 2 pass/fail bounds were set after the archive’s first run." in told
     # What is so of all is not told of each.
     assert "**after**" not in told
     assert told.count("The bounds were set by commit") == 1

@@ -72,6 +72,7 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
         "reproduction": folder / "reproduction.parquet",
         "claims": folder / "claims.parquet",
         "explanations": [],
+        "citation": Path(__file__).parents[2] / "CITATION.cff",
     }
 
 

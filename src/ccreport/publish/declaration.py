@@ -9,6 +9,7 @@ from typing import Any, Final
 import polars as pl
 import yaml
 
+from ccreport.core.citation import name_author
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.core.units import read_whole_number
@@ -67,9 +68,7 @@ def declare_release(
 
 def _name_author(author: Mapping[str, str]) -> dict[str, str]:
     """Return an author of CITATION.cff, a person in parts of a name or an entity, as a creator."""
-    parts = (author.get(part) for part in ("given-names", "name-particle", "family-names", "name-suffix"))
-    creator = {"name": author.get("name") or " ".join(part for part in parts if part)}
-    return creator | {key: author[key] for key in ("orcid", "affiliation") if key in author}
+    return {"name": name_author(author)} | {key: author[key] for key in ("orcid", "affiliation") if key in author}
 
 
 def _find_moment(date: str | None, tables: Path) -> datetime:

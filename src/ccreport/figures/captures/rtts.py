@@ -29,7 +29,7 @@ from ccreport.figures.wording.conditions import write_sentences
 from ccreport.figures.wording.runs import format_significant, wrap_title
 
 NO_SAMPLES = "The captures hold no RTT of the flows: they have one direction only."
-RTT = "An RTT is the time from data to the acknowledgement of its last byte, data sent again left out"
+RTT = "An RTT is the time from data to the acknowledgement of its last byte, retransmitted data left out"
 
 
 def _read_steps(facts: CaptureFacts, database: Database) -> pl.DataFrame:

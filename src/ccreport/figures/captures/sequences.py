@@ -95,7 +95,7 @@ def assemble_loss_episodes(facts: CaptureFacts, database: Database) -> Figure:
     causes = [f"{text} {_count_role(episodes, role):,}" for role, text in ROLES.items()]
     alternative = [
         f"Time-sequence graphs of {count(len(episodes), 'loss episode')}: {facts.conditions}",
-        f"Segments sent again in them: {join_names(causes)}",
+        f"Segments retransmitted in them: {join_names(causes)}",
     ]
     data = pl.concat([episode.marks.select(pl.lit(episode.number).alias("episode"), pl.all()) for episode in episodes])
     return Figure(chart, data, caption, write_sentences(alternative))
@@ -111,7 +111,7 @@ def _describe_episodes(episodes: Sequence[Episode], total: int, flow: dict[str, 
     return [
         f"Loss episodes of the flow with the most retransmits ({name}): {'the only one' if total == 1 else which}",
         "An episode is made of retransmits less than 3 median RTTs (at least 50 ms) apart, and 2 RTTs before and after",
-        "Upright strokes: data segments, those sent again red with a mark for the cause, and SACK blocks",
+        "Upright strokes: data segments, retransmitted ones red with a mark for the cause, and SACK blocks",
         "Steps: what is acknowledged",
         "Of an episode of too many packets, the first part is shown"
         if any(episode.is_cut for episode in episodes)

@@ -50,7 +50,7 @@ def build_cpu_over_time(declaration: FigureDeclaration, database: Database) -> F
         plots,
         lines.select("run_id", "side", "cc", "measure", "start_s", "end_s", "load_pct"),
         sentences=["Load is the share of time in which a processor was not idle, as mpstat reports it", *missing],
-        what="Line charts of processor load over time",
+        what="Line charts of CPU load over time",
         messages=[*_describe(lines), *missing],
     )
 

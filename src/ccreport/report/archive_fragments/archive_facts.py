@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.inventory.kinds import MEASUREMENT_RULE
-from ccreport.report.markup.blocks import Html, number, render_float, render_table, text, verbatim
+from ccreport.report.markup.blocks import Html, number, render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text
 
 UNKNOWN: Final = "unknown"
@@ -154,7 +154,7 @@ def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame) -> str:
         row = [verbatim(str(session)), *map(number, counts), text(rtts), text(names), show_start(own["start_utc"])]
         rows.append(row)
     table = render_table(SESSION_HEADER, rows, title="Sessions", numbers=range(1, 5))
-    return render_float("tbl-sessions", table, "Sessions of the archive: one row for each start of the test harness.")
+    return f"## Sessions {{#sessions}}\n\nOne row for each start of the test harness.\n\n{table}"
 
 
 def _count(things: int, noun: str) -> str:

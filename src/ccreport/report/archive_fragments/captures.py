@@ -36,7 +36,7 @@ def render_captures(captures: pl.DataFrame, logs: pl.DataFrame, runs: pl.DataFra
         .sort("session", "job", "iteration", "run_id", "raw_file_id", nulls_last=True)
     )
     rows = [_render_row(row) for row in listed.rows(named=True)]
-    header = ("Job", "Host", "Run", *(heading for _, heading in COUNTS), "Cut")
+    header = ("Job", "Host", "Run", *(heading for _, heading in COUNTS), "Truncated")
     totals = [_sum(listed[column]) for column, _ in COUNTS]
     total = [Html("All"), Html(""), Html(""), *totals, number(int(listed["is_cut"].sum()))]
     table = render_varying(header, rows, title="Captures", numbers=range(2, len(header) - 1), total=total)
@@ -47,7 +47,7 @@ def _render_row(row: dict[str, Any]) -> list[Html]:
     # A capture whose run is not known goes by the identifier that it has.
     name = verbatim(row["job"] or row["run_id"])
     counts = [number(row[column]) for column, _ in COUNTS]
-    cut = Html("yes") if row["is_cut"] else NONE
+    cut = Html("yes" if row["is_cut"] else "no")
     return [name, verbatim(row["host"]), number(row["iteration"]), *counts, cut]
 
 

@@ -41,14 +41,14 @@ SESSION_HEADER: Final = ("Session", "Campaign", "Testbed", "Kernel", "Tools", "P
 EFFORT_HEADER: Final = (
     "Session",
     "Runs",
-    "Tries",
+    "Attempts",
     "Completed",
     "CPU-bound",
     "Host-limited",
     "Failed",
     "Interrupted",
-    "Sum, h",
-    "Span, h",
+    "Total, h",
+    "Elapsed, h",
 )
 KNOWN_HEADER: Final = ("Session", "First test, UTC", "Kernel", "Tool", "Jobs", "Runs")
 
@@ -65,7 +65,7 @@ def render_collection(
         strange = runs.filter(~pl.col("session").is_in(_list_sessions(sessions, calibrations, attempts)))
         parts += [_render_known(strange)] if strange.height else []
         parts += ["## Calibration {#calibration}\n", render_calibrations(calibrations)]
-        parts += ["## Runs that took more than one try {#tries}\n", _render_tries(attempts, runs)]
+        parts += ["## Runs that took more than one attempt {#tries}\n", _render_tries(attempts, runs)]
     parts += ["## CPU-bound runs {#cpu-bound}\n", _render_cpu_bound(runs), *_render_declarations(sessions)]
     return "\n".join(parts)
 
@@ -112,7 +112,7 @@ def _describe_kernel(row: dict[str, Any]) -> Html:
 def _render_effort(attempts: pl.DataFrame, runs: pl.DataFrame) -> Iterator[str]:
     """Yield how many runs and tries each session has, and the hours they took."""
     if attempts.is_empty():
-        yield "No tries of runs are recorded: the sessions have no `attempts.jsonl`.\n"
+        yield "No attempts are recorded: the sessions have no `attempts.jsonl`.\n"
         return
     ends = pl.col("started_utc") + pl.duration(milliseconds=1000 * pl.col("attempt_elapsed_s"))
     counted = (
@@ -141,8 +141,8 @@ def _render_effort(attempts: pl.DataFrame, runs: pl.DataFrame) -> Iterator[str]:
     total = [Html("All"), *sums, *(_hours(sum(counted[name].drop_nulls().to_list())) for name in ("sum_h", "span_h"))]
     table = render_varying(EFFORT_HEADER, rows, title="Tries", numbers=range(1, 10), total=total)
     caption = (
-        "Runs and tries of them. Hours: the sum over all tries, with setting up and tidying up, and the time from the "
-        "first try's start to the last one's end, pauses included."
+        "Runs and attempts. Total hours are the sum over all attempts, with setting up and tidying up; elapsed hours "
+        "are from the first attempt's start to the last one's end, pauses included."
     )
     yield render_float("tbl-effort", table, caption)
 
@@ -166,7 +166,7 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
         .filter((pl.col("tries") > 1) | ~pl.col("ended").is_in(["completed", "cpu_bound", "host_limited"]))
     )
     if tried.is_empty():
-        return "None: every run was complete at the first try.\n"
+        return "None: every run was complete at the first attempt.\n"
     held = set(runs["run_id"])
     rows = [
         [

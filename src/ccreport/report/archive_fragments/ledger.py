@@ -31,7 +31,7 @@ ADVICE: Final = {
 
 
 def render_ledger(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count: int) -> str:
-    """Return whether the ledger closes, what was overlooked, the counts by kind and, of ignored files, by rule.
+    """Return whether all files are accounted for, what was overlooked, and counts by kind and by rule of ignored files.
 
     `files_count` is the number of files that the archive has on disk, counted apart from `raw_files`.
     """
@@ -52,7 +52,7 @@ def render_impossible(flows: pl.DataFrame) -> str:
         return ""
     who = "1 flow counts" if count == 1 else f"{count:,} flows count"
     body = (
-        f"{who} more segments as sent again than as sent: kernels count a SYN that is sent again, but not the SYN "
+        f"{who} more segments as retransmitted than as sent: kernels count a retransmitted SYN, but not the SYN "
         "itself. Such flows have no retransmit ratio, and the retransmits of their runs are counted without them."
     )
     return render_callout("note", "Ratios above 1 are left out", body)
@@ -65,16 +65,16 @@ def _render_verdict(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count:
     terms = " + ".join(f"{counts[state]:,} {state}" for state in STATES)
     if total != files_count:
         body = f"{terms} = {total:,}, but the archive has {files_count:,} files on disk. Do not use these results."
-        return render_callout("important", "The ledger does not close", body)
+        return render_callout("important", "Not all files are accounted for", body)
     if whole != counts["rejected"]:
         body = (
             f"{counts['rejected']:,} files are rejected, but {whole:,} of them have a reason. Do not use these results."
         )
-        return render_callout("important", "The ledger does not close", body)
+        return render_callout("important", "Not all files are accounted for", body)
     has_layout = raw_files["kind"].eq("layout").any()
     layout = " One of those ignored is the archive's layout, which the summary does not count." if has_layout else ""
     body = f"{terms} = {total:,} files, which is every file of the archive on disk.{layout}"
-    return render_callout("tip", "The ledger closes", body)
+    return render_callout("tip", "All files accounted for", body)
 
 
 def _render_overlooked(overlooked: pl.DataFrame, title: str) -> str:

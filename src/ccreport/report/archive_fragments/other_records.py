@@ -8,7 +8,7 @@ import polars as pl
 
 from ccreport.rebuild.batches import table_files
 from ccreport.report.archive_fragments.archive_facts import show_dates, show_names
-from ccreport.report.markup.blocks import number, render_float, render_table, text
+from ccreport.report.markup.blocks import number, render_table, text
 
 ALL: Final = pl.lit(value=True)
 # Noun, table, what counts one, the rows that count, whose they are, and when they were measured.
@@ -69,4 +69,4 @@ def render_others(others: pl.DataFrame) -> str:
         for row in others.iter_rows(named=True)
     ]
     table = render_table(HEADER, rows, title="Other measurements", numbers=(1, 2))
-    return render_float("tbl-others", table, "What the archive holds beside runs of bulk transfers.")
+    return f"## Besides runs of bulk transfers {{#others}}\n\n{table}"

@@ -1,10 +1,21 @@
 """Suspect runs: how many each rule finds, which they are, and what the rules say."""
 
+from collections.abc import Mapping
+from typing import Any, Final
+
 import polars as pl
 
+from ccreport.core.text import count_things
+from ccreport.figures.wording.runs import join_names
 from ccreport.measure.suspects.measure import RULES
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut
 from ccreport.report.markup.blocks import Html, link_run, number, prose, render_float, render_table, text, verbatim
+from ccreport.report.markup.escape import escape_text
+
+# Outcomes of attempts that leave no run behind.
+FAILED: Final = ("failed", "interrupted")
+# Runs of a rule that the first page names.
+NAMED_AT_MOST: Final = 8
 
 
 def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
@@ -23,9 +34,49 @@ def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
     return "\n".join([body, render_float("tbl-suspect-rules", counted, caption), _render_list(suspects, runs)])
 
 
-def summarise_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
-    """Return one sentence for the first page, nothing where no run is suspect."""
-    return "" if suspects.is_empty() else f"{_count_suspects(suspects, runs)} ([why](ledger.qmd#suspects)).\n"
+def summarise_left_out(
+    suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFrame, config: Mapping[str, Any]
+) -> str:
+    """Return a list for the first page: runs that do not count, with why, and failed attempts; nothing without any.
+
+    `suspects`, `runs` and `attempts` as the tables are; `config` says which runs count all the same.
+    """
+    interrupted, cpu_bound = (runs.filter(flag).height for flag in ("is_interrupted", "is_cpu_bound"))
+    said = []
+    if not suspects.is_empty():
+        count = "counted in the means" if config.get("include_suspect") else "in no mean"
+        said.append(
+            f"{_count_suspects(suspects, runs)} and {count} ([why](ledger.qmd#suspects)): {_name_suspects(suspects)}."
+        )
+    if interrupted and not config.get("include_interrupted"):
+        said.append(f"{count_things(interrupted, 'interrupted run')} {_say_absent(interrupted)}.")
+    if cpu_bound and not config.get("include_cpu_bound", True):
+        said.append(f"{count_things(cpu_bound, 'CPU-bound run')} {_say_absent(cpu_bound)}.")
+    tried = attempts.filter(pl.col("attempt_outcome").is_in(FAILED))
+    if tried.height:
+        outcomes = dict(tried.group_by("attempt_outcome").len().iter_rows())
+        counted = join_names([f"{outcomes[outcome]:,} {outcome}" for outcome in FAILED if outcome in outcomes])
+        said.append(
+            f"{tried.height:,} of {count_things(attempts.height, 'attempt')} ({counted}) gave no "
+            "run ([which](collection.qmd#tries))."
+        )
+    return "".join(f"- {sentence}\n" for sentence in said)
+
+
+def _say_absent(count: int) -> str:
+    return "is in no mean" if count == 1 else "are in no mean"
+
+
+def _name_suspects(suspects: pl.DataFrame) -> str:
+    """Return the rules that runs break, each with the first of its runs, as Markdown."""
+    named = []
+    for rule in RULES:
+        runs = suspects.filter(suspect_rule=rule.name)["run_id"].sort().to_list()
+        if runs:
+            shown = ", ".join(f"[{escape_text(run)}]{{.run}}" for run in runs[:NAMED_AT_MOST])
+            more = f" and {len(runs) - NAMED_AT_MOST:,} more" if len(runs) > NAMED_AT_MOST else ""
+            named.append(f"`{rule.name}` {shown}{more}")
+    return "; ".join(named)
 
 
 def _count_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:

@@ -196,7 +196,7 @@ def _draw_legend(layout: Layout) -> list[alt.Chart]:
     dots = {"the paper": (theme.INK, "circle"), **LOOKS}
     bars = {
         "95 % interval": (theme.INK, 3.5),
-        "if repeated": (theme.INK, 1.0),
+        "95 % prediction interval for a repeat": (theme.INK, 1.0),
         f"within a factor of {PAIR_FACTOR:g} of the paper": (BAND, 14.0),
     }
     rows: list[list[tuple[str, float]]] = [[]]
@@ -238,9 +238,9 @@ def _draw_bar(left: float, y_px: float, colour: str, thickness: float) -> alt.Ch
 def _caption(algorithms: Sequence[str]) -> str:
     return (
         f"Ratio of the rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: open dots are the "
-        "paper’s, filled ones this archive’s with their 95 % interval; as many runs again would be within the thin "
-        "line 95 % of the time. A pair is reproduced where both agree which algorithm is ahead and, within a factor of "
-        f"{PAIR_FACTOR:g}, by how much; not where the algorithms are equal in one and apart in the other. "
+        "paper’s, filled ones this archive’s, with their 95 % interval. Thin line: 95 % prediction interval for a "
+        "repeat of the same size. A pair is reproduced if both agree which algorithm is ahead and, within a factor of "
+        f"{PAIR_FACTOR:g}, by how much; it is not reproduced if they are equal in one and differ in the other. "
         "Both: flows of both algorithms share the path at the same time; alone: those of one algorithm."
     )
 

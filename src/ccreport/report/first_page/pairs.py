@@ -1,13 +1,14 @@
 """Pairs of algorithms of the published tables: the ratio of their rates there and here, each with its interval.
 
-The prediction interval is where the ratio of as many runs again would be, 95 % of the time: the difference of two
-estimates of one logarithm has twice the variance of one, with the same degrees of freedom, so the half width of the
+The prediction interval is where the ratio of a repeat of the same size would be, 95 % of the time: the difference of
+two estimates of one logarithm has twice the variance of one, with the same degrees of freedom, so the half width of the
 interval grows by the root of 2.
 """
 
 import math
-from collections.abc import Sequence
-from typing import Final
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import polars as pl
 
@@ -49,7 +50,21 @@ def list_pairs(compared: pl.DataFrame, algorithms: Sequence[str]) -> pl.DataFram
     )
 
 
-def list_doubted(compared: pl.DataFrame) -> list[str]:
-    """Return the cells of the publication that look wrong in it, each pair of algorithms once."""
+def call_labels(cells: pl.Series, labels: Mapping[str, Mapping[str, Any]]) -> pl.Series:
+    """Return names of cells or questions, "40g sender, esnet", with what the labels of an evaluation are shown as."""
+    cases = [case for facts in labels.values() for case in facts["cases"] if case.get("shown")]
+    for value, shown in {case["value"]: case["shown"] for case in cases}.items():
+        cells = cells.str.replace_all(
+            rf"(^|, ){re.escape(value)}\b( sender)?", f"${{1}}{shown.replace('$', '$$')}${{2}}"
+        )
+    return cells
+
+
+def list_doubted(compared: pl.DataFrame, doubts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the cells that look wrong in the publication, each pair of algorithms once, and why.
+
+    `doubts` are the evaluation's reasons by table.
+    """
     is_doubted = (pl.col("comparison") == PAPER) & (pl.col("cell_state") == SUSPECT)
-    return compared.filter(is_doubted)["cell"].unique(maintain_order=True).to_list()
+    cells = compared.filter(is_doubted).select("table_name", "cell").unique(maintain_order=True)
+    return [(cell, doubts.get(table, "")) for table, cell in cells.iter_rows()]

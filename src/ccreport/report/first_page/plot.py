@@ -8,7 +8,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.figures.write import write_files
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
-from ccreport.report.first_page.pairs import list_pairs
+from ccreport.report.first_page.pairs import call_labels, list_pairs
 
 # Names of the figures, as folders.
 PAIRS: Final = "pairs"
@@ -24,7 +24,8 @@ def plot_reproduction(evaluation: Path, reproduction: Path, output: Path) -> Non
     """
     declared = load_evaluation(evaluation)
     algorithms = list(declared["algorithms"])
-    pairs = list_pairs(read_table("reproduction", [reproduction]), algorithms)
+    compared = read_table("reproduction", [reproduction])
+    pairs = list_pairs(compared.with_columns(call_labels(compared["cell"], declared["labels"])), algorithms)
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     for name, layout in ((PAIRS, WIDE), (PAIRS_NARROW, NARROW)):
         folder = output / name

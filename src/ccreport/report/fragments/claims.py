@@ -1,6 +1,7 @@
 """Claims page: each claim, the verdict on it here, and the numbers that the verdict is made of."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from textwrap import shorten
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -21,17 +22,19 @@ from ccreport.report.markup.blocks import (
     text,
 )
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.headings import SPELLED
 
 TIME: Final = "%Y-%m-%d %H:%M UTC"
 OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Verdict")
-HEADER: Final = ("Check", "Paper", "Holds", "Here", "95 % interval", "Runs", "Verdict")
-PUBLISHED: Final = "The claims are what a publication says in its text; each check has the words its bounds are from."
+HEADER: Final = ("Check", "Paper", "Accepted range", "Here", "95 % interval", "Runs", "Verdict")
+PUBLISHED: Final = (
+    "The claims are what a publication says in its text; each check quotes the wording behind its bounds."
+)
 DATED: Final = """
 Bounds that were set before the archive was measured cannot have been fitted to it. The times are those of the commit
 and of the machine that ran the test."""
-# Words of a claim's name that are written in capitals: bbr1_retransmits.
-ALGORITHMS: Final = ("bbr", "cubic", "reno")
+QUERIES: Final = "The queries, which compute the value, may be newer."
+# Characters of a claim's title at most.
+TITLE_WIDTH: Final = 80
 CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
 
 
@@ -84,7 +87,7 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         verdict = rows[0]["claim_verdict"]
         here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
         speaker = "The paper" if is_published(facts) else "Claim"
-        holding = _count_holding(rows)
+        holding = _count_verdicts(rows)
         said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**{holding}."
         failed = [pair for pair in zip(rows, facts["checks"], strict=True) if pair[0]["verdict"] == FAILS]
         told = "\n\n".join([said, *_contradict(failed)])
@@ -96,10 +99,10 @@ def _contradict(failed: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterable
     """Yield what this archive shows in place of what the paper found, by the numbers of the checks that failed."""
     opposite = [row for row, check in failed if _is_opposite(row, check.get("neutral"))]
     other = [row for row, _ in failed if row not in opposite]
-    for words, rows in (("the opposite", opposite), ("something else", other)):
+    for words, rows in (("The opposite here", opposite), ("Result here", other)):
         if rows:
             numbers = "; ".join(_compare(row) for row in rows)
-            yield f"**This archive shows {words}:** {numbers}."
+            yield f"**{words}:** {numbers}."
 
 
 def _is_opposite(row: Mapping[str, Any], neutral: float | None) -> bool:
@@ -140,10 +143,12 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         interval = _show_interval(decisive)
         within = "" if interval is None else f" ({text(interval)})"
         required = f"; required: {_require(decisive)}" if verdict != HOLDS else ""
-        here = f"<br><small>{text(decisive['check'] + required)}{_count_holding(rows_of[claim])}</small>"
+        here = f"<br><small>{text(decisive['check'] + required)}{_count_verdicts(rows_of[claim])}</small>"
+        about = decisive["about_archive"]
+        why = "" if about is None else f"<br><small>Why: {text(about)}</small>"
         rows.append(
             [
-                Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>'),
+                Html(f'<a href="#{make_label("claim", claim)}">{text(facts["text"])}</a>{why}'),
                 text(facts["source"]),
                 _show_paper(decisive),
                 Html(f"{show_figures(decisive['value'])}{within}{here}"),
@@ -159,19 +164,24 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
 def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
     """Return of how many claims the bounds were set before the archive was measured."""
     before, after, unknown = (sum(row["is_preregistered"] is told for row in claims) for told in (True, False, None))
+    if after == len(claims):
+        return f"All {after} pass/fail bounds were set after the archive’s first run. {QUERIES}"
     parts = [
         f"{before} of {len(claims)} claims were set before the archive’s first run",
         f"{after} after it" if after else "",
         f"of {unknown} it is not known" if unknown else "",
     ]
     said = ", ".join(part for part in parts if part)
-    return f"The bounds of {said}. The queries, which compute the value, may be newer."
+    return f"The bounds of {said}. {QUERIES}"
 
 
-def _count_holding(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many of a claim's checks hold, in brackets; nothing of a single one, whose verdict is the claim's."""
-    count = sum(row["verdict"] == HOLDS for row in rows)
-    return f" ({count} of {len(rows)} checks hold{'s' if count == 1 else ''})" if len(rows) > 1 else ""
+def _count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many of a claim's checks have each verdict, in brackets; nothing of a single one."""
+    verdicts = [row["verdict"] for row in rows]
+    words = {HOLDS: ("holds", "hold"), FAILS: ("does not hold", "do not hold"), UNKNOWN: ("undecided", "undecided")}
+    counted = {verdict: verdicts.count(verdict) for verdict in words}
+    said = [f"{count} {words[verdict][count > 1]}" for verdict, count in counted.items() if count]
+    return f" ({', '.join(said)})" if len(rows) > 1 else ""
 
 
 def _date_bounds(row: Mapping[str, Any], *, is_dated: bool) -> str:
@@ -201,13 +211,13 @@ def _render_claim(
 ) -> Iterable[str]:
     verdict = rows[0]["claim_verdict"]
     is_of_paper = is_published(facts)
-    # What its author calls a claim of nobody's paper says more to a reader than its key.
-    title = _title(claim) if is_of_paper else escape_text(" ".join(facts["text"].split()).removesuffix("."))
+    title = title_claim(facts)
     yield f"## {title}: {verdict} {{#{make_label('claim', claim)}}}\n"
     source = escape_text(facts["source"])
-    yield f"{escape_text(facts['text'])} ({source})\n" if is_of_paper else f"Source: {source}.\n"
+    is_whole = title == escape_text(_flatten(facts["text"]).removesuffix("."))
+    yield f"Source: {source}.\n" if is_whole else f"{escape_text(facts['text'])} ({source})\n"
     if rows[0]["about_archive"] is not None:
-        yield f"**About this archive:** {escape_text(rows[0]['about_archive'])}\n"
+        yield f"**Why:** {escape_text(rows[0]['about_archive'])}\n"
     elif claim in unexplained:
         yield render_callout("warning", "Not explained", "Nothing says why this archive does not show it.")
     is_missing = all(row["value"] is None for row in rows if row["verdict"] == UNKNOWN)
@@ -218,7 +228,7 @@ def _render_claim(
     if filters := facts.get("explorer"):
         link = f"[The runs behind it](explorer.qmd#{urlencode(filters)}), in the explorer."
         yield f'::: {{.content-visible when-format="html"}}\n\n{link}\n\n:::\n'
-    yield open_fold(f"Values and queries{_count_holding(rows)}")
+    yield open_fold(f"Values and queries{_count_verdicts(rows)}")
     checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
     if is_of_paper:
         yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5), is_text=True)
@@ -252,9 +262,14 @@ def _name_change(row: Mapping[str, Any]) -> str:
     return f"{escape_text(row['check'])} {show_figures(row['with_suspects_value'])}{flipped}"
 
 
-def _title(claim: str) -> str:
-    words = [word.upper() if word.startswith(ALGORITHMS) else SPELLED.get(word, word) for word in claim.split("_")]
-    return escape_text(" ".join([words[0][:1].upper() + words[0][1:], *words[1:]]))
+def title_claim(facts: Mapping[str, Any]) -> str:
+    """Return a claim's first sentence, shortened, as escaped text: its title wherever claims are listed."""
+    sentence = _flatten(facts["text"]).partition(". ")[0].removesuffix(".")
+    return escape_text(shorten(sentence, TITLE_WIDTH, placeholder=" …"))
+
+
+def _flatten(words: str) -> str:
+    return " ".join(words.split())
 
 
 def _link(page: str, exhibit: Exhibit) -> str:
@@ -314,5 +329,8 @@ def _name_lack(row: Mapping[str, Any]) -> Html:
 
 
 def _name_bounds(at_least: float | None, at_most: float | None) -> str:
-    bounds = (("from ", at_least), ("to ", at_most))
-    return " ".join(f"{word}{bound:.3g}" for word, bound in bounds if bound is not None) or "always"
+    if at_least is not None and at_most is not None:
+        # A dash between negative numbers reads as a minus.
+        return f"{at_least:.3g}{' to ' if at_least < 0 else '–'}{at_most:.3g}"
+    bounds = (("at least", at_least), ("at most", at_most))
+    return next((f"{word} {bound:.3g}" for word, bound in bounds if bound is not None), "any value")

@@ -128,7 +128,7 @@ def render_table_fragment(table: Exhibit, tables: Path, fragments: Path) -> None
     content = fence_html(f"{region}\n{finished}\n</div>")
     shown = render_float(make_label("tbl", table.name), content, _caption_table(table), table.number)
     path = f"tables/{table.name}"
-    links = f"This table as [CSV]({path}.csv), with all digits, and as [LaTeX]({path}.tex), with booktabs."
+    links = f"This table as [CSV]({path}.csv) (full precision) and as [LaTeX]({path}.tex) (booktabs)."
     tabs = [("Table", f"{shown}\n{links}\n")]
     if table.name in QUERIES:
         tabs.append(("Query", render_quotation(read_query(table.name), f"Query of {table.title}")))

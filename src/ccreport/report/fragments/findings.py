@@ -23,23 +23,23 @@ def render_findings(
     pairs: pl.DataFrame,
     algorithms: list[str],
     comparisons: pl.DataFrame,
-    doubted: Sequence[str] = (),
+    doubted: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
-    `comparisons` is the table of that name, `doubted` what `list_doubted` gives. An evaluation that publishes nothing
-    to compare with has no such findings.
+    `comparisons` is the table of that name, `doubted` are published pairs that look wrong, each with the
+    reason. An evaluation that publishes nothing to compare with has no such findings.
     """
     if judged.is_empty() and pairs.is_empty():
         return ""
+    answers = describe_leads(comparisons)
     sentences = [
-        *describe_leads(comparisons),
         _join(
             "Confirmed",
             _count_claims(judged, claims, HOLDS, ("holds", "hold")),
-            _date_claims(judged),
             _confirm_pairs(pairs, algorithms),
+            _date_claims(judged),
         ),
         _join(
             "Contradicted",
@@ -49,13 +49,14 @@ def render_findings(
         _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons)),
         _doubt_paper(doubted),
     ]
-    return render_list_of_findings([sentence for sentence in sentences if sentence])
+    lists = (render_list_of_findings(answers, "answer"), render_list_of_findings(list(filter(None, sentences))))
+    return "\n".join(filter(None, lists))
 
 
-def render_list_of_findings(sentences: Sequence[str]) -> str:
-    """Return sentences as the first page lists them, nothing where there are none."""
+def render_list_of_findings(sentences: Sequence[str], kind: str = "") -> str:
+    """Return sentences as the first page lists them, nothing where there are none; `kind` is a class of the list."""
     found = "\n".join(f"- {sentence}" for sentence in sentences)
-    return f"::: {{.findings}}\n\n{found}\n\n:::\n" if found else ""
+    return f"::: {{.findings{f' .{kind}' if kind else ''}}}\n\n{found}\n\n:::\n" if found else ""
 
 
 def _join(what: str, *parts: str) -> str:
@@ -77,8 +78,10 @@ def _count_claims(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str,
 
 def _date_claims(judged: pl.DataFrame) -> str:
     """Return for how many claims the bounds may have been fitted to what was measured, as they are younger."""
-    late = judged.filter((pl.col("claim_verdict") == HOLDS) & ~pl.col("is_preregistered"))["claim"].n_unique()
-    return f"for {late} of these, what counts as holding was decided after the first run" if late else ""
+    total = judged["claim"].n_unique()
+    late = judged.filter(~pl.col("is_preregistered"))["claim"].n_unique()
+    of_all = f"all {total:,}" if late == total else f"{late:,} of {total:,}"
+    return f"the pass/fail bounds of {of_all} claims were set after the first run" if late else ""
 
 
 def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str]) -> str:
@@ -98,8 +101,8 @@ def _contradict_pairs(pairs: pl.DataFrame) -> str:
         return ""
     worst = off.sort("off", descending=True, maintain_order=True).row(0, named=True)
     return (
-        f"{count_things(off.height, 'pair')} {'is' if off.height == 1 else 'are'} not reproduced, furthest off "
-        f"“{escape_text(worst['cell'])}” with a ratio of {show_plain(worst['expected'])} in the paper and "
+        f"{count_things(off.height, 'pair')} {'is' if off.height == 1 else 'are'} not reproduced; furthest off is "
+        f"{escape_text(worst['cell'])}, with a ratio of mean rates of {show_plain(worst['expected'])} in the paper and "
         f"{show_plain(worst['ratio'])} here"
     )
 
@@ -138,25 +141,37 @@ def _doubt_pairs(pairs: pl.DataFrame) -> str:
 
 
 def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
-    """Return in how many comparisons the runs do not tell which algorithm is ahead, and what they could have shown."""
+    """Return how many comparisons do not tell which algorithm is ahead, and what they could have detected."""
     undecided = comparisons.filter(pl.col("verdict") == UNDECIDED)
+    if undecided.is_empty():
+        return ""
     least = undecided["least_effect_pct"].drop_nulls()
-    reasons = {"the runs are too few": undecided.height - least.len()}
+    counted = f"{undecided.height:,} of {count_things(comparisons.height, 'comparison')}"
+    said = [f"[{counted}]({COMPARISONS_PAGE}) {'is' if undecided.height == 1 else 'are'} undecided"]
+    if few := undecided.height - least.len():
+        said.append(f"{few:,} {'has' if few == 1 else 'have'} too few runs")
     if least.len():
         median = show_plain(float(least.median() or 0), 2)  # type: ignore[arg-type]
-        reasons[f"the runs vary, and half of these would show only a difference above {median} &#37;"] = least.len()
-    counted = f"{undecided.height:,} of {count_things(comparisons.height, 'comparison')}"
-    return _give_reasons(f"which algorithm is ahead in [{counted}]({COMPARISONS_PAGE})", reasons)
+        half = f"half of the other {least.len():,}" if few else "half of them"
+        detected = f"a difference above {median} &#37;"
+        said.append(
+            f"{half} could only have detected {detected}"
+            if least.len() > 1
+            else f"only {detected} could have been detected"
+        )
+    return "; ".join(said)
 
 
-def _doubt_paper(doubted: Sequence[str]) -> str:
-    """Return which published pairs look wrong in the publication itself."""
+def _doubt_paper(doubted: Sequence[tuple[str, str]]) -> str:
+    """Return which published pairs look wrong in the publication itself, and why."""
     if not doubted:
         return ""
-    cells = join_names([f"“{escape_text(cell)}”" for cell in doubted])
+    cells = join_names([escape_text(cell) for cell, _ in doubted])
     counted = f"[{count_things(len(doubted), 'published pair')}]({PAIRS_PAGE}#paper)"
-    verb, pronoun = ("looks", "it is") if len(doubted) == 1 else ("look", "they are")
-    return f"**Suspect in the paper:** {counted} {verb} wrong there, {cells}; {pronoun} in no count above."
+    look, are = ("looks", "is") if len(doubted) == 1 else ("look", "are")
+    reasons = dict.fromkeys(escape_text(reason) for _, reason in doubted if reason)
+    sentences = [f"{counted} {look} wrong in the paper and {are} excluded from all counts above: {cells}.", *reasons]
+    return f"**Suspect in the paper:** {' '.join(sentences)}"
 
 
 def find_doubt(pair: Mapping[str, Any]) -> str:

@@ -116,9 +116,9 @@ def _render_page(page: TopicPage, pages: Sequence[TopicPage]) -> Iterator[str]:
     place = pages.index(page)
     links = ["[All figures](figures.qmd)"]
     if place > 0:
-        links.append(f"before: [{escape_text(pages[place - 1].title)}]({pages[place - 1].name}.qmd)")
+        links.append(f"Previous: [{escape_text(pages[place - 1].title)}]({pages[place - 1].name}.qmd)")
     if place + 1 < len(pages):
-        links.append(f"next: [{escape_text(pages[place + 1].title)}]({pages[place + 1].name}.qmd)")
+        links.append(f"Next: [{escape_text(pages[place + 1].title)}]({pages[place + 1].name}.qmd)")
     yield f"{' · '.join(links)}\n"
     for figure in page.figures:
         yield f"## {escape_text(figure.heading)} {{#{make_label('figure', figure.name)}}}\n"

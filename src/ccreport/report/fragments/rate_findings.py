@@ -1,8 +1,9 @@
 """Findings about rates: the means of each algorithm, and which is faster, how often, by how much and where always."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -13,12 +14,15 @@ from ccreport.summarise.grids.grid import format_measured, rate_unit
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 COMPARISONS_PAGE: Final = f"tables.qmd#{make_label('table', 'comparisons')}"
-# The least number of comparisons of which "always" is said.
-ALWAYS: Final = 3
+# The least number of comparisons of which "most" and "all" are said.
+ENOUGH: Final = 3
 FAIRNESS: Final = "jain_mean_ratio"
+FASTER: Final = " faster"
+# no loss · 0.01 % loss
+LOSS: Final = re.compile(r"(?:no|([\d.]+) %) loss")
 # Columns of the table `means` beside the rate, by what they are multiplied with, and how a sentence says the numbers.
 MEASURES: Final = {
-    "retransmit_ratio": (100.0, "{} % of segments sent again"),
+    "retransmit_ratio": (100.0, "{} % of segments retransmitted"),
     "smoothed_rtt_mean_ms": (1.0, "an RTT of {} ms"),
     FAIRNESS: (1.0, "a fairness among flows (Jain’s index) of {}"),
 }
@@ -73,47 +77,82 @@ def describe_leads(comparisons: pl.DataFrame) -> list[str]:
 
 
 def _describe_pair(pair: pl.DataFrame) -> str:
-    """Return how often, how far and where each of two algorithms is faster, where they are equal, and what is open."""
+    """Return an answer in plain words, then how many comparisons have each verdict."""
     first, second, *_ = pair.select("first_algorithm", "second_algorithm").row(0)
-    verdicts = Counter(pair["verdict"])
     pair = pair.with_columns(question=pl.Series(_leave_out_shared(pair["question"].to_list())))
-    compared = f"[{count_things(pair.height, 'comparison')}]({COMPARISONS_PAGE}) of rates"
-    said = [
-        _describe_verdict(verdict, pair.filter(verdict=verdict), pair)
-        for verdict, _ in verdicts.most_common()
-        if verdict != UNDECIDED
-    ]
-    if verdicts[UNDECIDED]:
-        said.append(f"too few runs, or too varied ones, to tell in {verdicts[UNDECIDED]:,}")
-    return f"**{escape_text(first)} or {escape_text(second)}?** Of {compared}: {'; '.join(said)}."
+    compared = f"[{count_things(pair.height, 'comparison')}]({COMPARISONS_PAGE})"
+    counted = Counter(pair["verdict"])
+    undecided = counted.pop(UNDECIDED, 0)
+    said = [f"{escape_text(verdict)} in {count:,}" for verdict, count in counted.most_common()]
+    said += [f"{undecided:,} could not be decided"] if undecided else []
+    answer = " ".join(f"{part[0].upper()}{part[1:]}." for part in _answer(pair))
+    title = f"**{escape_text(first)} or {escape_text(second)}?**"
+    return " ".join(filter(None, (title, answer, f"Of {compared} of rates: {'; '.join(said)}.")))
 
 
 def _leave_out_shared(questions: list[str]) -> list[str]:
     """Return questions without the parts that all of them have; one alone keeps its own."""
+    if len(questions) < 2:
+        return questions
+    shared = _list_shared(questions)
+    return [", ".join(part for part in question.split(", ") if part not in shared) for question in questions]
+
+
+def _list_shared(questions: list[str]) -> list[str]:
+    """Return the parts of a question, "no loss", that all of them have, in the order of the first."""
     parts = [question.split(", ") for question in questions]
-    shared = set.intersection(*map(set, parts)) if len(parts) > 1 else set()
-    return [", ".join(part for part in own if part not in shared) for own in parts]
+    return [part for part in parts[0] if all(part in own for own in parts)]
 
 
-def _describe_verdict(verdict: str, own: pl.DataFrame, pair: pl.DataFrame) -> str:
-    said = [f"{escape_text(verdict)} in {own.height:,}"]
-    if own["ahead_algorithm"].count() and own["effect_mean_ratio"].count():
-        ahead = pl.max_horizontal("effect_mean_ratio", 1 / pl.col("effect_mean_ratio"))
-        most = own.with_columns(ahead=ahead).sort("ahead", descending=True, nulls_last=True).row(0, named=True)
-        said.append(f"up to {show_plain(most['ahead'])} times the rate (“{escape_text(most['question'])}”)")
-    always = max(_list_decisive(verdict, pair), key=lambda part: part[1], default=None)
-    if always:
-        said.append(f"among them all {always[1]} with “{escape_text(always[0])}”")
-    return ", ".join(said)
+def _answer(pair: pl.DataFrame) -> Iterator[str]:
+    """Yield what most comparisons show, apart for those with loss and those without, and where others are ahead."""
+    is_lossy = pl.Series([_find_loss(question) for question in pair["question"]], dtype=pl.Boolean)
+    parts = [("with loss ", pair.filter(is_lossy)), ("without loss ", pair.filter(~is_lossy))]
+    if min(part.height for _, part in parts) < ENOUGH:
+        parts = [("", pair)]
+    leaders = set()
+    for where, own in parts:
+        (verdict, count), *others = Counter(own["verdict"]).most_common(2)
+        if own.height < ENOUGH or verdict == UNDECIDED or (others and others[0][1] == count):
+            continue
+        ahead = own.filter(verdict=verdict)
+        leaders.update(ahead["ahead_algorithm"].drop_nulls())
+        how_many = f"all {count:,}" if count == own.height else f"{count:,} of {own.height:,}"
+        yield f"{where}{_say_verdict(verdict)} in {how_many} comparisons{_name_most(ahead)}"
+    for (name,), own in pair.group_by("ahead_algorithm", maintain_order=True):
+        if leaders and name is not None and name not in leaders:
+            shared = ", ".join(_list_shared(own["question"].to_list()))
+            where = f", always with {escape_text(shared)}" if shared and own.height > 1 else ""
+            count = count_things(own.height, "comparison")
+            yield f"{escape_text(str(name))} is faster in only {count}{where}{_name_most(own, is_placed=bool(where))}"
 
 
-def _list_decisive(verdict: str, pair: pl.DataFrame) -> Iterator[tuple[str, int]]:
-    """Yield parts of questions, "0.1 % loss", with which every comparison has this verdict, and how many these are."""
-    asked: Counter[str] = Counter()
-    given: Counter[str] = Counter()
-    row: dict[str, Any]
-    for row in pair.select("question", "verdict").iter_rows(named=True):
-        parts = row["question"].split(", ")
-        asked.update(parts)
-        given.update(parts if row["verdict"] == verdict else [])
-    yield from ((part, count) for part, count in given.items() if ALWAYS <= count == asked[part] < pair.height)
+def _find_loss(question: str) -> bool | None:
+    """Tell whether the conditions of a question have loss; None where they do not say."""
+    losses = [found[1] for part in question.split(", ") if (found := LOSS.fullmatch(part))]
+    return float(losses[0] or 0) > 0 if losses else None
+
+
+def _say_verdict(verdict: str) -> str:
+    """Return "BBR faster" or "equal within ±5 %" as the beginning of a sentence."""
+    if verdict.endswith(FASTER):
+        return f"{escape_text(verdict.removesuffix(FASTER))} is faster"
+    return f"the two are {escape_text(verdict)}"
+
+
+def _name_most(own: pl.DataFrame, *, is_placed: bool = False) -> str:
+    """Return where the ratio of the mean rates is largest, of comparisons in which one algorithm is ahead.
+
+    Where a reader knows already, only how large it is.
+
+    It is the ratio of the reproduction page, not that of the table `comparisons`, which is a mean of logarithms.
+    """
+    ratio = pl.col("first_mean") / pl.col("second_mean")
+    known = own.with_columns(ahead=pl.max_horizontal(ratio, 1 / ratio)).drop_nulls(("ahead_algorithm", "ahead"))
+    if known.is_empty():
+        return ""
+    most = known.sort("ahead", descending=True, maintain_order=True).row(0, named=True)
+    rate = f"{show_plain(most['ahead'])} times the mean rate"
+    if is_placed:
+        return f" (up to {rate})"
+    return f", most at {escape_text(most['question'])} ({rate})" if own.height > 1 else f" ({rate})"

@@ -12,10 +12,12 @@ import yaml
 import ccreport
 from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
+from ccreport.core.citation import name_author
 from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.kit.theme import call_algorithms, style_of
+from ccreport.figures.wording.runs import join_names
 from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.report.archive_fragments.archive_facts import (
@@ -33,8 +35,8 @@ from ccreport.report.archive_fragments.ledger import render_impossible, render_l
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
-from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_suspects
-from ccreport.report.first_page.pairs import list_doubted, list_pairs
+from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
+from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
     describe_missing_figures,
@@ -101,6 +103,7 @@ def render_fragments(
     reproduction: Path,
     claims: Path,
     explanations: list[Path],
+    citation: Path,
     fragments: Path,
 ) -> None:
     """Write all fragments into one folder, which is replaced.
@@ -108,7 +111,8 @@ def render_fragments(
     `batches` lists the batches, `tables` is the folder of their tables and of the archive's; `archive` is the
     inventory's JSON object about the archive as a whole; `config` the configuration as YAML or JSON text; `summaries`
     and `figures` are folders as `exhibits` says, `first_page` one of figures as `plot_reproduction` writes it;
-    `reproduction` and `claims` are tables; `explanations` is none or one file about this archive.
+    `reproduction` and `claims` are tables; `explanations` is none or one file about this archive;
+    `citation` is CITATION.cff.
     """
     raw_files, rejects, suspects = (read_table(name, [tables / name / "archive.parquet"]) for name in ARCHIVE_TABLES)
     names = list(read_batches(batches))
@@ -130,7 +134,7 @@ def render_fragments(
         "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()}
         | {"overlooked": describe_overlooked(raw_files)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
-        "software": {"version": escape_text(ccreport.__version__)},
+        "software": {"version": escape_text(ccreport.__version__), **_describe_software(citation)},
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }
@@ -143,10 +147,17 @@ def render_fragments(
         groups = _render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
     write_fragment(fragments, "groups.md", groups, BOTH if (runs["mode"] == "both").any() else "")
     algorithms = list(declared["algorithms"])
-    pairs = list_pairs(compared, algorithms)
-    doubted = list_doubted(compared)
-    found = render_findings(judged, declared["claims"], pairs, algorithms, asked, doubted) or render_list_of_findings(
-        describe_means(_read_published(MEANS, declared, summaries), asked.filter(table_name=MEANS))
+    named_cells, named_questions = (
+        frame.with_columns(call_labels(frame[column], declared["labels"]))
+        for frame, column in ((compared, "cell"), (asked, "question"))
+    )
+    pairs = list_pairs(named_cells, algorithms)
+    doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
+    doubted = list_doubted(named_cells, doubts)
+    found = render_findings(
+        judged, declared["claims"], pairs, algorithms, named_questions, doubted
+    ) or render_list_of_findings(
+        describe_means(_read_published(MEANS, declared, summaries), named_questions.filter(table_name=MEANS))
     )
     shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
     write_fragment(fragments, "findings.md", found or shows)
@@ -159,7 +170,8 @@ def render_fragments(
     write_fragment(fragments, "other_evaluations.md", "")
     write_fragment(fragments, "about_archive.md", _render_note(explained["reproduction"]["note"]))
     write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
-    write_fragment(fragments, "rejected.md", summarise_ledger(raw_files), summarise_suspects(suspects, runs))
+    left_out = summarise_left_out(suspects, runs, attempts, yaml.safe_load(config) or {})
+    write_fragment(fragments, "rejected.md", summarise_ledger(raw_files), left_out)
     write_fragment(fragments, "sessions.md", render_sessions(runs, flows))
     write_fragment(fragments, "collection.md", render_collection(sessions, calibrations, attempts, runs))
     write_fragment(fragments, "others.md", render_others(others))
@@ -180,7 +192,6 @@ def render_fragments(
     rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
     write_fragment(fragments, "condition_map.md", render_condition_map(asked, titles, rows_at_most))
     note = explained["reproduction"]["note"]
-    doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
     page = render_reproduction(compared, titles, algorithms, note, doubts)
     write_fragment(fragments, "reproduction.md", page)
     page = render_reproduction(compared, titles, algorithms, note, doubts, has_cells=False)
@@ -202,6 +213,18 @@ def _render_about(declared: Mapping[str, Any]) -> str:
     return "\n\n".join(escape_text(sentence) for sentence in sentences if sentence)
 
 
+def _describe_software(citation: Path) -> dict[str, str]:
+    """Return authors, title and address of ccreport itself as its CITATION.cff has them; the address with a comma."""
+    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))
+    address = next((cited[key] for key in ("doi", "url", "repository-code") if key in cited), None)
+    facts = {
+        "authors": join_names([name_author(author) for author in cited["authors"]]),
+        "title": cited["title"],
+        "address": f", {address}" if address else "",
+    }
+    return {name: escape_text(fact) for name, fact in facts.items()}
+
+
 def _count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path) -> str:
     """Return how many tables and figures have data."""
     tables = sum(has_rows(table, summaries) for table in list_exhibits(declared["tables"]))
@@ -216,13 +239,9 @@ def _render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> 
     for group, facts in groups.items():
         first = first_of.get(group)
         if first is not None and len(facts["members"]) > 1 and style_of(first).name != group:
-            others = [f"`{cc}`" for cc in facts["members"] if cc != first and cc in first_of]
-            kept = (
-                f"; {', '.join(others)} there {'go' if len(others) > 1 else 'goes'} by the kernel's name"
-                if others
-                else ""
-            )
-            told = f"In tables, and in figures of them, {escape_text(group)} is {escape_text(style_of(first).name)}"
+            others = [cc for cc in facts["members"] if cc != first and cc in first_of]
+            kept = "".join(f"; {escape_text(style_of(cc).name)} is shown as `{cc}`" for cc in others)
+            told = f"In tables, and in figures of them, {escape_text(group)} means {escape_text(style_of(first).name)}"
             sentences.append(f"{told} (`{first}`){kept}. Other figures call each version by its own name.")
     return "\n".join(f"{sentence}\n" for sentence in sentences)
 

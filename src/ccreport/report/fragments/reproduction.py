@@ -39,7 +39,7 @@ BLANK: Final = Html("")
 # Numbers nearer to 0 are shown with a power of ten.
 LEAST_PLAIN: Final = 1e-4
 SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# By the quantity that bites: what the number below a cell is.
+# By the quantity that acts: what the number below a cell is.
 SCALES: Final = {
     "bdp": "Below each cell is its buffer in bandwidth-delay products.",
     "loss_window": (
@@ -134,8 +134,10 @@ def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     if counts["missing"]:
         sentences.append(f"This archive lacks a cell of {counts['missing']} more.")
     if counts["suspect"]:
-        verb, pronoun = ("looks", "it is") if counts["suspect"] == 1 else ("look", "they are")
-        sentences.append(f"{counts['suspect']} more {verb} wrong in the publication itself; {pronoun} in no count.")
+        verb, are = ("looks", "is") if counts["suspect"] == 1 else ("look", "are")
+        sentences.append(
+            f"{counts['suspect']} more {verb} wrong in the publication itself and {are} excluded from all counts."
+        )
         suspect = own.filter(pl.col("cell_state") == SUSPECT)["table_name"].unique(maintain_order=True)
         sentences += [escape_text(doubts[table]) for table in suspect if doubts.get(table)]
     return " ".join(sentences)
@@ -146,10 +148,15 @@ def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
         return [name, *map(number, count_pairs(frame).values())]
 
     tables = own["table_name"].unique(maintain_order=True)
-    rows = [row(text(titles.get(table, table)), own.filter(pl.col("table_name") == table)) for table in tables]
+    rows = [row(_name_table(table, titles), own.filter(pl.col("table_name") == table)) for table in tables]
     return render_table(
         SUMMARY_HEADER, rows, title="Pairs by table", numbers=range(1, 7), total=row(Html("All tables"), own)
     )
+
+
+def _name_table(table: str, titles: Mapping[str, str]) -> Html:
+    """Return the beginning of a table's title, "Table III", which is as much as a column has room for."""
+    return text(titles.get(table, table).partition(":")[0])
 
 
 def _render_worst(own: pl.DataFrame, titles: Mapping[str, str], algorithms: list[str]) -> str:
@@ -159,7 +166,7 @@ def _render_worst(own: pl.DataFrame, titles: Mapping[str, str], algorithms: list
     worst = pairs.filter(off > PAIR_FACTOR).sort(off, descending=True, maintain_order=True)
     rows = [
         [
-            text(titles.get(row["table_name"], row["table_name"])),
+            _name_table(row["table_name"], titles),
             text(row["cell"]),
             show_figures(row["pair_expected_ratio"]),
             show_figures(row["pair_ratio"]),
@@ -220,7 +227,7 @@ def _compare_matches(own: pl.DataFrame) -> str:
     )
     if counts == others:
         return ""
-    way = {"name": "by what bites", "dimensionless": "by name"}[own["match"].drop_nulls()[0]]
+    way = {"name": "by effect", "dimensionless": "by name"}[own["match"].drop_nulls()[0]]
     return (
         f"Matched {way} instead, {others['reproduced']} of {others['compared']} pairs are reproduced, "
         f"{others['not_reproduced']} are not, and {others['undecided']} are undecided; as matched here it is "
@@ -248,7 +255,7 @@ def _list_cells(row: Mapping[str, Any], divisors: tuple[float, float], first: st
 
 
 def _show_cell(row: Mapping[str, Any]) -> Html:
-    """Return the cell, and below it what bites in it there and here, with the name of the cell here."""
+    """Return the cell, and below it the quantity that acts in it there and here, with the name of the cell here."""
     there = next(((scale, value) for scale in SCALES if (value := row[f"expected_{scale}_ratio"]) is not None), None)
     if there is None:
         return text(row["cell"])

@@ -1,4 +1,4 @@
-"""The strip of verdicts: a square for each claim; its colour and sign say the verdict, a click leads to the claim."""
+"""The verdicts on the first page: a list of the claims for each verdict, of which a click leads to the claim."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -7,7 +7,7 @@ import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claims import CLASSES
+from ccreport.report.fragments.claims import CLASSES, title_claim
 from ccreport.report.markup.blocks import text
 from ccreport.report.markup.escape import fence_html
 
@@ -17,11 +17,11 @@ SIGNS: Final = {
     FAILS: ("M6 6 18 18M18 6 6 18", "does not hold", "do not hold"),
     UNKNOWN: ("M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1", "without enough data", "without enough data"),
 }
-SQUARE: Final = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="{sign}"/></svg>'
+SQUARE: Final = '<svg class="{kind}" viewBox="0 0 24 24" aria-hidden="true"><path d="{sign}"/></svg>'
 
 
 def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
-    """Return a row of squares for each verdict that a claim has; nothing for an evaluation without claims.
+    """Return a list of claims, by their titles, for each verdict that a claim has; nothing without claims.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them.
     """
@@ -32,17 +32,17 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     for verdict, (sign, singular, plural) in SIGNS.items():
         own = [claim for claim in claims if verdicts[claim] == verdict]
         if own:
-            squares = "\n".join(_render_square(claim, claims[claim]["text"], verdict, sign) for claim in own)
+            square = SQUARE.format(kind=f"square {CLASSES[verdict]}", sign=sign)
+            listed = "\n".join(_link_claim(claim, claims[claim], square) for claim in own)
             name = singular if len(own) == 1 else plural
-            groups.append(f'<li><span class="count">{len(own)} {name}</span>\n<ul>\n{squares}\n</ul></li>')
+            groups.append(f'<li><span class="count">{len(own)} {name}</span>\n<ul>\n{listed}\n</ul></li>')
     shown = "\n".join(groups)
     strip = fence_html(f'<nav class="strip" aria-label="Verdicts on the claims">\n<ul>\n{shown}\n</ul>\n</nav>')
     # The PDF has the claims page's table instead.
     return f'::: {{.content-visible when-format="html"}}\n\n{strip}\n:::\n'
 
 
-def _render_square(claim: str, sentence: str, verdict: str, sign: str) -> str:
-    said = text(f"{verdict}: {sentence.strip()}")
-    kind = f"square {CLASSES[verdict]}"
-    link = f'href="claims.html#{make_label("claim", claim)}" aria-label="{said}" title="{said}"'
-    return f'<li><a class="{kind}" {link}>{SQUARE.format(sign=sign)}</a></li>'
+def _link_claim(claim: str, facts: Mapping[str, Any], square: str) -> str:
+    sentence = text(" ".join(facts["text"].split()))
+    link = f'href="claims.html#{make_label("claim", claim)}" title="{sentence}"'
+    return f"<li>{square} <a {link}>{title_claim(facts)}</a></li>"

@@ -9,6 +9,7 @@ in `page.html`.
 import html
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +38,8 @@ ICONS: Final = {
     "file-earmark-pdf": "M6 2.5h8l4.5 4.5v14.5H6zM13.5 2.5v5h5M8.5 17v-4.5h1.2a1.3 1.3 0 0 1 0 2.6h-1.2M12.7 12.5V17h.8"
     "a2 2 0 0 0 0-4.5z",
 }
+# pandoc's labels of the entries of contents, which a page has twice: beside it, and folded up on a phone.
+CONTENTS_LABEL: Final = re.compile(r' id="toc-[^"]*"(?=>)')
 ASSETS: Final = Path(__file__).parent
 PANDOC_OPTIONS: Final = (
     "--from=markdown",
@@ -67,7 +70,7 @@ def render_embedded(project: Path, output: Path, kept: Path | None = None) -> No
     def render_page(page: Path) -> tuple[str, PageLinks]:
         lines, blocks = set_aside(leave_out_print(read_page(project, page.name, variables)))
         converted = pandoc.convert(lines, _make_options(_template_variables(site, page)))
-        text = decode_harmless(put_back(converted, blocks))
+        text = decode_harmless(put_back(CONTENTS_LABEL.sub("", converted), blocks))
         rendered = output / f"{page.stem}.html"
         rendered.write_text(text, encoding="utf-8")
         return rendered.name, read_links(text)
