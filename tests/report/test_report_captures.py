@@ -34,7 +34,7 @@ def test_a_capture_is_listed_with_its_run_and_the_log_of_tcpdump() -> None:
 
 def test_drops_that_no_log_tells_are_unknown_and_not_none() -> None:
     (row, total) = render([CAPTURE | {"is_cut": False}], [])
-    assert row[-2:] == ["–", "–"]
+    assert row[-2:] == ["–", "no"]
     assert total[-2:] == ["–", "0"]
 
 

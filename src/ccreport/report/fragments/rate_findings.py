@@ -110,7 +110,7 @@ def _answer(pair: pl.DataFrame) -> Iterator[str]:
     parts = [("with loss ", pair.filter(is_lossy)), ("without loss ", pair.filter(~is_lossy))]
     if min(part.height for _, part in parts) < ENOUGH:
         parts = [("", pair)]
-    leaders = set()
+    leaders: set[str] = set()
     for where, own in parts:
         (verdict, count), *others = Counter(own["verdict"]).most_common(2)
         if own.height < ENOUGH or verdict == UNDECIDED or (others and others[0][1] == count):
@@ -123,8 +123,8 @@ def _answer(pair: pl.DataFrame) -> Iterator[str]:
         if leaders and name is not None and name not in leaders:
             shared = ", ".join(_list_shared(own["question"].to_list()))
             where = f", always with {escape_text(shared)}" if shared and own.height > 1 else ""
-            count = count_things(own.height, "comparison")
-            yield f"{escape_text(str(name))} is faster in only {count}{where}{_name_most(own, is_placed=bool(where))}"
+            counted = count_things(own.height, "comparison")
+            yield f"{escape_text(str(name))} is faster in only {counted}{where}{_name_most(own, is_placed=bool(where))}"
 
 
 def _find_loss(question: str) -> bool | None:
