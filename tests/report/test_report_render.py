@@ -308,6 +308,7 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path, fragments: Path):
         "explorer/query.js",
         "explorer/runs/run0.js",
         "explorer/runs.js",
+        "explorer/save.js",
         "explorer/scatter.js",
         "explorer/sorted.js",
         "explorer/table.js",

@@ -175,6 +175,7 @@ def write_site_inputs(folder: Path) -> dict[str, Any]:
         "explorer.css",
         "list.js",
         "sorted.js",
+        "save.js",
         "query.js",
         "scatter.js",
         "table.js",
