@@ -8,7 +8,7 @@ from functools import cache
 
 from ccreport.core.algorithms import list_doubtful
 from ccreport.rebuild.unknown_runs import list_unknown_runs
-from ccreport.report.fragments.key_numbers import list_key_numbers
+from ccreport.report.fragments.first_page.key_numbers import list_key_numbers
 
 # What people ask for; the other rules make parts of it.
 TARGETS = """

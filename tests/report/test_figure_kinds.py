@@ -7,7 +7,7 @@ from PIL import Image
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.figures.kinds import BUILDERS
-from ccreport.report.fragments.figure_kinds import ALL_TOPICS, find_examples, render_figure_kinds
+from ccreport.report.fragments.gallery_pages.figure_kinds import ALL_TOPICS, find_examples, render_figure_kinds
 from ccreport.report.kind_pictures import FRAGMENT, list_shown, show_sections_examples
 
 

@@ -12,10 +12,10 @@ from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.tables import conform
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
-from ccreport.report.fragments.findings import find_doubt, render_findings
-from ccreport.report.fragments.pairs_picture import render_picture
-from ccreport.report.fragments.rate_findings import describe_leads, describe_means
-from ccreport.report.fragments.verdict_strip import render_strip
+from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
+from ccreport.report.fragments.first_page.pairs_picture import render_picture
+from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_means
+from ccreport.report.fragments.first_page.verdict_strip import render_strip
 
 CLAIMS = {
     "first": {"text": "BBR is *faster*.", "source": "Section 1"},

@@ -14,15 +14,8 @@ from test_summarise import EVALUATION, gather, run, summarise
 from ccreport.__main__ import main
 from ccreport.core.declarations import load_yaml
 from ccreport.core.evaluation import load_evaluation
-from ccreport.report.fragments.cells import (
-    count_runs_at_most,
-    name_column,
-    render_numbers,
-    render_page,
-    round_value,
-    trace_cells,
-    write_command,
-)
+from ccreport.report.fragments.cell_numbers import name_column, render_numbers, round_value
+from ccreport.report.fragments.cells import count_runs_at_most, render_page, trace_cells, write_command
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.links import cell_href
 from ccreport.trace.explain import load_trace

@@ -8,15 +8,16 @@ import pytest
 from report_inputs import NASTY
 
 from ccreport.core.tables import conform
-from ccreport.report.fragments.claims import describe_beside, describe_claims, render_claims
+from ccreport.report.fragments.claims import describe_claims, render_claims
+from ccreport.report.fragments.claims_beside import describe_beside
 from ccreport.report.fragments.exhibits import find_exhibits
+from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.fragments.reproduction import (
     count_pairs,
     describe_deviation,
     describe_reproduction,
     judge_pair,
     render_reproduction,
-    show_plain,
 )
 
 TITLES = {"table_2_testbed": "Table II"}

@@ -5,7 +5,7 @@ first runs of each row, and says how to print what is left out.
 """
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -20,8 +20,8 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema, read_table
 from ccreport.core.text import make_label
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
+from ccreport.report.fragments.cell_numbers import name_column, name_key, render_numbers, round_value
 from ccreport.report.fragments.exhibits import CAPTURE_TABLES
-from ccreport.report.fragments.reproduction import show_plain
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,
@@ -35,22 +35,16 @@ from ccreport.report.markup.blocks import (
 )
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.database import connect
-from ccreport.summarise.grids.cells import PERCENT
 from ccreport.summarise.grids.headings import (
     QUANTITIES,
-    format_name,
-    is_percentage,
     name_quantities,
     name_tables,
-    name_value,
     shorten_titles,
-    write_heading,
 )
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.trace.explain import Trace, load_trace
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.select_rows import name_row
-from ccreport.trace.shown_runs import show_value
 
 # The site's pages may have 3 MB; around this text comes what every page has.
 LARGEST_BYTES: Final = 2_500_000
@@ -59,15 +53,8 @@ RUN_BYTES: Final = 900
 ROW_BYTES: Final = 2_000
 # At least a run's line has this, with a name of one letter.
 LINE_BYTES: Final = len('<tr><td><a href="explorer.html#run=r"><code>r</code></a></td></tr>')
-# Units that headings leave to the values, by the end of a column's name.
-UNITS: Final = {"_bps": " (Mbit/s)", "_bytes": " (bytes)"}
-PER_MEGABIT: Final = 1e6
-# In per cent; published tables show less as 0.00.
-LEAST_CV: Final = 0.01
 # A run's column of this name has what the row's quantity is.
 VALUE: Final = "value"
-# All digits are in the CSV files.
-SIGNIFICANT: Final = 4
 LEFT_OUT: Final = "There are too many runs to list all of them here. The command of each row prints them."
 
 
@@ -191,7 +178,7 @@ def _render_row(
     """Return the section of a row; `shown` is the row with its quantity and the numbers of it in a unit for readers."""
     key = load_schema(trace.table).key
     # Identifiers that only machines read would fill the heading.
-    names = [_name_key(name, shown[name]) for name in key if not name.endswith("_id")]
+    names = [name_key(name, shown[name]) for name in key if not name.endswith("_id")]
     parts = [f"## {number}: {escape_text(' · '.join(names))} {{#cell-{number}}}\n"]
     parts.append(render_numbers({name: value for name, value in shown.items() if name not in key}))
     listed = runs if runs_at_most is None else runs.head(runs_at_most)
@@ -207,40 +194,6 @@ def _render_row(
     parts.append(fence_html("<p>Computed again by this command:</p>"))
     parts.append(render_quotation(command, f"Command of row {number}"))
     return [*parts, close_fold()]
-
-
-def _name_key(column: str, value: Any) -> str:
-    """Return a part of what names a row as the published table shows it: BBR, Buffer 8 MB."""
-    return name_value(column, value) if isinstance(value, int | float) else format_name(column, value)
-
-
-def render_numbers(numbers: Mapping[str, Any]) -> str:
-    """Return the numbers of a row side by side, each with its 95 % interval in brackets; what has no value is left out.
-
-    The ends of an interval are the columns that have `low` and `high` in a number's name, in place of `mean` if it has
-    one: `rate_mean_bps`, `rate_low_bps` and `rate_high_bps`.
-    """
-    ends = _find_ends(numbers)
-    within = {end for pair in ends.values() for end in pair}
-    parts = []
-    for name, value in numbers.items():
-        if name not in within and value is not None:
-            interval = [round_value(name, numbers[end]) for end in ends.get(name, ()) if numbers[end] is not None]
-            shown = round_value(name, value) + (f" ({' to '.join(interval)})" if interval else "")
-            parts.append(f"<div><dt>{text(name_column(name))}</dt><dd>{text(shown)}</dd></div>")
-    return fence_html(f'<dl class="numbers">\n{"".join(parts)}\n</dl>')
-
-
-def _find_ends(names: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Return the columns of the lower and the upper end of an interval, by the column of the number between."""
-    ends = {}
-    for low in names:
-        before, _, after = f"_{low}_".partition("_low_")
-        for middle in ("_", "_mean_"):
-            number, high = (f"{before}{word}{after}".strip("_") for word in (middle, "_high_"))
-            if number != low and {number, high} <= set(names):
-                ends[number] = (low, high)
-    return ends
 
 
 def _find_quantity(row: Mapping[str, Any]) -> str:
@@ -266,26 +219,6 @@ def _show(column: str, value: Any) -> Html:
     if value is None or column in ("session", "job", "host"):
         return _show_name(value)
     return _show_text(round_value(column, value))
-
-
-def name_column(name: str) -> str:
-    """Return what a column is called in a table: the heading that published tables have, always with its unit."""
-    return write_heading(name) + next((unit for ending, unit in UNITS.items() if name.endswith(ending)), "")
-
-
-def round_value(column: str, value: Any) -> str:
-    """Return a value in the unit that `name_column` announces, rounded; whole numbers with commas, yes or no."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if not isinstance(value, int | float):
-        return show_value(value)
-    if column.endswith("_bps"):
-        return show_plain(value / PER_MEGABIT, SIGNIFICANT)
-    if is_percentage(column):
-        percentage = PERCENT * value
-        is_tiny = column.endswith("_cv") and 0 < percentage < LEAST_CV
-        return f"< {LEAST_CV}" if is_tiny else show_plain(percentage, SIGNIFICANT)
-    return f"{value:,.0f}" if value == round(value) else show_plain(value, SIGNIFICANT)
 
 
 # A run is in several tables. Kept by the text: as numbers 1 and 1.0, or 0.0 and -0.0, would be one.

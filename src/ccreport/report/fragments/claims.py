@@ -10,7 +10,7 @@ import polars as pl
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
 from ccreport.core.text import make_label
 from ccreport.report.fragments.exhibits import Exhibit
-from ccreport.report.fragments.reproduction import show_figures, show_plain
+from ccreport.report.fragments.plain_numbers import show_figures, show_plain
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,
@@ -74,56 +74,7 @@ def render_claims(
     return "\n".join(parts)
 
 
-def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, Any]) -> str:
-    """Return what the publication says of a figure, each claim with its verdict here; empty where it says nothing.
-
-    `declared` are the evaluation's claims. Each leads to its checks.
-    """
-    parts = []
-    for claim, facts in declared.items():
-        rows = judged.filter(pl.col("claim") == claim).to_dicts()
-        if figure not in facts["shown_in"] or not rows:
-            continue
-        verdict = rows[0]["claim_verdict"]
-        here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
-        speaker = "The paper" if is_published(facts) else "Claim"
-        holding = _count_verdicts(rows)
-        said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**{holding}."
-        failed = [pair for pair in zip(rows, facts["checks"], strict=True) if pair[0]["verdict"] == FAILS]
-        told = "\n\n".join([said, *_contradict(failed)])
-        parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
-    return "\n".join(parts)
-
-
-def _contradict(failed: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterable[str]:
-    """Yield what this archive shows in place of what the paper found, by the numbers of the checks that failed."""
-    opposite = [row for row, check in failed if _is_opposite(row, check.get("neutral"))]
-    other = [row for row, _ in failed if row not in opposite]
-    for words, rows in (("The opposite here", opposite), ("Result here", other)):
-        if rows:
-            numbers = "; ".join(_compare(row) for row in rows)
-            yield f"**{words}:** {numbers}."
-
-
-def _is_opposite(row: Mapping[str, Any], neutral: float | None) -> bool:
-    """Tell whether a check's bounds and its whole interval are on different sides of where neither side is ahead."""
-    if neutral is None or row["low"] is None or row["high"] is None:
-        return False
-    at_least, at_most = row["at_least"], row["at_most"]
-    is_above = at_least is not None and at_least >= neutral and row["high"] < neutral
-    return is_above or (at_most is not None and at_most <= neutral and row["low"] > neutral)
-
-
-def _compare(row: Mapping[str, Any]) -> str:
-    """Return a check's value here, with its interval, and the paper's value or what the paper's words require."""
-    interval = "" if (shown := _show_interval(row)) is None else f" ({shown})"
-    paper = (
-        f"the claim requires {_require(row)}" if row["paper_value"] is None else f"{row['paper_value']:g} in the paper"
-    )
-    return escape_text(f"{row['check']}: {show_plain(row['value'])}{interval} here, {paper}")
-
-
-def _require(row: Mapping[str, Any]) -> str:
+def require_bounds(row: Mapping[str, Any]) -> str:
     """Return the bounds of a check in words."""
     bounds = {"at least": row["at_least"], "at most": row["at_most"]}
     return " and ".join(f"{word} {bound:.3g}" for word, bound in bounds.items() if bound is not None)
@@ -140,10 +91,10 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         verdict = rows_of[claim][0]["claim_verdict"]
         # The check that decides: a claim holds by all of its checks, and else fails or is open by one.
         decisive = next(row for row in rows_of[claim] if row["verdict"] == verdict)
-        interval = _show_interval(decisive)
+        interval = show_interval(decisive)
         within = "" if interval is None else f" ({text(interval)})"
-        required = f"; required: {_require(decisive)}" if verdict != HOLDS else ""
-        here = f"<br><small>{text(decisive['check'] + required)}{_count_verdicts(rows_of[claim])}</small>"
+        required = f"; required: {require_bounds(decisive)}" if verdict != HOLDS else ""
+        here = f"<br><small>{text(decisive['check'] + required)}{count_verdicts(rows_of[claim])}</small>"
         about = decisive["about_archive"]
         why = "" if about is None else f"<br><small>Why: {text(about)}</small>"
         rows.append(
@@ -175,7 +126,7 @@ def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
     return f"The bounds of {said}. {QUERIES}"
 
 
-def _count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
+def count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return how many of a claim's checks have each verdict, in brackets; nothing of a single one."""
     verdicts = [row["verdict"] for row in rows]
     words = {HOLDS: ("holds", "hold"), FAILS: ("does not hold", "do not hold"), UNKNOWN: ("undecided", "undecided")}
@@ -228,7 +179,7 @@ def _render_claim(
     if filters := facts.get("explorer"):
         link = f"[The runs behind it](explorer.qmd#{urlencode(filters)}), in the explorer."
         yield f'::: {{.content-visible when-format="html"}}\n\n{link}\n\n:::\n'
-    yield open_fold(f"Values and queries{_count_verdicts(rows)}")
+    yield open_fold(f"Values and queries{count_verdicts(rows)}")
     checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
     if is_of_paper:
         yield render_table(HEADER, checks, title=f"Checks of {claim}", numbers=(1, 3, 4, 5), is_text=True)
@@ -284,7 +235,7 @@ def _list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:
         _show_paper(row),
         text(_name_bounds(row["at_least"], row["at_most"])),
         show_figures(row["value"]),
-        text(_show_interval(row)),
+        text(show_interval(row)),
         number(row["runs_count"]),
         Html(f"{_mark(row['verdict'])}{_name_lack(row)}"),
     ]
@@ -294,7 +245,8 @@ def _show_paper(row: Mapping[str, Any]) -> Html:
     return text(None if row["paper_value"] is None else f"{row['paper_value']:g}")
 
 
-def _show_interval(row: Mapping[str, Any]) -> str | None:
+def show_interval(row: Mapping[str, Any]) -> str | None:
+    """Return the interval of a check's value, none where it has none."""
     low, high = row["low"], row["high"]
     if low is None or high is None:
         return None

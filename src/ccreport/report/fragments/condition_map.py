@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.text import make_label
-from ccreport.report.fragments.reproduction import show_plain
+from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.grids.links import cell_href

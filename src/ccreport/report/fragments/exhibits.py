@@ -20,7 +20,7 @@ from ccreport.core.tables import load_schema
 from ccreport.core.text import make_label
 from ccreport.figures.select.declaration import CAPTURE_KINDS
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
-from ccreport.report.fragments.figure_topics import place_kind
+from ccreport.report.fragments.gallery_pages.figure_topics import place_kind
 from ccreport.report.markup.blocks import (
     close_fold,
     link_run,

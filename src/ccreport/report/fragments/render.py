@@ -12,12 +12,10 @@ import yaml
 import ccreport
 from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
-from ccreport.core.citation import name_author
 from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.kit.theme import call_algorithms, style_of
-from ccreport.figures.wording.runs import join_names
 from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.report.archive_fragments.archive_facts import (
@@ -45,7 +43,8 @@ from ccreport.report.fragments.absent_exhibits import (
     leave_out_foreign,
 )
 from ccreport.report.fragments.claim_exhibits import leave_out_unrelated
-from ccreport.report.fragments.claims import describe_beside, describe_claims, render_claims
+from ccreport.report.fragments.claims import describe_claims, render_claims
+from ccreport.report.fragments.claims_beside import describe_beside
 from ccreport.report.fragments.condition_map import render_condition_map
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import (
@@ -55,13 +54,14 @@ from ccreport.report.fragments.exhibits import (
     render_list,
     render_table_fragment,
 )
-from ccreport.report.fragments.figure_kinds import find_examples, render_figure_kinds
-from ccreport.report.fragments.findings import render_findings, render_list_of_findings
-from ccreport.report.fragments.gallery import render_gallery
-from ccreport.report.fragments.pairs_picture import render_picture
-from ccreport.report.fragments.rate_findings import describe_means
+from ccreport.report.fragments.first_page.findings import render_findings, render_list_of_findings
+from ccreport.report.fragments.first_page.pairs_picture import render_picture
+from ccreport.report.fragments.first_page.rate_findings import describe_means
+from ccreport.report.fragments.first_page.software import describe_software
+from ccreport.report.fragments.first_page.verdict_strip import render_strip
+from ccreport.report.fragments.gallery_pages.figure_kinds import find_examples, render_figure_kinds
+from ccreport.report.fragments.gallery_pages.gallery import render_gallery
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
-from ccreport.report.fragments.verdict_strip import render_strip
 from ccreport.report.fragments.words import render_words
 from ccreport.report.markup.blocks import render_callout, write_fragment
 from ccreport.report.markup.escape import escape_text
@@ -134,7 +134,7 @@ def render_fragments(
         "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()}
         | {"overlooked": describe_overlooked(raw_files)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
-        "software": {"version": escape_text(ccreport.__version__), **_describe_software(citation)},
+        "software": {"version": escape_text(ccreport.__version__), **describe_software(citation)},
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }
@@ -211,18 +211,6 @@ def _render_about(declared: Mapping[str, Any]) -> str:
     sentences = [f"{declared['subtitle'].rstrip('.')}." if declared["subtitle"] else ""]
     sentences += [f"The publication: {declared['source'].rstrip('.')}." if declared["source"] else ""]
     return "\n\n".join(escape_text(sentence) for sentence in sentences if sentence)
-
-
-def _describe_software(citation: Path) -> dict[str, str]:
-    """Return authors, title and address of ccreport itself as its CITATION.cff has them; the address with a comma."""
-    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))
-    address = next((cited[key] for key in ("doi", "url", "repository-code") if key in cited), None)
-    facts = {
-        "authors": join_names([name_author(author) for author in cited["authors"]]),
-        "title": cited["title"],
-        "address": f", {address}" if address else "",
-    }
-    return {name: escape_text(fact) for name, fact in facts.items()}
 
 
 def _count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path) -> str:

@@ -1,6 +1,5 @@
 """Reproduction page: how many published cells this archive reproduces, and each of them beside its own."""
 
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -18,6 +17,7 @@ from ccreport.compare.verdicts import (
     UNDECIDED,
 )
 from ccreport.core.text import make_label
+from ccreport.report.fragments.plain_numbers import describe_deviation, show_figures, show_plain, show_ratio
 from ccreport.report.markup.blocks import Html, markdown, number, render_callout, render_table, text
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
@@ -36,9 +36,6 @@ SUMMARY_HEADER: Final = (
 )
 BASES: Final = {"goodput": "the receiver’s rates (goodput)", "throughput": "the sender’s rates (throughput)"}
 BLANK: Final = Html("")
-# Numbers nearer to 0 are shown with a power of ten.
-LEAST_PLAIN: Final = 1e-4
-SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # By the quantity that acts: what the number below a cell is.
 SCALES: Final = {
     "bdp": "Below each cell is its buffer in bandwidth-delay products.",
@@ -170,7 +167,7 @@ def _render_worst(own: pl.DataFrame, titles: Mapping[str, str], algorithms: list
             text(row["cell"]),
             show_figures(row["pair_expected_ratio"]),
             show_figures(row["pair_ratio"]),
-            _show_ratio(row["pair_factor_ratio"], row["pair_factor_low_ratio"], row["pair_factor_high_ratio"]),
+            show_ratio(row["pair_factor_ratio"], row["pair_factor_low_ratio"], row["pair_factor_high_ratio"]),
         ]
         for row in worst.head(WORST).iter_rows(named=True)
     ]
@@ -247,7 +244,7 @@ def _list_cells(row: Mapping[str, Any], divisors: tuple[float, float], first: st
         _stack(
             row["rate_mean_bps"], divisors[1], row["share_ratio"], (row["share_low_ratio"], row["share_high_ratio"])
         ),
-        _show_ratio(row["value_ratio"], row["value_low_ratio"], row["value_high_ratio"]),
+        show_ratio(row["value_ratio"], row["value_low_ratio"], row["value_high_ratio"]),
         _show_verdict(row),
         number(row["runs_count"]),
         _pair(row) if row["algorithm"] == first else BLANK,
@@ -276,13 +273,6 @@ def _show_verdict(row: Mapping[str, Any]) -> Html:
     return Html(text(row["cell_verdict"]) + (f"<br><small>{text(below)}</small>" if below else ""))
 
 
-def describe_deviation(ratio: float) -> str:
-    """Return how far a ratio is from 1: in per cent, from a factor of 2 on as that factor."""
-    if ratio > 0 and max(ratio, 1 / ratio) >= PAIR_FACTOR:
-        return f"{'higher' if ratio > 1 else 'lower'} by a factor of {show_plain(max(ratio, 1 / ratio), 2)}"
-    return f"differs by {show_plain(abs(ratio - 1) * 100, 2)} %"
-
-
 def judge_pair(row: Mapping[str, Any]) -> str:
     """Return what became of a pair in words."""
     if row["cell_state"] != COMPARED:
@@ -291,18 +281,11 @@ def judge_pair(row: Mapping[str, Any]) -> str:
 
 
 def _pair(row: Mapping[str, Any]) -> Html:
-    there = _show_ratio(row["pair_expected_ratio"], row["pair_expected_low_ratio"], row["pair_expected_high_ratio"])
-    here = _show_ratio(row["pair_ratio"], row["pair_low_ratio"], row["pair_high_ratio"])
+    there = show_ratio(row["pair_expected_ratio"], row["pair_expected_low_ratio"], row["pair_expected_high_ratio"])
+    here = show_ratio(row["pair_ratio"], row["pair_low_ratio"], row["pair_high_ratio"])
     factor = row["pair_factor_ratio"]
     off = "" if factor is None else f", factor {show_plain(factor, 2)}"
     return Html(f"{there} and {here}<br><strong>{judge_pair(row)}</strong>{text(off) if off else ''}")
-
-
-def _show_ratio(value: float | None, low: float | None, high: float | None) -> Html:
-    """Return a ratio with its interval."""
-    if low is None or high is None:
-        return show_figures(value)
-    return Html(f"{show_figures(value)} <small>({show_figures(low)}–{show_figures(high)})</small>")
 
 
 def _stack(
@@ -315,18 +298,3 @@ def _stack(
     bounds = f" ({100 * low:.1f}–{100 * high:.1f})" if low is not None and high is not None else ""
     below = f"<br><small>{100 * share:.1f} %{bounds}</small>" if share is not None else ""
     return Html(f"{text(format_number(rate / divisor, 2))}{below}")
-
-
-def show_plain(value: float, significant: int = 3) -> str:
-    """Return a number with so many significant digits, with a power of ten only near 0."""
-    rounded = float(f"{value:.{significant}g}")
-    if 0 < abs(rounded) < LEAST_PLAIN:
-        mantissa, exponent = f"{rounded:.{significant - 1}e}".split("e")
-        return f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
-    digits = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else 0
-    return f"{rounded:.{digits}f}"
-
-
-def show_figures(value: float | None) -> Html:
-    """Return `show_plain` of a number as HTML, a dash for none."""
-    return text(None if value is None else show_plain(value))

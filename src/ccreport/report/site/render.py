@@ -13,7 +13,7 @@ import yaml
 
 from ccreport.core.atomic_files import move_folder
 from ccreport.core.hard_links import link_tree
-from ccreport.report.fragments.gallery import lead_to_figures
+from ccreport.report.fragments.gallery_pages.gallery import lead_to_figures
 from ccreport.report.kind_pictures import show_sections_examples
 from ccreport.report.site.absent_pages import leave_out_pages, list_absent
 from ccreport.report.site.links import PageError

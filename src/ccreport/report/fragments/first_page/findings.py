@@ -9,8 +9,8 @@ from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
-from ccreport.report.fragments.rate_findings import COMPARISONS_PAGE, describe_leads
-from ccreport.report.fragments.reproduction import show_plain
+from ccreport.report.fragments.first_page.rate_findings import COMPARISONS_PAGE, describe_leads
+from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.markup.escape import escape_text
 
 CLAIMS_PAGE: Final = "claims.qmd"

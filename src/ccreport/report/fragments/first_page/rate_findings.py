@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.core.text import count_things, make_label
-from ccreport.report.fragments.reproduction import show_plain
+from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_measured, rate_unit
 from ccreport.summarise.statistics.comparisons import UNDECIDED

@@ -1,0 +1,63 @@
+"""What a publication says of a figure, beside the figure: each claim with its verdict, and numbers where it fails."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from ccreport.compare.claims import FAILS
+from ccreport.core.text import make_label
+from ccreport.report.fragments.claims import CLASSES, count_verdicts, is_published, require_bounds, show_interval
+from ccreport.report.fragments.plain_numbers import show_plain
+from ccreport.report.markup.escape import escape_text
+
+
+def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, Any]) -> str:
+    """Return what the publication says of a figure, each claim with its verdict here; empty where it says nothing.
+
+    `declared` are the evaluation's claims. Each leads to its checks.
+    """
+    parts = []
+    for claim, facts in declared.items():
+        rows = judged.filter(pl.col("claim") == claim).to_dicts()
+        if figure not in facts["shown_in"] or not rows:
+            continue
+        verdict = rows[0]["claim_verdict"]
+        here = f"[{verdict}](claims.qmd#{make_label('claim', claim)})"
+        speaker = "The paper" if is_published(facts) else "Claim"
+        holding = count_verdicts(rows)
+        said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**{holding}."
+        failed = [pair for pair in zip(rows, facts["checks"], strict=True) if pair[0]["verdict"] == FAILS]
+        told = "\n\n".join([said, *_contradict(failed)])
+        parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
+    return "\n".join(parts)
+
+
+def _contradict(failed: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterable[str]:
+    """Yield what this archive shows in place of what the paper found, by the numbers of the checks that failed."""
+    opposite = [row for row, check in failed if _is_opposite(row, check.get("neutral"))]
+    other = [row for row, _ in failed if row not in opposite]
+    for words, rows in (("The opposite here", opposite), ("Result here", other)):
+        if rows:
+            numbers = "; ".join(_compare(row) for row in rows)
+            yield f"**{words}:** {numbers}."
+
+
+def _is_opposite(row: Mapping[str, Any], neutral: float | None) -> bool:
+    """Tell whether a check's bounds and its whole interval are on different sides of where neither side is ahead."""
+    if neutral is None or row["low"] is None or row["high"] is None:
+        return False
+    at_least, at_most = row["at_least"], row["at_most"]
+    is_above = at_least is not None and at_least >= neutral and row["high"] < neutral
+    return is_above or (at_most is not None and at_most <= neutral and row["low"] > neutral)
+
+
+def _compare(row: Mapping[str, Any]) -> str:
+    """Return a check's value here, with its interval, and the paper's value or what the paper's words require."""
+    interval = "" if (shown := show_interval(row)) is None else f" ({shown})"
+    paper = (
+        f"the claim requires {require_bounds(row)}"
+        if row["paper_value"] is None
+        else f"{row['paper_value']:g} in the paper"
+    )
+    return escape_text(f"{row['check']}: {show_plain(row['value'])}{interval} here, {paper}")

@@ -1,0 +1,1 @@
+"""The first page: what was found, in words and one picture."""
