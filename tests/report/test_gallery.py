@@ -14,7 +14,8 @@ from ccreport.report.fragments.absent_exhibits import (
 )
 from ccreport.report.fragments.exhibits import Exhibit, list_exhibits
 from ccreport.report.fragments.gallery_pages.figure_topics import OTHERS, TOPICS
-from ccreport.report.fragments.gallery_pages.gallery import FIGURES_AT_MOST, lead_to_figures, list_pages, render_gallery
+from ccreport.report.fragments.gallery_pages.gallery import FIGURES_AT_MOST, list_pages, render_gallery
+from ccreport.report.site.links import lead_to_figures
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="150"/>'
 

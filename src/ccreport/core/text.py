@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from typing import Final
 
 HALF_LETTER: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
@@ -29,3 +30,9 @@ def make_label(kind: str, name: str) -> str:
     Quarto reserves the prefixes; underscores in labels break PDF output.
     """
     return f"{kind}-{LABEL_GAP.sub('-', name.lower()).strip('-')}"
+
+
+def name_author(author: Mapping[str, str]) -> str:
+    """Return the name of an author, which is an entity's or a person's in parts."""
+    parts = (author.get(part) for part in ("given-names", "name-particle", "family-names", "name-suffix"))
+    return author.get("name") or " ".join(part for part in parts if part)

@@ -9,9 +9,9 @@ from typing import Any, Final
 import polars as pl
 import yaml
 
-from ccreport.core.citation import name_author
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
+from ccreport.core.text import name_author
 from ccreport.core.units import read_whole_number
 
 # That of the year 9999, the last that dates have.

@@ -16,6 +16,9 @@ from ccreport.core.errors import InputError
 FETCHED: Final = {"src", "srcset", "data", "poster"}
 # @import url(https://fonts.example/css?family=Lato); · background: url("//cdn.example/x.png")
 STYLE_URL: Final = re.compile(r"(?:@import|url\()[\s\"'(url]*((?:\w+:)?//[^\s\"');]*)")
+# ## Figure 4: BBR beside CUBIC {#figure-figure-4} · [Figure 4](figures.qmd#figure-figure-4)
+FIGURE_LABEL: Final = re.compile(r"^## [^\n]*\{#(figure-[\w-]+)\}$", re.MULTILINE)
+TO_FIGURE: Final = re.compile(r"\bfigures\.qmd#(figure-[\w-]+)")
 
 
 class PageError(InputError):
@@ -69,3 +72,20 @@ def check_links(site: Path, pages: Mapping[str, PageLinks]) -> None:
             is_label = path in pages and "=" not in url.fragment
             if not is_file(path) or (is_label and unquote(url.fragment) not in pages[path].labels):
                 raise PageError(f"{name}:{line}: this link leads nowhere: {target}")
+
+
+def lead_to_figures(project: Path) -> None:
+    """Let links of a site's pages and fragments to figures.qmd#figure-… lead to the figure, past its thumbnail.
+
+    The PDF has all figures in one part, to which these links lead as they are.
+    """
+    page_of = {
+        label: page.name
+        for page in project.glob("figures_*.qmd")
+        for label in FIGURE_LABEL.findall(page.read_text(encoding="utf-8"))
+    }
+    for page in sorted((*project.glob("*.qmd"), *project.glob("fragments/*.md"))):
+        text = page.read_text(encoding="utf-8")
+        led = TO_FIGURE.sub(lambda link: f"{page_of.get(link[1], 'figures.qmd')}#{link[1]}", text)
+        if led != text:
+            page.write_text(led, encoding="utf-8")

@@ -13,10 +13,9 @@ import yaml
 
 from ccreport.core.atomic_files import move_folder
 from ccreport.core.hard_links import link_tree
-from ccreport.report.fragments.gallery_pages.gallery import lead_to_figures
 from ccreport.report.kind_pictures import show_sections_examples
 from ccreport.report.site.absent_pages import leave_out_pages, list_absent
-from ccreport.report.site.links import PageError
+from ccreport.report.site.links import PageError, lead_to_figures
 from ccreport.report.site.pandoc import Pandoc
 from ccreport.report.site.quarto import Quarto, add_to_theme, find_quarto, render_quarto
 from ccreport.report.site.search import add_search

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from ccreport.core.citation import name_author
+from ccreport.core.text import name_author
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.markup.escape import escape_text
 

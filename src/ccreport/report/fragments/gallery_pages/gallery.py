@@ -3,7 +3,6 @@
 The PDF has all figures one after the other, in the order of the evaluation.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -23,9 +22,6 @@ from ccreport.report.markup.escape import escape_text, fence_html
 
 # More figures make a page of more than 8,000 px.
 FIGURES_AT_MOST: Final = 7
-# ## Figure 4: BBR beside CUBIC {#figure-figure-4} · [Figure 4](figures.qmd#figure-figure-4)
-LABEL: Final = re.compile(r"^## [^\n]*\{#(figure-[\w-]+)\}$", re.MULTILINE)
-TO_FIGURE: Final = re.compile(r"\bfigures\.qmd#(figure-[\w-]+)")
 
 
 @dataclass(frozen=True)
@@ -59,23 +55,6 @@ def render_gallery(
     write_fragment(fragments, "gallery.md", *(parts or ["The evaluation declares no figure.\n"]))
     for page in pages:
         (fragments / f"{page.name}.qmd").write_text("\n".join(_render_page(page, pages)), encoding="utf-8")
-
-
-def lead_to_figures(project: Path) -> None:
-    """Let links of a site's pages and fragments to figures.qmd#figure-… lead to the figure, past its thumbnail.
-
-    The PDF has all figures in one part, to which these links lead as they are.
-    """
-    page_of = {
-        label: page.name
-        for page in project.glob("figures_*.qmd")
-        for label in LABEL.findall(page.read_text(encoding="utf-8"))
-    }
-    for page in sorted((*project.glob("*.qmd"), *project.glob("fragments/*.md"))):
-        text = page.read_text(encoding="utf-8")
-        led = TO_FIGURE.sub(lambda link: f"{page_of.get(link[1], 'figures.qmd')}#{link[1]}", text)
-        if led != text:
-            page.write_text(led, encoding="utf-8")
 
 
 def list_pages(figures: Sequence[Exhibit], kinds: Mapping[str, str]) -> list[TopicPage]:
