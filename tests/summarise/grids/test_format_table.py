@@ -20,6 +20,7 @@ from ccreport.summarise.grids.headings import describe_shared, format_name, name
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import escape_latex, format_latex
 from ccreport.summarise.grids.links import cell_href
+from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
 
 
 @pytest.mark.parametrize(
@@ -415,3 +416,12 @@ def test_a_number_that_heads_several_rows_says_what_it_is() -> None:
     rows = [row | {"rtt_nominal_ms": rtt, "load_count": load} for rtt, load in ((20.0, 1), (20.0, 2), (40.0, 1))]
     grid = lay_out_rows(pl.DataFrame(rows, schema=schema.polars), schema, "T", [])
     assert [names[0] for names in grid.names] == ["RTT 20 ms", "RTT 20 ms", "RTT 40 ms"]
+
+
+def test_what_a_table_is_read_for_stays_in_its_rows() -> None:
+    def column(heading: str, *, is_answer: bool = False) -> ShownColumn:
+        return ShownColumn(heading, [Cell("BBR faster"), Cell("BBR faster")], is_number=False, is_answer=is_answer)
+
+    kept, shared, _ = leave_out([column("Verdict", is_answer=True), column("Ahead")])
+    assert [one.heading for one in kept] == ["Verdict"]
+    assert shared == ["Ahead BBR faster"]

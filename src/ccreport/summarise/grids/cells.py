@@ -221,7 +221,8 @@ def _lay_out_column(
     values = summary[column.name].to_list()
     if column.type not in ("int", "float"):
         texts = summary[column.name].cast(pl.String).to_list()
-        return ShownColumn(heading, [Cell(MISSING if text is None else text) for text in texts], is_number=False)
+        cells = [Cell(MISSING if text is None else text) for text in texts]
+        return ShownColumn(heading, cells, is_number=False, is_answer=column.name.endswith("verdict"))
     if factor is None:
         is_size = column.name.endswith("_bytes") and not column.name.startswith(OF_PACKETS)
         texts = [MISSING if v is None else format_size(v) if is_size else f"{v:,.0f}" for v in values]

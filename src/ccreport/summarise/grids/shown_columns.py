@@ -19,6 +19,8 @@ class ShownColumn:
     cells: list[Cell]
     intervals: Sequence[Cell] = ()
     is_number: bool = True
+    # What the table is read for, which stays in its rows though all have the same.
+    is_answer: bool = False
 
     @property
     def texts(self) -> list[str]:
@@ -43,7 +45,8 @@ def leave_out(columns: list[ShownColumn]) -> tuple[list[ShownColumn], list[str],
     for column in columns:
         rows_count, values = len(column.texts), set(column.texts)
         twin = next((earlier for earlier in kept if earlier.is_measured and earlier.texts == column.texts), None)
-        if rows_count < 2 or len(columns) == 1 or (len(values) > 1 and (twin is None or rows_count < ROWS_ALIKE)):
+        is_single = rows_count < 2 or len(columns) == 1 or column.is_answer
+        if is_single or (len(values) > 1 and (twin is None or rows_count < ROWS_ALIKE)):
             kept.append(column)
         elif MISSING in values and len(values) == 1:
             without.append(column.heading.partition(" (")[0])
