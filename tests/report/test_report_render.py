@@ -104,7 +104,7 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if "script" not in self.open and "style" not in self.open:
             self.text += data
-            self.body += data if "main" in self.open and "h1" not in self.open else ""
+            self.body += data if "main" in self.open and not {"h1", "nav"} & {*self.open} else ""
             if "td" in self.open:
                 self.cells[-1] += data
             if "span" in self.open:
