@@ -428,10 +428,7 @@ def test_the_first_page_names_what_was_left_out_and_why() -> None:
     outcomes = ("completed", "failed", "interrupted", "failed")
     attempts = make_table("attempts", [{"attempt_outcome": outcome, "line_number": 1} for outcome in outcomes])
     assert html.unescape(summarise_left_out(suspects, runs, attempts, {"include_cpu_bound": False})).splitlines() == [
-        (
-            "- 2 of the 3 runs are suspect and in no mean ([why](ledger.qmd#suspects)): "
-            "`sample_gap` [r0]{.run}, [r1]{.run}."
-        ),
+        "- 2 of the 3 runs are suspect and in no mean ([why](ledger.qmd#suspects)): 2 by `sample_gap`.",
         "- 1 interrupted run is in no mean.",
         "- 2 CPU-bound runs are in no mean.",
         "- 3 of 4 attempts (2 failed and 1 interrupted) gave no run ([which](collection.qmd#tries)).",

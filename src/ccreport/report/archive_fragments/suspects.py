@@ -10,12 +10,9 @@ from ccreport.figures.wording.runs import join_names
 from ccreport.measure.suspects.measure import RULES
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut
 from ccreport.report.markup.blocks import Html, link_run, number, prose, render_float, render_table, text, verbatim
-from ccreport.report.markup.escape import escape_text
 
 # Outcomes of attempts that leave no run behind.
 FAILED: Final = ("failed", "interrupted")
-# Runs of a rule that the first page names.
-NAMED_AT_MOST: Final = 8
 
 
 def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
@@ -68,15 +65,9 @@ def _say_absent(count: int) -> str:
 
 
 def _name_suspects(suspects: pl.DataFrame) -> str:
-    """Return the rules that runs break, each with the first of its runs, as Markdown."""
-    named = []
-    for rule in RULES:
-        runs = suspects.filter(suspect_rule=rule.name)["run_id"].sort().to_list()
-        if runs:
-            shown = ", ".join(f"[{escape_text(run)}]{{.run}}" for run in runs[:NAMED_AT_MOST])
-            more = f" and {len(runs) - NAMED_AT_MOST:,} more" if len(runs) > NAMED_AT_MOST else ""
-            named.append(f"`{rule.name}` {shown}{more}")
-    return "; ".join(named)
+    """Return the rules that runs break, each with how many do, as Markdown."""
+    counts = dict(suspects.group_by("suspect_rule").len().iter_rows())
+    return join_names([f"{counts[rule.name]:,} by `{rule.name}`" for rule in RULES if rule.name in counts])
 
 
 def _count_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:

@@ -166,19 +166,20 @@ def _render_claim(
     yield f"## {title}: {verdict} {{#{make_label('claim', claim)}}}\n"
     source = escape_text(facts["source"])
     is_whole = title == escape_text(_flatten(facts["text"]).removesuffix("."))
-    yield f"Source: {source}.\n" if is_whole else f"{escape_text(facts['text'])} ({source})\n"
+    parts = [f"Source: {source}." if is_whole else f"{escape_text(facts['text'])} ({source})"]
+    if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
+        parts.append(f"Shown in {', '.join(links)}.")
+    if filters := facts.get("explorer"):
+        link = f"[The runs behind it](explorer.qmd#{urlencode(filters)}), in the explorer."
+        parts.append(f'[{link}]{{.content-visible when-format="html"}}')
     if rows[0]["about_archive"] is not None:
-        yield f"**Why:** {escape_text(rows[0]['about_archive'])}\n"
-    elif claim in unexplained:
+        parts.append(f"**Why:** {escape_text(rows[0]['about_archive'])}")
+    yield f"{' '.join(parts)}\n"
+    if rows[0]["about_archive"] is None and claim in unexplained:
         yield render_callout("warning", "Not explained", "Nothing says why this archive does not show it.")
     is_missing = all(row["value"] is None for row in rows if row["verdict"] == UNKNOWN)
     if facts.get("needs") and verdict == UNKNOWN and is_missing:
         yield f"Needed: {escape_text(facts['needs'])}.\n"
-    if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
-        yield f"Shown in {', '.join(links)}.\n"
-    if filters := facts.get("explorer"):
-        link = f"[The runs behind it](explorer.qmd#{urlencode(filters)}), in the explorer."
-        yield f'::: {{.content-visible when-format="html"}}\n\n{link}\n\n:::\n'
     yield open_fold(f"Values and queries{count_verdicts(rows)}")
     checks = [_list_check(row, check) for row, check in zip(rows, facts["checks"], strict=True)]
     if is_of_paper:

@@ -18,7 +18,7 @@ Html = NewType("Html", str)
 CODE: Final = re.compile(r"`([^`]+)`")
 NONE: Final = Html('<span class="none">–</span>')
 EXPLORER: Final = "explorer.html"
-# So many rows alike in a column are no chance.
+# From so many rows on, a column of one value is not a coincidence.
 ALIKE_ROWS: Final = 3
 
 
