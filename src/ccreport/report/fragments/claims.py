@@ -166,7 +166,7 @@ def _render_claim(
     yield f"## {title}: {verdict} {{#{make_label('claim', claim)}}}\n"
     source = escape_text(facts["source"])
     is_whole = title == escape_text(_flatten(facts["text"]).removesuffix("."))
-    parts = [f"Source: {source}." if is_whole else f"{escape_text(facts['text'])} ({source})"]
+    parts = [*([] if is_whole else [escape_text(facts["text"])]), f"Source: {source}."]
     if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
         parts.append(f"Shown in {', '.join(links)}.")
     if filters := facts.get("explorer"):
