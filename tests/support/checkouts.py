@@ -13,7 +13,18 @@ from pathlib import Path
 import psutil
 from archives import ROOT
 
-LINKED = ("benchmarks", "environment.yml", "evaluations", "reports", "rules", "schemas", "src", "workflow", "campaigns")
+LINKED = (
+    "benchmarks",
+    "environment.yml",
+    "evaluations",
+    "reports",
+    "rules",
+    "schemas",
+    "src",
+    "workflow",
+    "campaigns",
+    "CITATION.cff",
+)
 TARGET = "tables"
 # Notes of times, and the database, which has paths.
 NOT_COMPARED = ("inventory.jsonl", "archive.duckdb", ".snakemake_timestamp", ".set_backs.txt")
