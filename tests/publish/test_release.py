@@ -54,8 +54,8 @@ def release(published: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read_hashes(site: Path) -> list[str]:
     """Return the hashes on the first page of a report: of the raw archive, of the published tables."""
     page = (site / "index.html").read_text(encoding="utf-8")
-    start = page.index('id="check"')
-    return SHA256.findall(page[start : page.index("</section>", start)])
+    start = page.index('id="cite"')
+    return SHA256.findall(page[start : page.index("</section>", page.index('id="check"'))])
 
 
 def verify(release: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -1,5 +1,6 @@
 """Archives of strangers, made on the spot: files of any names, as people keep them who never saw the test harness."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -60,9 +61,8 @@ def write_runs(folder: Path) -> Path:
 def write_flows(folder: Path) -> Path:
     """Write the second: three flows of one run each over two paths and two buffers; iperf3 does not tell algorithms."""
     files = {}
-    for condition in ("20ms_0.01pct", "50ms_0pct"):
-        for bdp in ("0.5", "2"):
-            for number, cc in ((1, "bbr"), (2, "cubic"), (10, "cubic")):
-                name = f"{condition}/h{number}_{cc}_{bdp}BDP_out.json"
-                files[name] = client_output(4000 + number, None, host=f"10.0.0.{10 + number}")
+    for run, (condition, bdp) in enumerate(itertools.product(("20ms_0.01pct", "50ms_0pct"), ("0.5", "2"))):
+        for number, cc in ((1, "bbr"), (2, "cubic"), (10, "cubic")):
+            name = f"{condition}/h{number}_{cc}_{bdp}BDP_out.json"
+            files[name] = client_output(4000 + number, None, START_S + 60 * run, f"10.0.0.{10 + number}")
     return write_archive(folder, files)

@@ -79,6 +79,14 @@ def test_names_that_are_not_claims(results: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.endswith("claims:\n  fast\n")
 
 
+def test_a_claim_that_is_not_judged_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "esnet-dtn").mkdir()
+    build_database(tmp_path / "esnet-dtn", gather(run(1, {"bbr": 9.0}, **FACTS)), EVALUATION)
+    assert main(["explain", "stability_short_paths", "--database", str(tmp_path)]) == 1
+    said = "claim `stability_short_paths` of esnet-dtn is not judged yet; `make report` does it"
+    assert said in capsys.readouterr().err
+
+
 def test_a_cell_is_shown_beside_what_it_was_compared_with(tmp_path: Path) -> None:
     names = {"comparison": "paper", "table_name": "table_2_testbed", "cell": "no loss, 16 flows", "sharing": "both"}
     key = names | {"flows_count": 16, "rtt_bucket": "RTT < 30 ms", "algorithm": "BBR", "pair_verdict": "undecided"}

@@ -37,7 +37,8 @@ CELLS: Final = re.compile(r"rate_cells\('(\w+)'\)")
 def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
     """Return the database and the whole name of a claim, by its name or the beginning of one; None for tables' names.
 
-    Raise InputError where several claims begin so, and for what is nearly the name of a claim and not that of a table.
+    Raise InputError where several claims begin so, for what is nearly the name of a claim and not that of a table, and
+    for a claim of an evaluation that comes with ccreport whose tables are not built yet.
     """
     found = [(database, claim) for database in find_databases(place) for claim in list_claims(database)]
     if exact := next((one for one in found if one[1] == name), None):
@@ -49,7 +50,16 @@ def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
         raise InputError(f"several claims begin with `{name}`: {', '.join(claim for _, claim in fitting)}")
     if not fitting and (hint := guess_near(name, [claim for _, claim in found])):
         raise InputError(f"no published table and no claim `{name}`{hint}")
+    if not fitting and (own := [one for one in find_databases(place) if name in _list_declared(one)]):
+        evaluation = own[0].resolve().parent.name
+        raise InputError(f"claim `{name}` of {evaluation} is not judged yet; `make report` does it")
     return fitting[0] if fitting else None
+
+
+def _list_declared(database: Path) -> list[str]:
+    """Return the claims of the evaluation of a database, if it comes with ccreport."""
+    name = database.resolve().parent.name
+    return list(load_evaluation(resolve_evaluation(name))[CLAIMS]) if name in list_evaluations() else []
 
 
 def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
