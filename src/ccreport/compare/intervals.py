@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import scipy
+
 from ccreport.compare.verdicts import LEVEL, RUNS_AT_MOST
-from ccreport.summarise.statistics.correction import load_stats
 
 # How rows of a query, one for each cell, become the one value of a check.
 LEAST: Final = "least"
@@ -43,9 +44,9 @@ def widen(measured: Measured, comparisons: int) -> Measured:
     tail = (1 - LEVEL) / 2
     if value == 0 == low:
         return replace(measured, high=high * math.log(tail / comparisons) / math.log(tail))
-    distribution = load_stats().norm if measured.df is None else load_stats().t(measured.df)
-    factor = float(distribution.ppf(1 - tail / comparisons) / distribution.ppf(1 - tail))
-    return _stretch(measured, factor)
+    levels = (1 - tail / comparisons, 1 - tail)
+    ends = scipy.special.ndtri(levels) if measured.df is None else scipy.special.stdtrit(measured.df, levels)
+    return _stretch(measured, float(ends[0] / ends[1]))
 
 
 def _stretch(measured: Measured, factor: float) -> Measured:
@@ -110,7 +111,6 @@ def _scale(measured: Measured, runs: int) -> Measured:
     """Return the interval that so many runs would have, whose ends come nearer as the root of their number grows."""
     factor = math.sqrt(measured.runs / runs)
     if measured.df is not None:
-        quantile = load_stats().t.ppf
-        grown = measured.df * runs / measured.runs
-        factor *= float(quantile((1 + LEVEL) / 2, grown) / quantile((1 + LEVEL) / 2, measured.df))
+        quantiles = scipy.special.stdtrit((measured.df * runs / measured.runs, measured.df), (1 + LEVEL) / 2)
+        factor *= float(quantiles[0] / quantiles[1])
     return _stretch(measured, factor)

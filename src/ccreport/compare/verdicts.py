@@ -7,8 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+import scipy
+
 from ccreport.summarise.statistics.contrasts import Spread, p_of_difference
-from ccreport.summarise.statistics.correction import load_stats
 
 CONSISTENT: Final = "consistent"
 INCONSISTENT: Final = "inconsistent"
@@ -75,7 +76,7 @@ def spread_published(cv: float, runs: int) -> Spread:
 
 def spread_of_interval(value: float, high: float, runs: int) -> Spread:
     """Return the spread of a mean of which another archive has the interval, as if its runs were of one condition."""
-    quantile = float(load_stats().t.ppf((1 + LEVEL) / 2, runs - 1))
+    quantile = float(scipy.special.stdtrit(runs - 1, (1 + LEVEL) / 2))
     return Spread((math.log(high / value) / quantile) ** 2, runs - 1)
 
 

@@ -1,13 +1,6 @@
-"""The correction of many p values, and scipy's distributions that they come from."""
+"""The correction of many p values."""
 
-import importlib
 from collections.abc import Sequence
-from typing import Any
-
-
-def load_stats() -> Any:
-    """Return `scipy.stats`, which takes most of a second to import: few of the tables need it."""
-    return importlib.import_module("scipy.stats")
 
 
 def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
+import scipy
 
-from ccreport.summarise.statistics.correction import correct_holm, load_stats
+from ccreport.summarise.statistics.correction import correct_holm
 
 LEVEL: Final = 0.05
 # Beyond so many exchanges of labels, as many are drawn at random: of all strata, and within one.
@@ -43,7 +44,7 @@ def estimate_curve(times: Sequence[Time]) -> pl.DataFrame:
 
     low and high are the pointwise 95 % interval by Greenwood's variance on log(-log); null where it has none.
     """
-    curve = load_stats().ecdf(_censor(times)).sf
+    curve = scipy.stats.ecdf(_censor(times)).sf
     with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
         # It has none where all or none are done.
         warnings.filterwarnings("ignore", "The confidence interval is undefined")
@@ -169,13 +170,13 @@ def _relabel(everyone: Sequence[Time], first: Sequence[int]) -> Stratum:
 def _score(stratum: Stratum) -> float:
     """Return z of scipy's log-rank test, 0 where the times hold no comparison."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = float(load_stats().logrank(_censor(stratum.first), _censor(stratum.second)).statistic)
+        z = float(scipy.stats.logrank(_censor(stratum.first), _censor(stratum.second)).statistic)
     return z if math.isfinite(z) else 0.0
 
 
 def _censor(times: Sequence[Time]) -> Any:
-    stats = load_stats()
-    return stats.CensoredData.right_censored([time.time_s for time in times], [not time.is_complete for time in times])
+    censored = [not time.is_complete for time in times]
+    return scipy.stats.CensoredData.right_censored([time.time_s for time in times], censored)
 
 
 def _find_median(flows: Sequence[dict[str, Any]]) -> float | None:
