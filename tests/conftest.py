@@ -15,14 +15,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--refresh-golden", action="store_true", help="write the golden files anew from this build")
 
 
-# Begun last, the files that take longest would keep one process waiting for the other.
+# The longest first, by CI's log: begun last, such a file would keep one process waiting for the other.
 LONGEST = (
     "test_faults",
-    "test_workflow",
-    "test_workflow_changes",
-    "test_refusals",
-    "test_capture_fuzz",
     "test_browser",
+    "test_documented_commands",
+    "test_compare_live",
+    "test_workflow",
+    "test_release",
+    "test_workflow_changes",
+    "test_own_archive",
+    "test_refusals",
+    "test_hostile_report",
+    "test_explorer_browser",
+    "test_row_order",
+    "test_workflow_elsewhere",
+    "test_workflow_parts",
+    "test_capture_fuzz",
 )
 
 

@@ -36,6 +36,7 @@ def _imports_of(module: Path, package: Path) -> frozenset[Path]:
     return frozenset(file for file in files if file is not None)
 
 
+@cache
 def _file_of(name: str, package: Path) -> Path | None:
     place = package.parent.joinpath(*name.split("."))
     candidates = (place.with_suffix(".py"), place / "__init__.py")
