@@ -51,6 +51,9 @@ def open_empty() -> Iterator[duckdb.DuckDBPyConnection]:
         write_empty_tables(tables)
         create_views(connection, [ARCHIVE], tables, _declare(EXAMPLE))
         connection.execute(read_query(CLAIMS))
+        # What names a view would have it planned again.
+        for (view,) in connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
+            connection.execute(f"CREATE TEMP TABLE {quote_name(view)} AS FROM {quote_name(view)}")
         yield connection
 
 
@@ -120,7 +123,7 @@ def find_needs(connection: duckdb.DuckDBPyConnection, table: str) -> Needs:
 def _create_runs(connection: duckdb.DuckDBPyConnection, table: str, selected: str, labels: list[str]) -> None:
     added = "".join(f", NULL::VARCHAR AS {quote_name(name)}, 0 AS {quote_name(name + RANK)}" for name in labels)
     connection.execute(
-        f"CREATE OR REPLACE TEMP VIEW {quote_name(f'{table}_runs')} AS"
+        f"CREATE OR REPLACE TEMP TABLE {quote_name(f'{table}_runs')} AS"
         f" SELECT COLUMNS(lambda name: name NOT IN {tuple(DEFAULT_LABELS)}){added} FROM ({selected})"
     )
 
