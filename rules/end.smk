@@ -3,17 +3,12 @@ End: what a build says last. What made it fail is repeated as its last line; nam
 archive, and results that no build renews, are warned of. `make` is told what was made.
 """
 
-import textwrap
 from functools import cache
 
 from ccreport.core.algorithms import list_doubtful
 from ccreport.rebuild.unknown_runs import list_unknown_runs
 from ccreport.report.fragments.first_page.key_numbers import list_key_numbers
 
-# What people ask for; the other rules make parts of it.
-TARGETS = """
-    report evaluation tables ingest database publish upload verify store_results collect
-""".split()
 # What people open after a build of these.
 MADE = {
     "report": RESULTS / "report/index.html",
@@ -25,15 +20,6 @@ MADE = {
 }
 OWN_LINE = "ccreport: "
 LAST_LINES_AT_MOST = 5
-
-
-def list_targets(only_targets=False):
-    """Print the targets for people with what they are, then the names of the rules between, as `--list` does."""
-    described = {rule.name: rule.docstring for rule in workflow.rules}
-    for name in TARGETS:
-        print(f"{name:14} {described[name]}")
-    parts = sorted(described.keys() - set(TARGETS))
-    print("\nRules that these call:", *textwrap.wrap(", ".join(parts), 100), sep="\n  ")
 
 
 def list_own_lines(logs):
@@ -92,8 +78,6 @@ warn_of_algorithms()
 # Of the plugins' handlers, the one of `make` alone shows it.
 for handler in workflow.logger_manager.get_log_handlers():
     handler.list_outcome = list_outcome
-# Snakemake lists all rules alike; this is only how this workflow is listed.
-workflow.list_rules = list_targets
 
 
 # Of several such blocks Snakemake runs the last only.

@@ -35,13 +35,13 @@ def built(fresh: Checkout) -> Checkout:
 
 
 def ask(
-    checkout: Checkout, *values: str, config: str | None = None, options: tuple[str, ...] = ()
+    checkout: Checkout, *values: str, config: str | None = None, options: tuple[str, ...] = (), target: str = TABLE
 ) -> subprocess.CompletedProcess[str]:
     """Build a table as a user would, with values on the command line and, if given, a text for config.yaml."""
     own = ROOT / "config.yaml"
     text = own.read_text(encoding="utf-8") if config is None else config
     (checkout.folder / "config.yaml").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "snakemake", *options, "--cores", "2", TABLE, "--config", "archive=raw"]
+    command = [sys.executable, "-m", "snakemake", *options, "--cores", "2", target, "--config", "archive=raw"]
     defaults = {"explanations": "", "evaluation": "esnet-dtn"}
     given = [f"{key}={value}" for key, value in defaults.items() if not any(one.startswith(key) for one in values)]
     return subprocess.run(
@@ -117,6 +117,23 @@ def test_a_name_in_an_evaluation_that_stands_for_nothing_is_refused(
 ) -> None:
     checkout = request.getfixturevalue(tree)
     check_refusal(ask(checkout, write_evaluation(checkout, old, new)), rf"ccreport: own/esnet-dtn\.yaml:\d+{message}")
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("reprot", "no target `reprot`; did you mean `report`? `snakemake --list` shows what there is"),
+        ("results/esnet-dtn/summaries/jobs.cvs", "no target `.*jobs.cvs`; did you mean `.*jobs.csv`?"),
+        ("README.md", "no target `README.md`; `snakemake --list` shows"),
+        ("ingest_batch", "`ingest_batch` makes a file for each batch; name one of its files"),
+    ],
+)
+def test_a_target_that_does_not_exist_is_refused_in_the_last_line(target: str, message: str, fresh: Checkout) -> None:
+    done = ask(fresh, target=target)
+    assert done.returncode == 1
+    pattern = re.escape(f"ccreport: {message}").replace(r"\.\*", ".*")
+    assert re.match(pattern, done.stderr.splitlines()[-1]), done.stderr
+    assert "Exception" not in done.stderr
 
 
 def check_refusal(done: subprocess.CompletedProcess[str], message: str) -> None:
