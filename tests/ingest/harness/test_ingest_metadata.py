@@ -156,6 +156,7 @@ def test_recorded_qdiscs() -> None:
         "qdisc fq_codel 10: dev r0 parent 1:1 limit 166p flows 1024 quantum 1514 target 5ms interval 100ms ecn \n"
         "qdisc cake 1: dev r0 root refcnt 2 bandwidth 50Mbit besteffort rtt 100ms raw memlimit 382464b \n"
         "qdisc netem 1: dev c3 root refcnt 2 limit 9 delay 1ms loss gemodel p 0.002% r 20% 1-h 100% 1-k 0%\n"
+        "qdisc netem 1: dev c4 root refcnt 2 limit 9 delay 1ms loss 9.98843e-06%\n"
     )
     columns = (
         "line_number",
@@ -179,7 +180,16 @@ def test_recorded_qdiscs() -> None:
         (11, "r0", "fq_codel", None, None, None, 166, None),
         (12, "r0", "cake", None, None, None, None, 50e6),
         (13, "c3", "netem", 1.0, None, 0.01, 9, None),  # 0.2 / 20.002 is 0.009999, which means 0.01
+        (14, "c4", "netem", 1.0, None, 0.00001, 9, None),  # 429 / (2³² - 1)
     ]
+
+
+@pytest.mark.parametrize("declared", [0.001, 0.005, 0.0001, 0.00005, 0.000003, 0.1, 12.345, 99.9, 100.0])
+def test_a_loss_is_the_one_that_was_declared(declared: float) -> None:
+    # As netem rounds and tc prints it.
+    printed = f"{round(declared / 100 * (2**32 - 1)) * 100 / (2**32 - 1):.6g}"
+    rows = parse_qdiscs(f"qdisc netem 1: dev r1 root refcnt 2 limit 9 delay 1ms loss {printed}%\n")
+    assert rows[0]["loss_pct"] == declared
 
 
 @given(st.text())

@@ -12,13 +12,17 @@ from ccreport.core.units import UnitError, parse_rate_bps, parse_time_ms
 # qdisc tbf 10: dev r1 parent 1:1 rate 50Mbit burst 32Kb lat 14.8ms
 QDISC: Final = re.compile(r"\s*qdisc (\S+) \S+ dev (\S+)(.*)")
 DELAY: Final = re.compile(r"\bdelay (\S+)(?:\s+(\d\S*s)\b)?")
-LOSS: Final = re.compile(r"\bloss (?:random )?(\d{1,9}(?:\.\d+)?)%", re.ASCII)
+# As C's %g: 9.99775e-06
+PERCENT: Final = r"\d{1,9}(?:\.\d+)?(?:e-\d\d)?"
+LOSS: Final = re.compile(rf"\bloss (?:random )?({PERCENT})%", re.ASCII)
 # loss gemodel p 1% r 3% 1-h 100% 1-k 0%
 GILBERT_ELLIOTT: Final = re.compile(
-    r"\bloss gemodel p (?P<p>\d{1,9}(?:\.\d+)?)% r (?P<r>\d{1,9}(?:\.\d+)?)%"
-    r"(?: 1-h (?P<bad>\d{1,9}(?:\.\d+)?)%)?(?: 1-k (?P<good>\d{1,9}(?:\.\d+)?)%)?",
+    rf"\bloss gemodel p (?P<p>{PERCENT})% r (?P<r>{PERCENT})%(?: 1-h (?P<bad>{PERCENT})%)?(?: 1-k (?P<good>{PERCENT})%)?",
     re.ASCII,
 )
+# netem holds a loss as a 32-bit fraction, of which tc prints six digits: 0.001 % becomes 0.00100001%.
+PERCENT_STEP: Final = 100 / (2**32 - 1)
+PRINTED_DIGITS: Final = 6
 LIMIT: Final = re.compile(r"\blimit (\d+)p?\b")
 # qdisc cake 1: dev r0 root refcnt 2 bandwidth 50Mbit besteffort triple-isolate …
 RATE: Final = re.compile(r"\b(?:rate|bandwidth) (\S+)")
@@ -73,6 +77,15 @@ def _read_loss(options: str) -> float | None:
         # Whoever wants a mean of 0.01 % writes p 0.002 and r 20, which have one of 0.009999 %.
         return min(float(f"{(p * bad + r * good) / (p + r):.3g}"), 100.0) if p + r > 0 else None
     if match := LOSS.search(options):
-        # netem holds a loss as a 32-bit fraction, so tc prints 0.001 % as 0.00100001%.
-        return min(round(float(match[1]), 6), 100.0)
+        return min(_find_declared(float(match[1])), 100.0)
     return None if "loss" in options else 0.0
+
+
+def _find_declared(printed_pct: float) -> float:
+    """Return the shortest decimal that netem would hold and tc would print as this percentage."""
+    for digits in range(1, PRINTED_DIGITS):
+        declared = float(f"{printed_pct:.{digits}g}")
+        held = round(declared / PERCENT_STEP) * PERCENT_STEP
+        if float(f"{held:.{PRINTED_DIGITS}g}") == printed_pct:
+            return declared
+    return printed_pct
