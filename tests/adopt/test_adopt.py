@@ -195,9 +195,11 @@ files:
   - {pattern: '(?P<run>run\d)_(?P<cc>[a-z]+)\.json'}
   - {pattern: '(?P<run>run\d)_ss\.txt'}
   - {pattern: '(?P<run>run\d)_cpu\.txt'}
+ignore: ['old/.*', '.*\.log']
 """
     files = {
         "layout.yaml": layout,
+        **dict.fromkeys(("old/run1_cubic.json", "old/a.log", "b.log"), "x"),
         "runs.csv": "run,loss_pct\nrun1,0\nrun3,1\n",
         "run1_cubic.json": client_output(4001, "cubic"),
         "run2_bbr.json": client_output(4002, "cubic", START_S + 60),
@@ -219,6 +221,7 @@ files:
     assert "1 of 2 runs (run2) has no declared loss: nothing says which loss the path was set to." in said
     unused = "Of the layout, this is about no file here:\n  files.2: (?P<run>run\\d)_cpu\\.txt\n  table: run run3\n"
     assert unused in said
+    assert "Ignored, by pattern of the layout:\n  .*\\.log: 1 file\n  old/.*: 2 files\n" in said
     assert "no ss" not in said
 
 

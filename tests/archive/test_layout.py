@@ -10,7 +10,7 @@ from archives import write_archive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccreport.archive.layout import IGNORED, Told
+from ccreport.archive.layout import Told
 from ccreport.archive.layout_groups import KNOWN, read_value, sort_naturally
 from ccreport.archive.read_layout import load_layout, open_layout
 from ccreport.core.declared_files import DeclarationError, find_line_of_text
@@ -35,7 +35,7 @@ ignore: ['old/.*']
         Told({"cc": "bbr", "rtt_ms": 20.5, "queue": "fq"}, "src-cmd"),
         Told({"side": "receiver", "rtt_ms": 5.0, "cc": "bbr_20ms"}),
         Told({"loss_pct": 0.01}, "pre-netem"),
-        Told(kind=IGNORED),
+        Told(ignored_by="old/.*"),
         None,
     ]
 

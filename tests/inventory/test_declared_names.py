@@ -133,6 +133,19 @@ def test_two_files_that_a_layout_does_not_tell_apart_are_named(tmp_path: Path) -
     assert "`iteration` or `run` for repetitions, `flow` for flows" in str(second.message)
 
 
+def test_what_a_layout_ignores_names_its_pattern_whatever_it_holds(tmp_path: Path) -> None:
+    files = {
+        "layout.yaml": "ignore: ['old/.*']",
+        "old/1.json": iperf3_json(),
+        "old/ss.txt": SS,
+        "2.json": iperf3_json(),
+    }
+    found = list_files(write_archive(tmp_path / "raw", files), tmp_path / "w")
+    told = {path: (file.kind, file.action, file.rule) for path, file in found.items() if path.startswith("old/")}
+    assert told == dict.fromkeys(("old/1.json", "old/ss.txt"), ("side-file", "ignored", "ignore: old/.*"))
+    assert found["2.json"].action == "ingest"
+
+
 def test_what_a_layout_makes_of_a_file_wrongly_is_a_reject(tmp_path: Path) -> None:
     files = {
         "layout.yaml": r"files: [{pattern: '(?P<run>\d)_(?P<rtt_ms>.+)\.(json|txt)'}]",

@@ -191,8 +191,9 @@ def test_a_layout_is_not_counted_as_ignored(inputs: dict[str, Any]):
     files = frames["raw_files"].head(2)
     layout = files.head(1).with_columns(kind=pl.lit("layout"), state=pl.lit("ignored"))
     with_layout = pl.concat([files.with_columns(state=pl.lit("ingested")), layout])
-    assert summarise_ledger(with_layout).startswith("Of 2 files, 2 are ingested, none rejected")
-    ledger = render_ledger(with_layout, frames["rejects"].clear(), 3)
+    none = frames["rejects"].clear()
+    assert summarise_ledger(with_layout, none).startswith("Of 2 files, 2 are ingested, none rejected")
+    ledger = render_ledger(with_layout, none, 3)
     assert "2 ingested + 1 ignored + 0 rejected = 3 files" in ledger
     assert "One of those ignored is the archive's layout" in ledger
     facts = describe_archive(with_layout, frames["runs"], frames["flows"], frames["harness_results"], NO_OTHERS)
@@ -225,6 +226,14 @@ def test_the_ledger_closes_where_the_states_sum_to_the_files_on_disk(inputs: dic
     ledger = render_ledger(frames["raw_files"], frames["rejects"], 24)
     assert "callout-tip" in ledger
     assert "8 ingested + 4 ignored + 12 rejected = 24 files" in ledger
+    assert "of files left out" not in summarise_ledger(frames["raw_files"], frames["rejects"])
+    # Three parts of files that are used otherwise are not files that are rejected.
+    parts = frames["rejects"].head(3).with_columns(is_whole_file=False, raw_file_id=pl.lit("used"))
+    rejects = pl.concat([frames["rejects"], parts])
+    said = summarise_ledger(frames["raw_files"], rejects)
+    assert said.endswith("12 rejected ([ledger](ledger.qmd)). 3 parts of files left out.\n")
+    has_all = "has a row for each of the 12 rejected and of the 3 parts of files left out."
+    assert has_all in render_ledger(frames["raw_files"], rejects, 24)
     # By kind: src-cmd has the 12 rejects, ss the rest.
     assert '<code>ss</code></td><td class="number">8</td><td class="number">4</td><td class="number">0</td>' in ledger
     assert '<code>copy of a raw file</code></td><td><code>ss</code></td><td class="number">4</td>' in ledger

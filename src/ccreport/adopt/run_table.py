@@ -18,7 +18,7 @@ from ccreport.core.text import count_things, display_name
 from ccreport.inventory.experiment_listing import list_folder
 from ccreport.inventory.index import FolderIndex
 from ccreport.inventory.inventory import group_files
-from ccreport.inventory.kinds import IGNORE_RULES, MEASUREMENT_RULE
+from ccreport.inventory.kinds import IGNORE_RULES, LAYOUT_RULE, MEASUREMENT_RULE
 
 # Kinds of files that say more of a run: what is not known without them, and how they are recorded beside a test.
 WANTED: Final = {
@@ -115,7 +115,8 @@ def describe_runs(folder: Path, layout: Layout | None, read: Callable[[Path], Co
     paths = [file.path for manifest in manifests for file in manifest.files]
     unused = layout.list_unused(paths) if layout is not None else []
     unused_lines = _list("Of the layout, this is about no file here:", unused)
-    return [*lines, "", *_describe_wrong(manifests, rows), *unused_lines, *_describe_missing(rows, manifests)]
+    about_files = [*_describe_wrong(manifests, rows), *_describe_ignored(manifests), *unused_lines]
+    return [*lines, "", *about_files, *_describe_missing(rows, manifests)]
 
 
 def _explain_nothing(manifests: Iterable[Manifest]) -> str:
@@ -194,6 +195,14 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
             owners = [other.run.suffix for other in rows if other.connections & row.sampled]
             whose = f"those of {', '.join(owners[:3])}" if owners else "those of no test here"
             yield f"{row.run.suffix}: its ss samples show none of its connections, but {whose}; correct the layout."
+
+
+def _describe_ignored(manifests: Iterable[Manifest]) -> Iterator[str]:
+    """Yield how many files each pattern of the layout ignores."""
+    rules = [file.rule for manifest in manifests for file in manifest.files if file.rule is not None]
+    counted = Counter(rule.removeprefix(LAYOUT_RULE) for rule in rules if rule.startswith(LAYOUT_RULE))
+    lines = [f"{pattern}: {count_things(count, 'file')}" for pattern, count in sorted(counted.items())]
+    yield from _list("Ignored, by pattern of the layout:", lines)
 
 
 def _describe_together(rows: Sequence[Row]) -> Iterator[str]:

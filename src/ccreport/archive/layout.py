@@ -32,11 +32,15 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Told:
-    """What a layout tells of one file: values by group, or what is wrong with them; its kind as `raw_files` has it."""
+    """What a layout tells of one file: values by group, or what is wrong with them; its kind as `raw_files` has it.
+
+    `ignored_by` is the pattern that ignores the file.
+    """
 
     values: Mapping[str, Value] = field(default_factory=dict)
     kind: str | None = None
     problem: str | None = None
+    ignored_by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,8 @@ class Layout:
             yield found.get(position, (None, {}))
 
     def _tell(self, pattern: Pattern | None, groups: Mapping[str, str], row: Mapping[str, Value]) -> Told:
+        if pattern is not None and pattern.kind == IGNORED:
+            return Told(ignored_by=pattern.expression)
         factors = pattern.factors if pattern is not None else {}
         values: dict[str, Value] = {}
         try:

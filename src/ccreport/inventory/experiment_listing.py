@@ -21,6 +21,7 @@ from ccreport.inventory.index import FolderIndex, Listed, Look
 from ccreport.inventory.kinds import (
     CLAIMING_KINDS,
     COPY_RULE,
+    LAYOUT_RULE,
     NO_RUN,
     NO_RUN_DECLARED,
     RUN_KINDS,
@@ -119,6 +120,8 @@ def _look_at(file: ListedFile, name: FileName, folder: Folder, known: FolderInde
     content = look.content
     kind = decide_kind(_correct_kind(name, content), content)
     action, rule = rule_of_kind(kind, content)
+    if name.ignored_by is not None:
+        kind, action, rule = name.kind, "ignored", f"{LAYOUT_RULE}{name.ignored_by}"
     suffix = name.run
     if suffix is None and kind in TEST_KINDS:
         # ASSUME: a test's result outside the harness's naming is a run of its own, named by the file.

@@ -26,6 +26,8 @@ MEASUREMENT_RULE: Final = "measurements_not_read"
 MEASUREMENT_FORMATS: Final = frozenset({"iperf2", "iperf3-text", "xfr", "capture"})
 # A second copy of an item (`.json`, `.fixed.json`, compressed) beside the one that is read.
 COPY_RULE: Final = "copies_not_read"
+# What an archive's layout ignores, before the pattern that does.
+LAYOUT_RULE: Final = "ignore: "
 # The harness writes this file for every run; on a path without netem its commands print nothing.
 EMPTY_NETEM_RULE: Final = "empty_netem_logs_not_read"
 

@@ -20,7 +20,7 @@ from ccreport.archive.harness_layout import (
     parse_suffix,
     split_name,
 )
-from ccreport.archive.layout import IGNORED, Layout, Told
+from ccreport.archive.layout import Layout, Told
 from ccreport.archive.layout_groups import CONDITIONS, KNOWN, Value, format_value, sort_naturally
 from ccreport.core.text import display_name
 from ccreport.inventory.job_names import read_job
@@ -36,7 +36,8 @@ CONTRADICTION: Final = (
 class FileName:
     """What the name of a file says: kind (`unknown` where it says none), run, and which part of the run it is.
 
-    `problem` is what is wrong with it, `is_declared` tells that a layout of the user's says it.
+    `problem` is what is wrong with it, `is_declared` tells that a layout of the user's says it, `ignored_by` is the
+    pattern of that layout that ignores it.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class FileName:
     cc: str | None = None
     problem: str | None = None
     is_declared: bool = False
+    ignored_by: str | None = None
 
 
 class ListedFile(NamedTuple):
@@ -92,8 +94,8 @@ def read_declared(
     named: dict[str, tuple[Folder, FileName]] = {}
     for path, told in layout.read_paths(list(files), wrapping).items():
         folder = _find_experiment(told.values, files[path])
-        if told.kind == IGNORED:
-            named[path] = (folder, FileName("side-file", is_declared=True))
+        if told.ignored_by is not None:
+            named[path] = (folder, FileName("side-file", is_declared=True, ignored_by=told.ignored_by))
         elif told.problem is not None:
             named[path] = (folder, FileName("unknown", problem=told.problem, is_declared=True))
         else:

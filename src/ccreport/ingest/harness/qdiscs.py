@@ -17,7 +17,8 @@ PERCENT: Final = r"\d{1,9}(?:\.\d+)?(?:e-\d\d)?"
 LOSS: Final = re.compile(rf"\bloss (?:random )?({PERCENT})%", re.ASCII)
 # loss gemodel p 1% r 3% 1-h 100% 1-k 0%
 GILBERT_ELLIOTT: Final = re.compile(
-    rf"\bloss gemodel p (?P<p>{PERCENT})% r (?P<r>{PERCENT})%(?: 1-h (?P<bad>{PERCENT})%)?(?: 1-k (?P<good>{PERCENT})%)?",
+    rf"\bloss gemodel p (?P<p>{PERCENT})% r (?P<r>{PERCENT})%"
+    rf"(?: 1-h (?P<bad>{PERCENT})%)?(?: 1-k (?P<good>{PERCENT})%)?",
     re.ASCII,
 )
 # netem holds a loss as a 32-bit fraction, of which tc prints six digits: 0.001 % becomes 0.00100001%.

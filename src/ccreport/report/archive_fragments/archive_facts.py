@@ -109,8 +109,14 @@ def count_states(raw_files: pl.DataFrame) -> dict[str, int]:
     return {state: counted.get(state, 0) for state in STATES}
 
 
-def summarise_ledger(raw_files: pl.DataFrame) -> str:
-    """Return one sentence on what became of the files, without the states that no file has but for rejected ones."""
+def describe_parts(rejects: pl.DataFrame) -> str:
+    """Return how many parts of files could not be used, which no file's state tells; nothing where there are none."""
+    count = rejects.filter(~pl.col("is_whole_file")).height
+    return f"{_count(count, 'part')} of files left out" if count else ""
+
+
+def summarise_ledger(raw_files: pl.DataFrame, rejects: pl.DataFrame) -> str:
+    """Return sentences on what became of the files, without the states that no file has but for rejected ones."""
     counts = count_states(raw_files)
     parts = (
         [f"{counts['ingested']:,} {'is' if counts['ingested'] == 1 else 'are'} ingested"] if counts["ingested"] else []
@@ -121,8 +127,8 @@ def summarise_ledger(raw_files: pl.DataFrame) -> str:
     parts += [f"{ignored:,} ignored by a named rule"] if ignored else []
     parts.append(f"{counts['rejected'] or 'none'} rejected")
     said = f"Of {_count(raw_files.height - layouts_count, 'file')}, {', '.join(parts)} ([ledger](ledger.qmd))."
-    overlooked = describe_overlooked(raw_files)
-    return f"{said} {overlooked}.\n" if overlooked else f"{said}\n"
+    more = [f"{fact}." for fact in (describe_parts(rejects), describe_overlooked(raw_files)) if fact]
+    return " ".join([said, *more]) + "\n"
 
 
 def describe_overlooked(raw_files: pl.DataFrame) -> str:

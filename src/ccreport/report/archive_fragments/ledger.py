@@ -5,7 +5,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.inventory.kinds import MEASUREMENT_RULE
-from ccreport.report.archive_fragments.archive_facts import STATES, count_states, describe_overlooked
+from ccreport.report.archive_fragments.archive_facts import STATES, count_states, describe_overlooked, describe_parts
 from ccreport.report.markup.blocks import (
     NONE,
     Html,
@@ -73,7 +73,9 @@ def _render_verdict(raw_files: pl.DataFrame, rejects: pl.DataFrame, files_count:
         return render_callout("important", "Not all files are accounted for", body)
     has_layout = raw_files["kind"].eq("layout").any()
     layout = " One of those ignored is the archive's layout, which the summary does not count." if has_layout else ""
-    body = f"{terms} = {total:,} files, which is every file of the archive on disk.{layout}"
+    parts = describe_parts(rejects)
+    rows = f" The table `rejects` has a row for each of the {whole:,} rejected and of the {parts}." if parts else ""
+    body = f"{terms} = {total:,} files, which is every file of the archive on disk.{layout}{rows}"
     return render_callout("tip", "All files accounted for", body)
 
 
@@ -117,7 +119,8 @@ def render_rejects(rejects: pl.DataFrame) -> str:
     )
     rows = [[verbatim(reason), verbatim(kind), *map(number, sums)] for reason, kind, *sums in counts.iter_rows()]
     table = render_table(("Reason", "Kind", "Whole files", "Parts of files"), rows, title="Reasons", numbers=(2, 3))
-    counted = render_float("tbl-reasons", table, "Rejects by reason; of a file that lost a part, the rest is used.")
+    caption = "Rejects by reason: files of which nothing is used, and parts of files of which the rest is."
+    counted = render_float("tbl-reasons", table, caption)
     return f"{counted}\n{_render_list(rejects)}"
 
 

@@ -22,6 +22,7 @@ from ccreport.report.archive_fragments.archive_facts import (
     count_states,
     describe_archive,
     describe_overlooked,
+    describe_parts,
     render_measured,
     render_sessions,
     summarise_ledger,
@@ -132,7 +133,7 @@ def render_fragments(
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged),
         "ledger": {state: f"{count:,}" for state, count in count_states(raw_files).items()}
-        | {"overlooked": describe_overlooked(raw_files)},
+        | {"overlooked": describe_overlooked(raw_files), "parts": describe_parts(rejects)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__), **describe_software(citation)},
         # No page says these: a report that has this evaluation as a section shows them.
@@ -171,7 +172,7 @@ def render_fragments(
     write_fragment(fragments, "about_archive.md", _render_note(explained["reproduction"]["note"]))
     write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
     left_out = summarise_left_out(suspects, runs, attempts, yaml.safe_load(config) or {})
-    write_fragment(fragments, "rejected.md", summarise_ledger(raw_files), left_out)
+    write_fragment(fragments, "rejected.md", summarise_ledger(raw_files, rejects), left_out)
     write_fragment(fragments, "sessions.md", render_sessions(runs, flows))
     write_fragment(fragments, "collection.md", render_collection(sessions, calibrations, attempts, runs))
     write_fragment(fragments, "others.md", render_others(others))

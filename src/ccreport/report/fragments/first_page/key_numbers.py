@@ -7,7 +7,7 @@ import yaml
 
 
 def list_key_numbers(fragments: Path) -> list[str]:
-    """Return three lines: what was measured, the files rejected, and the verdicts on claims or else what is shown.
+    """Return three lines: what was measured, what was rejected, and the verdicts on claims or else what is shown.
 
     `fragments` is the folder that `render_fragments` wrote.
     """
@@ -18,9 +18,10 @@ def list_key_numbers(fragments: Path) -> list[str]:
     verdicts = f"{hold}, {fail}, {claims['unknown']} without enough data"
     total = "1 claim" if claims["total"] == "1" else f"{claims['total']} claims"
     judged = f"{total}: {verdicts}" if claims["total"] != "0" else facts["evaluation"]["exhibits"]
+    rejected = f"{facts['ledger']['rejected']} of {facts['archive']['files']} rejected"
     lines = [
         f"{facts['archive']['most']} measured",
-        f"{facts['ledger']['rejected']} of {facts['archive']['files']} rejected",
+        ", ".join(filter(None, [rejected, facts["ledger"]["parts"]])),
         judged,
     ]
     return [html.unescape(line) for line in lines]
