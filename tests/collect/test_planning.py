@@ -3,6 +3,7 @@
 import json
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,14 +11,21 @@ from archives import ROOT
 from test_campaign import declare
 
 from ccreport.archive.harness_layout import parse_suffix
+from ccreport.collect.collect import describe_engine
 from ccreport.collect.declare.campaign import load_campaign, read_campaign
 from ccreport.collect.declare.clients import split_flows
 from ccreport.collect.declare.describe import describe_plan, expect_processor_s, expect_total_s, list_warnings
 from ccreport.collect.declare.planning import plan_campaign
+from ccreport.collect.engines import Place
+from ccreport.collect.kernel.find_kernel import UserKernel
 from ccreport.collect.plan import Bottleneck, Loss, Plan, Run, from_json, to_json
 from ccreport.collect.testbed.commands import list_background_commands, list_client_commands
+from ccreport.core.errors import InputError
 from ccreport.core.units import parse_rate_bps
 from ccreport.ingest.harness.jobmeta import find_congestion, parse_loss
+
+
+UNKNOWN = ", and no calibration in this archive says that it can; the first session begins with one"
 
 
 def plan(*jobs: dict[str, Any], **others: Any) -> Plan:
@@ -389,6 +397,39 @@ def test_a_plan_in_words() -> None:
     )
     done = describe_plan(planned, completed=[planned.runs[0].key, "another/run/x"])
     assert done.splitlines()[-1] == "1 run done, 3 left, 0.3 min"
+
+
+@pytest.mark.parametrize(
+    ("place", "capacity_bps", "lines"),
+    [
+        (Place("namespaces", "real"), 10**10, ["engine: network namespaces of this machine's kernel, in real time"]),
+        (
+            Place("user-mode-kernel", "virtual", UserKernel(Path("uml/linux"), "6.1", "0", "0", 100, has_virtual_time=True, source=None)),
+            None,
+            ["engine: user-mode kernel uml/linux, in virtual time"],
+        ),
+        (
+            Place("namespaces", "real"),
+            None,
+            [
+                "engine: network namespaces of this machine's kernel, in real time",
+                f"warning: in real time this machine has to carry 5000 Mbit/s{UNKNOWN}",
+            ],
+        ),
+        (InputError("no iperf3"), None, ["engine: none here; no iperf3"]),
+    ],
+)
+def test_a_dry_run_says_which_engine_would_measure(
+    place: Place | InputError, capacity_bps: int | None, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def choose(_: Plan) -> Place:
+        if isinstance(place, InputError):
+            raise place
+        return place
+
+    monkeypatch.setattr("ccreport.collect.collect.choose_place", choose)
+    planned = plan({"sender_mbps": 20}, {"name": "b", "sender_mbps": 5000})
+    assert describe_engine(planned, capacity_bps).splitlines() == lines
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 from ccreport.collect.attempts import read_attempts
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.checks import check_algorithms
-from ccreport.collect.declare.describe import describe_plan
+from ccreport.collect.declare.describe import describe_plan, find_rate_bps
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Engine, choose_place
 from ccreport.collect.plan import Plan
@@ -35,8 +35,8 @@ def collect(
     `campaign` is the file of the campaign, such as campaigns/quick.yaml. `archive` is the archive's own folder,
     `{campaign}` in it the campaign's name. `summary`, if given, becomes a JSON file with the counts of runs and
     attempts. `clock`, virtual or real, and `kernel`, a path, count in place of the campaign's. `dry_run` measures
-    nothing. Raise InputError where the machine or the declaration does not allow it, or when runs have failed, after
-    all others were made.
+    nothing, and says which engine would. Raise InputError where the machine or the declaration does not allow it, or
+    when runs have failed, after all others were made.
     """
     given = {key: value for key, value in (("clock", clock), ("kernel", kernel)) if value}
     declared = load_campaign(campaign, given)
@@ -47,7 +47,8 @@ def collect(
     if dry_run:
         missing = {run.key for run in collection.list_missing()}
         completed = {run.key for run in plan.runs} - missing
-        print(describe_plan(plan, completed, find_capacity_bps(collection)))
+        capacity_bps = find_capacity_bps(collection)
+        print(describe_plan(plan, completed, capacity_bps), describe_engine(plan, capacity_bps), sep="\n")
         return
     # A kill that can be caught ends a sweep as Ctrl-C does.
     signal.signal(signal.SIGTERM, _interrupt)
@@ -75,6 +76,26 @@ def _carry_out(collection: Collection) -> Engine | None:
         place = choose_place(collection.plan)
         collection.carry_out(place, partial)
     return place.engine
+
+
+def describe_engine(plan: Plan, capacity_bps: int | None) -> str:
+    """Return where and by which clock the runs would be made, or why they cannot be; warn of a rate never measured.
+
+    `capacity_bps` is as of `describe_plan`.
+    """
+    try:
+        place = choose_place(plan)
+    except InputError as error:
+        return f"engine: none here; {error}"
+    where = f"user-mode kernel {place.kernel.path}" if place.kernel else "network namespaces of this machine's kernel"
+    said = f"engine: {where}, in {place.clock} time"
+    fastest_bps = max(filter(None, map(find_rate_bps, plan.runs)), default=None)
+    if place.clock == "virtual" or capacity_bps is not None or fastest_bps is None:
+        return said
+    return (
+        f"{said}\nwarning: in real time this machine has to carry {fastest_bps / 1e6:g} Mbit/s, and no calibration in "
+        "this archive says that it can; the first session begins with one"
+    )
 
 
 def find_capacity_bps(collection: Collection) -> int | None:
