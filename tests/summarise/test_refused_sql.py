@@ -58,8 +58,19 @@ def test_a_label_is_named(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError) as refused:
         build_database(tmp_path, RUNS, path)
     said = str(refused.value)
-    assert said.startswith(f"{path}:{line_of(path, 'rtt_m ')}: labels.distance: the database refuses it: ")
+    assert said.startswith(f"{path}:{line_of(path, 'rtt_m ')}: labels.distance.cases.0.when: the database refuses it: ")
     assert said.endswith("; did you mean `rtt_ms`?")
+
+
+@pytest.mark.parametrize("when", ["sum(flows_count) > 3", "count(*) > 1 AND rtt_ms > 50"])
+def test_an_aggregate_in_a_label_is_named_by_its_line(when: str, tmp_path: Path) -> None:
+    cases = [{"value": "near", "when": "rtt_ms < 20"}, {"value": "far", "when": when}]
+    labels = load_yaml(EVALUATION)["labels"] | {"distance": {"cases": cases, "otherwise": "'unknown'"}}
+    path = write_changed(tmp_path, {"labels": labels})
+    with pytest.raises(DeclarationError) as refused:
+        build_database(tmp_path, RUNS, path)
+    place = f"{path}:{line_of(path, when)}: labels.distance.cases.1.when"
+    assert str(refused.value) == f"{place}: the database refuses it: WHERE clause cannot contain aggregates"
 
 
 @pytest.mark.parametrize("key", ["condition", "completion_bytes"])

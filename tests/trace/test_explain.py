@@ -247,8 +247,11 @@ def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.C
     )
     assert main(["sql", query, "--database", str(database)]) == 0
     assert " 1.0 " in capsys.readouterr().out
-    assert main(["sql", "--database", str(database)]) == 0
-    assert capsys.readouterr().out.count(" measured ") == 1
+    for query in ([], ["SHOW TABLES"], ["show tables;"]):
+        assert main(["sql", *query, "--database", str(database)]) == 0
+        names = re.findall(r"│ (\w+)", capsys.readouterr().out)
+        assert "measured" in names
+        assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize(
@@ -258,6 +261,7 @@ def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.C
         ("SELECT r.rtt_bucket FROM runs AS r", "; `labelled_runs`, `algorithm_runs`, "),
         ("SELECT cc, avg(goodput_bps) FROM runs GROUP BY cc", "; `algorithm_runs`, `flows`, `samples` have it"),
         ("SELECT goodput FROM runs", "; did you mean `goodput_bps`?"),
+        ("FROM table_2", "; did you mean `table_2_testbed`?"),
     ],
 )
 def test_sql_says_which_table_has_a_column(

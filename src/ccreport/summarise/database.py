@@ -20,6 +20,7 @@ from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import blame
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, name_buckets
+from ccreport.core.schema_problems import Place
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.summarise.published import select_cells
@@ -101,10 +102,15 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *,
             raise
 
 
-def _list_conditions(declared: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+def _list_conditions(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Yield where each condition of an evaluation is, with a query that the database refuses if it refuses that."""
     labels: dict[str, Any] = {}
     for label, facts in declared["labels"].items():
+        above = label_runs(mark_suspects(LABELLED), {**declared, "labels": labels})
+        for number, case in enumerate(facts["cases"]):
+            # As a condition of rows, in which an aggregate is a mistake.
+            yield ("labels", label, "cases", number, "when"), f"FROM ({above}) WHERE (\n{case['when']}\n)"
+        yield ("labels", label, "otherwise"), f"FROM ({above}) WHERE (\n{facts['otherwise']}\n) IS NULL"
         labels[label] = facts
         yield ("labels", label), label_runs(mark_suspects(LABELLED), {**declared, "labels": labels})
     labelled = label_runs(mark_suspects(LABELLED), declared)

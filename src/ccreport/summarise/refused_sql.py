@@ -7,7 +7,7 @@ from typing import Final
 import duckdb
 
 from ccreport.core.declared_files import DeclarationError
-from ccreport.core.schema_problems import Place, guess_near
+from ccreport.core.schema_problems import Place, format_place, guess_near
 
 # Binder Error: Referenced column "rtt_m" not found in FROM clause!
 KIND: Final = re.compile(r"^[A-Z]\w+ Error: ")
@@ -17,6 +17,8 @@ RESERVED: Final = re.compile(r'syntax error at or near "([a-z]+)"$')
 COLUMN: Final = re.compile(r'Referenced column "(\w+)" not found')
 # Values list "r" does not have a column named "test_group"
 MISSING: Final = re.compile(r'(?:Referenced column|have a column named) "(\w+)"')
+# Table with name table_2 does not exist!
+TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
 # Of all tables with a column, those that hold the most runs or flows come first.
 FULLEST: Final = ("labelled_runs", "algorithm_runs", "flows", "samples")
 TABLES_AT_MOST: Final = 3
@@ -38,7 +40,7 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
     word = WORD.search(said)
     if reserved := RESERVED.search(said):
         return f"{said}; text takes single quotes ('{reserved[1]}'), a column of this name double ones"
-    hint = _name_tables(connection, said) if connection else ""
+    hint = _name_tables(connection, said) or _name_table(connection, said) if connection else ""
     if not hint and word:
         hint = guess_near(word[1], known)
     if not hint and (column := COLUMN.match(said)):
@@ -58,6 +60,16 @@ def _name_tables(connection: duckdb.DuckDBPyConnection, said: str) -> str:
     return f"; {', '.join(f'`{name}`' for name in tables)} {'has' if len(tables) == 1 else 'have'} it" if tables else ""
 
 
+def _name_table(connection: duckdb.DuckDBPyConnection, said: str) -> str:
+    """Return the table whose name begins as that of a missing one, or nothing."""
+    if not (table := TABLE.search(said)):
+        return ""
+    begun = connection.execute(
+        "SELECT name FROM (SHOW TABLES) WHERE starts_with(name, ?) ORDER BY length(name), name LIMIT 1", [table[1]]
+    ).fetchone()
+    return f"; did you mean `{begun[0]}`?" if begun else ""
+
+
 def refuse_sql(error: duckdb.Error, place: Place, said: str) -> DeclarationError:
     """Return the error of SQL at a place of a file: what it is, what DuckDB says of it, and at which word."""
     return DeclarationError(f"{said}: {describe_refusal(error)}", place, find_tokens(error))
@@ -74,7 +86,7 @@ def find_tokens(error: duckdb.Error) -> tuple[str, ...]:
 
 
 def find_refused(
-    connection: duckdb.DuckDBPyConnection, queries: Iterable[tuple[tuple[str, ...], str]]
+    connection: duckdb.DuckDBPyConnection, queries: Iterable[tuple[Place, str]]
 ) -> DeclarationError | None:
     """Return the error of the first place whose query is refused for itself, None where there is none."""
     for place, query in queries:
@@ -84,5 +96,5 @@ def find_refused(
             # A view that it needs was not made any more.
             return None
         except duckdb.Error as error:
-            return refuse_sql(error, place, f"{'.'.join(place)}: the database refuses it")
+            return refuse_sql(error, place, f"{format_place(place)}: the database refuses it")
     return None

@@ -44,6 +44,8 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
             # A check of a claim can be tried as it is written, unless the database is of no evaluation.
             with contextlib.suppress(duckdb.CatalogException):
                 connection.execute(read_query(CLAIMS))
+            if query.strip(" ;\n").upper() == "SHOW TABLES":
+                query = TABLES
             statements = connection.extract_statements(query)
             if len(statements) > 1:
                 raise QueryError("there is more than one statement; only one is shown at a time")
