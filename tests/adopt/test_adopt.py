@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from archives import JOB, ROOT, SS, iperf3_json, list_plain, write_archive
@@ -225,6 +226,29 @@ ignore: ['old/.*', '.*\.log']
     assert "no ss" not in said
 
 
+@pytest.mark.parametrize(
+    ("word", "is_doubted"), [("5ms", True), ("delay5ms", True), ("owd5", True), ("rtt=10ms", False)]
+)
+def test_delays_in_one_direction_are_doubted(
+    word: str, is_doubted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for port in (4001, 4002):
+        start_s = START_S + 60 * (port - 4000)
+        files[f"run{port}_{word}_cubic.json"] = client_output(port, "cubic", start_s)
+        # Its smallest RTT is 10 ms.
+        files[f"run{port}_{word}_cubic_ss.txt"] = socket_samples(port, "cubic", start_s)
+    folder = write_archive(tmp_path / "raw", files)
+    propose(folder)
+    hint = "Names say 5 ms, files measured 10 ms: one-way delays? Then write `scale: {rtt_ms: 2}`"
+    assert (hint in capsys.readouterr().out) == is_doubted
+    # What the hint says is what helps.
+    layout = (folder / "layout.yaml").read_text()
+    (folder / "layout.yaml").write_text(layout.replace("  - pattern:", "  - scale: {rtt_ms: 2}\n    pattern:"))
+    assert adopt(folder, check=True) == 0
+    assert "one-way" not in capsys.readouterr().out
+
+
 def test_flows_that_did_not_run_together_are_doubted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     layout = "files:\n  - {pattern: '(?P<run>[a-z]+)_(?P<flow>h[0-9])[.]json'}\n"
     files = {
@@ -379,8 +403,12 @@ def test_files_say_their_times_algorithms_and_connections(tmp_path: Path) -> Non
         },
     )
     ends = frozenset({("10.0.0.1", 4001, "10.0.0.2", 5201)})
-    assert read_content(tmp_path / "a") == Content("iperf3", False, START_S, START_S + 1.0, ("bbr",), 1, ends)
-    assert read_content(tmp_path / "b") == Content("ss", False, START_S + 0.5, START_S + 1.5, ends=ends)
+    assert read_content(tmp_path / "a") == Content(
+        "iperf3", False, START_S, START_S + 1.0, ("bbr",), 1, ends, min_rtt_ms=10.0
+    )
+    assert read_content(tmp_path / "b") == Content(
+        "ss", False, START_S + 0.5, START_S + 1.5, ends=ends, min_rtt_ms=10.0
+    )
     assert (read_content(tmp_path / "c").kind, read_content(tmp_path / "d").kind) == ("iperf3-server", "netem")
     assert read_content(tmp_path / "e").ends == frozenset()
 

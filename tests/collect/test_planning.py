@@ -24,7 +24,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.units import parse_rate_bps
 from ccreport.ingest.harness.jobmeta import find_congestion, parse_loss
 
-
+KERNEL = UserKernel(Path("uml/linux"), "6.1", "0", "0", 100, has_virtual_time=True, source=None)
 UNKNOWN = ", and no calibration in this archive says that it can; the first session begins with one"
 
 
@@ -404,7 +404,7 @@ def test_a_plan_in_words() -> None:
     [
         (Place("namespaces", "real"), 10**10, ["engine: network namespaces of this machine's kernel, in real time"]),
         (
-            Place("user-mode-kernel", "virtual", UserKernel(Path("uml/linux"), "6.1", "0", "0", 100, has_virtual_time=True, source=None)),
+            Place("user-mode-kernel", "virtual", KERNEL),
             None,
             ["engine: user-mode kernel uml/linux, in virtual time"],
         ),

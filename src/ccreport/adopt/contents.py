@@ -27,6 +27,9 @@ QDISC: Final = re.compile(rb"^qdisc \w+ ", re.MULTILINE)
 # # 1795215547.905306
 STAMP: Final = re.compile(rb"^# (\d{9,10}\.\d+)\s", re.MULTILINE)
 # ESTAB 0 0 10.0.0.1:43802 10.0.0.2:5201
+# minrtt:10.1, in ms, of the line below a socket's
+MIN_RTT: Final = re.compile(rb"\bminrtt:(\d{1,9}(?:\.\d{1,9})?)\b")
+US_PER_MS: Final = 1000
 SOCKET: Final = re.compile(rb"^\S[^\n]*?\s(\S+):(\d+)\s+(\S+):(\d+)\s*(?:[a-z<]|$)", re.MULTILINE)
 # What is read of a file of samples: hours of one connection.
 SAMPLES_LIMIT_BYTES: Final = 2**26
@@ -36,7 +39,8 @@ SAMPLES_LIMIT_BYTES: Final = 2**26
 class Content:
     """What one file holds; times are in s since 1970, and what it does not say is None or empty.
 
-    `problem` is why it is not read, or not to its end.
+    `min_rtt_ms` is the smallest round-trip time that a sender measured; `problem` is why it is not read, or not to its
+    end.
     """
 
     kind: str | None
@@ -47,6 +51,7 @@ class Content:
     flows_count: int | None = None
     ends: frozenset[Ends] = field(default_factory=frozenset)
     problem: str | None = None
+    min_rtt_ms: float | None = None
 
     def overlaps(self, other: "Content", slack_s: float = 0) -> bool:
         """Tell whether two files are of one time, as far as both say their times."""
@@ -88,6 +93,8 @@ def _read_result(path: Path, *, is_server: bool) -> Content:
         len(outcome.streams),
         frozenset(ends for row in outcome.streams if (ends := _read_ends(row)) is not None),
         "; ".join(note.message for note in outcome.notes) or None,
+        # In µs as iperf3 has it, and 0 where it did not measure.
+        min((rtt / US_PER_MS for row in outcome.streams if (rtt := _number(row.get("rtt_min_ms")))), default=None),
     )
 
 
@@ -117,4 +124,6 @@ def _read_samples(path: Path) -> Content:
         here, there = (normalise_address(address.decode("utf-8", "replace")) for address in (local, remote))
         ends.add((here, int(local_port), there, int(remote_port)))
     first_s, last_s = (min(stamps), max(stamps)) if stamps else (None, None)
-    return Content("ss", start_s=first_s, end_s=last_s, ends=frozenset(ends))
+    rtts_ms = [float(text) for text in MIN_RTT.findall(data)]
+    min_rtt_ms = min(filter(None, rtts_ms), default=None)
+    return Content("ss", start_s=first_s, end_s=last_s, ends=frozenset(ends), min_rtt_ms=min_rtt_ms)

@@ -44,7 +44,7 @@ LOSSES: Final = ("loss", "plr")
 LOSS: Final = rf"{NO_LOSS}|[0-9.]+"
 # A word before a number → its group.
 NAMED: Final = {
-    **dict.fromkeys(("rtt", "delay", "lat", "latency"), "rtt_ms"),
+    **dict.fromkeys(("rtt", "delay", "owd", "lat", "latency"), "rtt_ms"),
     **dict.fromkeys(LOSSES, "loss_pct"),
     **dict.fromkeys(
         ("iter", "iteration", "rep", "repeat", "repetition", "trial", "it", "try", "attempt", "round"), "iteration"
@@ -53,12 +53,14 @@ NAMED: Final = {
 }
 RUNS: Final = frozenset({"run", "test", "exp", "experiment", "measurement"})
 NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
+UNIT: Final = rf"(?i:{'|'.join(sorted(UNITS, reverse=True))})"
 END: Final = r"(?![A-Za-z0-9%])"
 STAMP: Final = r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T_-][0-9]{2}[-:]?[0-9]{2}(?:[-:]?[0-9]{2})?)?"
-# 2026-11-20T22:10 · 20ms · 0.01pct · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · any other character
+# 2026-11-20T22:10 · 20ms · 0.01pct · delay20ms · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · any other character
 WORD: Final = re.compile(
     rf"(?P<stamp>{STAMP}){END}"
     rf"|(?P<amount>{NUMBER})(?P<unit>[A-Za-z]+|%){END}"
+    rf"|(?P<label>[A-Za-z]+=?)(?P<labelled>{NUMBER})(?P<known>{UNIT}){END}"
     rf"|(?P<lossless>(?:loss|plr)[=_-]?)none{END}"
     rf"|(?P<name>[A-Za-z]+)(?P<between>[=_-]?)(?P<value>{NUMBER}){END}"
     rf"|(?P<number>{NUMBER}){END}"
@@ -101,8 +103,9 @@ def _read(match: re.Match[str]) -> Word:
     if match["stamp"]:
         return Word(text, "run", rf"(?P<run>{STAMP})", text)
     if match["unit"] and match["unit"].lower() in UNITS:
-        group, factor = UNITS[match["unit"].lower()]
-        return Word(text, group, rf"(?P<{group}>[0-9.]+){re.escape(match['unit'])}", match["amount"], factor)
+        return _read_amount(text, "", match["amount"], match["unit"])
+    if match["label"] and match["label"].rstrip("=").lower() not in ALGORITHMS:
+        return _read_amount(text, match["label"], match["labelled"], match["known"])
     if match["lossless"]:
         return Word(text, "loss_pct", rf"{re.escape(match['lossless'])}(?P<loss_pct>{LOSS})", NO_LOSS)
     if match["name"]:
@@ -112,6 +115,11 @@ def _read(match: re.Match[str]) -> Word:
     if text.lower() in ALGORITHMS:
         return Word(text, "cc", r"(?P<cc>[A-Za-z0-9]+)", text)
     return Word(text, "word", value=text)
+
+
+def _read_amount(text: str, label: str, amount: str, unit: str) -> Word:
+    group, factor = UNITS[unit.lower()]
+    return Word(text, group, rf"{re.escape(label)}(?P<{group}>[0-9.]+){re.escape(unit)}", amount, factor)
 
 
 def _read_named(match: re.Match[str]) -> Word:

@@ -34,6 +34,8 @@ WANTED: Final = {
 }
 FILES: Final = {"src-cmd": "iperf3", "dst-cmd": "server", "pre-netem": "netem"}
 HEADER: Final = ("run", "algorithm", "flows", "RTT ms", "loss %", "other", "start (UTC)", "s", "files")
+# Measured RTTs over declared ones that are delays in one direction: 2, less what rounds a name, more what queues add.
+ONE_WAY: Final = (1.7, 2.5)
 UNREAD_RULES: Final = ("unknown_files_not_read", MEASUREMENT_RULE)
 # iperf3 says its start in whole seconds, and clients of one run may begin one after another.
 GAP_S: Final = 10.0
@@ -58,6 +60,7 @@ class Row:
     sampled: set[Ends] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     times: list[tuple[float, float]] = field(default_factory=list)
+    min_rtts_ms: list[float] = field(default_factory=list)
 
     @property
     def longest_gap_s(self) -> float:
@@ -71,6 +74,8 @@ class Row:
         self.kinds[kind] += 1
         if cc is not None:
             self.named.add(cc)
+        if content.min_rtt_ms is not None:
+            self.min_rtts_ms.append(content.min_rtt_ms)
         if kind == "ss":
             self.sampled |= content.ends
         if kind != "src-cmd":
@@ -116,7 +121,7 @@ def describe_runs(folder: Path, layout: Layout | None, read: Callable[[Path], Co
     unused = layout.list_unused(paths) if layout is not None else []
     unused_lines = _list("Of the layout, this is about no file here:", unused)
     about_files = [*_describe_wrong(manifests, rows), *_describe_ignored(manifests), *unused_lines]
-    return [*lines, "", *about_files, *_describe_missing(rows, manifests)]
+    return [*lines, "", *about_files, *_doubt_delays(rows), *_describe_missing(rows, manifests)]
 
 
 def _explain_nothing(manifests: Iterable[Manifest]) -> str:
@@ -203,6 +208,18 @@ def _describe_ignored(manifests: Iterable[Manifest]) -> Iterator[str]:
     counted = Counter(rule.removeprefix(LAYOUT_RULE) for rule in rules if rule.startswith(LAYOUT_RULE))
     lines = [f"{pattern}: {count_things(count, 'file')}" for pattern, count in sorted(counted.items())]
     yield from _list("Ignored, by pattern of the layout:", lines)
+
+
+def _doubt_delays(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield that declared RTTs may be delays in one direction, where all that were measured are about twice as long."""
+    pairs = [(row.run.rtt_nominal_ms, min(row.min_rtts_ms)) for row in rows if row.min_rtts_ms]
+    known = sorted((declared, measured) for declared, measured in pairs if declared)
+    if known and all(ONE_WAY[0] <= measured / declared <= ONE_WAY[1] for declared, measured in known):
+        declared, measured = known[0]
+        yield (
+            f"Names say {declared:g} ms, files measured {measured:.3g} ms: one-way delays? Then write "
+            "`scale: {rtt_ms: 2}` below each pattern of the layout that has `rtt_ms`."
+        )
 
 
 def _describe_together(rows: Sequence[Row]) -> Iterator[str]:
