@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from archives import JOB, ROOT, SS, iperf3_json, list_plain, write_archive
