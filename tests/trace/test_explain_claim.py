@@ -67,14 +67,23 @@ def test_a_claim_is_explained_by_its_checks_runs_and_files(results: Path, capsys
     assert "3/src" not in printed
 
 
+def test_the_evaluation_is_found_where_the_build_had_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = ["explain", "fast", "--database", str(results)]
+    assert main(own) == 0
+    assert f"{results}/mine.yaml:" in capsys.readouterr().out
+    moved = (results / "mine.yaml").rename(results / "moved.yaml")
+    assert main(own) == 1
+    assert "mine.yaml is gone; name its file by --evaluation" in capsys.readouterr().err
+    assert main([*own, "--evaluation", str(moved)]) == 0
+    moved.rename(results / "mine.yaml")
+
+
 def test_names_that_are_not_claims(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = ["--database", str(results)]
     assert main(["explain", "fats", *own]) == 1
     assert capsys.readouterr().err == "ccreport: no published table and no claim `fats`; did you mean `fast`?\n"
     assert main(["explain", "fast", "--row", "a=b", *own]) == 1
     assert "is a claim, which has no rows" in capsys.readouterr().err
-    assert main(["explain", "fast", *own]) == 1
-    assert "name its file by --evaluation" in capsys.readouterr().err
     assert main(["explain", *own]) == 0
     assert capsys.readouterr().out.endswith("claims:\n  fast\n")
 

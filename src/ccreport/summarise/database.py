@@ -38,10 +38,8 @@ FIXED_LABELS: Final = """
     CASE WHEN rtt_source = 'nominal' THEN printf('RTT %g ms', rtt_ms) ELSE rtt_bucket END AS path_rtt
 """
 
-# Labels by which claims take steady runs only, and choose the rate of a class of paths, with what they are for all runs
-# where an evaluation has no such label.
+# Labels by which claims select runs and choose a rate, with their values where an evaluation does not declare them.
 DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown", "loss_pattern": "random"}
-# The runs of the job that a file of an edge network lies in, if any: each lasts until the next one begins.
 RECORDED_RUNS: Final = """
     SELECT
         raw_files.raw_file_id AS file_id, runs.run_id AS recorded_run_id, runs.condition_id AS recorded_condition_id,
@@ -95,6 +93,7 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *,
             create_views(
                 connection, list(read_batches(batches)), tables, declared, stored, include_suspect=include_suspect
             )
+            connection.execute(f"COMMENT ON TABLE algorithms IS {quote_text(str(evaluation))}")
             connection.commit()
         except QueryError as error:
             if refused := find_refused(connection, _list_conditions(declared)):
@@ -105,17 +104,17 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *,
 def _list_conditions(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """Yield where each condition of an evaluation is, with a query that the database refuses if it refuses that."""
     labels: dict[str, Any] = {}
+    above = label_runs(mark_suspects(LABELLED), {**declared, "labels": labels})
     for label, facts in declared["labels"].items():
-        above = label_runs(mark_suspects(LABELLED), {**declared, "labels": labels})
         for number, case in enumerate(facts["cases"]):
             # As a condition of rows, in which an aggregate is a mistake.
             yield ("labels", label, "cases", number, "when"), f"FROM ({above}) WHERE (\n{case['when']}\n)"
         yield ("labels", label, "otherwise"), f"FROM ({above}) WHERE (\n{facts['otherwise']}\n) IS NULL"
         labels[label] = facts
-        yield ("labels", label), label_runs(mark_suspects(LABELLED), {**declared, "labels": labels})
-    labelled = label_runs(mark_suspects(LABELLED), declared)
+        above = label_runs(mark_suspects(LABELLED), {**declared, "labels": labels})
+        yield ("labels", label), above
     for key in ("condition", "completion_bytes"):
-        yield (key,), f"SELECT (\n{declared[key]}\n) FROM ({labelled})"
+        yield (key,), f"SELECT (\n{declared[key]}\n) FROM ({above})"
     for table, facts in declared["tables"].items():
         yield ("tables", table, "where"), f"FROM all_labelled_runs WHERE (\n{facts['where']}\n)"
 
@@ -131,8 +130,7 @@ def create_views(
 ) -> None:
     """Create the views of an evaluation over the tables of some batches; of published ones only `stored` are run.
 
-    Suspect runs count if `include_suspect` is set. Raise QueryError where a condition of the evaluation is no SQL over
-    the runs.
+    Suspect runs count if `include_suspect` is set. Raise QueryError as `list_views` does.
     """
     connection.execute(read_query("macros"))
     for table in EXPERIMENT_TABLES:
@@ -156,13 +154,11 @@ def create_views(
         """
         _create_view(connection, f"all_{view}", query, kind="TABLE")
         _create_view(connection, view, leave_out_suspects(f"all_{view}", include_suspect=include_suspect))
-    for view, query in label_edge(declared["edge"]).items():
+    shared = ("labelled_rpc", "edge_values", "flow_completions", "run_completions")
+    views = label_edge(declared["edge"]) | {view: read_query(view) for view in shared}
+    views["published_cells"] = select_cells(declared["published"], declared["consistent_within_factor"])
+    for view, query in views.items():
         _create_view(connection, view, query)
-    _create_view(connection, "labelled_rpc", read_query("labelled_rpc"))
-    for view in ("edge_values", "flow_completions", "run_completions"):
-        _create_view(connection, view, read_query(view))
-    cells = select_cells(declared["published"], declared["consistent_within_factor"])
-    _create_view(connection, "published_cells", cells)
     # It asks about the others.
     for table in sorted(declared["tables"], key=lambda table: table == COMPARISONS):
         _create_view(connection, f"{table}_runs", select_source(table, declared))
@@ -253,8 +249,8 @@ def _create_algorithms(connection: duckdb.DuckDBPyConnection, groups: Mapping[st
     )
     names = name_algorithms(sorted(cc for (cc,) in held.fetchall()), groups)
     connection.execute("CREATE TABLE algorithms (cc VARCHAR, algorithm VARCHAR, algorithm_rank INTEGER)")
-    for cc, algorithm, rank in names:
-        connection.execute("INSERT INTO algorithms VALUES (?, ?, ?)", [cc, algorithm, rank])
+    for row in names:
+        connection.execute("INSERT INTO algorithms VALUES (?, ?, ?)", row)
 
 
 def name_algorithms(held: list[str], groups: Mapping[str, Any]) -> list[tuple[str, str, int]]:

@@ -147,7 +147,7 @@ def explain(
 
     `table` may be the beginning of a name; without it all tables and claims are listed. It may also be the name of a
     claim: then its checks are printed with their values, bounds, queries and runs; `evaluation` is its file, if that
-    does not come with ccreport. `row` and `column` name the cell, as
+    has moved since the build. `row` and `column` name the cell, as
     `test_group=no loss,flows_count=16`, each key with its value as the CSV file has it; numbers also by <, <=, > and
     >=, as `rtt_ms>=30`. It does not matter which of the two a key is in. `database` is an evaluation's, or a
     folder of results, where the configured evaluation goes before others.

@@ -20,7 +20,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.evaluation import CLAIMS, list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.core.schema_problems import guess_near
 from ccreport.core.text import display_name
-from ccreport.summarise.database import quote_name, read_files
+from ccreport.summarise.database import connect, quote_name, read_files
 from ccreport.trace.find_table import find_databases, list_claims, list_published, list_tables, open_results
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.shown_runs import show_runs, show_value
@@ -63,7 +63,7 @@ def _list_declared(database: Path) -> list[str]:
 
 
 def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
-    """Return the text on a claim; `evaluation` is the file or name of its evaluation, else that of the results' folder.
+    """Return the text on a claim; `evaluation` is the file or name of its evaluation, else that which was built.
 
     Raise InputError where that is not known, or makes no such claim any more.
     """
@@ -90,10 +90,20 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
 
 
 def _find_evaluation(database: Path, given: str) -> Path:
-    name = database.resolve().parent.name
-    if not given and name not in list_evaluations():
-        raise InputError(f"{name} is not an evaluation that comes with ccreport; name its file by --evaluation")
-    return resolve_evaluation(given or name)
+    if given:
+        return resolve_evaluation(given)
+    whole = database.resolve()
+    with connect(whole) as connection:
+        built = connection.execute("SELECT comment FROM duckdb_tables() WHERE table_name = 'algorithms'").fetchone()
+    # The path is from the folder that the build was called in, which is around the results.
+    for folder in whole.parents if built and built[0] else ():
+        if (folder / built[0]).is_file():
+            return folder / built[0]
+    name = whole.parent.name
+    if name not in list_evaluations():
+        problem = f"{built[0]} is gone" if built and built[0] else f"{name} does not come with ccreport"
+        raise InputError(f"the evaluation {problem}; name its file by --evaluation")
+    return resolve_evaluation(name)
 
 
 def _show_check(row: Mapping[str, Any], sql: str) -> list[str]:
