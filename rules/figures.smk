@@ -2,7 +2,8 @@
 Figures: all that the evaluation declares, drawn from the database.
 
 Inputs:  the evaluation, <results>/{evaluation}/archive.duckdb, <results>/{evaluation}/reproduction.parquet
-Outputs: <results>/{evaluation}/figures/<figure>/, with figure.{svg,png,vl.json,csv}, caption.txt and alt.txt, or with missing.txt
+Outputs: <results>/{evaluation}/figures/<figure>/, with figure.{svg,png,vl.json,csv}, untitled.svg, caption.txt and alt.txt, or with
+         missing.txt
          <results>/{evaluation}/first_page/, the figures of the first page
          <results>/{evaluation}/drawn/, the cache: copies of the figures, and figures.json, which names them
 """

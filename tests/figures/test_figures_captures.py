@@ -8,6 +8,7 @@ import duckdb
 import polars as pl
 import pytest
 from archives import at, make_table, save_table, write_yaml
+from figure_inputs import DRAWN_FILES
 
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
@@ -24,7 +25,6 @@ from ccreport.figures.captures.series import (
 from ccreport.figures.select.queries import COLUMNS
 from ccreport.figures.write import number_anew, plot_figure
 
-DRAWN_FILES = {"figure.svg", "figure.png", "thumbnail.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt"}
 KINDS = ("time_sequence", "loss_episodes", "rtt_in_flight", "rtt_distribution")
 TABLES = ("runs", "flows", "packet_flows", "packet_intervals", "packets")
 NAMES = {"raw_file_id": "c1", "run_id": "r1", "connection_number": 0}

@@ -62,7 +62,7 @@ def test_more_sent_again_than_sent(tmp_path: Path) -> None:
     blocks[0]["retransmits"] = blocks[0]["bytes"]
     tables = ingest_one(document, tmp_path)
     assert tables.reasons == [("malformed_record", False)]
-    assert "more segments are sent again than were sent" in tables.rejects["message"][0]
+    assert "more segments are retransmitted than were sent" in tables.rejects["message"][0]
     assert tables.streams["retransmits_iperf3_count"].to_list() == [None, blocks[1]["retransmits"]]
     assert tables.streams["sender_bytes"].to_list() == [block["bytes"] for block in blocks]
 

@@ -348,7 +348,7 @@ def test_exhibits_stand_in_the_order_of_the_evaluation(tmp_path: Path, inputs: d
     assert re.findall(r"include fragments/(\w+).md", tables) == ["table_table_2_testbed", "table_table_of_ours"]
     figure = (fragments / "figure_plot_one.md").read_text(encoding="utf-8")
     assert "{#fig-plot-one fig-alt=" in figure
-    assert "](figures/plot_one/figure.svg)" in figure
+    assert "](figures/plot_one/untitled.svg)" in figure
     assert "no run at 40 ms" in (fragments / "figure_plot_none.md").read_text(encoding="utf-8")
     published = (fragments / "table_table_2_testbed.md").read_text(encoding="utf-8")
     assert "::: {#tbl-table-2-testbed number=II}" in published

@@ -313,6 +313,7 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path, fragments: Path):
         "explorer/sorted.js",
         "explorer/table.js",
         "figures/plot_one/figure.svg",
+        "figures/plot_one/untitled.svg",
         "lunr.js",
         "report.pdf",
         "search.js",

@@ -13,7 +13,16 @@ from ccreport.core.tables import write_table
 from ccreport.figures.write import plot_figure
 
 EPOCH = datetime(2026, 11, 20, 22, 11, tzinfo=UTC)
-DRAWN_FILES = {"figure.svg", "figure.png", "thumbnail.png", "figure.vl.json", "figure.csv", "caption.txt", "alt.txt"}
+DRAWN_FILES = {
+    "figure.svg",
+    "untitled.svg",
+    "figure.png",
+    "thumbnail.png",
+    "figure.vl.json",
+    "figure.csv",
+    "caption.txt",
+    "alt.txt",
+}
 SVG = "{http://www.w3.org/2000/svg}"
 
 MBIT = 1e6

@@ -156,7 +156,8 @@ def _write_texts(folder: Path, files_count: int) -> None:
     drawn.mkdir(parents=True)
     absent.mkdir()
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="150"><rect width="9" height="9"/></svg>'
-    (drawn / "figure.svg").write_text(svg, encoding="utf-8")
+    for name in ("figure.svg", "untitled.svg"):
+        (drawn / name).write_text(svg, encoding="utf-8")
     (drawn / "caption.txt").write_text('to "host" <b> {{< x >}} at 40 ms\n', encoding="utf-8")
     (drawn / "alt.txt").write_text('Lines of "cubic" & bbr, {#x}\n', encoding="utf-8")
     (absent / "missing.txt").write_text("no run at 40 ms", encoding="utf-8")

@@ -28,7 +28,7 @@ WANTED: Final = {
     ),
     "mpstat": ("whether a processor was the limit", "mpstat -P ALL -o JSON 1 > NAME_mpstat.json"),
     "tcpdump": (
-        "completion times, and which segments were sent again",
+        "completion times, and which segments were retransmitted",
         "tcpdump -i INTERFACE -s 128 -w NAME.pcap tcp{ports}",
     ),
 }

@@ -21,6 +21,7 @@ from ccreport.figures.kit.dark_colours import add_dark_colours
 from ccreport.figures.kit.fast_altair import compose_by_reference
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.text_lengths import pin_lengths
+from ccreport.figures.kit.untitled import drop_title
 from ccreport.figures.select.cache import digest_code, name_copy, prune_copies, restore_copy, store_copy
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError, read_declaration, read_declarations
 from ccreport.figures.select.queries import MissingFigure
@@ -28,8 +29,10 @@ from ccreport.figures.select.recording_database import Asked, Database
 from ccreport.workflow_fixes.orphans import end_with_build
 
 THUMBNAIL: Final = "thumbnail.png"
+UNTITLED: Final = "untitled.svg"
 FILES: Final = (
     "figure.svg",
+    UNTITLED,
     "figure.png",
     THUMBNAIL,
     "figure.vl.json",
@@ -95,10 +98,10 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
     """Write a figure of the evaluation file into the folder `output`.
 
     `figure` is the figure's name in `evaluation`, the evaluation's file. `database` is the evaluation's archive.duckdb.
-    `output` is a folder, which gets figure.svg, figure.png (twice the size), thumbnail.png, figure.vl.json (Vega-Lite),
-    figure.csv (the data drawn), caption.txt (a line, and where needed a second of details) and alt.txt (one line), both
-    plain text; or, where no run has data for it, only missing.txt that says why. Raise FigureError where the
-    declaration cannot be used.
+    `output` is a folder, which gets figure.svg, untitled.svg (for pages, below a heading), figure.png (twice the size),
+    thumbnail.png, figure.vl.json (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and where needed a
+    second of details) and alt.txt (one line), both plain text; or, where no run has data for it, only missing.txt that
+    says why. Raise FigureError where the declaration cannot be used.
     """
     try:
         _plot(read_declaration(evaluation, figure), database, output)
@@ -125,7 +128,9 @@ def write_files(figure: Figure, output: Path) -> None:
     specification = figure.chart.to_json(indent=None, separators=(",", ":"), validate=False)
     svg = number_anew(vl_convert.vegalite_to_svg(specification, vl_version=VEGA_LITE_VERSION))
     (output / "figure.vl.json").write_text(specification + "\n", encoding="utf-8")
-    (output / "figure.svg").write_text(add_dark_colours(pin_lengths(svg)) + "\n", encoding="utf-8")
+    drawing = add_dark_colours(pin_lengths(svg)) + "\n"
+    (output / "figure.svg").write_text(drawing, encoding="utf-8")
+    (output / UNTITLED).write_text(drop_title(drawing), encoding="utf-8")
     width = write_png(vl_convert.svg_to_png(svg, scale=PNG_SCALE), output / "figure.png") / PNG_SCALE
     # The browser would enlarge a smaller picture, which blurs it.
     scale = max(THUMBNAIL_SCALE, THUMBNAIL_WIDTH / width)

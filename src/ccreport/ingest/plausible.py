@@ -68,7 +68,7 @@ RULES: Final = {
             "retransmits_iperf3_count",
             (pl.col("retransmits_iperf3_count") - float(FEW_RETRANSMITS)) * pl.col("mss_bytes").fill_null(MSS_MIN_BYTES)
             > pl.col("sender_bytes"),
-            "as more segments are sent again than were sent",
+            "as more segments are retransmitted than were sent",
         ),
     ),
     "intervals": (

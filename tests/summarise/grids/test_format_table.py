@@ -1,4 +1,5 @@
 import re
+from string import ascii_lowercase
 from typing import Any
 
 import polars as pl
@@ -16,10 +17,11 @@ from ccreport.summarise.grids.grid import (
     format_probability,
     pad_decimals,
 )
-from ccreport.summarise.grids.headings import describe_shared, format_name, name_quantities, write_heading
+from ccreport.summarise.grids.headings import describe_shared, format_answer, format_name, name_quantities, write_heading
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import escape_latex, format_latex
 from ccreport.summarise.grids.links import cell_href
+from ccreport.summarise.grids.phrases import code_phrases
 from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
 
 
@@ -142,11 +144,10 @@ def test_cells_stand_by_row_and_column_with_dashes_where_there_is_none() -> None
     assert (grid.stubs, grid.names) == (["Test", "flows_count"], [["no loss", "16"], ["some_loss", "16"]])
     # Columns of one bucket stand side by side, though the rows name them in another order.
     assert grid.spanners == [[("far", 8), ("near", 8)], [("BBR", 4), ("CUBIC", 4), ("BBR", 4), ("CUBIC", 4)]]
-    assert grid.headings[:4] == ["M", "95 % interval", "CV", "n"]
-    # 0.1 with an interval from 0.0482 to 1.239: the nearer end is 5.18 % away, so whole per cents.
-    assert [one.text for one in grid.cells[0][:4]] == ["40.0", "39.0–41.0", "10", "5"]
-    assert grid.caption == "M in Mbit/s, with its 95 % interval; CV in %; n: number of runs."
-    # Half widths of 1 Mbit/s: a tenth is the second digit.
+    assert grid.headings[:4] == ["M", "95 % interval", "CV", "Runs"]
+    assert [one.text for one in grid.cells[0][:4]] == ["40.0", "39.0–41.0", "10.0", "5"]
+    assert grid.caption == "M in Mbit/s, with its 95 % interval; CV in %."
+    # A tenth is the third digit of the largest.
     assert [[one.text for one in row[::4]] for row in grid.cells] == [
         ["40.0", "–", "–", "–"],
         ["21.0", "20.0", "30.0", "10.0"],
@@ -324,7 +325,7 @@ def check_latex(text: str) -> None:
 
 # Padded like the numbers with tenths below it.
 TENTH = r"--\phantom{.}\phantom{0}"
-ABSENT, ABSENT_OF_TENTHS = rf" & {TENTH} & -- & -- & --", rf" & {TENTH} & {TENTH} & -- & --"
+ABSENT, ABSENT_OF_TENTHS = rf" & {TENTH} & -- & {TENTH} & --", rf" & {TENTH} & {TENTH} & {TENTH} & --"
 
 
 def test_latex_is_a_booktabs_table_by_hand() -> None:
@@ -335,7 +336,7 @@ def test_latex_is_a_booktabs_table_by_hand() -> None:
         r"\begin{table}",
         r"\centering",
         r"\scriptsize",
-        r"\caption{A \& b. M in Mbit/s, with its 95 \% interval; CV in \%; n: number of runs.}",
+        r"\caption{A \& b. M in Mbit/s, with its 95 \% interval; CV in \%.}",
         r"\label{tab:table-2-testbed}",
         r"\begin{tabular}{@{}llrrrrrrrrrrrrrrrr@{}}",
         r"\toprule",
@@ -346,12 +347,12 @@ def test_latex_is_a_booktabs_table_by_hand() -> None:
             r"\multicolumn{4}{c}{CUBIC} \\"
         ),
         r"\cmidrule(lr){3-6}\cmidrule(lr){7-10}\cmidrule(lr){11-14}\cmidrule(lr){15-18}",
-        r"Test & flows\_count" + r" & M & 95 \% interval & CV & n" * 4 + r" \\",
+        r"Test & flows\_count" + r" & M & 95 \% interval & CV & Runs" * 4 + r" \\",
         r"\midrule",
-        r"no loss & 16 & 40.0 & 39.0--41.0 & 10 & 5" + ABSENT + ABSENT_OF_TENTHS * 2 + r" \\",
+        r"no loss & 16 & 40.0 & 39.0--41.0 & 10.0 & 5" + ABSENT + ABSENT_OF_TENTHS * 2 + r" \\",
         (
-            r"some\_loss & 16 & 21.0 & 20.0--22.0 & 10 & 5 & 20.0 & -- & 10 & 5 & "
-            r"\textbf{30.0} & 29.0--31.0 & 10 & 5 & 10.0 & 9.0--11.0 & 10 & 5 \\"
+            r"some\_loss & 16 & 21.0 & 20.0--22.0 & 10.0 & 5 & 20.0 & -- & 10.0 & 5 & "
+            r"\textbf{30.0} & 29.0--31.0 & 10.0 & 5 & 10.0 & 9.0--11.0 & 10.0 & 5 \\"
         ),
         r"\bottomrule",
         r"\end{tabular}",
@@ -425,3 +426,21 @@ def test_what_a_table_is_read_for_stays_in_its_rows() -> None:
     kept, shared, _ = leave_out([column("Verdict", is_answer=True), column("Ahead")])
     assert [one.heading for one in kept] == ["Verdict"]
     assert shared == ["Ahead BBR faster"]
+
+
+def test_long_texts_that_differ_in_numbers_only_are_letters_with_a_key() -> None:
+    long = "offload aggregates, {0} B a packet; unexplained: iperf3 ended after {0}.5 s: it counts {0} to 9 B"
+    coded, key = code_phrases(["all agree", *(long.format(number) for number in range(1, 20))]) or ([], [])
+    assert coded == ["c"] + ["a, b (unexplained)"] * 19
+    assert key == [
+        "a: offload aggregates, … B a packet",
+        "b: iperf3 ended after … s: it counts … B",
+        "c: all agree",
+    ]
+    assert code_phrases([long.format(1)]) is None
+    assert code_phrases(["all agree"] * 30) is None
+    assert code_phrases([f"{'very ' * 20}{letter}" for letter in ascii_lowercase]) is None
+
+
+def test_answers_are_words() -> None:
+    assert [format_answer(value) for value in (True, False, None)] == ["yes", "no", "–"]

@@ -83,11 +83,12 @@ def _describe_path(path: Path) -> Box:
     netem = path.qdiscs.filter(pl.col("qdisc") == "netem")
     losses = netem["loss_pct"].drop_nulls().unique().sort().to_list()
     lossy = [loss for loss in losses if loss > 0]
+    told = "no loss" if losses else ""
+    if lossy:
+        told = f"loss {'none, ' if 0.0 in losses else ''}{_join_ends(lossy)} %"
+    delay = _span("delay", netem["delay_ms"].drop_nulls(), "ms")
     lines = [
-        _span("delay", netem["delay_ms"].drop_nulls(), "ms"),
-        ("loss " + ("none, " if 0.0 in losses else "") + _join_ends(lossy) + " %")
-        if lossy
-        else ("no loss" if losses else ""),
+        ", ".join(filter(None, (delay, told))),
         _span("limit", netem["limit_packets_count"].drop_nulls(), "packets"),
         _list_numbers("bottleneck", path.runs["bottleneck_bps"], _format_rate),
         _list_numbers("port buffer", path.runs["buffer_bytes"], format_size),

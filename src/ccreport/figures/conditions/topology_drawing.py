@@ -17,9 +17,9 @@ WIDTH_PX: Final = 780
 SENDER: Final = (0, 220)
 PATH: Final = (262, 236)
 DESTINATION: Final = (540, 240)
-PADDING_PX: Final = 10
-GAP_PX: Final = 10
-LANE_GAP_PX: Final = 26
+PADDING_PX: Final = 8
+GAP_PX: Final = 8
+LANE_GAP_PX: Final = 16
 FILL: Final = "#f4f4f4"
 PATH_FILL: Final = "#e8eef7"
 

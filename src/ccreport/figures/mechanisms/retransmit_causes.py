@@ -50,7 +50,7 @@ def build_retransmit_causes(declaration: FigureDeclaration, database: Database) 
     keys = list_varying(flows, list(SETTINGS))
     causes = measure_causes(flows, [*keys, "cc"])
     if causes.is_empty() or causes["retransmits_count"].sum() == 0:
-        raise MissingFigure("The captured flows of the runs that match sent nothing again.")
+        raise MissingFigure("The captured flows of the runs that match retransmitted nothing.")
     if causes.height > ROWS_AT_MOST:
         raise MissingFigure(f"The runs that match make {causes.height} bars: narrow `where` for this archive.")
     labelled = _label(causes, keys)

@@ -178,7 +178,7 @@ def _list_unseen(flow: Flow) -> dict[str, int]:
     if facts["capture_side"] != "sender" and facts["data_segments_out_count"] and not flow.is_merged:
         lost = max(0, facts["data_segments_out_count"] - facts["data_packets_count"])
     causes = {
-        "SYN or FIN sent again": facts["control_retransmits_count"],
+        "retransmitted SYN or FIN": facts["control_retransmits_count"],
         "capture drops": drops,
         "lost before the capture": lost,
     }

@@ -56,10 +56,10 @@ RATE: Final = Rule(
     name="rate_below_siblings",
     definition=(
         "The rate (goodput, else throughput) is further below the median of the runs over the same path, whichever "
-        "their algorithm, than 3.5 · 1.4826 MAD and than a tenth of it, although no segment was sent again, the mean "
-        "congestion window would have carried that median over the smallest RTT, waiting for the receive window, the "
-        "send buffer or the application took a smaller share of the time than is missing of the rate, and another run "
-        "of the same algorithm came within a tenth of it."
+        "their algorithm, than 3.5 · 1.4826 MAD and than a tenth of it, although no segment was retransmitted, the "
+        "mean congestion window would have carried that median over the smallest RTT, waiting for the receive window, "
+        "the send buffer or the application took a smaller share of the time than is missing of the rate, and another "
+        "run of the same algorithm came within a tenth of it."
     ),
     reason=(
         "A sender that loses nothing and waits for no window and no application is limited by the path alone, which "

@@ -94,7 +94,9 @@ def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
 
 
 def _show_quantity(value: float, unit: str) -> Html:
-    return text(f"{value / 1e6:.4g} Mbit/s" if unit == "bit/s" else f"{value:.4g} {unit}")
+    if unit == "bit/s":
+        return text(f"{value / 1e6:.4g} Mbit/s")
+    return text(f"{value:.4g} {unit.removesuffix('s') if value == 1 and len(unit) > 1 else unit}")
 
 
 def render_suspect_rules() -> str:

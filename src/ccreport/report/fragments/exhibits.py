@@ -1,7 +1,8 @@
 """Published tables and figures on their pages: a publication's first, then ours, figures by topic as in the gallery.
 
 A table is a finished `<name>.html` with its `<name>.csv` and `<name>.tex`; a figure is a folder `<name>/` with
-`figure.svg`, `caption.txt` and `alt.txt`, or, where the archive has no data for it, with `missing.txt` that says why.
+`figure.svg`, `untitled.svg` (for the page, whose heading is the title), `caption.txt` and `alt.txt`, or, where the archive
+has no data for it, with `missing.txt` that says why.
 What a publication has goes by its number there, all else by S1, S2 and so on in the order of the pages, figures without
 data last, so that those that are drawn have no gaps between their numbers.
 """
@@ -19,6 +20,7 @@ from ccreport.core.declarations import QUERIES, list_tables, read_query
 from ccreport.core.tables import load_schema
 from ccreport.core.text import make_label
 from ccreport.figures.select.declaration import CAPTURE_KINDS
+from ccreport.figures.write import UNTITLED
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
 from ccreport.report.fragments.gallery_pages.figure_topics import place_kind
 from ccreport.report.markup.blocks import (
@@ -167,8 +169,8 @@ def render_figure_fragment(
     caption, _, details = told.partition("\n")
     number = f" number={figure.number}" if figure.number else ""
     attributes = f'#{make_label("fig", figure.name)} fig-alt="{escape_text(alt or figure.title)}"{number}'
-    size = read_size(folder / "figure.svg")
-    chart = f"![{escape_text(caption or figure.title)}](figures/{figure.name}/figure.svg){{{attributes}{size}}}\n"
+    size = read_size(folder / UNTITLED)
+    chart = f"![{escape_text(caption or figure.title)}](figures/{figure.name}/{UNTITLED}){{{attributes}{size}}}\n"
     # On paper a caption is two sentences.
     fold = f"{open_fold('How it is drawn')}\n{escape_text(details)}\n\n{close_fold()}"
     fold = f'::: {{.content-visible when-format="html"}}\n\n{fold}\n:::\n' if details else ""

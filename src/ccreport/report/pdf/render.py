@@ -54,7 +54,7 @@ def render_paper(document: str, sources: Path, fragments: Path, figures: list[Pa
     """Render the report as the PDF `output`, from the pages in `sources`, their fragments and the figures.
 
     `document` is `report` or `supplement`; the authors are those of `CITATION.cff` beside `sources`. Each of `figures`
-    has folders with `figure.svg` for the figures that were drawn; `kept` has what pandoc made of these pages before.
+    has folders with the SVGs of the figures that were drawn; `kept` has what pandoc made of these pages before.
     Raise PageError for a page that is not there and for one that cannot be rendered.
     """
     if document not in DOCUMENTS:
@@ -67,8 +67,8 @@ def render_paper(document: str, sources: Path, fragments: Path, figures: list[Pa
         own.replace(own.with_name(f"{own.stem.removesuffix(f'_{document}')}.md"))
     for page in (*sorted(sources.glob("*.qmd")), sources / f"{document}.md"):
         shutil.copyfile(page, work / page.name)
-    for drawing in sorted(path for folder in figures for path in folder.glob("*/figure.svg")):
-        (work / "figures" / drawing.parent.name).mkdir(parents=True)
+    for drawing in sorted(path for folder in figures for path in folder.glob("*/*.svg")):
+        (work / "figures" / drawing.parent.name).mkdir(parents=True, exist_ok=True)
         text = _set_type(drawing.read_text(encoding="utf-8"))
         (work / "figures" / drawing.parent.name / drawing.name).write_text(text, encoding="utf-8")
     shutil.copyfile(ASSETS / "paper.typ", work / "paper.typ")

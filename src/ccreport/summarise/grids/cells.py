@@ -13,7 +13,7 @@ from ccreport.summarise.grids.grid import (
     MISSING,
     Cell,
     Grid,
-    count_decimals,
+    count_decimals_of_all,
     format_ends,
     format_measured,
     format_number,
@@ -23,16 +23,18 @@ from ccreport.summarise.grids.grid import (
 )
 from ccreport.summarise.grids.headings import (
     describe_shared,
+    format_answer,
     format_name,
     is_percentage,
     name_quantities,
     name_value,
     write_heading,
 )
+from ccreport.summarise.grids.phrases import code_phrases
 from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
 
 # What a cell of rows and columns consists of, each in a column of its own.
-MEASURES: Final = ("M", INTERVAL, "CV", "n")
+MEASURES: Final = ("M", INTERVAL, "CV", "Runs")
 WHERE_CVS: Final = "The intervals of the CVs, and the mean CVs within single conditions, are in the CSV file."
 BETTER: Final = "Bold: faster, or with fewer retransmits, by the verdict of the table of comparisons."
 # rate_low_bps and rate_high_bps are the interval of rate_mean_bps.
@@ -44,7 +46,8 @@ NOTHING_BOLD: Final[Bold] = {}
 PERCENT: Final = 100.0
 # Sizes that people know by each of their bytes: 1448, not 1.448 kB.
 OF_PACKETS: Final = ("mss_", "mtu_")
-CV_DECIMALS: Final = 2
+# Of CVs in per cent: runs that differ by less are alike to any reader.
+CV_DECIMALS: Final = 1
 
 
 def lay_out_cells(
@@ -58,11 +61,12 @@ def lay_out_cells(
     if summary.select(*rows, *columns).is_duplicated().any():
         raise InputError(f"{table}: rows {rows} and columns {columns} of the evaluation do not tell its cells apart")
     divisor, unit = rate_unit(summary["rate_mean_bps"])
+    decimals = count_decimals_of_all((summary["rate_mean_bps"].drop_nulls() / divisor).to_list())
     groups = order_groups(summary.select(columns).rows(), range(summary.height))
     keys = list(dict.fromkeys(summary.select(rows).rows()))
     better = bold.get("rate_mean_bps", pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True))
     cells = {
-        (tuple(row[name] for name in rows), tuple(row[name] for name in columns)): _make_cells(row, divisor, number)
+        (tuple(row[name] for name in rows), tuple(row[name] for name in columns)): _make_cells(row, divisor, decimals, number)
         for number, row in enumerate(summary.with_columns(is_better=better).iter_rows(named=True), start=1)
     }
     return Grid(
@@ -78,7 +82,7 @@ def lay_out_cells(
             for key in keys
         ],
         notes=[*notes, WHERE_CVS, *([BETTER] if better.any() else [])],
-        caption=f"M in {unit}, with its {INTERVAL}; CV in %; n: number of runs.",
+        caption=f"M in {unit}, with its {INTERVAL}; CV in %.",
     )
 
 
@@ -117,18 +121,15 @@ def span_groups(groups: list[tuple[Any, ...]], level: int, width: int) -> list[t
     return [(format_name("", key[-1]), width) for key, width in spans.items()]
 
 
-def _make_cells(row: dict[str, Any], divisor: float, number: int) -> list[Cell]:
-    """Return the cells of `MEASURES`; the CV, in per cent, has as many decimals as its interval allows, two at most."""
-    rates = _scale([row[f"rate_{part}_bps"] for part in ("mean", "low", "high")], 1 / divisor)
-    mean, interval = format_measured(*rates)
-    cv, low_cv, high_cv = _scale([row["rate_cv"], row["rate_low_cv"], row["rate_high_cv"]], PERCENT)
-    decimals = 0 if cv is None else min(CV_DECIMALS, count_decimals(cv, low_cv, high_cv))
+def _make_cells(row: dict[str, Any], divisor: float, decimals: int, number: int) -> list[Cell]:
+    """Return the cells of `MEASURES`; the CV is in per cent."""
+    mean, *ends = _scale([row[f"rate_{part}_bps"] for part in ("mean", "low", "high")], 1 / divisor)
+    interval = MISSING if None in ends else "–".join(format_number(end, decimals) for end in ends)
+    [cv] = _scale([row["rate_cv"]], PERCENT)
+    texts = (interval, format_number(cv, CV_DECIMALS), f"{row['runs_count']:,}")
     return [
-        Cell(mean, number=number, is_better=row["is_better"]),
-        *(
-            Cell(text, number=number)
-            for text in (interval or MISSING, format_number(cv, decimals), f"{row['runs_count']:,}")
-        ),
+        Cell(format_number(mean, decimals), number=number, is_better=row["is_better"]),
+        *(Cell(text, number=number) for text in texts),
     ]
 
 
@@ -220,9 +221,13 @@ def _lay_out_column(
     factor, heading = _choose_unit(column, summary[column.name])
     values = summary[column.name].to_list()
     if column.type not in ("int", "float"):
-        texts = summary[column.name].cast(pl.String).to_list()
-        cells = [Cell(MISSING if text is None else text) for text in texts]
-        return ShownColumn(heading, cells, is_number=False, is_answer=column.name.endswith("verdict"))
+        texts = summary[column.name].cast(pl.String).fill_null(MISSING).to_list()
+        if column.type == "bool":
+            texts = [format_answer(value) for value in values]
+        coded, key = code_phrases(texts) or (texts, [])
+        note = f"{heading}, with the numbers in the CSV file: {'; '.join(key)}." if key else ""
+        is_answer = column.name.endswith("verdict")
+        return ShownColumn(heading, [Cell(text) for text in coded], is_number=False, is_answer=is_answer, note=note)
     if factor is None:
         is_size = column.name.endswith("_bytes") and not column.name.startswith(OF_PACKETS)
         texts = [MISSING if v is None else format_size(v) if is_size else f"{v:,.0f}" for v in values]

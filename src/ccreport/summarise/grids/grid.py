@@ -94,6 +94,13 @@ def count_decimals(
     return max(0, _count_decimals(value, significant if value else 1))
 
 
+def count_decimals_of_all(values: Sequence[float]) -> int:
+    """Return the decimals of all numbers of a table: three digits of the largest and two of the smallest, at most 3."""
+    largest, smallest = max(values, default=0.0), min(values, default=0.0)
+    digits = ((largest, SIGNIFICANT), (smallest, ENDS_SIGNIFICANT))
+    return min(3, max(count_decimals(value, significant=significant) for value, significant in digits))
+
+
 def _count_decimals(value: float, significant: int) -> int:
     # Rounded first: 9.996 is 10.0.
     _, _, exponent = f"{value:.{significant - 1}e}".partition("e")

@@ -156,6 +156,8 @@ def format_name(column: str, value: Any) -> str:
     """Return a value that names rows or columns: rates and sizes with their units, a dash for none."""
     if value is None:
         return MISSING
+    if isinstance(value, bool):
+        return format_answer(value)
     if column == "beside":
         return str(value).replace(",", " and ")
     if column == "table_name":
@@ -166,6 +168,11 @@ def format_name(column: str, value: Any) -> str:
     if column.endswith("_bytes"):
         return format_size(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def format_answer(value: bool | None) -> str:
+    """Return what a column whose heading is a question answers."""
+    return MISSING if value is None else "yes" if value else "no"
 
 
 def name_quantities(rows: pl.DataFrame) -> pl.DataFrame:

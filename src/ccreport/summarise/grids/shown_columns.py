@@ -21,6 +21,8 @@ class ShownColumn:
     is_number: bool = True
     # What the table is read for, which stays in its rows though all have the same.
     is_answer: bool = False
+    # What the cells mean, for below the table.
+    note: str = ""
 
     @property
     def texts(self) -> list[str]:
@@ -41,7 +43,7 @@ class ShownColumn:
 def leave_out(columns: list[ShownColumn]) -> tuple[list[ShownColumn], list[str], list[str]]:
     """Return the columns that differ from row to row and from each other, what all rows have, and notes of others."""
     kept: list[ShownColumn] = []
-    shared, without, notes = [], [], []
+    shared, without, notes = [], [], [column.note for column in columns if column.note]
     for column in columns:
         rows_count, values = len(column.texts), set(column.texts)
         twin = next((earlier for earlier in kept if earlier.is_measured and earlier.texts == column.texts), None)
