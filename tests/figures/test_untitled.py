@@ -14,9 +14,8 @@ def test_a_page_has_the_drawing_without_its_title_and_without_the_space_for_it()
 
 
 def test_a_title_of_two_lines_takes_two_away() -> None:
-    title = (
-        '<g class="mark-text role-title-text"><text font-size="16px"><tspan>Rates</tspan><tspan>at 10 ms</tspan></text></g>'
-    )
+    lines = "<tspan>Rates</tspan><tspan>at 10 ms</tspan>"
+    title = f'<g class="mark-text role-title-text"><text font-size="16px">{lines}</text></g>'
     assert drop_title(draw(title, 'height="52" viewBox="0 0 80 52"')) == draw("", 'height="16" viewBox="0 36 80 16"')
 
 

@@ -17,7 +17,13 @@ from ccreport.summarise.grids.grid import (
     format_probability,
     pad_decimals,
 )
-from ccreport.summarise.grids.headings import describe_shared, format_answer, format_name, name_quantities, write_heading
+from ccreport.summarise.grids.headings import (
+    describe_shared,
+    format_answer,
+    format_name,
+    name_quantities,
+    write_heading,
+)
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import escape_latex, format_latex
 from ccreport.summarise.grids.links import cell_href

@@ -1,8 +1,8 @@
 """Published tables and figures on their pages: a publication's first, then ours, figures by topic as in the gallery.
 
 A table is a finished `<name>.html` with its `<name>.csv` and `<name>.tex`; a figure is a folder `<name>/` with
-`figure.svg`, `untitled.svg` (for the page, whose heading is the title), `caption.txt` and `alt.txt`, or, where the archive
-has no data for it, with `missing.txt` that says why.
+`figure.svg`, `untitled.svg` (for the page, whose heading is the title), `caption.txt` and `alt.txt`, or, where the
+archive has no data for it, with `missing.txt` that says why.
 What a publication has goes by its number there, all else by S1, S2 and so on in the order of the pages, figures without
 data last, so that those that are drawn have no gaps between their numbers.
 """

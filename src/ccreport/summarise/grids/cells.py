@@ -66,7 +66,9 @@ def lay_out_cells(
     keys = list(dict.fromkeys(summary.select(rows).rows()))
     better = bold.get("rate_mean_bps", pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True))
     cells = {
-        (tuple(row[name] for name in rows), tuple(row[name] for name in columns)): _make_cells(row, divisor, decimals, number)
+        (tuple(row[name] for name in rows), tuple(row[name] for name in columns)): _make_cells(
+            row, divisor, decimals, number
+        )
         for number, row in enumerate(summary.with_columns(is_better=better).iter_rows(named=True), start=1)
     }
     return Grid(
