@@ -222,12 +222,12 @@ def make_qdiscs(*rows: tuple[str, float | None, float | None, float | None, int 
                 ("netem", 5, None, 0.00100001, 10000),
             ),
             {},
-            ["netem: delay 5 ms each way, loss 0.001 %, limit 10000 packets"],
+            ["netem: delay 5 ms each way, loss 0.001 %, limit 10,000 packets"],
         ),
         (
             make_qdiscs(("netem", 44, 1, None, 1000)),
             {},
-            ["netem: delay 44 ms one way, jitter 1 ms, no loss, limit 1000 packets"],
+            ["netem: delay 44 ms one way, jitter 1 ms, no loss, limit 1,000 packets"],
         ),
         (
             make_qdiscs(("netem", 5, None, None, None), ("netem", 7.5, 0, 1, None)),
@@ -247,6 +247,11 @@ def make_qdiscs(*rows: tuple[str, float | None, float | None, float | None, int 
                 "as declared: RTT 10 ms, loss 0.01 %",
                 "port buffer 62.5 kB, bottleneck 50 Mbit/s, background UDP 5 Mbit/s",
             ],
+        ),
+        (
+            make_qdiscs(),
+            {"rtt_nominal_ms": 9.0, "loss_pct": 0.0, "buffer_bytes": 64_000_000, "bottleneck_bps": 1e10},
+            ["as declared: RTT 9 ms, loss 0 %", "port buffer 64 MB, bottleneck 10 Gbit/s"],
         ),
         # A real path: nothing was configured, nothing is said.
         (make_qdiscs(("fq", None, None, None, 10000)), {}, []),

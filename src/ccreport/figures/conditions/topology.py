@@ -14,7 +14,7 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import fold_sentences, write_sentences
-from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit
+from ccreport.figures.wording.runs import name_rate
 from ccreport.summarise.grids.grid import format_size
 
 TOPOLOGY_COLUMNS: Final = """
@@ -72,7 +72,7 @@ def _list_destinations(runs: pl.DataFrame) -> pl.DataFrame:
 def _describe_sender(path: Path) -> Box:
     kernels = sorted(path.runs["kernel"].drop_nulls().unique())
     lines = [
-        _list_numbers("interface", path.runs["nic_bps"], _format_rate),
+        _list_numbers("interface", path.runs["nic_bps"], name_rate),
         _list_numbers("MTU", path.runs["mtu_bytes"], lambda size: f"{size:,} B"),
         f"Linux {display_name(', '.join(kernels[:VALUES_AT_MOST]))}" if kernels else "",
     ]
@@ -90,9 +90,9 @@ def _describe_path(path: Path) -> Box:
     lines = [
         ", ".join(filter(None, (delay, told))),
         _span("limit", netem["limit_packets_count"].drop_nulls(), "packets"),
-        _list_numbers("bottleneck", path.runs["bottleneck_bps"], _format_rate),
+        _list_numbers("bottleneck", path.runs["bottleneck_bps"], name_rate),
         _list_numbers("port buffer", path.runs["buffer_bytes"], format_size),
-        _list_numbers("background UDP", path.runs["background_udp_bps"], _format_rate),
+        _list_numbers("background UDP", path.runs["background_udp_bps"], name_rate),
     ]
     return Box("Network emulator (netem)" if netem.height else "Network", [line for line in lines if line])
 
@@ -115,11 +115,6 @@ def _describe_destinations(path: Path) -> list[Box]:
 
 def _count(number: int, name: str) -> str:
     return f"{number:,} {name}{'' if number == 1 else 's'}"
-
-
-def _format_rate(rate_bps: float) -> str:
-    unit = choose_rate_unit(rate_bps)
-    return f"{rate_bps / RATE_UNITS[unit]:g} {unit}"
 
 
 def _list_numbers(name: str, values: pl.Series, style: Any) -> str:

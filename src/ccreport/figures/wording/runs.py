@@ -15,6 +15,7 @@ from ccreport.core.text import display_name
 from ccreport.core.units import DECIMAL_STEPS
 from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import Rate
+from ccreport.summarise.grids.grid import format_size
 
 Row = Mapping[str, Any]
 
@@ -64,6 +65,12 @@ def format_significant(number: float, digits: int) -> str:
     rounded = float(f"{number:.{digits - 1}e}")
     decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
     return f"{rounded:,.{max(decimals, 0)}f}"
+
+
+def name_rate(rate_bps: float) -> str:
+    """Return a declared rate with all its digits, in the unit that it reads best in."""
+    unit = choose_rate_unit(rate_bps)
+    return f"{rate_bps / RATE_UNITS[unit]:g} {unit}"
 
 
 def format_rate(rate_bps: float | None, unit: str) -> str:
@@ -145,12 +152,12 @@ def write_notes(qdiscs: pl.DataFrame, run: Row) -> list[str]:
     """
     netem = qdiscs.filter(pl.col("qdisc") == "netem")
     recorded = _describe_netem(netem)
-    bottleneck = {
-        "port buffer": _in_unit(run["buffer_bytes"], "k", "kB"),
-        "bottleneck": _in_unit(run["bottleneck_bps"], "m", "Mbit/s"),
-        "background UDP": _in_unit(run["background_udp_bps"], "m", "Mbit/s"),
-    }
-    second = ", ".join(f"{name} {size}" for name, size in bottleneck.items() if size)
+    bottleneck = (
+        ("port buffer", run["buffer_bytes"], format_size),
+        ("bottleneck", run["bottleneck_bps"], name_rate),
+        ("background UDP", run["background_udp_bps"], name_rate),
+    )
+    second = ", ".join(f"{name} {write(value)}" for name, value, write in bottleneck if value is not None)
     return [note for note in (recorded or _describe_declared(run), second) if note]
 
 
@@ -168,7 +175,7 @@ def _describe_netem(netem: pl.DataFrame) -> str:
     # tc prints 0.001 % as 0.00100001%: netem keeps a loss as a 32-bit fraction.
     losses = dict.fromkeys(f"{loss:.3g}" for loss in lossy["loss_pct"].sort())
     facts += [f"loss {join_names(list(losses))} %"] if losses else ["no loss"]
-    facts += [f"limit {min(limits)} packets"] if limits else []
+    facts += [f"limit {min(limits):,} packets"] if limits else []
     return "netem: " + ", ".join(facts)
 
 
@@ -177,7 +184,3 @@ def _describe_declared(run: Row) -> str:
         return ""
     loss = "" if run["loss_pct"] is None else f", loss {run['loss_pct']:.3g} %"
     return f"as declared: RTT {run['rtt_nominal_ms']:g} ms{loss}"
-
-
-def _in_unit(quantity: float | None, step: str, unit: str) -> str:
-    return "" if quantity is None else f"{quantity / DECIMAL_STEPS[step]:g} {unit}"
