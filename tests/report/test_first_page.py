@@ -400,3 +400,18 @@ def test_nothing_is_faster_where_no_comparison_says_so():
         "**BBR or CUBIC?** Of [1 comparison](tables.qmd#table-comparisons) of rates: 1 could not be decided."
     )
     assert describe_means(make_means(rows).clear(), make_comparisons()) == []
+
+
+def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
+    asked = [("0.1 % loss", 116.0), ("0.1 % loss", 8.224), ("0.1 % loss", 30.0), ("0.01 % loss", 21.04)]
+    asked += [("0.01 % loss", 2.111), ("0.01 % loss", 3.366)]
+    faster = [("BBR faster", f"{loss}, {n} flows, RTT ≥ 30 ms", ratio) for n, (loss, ratio) in enumerate(asked)]
+    equal = [("equal within ±5 %", f"0.001 % loss, {n} flows, RTT ≥ 30 ms", 1.02) for n in range(2)]
+    equal.append(("equal within ±5 %", "no loss, 1 flow, RTT < 30 ms", 1.0))
+    other = ("BBR faster", "0.001 % loss, 9 flows, RTT ≥ 30 ms", 3.74)
+    (answer,) = map(html.unescape, describe_leads(make_comparisons(*faster, *equal, other)))
+    assert (
+        " At RTT ≥ 30 ms the mean rate of BBR is 8.22 to 116 times that of CUBIC at 0.1 % loss and 2.11 to 21.0 times at "
+        "0.01 % loss, each at 95 % confidence. " in answer
+    )
+    assert "0.001 %" not in answer

@@ -8,6 +8,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.core.text import count_things, make_label
+from ccreport.figures.wording.runs import join_names
 from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_measured, rate_unit
@@ -20,6 +21,7 @@ FAIRNESS: Final = "jain_mean_ratio"
 FASTER: Final = " faster"
 # no loss · 0.01 % loss
 LOSS: Final = re.compile(r"(?:no|([\d.]+) %) loss")
+LONG_PATH: Final = re.compile(r"RTT ≥ [\d.]+ ms")
 # Columns of the table `means` beside the rate, by what they are multiplied with, and how a sentence says the numbers.
 MEASURES: Final = {
     "retransmit_ratio": (100.0, "{} % of segments retransmitted"),
@@ -85,7 +87,9 @@ def _describe_pair(pair: pl.DataFrame) -> str:
     undecided = counted.pop(UNDECIDED, 0)
     said = [f"{escape_text(verdict)} in {count:,}" for verdict, count in counted.most_common()]
     said += [f"{undecided:,} could not be decided"] if undecided else []
-    answer = " ".join(f"{part[0].upper()}{part[1:]}." for part in _answer(pair))
+    said_first, *others = (*_answer(pair), "")
+    parts = filter(None, (said_first, *_answer_by_loss(pair), *others))
+    answer = " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
     title = f"**{escape_text(first)} or {escape_text(second)}?**"
     return " ".join(filter(None, (title, answer, f"Of {compared} of rates: {'; '.join(said)}.")))
 
@@ -125,6 +129,30 @@ def _answer(pair: pl.DataFrame) -> Iterator[str]:
             where = f", always with {escape_text(shared)}" if shared and own.height > 1 else ""
             counted = count_things(own.height, "comparison")
             yield f"{escape_text(str(name))} is faster in only {counted}{where}{_name_most(own, is_placed=bool(where))}"
+
+
+def _answer_by_loss(pair: pl.DataFrame) -> Iterator[str]:
+    """Yield by how much one algorithm is faster on long paths, for each loss at which it is so in all comparisons."""
+    ratio = pl.col("first_mean") / pl.col("second_mean")
+    placed = pair.with_columns(
+        ahead=pl.max_horizontal(ratio, 1 / ratio),
+        loss=pl.Series([_find_part(LOSS, question) for question in pair["question"]], dtype=pl.String),
+        path=pl.Series([_find_part(LONG_PATH, question) for question in pair["question"]], dtype=pl.String),
+    ).drop_nulls(("ahead", "loss", "path"))
+    said: dict[tuple[str, ...], list[str]] = {}
+    for (path, loss), own in placed.group_by("path", "loss", maintain_order=True):
+        name = own["ahead_algorithm"][0]
+        if own.height >= ENOUGH and name is not None and own["ahead_algorithm"].eq_missing(name).all():
+            other = next(one for one in own.select("first_algorithm", "second_algorithm").row(0) if one != name)
+            ends = " to ".join(show_plain(end) for end in (own["ahead"].min(), own["ahead"].max()))  # type: ignore[arg-type]
+            times = f"{ends} times" if (path, name, other) in said else f"{ends} times that of {other}"
+            said.setdefault((path, name, other), []).append(f"{times} at {loss}")
+    for (path, name, _), parts in said.items():
+        yield escape_text(f"at {path} the mean rate of {name} is {join_names(parts)}, each at 95 % confidence")
+
+
+def _find_part(pattern: re.Pattern[str], question: str) -> str | None:
+    return next((part for part in question.split(", ") if pattern.fullmatch(part)), None)
 
 
 def _find_loss(question: str) -> bool | None:
