@@ -12,6 +12,7 @@ from ccreport.figures.conditions.rate import find_lightest, shade_colour
 from ccreport.figures.conditions.topology_drawing import Box, Lane, draw_topology
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.kit.axes import shorten
+from ccreport.figures.kit.small_multiples import break_title
 from ccreport.figures.select.declaration import FigureError
 from ccreport.figures.write import plot_figure
 
@@ -391,7 +392,13 @@ def test_flows_of_a_run_have_their_jain_index(tmp_path: Path) -> None:
     ]
     assert texts_of(output).count("0.800") == 2
     assert texts_of(output).count("1.000") == 2
+    # Runs are numbered in either panel; the axis of rates has each number once more.
+    assert [texts_of(output).count(text) for text in ("Run", "1", "2", "3")] == [2, 3, 3, 1]
     assert "CUBIC: single flows from 1.00 Mbit/s to 3.00 Mbit/s, Jain index 0.800." in read(output, "alt.txt")
+
+
+def test_the_title_of_a_panel_keeps_numbers_with_their_units() -> None:
+    assert break_title("buffer 12 MB, 0.02 % loss, RTT 13 ms", 206) == ["buffer 12 MB, 0.02 % loss, RTT", "13 ms"]
 
 
 def test_single_flows_have_no_spread(tmp_path: Path) -> None:
@@ -412,7 +419,7 @@ def test_more_iterations_than_fit_are_left_out_and_said(tmp_path: Path) -> None:
     output = plot(tmp_path, tables, kind="flow_spread")
     # Two panels of 322 px hold 7 runs each.
     assert pl.read_csv(output / "figure.csv")["run_id"].n_unique() == 7
-    assert "6 later iterations are left out." in read(output, "caption.txt")
+    assert "Left out: 6 later runs." in read(output, "caption.txt")
 
 
 def make_testbed() -> Rows:

@@ -7,7 +7,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position, draw_ticks
 from ccreport.figures.kit.figure import Figure
@@ -43,7 +43,7 @@ JAIN_PX: Final = 9.0
 class Spread:
     """What is drawn.
 
-    `flows` (run_id, cc, flow_id, place, x, rate_bps) and `strips`, one per run and algorithm (run_id, cc, place, name,
+    `flows` (run_id, cc, flow_id, place, x, rate_bps) and `strips`, one per run and algorithm (run_id, cc, place,
     flows_count, mean_bps, jain_ratio).
     """
 
@@ -94,10 +94,7 @@ def measure_spread(runs: pl.DataFrame, flows: pl.DataFrame, rate: Rate) -> Sprea
             jain_ratio=jain_index(pl.col("rate_bps")),
         )
         .filter(pl.col("flows_count") > 1)
-        .with_columns(
-            place=pl.int_range(pl.len()).over("cc"),
-            name=pl.col("iteration").cast(pl.String).fill_null("?"),
-        )
+        .with_columns(place=pl.int_range(pl.len()).over("cc"))
     )
     shown = strips.filter(pl.col("place") < _measure_panel(strips["cc"].n_unique()) // RUN_PX)
     placed = (
@@ -139,9 +136,8 @@ def _draw_panel(
     title = f"{spread.rate.capitalize()} of a flow ({spread.unit})" if is_first else None
     axis = alt.Axis(title=title, labels=is_first, ticks=is_first, values=list(ticks))
     rate = alt.Y("rate_bps:Q", scale=alt.Scale(domain=[0, ticks[-1]], nice=False), axis=axis)
-    position = Position(
-        "Iteration", -0.5, places - 0.5, [(float(at), name) for at, name in strips.select("place", "name").rows()]
-    )
+    # Not by iteration: runs of several sessions have the same ones.
+    position = Position("Run", -0.5, places - 0.5, [(float(place), f"{place + 1}") for place in strips["place"]])
     none = alt.Axis(title=None, labels=False, ticks=False, grid=False)
     x = alt.X("x:Q", scale=alt.Scale(domain=[position.low, position.high], nice=False, zero=False), axis=none)
     dots = alt.Chart(flows).mark_point(size=30, color=style.colour, shape=style.marker, strokeWidth=1.3, opacity=0.9)
@@ -170,10 +166,10 @@ def _write_caption(spread: Spread, conditions: str) -> str:
         [
             conditions,
             f"Each mark is the mean {spread.rate} of one flow, those of a run from the slowest to the fastest",
-            f"{count} run{'' if count == 1 else 's'}",
+            count_things(count, "run"),
             "Lines: the mean of the run's flows of that algorithm",
             "Numbers above: Jain's fairness index of these flows, 1 where all are equal",
-            *([f"{spread.left_out_count} later iterations are left out"] if spread.left_out_count else []),
+            *([f"Left out: {count_things(spread.left_out_count, 'later run')}"] if spread.left_out_count else []),
         ]
     )
 

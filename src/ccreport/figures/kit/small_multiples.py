@@ -1,6 +1,7 @@
 """Small multiples of means with intervals over conditions: panels with the same scales, one legend above them."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
@@ -29,6 +30,9 @@ RUN_OPACITY: Final = 0.4
 LEGEND_HEIGHT_PX: Final = 22
 LEGEND_SAMPLE_PX: Final = 34
 LEGEND_GAP_PX: Final = 26
+# 13 ms · 0.02 %
+BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=[A-Za-z%])")
+NO_BREAK_SPACE: Final = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -134,10 +138,16 @@ def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns:
     layers += draw_ticks(position, width, height)
     if drawn.panels[number]:
         # A title of Vega-Lite is higher over a panel with axis labels than over one without.
-        lines = wrap(drawn.panels[number], int((width + PANEL_GAP_PX) / BOLD_CHARACTER_PX))
+        lines = break_title(drawn.panels[number], width)
         rise_px = TITLE_RISE_PX + LINE_HEIGHT_PX * (len(lines) - 1)
         layers.append(write(lines, (0.0, -rise_px), align="left", weight="bold"))
     return alt.LayerChart(layer=layers, width=width, height=height)
+
+
+def break_title(title: str, width: int) -> list[str]:
+    """Return a panel's title in lines that fit above it; a number stays with its unit."""
+    lines = wrap(BEFORE_UNIT.sub(NO_BREAK_SPACE, title), int((width + PANEL_GAP_PX) / BOLD_CHARACTER_PX))
+    return [line.replace(NO_BREAK_SPACE, " ") for line in lines]
 
 
 def _locate(cells: pl.DataFrame, column: str, drawn: Multiples, number: int, size_px: tuple[int, int]) -> list[Point]:
