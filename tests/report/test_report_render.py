@@ -245,6 +245,12 @@ def test_titles_and_captions_show_literally(report: dict[str, Page]):
     assert "BBR & CUBIC" in report["index"].text
 
 
+def test_a_figure_is_below_its_title_and_leads_to_the_picture_that_has_it(report: dict[str, Page]):
+    page = report["figures_throughput"]
+    assert page.find("img")[0]["src"] == "figures/plot_one/untitled.svg"
+    assert "figures/plot_one/figure.svg" in [link.get("href") for link in page.find("a")]
+
+
 def test_the_assumptions_and_the_dictionary_are_there(report: dict[str, Page]):
     assert "raw_file.py" in report["methods"].text
     assert "retransmit_ratio" in report["dictionary"].text

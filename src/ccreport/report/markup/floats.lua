@@ -61,7 +61,8 @@ local function float_figure(figure)
     figure = figure:walk {
       Image = function(one)
         given = take_number(one)
-        return pandoc.Link({one}, one.src)
+        -- A picture that is shown alone has its title.
+        return pandoc.Link({one}, (one.src:gsub('untitled%.svg$', 'figure.svg')))
       end,
     }
     return float(figure.identifier, figure.content, pandoc.utils.blocks_to_inlines(figure.caption.long), given)
