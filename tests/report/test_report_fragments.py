@@ -28,6 +28,7 @@ from ccreport.report.archive_fragments.other_records import count_others, render
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
 from ccreport.report.fragments.dictionary import render_dictionary
+from ccreport.report.fragments.exhibits import Exhibit, render_figure_fragment
 from ccreport.report.fragments.render import _render_groups, render_fragments
 from ccreport.report.markup.blocks import Html, markdown, number, prose, render_table, render_tabs, render_varying, text
 from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, show_text
@@ -451,3 +452,16 @@ def test_the_first_page_names_what_was_left_out_and_why() -> None:
 def test_the_methods_page_argues_every_rule() -> None:
     rules = render_suspect_rules()
     assert all(prose(words) in rules for rule in RULES for words in (rule.name, rule.definition, rule.reason))
+
+
+def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Path) -> None:
+    (tmp_path / "figures/one").mkdir(parents=True)
+    files = {"untitled.svg": "<svg/>", "caption.txt": "Rates.", "alt.txt": "Rates"}
+    files["figure.csv"] = "cc,loss_pct,runs_count,rate_bps,retransmit_ratio\ncubic,0.01,12345,9234239285.0,0.00012\n"
+    for name, content in files.items():
+        (tmp_path / "figures/one" / name).write_text(content, encoding="utf-8")
+    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path)
+    shown = html.unescape((tmp_path / "figure_one.md").read_text(encoding="utf-8"))
+    headings = ("Algorithm", "Loss (%)", "Runs", "Rate (Gbit/s)", "Retransmitted (%)")
+    for words in (*headings, ">cubic<", ">0.01<", ">12345<", ">9.234<", ">0.012<"):
+        assert words in shown

@@ -20,10 +20,12 @@ from ccreport.core.declarations import QUERIES, list_tables, read_query
 from ccreport.core.tables import load_schema
 from ccreport.core.text import make_label
 from ccreport.figures.select.declaration import CAPTURE_KINDS
+from ccreport.figures.wording.runs import format_significant
 from ccreport.figures.write import UNTITLED
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
 from ccreport.report.fragments.gallery_pages.figure_topics import place_kind
 from ccreport.report.markup.blocks import (
+    Html,
     close_fold,
     link_run,
     markdown,
@@ -39,6 +41,8 @@ from ccreport.report.markup.blocks import (
     write_fragment,
 )
 from ccreport.report.markup.escape import escape_text, fence_html
+from ccreport.summarise.grids.grid import format_size, rate_unit
+from ccreport.summarise.grids.headings import UNIT, is_percentage, write_heading
 from ccreport.trace.raw_files import ReadFiles
 
 DOWNLOADS: Final[Mapping[str, str]] = {
@@ -54,6 +58,7 @@ CAPTURE_TABLES: Final = ("witnesses",)
 # Of the data of a figure on its page, and of runs in its source: a page holds several figures.
 ROWS_SHOWN: Final = 25
 RUNS_SHOWN: Final = 12
+DATA_DIGITS: Final = 4
 # Kinds whose condition is over aggregates of an edge network.
 EDGE_VIEWS: Final = {
     "distribution_pdf": "edge_histograms",
@@ -183,12 +188,30 @@ def render_figure_fragment(
 
 
 def _show_data(data: pl.DataFrame, figure: Exhibit) -> str:
-    """Return the first rows of what a figure draws, without columns that hold nothing."""
+    """Return the first rows of what a figure draws, in words and units of tables, without columns that hold nothing."""
     known = data.select(column.name for column in data if column.null_count() < data.height)
-    rows = [[text(value) for value in row] for row in known.head(ROWS_SHOWN).rows()]
-    table = render_varying(known.columns, rows, title=f"Data of {figure.title}")
+    columns = [_show_column(column) for column in known.head(ROWS_SHOWN)]
+    rows = list(zip(*(cells for _, cells in columns), strict=True))
+    table = render_varying([heading for heading, _ in columns], rows, title=f"Data of {figure.title}")
     more = f"The first {ROWS_SHOWN} of {data.height:,} rows; the CSV has all." if data.height > ROWS_SHOWN else ""
     return f"{table}\n{more}\n"
+
+
+def _show_column(column: pl.Series) -> tuple[str, list[Html]]:
+    """Return the heading and the cells of a column of data: its numbers rounded, rates in a unit that reads well."""
+    heading, numbers = write_heading(column.name), column.cast(pl.Float64, strict=False)
+    is_measured = UNIT.fullmatch(column.name) and not column.name.endswith("_count")
+    if not is_measured or numbers.null_count() > column.null_count():
+        return heading, [text(value) for value in column]
+    if column.name.endswith("_bytes"):
+        return heading, [text(None if value is None else format_size(value)) for value in numbers]
+    if column.name.endswith("_bps"):
+        divisor, unit = rate_unit(numbers)
+        heading, numbers = f"{heading} ({unit})", numbers / divisor
+    if is_percentage(column.name):
+        numbers *= 100
+    texts = [None if value is None else format_significant(value, DATA_DIGITS) for value in numbers]
+    return heading, [text(value.rstrip("0").rstrip(".") if value and "." in value else value) for value in texts]
 
 
 def _quote_source(

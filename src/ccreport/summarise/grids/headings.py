@@ -28,6 +28,7 @@ UNITS: Final = {
 }
 # Names that say more to a program than to a reader.
 HEADINGS: Final = {
+    "cc": "Algorithm",
     "cc_list": "Algorithms",
     "flow_algorithm": "Algorithm",
     "client_algorithm": "Algorithm",
@@ -102,6 +103,7 @@ OF_QUANTITY: Final = re.compile(r"value_\w+|bin_\w+_value|(?:first|second)_(?:p5
 # By the quantity's ending: what its numbers are multiplied with, and how its words go on.
 SCALES: Final = {"_bps": (1e-6, " (Mbit/s)"), "retransmit_ratio": (100.0, " (%)")}
 SPELLED: Final = {
+    "ack": "ACK",
     "bdp": "BDP",
     "cpu": "CPU",
     "cv": "CV",
@@ -123,6 +125,7 @@ SPELLED: Final = {
     "p99": "99 %",
     "p999": "99.9 %",
     "rpc": "RPC",
+    "sack": "SACK",
     "ss": "ss",
     "rtt": "RTT",
     "rpcs": "RPCs",
