@@ -1,5 +1,6 @@
 """
-Targets: what can be asked for, as `--list` prints it, and what of a call stands for nothing. Included last, as all rules are known then.
+Targets: what can be asked for, as `--list` prints it, and what of a call stands for nothing. Included last, when all
+rules are known.
 """
 
 import textwrap
@@ -14,7 +15,7 @@ TARGETS = """
 
 def list_targets(only_targets=False):
     """Print the targets for people with what they are, then the names of the rules between, as `--list` does."""
-    described = {rule.name: rule.docstring for rule in workflow.rules}
+    described = {each.name: each.docstring for each in workflow.rules}
     for name in TARGETS:
         print(f"{name:14} {described[name]}")
     parts = sorted(described.keys() - set(TARGETS))
@@ -22,20 +23,28 @@ def list_targets(only_targets=False):
 
 
 def is_rule(target):
-    """Tell whether a target is a rule; end where it is not a file that a rule makes either."""
-    named = {rule.name: rule for rule in workflow.rules}
-    if target in named:
-        if wildcards := ", ".join(sorted(named[target].wildcard_names)):
+    """Tell whether a target is the name of a rule; end where it is not a file that one makes either."""
+    own = {each.name: each for each in workflow.rules}
+    if target in own:
+        wildcards = ", ".join(sorted(own[target].wildcard_names))
+        # `--forcerun` and the like may name such a rule.
+        if wildcards and target in workflow.dag_settings.targets:
             stop(f"`{target}` makes a file for each {wildcards}; name one of its files")
         return True
-    path = os.path.relpath(target)
-    if any(rule.is_producer(path) for rule in workflow.rules):
-        return False
-    files = {str(file) for rule in workflow.rules for file in rule.products()}
-    plain = {file for file in files if "{" not in file}
-    tables = map(workflow.pathvars.apply, list_table_files(MAIN))
-    near = guess_near(target, TARGETS) or guess_near(target, {*named, *plain, *tables})
-    stop(f"no target `{target}`{near or ';'} `snakemake --list` shows what there is")
+    made = [file for each in own.values() for file in each.products()]
+    path = target if os.path.isabs(target) else os.path.relpath(target)
+    matches = list(filter(None, (file.match(path) for file in made)))
+    if not matches:
+        names = {*own, *map(workflow.pathvars.apply, list_table_files(MAIN))}
+        names |= {str(file) for file in made if "{" not in str(file)}
+        near = guess_near(target, TARGETS) or guess_near(target, names)
+        stop(f"no target `{target}`{near or ';'} `snakemake --list` shows them all")
+    known = RESULTS / "batches.txt"
+    batches = read_batches(known) if known.exists() else {}
+    asked = {match["batch"] for match in matches if "batch" in match.re.groupindex}
+    if unknown := ", ".join(asked - batches.keys()):
+        stop(f"no batch `{unknown}`; {known}, of `list_raw_files`, has their names")
+    return False
 
 
 # Snakemake lists all rules alike; this is only how this workflow is listed.

@@ -122,9 +122,10 @@ def test_a_name_in_an_evaluation_that_stands_for_nothing_is_refused(
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("reprot", "no target `reprot`; did you mean `report`? `snakemake --list` shows what there is"),
+        ("reprot", "no target `reprot`; did you mean `report`? `snakemake --list` shows them all"),
         ("results/esnet-dtn/summaries/jobs.cvs", "no target `.*jobs.cvs`; did you mean `.*jobs.csv`?"),
         ("README.md", "no target `README.md`; `snakemake --list` shows"),
+        ("results/tables/runs/nosuch.parquet", "no batch `nosuch`; results/batches.txt, of `list_raw_files`"),
         ("ingest_batch", "`ingest_batch` makes a file for each batch; name one of its files"),
     ],
 )

@@ -94,14 +94,15 @@ def _find_evaluation(database: Path, given: str) -> Path:
         return resolve_evaluation(given)
     whole = database.resolve()
     with connect(whole) as connection:
-        built = connection.execute("SELECT comment FROM duckdb_tables() WHERE table_name = 'algorithms'").fetchone()
+        query = "SELECT comment FROM duckdb_tables() WHERE table_name = 'algorithms' AND comment IS NOT NULL"
+        built: list[str] = [path for (path,) in connection.execute(query).fetchall()]
     # The path is from the folder that the build was called in, which is around the results.
-    for folder in whole.parents if built and built[0] else ():
-        if (folder / built[0]).is_file():
-            return folder / built[0]
+    places = (folder / path for path in built for folder in whole.parents)
+    if found := next((place for place in places if place.is_file()), None):
+        return found
     name = whole.parent.name
     if name not in list_evaluations():
-        problem = f"{built[0]} is gone" if built and built[0] else f"{name} does not come with ccreport"
+        problem = f"{built[0]} is gone" if built else f"{name} does not come with ccreport"
         raise InputError(f"the evaluation {problem}; name its file by --evaluation")
     return resolve_evaluation(name)
 
