@@ -62,11 +62,6 @@ HEADINGS: Final = {
     "published_verdict": "Verdict",
     "is_paired": "In pairs?",
     "is_explained": "Explained?",
-    # As iperf3 heads them; the words beside each other would be wider than a page.
-    "retransmits_iperf3_count": "Retr. iperf3",
-    "retransmits_ss_count": "Retr. ss",
-    "retransmits_ss_net_count": "Retr. ss, net",
-    "retransmits_capture_count": "Retr. capture",
     "iperf3_difference_count": "Capture less iperf3",
     "ss_difference_count": "Capture less ss",
     "is_told_apart": "Told apart?",
