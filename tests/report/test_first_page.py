@@ -411,7 +411,7 @@ def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
     other = ("BBR faster", "0.001 % loss, 9 flows, RTT ≥ 30 ms", 3.74)
     (answer,) = map(html.unescape, describe_leads(make_comparisons(*faster, *equal, other)))
     assert (
-        " At RTT ≥ 30 ms the mean rate of BBR is 8.22 to 116 times that of CUBIC at 0.1 % loss and 2.11 to 21.0 times "
-        "at 0.01 % loss, each at 95 % confidence. " in answer
+        " At RTT ≥ 30 ms BBR has 8.22 to 116 times CUBIC’s mean rate at 0.1 % loss and 2.11 to 21.0 times at "
+        "0.01 % loss, each at 95 % confidence. " in answer
     )
     assert "0.001 %" not in answer

@@ -87,8 +87,9 @@ def _describe_pair(pair: pl.DataFrame) -> str:
     undecided = counted.pop(UNDECIDED, 0)
     said = [f"{escape_text(verdict)} in {count:,}" for verdict, count in counted.most_common()]
     said += [f"{undecided:,} could not be decided"] if undecided else []
-    said_first, *others = (*_answer(pair), "")
-    parts = filter(None, (said_first, *_answer_by_loss(pair), *others))
+    by_loss = [*_answer_by_loss(pair)]
+    said_first, *others = (*_answer(pair, names_most=not by_loss), "")
+    parts = filter(None, (said_first, *by_loss, *others))
     answer = " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
     title = f"**{escape_text(first)} or {escape_text(second)}?**"
     return " ".join(filter(None, (title, answer, f"Of {compared} of rates: {'; '.join(said)}.")))
@@ -108,7 +109,7 @@ def _list_shared(questions: list[str]) -> list[str]:
     return [part for part in parts[0] if all(part in own for own in parts)]
 
 
-def _answer(pair: pl.DataFrame) -> Iterator[str]:
+def _answer(pair: pl.DataFrame, *, names_most: bool) -> Iterator[str]:
     """Yield what most comparisons show, apart for those with loss and those without, and where others are ahead."""
     is_lossy = pl.Series([_find_loss(question) for question in pair["question"]], dtype=pl.Boolean)
     parts = [("with loss ", pair.filter(is_lossy)), ("without loss ", pair.filter(~is_lossy))]
@@ -122,7 +123,7 @@ def _answer(pair: pl.DataFrame) -> Iterator[str]:
         ahead = own.filter(verdict=verdict)
         leaders.update(ahead["ahead_algorithm"].drop_nulls())
         how_many = f"all {count:,}" if count == own.height else f"{count:,} of {own.height:,}"
-        yield f"{where}{_say_verdict(verdict)} in {how_many} comparisons{_name_most(ahead)}"
+        yield f"{where}{_say_verdict(verdict)} in {how_many} comparisons{_name_most(ahead) if names_most else ''}"
     for (name,), own in pair.group_by("ahead_algorithm", maintain_order=True):
         if leaders and name is not None and name not in leaders:
             shared = ", ".join(_list_shared(own["question"].to_list()))
@@ -145,10 +146,10 @@ def _answer_by_loss(pair: pl.DataFrame) -> Iterator[str]:
         if own.height >= ENOUGH and name is not None and own["ahead_algorithm"].eq_missing(name).all():
             other = next(one for one in own.select("first_algorithm", "second_algorithm").row(0) if one != name)
             ends = " to ".join(show_plain(end) for end in (own["ahead"].min(), own["ahead"].max()))  # type: ignore[arg-type]
-            times = f"{ends} times" if (path, name, other) in said else f"{ends} times that of {other}"
+            times = f"{ends} times" if (path, name, other) in said else f"{ends} times {other}’s mean rate"
             said.setdefault((path, name, other), []).append(f"{times} at {loss}")
     for (path, name, _), parts in said.items():
-        yield escape_text(f"at {path} the mean rate of {name} is {join_names(parts)}, each at 95 % confidence")
+        yield escape_text(f"at {path} {name} has {join_names(parts)}, each at 95 % confidence")
 
 
 def _find_part(pattern: re.Pattern[str], question: str) -> str | None:
