@@ -26,10 +26,10 @@ SERVER: Final = re.compile(rb'"accepted_connection"\s*:')
 QDISC: Final = re.compile(rb"^qdisc \w+ ", re.MULTILINE)
 # # 1795215547.905306
 STAMP: Final = re.compile(rb"^# (\d{9,10}\.\d+)\s", re.MULTILINE)
-# ESTAB 0 0 10.0.0.1:43802 10.0.0.2:5201
 # minrtt:10.1, in ms, of the line below a socket's
 MIN_RTT: Final = re.compile(rb"\bminrtt:(\d{1,9}(?:\.\d{1,9})?)\b")
 US_PER_MS: Final = 1000
+# ESTAB 0 0 10.0.0.1:43802 10.0.0.2:5201
 SOCKET: Final = re.compile(rb"^\S[^\n]*?\s(\S+):(\d+)\s+(\S+):(\d+)\s*(?:[a-z<]|$)", re.MULTILINE)
 # What is read of a file of samples: hours of one connection.
 SAMPLES_LIMIT_BYTES: Final = 2**26
