@@ -26,10 +26,10 @@ def is_rule(target):
     """Tell whether a target is the name of a rule; end where it is not a file that one makes either."""
     own = {each.name: each for each in workflow.rules}
     if target in own:
-        wildcards = ", ".join(sorted(own[target].wildcard_names))
+        varied = ", ".join(sorted(own[target].wildcard_names))
         # `--forcerun` and the like may name such a rule.
-        if wildcards and target in workflow.dag_settings.targets:
-            stop(f"`{target}` makes a file for each {wildcards}; name one of its files")
+        if varied and target in workflow.dag_settings.targets:
+            stop(f"`{target}` makes a file for each {varied}; name one of its files")
         return True
     made = [file for each in own.values() for file in each.products()]
     path = target if os.path.isabs(target) else os.path.relpath(target)
