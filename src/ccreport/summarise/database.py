@@ -17,7 +17,7 @@ from typing import Any, Final
 import duckdb
 
 from ccreport.core.declarations import read_query
-from ccreport.core.declared_files import blame
+from ccreport.core.declared_files import blame, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, name_buckets
 from ccreport.core.schema_problems import Place
@@ -93,7 +93,7 @@ def list_views(batches: Path, tables: Path, evaluation: Path, database: Path, *,
             create_views(
                 connection, list(read_batches(batches)), tables, declared, stored, include_suspect=include_suspect
             )
-            connection.execute(f"COMMENT ON TABLE algorithms IS {quote_text(str(evaluation))}")
+            connection.execute(f"COMMENT ON TABLE algorithms IS {quote_text(show_path(evaluation))}")
             connection.commit()
         except QueryError as error:
             if refused := find_refused(connection, _list_conditions(declared)):
