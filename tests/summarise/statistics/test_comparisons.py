@@ -220,8 +220,8 @@ def test_bold_type_follows_the_verdict_alone(tmp_path: Path) -> None:
     summarise_one("table_2_testbed", ESNET, database, tmp_path)
     text = (tmp_path / "table_2_testbed.html").read_text()
     assert text.count("<strong>") == 1
-    assert "<strong>15.10</strong>" in text
-    assert r"\textbf{15.10}" in (tmp_path / "table_2_testbed.tex").read_text()
+    assert "<strong>15.1</strong>" in text
+    assert r"\textbf{15.1}" in (tmp_path / "table_2_testbed.tex").read_text()
 
 
 def test_a_run_without_retransmits_has_a_ratio_too(tmp_path: Path) -> None:
