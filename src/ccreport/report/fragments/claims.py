@@ -214,10 +214,10 @@ def _name_change(row: Mapping[str, Any]) -> str:
     return f"{escape_text(row['check'])} {show_figures(row['with_suspects_value'])}{flipped}"
 
 
-def title_claim(facts: Mapping[str, Any]) -> str:
+def title_claim(facts: Mapping[str, Any], width: int = TITLE_WIDTH) -> str:
     """Return a claim's first sentence, shortened, as escaped text: its title wherever claims are listed."""
     sentence = _flatten(facts["text"]).partition(". ")[0].removesuffix(".")
-    return escape_text(shorten(sentence, TITLE_WIDTH, placeholder=" …"))
+    return escape_text(shorten(sentence, width, placeholder=" …"))
 
 
 def _flatten(words: str) -> str:

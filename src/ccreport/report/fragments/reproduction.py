@@ -23,6 +23,8 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
 
 WORST: Final = 5
+# Differences that no reader would call one, though they exceed the interval.
+NEAR: Final = 0.05
 SECTIONS: Final = {"paper": "The paper", "archive": "Another archive"}
 OTHERS: Final = {"paper": "Paper", "archive": "Other"}
 SUMMARY_HEADER: Final = (
@@ -40,14 +42,14 @@ BLANK: Final = Html("")
 SCALES: Final = {
     "bdp": "Below each cell is its buffer in bandwidth-delay products.",
     "loss_window": (
-        "Below each lossy cell is p · BDP², with the loss p of 1 and the bandwidth-delay product in segments, on which "
-        "the window that loss leaves to CUBIC depends."
+        "Below each lossy cell is p · BDP² (the loss p as a fraction, the bandwidth-delay product in segments), which "
+        "decides what window the loss leaves to CUBIC."
     ),
 }
 MATCHES: Final = {
     "name": "Cells are matched by name.",
     "dimensionless": (
-        "Each is matched with the cell here whose number is nearest, no cell here twice; where none is near, it is "
+        "Each is matched with the cell here whose number is nearest, one to one; cells without a near one count as "
         "missing."
     ),
 }
@@ -123,17 +125,19 @@ def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     consistent, inconsistent = (int((cells == verdict).sum()) for verdict in (CONSISTENT, INCONSISTENT))
     others = cells.len() - consistent - inconsistent
     undecided = f"; {others} are undecided" if others else ""
+    near = own.filter((pl.col("cell_verdict") == INCONSISTENT) & ((pl.col("value_ratio") - 1).abs() < NEAR)).height
+    nearly = f" ({near} of these differ by less than {NEAR:.0%})".replace("%", " %") if near else ""
     sentences = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
         f"{counts['not_reproduced']} are not, and for {counts['undecided']} the runs cannot tell.",
-        f"Of {cells.len()} single cells, {consistent} are consistent and {inconsistent} inconsistent{undecided}.",
+        f"Of {cells.len()} single cells, {consistent} are consistent and {inconsistent} inconsistent{nearly}{undecided}.",
     ]
     if counts["missing"]:
         sentences.append(f"This archive lacks a cell of {counts['missing']} more.")
     if counts["suspect"]:
-        verb, are = ("looks", "is") if counts["suspect"] == 1 else ("look", "are")
+        verb, are = (" looks", "is") if counts["suspect"] == 1 else ("s look", "are")
         sentences.append(
-            f"{counts['suspect']} more {verb} wrong in the publication itself and {are} excluded from all counts."
+            f"{counts['suspect']} further pair{verb} wrong in the publication itself and {are} excluded from all counts."
         )
         suspect = own.filter(pl.col("cell_state") == SUSPECT)["table_name"].unique(maintain_order=True)
         sentences += [escape_text(doubts[table]) for table in suspect if doubts.get(table)]

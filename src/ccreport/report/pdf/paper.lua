@@ -63,6 +63,10 @@ local function str(element)
 end
 
 local function code(element)
+  -- A hash on a line of its own is copied from the page, and fits it.
+  if element.classes:includes('digest') then
+    return nil
+  end
   return pandoc.Code(allow_breaks(show_letters(element.text)))
 end
 

@@ -39,7 +39,6 @@ def render_findings(
             "Confirmed",
             _count_claims(judged, claims, HOLDS, ("holds", "hold")),
             _confirm_pairs(pairs, algorithms),
-            _date_claims(judged),
         ),
         _join(
             "Contradicted",
@@ -48,6 +47,7 @@ def render_findings(
         ),
         _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons)),
         _doubt_paper(doubted),
+        _join("Caution", _date_claims(judged)),
     ]
     lists = (render_list_of_findings(answers, "answer"), render_list_of_findings(list(filter(None, sentences))))
     return "\n".join(filter(None, lists))
@@ -81,7 +81,7 @@ def _date_claims(judged: pl.DataFrame) -> str:
     total = judged["claim"].n_unique()
     late = judged.filter(~pl.col("is_preregistered"))["claim"].n_unique()
     of_all = f"all {total:,}" if late == total else f"{late:,} of {total:,}"
-    return f"the pass/fail bounds of {of_all} claims were set after the first run" if late else ""
+    return f"the bounds of {of_all} claims were set after the first run, so they could have been fitted" if late else ""
 
 
 def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str]) -> str:
@@ -147,18 +147,15 @@ def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
         return ""
     least = undecided["least_effect_pct"].drop_nulls()
     counted = f"{undecided.height:,} of {count_things(comparisons.height, 'comparison')}"
-    said = [f"[{counted}]({COMPARISONS_PAGE}) {'is' if undecided.height == 1 else 'are'} undecided"]
+    retransmits = undecided.filter(~pl.col("measure").str.ends_with("_bps")).height
+    partly = f", {retransmits:,} of them of retransmits" if retransmits and undecided.height > 1 else ""
+    said = [f"[{counted}]({COMPARISONS_PAGE}) {'is' if undecided.height == 1 else 'are'} undecided{partly}"]
     if few := undecided.height - least.len():
         said.append(f"{few:,} {'has' if few == 1 else 'have'} too few runs")
     if least.len():
         median = show_plain(float(least.median() or 0), 2)  # type: ignore[arg-type]
         half = f"half of the other {least.len():,}" if few else "half of them"
-        detected = f"a difference above {median} &#37;"
-        said.append(
-            f"{half} could only have detected {detected}"
-            if least.len() > 1
-            else f"only {detected} could have been detected"
-        )
+        said.append(f"{half if least.len() > 1 else 'it'} would have missed a difference below {median} &#37;")
     return "; ".join(said)
 
 

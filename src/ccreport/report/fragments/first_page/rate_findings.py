@@ -110,15 +110,20 @@ def _list_shared(questions: list[str]) -> list[str]:
 
 
 def _answer(pair: pl.DataFrame, *, names_most: bool) -> Iterator[str]:
-    """Yield what most comparisons show, apart for those with loss and those without, and where others are ahead."""
+    """Yield what most comparisons show, by whether their conditions have loss, and where others are ahead."""
     is_lossy = pl.Series([_find_loss(question) for question in pair["question"]], dtype=pl.Boolean)
-    parts = [("with loss ", pair.filter(is_lossy)), ("without loss ", pair.filter(~is_lossy))]
+    parts = [("with random loss ", pair.filter(is_lossy)), ("with no loss ", pair.filter(~is_lossy))]
     if min(part.height for _, part in parts) < ENOUGH:
         parts = [("", pair)]
+    else:
+        # Those of buffers or senders, say, whose losses are those of full queues.
+        parts.append(("in conditions that name no loss ", pair.filter(is_lossy.is_null())))
     leaders: set[str] = set()
     for where, own in parts:
+        if own.height < ENOUGH:
+            continue
         (verdict, count), *others = Counter(own["verdict"]).most_common(2)
-        if own.height < ENOUGH or verdict == UNDECIDED or (others and others[0][1] == count):
+        if verdict == UNDECIDED or (others and others[0][1] == count):
             continue
         ahead = own.filter(verdict=verdict)
         leaders.update(ahead["ahead_algorithm"].drop_nulls())
@@ -149,7 +154,7 @@ def _answer_by_loss(pair: pl.DataFrame) -> Iterator[str]:
             times = f"{ends} times" if (path, name, other) in said else f"{ends} times {other}’s mean rate"
             said.setdefault((path, name, other), []).append(f"{times} at {loss}")
     for (path, name, _), parts in said.items():
-        yield escape_text(f"at {path} {name} has {join_names(parts)}, each at 95 % confidence")
+        yield escape_text(f"at {path} {name} has {join_names(parts)}, from condition to condition, each lead significant")
 
 
 def _find_part(pattern: re.Pattern[str], question: str) -> str | None:

@@ -17,6 +17,8 @@ SIGNS: Final = {
     FAILS: ("M6 6 18 18M18 6 6 18", "does not hold", "do not hold"),
     UNKNOWN: ("M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1", "without enough data", "without enough data"),
 }
+# Longer claims are cut: three lines of a column.
+TITLE_WIDTH: Final = 150
 SQUARE: Final = '<svg class="{kind}" viewBox="0 0 24 24" aria-hidden="true"><path d="{sign}"/></svg>'
 
 
@@ -45,4 +47,4 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
 def _link_claim(claim: str, facts: Mapping[str, Any], square: str) -> str:
     sentence = text(" ".join(facts["text"].split()))
     link = f'href="claims.html#{make_label("claim", claim)}" title="{sentence}"'
-    return f"<li>{square} <a {link}>{title_claim(facts)}</a></li>"
+    return f"<li>{square} <a {link}>{title_claim(facts, TITLE_WIDTH)}</a></li>"
