@@ -369,7 +369,8 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
         "**BBR or CUBIC?** With random loss BBR is faster in all 3 comparisons, most at 0.1 % loss, 1 flows (9.50 "
         "times the mean rate). With no loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in "
         "only 2 comparisons, most at 10G sender (5.00 times the mean rate). Of [8 "
-        "comparisons](tables.qmd#table-comparisons) of rates: BBR faster in 3; equal within ±5 % in 3; CUBIC faster in 2."
+        "comparisons](tables.qmd#table-comparisons) of rates: BBR faster in 3; equal within ±5 % in 3; CUBIC faster "
+        "in 2."
     )
     deep = [("BBR faster", f"{size} MB, RTT 20 ms", 3.0) for size in (8, 16, 32)]
     (said,) = describe_leads(make_comparisons(*lossy, *lossless, *short[:1], *deep))

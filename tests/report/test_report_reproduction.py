@@ -82,7 +82,7 @@ def test_what_looks_wrong_in_the_publication_is_said_with_the_reason() -> None:
     compared = make_compared(make_pair("a"), make_pair("e", state="suspect"))
     shown = render_reproduction(compared, TITLES, ALGORITHMS, doubts={"table_2_testbed": "A rate is *too* low."})
     assert (
-        "1 more looks wrong in the publication itself and is excluded from all counts. "
+        "1 further pair looks wrong in the publication itself and is in none of these counts. "
         "A rate is &#42;too&#42; low&#46;\n" in shown
     )
 

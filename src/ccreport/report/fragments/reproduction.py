@@ -121,23 +121,24 @@ def render_reproduction(
 
 def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     counts = count_pairs(own)
-    cells = own.filter(pl.col("cell_state") == COMPARED)["cell_verdict"].drop_nulls()
-    consistent, inconsistent = (int((cells == verdict).sum()) for verdict in (CONSISTENT, INCONSISTENT))
-    others = cells.len() - consistent - inconsistent
+    cells = own.filter(pl.col("cell_state") == COMPARED).drop_nulls("cell_verdict")
+    consistent, inconsistent = (cells.filter(cell_verdict=verdict) for verdict in (CONSISTENT, INCONSISTENT))
+    others = cells.height - consistent.height - inconsistent.height
     undecided = f"; {others} are undecided" if others else ""
-    near = own.filter((pl.col("cell_verdict") == INCONSISTENT) & ((pl.col("value_ratio") - 1).abs() < NEAR)).height
-    nearly = f" ({near} of these differ by less than {NEAR:.0%})".replace("%", " %") if near else ""
+    near = inconsistent.filter((pl.col("value_ratio") - 1).abs() < NEAR).height
+    nearly = f" ({near} of these by less than {100 * NEAR:g} %)" if near else ""
+    by_verdict = f"{consistent.height} are consistent and {inconsistent.height} inconsistent{nearly}{undecided}"
     sentences = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
         f"{counts['not_reproduced']} are not, and for {counts['undecided']} the runs cannot tell.",
-        f"Of {cells.len()} single cells, {consistent} are consistent and {inconsistent} inconsistent{nearly}{undecided}.",
+        f"Of {cells.height} single cells, {by_verdict}.",
     ]
     if counts["missing"]:
         sentences.append(f"This archive lacks a cell of {counts['missing']} more.")
     if counts["suspect"]:
         verb, are = (" looks", "is") if counts["suspect"] == 1 else ("s look", "are")
         sentences.append(
-            f"{counts['suspect']} further pair{verb} wrong in the publication itself and {are} excluded from all counts."
+            f"{counts['suspect']} further pair{verb} wrong in the publication itself and {are} in none of these counts."
         )
         suspect = own.filter(pl.col("cell_state") == SUSPECT)["table_name"].unique(maintain_order=True)
         sentences += [escape_text(doubts[table]) for table in suspect if doubts.get(table)]

@@ -154,7 +154,8 @@ def _answer_by_loss(pair: pl.DataFrame) -> Iterator[str]:
             times = f"{ends} times" if (path, name, other) in said else f"{ends} times {other}’s mean rate"
             said.setdefault((path, name, other), []).append(f"{times} at {loss}")
     for (path, name, _), parts in said.items():
-        yield escape_text(f"at {path} {name} has {join_names(parts)}, from condition to condition, each lead significant")
+        leads = f"{join_names(parts)}, from condition to condition, each lead significant"
+        yield escape_text(f"at {path} {name} has {leads}")
 
 
 def _find_part(pattern: re.Pattern[str], question: str) -> str | None:
