@@ -170,6 +170,26 @@ def test_runs_that_are_numbered_anew_for_each_algorithm_are_repetitions(
     assert "mine: the same test as cc=cubic, iteration=1, by its start and its connections; delete one" in said
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("2026-11-20_{cc}_{rtt}ms.json", "2026-11-20/{cc}_{rtt}ms.json"),
+        *("exp7_{cc}_{rtt}ms.json", "{cc}_{rtt}ms_20261120.json"),
+    ],
+)
+def test_a_day_or_a_series_of_several_tests_is_a_session(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for number, (cc, rtt, rep) in enumerate(itertools.product(("cubic", "bbr"), (20, 80), (1, 2))):
+        path = name.format(cc=cc, rtt=rtt).replace(".json", f"_rep{rep}.json")
+        files[path] = client_output(4000 + number, cc, START_S + 60 * number)
+    propose(write_archive(tmp_path / "raw", files))
+    said = capsys.readouterr().out
+    assert len(list_columns(said, "algorithm")) == 8
+    assert "Not used" not in said
+
+
 def test_runs_at_the_same_time_between_the_same_hosts_may_be_flows_of_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

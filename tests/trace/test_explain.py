@@ -1,3 +1,4 @@
+import contextlib
 import os
 import re
 import shutil
@@ -152,10 +153,10 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_4", "", r"no published table `table_4`; did you mean `table_"),
         ("table_", "", r"several tables begin with `table_`: table_1_buffer_size, table_2_testbed"),
         ("table_2", "colour=red", r"no key `colour`; name a cell by test_group, sharing, flows_count"),
-        ("table_2", "sharing", r"no key `sharing`"),
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
         ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?; name a cell"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),
+        ("table_2", "algorithm", r"the key `algorithm` needs a value; write `algorithm=BBR`, for example"),
         ("table_2", "algorithm=RENO", r"no algorithm `RENO` there; there are `BBR`, `CUBIC`"),
         ("table_2", "test_group=0.1 % loss", r"2 rows fit; name one of them:\n  test_group=0\.1 % loss,sharing=both"),
         ("table_2", "", r"\d rows fit"),
@@ -230,6 +231,25 @@ def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path) -> None
     (tmp_path / "config.yaml").write_text("evaluation: evaluations/b.yaml\n")
     with pytest.raises(InputError, match=r"no published table `jbos`; did you mean `jobs`\?"):
         find_database(tmp_path / "results", "jbos")
+    # After a build of another archive by another evaluation, the configured one is of the archive before.
+    (tmp_path / "results/archive.json").write_text("{}")
+    os.utime(tmp_path / "results/archive.json", (2e9, 2e9))
+    os.utime(tmp_path / "results/a/archive.duckdb", (2.1e9, 2.1e9))
+    assert find_database(tmp_path / "results", "jobs") == tmp_path / "results/a/archive.duckdb"
+
+
+def test_files_that_are_gone_are_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "results/own").mkdir(parents=True)
+    pl.DataFrame({"run_id": ["one"]}).write_parquet(tmp_path / "results/runs.parquet")
+    database = tmp_path / "results/own/archive.duckdb"
+    with contextlib.chdir(tmp_path), duckdb.connect(database) as connection:
+        connection.execute("CREATE VIEW runs AS FROM read_parquet(['results/runs.parquet'])")
+    (tmp_path / "results/runs.parquet").rename(tmp_path / "results/gone.parquet")
+    (tmp_path / "results/runs.parquet").symlink_to("nowhere")
+    assert main(["export", "one", "--database", str(database)]) == 1
+    said = capsys.readouterr().err
+    assert said.endswith("; build its evaluation once more\n")
+    assert said.count("\n") == 1
 
 
 def test_without_a_table_all_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

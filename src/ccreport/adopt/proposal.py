@@ -269,15 +269,15 @@ def _repeats_runs(own: ProposedPattern, contents: Mapping[str, Content]) -> bool
 
 
 def _count_runs(own: ProposedPattern) -> None:
-    """Call the group `run` of a pattern `iteration`, if it is a number behind a word or by itself."""
+    """Call the group `run` of a pattern `iteration`, if it is a number behind a word or by itself, else `session`."""
     for column in own.columns:
-        if (
-            column.group == "run"
-            and "iteration" not in own.groups
-            and (counted := COUNTED.fullmatch(column.expression))
-        ):
-            column.expression = f"{counted['word']}(?P<iteration>[0-9]+)"
-            column.group = "iteration"
+        if column.group != "run":
+            continue
+        if "iteration" not in own.groups and (counted := COUNTED.fullmatch(column.expression)):
+            column.expression, column.group = f"{counted['word']}(?P<iteration>[0-9]+)", "iteration"
+        elif "session" not in own.groups:
+            # A day on which several tests were made.
+            column.expression, column.group = column.expression.replace("<run>", "<session>"), "session"
 
 
 def _ran_together(tests: Sequence[Content]) -> bool:

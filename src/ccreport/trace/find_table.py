@@ -30,16 +30,26 @@ ESCAPED: Final = re.compile(r"\[([\[*?])\]")
 def find_databases(place: Path) -> list[Path]:
     """Return the database at a place, or those of a folder of results, that of the configured evaluation first.
 
-    A relative folder that is not there is looked for in the checkout, too. Raise InputError where there is no database.
+    Those that are older than what was read last of the archive come after all others. A relative folder that is not
+    there is looked for in the checkout, too. Raise InputError where there is no database.
     """
     if place.is_file():
         return [place]
     for folder in (place, SCHEMAS.parent / place):
         if found := sorted({*folder.glob(DATABASE), *folder.glob(f"*/{DATABASE}")}):
             configured, sections = _read_configured(folder), _read_sections(folder)
-            names = {database: database.parent.name for database in found}
-            return sorted(found, key=lambda database: (names[database] != configured, names[database] in sections))
+            ranked = [
+                (is_outdated(database), name != configured, name in sections, database)
+                for database, name in ((database, database.parent.name) for database in found)
+            ]
+            return [database for *_, database in sorted(ranked)]
     raise InputError(f"no database at {place}; `make report` builds one, --database names another")
+
+
+def is_outdated(database: Path) -> bool:
+    """Tell whether the archive, or another one, was read after a database was made."""
+    facts = database.resolve().parent.parent / "archive.json"
+    return facts.exists() and facts.stat().st_mtime > database.stat().st_mtime
 
 
 def _read_sections(results: Path) -> set[str]:
@@ -78,8 +88,9 @@ def find_database(place: Path, name: str) -> Path:
     if not fitting:
         known = {table for names in tables.values() for table in names}
         raise InputError(f"no published table `{name}`{guess(name, known)}")
-    if len(fitting) > 1 and fitting[0].parent.name != _read_configured(fitting[0].parent.parent):
-        several = ", ".join(map(str, fitting))
+    current = [database for database in fitting if not is_outdated(database)] or fitting
+    if len(current) > 1 and fitting[0].parent.name != _read_configured(fitting[0].parent.parent):
+        several = ", ".join(map(str, current))
         raise InputError(f"several evaluations have a table `{name}`; name one by --database: {several}")
     return fitting[0]
 
@@ -95,11 +106,10 @@ def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a database as from the folder that its build was called in, to which the paths in its views are relative.
 
     Warn of one that is older than the results which it is of: some of its views then are of another archive. Raise
-    InputError where the files that it reads are not below its own folder of results.
+    InputError where the files that it reads are not below its own folder of results, or are gone.
     """
     whole = database.resolve()
-    facts = whole.parent.parent / "archive.json"
-    if facts.exists() and facts.stat().st_mtime > whole.stat().st_mtime:
+    if is_outdated(whole):
         problem = "was made before the archive, or another one, was read again; its views and tables differ"
         print(f"warning: {database} {problem}. Build its evaluation once more.", file=sys.stderr)
     with connect(whole) as connection:
@@ -107,7 +117,11 @@ def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         read = (match[1] for (sql,) in views if (match := READ_FILE.search(sql)))
         path = ESCAPED.sub(r"\1", next(read, "").replace("''", "'"))
         with TemporaryDirectory() as aside, contextlib.chdir(_find_root(whole, Path(path), Path(aside))):
-            yield connection
+            try:
+                yield connection
+            except duckdb.IOException as error:
+                said = str(error).partition("\n")[0]
+                raise InputError(f"{database} cannot be read: {said}; build its evaluation once more") from error
 
 
 def _find_root(database: Path, path: Path, aside: Path) -> Path:

@@ -63,7 +63,9 @@ def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) ->
     """Return the rows that one `key=value` names."""
     match = re.fullmatch(rf"\s*(.*?)\s*({OPERATOR})\s*(.*?)\s*", part, re.DOTALL)
     name, sign, value = match.groups() if match else (part.strip(), "", "")
-    if name not in keys or not sign:
+    if name in keys and not sign:
+        raise InputError(f"{table}: the key `{name}` needs a value; write `{name}={rows[name][0]}`, for example")
+    if name not in keys:
         held_by = next((key for key in keys if any(_fits(key, held, "=", name) for held in rows[key].unique())), None)
         hint = f"; did you mean `{held_by}={name}`?" if held_by and not sign else guess_near(name, keys)
         raise InputError(f"{table} has no key `{name}`{hint}; name a cell by {', '.join(keys)}, each as key=value")

@@ -28,13 +28,8 @@ NEAR: Final = 0.05
 SECTIONS: Final = {"paper": "The paper", "archive": "Another archive"}
 OTHERS: Final = {"paper": "Paper", "archive": "Other"}
 SUMMARY_HEADER: Final = (
-    "Table",
-    "Pairs compared",
-    "Reproduced",
-    "Not reproduced",
-    "Undecided",
-    "Missing here",
-    "Suspect",
+    *("Table", "Pairs compared", "Reproduced", "Not reproduced"),
+    *("Undecided", "Missing here", "Suspect"),
 )
 BASES: Final = {"goodput": "the receiver’s rates (goodput)", "throughput": "the sender’s rates (throughput)"}
 BLANK: Final = Html("")
@@ -124,10 +119,10 @@ def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     cells = own.filter(pl.col("cell_state") == COMPARED).drop_nulls("cell_verdict")
     consistent, inconsistent = (cells.filter(cell_verdict=verdict) for verdict in (CONSISTENT, INCONSISTENT))
     others = cells.height - consistent.height - inconsistent.height
-    undecided = f"; {others} are undecided" if others else ""
     near = inconsistent.filter((pl.col("value_ratio") - 1).abs() < NEAR).height
-    nearly = f" ({near} of these by less than {100 * NEAR:g} %)" if near else ""
-    by_verdict = f"{consistent.height} are consistent and {inconsistent.height} inconsistent{nearly}{undecided}"
+    by_verdict = f"{consistent.height} are consistent and {inconsistent.height} inconsistent"
+    by_verdict += f" ({near} of these by less than {100 * NEAR:g} %)" if near else ""
+    by_verdict += f"; {others} are undecided" if others else ""
     sentences = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
         f"{counts['not_reproduced']} are not, and for {counts['undecided']} the runs cannot tell.",
