@@ -40,6 +40,7 @@ FIXED_LABELS: Final = """
 
 # Labels by which claims select runs and choose a rate, with their values where an evaluation does not declare them.
 DEFAULT_LABELS: Final = {"purpose": "steady", "path_class": "unknown", "loss_pattern": "random"}
+# The runs of the job that a file of an edge network lies in, if any: each lasts until the next one begins.
 RECORDED_RUNS: Final = """
     SELECT
         raw_files.raw_file_id AS file_id, runs.run_id AS recorded_run_id, runs.condition_id AS recorded_condition_id,
@@ -143,8 +144,7 @@ def create_views(
     # Unlike the other macros these name the views above, which must be there before.
     connection.execute(read_query("fairness"))
     of_algorithms = f"FROM ({read_query('measured_runs')}) JOIN algorithms USING (cc)"
-    labelled = {"labelled_runs": LABELLED, "algorithm_runs": of_algorithms}
-    for view, runs in labelled.items():
+    for view, runs in {"labelled_runs": LABELLED, "algorithm_runs": of_algorithms}.items():
         labels = label_runs(mark_suspects(runs), declared)
         query = f"""
             SELECT

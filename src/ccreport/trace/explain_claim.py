@@ -40,18 +40,20 @@ def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
     Raise InputError where several claims begin so, for what is nearly the name of a claim and not that of a table, and
     for a claim of an evaluation that comes with ccreport whose tables are not built yet.
     """
-    found = [(database, claim) for database in find_databases(place) for claim in list_claims(database)]
+    databases = find_databases(place)
+    found = [(database, claim) for database in databases for claim in list_claims(database)]
     if exact := next((one for one in found if one[1] == name), None):
         return exact
-    if any(table.startswith(name) for database in find_databases(place) for table in list_tables(database)):
+    if any(table.startswith(name) for database in databases for table in list_tables(database)):
         return None
     fitting = [one for one in found if one[1].startswith(name)]
     if len(fitting) > 1:
         raise InputError(f"several claims begin with `{name}`: {', '.join(claim for _, claim in fitting)}")
     if not fitting and (hint := guess_near(name, [claim for _, claim in found])):
         raise InputError(f"no published table and no claim `{name}`{hint}")
-    if not fitting and (own := [one for one in find_databases(place) if name in _list_declared(one)]):
-        evaluation = own[0].resolve().parent.name
+    declaring = next((database for database in databases if name in _list_declared(database)), None)
+    if not fitting and declaring is not None:
+        evaluation = declaring.resolve().parent.name
         raise InputError(f"claim `{name}` of {evaluation} is not judged yet; `make report` does it")
     return fitting[0] if fitting else None
 

@@ -30,8 +30,8 @@ ESCAPED: Final = re.compile(r"\[([\[*?])\]")
 def find_databases(place: Path) -> list[Path]:
     """Return the database at a place, or those of a folder of results, that of the configured evaluation first.
 
-    Those that are older than what was read last of the archive come after all others. A relative folder that is not
-    there is looked for in the checkout, too. Raise InputError where there is no database.
+    Databases that are older than the last reading of an archive come last. A relative folder that does not exist is
+    searched for in the checkout, too. Raise InputError where there is no database.
     """
     if place.is_file():
         return [place]

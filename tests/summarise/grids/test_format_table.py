@@ -151,7 +151,7 @@ def test_cells_stand_by_row_and_column_with_dashes_where_there_is_none() -> None
     # Columns of one bucket stand side by side, though the rows name them in another order.
     assert grid.spanners == [[("far", 8), ("near", 8)], [("BBR", 4), ("CUBIC", 4), ("BBR", 4), ("CUBIC", 4)]]
     assert grid.headings[:4] == ["M", "95 % interval", "CV", "Runs"]
-    assert [one.text for one in grid.cells[0][:4]] == ["40.0", "39.0–41.0", "10.0", "5"]
+    assert [cell.text for cell in grid.cells[0][:4]] == ["40.0", "39.0–41.0", "10.0", "5"]
     assert grid.caption == "M in Mbit/s, with its 95 % interval; CV in %."
     # A tenth is the third digit of the largest.
     assert [[one.text for one in row[::4]] for row in grid.cells] == [

@@ -149,7 +149,8 @@ def _answer_by_loss(pair: pl.DataFrame) -> Iterator[str]:
     for (path, loss), own in placed.group_by("path", "loss", maintain_order=True):
         name = own["ahead_algorithm"][0]
         if own.height >= ENOUGH and name is not None and own["ahead_algorithm"].eq_missing(name).all():
-            other = next(one for one in own.select("first_algorithm", "second_algorithm").row(0) if one != name)
+            first, second = own.select("first_algorithm", "second_algorithm").row(0)
+            other = second if name == first else first
             ends = " to ".join(show_plain(end) for end in (own["ahead"].min(), own["ahead"].max()))  # type: ignore[arg-type]
             times = f"{ends} times" if (path, name, other) in said else f"{ends} times {other}’s mean rate"
             said.setdefault((path, name, other), []).append(f"{times} at {loss}")
