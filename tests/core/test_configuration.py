@@ -114,6 +114,13 @@ def test_an_address_is_not_looked_up_as_a_path() -> None:
         ("a:\n  b: 1\n c: 2\n", "config.yaml:3: not YAML: not indented as the lines above"),
         ('a: "\\d"\n', "config.yaml:1: not YAML: found unknown escape character"),
         ("a: 1\nb c\nd: 2\n", "config.yaml:2: not YAML: a key without a colon and a blank behind it"),
+        (
+            "a:\n  b c\n  # what follows\n  d: 2\n",
+            "config.yaml:2: not YAML: a key without a colon and a blank behind it",
+        ),
+        ("a 1\nb: 2\n", "config.yaml:1: not YAML: a key without a colon and a blank behind it"),
+        ("a\n  b: 2\n", "config.yaml:1: not YAML: a key without a colon and a blank behind it"),
+        ("a:\n  - b\n  - 'c\n", "config.yaml:3: not YAML: a quote that is not closed"),
         ("a: 1\nb: 2026-13-40\n", "config.yaml:2: `2026-13-40` is not a date: month must be in 1..12"),
     ],
 )

@@ -27,6 +27,9 @@ RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
             "column \"farr\" not found in FROM clause; if it is text, write 'farr'",
         ),
         ("SELECT 1 FROM t WHERE mode <> both", "text takes single quotes ('both')"),
+        ("SELECT 1 FROM t WHERE mode = 'both\n", "unterminated string literal; close the quote: 'both'"),
+        ('SELECT 1 FROM t WHERE "rtt_ms > 5', 'unterminated quoted identifier; close the quote: "rtt_ms"'),
+        ("SELECT 'it's'", "unterminated string literal; a quote is missing, or one too many"),
         ("SELECT 1 FROM t WHERE (rtt_ms >", 'syntax error at or near ">"'),
     ],
 )
@@ -62,6 +65,27 @@ def test_a_label_is_named(tmp_path: Path) -> None:
     assert said.endswith("; did you mean `rtt_ms`?")
 
 
+@pytest.mark.parametrize(
+    ("otherwise", "said"),
+    [
+        ("near", """if it is text, write "'near'\""""),
+        ("far away", """text takes single quotes ("'far away'")"""),
+        ("job_", """did you mean `job`? If it is text, write "'job_'\""""),
+        ("NOT far_", "if it is text, write 'far_'"),
+    ],
+)
+def test_text_that_lost_its_quotes_to_yaml_is_shown_with_more(otherwise: str, said: str, tmp_path: Path) -> None:
+    labels = load_yaml(EVALUATION)["labels"]
+    near = {"cases": [{"value": "far", "when": "rtt_ms > 50"}], "otherwise": otherwise}
+    path = write_changed(tmp_path, {"labels": labels | {"distance": near}})
+    with pytest.raises(DeclarationError) as refused:
+        build_database(tmp_path, RUNS, path)
+    assert str(refused.value).startswith(
+        f"{path}:{line_of(path, f'otherwise: {otherwise}')}: labels.distance.otherwise: "
+    )
+    assert said in str(refused.value)
+
+
 @pytest.mark.parametrize("when", ["sum(flows_count) > 3", "count(*) > 1 AND rtt_ms > 50"])
 def test_an_aggregate_in_a_label_is_named_by_its_line(when: str, tmp_path: Path) -> None:
     cases = [{"value": "near", "when": "rtt_ms < 20"}, {"value": "far", "when": when}]
@@ -79,7 +103,7 @@ def test_an_expression_over_runs_is_named(tmp_path: Path, key: str) -> None:
     with pytest.raises(DeclarationError) as refused:
         build_database(tmp_path, RUNS, path)
     assert str(refused.value).startswith(f"{path}:{line_of(path, key + ':')}: {key}: the database refuses it: ")
-    assert str(refused.value).endswith("; did you mean `job`?")
+    assert str(refused.value).endswith("""; did you mean `job`? If it is text, write "'jobb'\"""")
 
 
 def test_the_condition_of_a_table_is_named(tmp_path: Path) -> None:

@@ -117,9 +117,24 @@ def _explain(name: str, text: str, error: yaml.YAMLError) -> DeclarationError:
         return DeclarationError(f"{name}: not YAML: {reason}")
     # What is not closed is missed behind the last line.
     number = max(1, min(mark.line + 1, len(lines)))
+    if first := _find_first_key(lines[:number]):
+        number, reason = first, NO_COLON_SAID
     if lines and lines[number - 1].startswith("\t"):
         reason = "a tab in front; indent by blanks"
     return DeclarationError(f"{name}:{number}: not YAML: {reason}")
+
+
+def _find_first_key(lines: Sequence[str]) -> int | None:
+    """Return the line of the first key of a group if it lacks its colon, which YAML misses at the last of these lines."""
+    written = [number for number, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
+    *before, first, missed = ["", "x:", *(lines[number - 1].rstrip() for number in written)]
+    has_colon = not first or first.endswith(":") or ": " in first
+    is_first = bool(before) and before[-1].endswith(":") and _count_blanks(first) <= _count_blanks(missed)
+    return written[-2] if is_first and not has_colon and not missed.lstrip().startswith("-") else None
+
+
+def _count_blanks(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _list_repeated(node: yaml.Node) -> Iterator[tuple[str, int, int]]:

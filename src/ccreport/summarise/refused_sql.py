@@ -15,6 +15,9 @@ WORD: Final = re.compile(r'(?:column|name|Function with name|binding) "?([\w.]+)
 # Parser Error: syntax error at or near "check"; names such as this one are words of SQL.
 RESERVED: Final = re.compile(r'syntax error at or near "([a-z]+)"$')
 COLUMN: Final = re.compile(r'Referenced column "(\w+)" not found')
+UNTERMINATED: Final = re.compile("unterminated quoted|unterminated string")
+# LINE 2: mode = 'both AND rtt_ms > 5: without another quote behind it
+OPENED: Final = re.compile(r"(['\"])\w[\w.-]*(?=[^'\"\n]*\n *\^)")
 # Values list "r" does not have a column named "test_group"
 MISSING: Final = re.compile(r'(?:Referenced column|have a column named) "(\w+)"')
 # Table with name table_2 does not exist!
@@ -27,25 +30,39 @@ CALLED: Final = re.compile(r"(?:types '|Type with name )(\w+)")
 # LINE 2: host = 'a' AND AND rtt_ms > 5)
 #                        ^^^
 LINE: Final = re.compile(r"^(LINE \d+: (?:\.\.\.)?)(.*)\n( *)(\^+)", re.MULTILINE)
+# NOT both
+IN_CAPITALS: Final = re.compile(r"\b[A-Z]{2,}\b")
 TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 # Candidate bindings: "rtt_ms", "rttvar_ms" · Did you mean "runs"?
 NAMES: Final = re.compile(r"(?:Candidate bindings:|Did you mean)(.*)")
 
 
-def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection | None = None) -> str:
-    """Return what DuckDB says of SQL, in one line; with a connection also which of its tables have a missing column."""
+def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection | None = None, query: str = "") -> str:
+    """Return what DuckDB says of SQL, in one line; with a connection also which of its tables have a missing column.
+
+    `query` is the SQL, with what a file says in lines by itself.
+    """
     text = str(error)
     said = KIND.sub("", text.partition("\n")[0]).rstrip("!")
     known = [name for names in NAMES.findall(text) for name in re.findall(r'"([^"]+)"', names)]
     word = WORD.search(said)
     if reserved := RESERVED.search(said):
-        return f"{said}; text takes single quotes ('{reserved[1]}'), a column of this name double ones"
+        return f"{said}; text takes single quotes ({_quote(reserved[1], query)}), a column of this name double ones"
     hint = _name_tables(connection, said) or _name_table(connection, said) if connection else ""
     if not hint and word:
         hint = guess_near(word[1], known)
-    if not hint and (column := COLUMN.match(said)):
-        hint = f"; if it is text, write '{column[1]}'"
+    if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
+        hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}"
+    if UNTERMINATED.match(said):
+        opened = OPENED.search(text)
+        hint = f"; close the quote: {opened[0]}{opened[1]}" if opened else "; a quote is missing, or one too many"
     return f"{said}{hint}"
+
+
+def _quote(word: str, query: str) -> str:
+    """Return a word as text in SQL; with more quotes where it is all that the file says, as YAML takes one pair off."""
+    alone = re.search(rf"\n((?:\w+ )*{word}(?: \w+)*)\n", query)
+    return f"\"'{alone[1]}'\"" if alone and not IN_CAPITALS.search(alone[1]) else f"'{word}'"
 
 
 def _name_tables(connection: duckdb.DuckDBPyConnection, said: str) -> str:
@@ -70,9 +87,9 @@ def _name_table(connection: duckdb.DuckDBPyConnection, said: str) -> str:
     return f"; did you mean `{begun[0]}`?" if begun else ""
 
 
-def refuse_sql(error: duckdb.Error, place: Place, said: str) -> DeclarationError:
+def refuse_sql(error: duckdb.Error, place: Place, said: str, query: str = "") -> DeclarationError:
     """Return the error of SQL at a place of a file: what it is, what DuckDB says of it, and at which word."""
-    return DeclarationError(f"{said}: {describe_refusal(error)}", place, find_tokens(error))
+    return DeclarationError(f"{said}: {describe_refusal(error, query=query)}", place, find_tokens(error))
 
 
 def find_tokens(error: duckdb.Error) -> tuple[str, ...]:
@@ -96,5 +113,5 @@ def find_refused(
             # A view that it needs was not made any more.
             return None
         except duckdb.Error as error:
-            return refuse_sql(error, place, f"{format_place(place)}: the database refuses it")
+            return refuse_sql(error, place, f"{format_place(place)}: the database refuses it", query)
     return None
