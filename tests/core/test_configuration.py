@@ -80,6 +80,8 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
         ("batch_mib", "1e3", "batch_mib: `1e3` is not a number; write 1000"),
         ("release", {"pack": "No"}, "release.pack: `No` is not true or false; write it without quotes: no"),
         ("release", {"date": "2026-13-01"}, "release.date: `2026-13-01` is not a date"),
+        ("report", "embedded", "report: `embedded` is not a group of keys; write 'report={renderer: embedded}'"),
+        ("edge", "x", "edge: `x` is not a group of keys; write 'edge={KEY: x}', KEY one of paths, access_log_format"),
         ("strict", None, "strict: null, or nothing behind the colon, is not true or false"),
         ("sections", "edge-bbr2", "sections: `edge-bbr2` is not a list or null; put it in brackets: [edge-bbr2]"),
         ("verify", "release/1", "verify: release/1 does not exist"),
@@ -89,6 +91,19 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
 )
 def test_a_value_says_what_to_type(key: str, value: object, message: str) -> None:
     assert message in refuse({key: value}, Sources({key: value}, []))
+
+
+def test_a_number_is_text_as_written_where_text_is_wanted(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("archive: [010, 2025]\nrelease: {version: 1.10, date: 2026-11-20}\n", encoding="utf-8")
+    config = read_declared(own) | {"evaluation": 7}
+    check_config(config, Sources({"evaluation": 7}, [own]))
+    assert (config["archive"], config["evaluation"]) == (["010", "2025"], "7")
+    assert (config["release"]["version"], config["release"]["date"]) == ("1.10", "2026-11-20")
+    own.write_text("release: {version: yes}\n", encoding="utf-8")
+    assert refuse(read_declared(own), Sources({}, [own])).endswith("`true` is not text; put it in quotes: 'true'")
+    own.write_text("report: embedded\n", encoding="utf-8")
+    assert refuse(read_declared(own), Sources({}, [own])).endswith("; write {renderer: embedded}")
 
 
 def test_an_address_is_not_looked_up_as_a_path() -> None:

@@ -163,8 +163,8 @@ def check_refusal(done: subprocess.CompletedProcess[str], message: str) -> None:
         ),
         (
             "  version: '1'",
-            "  version: 1",
-            "release.version: `1` is not text; put it in quotes: '1'",
+            "  version: yes",
+            "release.version: `true` is not text; put it in quotes: 'true'",
         ),
         (
             "include_cpu_bound: true",

@@ -7,17 +7,30 @@ one that says it.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
-from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, load_declared, read_declared, show_path
+from ccreport.core.declared_files import (
+    DeclarationError,
+    blame,
+    fill_defaults,
+    find_scalar,
+    load_declared,
+    read_declared,
+    show_path,
+)
 from ccreport.core.evaluation import list_evaluations
 from ccreport.core.schema_problems import BOOLEANS, Place, find_problem, format_place, guess, guess_near, guess_path
 
 SUMS: Final = "SHA256SUMS"
 ON_COMMAND_LINE: Final = "--config"
 EDGE_GROUPS: Final = ("machine", "label", "cc", "kernel", "population", "time")
+# write {renderer: embedded}: the shell would take it apart.
+GROUP: Final = re.compile(r"write (\{.*\})")
+# What YAML takes for more than text.
+NUMBERS: Final = (int, float, date)
 LISTS_RUNS: Final = "`python -m ccreport sql 'SELECT run_id FROM runs'`"
 # A run is named by its experiment, a dot, and what tells it from the others of the experiment.
 RUN_ID: Final = re.compile(r"[^.]+\..+")
@@ -33,17 +46,23 @@ class Sources:
     def blame(self, place: Place, problem: str) -> DeclarationError:
         """Return the error that names where the value at a place is set, by `--config` or by file and line."""
         if _has(self.given, place):
+            problem = GROUP.sub(rf"write '{place[0]}=\1'", problem)
             return DeclarationError(f"{ON_COMMAND_LINE}: {problem}", place)
         files = [path for path in self.files if path.exists()]
-        setting = [path for path in files if _has(read_declared(path), place)]
-        file = (setting or files)[-1:]
+        file = (self._list_setting(place) or files)[-1:]
         return blame(file[0], DeclarationError(problem, place)) if file else DeclarationError(problem, place)
+
+    def _list_setting(self, place: Place) -> list[Path]:
+        return [path for path in self.files if path.exists() and _has(read_declared(path), place)]
+
+    def find_text(self, place: Place) -> str | None:
+        """Return the value at a place as its file has it, `1.10` and not 1.1; None for one of the command line."""
+        file = [] if _has(self.given, place) else self._list_setting(place)[-1:]
+        return find_scalar(file[0], place) if file else None
 
     def sets(self, key: str) -> bool:
         """Tell whether a key has a value of its own, and not its default."""
-        return _has(self.given, (key,)) or any(
-            _has(read_declared(path), (key,)) for path in self.files if path.exists()
-        )
+        return _has(self.given, (key,)) or bool(self._list_setting((key,)))
 
 
 def _has(value: Any, place: Place) -> bool:
@@ -70,6 +89,16 @@ def _read_booleans(config: dict[str, Any], given: Mapping[str, Any], schema: Map
             config[key] = BOOLEANS.get(value.lower(), value)
 
 
+def _read_texts(value: Any, schema: Mapping[str, Any], sources: Sources, place: Place = ()) -> None:
+    """Read numbers and dates as they are written where text is wanted, as `--config` does in braces and brackets."""
+    for key, item in list(enumerate(value) if isinstance(value, list) else value.items()):
+        facts = schema.get("items", {}) if isinstance(value, list) else schema.get("properties", {}).get(key, {})
+        if isinstance(item, dict | list):
+            _read_texts(item, facts, sources, (*place, key))
+        elif "string" in facts.get("type", ()) and isinstance(item, NUMBERS) and not isinstance(item, bool):
+            value[key] = sources.find_text((*place, key)) or str(item)
+
+
 def check_config(config: dict[str, Any], sources: Sources) -> None:
     """Fill in the defaults of a configuration, in place; raise DeclarationError where it breaks its schema.
 
@@ -80,6 +109,7 @@ def check_config(config: dict[str, Any], sources: Sources) -> None:
         check_file(path)
     schema = load_yaml(SCHEMAS / "config.schema.yaml")
     _read_booleans(config, sources.given, schema)
+    _read_texts(config, schema, sources)
     if problem := find_problem(config, schema):
         raise sources.blame(problem.culprit, str(problem))
     fill_defaults(config, schema)

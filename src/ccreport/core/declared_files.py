@@ -125,7 +125,7 @@ def _explain(name: str, text: str, error: yaml.YAMLError) -> DeclarationError:
 
 
 def _find_first_key(lines: Sequence[str]) -> int | None:
-    """Return the line of the first key of a group if it lacks its colon, which YAML misses at the last of these lines."""
+    """Return the line of a group's first key if it lacks its colon, which YAML misses at the last of these lines."""
     written = [number for number, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     *before, first, missed = ["", "x:", *(lines[number - 1].rstrip() for number in written)]
     has_colon = not first or first.endswith(":") or ": " in first
@@ -188,6 +188,14 @@ def find_line_of_text(text: str, place: Place, tokens: Sequence[str] = ()) -> in
         if match := re.search(pattern, below):
             return node.start_mark.line + 1 + below[: match.end()].count("\n")
     return line
+
+
+def find_scalar(path: Path, place: Place) -> str | None:
+    """Return the value at a place of a YAML file as it is written there, None where it is not there or not a scalar."""
+    node = yaml.compose(read_text(path), Loader=LOADER)
+    for part in place:
+        _, node = _step(node, part) or (0, None)
+    return node.value if isinstance(node, yaml.ScalarNode) else None
 
 
 def _step(node: yaml.Node | None, part: str | int) -> tuple[int, yaml.Node] | None:

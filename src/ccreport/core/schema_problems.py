@@ -3,7 +3,7 @@
 import difflib
 import importlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -104,7 +104,8 @@ def _describe(error: "ValidationError") -> str:
             types = [wanted] if isinstance(wanted, str) else wanted
             if types == ["object"] and isinstance(value, list) and "properties" not in schema:
                 return f"this is a group of named {_last_key(error)}: give each a name (`name:` in place of the dash)"
-            return f"{_name(value, shown)} is not {' or '.join(KINDS[kind] for kind in types)}{_mend(value, types)}"
+            mended = _mend(value, types) or _mend_group(value, schema)
+            return f"{_name(value, shown)} is not {' or '.join(KINDS[kind] for kind in types)}{mended}"
         case "enum":
             choices = [str(choice) for choice in wanted if choice is not None]
             return f"{_name(value, shown)} is not one of its values{guess(str(value), choices)}"
@@ -132,6 +133,14 @@ def _name(value: Any, shown: str) -> str:
     if value is None:
         return "null, or nothing behind the colon,"
     return f"{'a list' if isinstance(value, list) else 'a group of keys' if isinstance(value, dict) else shown}"
+
+
+def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
+    """Return how to write a value by itself as the group that a schema wants: by the key that takes it, or by any."""
+    keys: Mapping[str, Any] = schema.get("properties", {}) if isinstance(value, str | int | float) else {}
+    key = next((key for key, facts in keys.items() if value in facts.get("enum", ())), "KEY")
+    names = f", KEY one of {', '.join(keys)}" if key == "KEY" else ""
+    return f"; write {{{key}: {value}}}{names}" if keys else ""
 
 
 def _mend(value: Any, types: list[str]) -> str:
