@@ -92,11 +92,19 @@ def list_other_tables(wildcards):
     return find_other_tables(wildcards.evaluation) if config["compare_with"] else []
 
 
-if config["compare_with"] and not find_other_tables(MAIN):
-    refuse(
-        f"compare_with: {config['compare_with']} has no tables of {MAIN}; name the results folder of another build",
-        "compare_with",
-    )
+if config["compare_with"]:
+    other_folders = {path.parent.resolve() for path in find_other_tables(MAIN)}
+    if not other_folders:
+        refuse(
+            f"compare_with: {config['compare_with']} has no tables of {MAIN}; name the results folder of another build",
+            "compare_with",
+        )
+    if (RESULTS / MAIN / "summaries").resolve() in other_folders:
+        refuse(
+            f"compare_with: {config['compare_with']} has the results of this build itself; name those of another, such"
+            f" as a copy: cp -r {RESULTS} former",
+            "compare_with",
+        )
 
 
 # The parts of an evaluation that its views are made of.

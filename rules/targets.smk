@@ -3,9 +3,10 @@ Targets: what can be asked for, as `--list` prints it, and what of a call stands
 rules are known.
 """
 
+import difflib
 import textwrap
 
-from ccreport.core.schema_problems import guess_near
+from ccreport.workflow_fixes.typed_settings import explain_target
 
 # What people ask for; the other rules make parts of it.
 TARGETS = """
@@ -22,6 +23,33 @@ def list_targets(only_targets=False):
     print("\nRules that these call:", *textwrap.wrap(", ".join(parts), 100), sep="\n  ")
 
 
+def guess_target(target, made):
+    """Return what to put behind an unknown target: the target or file that is meant, by its name or all of its path."""
+    plain = [re.sub(r"\{(\w+)[^{}]*\}", r"{\1}", path) for path in made]
+    values = {"document": ["report", "supplement"], "site": "report"}
+    files = collect(plain, evaluation=EVALUATIONS, **values, allow_missing=True)
+    paths = {path: path for path in files if "{" not in path}
+    for name, declared in EVALUATIONS.items():
+        figures = str(RESULTS / name / "figures")
+        tables = map(workflow.pathvars.apply, list_table_files(name))
+        paths |= {path: path for path in tables}
+        paths |= {f"{figures}/{figure}": figures for figure in declared["figures"]}
+    meant = {name: name for name in TARGETS}
+    for path, file in paths.items():
+        parts = path.split("/")
+        for start in range(len(parts)):
+            meant.setdefault("/".join(parts[start:]), file)
+    # Who types the beginning of a name means all of it.
+    begun = {}
+    for typed, file in meant.items():
+        is_one = "/" not in typed[len(target) :]
+        begun.setdefault(typed[: len(target)] if is_one else typed, file)
+    # Targets are few, and go first.
+    near = difflib.get_close_matches(target, TARGETS, n=1, cutoff=0.8)
+    near += difflib.get_close_matches(target, begun, n=1, cutoff=0.8)
+    return f"; did you mean `{meant.get(near[0]) or begun[near[0]]}`?" if near else ""
+
+
 def is_rule(target):
     """Tell whether a target is the name of a rule; end where it is not a file that one makes either."""
     own = {each.name: each for each in workflow.rules}
@@ -35,9 +63,9 @@ def is_rule(target):
     path = target if os.path.isabs(target) else os.path.relpath(target)
     matches = list(filter(None, (file.match(path) for file in made)))
     if not matches:
-        names = {*own, *map(workflow.pathvars.apply, list_table_files(MAIN))}
-        names |= {str(file) for file in made if "{" not in str(file)}
-        near = guess_near(target, TARGETS) or guess_near(target, names)
+        if setting := explain_target(target, config):
+            stop(setting)
+        near = guess_target(target, [*own, *map(str, made)])
         stop(f"no target `{target}`{near or ';'} `snakemake --list` shows them all")
     known = RESULTS / "batches.txt"
     batches = read_batches(known) if known.exists() else {}

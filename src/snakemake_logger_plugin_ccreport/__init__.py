@@ -1,7 +1,8 @@
 """Progress of a build, for people: stage, share done, time left, what is wrong, and at the end what the build made.
 
 `make report` and the like call `snakemake --logger ccreport`, which finds this plugin by the name of its package.
-Snakemake writes its own log to `.snakemake/log/` all the same.
+Snakemake writes its own log to `.snakemake/log/` all the same. It imports its plugins before it reads its arguments,
+whichever call it is: what it would answer with a trace is said here.
 """
 
 import logging
@@ -13,6 +14,11 @@ from typing import Final
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
+
+from ccreport.workflow_fixes.typed_settings import find_mistyped
+
+if mistyped := find_mistyped(sys.argv[1:]):
+    sys.exit(f"ccreport: {mistyped}")
 
 # By how the name of a rule begins; CONTRIBUTING has the verbs.
 STAGES: Final = {

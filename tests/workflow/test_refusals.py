@@ -124,6 +124,12 @@ def test_a_name_in_an_evaluation_that_stands_for_nothing_is_refused(
     [
         ("reprot", "no target `reprot`; did you mean `report`? `snakemake --list` shows them all"),
         ("results/esnet-dtn/summaries/jobs.cvs", "no target `.*jobs.cvs`; did you mean `.*jobs.csv`?"),
+        ("reprot.pdf", "no target `reprot.pdf`; did you mean `results/esnet-dtn/report.pdf`?"),
+        ("table_2", "no target `table_2`; did you mean `results/esnet-dtn/summaries/table_2_testbed."),
+        ("figures", "no target `figures`; did you mean `results/esnet-dtn/figures`?"),
+        ("figures/figure_4", "no target `figures/figure_4`; did you mean `results/esnet-dtn/figures`?"),
+        ("strict=True", "`strict=True` is not a target: `--config strict=True`"),
+        ("ARCHIVE=x", "`ARCHIVE=x` is a setting of make: `make report ARCHIVE=x` or `--config archive=x`"),
         ("README.md", "no target `README.md`; `snakemake --list` shows"),
         ("results/tables/runs/nosuch.parquet", "no batch `nosuch`; results/batches.txt, of `list_raw_files`"),
         ("ingest_batch", "`ingest_batch` makes a file for each batch; name one of its files"),
@@ -135,6 +141,23 @@ def test_a_target_that_does_not_exist_is_refused_in_the_last_line(target: str, m
     pattern = re.escape(f"ccreport: {message}").replace(r"\.\*", ".*")
     assert re.match(pattern, done.stderr.splitlines()[-1]), done.stderr
     assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["strict:True"], "--config: `strict:True` is not KEY=VALUE; write strict=True"),
+        (["--configfile", "nope.yaml"], "--configfile: nope.yaml does not exist"),
+    ],
+)
+def test_what_snakemake_cannot_read_is_refused_in_one_line(words: list[str], message: str, fresh: Checkout) -> None:
+    done = ask(fresh, *words)
+    assert (done.returncode, done.stderr) == (1, f"ccreport: {message}\n")
+
+
+def test_a_build_is_not_compared_with_itself(built: Checkout) -> None:
+    said = r"ccreport: --config: compare_with: results has the results of this build itself; name those of another, "
+    check_refusal(ask(built, "compare_with=results"), said)
 
 
 def check_refusal(done: subprocess.CompletedProcess[str], message: str) -> None:

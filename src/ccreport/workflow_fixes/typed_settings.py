@@ -1,0 +1,68 @@
+"""Settings as people type them to Snakemake (`archive:mine`, `release.version=2`, `ARCHIVE=mine`), and what to type.
+
+Snakemake ends with a trace where it cannot read `--config`, or finds no file of `--configfile`, and takes a setting
+without `--config` for a target.
+"""
+
+import re
+import shlex
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from ccreport.core.schema_problems import guess_path
+
+READ: Final = re.compile(r"[A-Za-z_][\w-]*\w=")
+# archive:mine · release.version=2 · evaluation= generic
+SETTING: Final = re.compile(r"(?P<group>[A-Za-z]\w*)(?:\.(?P<key>\w+))? *[=:] *(?P<value>[^\s=]+)")
+SPACED: Final = re.compile(r"[\w.]+(?: +=| *= ) *[^\s=]+(?!\S)")
+
+
+def write_setting(typed: str) -> str | None:
+    """Return what `--config` takes in place of a setting, quoted for a shell; None for what is not a setting."""
+    if not (parts := SETTING.fullmatch(typed)):
+        return None
+    value = f"{{{parts['key']}: {parts['value']}}}" if parts["key"] else parts["value"]
+    return shlex.quote(f"{parts['group']}={value}")
+
+
+def explain_target(target: str, keys: Container[str]) -> str | None:
+    """Return what to type in place of a target that is a setting, None for another; `keys` are the configuration's."""
+    setting = write_setting(target)
+    key = re.split("[.=:]", target)[0]
+    if setting and key.isupper() and "=" in target:
+        own = f" or `--config {setting.replace(key, key.lower(), 1)}`" if key.lower() in keys else ""
+        return f"`{target}` is a setting of make: `make report {target}`{own}"
+    return f"`{target}` is not a target: `--config {setting}`" if setting and key in keys else None
+
+
+def find_mistyped(arguments: Sequence[str]) -> str | None:
+    """Return what is wrong with the settings in the arguments of a call of Snakemake, None where it can read them."""
+    for option, values in _group_arguments(arguments):
+        if option in ("--configfile", "--configfiles"):
+            for path in (Path(value) for value in values if not Path(value).exists()):
+                return f"{option}: {path} does not exist{guess_path(path)}"
+        for number, entry in enumerate(values if option in ("--config", "-C") else ()):
+            if not READ.match(entry):
+                return f"--config: {_explain_entry(entry, ' '.join(values[max(number - 1, 0) : number + 3]))}"
+    return None
+
+
+def _explain_entry(entry: str, around: str) -> str:
+    if spaced := SPACED.search(around):
+        return f"`{spaced[0]}` has a blank; write {write_setting(spaced[0])}"
+    if "{" in around or "[" in around:
+        return f"`{entry}` is by itself; put all of a setting that has blanks in quotes: 'report={{renderer: auto}}'"
+    if setting := write_setting(entry):
+        return f"`{entry}` is not KEY=VALUE; write {setting}"
+    return (
+        f"`{entry}` is not KEY=VALUE; a target comes before --config: `snakemake --cores 2 report --config KEY=VALUE`"
+    )
+
+
+def _group_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each option with the words up to the next one."""
+    starts = [number for number, word in enumerate(arguments) if word.startswith("-")]
+    for start, end in zip(starts, [*starts[1:], len(arguments)], strict=True):
+        option, equals, value = arguments[start].partition("=")
+        yield option, [*([value] if equals else []), *arguments[start + 1 : end]]

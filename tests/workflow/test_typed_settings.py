@@ -1,0 +1,57 @@
+"""Settings typed otherwise than Snakemake reads them: what the line says to type, and which ones are left alone."""
+
+from pathlib import Path
+
+import pytest
+
+from ccreport.workflow_fixes.typed_settings import explain_target, find_mistyped
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("--config archive:archive/sample", "`archive:archive/sample` is not KEY=VALUE; write archive=archive/sample"),
+        (
+            "report -C strict=True release.version=2",
+            "`release.version=2` is not KEY=VALUE; write 'release={version: 2}'",
+        ),
+        ("--config evaluation= generic", "`evaluation= generic` has a blank; write evaluation=generic"),
+        ("--config strict = True report", "`strict = True` has a blank; write strict=True"),
+        ("--config=strict =True", "`strict =True` has a blank; write strict=True"),
+        ("--config report={renderer: auto}", "`auto}` is by itself; put all of a setting that has blanks in quotes"),
+        ("--config strict=True report", "`report` is not KEY=VALUE; a target comes before --config"),
+    ],
+)
+def test_a_setting_says_what_to_type(typed: str, said: str) -> None:
+    found = find_mistyped(typed.split())
+    assert found is not None
+    assert found.startswith(f"--config: {said}")
+
+
+def test_a_file_that_is_missing_is_named_with_the_one_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").touch()
+    said = "--configfile: mien.yaml does not exist; did you mean `mine.yaml`?"
+    assert find_mistyped(["--configfile", "mine.yaml", "mien.yaml"]) == said
+
+
+def test_what_snakemake_reads_is_left_alone() -> None:
+    assert find_mistyped(["report", "--cores", "2", "x:y"]) is None
+    assert (
+        find_mistyped(["--config", "explanations=", "archive=a:b", "report={renderer: auto}", "-n", "report"]) is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("strict=True", "`strict=True` is not a target: `--config strict=True`"),
+        ("release.version=2", "`release.version=2` is not a target: `--config 'release={version: 2}'`"),
+        ("ARCHIVE=mine", "`ARCHIVE=mine` is a setting of make: `make report ARCHIVE=mine` or `--config archive=mine`"),
+        ("CORES=4", "`CORES=4` is a setting of make: `make report CORES=4`"),
+        ("s3://bucket", None),
+        ("results/archive=1", None),
+    ],
+)
+def test_a_setting_for_a_target_says_what_to_type(target: str, said: str | None) -> None:
+    assert explain_target(target, ["strict", "archive", "release"]) == said
