@@ -55,6 +55,22 @@ def warn_of_algorithms():
             logger.warning(f"warning: {problem}")
 
 
+def warn_of_unmet_conditions():
+    """Warn of texts in conditions that no run has, and that may be misspelt: what no check before the build can know."""
+    # Only here, as loading it takes half a second.
+    from duckdb import Error
+    from ccreport.summarise.label_values import list_unmet
+
+    for name, path in EVALUATION_FILES.items():
+        database = RESULTS / name / "archive.duckdb"
+        try:
+            for problem in list_unmet(database, path) if database.exists() else ():
+                logger.warning(f"warning: {problem}")
+        except Error:
+            # An older database, which this build did not need.
+            continue
+
+
 def warn_of_other_results():
     """Warn of results of evaluations that the configuration no longer has."""
     found = sorted(path.parent.name for path in RESULTS.glob("*/archive.duckdb"))
@@ -91,6 +107,7 @@ onsuccess:
         for warning in list_warnings(told):
             logger.warning(warning)
     warn_of_packet_runs()
+    warn_of_unmet_conditions()
     warn_of_other_results()
     # `make` says it in its own way, and hears no such message.
     logger.info("\n".join(list_outcome()))

@@ -6,9 +6,10 @@ from pathlib import Path
 import duckdb
 import pytest
 from archives import ROOT
+from condition_runs import build_database, gather, make_run
 
 from ccreport.core.declared_files import DeclarationError
-from ccreport.summarise.label_values import check_label_values
+from ccreport.summarise.label_values import check_label_values, list_unmet
 
 TEXT = """\
 title: a
@@ -79,3 +80,31 @@ def test_an_impossible_value_is_refused_with_its_line(old: str, new: str, said: 
     assert TEXT.count(old) == 1
     with pytest.raises(DeclarationError, match=re.escape(f"{tmp_path / 'e.yaml'}{said}" if said[0] == ":" else said)):
         check(tmp_path / "e.yaml", TEXT.replace(old, new))
+
+
+def test_a_text_that_no_run_has_is_told_with_what_there_is(tmp_path: Path) -> None:
+    runs = gather(make_run(1, {"bbr": 9.0, "cubic": 1.0}), make_run(2, {"reno": 2.0}))
+    path = tmp_path / "e.yaml"
+    for text, said in [
+        (
+            TEXT.replace("mode = 'both'", "mode IN ('cubic', 'boht')"),
+            ":16: tables.jobs.where: no run has mode = 'boht'; ",
+        ),
+        (
+            TEXT.replace("site <> 'elsewhere'", "mode = 'single'"),
+            ":22: figures.one.where: no run has mode = 'single'; there ",
+        ),
+        (
+            TEXT.replace("WHERE 'far'", "WHERE host = '10.0.0.22' AND 'far'"),
+            ":34: claims.one.checks.0.sql: no run has host",
+        ),
+        (
+            TEXT.replace("distance = 'near'}", "sender_host = 'sendr'}"),
+            ":10: labels.site.cases.0.when: no run has sender_h",
+        ),
+    ]:
+        path.write_text(text, encoding="utf-8")
+        (problem,) = map(str, list_unmet(build_database(tmp_path, runs, path), path))
+        assert problem.startswith(f"{path}{said}")
+    path.write_text(TEXT, encoding="utf-8")
+    assert list(list_unmet(build_database(tmp_path, runs, path), path)) == []

@@ -9,9 +9,9 @@ import duckdb
 
 from ccreport.core.declared_files import DeclarationError, blame
 from ccreport.core.evaluation import load_evaluation, name_buckets
-from ccreport.core.schema_problems import Place, format_place, guess
+from ccreport.core.schema_problems import Place, format_place, guess, guess_near
 from ccreport.core.tables import load_schema
-from ccreport.summarise.database import DEFAULT_LABELS
+from ccreport.summarise.database import DEFAULT_LABELS, connect, quote_name
 from ccreport.summarise.refused_sql import TOKEN
 
 # Keys of an evaluation whose texts are SQL.
@@ -36,6 +36,28 @@ def check_label_values(connection: duckdb.DuckDBPyConnection, evaluation: Path) 
             if label in known and value not in known[label]:
                 problem = f"{format_place(place)}: no run has {label} = '{value}'{guess(value, known[label])}"
                 raise blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+
+
+def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
+    """Yield what to say of each text that an evaluation's SQL compares a column with and no run has, but nearly.
+
+    Of `mode`, which is `both` or an algorithm, also what is like none of them. Declared algorithms may be absent.
+    """
+    declared = load_evaluation(evaluation)
+    groups: Mapping[str, Any] = declared["algorithms"]
+    absent = {*groups, *(member for facts in groups.values() for member in facts["members"]), "both"}
+    with connect(database) as connection:
+        columns = {name for name, kind, *_ in connection.sql("DESCRIBE labelled_runs").fetchall() if kind == "VARCHAR"}
+        columns -= {*_list_values(connection, declared), "cc", "algorithm"}
+        for place, text in _list_sql(declared):
+            for column, value in _list_compared(_parse(connection, text)):
+                if column in columns and value not in absent:
+                    rows = connection.table("labelled_runs").select(quote_name(column)).distinct().fetchall()
+                    held = {text for (text,) in rows if text is not None}
+                    hint = guess(value, held) if column == "mode" else guess_near(value, held)
+                    if hint and value not in held:
+                        problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
+                        yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
 
 
 def _list_values(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> dict[str, set[str]]:
