@@ -13,11 +13,11 @@ import re
 import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn, get_origin
 
 from ccreport.archive.harness_layout import find_root
 from ccreport.core.errors import NO_ROOM, InputError
-from ccreport.core.schema_problems import guess_near
+from ccreport.core.schema_problems import guess, guess_near
 from ccreport.workflow_fixes.orphans import end_with_build
 
 # Commands in the order of the list that `--help` shows, each with the module of its function.
@@ -76,8 +76,11 @@ EXAMPLES: Final = {
     "verify": "verify https://host.example/release/1/ --html verified.html",
     "diff": "diff results/release/1 results/release/2",
     "plan_runs": "plan_runs --difference-pct 10",
+    "upload": "upload --release results/release/1 --target s3://bucket/releases",
     "collect": "collect --campaign campaigns/quick.yaml --dry-run",
     "compare_kernels": "compare_kernels tcp_cubic.hystart=1 tcp_cubic.hystart=0 --campaign campaigns/hystart.yaml",
+    "plot_figure": "plot_figure --figure rate_by_rtt --evaluation esnet-dtn "
+    "--database results/esnet-dtn/archive.duckdb --output figure",
 }
 GROUPS: Final = {
     "commands for people": FOR_PEOPLE,
@@ -88,6 +91,8 @@ DESCRIPTION: Final = "What a build made, explained, queried and checked; and the
 SENTENCE_END: Final = re.compile(r"(?<=[.;])\s+(?=[`A-Z])")
 # argparse: "the following arguments are required: --campaign, --archive"
 MISSING: Final = re.compile(r"the following arguments are required: (.+)")
+# argparse: "argument --clock: invalid choice: 'vitual' (choose from '', 'virtual', 'real')"
+CHOICE: Final = re.compile(r"argument (\S+): invalid choice: '(.*)' \(")
 # It is not part of a build: it ends the attempt that is under way, and takes down what it has set up.
 TAKES_DOWN: Final = "collect"
 LISTS: Final = (list[Path], list[str], Sequence[str])
@@ -100,19 +105,36 @@ class CommandParser(argparse.ArgumentParser):
         """End with the line, in place of the whole usage."""
         command = self.prog.removeprefix(PROGRAM).strip()
         if missing := MISSING.match(message):
-            helps = {"/".join(action.option_strings) or action.dest: action.help for action in self._actions}
-            described = " ".join(filter(None, (helps.get(name) for name in missing[1].split(", "))))
-            message = f"needs {missing[1]}{': ' if described else ''}{described}"
+            message = self._describe_missing(command, missing[1].split(", "))
+        if refused := CHOICE.match(message):
+            choices = next(action.choices for action in self._actions if refused[1] in action.option_strings)
+            message = (
+                f"{refused[1]}: `{refused[2]}` is not one of its values{guess(refused[2], filter(None, choices or ()))}"
+            )
         place = f"{command}: " if command else ""
         end = "" if message.endswith("?") else "."
         self.exit(2, f"ccreport: {place}{message.removesuffix('.')}{end} --help lists all.\n")
 
+    def _describe_missing(self, command: str, names: Sequence[str]) -> str:
+        if command in FOR_RULES:
+            target = " publish" if command == "publish" else ""
+            return f"needs {', '.join(names)}, which a build gives it; type `snakemake --cores 8{target}`"
+        if len(names) > 1:
+            example = f"; for example `{PROGRAM} {EXAMPLES[command]}`" if command in EXAMPLES else ""
+            return f"needs {', '.join(names)}{example}"
+        helps = {"/".join(action.option_strings) or action.dest: action.help for action in self._actions}
+        return f"needs {': '.join(filter(None, (names[0], helps.get(names[0]))))}"
+
+    def refuse_options(self, given: Sequence[str]) -> None:
+        """End where a word is an option that there is not, before argparse misses another one for it."""
+        known = [name for action in self._actions for name in action.option_strings]
+        for word in given[: given.index("--")] if "--" in given else given:
+            option = word.partition("=")[0]
+            if re.match(r"--?[A-Za-z]\S*$", option) and not any(name.startswith(option) for name in known):
+                self.error(f"no option `{option}`{guess_near(option, known)}")
+
     def refuse_unknown(self, given: Sequence[str]) -> None:
         """End where arguments are left that are neither options nor expected; the first is named."""
-        if given and given[0].startswith("-"):
-            known = [name for action in self._actions for name in action.option_strings]
-            word = given[0].partition("=")[0]
-            self.error(f"no option `{word}`{guess_near(word, known)}")
         if given:
             self.error(f"one argument too many, `{given[0]}`; put what has blanks in quotes")
 
@@ -153,6 +175,11 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
             # An option given twice has the values of both.
             listed = parser.add_argument(option, type=kind.__args__[0], nargs="*", action="extend", help=about)
             listed.required, listed.default = required, default if default is None else [*default]
+        elif get_origin(kind) is Literal:
+            values = kind.__args__
+            parser.add_argument(
+                option, choices=values, metavar=name.upper(), required=required, default=default, help=about
+            )
         elif kind in (Path | None, str | None):
             parser.add_argument(option, type=kind.__args__[0], default=default, help=about)
         else:
@@ -214,10 +241,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog=PROGRAM, description=DESCRIPTION)
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and not given[0].startswith("-") and given[0] not in COMMANDS:
-        parser.exit(2, f"ccreport: no command `{given[0]}`{guess_near(given[0], COMMANDS)} --help lists all.\n")
+        parser.error(f"no command `{given[0]}`{guess_near(given[0], COMMANDS)}")
     if given[:1] != [TAKES_DOWN]:
         end_with_build()
     commands = add_commands(parser, given[:1])
+    if given[:1] and given[0] in commands:
+        commands[given[0]].refuse_options(given[1:])
     parsed, unknown = parser.parse_known_args(given)
     options: dict[str, Any] = vars(parsed)
     commands[options["command"]].refuse_unknown(unknown)

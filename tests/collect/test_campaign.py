@@ -162,7 +162,10 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
         ({"bottleneck_mbps": 10}, r"bottleneck_mbps: its buffer is not declared"),
         ({"buffer_bytes": 10}, r"buffer_bytes: there is no bottleneck_mbps"),
         ({"bottleneck_mbps": 10, "buffer_bdp": 1}, r"buffer_bdp: a bandwidth-delay product needs one rtt_ms"),
-        ({"bottleneck_mbps": 10, "buffer_bdp": 1, "rtt_ms": [1, 2]}, r"buffer_bdp: a bandwidth-delay product needs"),
+        (
+            {"bottleneck_mbps": 10, "buffer_bdp": 1, "rtt_ms": [1, 2]},
+            r"needs one rtt_ms above 0; for a job each, write `for_each",
+        ),
         (
             {"bottleneck_mbps": 10, "buffer_bdp": 1, "rtt_ms": 5, "stages": [{"at_s": 1, "rtt_ms": 9}]},
             r"buffer_bdp: stages change",
@@ -258,12 +261,32 @@ sessions:
             "for_each:\n      rtt_ms:\n      - {name: x, loss_pct: 1, loss: {}}",
             r":11: session one, job b_\{rtt_ms\}: loss_pct and loss exclude each other$",
         ),
+        (
+            "bottleneck_mbps: 10",
+            'congestion_control: "{cc}"',
+            r":7: .*, congestion_control: `\{cc\}` is filled in only in a job's name; for a job each, ",
+        ),
+        (
+            "{rtt_ms: [1, 2]}",
+            "{algorithm: [{nam: x, rtt_ms: 1}]}",
+            r":9: .*a case of several keys needs a `name`; did you mean `name` in place of `nam`\?$",
+        ),
+        (
+            "{ecn: true}",
+            "codle",
+            r":10: .*: `codle` is not a group of keys; write \{discipline: fq_codel\}, where there are fifo, fq",
+        ),
+        (
+            "name: a\n    bottleneck_mbps: 10",
+            "name: a\n    congestion_control: BBR",
+            r":7: .*: `BBR` is not allowed here: Algorithm by the kernel's name \(bbr, cubic, dctcp\); null takes \w+$",
+        ),
         ("{rtt_ms: [1, 2]}", "{algorithm: [bbr]}", r":9: .*, such as `\{name: bbr, congestion_control: cubic\}`$"),
         # What would be several jobs.
         (
             "bottleneck_mbps: 10",
             "bottleneck_mbps: [10, 20]",
-            r":7: .*: a list is not a number or null; for a job each, write it under `for_each:`, and",
+            r":7: .*: a list is not a number or null; for a job each, write `for_each: \{bottleneck_mbps: ",
         ),
         ("title: A sweep", "title: A sweep\ntitle: B", r":2: `title` is also in line 1; delete one of them$"),
         ("duration_s: 5", "duration_s: five", r":2: defaults.duration_s: `five` is not a whole number or null$"),

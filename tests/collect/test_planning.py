@@ -17,14 +17,16 @@ from ccreport.collect.declare.clients import split_flows
 from ccreport.collect.declare.describe import describe_plan, expect_processor_s, expect_total_s, list_warnings
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Place
-from ccreport.collect.kernel.find_kernel import UserKernel
+from ccreport.collect.kernel.find_kernel import UserKernel, read_user_kernel
 from ccreport.collect.plan import Bottleneck, Loss, Plan, Run, from_json, to_json
 from ccreport.collect.testbed.commands import list_background_commands, list_client_commands
 from ccreport.core.errors import InputError
 from ccreport.core.units import parse_rate_bps
 from ccreport.ingest.harness.jobmeta import find_congestion, parse_loss
 
-KERNEL = UserKernel(Path("uml/linux"), "6.1", "0", "0", 100, has_virtual_time=True, source=None)
+KERNEL = UserKernel(
+    Path("uml/linux"), "6.1", "0", "0", 100, has_virtual_time=True, source=None, algorithms=frozenset({"cubic"})
+)
 UNKNOWN = ", and no calibration in this archive says that it can; the first session begins with one"
 
 
@@ -430,6 +432,25 @@ def test_a_dry_run_says_which_engine_would_measure(
     monkeypatch.setattr("ccreport.collect.collect.choose_place", choose)
     planned = plan({"sender_mbps": 20}, {"name": "b", "sender_mbps": 5000})
     assert describe_engine(planned, capacity_bps).splitlines() == lines
+
+
+def test_a_dry_run_says_what_the_kernel_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ccreport.collect.collect.choose_place", lambda _: Place("user-mode-kernel", "virtual", KERNEL))
+    _, warning = describe_engine(plan({"sender_mbps": 20, "congestion_control": "bbr3"}), None).splitlines()
+    said = "bbr3 is not in this kernel, which has cubic; choose one of these, or another kernel by --kernel"
+    assert warning == f"warning: {said}"
+
+
+def test_a_plan_says_where_a_path_adds_no_delay() -> None:
+    assert "1 cubic, no delay (rtt_ms sets one), 0 % loss, 20 Mbit/s" in describe_plan(plan({"sender_mbps": 20}))
+
+
+def test_a_kernel_s_algorithms_are_those_of_its_configuration(tmp_path: Path) -> None:
+    kernel = tmp_path / "linux"
+    options = "CONFIG_UML=y\nCONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_BBR=y\nCONFIG_TCP_CONG_HSTCP=m\n"
+    kernel.write_text(f"#!/bin/sh\nprintf '{options}'\n", encoding="utf-8")
+    kernel.chmod(0o755)
+    assert read_user_kernel(kernel).algorithms == {"reno", "bbr", "highspeed"}
 
 
 @pytest.mark.parametrize(

@@ -233,6 +233,20 @@ def test_a_misspelt_command_is_answered_with_the_one_meant(capsys: pytest.Captur
         (["sql", "--rows", "x"], "sql: argument --rows: invalid int value: 'x'."),
         (["diff", "1.0"], "diff: needs new: `old` and `new` are their paths or addresses."),
         ([], "needs COMMAND."),
+        (["nosuch"], "no command `nosuch`."),
+        # The option that was misspelt is the one that is missing.
+        (["collect", "--campain", "x"], "collect: no option `--campain`; did you mean `--campaign`?"),
+        (["upload", "--relase=x"], "upload: no option `--relase`; did you mean `--release`?"),
+        (["upload"], "upload: needs --release, --target; for example `python -m ccreport upload --release results/"),
+        (
+            ["publish", "--config", "{}"],
+            "publish: needs --archive, --results, --evaluations, --sections, --release, wh",
+        ),
+        (
+            ["collect", "--clock", "vitual"],
+            "collect: --clock: `vitual` is not one of its values; did you mean `virtual`?",
+        ),
+        (["compare_kernels", "a", "--clock", "x"], "compare_kernels: --clock: `x` is not one of its values; there are"),
     ],
 )
 def test_wrong_options_are_one_line_that_says_what_to_type(

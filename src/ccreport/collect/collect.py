@@ -3,14 +3,14 @@
 import signal
 import time
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
 from ccreport.collect.attempts import read_attempts
 from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.checks import check_algorithms
 from ccreport.collect.declare.describe import describe_plan, find_rate_bps
 from ccreport.collect.declare.planning import plan_campaign
-from ccreport.collect.engines import Engine, choose_place
+from ccreport.collect.engines import Engine, choose_place, list_algorithms
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json, write_json
 from ccreport.collect.sweep import Collection
@@ -25,7 +25,7 @@ def collect(
     campaign: Path,
     archive: Path = Path("archive", NAME),
     summary: Path | None = None,
-    clock: str = "",
+    clock: Literal["", "virtual", "real"] = "",
     kernel: str = "",
     *,
     dry_run: bool,
@@ -89,6 +89,10 @@ def describe_engine(plan: Plan, capacity_bps: int | None) -> str:
         return f"engine: none here; {error}"
     where = f"user-mode kernel {place.kernel.path}" if place.kernel else "network namespaces of this machine's kernel"
     said = f"engine: {where}, in {place.clock} time"
+    if place.kernel and (absent := sorted(list_algorithms(plan) - place.kernel.algorithms)):
+        had = ", ".join(sorted(place.kernel.algorithms))
+        problem = f"{', '.join(absent)} {'is' if len(absent) == 1 else 'are'} not in this kernel, which has {had}"
+        said += f"\nwarning: {problem}; choose one of these, or another kernel by --kernel"
     fastest_bps = max(filter(None, map(find_rate_bps, plan.runs)), default=None)
     if place.clock == "virtual" or capacity_bps is not None or fastest_bps is None:
         return said

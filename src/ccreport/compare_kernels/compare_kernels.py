@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from ccreport.compare_kernels.campaigns import write_campaigns
 from ccreport.compare_kernels.carry_out import build_database, measure_sides
@@ -31,7 +31,7 @@ def compare_kernels(
     equal_within: float = 0.0,
     algorithm: str = "",
     kernel: str = "",
-    clock: str = "",
+    clock: Literal["", "virtual", "real"] = "",
     archive: Path = Path("archive/compared", NAME),
     output: Path = Path("results/compared", NAME),
     cores: int = 2,

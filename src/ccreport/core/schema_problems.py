@@ -3,6 +3,7 @@
 import difflib
 import importlib
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ CLOSE_BEGINNING: Final = 0.8
 # What YAML takes for true or false.
 BOOLEANS: Final = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
 CLOSE_PATH: Final = 0.75
+SENTENCE_END: Final = re.compile(r"\. (?=[A-Z])")
 KINDS: Final = {
     "boolean": "true or false",
     "integer": "a whole number",
@@ -75,10 +77,18 @@ def guess(word: str, known: Iterable[str]) -> str:
 
 def guess_near(word: str, known: Iterable[str]) -> str:
     """Return what to put behind a refused word: the known one that is meant, or nothing."""
-    names = sorted(map(str, known))
-    starts = [name for name in names if word and name.startswith(word)]
-    near = difflib.get_close_matches(word, names, n=1) or starts or [name for name in names if _begins_like(name, word)]
-    return f"; did you mean `{near[0]}`?" if near else ""
+    near = find_near(word, known)
+    return f"; did you mean `{near}`?" if near else ""
+
+
+def find_near(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that is meant by one, in whichever case of letters, or None."""
+    names = {name.lower(): name for name in sorted(map(str, known))}
+    lower = word.lower()
+    starts = [name for name in names if word and name.startswith(lower)]
+    near = difflib.get_close_matches(lower, names, n=1) or starts or [n for n in names if _begins_like(n, lower)]
+    near = near or [name for name in names if lower in name.split("_")]
+    return names[near[0]] if near else None
 
 
 def _begins_like(name: str, word: str) -> bool:
@@ -117,8 +127,8 @@ def _describe(error: "ValidationError") -> str:
         case "uniqueItems":
             return f"`{next(item for item in value if value.count(item) > 1)}` is listed twice"
         case "pattern":
-            about = schema.get("description")
-            return f"{shown} is not allowed here: {about or f'it does not match {wanted}'}"
+            about = SENTENCE_END.split(schema.get("description", f"it does not match {wanted}"))[0]
+            return f"{shown} is not allowed here: {about}"
         case "format":
             return f"{shown} is not a {wanted}"
         case _:
@@ -138,9 +148,12 @@ def _name(value: Any, shown: str) -> str:
 def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
     """Return how to write a value by itself as the group that a schema wants: by the key that takes it, or by any."""
     keys: Mapping[str, Any] = schema.get("properties", {}) if isinstance(value, str | int | float) else {}
-    key = next((key for key, facts in keys.items() if value in facts.get("enum", ())), "KEY")
-    names = f", KEY one of {', '.join(keys)}" if key == "KEY" else ""
-    return f"; write {{{key}: {value}}}{names}" if keys else ""
+    for key, facts in keys.items():
+        choices = [choice for choice in facts.get("enum", ()) if choice is not None]
+        if near := find_near(str(value), choices):
+            listed = "" if near == value else f", where there are {', '.join(choices)}"
+            return f"; write {{{key}: {near}}}{listed}"
+    return f"; write {{KEY: {value}}}, KEY one of {', '.join(keys)}" if keys else ""
 
 
 def _mend(value: Any, types: list[str]) -> str:

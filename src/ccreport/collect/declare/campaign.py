@@ -9,14 +9,15 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, read_declared
-from ccreport.core.schema_problems import Place, find_problem, format_place, guess, guess_near
+from ccreport.core.schema_problems import Place, find_near, find_problem, format_place, guess, guess_near
 
 Settings = dict[str, Any]
 
@@ -31,6 +32,7 @@ ALTERNATIVES: Final = (
 # Settings of several keys, of which a level may set some.
 NESTED: Final = ("queue", "commands", "instruments", "module_parameters", "sysctls")
 PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+NOT_FILLED_IN: Final = "is filled in only in a job's name"
 
 
 class CampaignError(DeclarationError):
@@ -164,6 +166,10 @@ def _list_cases(
 def _read_case(key: str, value: Any, known: set[str], job: str) -> tuple[str, Settings]:
     if isinstance(value, dict) and "name" in value:
         return str(value["name"]), {name: item for name, item in value.items() if name != "name"}
+    if isinstance(value, dict):
+        near = next((name for name in value if find_near("name", [name])), None)
+        wanted = f"; did you mean `name` in place of `{near}`?" if near else ", which goes into the job's name"
+        raise CampaignError(f"{job}, for_each.{key}: a case of several keys needs a `name`{wanted}", ("for_each", key))
     if key not in known:
         wanted = guess_near(key, known) or f", such as `{{name: {value}, congestion_control: cubic}}`"
         problem = f"`{key}` is not a setting, so that each case needs a `name` and settings{wanted}"
@@ -216,11 +222,19 @@ def _check(value: Any, schema: Settings, declared: Any, place: str = "") -> None
     if problem is None:
         return
     where = ([place] if place else []) + _name_place(list(problem.place), declared)
-    text = f"{', '.join(where)}: {problem.text}" if where else problem.text
+    text, given = problem.text, reduce(getitem, problem.place, value)
+    key = problem.place[-1] if problem.place else "name"
+    if isinstance(given, str) and key != "name" and PLACEHOLDER.search(given):
+        text, given = f"`{given}` {NOT_FILLED_IN}", "[…]"
     settings = schema["properties"].get("defaults", schema)["properties"]
-    if problem.place and problem.place[-1] in settings and problem.text.startswith("a list is not"):
-        text += f"; for a job each, write it under `for_each:`, and {{{problem.place[-1]}}} in the job's name"
-    raise CampaignError(text, problem.culprit)
+    if key in settings and (text.startswith("a list is not") or text.endswith(NOT_FILLED_IN)):
+        text += f"; {hint_at_for_each(key, given)}"
+    raise CampaignError(f"{', '.join(where)}: {text}" if where else text, problem.culprit)
+
+
+def hint_at_for_each(key: str, values: Any) -> str:
+    """Return how to have a job for each value of a setting."""
+    return f"for a job each, write `for_each: {{{key}: {values}}}`, and {{{key}}} in the job's name"
 
 
 def _name_place(path: list[Any], declared: Any) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ccreport.collect.declare.campaign import Campaign, CampaignError, Settings
+from ccreport.collect.declare.campaign import Campaign, CampaignError, Settings, hint_at_for_each
 from ccreport.collect.declare.clients import FLOWS_AT_MOST, asks_for_ecn, declare_clients, find_program, find_rpc
 from ccreport.collect.declare.conditions import as_list
 from ccreport.core.algorithms import doubt_algorithm, list_available
@@ -68,7 +68,10 @@ def _check_bottleneck(job: Settings) -> Iterator[str]:
     has_job_rtt = not job["destinations"] or any(destination["rtt_ms"] is None for destination in job["destinations"])
     rtts = own | set(as_list(job["rtt_ms"]) if has_job_rtt else [])
     if len(rtts) != 1 or not next(iter(rtts)):
-        yield "buffer_bdp: a bandwidth-delay product needs one rtt_ms above 0; declare buffer_bytes"
+        hint = (
+            hint_at_for_each("rtt_ms", job["rtt_ms"]) if isinstance(job["rtt_ms"], list) else "or declare buffer_bytes"
+        )
+        yield f"buffer_bdp: a bandwidth-delay product needs one rtt_ms above 0; {hint}"
     if any(stage["rtt_ms"] is not None or stage["bottleneck_mbps"] is not None for stage in job["stages"]):
         yield "buffer_bdp: stages change the bandwidth-delay product; declare buffer_bytes"
 

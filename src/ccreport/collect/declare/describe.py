@@ -111,9 +111,10 @@ def find_rate_bps(run: Run) -> int | None:
 
 
 def _describe_job(runs: Sequence[Run]) -> tuple[str, str, str, str]:
+    has_delay = any(route.rtt_ms for run in runs for route in run.routes)
     conditions = [
         _describe_clients(runs[0]),
-        _join(runs, lambda route: f"{route.rtt_ms:g}", "ms"),
+        _join(runs, lambda route: f"{route.rtt_ms:g}", "ms") if has_delay else "no delay (rtt_ms sets one)",
         _join(runs, lambda route: f"{route.loss.loss_pct:.3g}" if route.loss else "0", "% loss"),
     ]
     if runs[0].bottleneck is not None:

@@ -8,8 +8,10 @@ next event when it has nothing to do. Debian's `linux.uml` cannot; `build_kernel
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +23,8 @@ DEBIAN_KERNEL: Final = "linux.uml"
 SEARCH_PATH: Final = "/usr/sbin:/usr/bin:/sbin:/bin"
 MANIFEST: Final = "kernel.json"
 HAS_VIRTUAL_TIME: Final = "CONFIG_UML_TIME_TRAVEL_SUPPORT=y"
+# CONFIG_TCP_CONG_BBR=y
+ALGORITHM: Final = re.compile(r"CONFIG_TCP_CONG_(\w+)=[ym]")
 ASK_LIMIT_S: Final = 20
 
 
@@ -28,7 +32,8 @@ ASK_LIMIT_S: Final = 20
 class UserKernel:
     """A user-mode kernel. `config_sha256` is that of the set options, sorted; `ticks_hz` is CONFIG_HZ.
 
-    `source` is where it was built from, known of kernels that `build_kernel` made, else null.
+    `source` is where it was built from, known of kernels that `build_kernel` made, else null. `algorithms` are those of
+    congestion control that its configuration names.
     """
 
     path: Path
@@ -38,6 +43,7 @@ class UserKernel:
     ticks_hz: int | None
     has_virtual_time: bool
     source: str | None
+    algorithms: frozenset[str] = frozenset()
 
     def describe(self) -> dict[str, Any]:
         """Return what a session records of its kernel."""
@@ -83,7 +89,14 @@ def read_user_kernel(path: Path) -> UserKernel:
         ticks_hz=int(ticks) if ticks.isdigit() else None,
         has_virtual_time=HAS_VIRTUAL_TIME in options,
         source=_read_source(manifest, sha256) if manifest.exists() else None,
+        algorithms=frozenset({"reno", *_list_algorithms(options)}),
     )
+
+
+def _list_algorithms(options: list[str]) -> Iterator[str]:
+    for option in options:
+        if (found := ALGORITHM.fullmatch(option)) and found[1] != "ADVANCED":
+            yield "highspeed" if found[1] == "HSTCP" else found[1].lower()
 
 
 def _read_source(manifest: Path, sha256: str) -> str | None:
