@@ -31,6 +31,12 @@ RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
         ('SELECT 1 FROM t WHERE "rtt_ms > 5', 'unterminated quoted identifier; close the quote: "rtt_ms"'),
         ("SELECT 'it's'", "unterminated string literal; a quote is missing, or one too many"),
         ("SELECT 1 FROM t WHERE (rtt_ms >", 'syntax error at or near ">"'),
+        ("SELECT 1 FROM t WHERE a = 1", "if it is text, write 'a', else one of "),
+        ("SELECT * FORM t", 'syntax error at or near "t"; did you mean `FROM`?'),
+        ("FORM t", 'syntax error at or near "FORM"; did you mean `FROM`?'),
+        ("SELECT 1 FROM t WHER rtt_ms = 1", 'syntax error at or near "rtt_ms"; did you mean `WHERE`?'),
+        ("SELECT avg([rtt_ms]) FROM t", "'avg(DOUBLE[])'; of a list take list_avg(…)"),
+        ("SELECT avg({'run': {'id': 1}, 'x': 1, 'y': 2})", "INTEGER))'; of such runs take mean_of(list(…))"),
     ],
 )
 def test_what_is_refused_is_said_in_a_line(query: str, said: str) -> None:
@@ -40,6 +46,14 @@ def test_what_is_refused_is_said_in_a_line(query: str, said: str) -> None:
             connection.sql(query).fetchall()
     assert said in describe_refusal(refused.value)
     assert "\n" not in describe_refusal(refused.value)
+
+
+def test_tables_of_the_database_s_own_are_not_named() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (rtt_ms DOUBLE)")
+        with pytest.raises(duckdb.Error) as refused:
+            connection.sql("SELECT oid FROM t")
+        assert "pg_" not in describe_refusal(refused.value, connection)
 
 
 def write_changed(folder: Path, change: dict[str, Any]) -> Path:

@@ -14,6 +14,10 @@ KIND: Final = re.compile(r"^[A-Z]\w+ Error: ")
 WORD: Final = re.compile(r'(?:column|name|Function with name|binding) "?([\w.]+)"?')
 # Parser Error: syntax error at or near "check"; names such as this one are words of SQL.
 RESERVED: Final = re.compile(r'syntax error at or near "([a-z]+)"$')
+SYNTAX: Final = "syntax error at or near"
+KEYWORDS: Final = ("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "USING", "DISTINCT", "UNION")
+# No function matches the given name and argument types 'avg(DOUBLE[])'.
+OF_MANY: Final = re.compile(r"types '(avg|sum)\((STRUCT\(.*|.*\[\])\)'")
 COLUMN: Final = re.compile(r'Referenced column "(\w+)" not found')
 UNTERMINATED: Final = re.compile("unterminated quoted|unterminated string")
 # LINE 2: mode = 'both AND rtt_ms > 5: without another quote behind it
@@ -46,13 +50,18 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
     said = KIND.sub("", text.partition("\n")[0]).rstrip("!")
     known = [name for names in NAMES.findall(text) for name in re.findall(r'"([^"]+)"', names)]
     word = WORD.search(said)
+    if meant := _guess_keyword(error):
+        return f"{said}{meant}"
+    if of_many := OF_MANY.search(said):
+        return f"{said.partition('. ')[0]}; {_name_mean(*of_many.groups())}"
     if reserved := RESERVED.search(said):
         return f"{said}; text takes single quotes ({_quote(reserved[1], query)}), a column of this name double ones"
     hint = _name_tables(connection, said) or _name_table(connection, said) if connection else ""
     if not hint and word:
         hint = guess_near(word[1], known)
     if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
-        hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}"
+        others = f", else one of {', '.join(known)}" if known and not hint else ""
+        hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}{others}"
     if UNTERMINATED.match(said):
         opened = OPENED.search(text)
         hint = f"; close the quote: {opened[0]}{opened[1]}" if opened else "; a quote is missing, or one too many"
@@ -65,11 +74,24 @@ def _quote(word: str, query: str) -> str:
     return f"\"'{alone[1]}'\"" if alone and not IN_CAPITALS.search(alone[1]) else f"'{word}'"
 
 
+def _guess_keyword(error: duckdb.Error) -> str:
+    """Return which word of SQL is meant by the one before that at which DuckDB lost track, or by a first one."""
+    words = [word for word in find_tokens(error)[-2:] if word.isalpha()] if SYNTAX in str(error) else []
+    return guess_near(words[0], KEYWORDS) if words and words[0].upper() not in KEYWORDS else ""
+
+
+def _name_mean(function: str, kind: str) -> str:
+    """Return how to write a mean or a sum of what is not a number."""
+    if kind.endswith("[]"):
+        return f"of a list take list_{function}(…)"
+    return "of such runs take mean_of(list(…))" if kind.startswith("STRUCT(run ") else "it takes numbers"
+
+
 def _name_tables(connection: duckdb.DuckDBPyConnection, said: str) -> str:
     """Return which tables have a column that those of a query lack, or nothing."""
     if not (column := MISSING.search(said)):
         return ""
-    query = "SELECT DISTINCT table_name FROM duckdb_columns() WHERE column_name = ?"
+    query = "SELECT DISTINCT table_name FROM duckdb_columns() WHERE NOT internal AND column_name = ?"
     held = {name for (name,) in connection.execute(query, [column[1]]).fetchall()}
     # Behind each published table is a view of its own runs.
     others = sorted(name for name in held if not name.startswith("all_") and not name.endswith("_runs"))
