@@ -11,6 +11,8 @@ from ccreport.core.schema_problems import find_near
         ("codle", ["cake", "fq_codel", "red"], "fq_codel"),
         ("cubic", ["BBR", "CUBIC"], "CUBIC"),
         ("rat", ["share", "rate_by_rtt"], "rate_by_rtt"),
+        ("rate_by_rt", ["rate_by_buffer", "rate_by_rtt_1_flow"], "rate_by_rtt_1_flow"),
+        ("run", ["run_completions", "runs"], "runs"),
         ("rtt", ["path_rtt", "sharing"], "path_rtt"),
         ("nothing", ["path_rtt"], None),
     ],

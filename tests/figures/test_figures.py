@@ -6,16 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
+import duckdb
 import polars as pl
 import pytest
 from figure_inputs import DRAWN_FILES, declare, list_layers, make_database, make_tables, plot, texts_of
 from PIL import Image
 
+from ccreport.__main__ import EXAMPLES
 from ccreport.core.errors import InputError
+from ccreport.core.evaluation import resolve_evaluation
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.select.declaration import FigureError, read_declaration
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.write import FILES
+from ccreport.figures.write import FILES, plot_figure
 
 HOSTILE = '<script>alert("x")</script> & $(touch pwned)\n2nd line'
 
@@ -219,6 +222,33 @@ def test_declaration_that_cannot_be_used(changes: dict[str, Any], message: str, 
         plot(tmp_path, database, **changes)
 
 
-def test_figure_that_is_not_declared(tmp_path: Path) -> None:
-    with pytest.raises(FigureError, match=re.escape("no figure 'g' in evaluation.yaml; it declares ['f']")):
-        read_declaration(declare(tmp_path), "g")
+@pytest.mark.parametrize(
+    ("figure", "said"), [("g", "no figure `g`; there are f"), ("f1", "no figure `f1`; did you mean `f`?")]
+)
+def test_figure_that_is_not_declared(figure: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(FigureError, match=f"^{re.escape(said)}$"):
+        read_declaration(declare(tmp_path), figure)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (".", r"is a folder; name the database of an evaluation, such as .*mine/archive\.duckdb$"),
+        ("none.duckdb", "does not exist; name the database of an evaluation, such as results/"),
+        ("evaluation.yaml", "evaluation.yaml cannot be opened: IO Error: "),
+    ],
+)
+def test_a_path_that_is_not_a_database_is_named(place: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    duckdb.connect(str(tmp_path / "mine/archive.duckdb")).close()
+    with pytest.raises(InputError, match=said):
+        plot_figure("f", declare(tmp_path), tmp_path / place, tmp_path / "output")
+
+
+def test_an_evaluation_that_comes_along_goes_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(
+        FigureError, match=r"esnet-dtn\.yaml: no figure `rate_by_buffr`; did you mean `rate_by_buffer`\?$"
+    ):
+        plot_figure("rate_by_buffr", Path("esnet-dtn"), tmp_path, tmp_path)
+    _, _, figure, _, evaluation, *_ = EXAMPLES["plot_figure"].split()
+    assert read_declaration(resolve_evaluation(evaluation), figure).name == figure

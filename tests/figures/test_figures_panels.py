@@ -258,7 +258,7 @@ def test_figures_of_two_processes_are_those_of_one(database: Path, tmp_path: Pat
     for figure in names:
         for name in DRAWN_FILES:
             assert (tmp_path / "many" / figure / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
-    with pytest.raises(FigureError, match="no figure 'g'"):
+    with pytest.raises(FigureError, match="no figure `g`"):
         plot_figures([*names, "g"], evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "broken")
     declared["figures"]["f3"] = declared["figures"]["f3"] | {"where": "no_such_column = 1"}
     write_yaml(evaluation, declared)

@@ -86,8 +86,8 @@ def find_near(word: str, known: Iterable[str]) -> str | None:
     names = {name.lower(): name for name in sorted(map(str, known))}
     lower = word.lower()
     starts = [name for name in names if word and name.startswith(lower)]
-    near = difflib.get_close_matches(lower, names, n=1) or starts or [n for n in names if _begins_like(n, lower)]
-    near = near or [name for name in names if lower in name.split("_")]
+    close = difflib.get_close_matches(lower, starts, n=1) or difflib.get_close_matches(lower, names, n=1)
+    near = close or starts or [name for name in names if _begins_like(name, lower) or lower in name.split("_")]
     return names[near[0]] if near else None
 
 

@@ -15,6 +15,7 @@ from PIL import Image, ImageOps
 from ccreport.core.atomic_files import replace_text, replaces_folder
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declared_files import blame
+from ccreport.core.evaluation import resolve_evaluation
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.dark_colours import add_dark_colours
@@ -97,16 +98,17 @@ def _plot_all(jobs: list[tuple[FigureDeclaration, Path, Path]]) -> list[list[Ask
 def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> None:
     """Write a figure of the evaluation file into the folder `output`.
 
-    `figure` is the figure's name in `evaluation`, the evaluation's file. `database` is the evaluation's archive.duckdb.
-    `output` is a folder, which gets figure.svg, untitled.svg (for pages, below a heading), figure.png (twice the size),
-    thumbnail.png, figure.vl.json (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and where needed a
-    second of details) and alt.txt (one line), both plain text; or, where no run has data for it, only missing.txt that
-    says why. Raise FigureError where the declaration cannot be used.
+    `figure` is the figure's name in `evaluation`, the evaluation's name or its file. `database` is the evaluation's
+    archive.duckdb. `output` is a folder, which gets figure.svg, untitled.svg (for pages, below a heading), figure.png
+    (twice the size), thumbnail.png, figure.vl.json (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and
+    where needed a second of details) and alt.txt (one line), both plain text; or, where no run has data for it, only
+    missing.txt that says why. Raise FigureError where the declaration cannot be used.
     """
+    file = resolve_evaluation(str(evaluation))
     try:
-        _plot(read_declaration(evaluation, figure), database, output)
+        _plot(read_declaration(file, figure), database, output)
     except FigureError as error:
-        raise blame(evaluation, error) from error
+        raise blame(file, error) from error
 
 
 def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> list[Asked]:

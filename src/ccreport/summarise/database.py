@@ -23,6 +23,7 @@ from ccreport.core.evaluation import load_evaluation, name_buckets
 from ccreport.core.schema_problems import Place
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
+from ccreport.summarise.open_database import open_database
 from ccreport.summarise.published import select_cells
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.refused_sql import find_refused
@@ -71,10 +72,9 @@ class QueryError(InputError):
 
 def connect(database: Path, *, read_only: bool = True) -> duckdb.DuckDBPyConnection:
     """Open a database so that the same queries give the same bytes: one thread, times in UTC."""
-    connection = duckdb.connect(str(database), read_only=read_only)
-    connection.execute("SET threads = 1; SET TimeZone = 'UTC'")
-    # A view reads the tables of all batches, and a query several views.
-    connection.execute("SET parquet_metadata_cache = true")
+    connection = open_database(database, read_only=read_only)
+    # A view reads the tables of all batches, and a query several views: their metadata is read once.
+    connection.execute("SET threads = 1; SET TimeZone = 'UTC'; SET parquet_metadata_cache = true")
     return connection
 
 

@@ -223,7 +223,7 @@ def _check(value: Any, schema: Settings, declared: Any, place: str = "") -> None
         return
     where = ([place] if place else []) + _name_place(list(problem.place), declared)
     text, given = problem.text, reduce(getitem, problem.place, value)
-    key = problem.place[-1] if problem.place else "name"
+    key = str(problem.place[-1]) if problem.place else "name"
     if isinstance(given, str) and key != "name" and PLACEHOLDER.search(given):
         text, given = f"`{given}` {NOT_FILLED_IN}", "[…]"
     settings = schema["properties"].get("defaults", schema)["properties"]

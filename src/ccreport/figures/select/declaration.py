@@ -11,7 +11,7 @@ import polars as pl
 
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
-from ccreport.core.schema_problems import Place
+from ccreport.core.schema_problems import Place, guess
 from ccreport.figures.select.series import UNKNOWN_CC, start_of_client
 from ccreport.summarise.refused_sql import describe_refusal, find_tokens
 
@@ -74,7 +74,7 @@ def read_declarations(evaluation: Path, figures: Sequence[str]) -> list[FigureDe
     declared = whole["figures"]
     absent = next((figure for figure in figures if figure not in declared), None)
     if absent is not None:
-        raise FigureError(f"no figure {absent!r} in {evaluation.name}; it declares {sorted(declared)}")
+        raise FigureError(f"no figure `{absent}`{guess(absent, declared)}")
     return [_declare(figure, declared[figure] | {"names": whole["algorithm_names"]}) for figure in figures]
 
 

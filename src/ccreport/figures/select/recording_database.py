@@ -10,6 +10,8 @@ from typing import Any, Self
 import duckdb
 import polars as pl
 
+from ccreport.summarise.open_database import open_database
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -25,7 +27,7 @@ class Database:
     """A database opened for reading; `asked` lists what was asked so far."""
 
     def __init__(self, path: Path) -> None:
-        self._connection = duckdb.connect(str(path), read_only=True)
+        self._connection = open_database(path)
         self.asked: list[Asked] = []
 
     def __enter__(self) -> Self:
