@@ -45,7 +45,8 @@ def test_pairs_of_a_column_become_text_in_csv(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["iperf", IPERF3], "there is no format `iperf`; there are campaign, captures, edge, iperf3,"),
+        (["iperf", IPERF3], "there is no format `iperf`; did you mean `iperf3`?"),
+        (["nothing", IPERF3], "there is no format `nothing`; there are campaign, captures, edge, iperf3,"),
         (["ss", "/nowhere"], "/nowhere is not a file"),
         (["ss", IPERF3], "iperf3_p2.json: no_measurement:"),
     ],

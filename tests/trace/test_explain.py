@@ -11,7 +11,7 @@ import pytest
 from condition_runs import build_database
 from test_summarise import EVALUATION, gather, run
 
-from ccreport.__main__ import main
+from ccreport.__main__ import EXAMPLES, main
 from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
@@ -133,6 +133,19 @@ def test_numbers_are_compared_as_numbers(cell: str, database: Path, capsys: pyte
     assert re.search(r"^  rate_mean_bps +15000000\.0$", capsys.readouterr().out, re.MULTILINE)
 
 
+def test_the_examples_of_the_help_are_cells_of_the_paper_s_table(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["explain", "--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    cells = {cell for cell in re.findall(r"`([^`]+)`", printed) if re.search(r"\w(=|>=)\w", cell)}
+    assert cells == {"test_group=no loss,flows_count=16", "flows_count>=16"}
+    of_help = [EXAMPLES["explain"].split('"')[1], *cells]
+    key = {"sharing": "both", "flows_count": 16, "rtt_bucket": "RTT < 30 ms", "algorithm": "BBR"}
+    for cell in of_help:
+        summary = pl.DataFrame([key | {"test_group": "0.1 % loss" if "0.1" in cell else "no loss"}])
+        assert find_row(summary, "table_2_testbed", cell) == 1
+
+
 def test_signs_of_tables_may_be_typed() -> None:
     key = {"test_group": "no loss", "sharing": "both", "flows_count": 16, "algorithm": "BBR"}
     buckets = ["RTT < 30 ms", "RTT 30–60 ms", "RTT ≥ 60 ms", "RTT unknown"]
@@ -154,9 +167,10 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_", "", r"several tables begin with `table_`: table_1_buffer_size, table_2_testbed"),
         ("table_2", "colour=red", r"no key `colour`; name a cell by test_group, sharing, flows_count"),
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
-        ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?; name a cell"),
+        ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?$"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),
         ("table_2", "algorithm", r"the key `algorithm` needs a value; write `algorithm=BBR`, for example"),
+        ("table_2", "algorithm=cubic", r"no algorithm `cubic` there; did you mean `CUBIC`\?$"),
         ("table_2", "algorithm=RENO", r"no algorithm `RENO` there; there are `BBR`, `CUBIC`"),
         ("table_2", "test_group=0.1 % loss", r"2 rows fit; name one of them:\n  test_group=0\.1 % loss,sharing=both"),
         ("table_2", "", r"\d rows fit"),

@@ -148,7 +148,7 @@ def test_flows_are_csv_with_all_columns(database: Path, tmp_path: Path) -> None:
     [
         ("experiment-both", "3 runs have `experiment-both` in their names: experiment-both/1, experiment-both/2"),
         ("experiment-cubic1", "no run `experiment-cubic1`; did you mean `experiment-cubic/1`?"),
-        ("nothing", "no run `nothing`; `python -m ccreport sql"),
+        ("nothing", 'no run `nothing`; `python -m ccreport sql "SELECT run_id FROM runs" --database /'),
     ],
 )
 def test_a_name_that_fits_no_run_or_several(

@@ -19,6 +19,7 @@ from ccreport.core.csv_files import write_csv
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.identifiers import short_hash
+from ccreport.core.schema_problems import guess, guess_path
 from ccreport.core.table_folder import TableFolder
 from ccreport.core.tables import write_table
 from ccreport.ingest.declaration import Kind, Reader
@@ -51,10 +52,9 @@ def ingest(
     try:
         reader = find_reader(format)
     except KeyError:
-        known = ", ".join(sorted(reader.name for reader in READERS))
-        raise InputError(f"there is no format `{format}`; there are {known}") from None
+        raise InputError(f"there is no format `{format}`{guess(format, (reader.name for reader in READERS))}") from None
     if missing := [path for path in files if not path.is_file()]:
-        raise InputError(f"{missing[0]} is not a file")
+        raise InputError(f"{missing[0]} is not a file{guess_path(missing[0])}")
     manifest = _list_files(reader, files)
     defaults = load_yaml(SCHEMAS / "config.schema.yaml")["properties"]["edge"]["properties"]
     settings = Settings(

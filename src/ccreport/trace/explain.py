@@ -149,7 +149,7 @@ def explain(
     claim: then its checks are printed with their values, bounds, queries and runs; `evaluation` is its file, if that
     has moved since the build. `row` and `column` name the cell, as
     `test_group=no loss,flows_count=16`, each key with its value as the CSV file has it; numbers also by <, <=, > and
-    >=, as `rtt_ms>=30`. It does not matter which of the two a key is in. `database` is an evaluation's, or a
+    >=, as `flows_count>=16`. It does not matter which of the two a key is in. `database` is an evaluation's, or a
     folder of results, where the configured evaluation goes before others.
     """
     if not table:

@@ -1,6 +1,7 @@
 """The command `export`: a run's flows for other programs, as CSV or as qlog."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from ccreport.trace.qlog import convert_for_qvis, describe_flow, list_sent, writ
 
 RESULTS: Final = Path("results")
 SHOWN: Final = 5
-LISTED: Final = '; `python -m ccreport sql "SELECT run_id FROM runs"` lists them'
+LISTED: Final = '`python -m ccreport sql "SELECT run_id FROM runs"{database}` lists them'
 FLOWS: Final = "FROM flows WHERE run_id = ? ORDER BY client_number, stream_number, is_reverse, flow_id"
 # The last connection of a flow is the one that it was measured by.
 SAMPLES: Final = """
@@ -38,7 +39,7 @@ def export(
     have the name.
     """
     with open_results(find_databases(database)[0]) as connection:
-        run_id = find_run(connection, run)
+        run_id = find_run(connection, run, database)
         text = write_qlog(connection, run_id, qvis=qvis) if qlog or qvis else _write_flows(connection, run_id)
     if output is None:
         sys.stdout.write(text)
@@ -46,8 +47,11 @@ def export(
         replace_text(output, text)
 
 
-def find_run(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """Return the run of a name, or of a part of one; raise InputError where none or several have it."""
+def find_run(connection: duckdb.DuckDBPyConnection, name: str, database: Path = RESULTS) -> str:
+    """Return the run of a name, or of a part of one; raise InputError where none or several have it.
+
+    `database` is what was given as such, for the command that lists all runs.
+    """
     runs = [run for (run,) in connection.execute("SELECT run_id FROM runs ORDER BY run_id").fetchall()]
     fitting = [run for run in runs if run == name] or [run for run in runs if name in run]
     if len(fitting) == 1:
@@ -55,7 +59,8 @@ def find_run(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     if fitting:
         more = f" and {len(fitting) - SHOWN} more" if len(fitting) > SHOWN else ""
         raise InputError(f"{len(fitting)} runs have `{name}` in their names: {', '.join(fitting[:SHOWN])}{more}")
-    raise InputError(f"no run `{name}`{guess_near(name, runs) or LISTED}")
+    asked = "" if database == RESULTS else f" --database {shlex.quote(str(database))}"
+    raise InputError(f"no run `{name}`{guess_near(name, runs) or f'; {LISTED.format(database=asked)}'}")
 
 
 def _write_flows(connection: duckdb.DuckDBPyConnection, run_id: str) -> str:

@@ -68,14 +68,15 @@ def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) ->
     if name not in keys:
         held_by = next((key for key in keys if any(_fits(key, held, "=", name) for held in rows[key].unique())), None)
         hint = f"; did you mean `{held_by}={name}`?" if held_by and not sign else guess_near(name, keys)
-        raise InputError(f"{table} has no key `{name}`{hint}; name a cell by {', '.join(keys)}, each as key=value")
+        listed = f"; name a cell by {', '.join(keys)}, each as key=value"
+        raise InputError(f"{table} has no key `{name}`{hint or listed}")
     held = rows[name].unique(maintain_order=True).to_list()
     chosen = [held_value for held_value in held if _fits(name, held_value, sign, value)]
     if not chosen:
         spelt = [display_name(_spell(name, held_value)[0]) for held_value in held]
         offered = ", ".join(f"`{spelling}`" for spelling in spelt) or "none"
         wanted, hint = (value, guess_near(value, spelt)) if sign == "=" else (f"{sign} {value}", "")
-        raise InputError(f"{table} has no {name} `{wanted}` there{hint}; there are {offered}")
+        raise InputError(f"{table} has no {name} `{wanted}` there{hint or f'; there are {offered}'}")
     return rows.filter(pl.any_horizontal(pl.col(name).eq_missing(pl.lit(held_value)) for held_value in chosen))
 
 
