@@ -160,10 +160,18 @@ def test_what_a_layout_makes_of_a_file_wrongly_is_a_reject(tmp_path: Path) -> No
         "1_30.txt": ("rejected", "unclear_name"),
         "2_fast.json": ("rejected", "unclear_name"),
     }
-    assert "1_30.txt says that rtt_ms is 30.0, another file of the run 1 that it is 20" in str(
-        found["1_30.txt"].message
-    )
+    message = str(found["1_30.txt"].message)
+    assert "1_30.txt says that rtt_ms is 30.0, another file of the run 1 that it is 20" in message
+    assert "(rename the group `run` to `session`, or add `runs_by: [run, rtt_ms]`)" in message
     assert found["2_fast.json"].size_bytes > 0
+
+
+@pytest.mark.parametrize("layout", ["(?P<session>", "(?P<run>"])
+def test_a_run_of_several_runs_is_mended_as_its_message_says(layout: str, tmp_path: Path) -> None:
+    pattern = rf"files: [{{pattern: '{layout}\d)_(?P<rtt_ms>.+)\.(json|txt)'}}]"
+    runs_by = "\nruns_by: [run, rtt_ms]" if "run" in layout else ""
+    files = {"layout.yaml": pattern + runs_by, "1_20.json": iperf3_json(), "1_30.json": iperf3_json()}
+    assert len(list_runs(write_archive(tmp_path / "raw", files), tmp_path / "w")) == 2
 
 
 def test_what_no_pattern_fits_is_read_as_the_harness_would(tmp_path: Path) -> None:

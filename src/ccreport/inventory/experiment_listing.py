@@ -39,7 +39,8 @@ UNCLEAR: dict[str, Any] = {"action": "rejected", "rule": None, "reason": "unclea
 CLIENT_FORMATS = frozenset({"iperf3", "iperf3-stream", "pscheduler"})
 TWO_DECLARED = (
     "{other} already is this run's {kind}; give the layout a group that tells the two apart: `iteration` or `run` for "
-    "repetitions, `flow` for flows of one run, `side` for its two hosts"
+    "repetitions, `flow` for flows of one run, `side` for its two hosts; call a `run` of several "
+    "runs `session`, or add `runs_by`"
 )
 
 

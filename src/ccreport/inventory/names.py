@@ -28,8 +28,10 @@ from ccreport.inventory.kinds import ITEMS, kind_of_name, kind_of_place
 
 CONTRADICTION: Final = (
     "{name} says that {group} is {value}, another file of the run {run} that it is {other}; correct the layout so that "
-    "the two are of different runs, or say the same"
+    "the two are of different runs{hint}, or say the same"
 )
+# Where a `run` alone tells runs apart that differ in a group as well.
+OF_SEVERAL_RUNS: Final = " (rename the group `run` to `session`, or add `runs_by: [run, {group}]`)"
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,9 @@ def _name_files(layout: Layout, run: str, row: Mapping[str, Value], of_run: Mapp
         own = {key: value for key, value in told.values.items() if key not in ("flow", "side", "cc")}
         strife = next((key for key, value in own.items() if facts.get(key, value) != value and key not in row), None)
         if strife is not None:
+            hint = OF_SEVERAL_RUNS.format(group=strife) if "run" in own and not layout.runs_by else ""
             message = CONTRADICTION.format(
-                name=display_name(path), group=strife, value=own[strife], run=run, other=facts[strife]
+                name=display_name(path), group=strife, value=own[strife], run=run, other=facts[strife], hint=hint
             )
             named[path] = FileName("unknown", problem=f"{layout.name}: {message}", is_declared=True)
             continue
