@@ -462,6 +462,12 @@ def test_what_is_no_release_cannot_be_checked(tmp_path: Path, capsys: pytest.Cap
     assert main(["verify", str(tmp_path), "--quick"]) == 2
     assert "has no SHA256SUMS" in capsys.readouterr().err
     assert main(["verify", str(tmp_path / "none")]) == 2
+    assert "none does not exist; name the folder, the .tar.zst or the add" in (said := capsys.readouterr().err)
+    assert said.endswith("; `snakemake --cores 8 publish` makes one\n")
+    assert main(["upload", "--release", str(tmp_path / "none"), "--target", "x"]) == 1
+    assert capsys.readouterr().err.endswith(
+        "none does not exist; name the folder of a release; `snakemake --cores 8 publish` makes one\n"
+    )
 
 
 def test_the_page_is_escaped_and_under_the_policy(release: Path, tmp_path: Path) -> None:

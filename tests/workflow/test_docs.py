@@ -272,6 +272,14 @@ def test_the_example_of_a_help_is_one_of_its_command(name: str, capsys: pytest.C
     assert EXAMPLES[name] in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize("command", ["publish", "compare_former"])
+def test_a_configuration_that_is_not_json_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    others = ["--results", "r", "--evaluations", "e", "--sections", "s"]
+    others += ["--archive", "a", "--release", "v"] if command == "publish" else ["--changes", "c"]
+    assert main([command, "--config", "x", *others]) == 1
+    assert re.fullmatch(r"ccreport: --config is not JSON: .*`snakemake --cores 8 publish`\n", capsys.readouterr().err)
+
+
 def test_options_come_from_the_function() -> None:
     def command(path: Path, many: list[Path], name: str, some: Sequence[str] = (), *, flag: bool) -> None:
         """Do."""

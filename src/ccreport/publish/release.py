@@ -35,7 +35,7 @@ def publish(
     `evaluations` are the declarations, the report's own first, of which those count that the file in `sections` names.
     Raise InputError where the release of a former version that the config names is none, or nothing tells the time.
     """
-    settings = json.loads(config)
+    settings = read_settings(config)
     shown = list_shown(evaluations, sections)
     root = SCHEMAS.parent
     main = load_evaluation(shown[0])
@@ -53,6 +53,17 @@ def publish(
         packed = release.with_name(release.name + ".tar.zst")
         pack_folder(release, packed, moment_s, root=f"{shown[0].stem}-{declared.version}")
         print(f"packed: {packed}")
+
+
+def read_settings(config: str) -> dict[str, Any]:
+    """Return the configuration of a JSON text; raise InputError for another text."""
+    try:
+        settings: dict[str, Any] = json.loads(config)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"--config is not JSON: {error}; a build gives it: type `snakemake --cores 8 publish`"
+        ) from error
+    return settings
 
 
 def list_shown(evaluations: list[Path], sections: list[Path]) -> list[Path]:

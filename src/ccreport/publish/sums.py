@@ -9,7 +9,8 @@ from typing import Final
 
 from ccreport.archive.pack import list_files
 from ccreport.core.errors import InputError
-from ccreport.publish import SUMS
+from ccreport.core.schema_problems import guess_path
+from ccreport.publish import MAKES_RELEASE, SUMS
 from ccreport.storage.sums import format_sums, hash_file, unescape
 
 # d2a8…  tables/runs/archive.parquet · \d2a8…  raw/a\nb
@@ -36,7 +37,8 @@ def read_sums(folder: Path) -> dict[str, str]:
     """Return what the `SHA256SUMS` of a folder says; raise InputError where it has none."""
     path = folder / SUMS
     if not path.is_file():
-        raise InputError(f"{folder} has no {SUMS}; name the folder of a release")
+        problem = f"has no {SUMS}" if folder.exists() else f"does not exist{guess_path(folder)}"
+        raise InputError(f"{folder} {problem}; name the folder of a release; {MAKES_RELEASE}")
     return parse_sums(path.read_bytes(), str(path))
 
 

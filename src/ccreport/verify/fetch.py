@@ -9,7 +9,8 @@ from urllib.parse import quote_from_bytes
 
 from ccreport.archive.unpack import unpack_archive
 from ccreport.core.errors import InputError
-from ccreport.publish import SUMS
+from ccreport.core.schema_problems import guess_path
+from ccreport.publish import MAKES_RELEASE, SUMS
 from ccreport.publish.sums import parse_sums
 from ccreport.storage.fetch import open_source
 from ccreport.storage.listing import check_name
@@ -19,6 +20,7 @@ from ccreport.storage.sources import GoneError, RemoteFile, Source
 from ccreport.storage.transfer import fetch_file
 
 CONNECTIONS: Final = 4
+NAMED: Final = f"name the folder, the .tar.zst or the address of a release; {MAKES_RELEASE}"
 
 
 def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
@@ -33,11 +35,11 @@ def open_release(place: str, work: Path) -> tuple[Path, list[str]]:
         left_out = unpack_archive(path, work / "unpacked")
         path = work / "unpacked"
     if not path.is_dir():
-        raise InputError(f"{place} does not exist; name the folder, the .tar.zst or the address of a release")
+        raise InputError(f"{place} does not exist{guess_path(path)}; {NAMED}")
     folders = [path, *(sorted(path.iterdir()) if path == work / "unpacked" else [])]
     found = next((folder for folder in folders if (folder / SUMS).is_file()), None)
     if found is None:
-        raise InputError(f"{place} has no {SUMS}; name the folder, the .tar.zst or the address of a release")
+        raise InputError(f"{place} has no {SUMS}; {NAMED}")
     return found.resolve(), left_out
 
 

@@ -1,6 +1,5 @@
 """What a refreshed report says of the release before: the page "Changes", from results that are not published yet."""
 
-import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Final
 
 from ccreport.publish.changes.compare import Section, compare_results
 from ccreport.publish.changes.differences import ReleaseFolder
-from ccreport.publish.release import find_former, list_shown
+from ccreport.publish.release import find_former, list_shown, read_settings
 from ccreport.publish.stage import stage_results, write_raw_sums
 from ccreport.report.markup.blocks import render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text, fence_html
@@ -26,7 +25,7 @@ def compare_former(config: str, results: Path, evaluations: list[Path], sections
 
     `config`, `evaluations` and `sections` are as for `publish`. Raise InputError where that release is none.
     """
-    settings = json.loads(config)
+    settings = read_settings(config)
     former = find_former(settings)
     if former is None:
         changes.write_text("", encoding="utf-8")
