@@ -14,6 +14,7 @@ from client_outputs import RESULTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ss_inputs import read_versions
+from synthesise.__main__ import main as synthesise_command
 from synthesise.defects import DEFECTS, OF_JOB, assign_defects, parse_shares
 from synthesise.draws import draw_runs, draw_scores, share_out
 from synthesise.plan import CLIENTS, SS_VERSIONS, Order, plan_job
@@ -311,6 +312,21 @@ def test_shares_of_defects() -> None:
     assert assigned.index(OF_JOB) % 2 == 0
     with pytest.raises(InputError, match="more than all runs"):
         assign_defects({"retried": 0.6, "empty_ss": 0.6}, 10, 2, 1)
+
+
+def test_the_command_says_what_it_wrote_and_what_reads_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "made"
+    monkeypatch.setattr("sys.argv", ["synthesise", "--folder", str(folder), "--runs", "1", "--workers", "1"])
+    synthesise_command()
+    assert capsys.readouterr().out == (
+        f"wrote {folder}, and the answers into {folder}.key; `make report ARCHIVE={folder}` reports on it\n"
+    )
+    monkeypatch.setattr("sys.argv", ["synthesise", "--foldr", str(folder)])
+    with pytest.raises(SystemExit):
+        synthesise_command()
+    assert "no option `--foldr`; did you mean `--folder`?" in capsys.readouterr().err
 
 
 def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
