@@ -79,7 +79,7 @@ EXAMPLES: Final = {
     "upload": "upload --release results/release/1 --target s3://bucket/releases",
     "collect": "collect --campaign campaigns/quick.yaml --dry-run",
     "compare_kernels": "compare_kernels tcp_cubic.hystart=1 tcp_cubic.hystart=0 --campaign campaigns/hystart.yaml",
-    "plot_figure": "plot_figure --figure figure_4 --evaluation esnet-dtn "
+    "plot_figure": "plot_figure --evaluation esnet-dtn --figure figure_4 "
     "--database results/esnet-dtn/archive.duckdb --output figure",
 }
 GROUPS: Final = {

@@ -250,5 +250,5 @@ def test_an_evaluation_that_comes_along_goes_by_its_name(tmp_path: Path) -> None
         FigureError, match=r"esnet-dtn\.yaml: no figure `rate_by_buffr`; did you mean `rate_by_buffer`\?$"
     ):
         plot_figure("rate_by_buffr", Path("esnet-dtn"), tmp_path, tmp_path)
-    _, _, figure, _, evaluation, *_ = EXAMPLES["plot_figure"].split()
+    _, _, evaluation, _, figure, *_ = EXAMPLES["plot_figure"].split()
     assert read_declaration(resolve_evaluation(evaluation), figure).name == figure
