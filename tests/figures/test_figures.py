@@ -160,8 +160,8 @@ def test_names_from_the_archive_come_out_literally(tmp_path: Path) -> None:
             {"where": "job = 'none'", "needs": "runs of none"},
             "The archive has no runs of none. The condition: job = 'none'\n",
         ),
-        ({"where": "job = 'bbr'"}, "None of the 2 runs that match ran both algorithms at the same time with intervals"),
-        ({"overlapped": False, "where": "mode = 'both'"}, "None of the 3 runs that match ran one algorithm alone"),
+        ({"where": "job = 'bbr'"}, "Of 2 runs that match, none ran both algorithms at the same time with intervals"),
+        ({"overlapped": False, "where": "mode = 'both'"}, "Of 3 runs that match, none ran one algorithm alone"),
         ({"run": "gone"}, "Run gone is none of the 6 runs that match and fit the figure.\n"),
     ],
 )
@@ -183,7 +183,7 @@ def test_runs_that_do_not_count_are_not_drawn(tmp_path: Path) -> None:
     tables["runs"] = tables["runs"].with_columns(is_counted=pl.lit(False))
     output = plot(tmp_path, make_database(tmp_path, tables))
     assert (output / "missing.txt").read_text(encoding="utf-8") == (
-        "None of the 6 runs that match counts (interrupted, or without a rate).\n"
+        "Of 6 runs that match, none counts (interrupted, or without a rate).\n"
     )
 
 

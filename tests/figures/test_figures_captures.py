@@ -322,7 +322,7 @@ def test_without_captures_the_figure_is_missing(kind: str, tmp_path: Path) -> No
     tables = make_tables(0, 1)
     tables["packet_flows"] = []
     output = plot(tmp_path, make_database(tmp_path, tables), kind)
-    assert "None of the 2 runs that match has a capture" in read(output, "missing.txt")
+    assert "Of 2 runs that match, none has a capture" in read(output, "missing.txt")
 
 
 @pytest.mark.parametrize("kind", ["time_sequence", "rtt_in_flight", "rtt_distribution"])

@@ -77,7 +77,7 @@ def test_without_a_run_the_message_repeats_the_condition(kind: str, tmp_path: Pa
 @pytest.mark.parametrize("kind", KINDS)
 def test_runs_that_do_not_count_are_not_drawn(kind: str, tmp_path: Path) -> None:
     output = plot(tmp_path, gather(make_run(1, {"bbr": 1.0}, is_counted=False)), kind=kind)
-    assert read(output, "missing.txt").startswith("None of the 1 runs that match counts")
+    assert read(output, "missing.txt").startswith("Of 1 run that matches, none counts")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,8 +90,8 @@ def test_a_wrong_condition_is_an_error(kind: str, tmp_path: Path) -> None:
     ("kind", "column", "values", "reason"),
     [
         ("rate_by_rtt", "rtt_ms", (10.0,), "All 2 runs that match have the same RTT"),
-        ("rate_by_loss", "loss_pct", (None,), "None of the 2 runs that match has a known packet loss."),
-        ("rate_by_buffer", "buffer_bytes", (None,), "None of the 2 runs that match has a known buffer size."),
+        ("rate_by_loss", "loss_pct", (None,), "Of 2 runs that match, none has a known packet loss."),
+        ("rate_by_buffer", "buffer_bytes", (None,), "Of 2 runs that match, none has a known buffer size."),
         ("rate_by_parameter", "parameter_value", ("4",), "All 2 runs that match have the same value of the parameter"),
     ],
 )
@@ -145,7 +145,7 @@ def test_runs_without_a_rate_are_no_figure(tmp_path: Path) -> None:
     tables["flows"][0] |= {"goodput_bps": None, "throughput_bps": None}
     assert (
         read(plot(tmp_path, tables, kind="rate_by_rtt"), "missing.txt")
-        == "None of the 1 runs that match has a throughput.\n"
+        == "Of 1 run that matches, none has a throughput.\n"
     )
 
 
@@ -403,7 +403,7 @@ def test_the_title_of_a_panel_keeps_numbers_with_their_units() -> None:
 
 def test_single_flows_have_no_spread(tmp_path: Path) -> None:
     output = plot(tmp_path, gather(make_run(1, {"cubic": 1.0, "bbr": 2.0})), kind="flow_spread")
-    assert read(output, "missing.txt") == ("None of the 1 runs that fit has two flows of one algorithm with a rate.\n")
+    assert read(output, "missing.txt") == ("Of 1 run that fits, none has two flows of one algorithm with a rate.\n")
 
 
 def test_flows_that_carried_nothing_have_no_index(tmp_path: Path) -> None:
@@ -488,7 +488,7 @@ def test_lines_of_a_box_break_at_a_comma_or_a_space_and_lose_nothing() -> None:
 
 def test_a_topology_needs_a_destination(tmp_path: Path) -> None:
     output = plot(tmp_path, gather(make_run(1, {"bbr": 1.0}, host=None)), kind="topology")
-    assert read(output, "missing.txt") == "None of the 1 runs that match names its destination.\n"
+    assert read(output, "missing.txt") == "Of 1 run that matches, none names its destination.\n"
 
 
 def test_many_destinations_are_counted(tmp_path: Path) -> None:

@@ -22,8 +22,17 @@ def compare(question: str, ratio: float | None, **facts: Any) -> dict[str, Any]:
         "effect_low_ratio": None,
         "effect_high_ratio": None,
         "tests_count": 3,
+        "first_mean": 3.0,
+        "second_mean": 2.0,
         **facts,
     }
+
+
+def test_a_field_says_the_ratio_of_the_means_and_where_nothing_was_retransmitted() -> None:
+    equal = {"verdict": "equal within ±5 %", "measure": "retransmit_ratio", "first_mean": 0.0, "second_mean": 0.0}
+    shown = render_condition_map(pl.DataFrame([compare("a", 1.6), compare("b", None, **equal)]), {}, rows_at_most=3)
+    assert "a&#58; undecided&#59; ratio of the means 1&#46;50" in shown
+    assert ">both 0</a>" in shown
 
 
 def read_rows(shown: str) -> list[list[str]]:
@@ -69,8 +78,8 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     shown = render_condition_map(asked, {"table_2": "Table II"}, rows_at_most=3)
     assert read_rows(shown[: shown.index("#map-retransmit-ratio")]) == [
         ["Table II", "RTT &#60; 30 ms", "RTT ≥ 30 ms"],
-        ["no loss", "= 1.02", "2.50 2.10–2.97"],
-        ["1 % loss", "", "? no ratio"],
+        ["no loss", "≈ 1.02", "2.50 2.10–2.97"],
+        ["1 % loss", "", "no ratio&nbsp;?"],
     ]
     assert '<td class="number shade-first-2"><a href="cells_comparisons.html#cell-2"' in shown
     assert "<strong>2&#46;50</strong>" in shown
@@ -78,9 +87,10 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     assert "BBR faster" in shown
     # The fourth has no page of its runs.
     assert "#cell-4" not in shown
-    assert '<td class="number shade-second-3 undecided">? 0&#46;200</td>' in shown
+    assert '<td class="number shade-second-3 undecided">0&#46;200&nbsp;?</td>' in shown
     assert (
-        "With =: the two are shown to be equal within ±5 &#37;. With ? and stripes: these runs do not tell.\n" in shown
+        "After ≈: the two are shown to be equal within ±5 &#37;. Before ?, and striped: these runs do not tell.\n"
+        in shown
     )
 
 

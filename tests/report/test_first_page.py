@@ -14,7 +14,7 @@ from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
-from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_means
+from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_means, describe_retransmits
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
 
 CLAIMS = {
@@ -24,6 +24,7 @@ CLAIMS = {
 }
 TITLES = {"table_1": "Table I: by buffer", "table_2": "Table II: on the testbed"}
 BOTH = ["BBR", "CUBIC"]
+RATES = "tables.qmd?rows=goodput#table-comparisons"
 
 
 def make_cells(
@@ -70,6 +71,14 @@ def make_claims(**verdicts: list[tuple[str, int]]) -> pl.DataFrame:
         for place, (verdict, runs) in enumerate(checks, 1)
     ]
     return conform(pl.DataFrame(rows, infer_schema_length=None), "claims")
+
+
+def declare(judged: pl.DataFrame, neutral: float | None = None) -> dict[str, Any]:
+    """Return what an evaluation declares of claims: their texts, and of all checks the same neutral value."""
+    counts = judged.group_by("claim", maintain_order=True).len().iter_rows()
+    return {
+        name: CLAIMS.get(name, CLAIMS["third"]) | {"checks": [{"neutral": neutral}] * count} for name, count in counts
+    }
 
 
 def list_sentences(found: str) -> list[str]:
@@ -145,7 +154,7 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
         third=[("does not hold", 5), ("not enough data", 0)],
     )
     found = list_sentences(
-        render_findings(judged, CLAIMS, make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH, NO_COMPARISONS)
+        render_findings(judged, declare(judged), make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH, NO_COMPARISONS)
     )
     assert found[0].startswith("**Confirmed:** [2 of 3 claims](claims.qmd) hold, among them “BBR is &#42;faster")
     assert found[0].endswith(
@@ -158,6 +167,34 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     assert found[1].endswith("and 1.00 here.")
     # The claim that does not hold is none of those that lack data, though a check of it does.
     assert found[2] == ("**Undecided:** 1 of 4 pairs: the paper’s runs do not show which algorithm is ahead.")
+
+
+def test_claims_that_fail_in_direction_are_told_from_those_that_fail_in_size():
+    judged = make_claims(first=[("does not hold", 9)], second=[("does not hold", 9)], third=[("does not hold", 9)])
+    # At least 2 and 1.5, at least 2 and 0.5, about 1 and 5.
+    bounds = {"at_least": [2.0, 2.0, 0.9], "at_most": [None, None, 1.1], "value": [1.5, 0.5, 5.0]}
+    judged = judged.with_columns(**{name: pl.Series(values) for name, values in bounds.items()})
+    (found,) = list_sentences(render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS))
+    assert found == (
+        "**Contradicted:** [3 of 3 claims](claims.qmd) do not hold (2 in direction, 1 only in size), among them "
+        "“CUBIC &#60;b&#62;varies&#60;&#47;b&#62; more”."
+    )
+    # Without a value where neither is ahead there is no direction.
+    (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS))
+    assert "(3 only in size)" in found
+
+
+def test_who_retransmits_less_is_said_with_the_ratios_of_both():
+    asked = make_comparisons(
+        ("BBR retransmits less", "slow port, both", 0.01), "equal within ±5 %", "undecided", "undecided"
+    ).with_columns(measure=pl.lit("retransmit_ratio"), second_mean=pl.lit(0.02))
+    asked = asked.with_columns(ahead_algorithm=pl.Series(["BBR", None, None, None]))
+    (said,) = describe_retransmits(asked)
+    assert said == (
+        "**Who retransmits less?** Of [4 comparisons](tables.qmd?rows=retransmit#table-comparisons): BBR in 1 (1.00 "
+        "against 2.00 &#37;: slow port&#44; both); neither in 1; 2 could not be decided."
+    )
+    assert describe_retransmits(NO_COMPARISONS) == []
 
 
 def test_pairs_that_look_wrong_in_the_paper_are_named_on_the_first_page():
@@ -178,11 +215,11 @@ def test_pairs_that_look_wrong_in_the_paper_are_named_on_the_first_page():
 def test_bounds_that_are_younger_than_the_archive_are_confessed_on_the_first_page():
     judged = make_claims(first=[("holds", 9)], second=[("holds", 9), ("holds", 9)], third=[("does not hold", 5)])
     dated = judged.with_columns(is_preregistered=pl.Series([True, False, False, False]))
-    *_, caution = list_sentences(render_findings(dated, CLAIMS, NO_PAIRS, BOTH, NO_COMPARISONS))
+    *_, caution = list_sentences(render_findings(dated, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS))
     fitted = "claims were set after the first run, so they could have been fitted."
     assert caution == f"**Caution:** the bounds of 2 of 3 {fitted}"
     late = judged.with_columns(is_preregistered=pl.lit(value=False))
-    *_, caution = list_sentences(render_findings(late, CLAIMS, NO_PAIRS, BOTH, NO_COMPARISONS))
+    *_, caution = list_sentences(render_findings(late, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS))
     assert caution == f"**Caution:** the bounds of all 3 {fitted}"
 
 
@@ -207,8 +244,8 @@ def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():
     *_, last = list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, asked))
     # The median of 12.3 and 40.
     assert last == (
-        "**Undecided:** [3 of 4 comparisons](tables.qmd#table-comparisons) are undecided; 1 has too few runs; half of "
-        "the other 2 would have missed a difference below 26 &#37;."
+        "**Undecided:** [3 of 4 comparisons](tables.qmd?rows=undecided#table-comparisons) are undecided; 1 has too "
+        "few runs; half of the other 2 would have missed a difference below 26 &#37;."
     )
 
 
@@ -344,7 +381,7 @@ def test_the_means_of_each_algorithm_are_said_in_words():
         "**BBR** (3 runs): goodput of 91.0 Mbit/s, 1.00 % of segments retransmitted.",
         "**CUBIC** (2 conditions, 4 runs): goodput of 5.00 to 10.0 Mbit/s, 1.00 % of segments retransmitted.",
         (
-            "**BBR or CUBIC?** BBR is faster in 2 of 4 comparisons. Of [4 comparisons](tables.qmd#table-comparisons) "
+            f"**BBR or CUBIC?** BBR is faster in 2 of 4 comparisons. Of [4 comparisons]({RATES}) "
             "of rates: BBR faster in 2; equal within ±5 &#37; in 1; 1 could not be decided."
         ),
     ]
@@ -369,7 +406,7 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
         "**BBR or CUBIC?** With random loss BBR is faster in all 3 comparisons, most at 0.1 % loss, 1 flows (9.50 "
         "times the mean rate). With no loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in "
         "only 2 comparisons, most at 10G sender (5.00 times the mean rate). Of [8 "
-        "comparisons](tables.qmd#table-comparisons) of rates: BBR faster in 3; equal within ±5 % in 3; CUBIC faster "
+        f"comparisons]({RATES}) of rates: BBR faster in 3; equal within ±5 % in 3; CUBIC faster "
         "in 2."
     )
     deep = [("BBR faster", f"{size} MB, RTT 20 ms", 3.0) for size in (8, 16, 32)]
@@ -401,9 +438,7 @@ def test_labels_are_called_by_what_the_evaluation_shows_them_as():
 def test_nothing_is_faster_where_no_comparison_says_so():
     rows = [{"algorithm": name, "rate_mean_bps": rate} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))]
     *_, last = describe_means(make_means(rows), make_comparisons("undecided"))
-    assert last.endswith(
-        "**BBR or CUBIC?** Of [1 comparison](tables.qmd#table-comparisons) of rates: 1 could not be decided."
-    )
+    assert last.endswith(f"**BBR or CUBIC?** Of [1 comparison]({RATES}) of rates: 1 could not be decided.")
     assert describe_means(make_means(rows).clear(), make_comparisons()) == []
 
 

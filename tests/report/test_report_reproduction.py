@@ -241,7 +241,7 @@ def test_a_claim_that_nothing_explains_stands_out() -> None:
 
 def test_a_claim_shows_value_interval_and_bounds() -> None:
     shown, _ = render(make_claim("bbr1_rate", "holds"))
-    assert "## CUBIC&#39;s rates &#42;vary&#42;: holds {#claim-bbr1-rate}" in shown
+    assert "## [Holds]{.verdict-holds}: CUBIC&#39;s rates &#42;vary&#42; {#claim-bbr1-rate}" in shown
     assert "<br><small>“over &#60;b&#62;” &#40;over&#41;</small></td>" in shown
     assert ">at least 2</td>" in shown
     assert "2&#46;94</td>" in shown
@@ -324,7 +324,7 @@ def test_a_claim_of_nobody_s_paper_speaks_of_none() -> None:
     check = {"name": row["check"], "sql": "SELECT 1 AS value", "at_least": 2.0}
     own = {"text": "Far away CUBIC is faster.", "source": "our question", "shown_in": ["zoom"], "checks": [check]}
     shown = render_claims(judged, {"fast_far": own}, find_exhibits(EVALUATION))
-    assert "## Far away CUBIC is faster: does not hold {#claim-fast-far}" in shown
+    assert "## [Does not hold]{.verdict-fails}: Far away CUBIC is faster {#claim-fast-far}" in shown
     assert "Source: our question." in shown
     beside = describe_beside("zoom", judged, {"fast_far": own})
     assert "Claim (our question): Far away CUBIC is faster&#46; Here: **[does not hold]" in beside

@@ -9,7 +9,7 @@ from ccreport.figures.captures.rtts import assemble_rtt_distribution, assemble_r
 from ccreport.figures.captures.sequences import assemble_loss_episodes, assemble_time_sequence
 from ccreport.figures.captures.series import list_captured_flows
 from ccreport.figures.captures.wording import CaptureFacts
-from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.figure import Figure, deny
 from ccreport.figures.run.panel import choose_drawn_runs
 from ccreport.figures.select.declaration import FigureDeclaration, choose_rate
 from ccreport.figures.select.queries import MissingFigure, read_matching_runs, read_rows
@@ -35,7 +35,7 @@ def build_capture_figure(declaration: FigureDeclaration, database: Database) -> 
     captured = list_captured_flows(connections, flows)
     runs = matching.join(captured, on="run_id", how="semi")
     if runs.is_empty():
-        raise MissingFigure(f"None of the {matching.height:,} runs that match has a capture with flows of its test.")
+        raise MissingFigure(f"{deny(matching.height)} has a capture with flows of its test.")
     if declaration.kind == "loss_episodes":
         runs = _keep_runs_with_packets(database, runs)
     if declaration.run is not None and declaration.run not in runs["run_id"].to_list():

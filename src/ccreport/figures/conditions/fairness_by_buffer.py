@@ -14,7 +14,7 @@ import polars as pl
 from ccreport.figures.conditions.rate_axes import KINDS, MULTIPLES
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position, draw_ticks
-from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.figure import Figure, deny, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry, size_panel, stack
 from ccreport.figures.kit.text import draw_notes
 from ccreport.figures.kit.ticks import choose_ticks
@@ -63,7 +63,7 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, database: Database)
     matching = read_matching(declaration, database, "labelled_runs", RUN_COLUMNS, "run_id")
     fitting = matching.filter((pl.col("mode") == "both") == pl.lit(declaration.overlapped))
     if fitting.is_empty():
-        raise MissingFigure(f"None of the {matching.height:,} runs that match ran as the figure is declared.")
+        raise MissingFigure(f"{deny(matching.height)} ran as the figure is declared.")
     runs = require_two(fitting.drop_nulls("jain_ratio"), "buffer_bytes", "buffer size and Jain's index")
     places, position = KINDS["rate_by_buffer"].place(runs)
     runs = runs.filter(pl.col("buffer_bytes").is_in(list(places)))

@@ -10,7 +10,7 @@ import polars as pl
 from ccreport.core.text import count_things, display_name
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position, draw_ticks
-from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.figure import Figure, deny
 from ccreport.figures.kit.small_multiples import PANEL_GAP_PX, TITLE_LIMIT_PX, TITLE_RISE_PX
 from ccreport.figures.kit.text import write
 from ccreport.figures.kit.ticks import choose_ticks
@@ -64,7 +64,7 @@ def build_flow_spread(declaration: FigureDeclaration, database: Database) -> Fig
     rate: Rate = choose_rate(declaration, flows) if flows.height else "goodput"
     spread = measure_spread(runs, flows, rate)
     if spread.strips.is_empty():
-        raise MissingFigure(f"None of the {runs.height:,} runs that fit has two flows of one algorithm with a rate.")
+        raise MissingFigure(f"{deny(runs.height, 'fit')} has two flows of one algorithm with a rate.")
     drawn = [
         DrawnRun(row, 1, is_declared=False)
         for row in runs.unique("condition_id", keep="first", maintain_order=True).rows(named=True)

@@ -19,6 +19,14 @@ MARGIN: Final = 0.08
 MULTIPLES: Final = "BDP: bandwidth-delay product of the path, its bottleneck times its RTT"
 # Parameters of kernel modules whose unit the name does not tell; beta is the window kept after a loss (tcp_cubic.c).
 PARAMETERS: Final = {"beta": "CUBIC's beta (1/1024)"}
+# What the kernel takes where nothing is set: of tcp_cubic.c and of tcp_bbr2.c, where gains are in 256ths.
+DEFAULTS: Final = {
+    "beta": "717",
+    "loss_thresh": "5",
+    "min_rtt_win_sec": "10",
+    "pacing_gain": "320",
+    "probe_rtt_mode_ms": "200",
+}
 EVENLY: Final = "Category axis, not to scale"
 
 
@@ -81,7 +89,9 @@ def _place_parameters(runs: pl.DataFrame) -> tuple[dict[Any, float], Position]:
     values = sorted(list_values(runs, "parameter_value"), key=_sort_parameter)
     names = [display_name(name) for name in list_values(runs, "parameter_name") if name is not None]
     title = PARAMETERS.get(names[0], names[0]) if len(names) == 1 else "Value of the parameter"
-    return _place_in_order(values, [display_name(value) for value in values], title)
+    default = DEFAULTS.get(names[0]) if len(names) == 1 else None
+    labels = [display_name(value) + ("\ndefault" if value == default else "") for value in values]
+    return _place_in_order(values, labels, title)
 
 
 def _sort_parameter(value: str) -> tuple[bool, float, str]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from ccreport.core.text import display_name
 from ccreport.figures.conditions.topology_drawing import Box, Lane, draw_topology
-from ccreport.figures.kit.figure import Figure
+from ccreport.figures.kit.figure import Figure, deny
 from ccreport.figures.select.condition_cells import read_matching
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure, read_rows
@@ -41,7 +41,7 @@ def build_topology(declaration: FigureDeclaration, database: Database) -> Figure
     matching = read_matching(declaration, database, "labelled_runs", TOPOLOGY_COLUMNS, "run_id")
     runs = matching.filter(pl.col("host").is_not_null() | pl.col("host_address").is_not_null())
     if runs.is_empty():
-        raise MissingFigure(f"None of the {matching.height:,} runs that match names its destination.")
+        raise MissingFigure(f"{deny(matching.height)} names its destination.")
     qdiscs = read_rows(database, "qdiscs", runs)
     paths = [
         Path(sender, own, qdiscs.join(own.select("run_id"), on="run_id", how="semi"), _list_destinations(own))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
+from ccreport.core.text import count_things
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -18,6 +20,12 @@ class Figure:
     data: pl.DataFrame
     caption: str
     alternative: str
+
+
+def deny(count: int, verb: str = "match") -> str:
+    """Return the beginning of a sentence that denies something of runs that match: "Of 2 runs that match, none"."""
+    ending = "es" if verb.endswith("ch") else "s"
+    return f"Of {count_things(count, 'run')} that {verb}{ending if count == 1 else ''}, none"
 
 
 def stack_parts(parts: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """What figures of single runs over time share: how they are put together, and their lines and bands by algorithm."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -28,11 +29,15 @@ FAINT_FLOWS: Final = 4
 
 @dataclass(frozen=True)
 class ValueAxis:
-    """The vertical axis of a plot: its title, ticks from 0, and how its numbers are written (d3-format)."""
+    """The vertical axis of a plot: its title, ticks from 0, and how its numbers are written (d3-format).
+
+    A logarithmic one begins at its first tick, a power of ten.
+    """
 
     title: str
     ticks: Sequence[float]
     format: str = ""
+    is_log: bool = False
 
 
 JAIN_AXIS: Final = ValueAxis("Jain's index", [0, 0.25, 0.5, 0.75, 1], ".2f")
@@ -42,6 +47,14 @@ def fit_axis(title: str, values: pl.Series, *, has_groups: bool = False) -> Valu
     """Return an axis from 0 that holds all values; with groups, its whole numbers are written as 1,000."""
     ticks = choose_ticks(float(values.max() or 1.0))  # type: ignore[arg-type]
     return ValueAxis(title, ticks, ",d" if has_groups and ticks[1] >= 1 else "")
+
+
+def fit_log_axis(title: str, values: pl.Series) -> ValueAxis:
+    """Return a logarithmic axis from the power of ten below the least value, above 0, to that above the top."""
+    least, most = (float(value) for value in (values.min(), values.max()))  # type: ignore[arg-type]
+    first = math.floor(math.log10(least))
+    powers = range(first, max(math.ceil(math.log10(most)), first + 1) + 1)
+    return ValueAxis(f"{title}, log scale", [10.0**power for power in powers], ",~r", is_log=True)
 
 
 @dataclass(frozen=True)
@@ -72,7 +85,9 @@ class Plot:
         """Return the value axis for a column."""
         options: dict[str, Any] = {"format": self.values.format} if self.values.format else {}
         axis = alt.Axis(title=self.values.title, values=list(self.values.ticks), **options)
-        return alt.Y(f"{column}:Q", scale=alt.Scale(domain=[0, self.values.ticks[-1]], nice=False), axis=axis)
+        kind, least = ("log", self.values.ticks[0]) if self.values.is_log else ("linear", 0)
+        scale = alt.Scale(type=kind, domain=[least, self.values.ticks[-1]], nice=False)
+        return alt.Y(f"{column}:Q", scale=scale, axis=axis)
 
     def hold(self, layers: Sequence[alt.Chart], title: str | None = None) -> alt.LayerChart:
         """Return the plot with its layers, in its size."""

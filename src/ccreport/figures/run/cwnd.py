@@ -20,6 +20,8 @@ from ccreport.figures.wording.runs import format_significant, join_names
 PANEL_HEIGHT_PX: Final = 200
 # Bins this much wider than the distance between samples hold several of them.
 THINNED: Final = 1.5
+# Values this many times the least are drawn on a logarithmic axis, or the small ones were one line at the bottom.
+LOG_FROM: Final = 100
 # Column, title of its axis, unit in sentences.
 MEASURES: Final = {
     "cwnd_segments_count": ("Congestion window (segments)", "segments"),
@@ -82,7 +84,9 @@ def _take_medians(lines: pl.DataFrame) -> pl.DataFrame:
 
 def plot_measure(panel: PanelRuns, column: str, values: pl.Series, height_px: int) -> chart.Plot:
     """Return the frame of one of MEASURES, the last of which is the lowest."""
-    axis = chart.fit_axis(MEASURES[column][0], values, has_groups=True)
+    title, known = MEASURES[column][0], values.drop_nulls()
+    is_wide = known.len() > 0 and known.min() > 0 and known.max() > LOG_FROM * known.min()  # type: ignore[operator]
+    axis = chart.fit_log_axis(title, known) if is_wide else chart.fit_axis(title, values, has_groups=True)
     return chart.Plot(panel, axis, height_px, is_lowest=column == list(MEASURES)[-1])
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 import polars as pl
 
 from ccreport.figures.kit import theme
+from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.declaration import (
     FigureDeclaration,
     Rate,
@@ -162,6 +163,4 @@ def _require_runs(declaration: FigureDeclaration, matching: pl.DataFrame, runs: 
     if runs.is_empty():
         modes = ", ".join(sorted(matching["mode"].fill_null("unknown").unique()))
         wanted = "both algorithms at the same time" if declaration.overlapped else "one algorithm alone"
-        raise MissingFigure(
-            f"None of the {matching.height:,} runs that match ran {wanted} with intervals (mode: {modes})."
-        )
+        raise MissingFigure(f"{deny(matching.height)} ran {wanted} with intervals (mode: {modes}).")

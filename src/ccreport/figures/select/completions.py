@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.condition_cells import read_matching
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
@@ -38,7 +39,7 @@ def read_completions(declaration: FigureDeclaration, database: Database) -> pl.D
     """
     flows = database.ask(query, [runs["run_id"].to_list()])
     if flows.is_empty():
-        raise MissingFigure(f"None of the {runs.height:,} runs that match has a flow with a completion time.")
+        raise MissingFigure(f"{deny(runs.height)} has a flow with a completion time.")
     return runs.join(flows, on="run_id").with_columns(pl.col("cc").fill_null(UNKNOWN_CC)).sort("run_id", "flow_id")
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.declaration import FigureDeclaration, Rate, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
@@ -60,7 +61,7 @@ def read_matching(
     counted = matching.filter("is_counted").drop("is_counted")
     if counted.is_empty():
         count = matching["run_id"].n_unique()
-        raise MissingFigure(f"None of the {count:,} runs that match counts (interrupted, or without a rate).")
+        raise MissingFigure(f"{deny(count)} counts (interrupted, or without a rate).")
     return counted
 
 
@@ -74,7 +75,7 @@ def read_algorithm_rates(declaration: FigureDeclaration, database: Database) -> 
     rate: Rate = declaration.rate or ("throughput" if counted["goodput_bps"].null_count() else "goodput")
     known = counted.with_columns(rate_bps=pl.col(f"{rate}_bps")).filter(pl.col("rate_bps").is_not_null())
     if known.is_empty():
-        raise MissingFigure(f"None of the {counted['run_id'].n_unique()} runs that match has a {rate}.")
+        raise MissingFigure(f"{deny(counted['run_id'].n_unique())} has a {rate}.")
     return known, rate
 
 
@@ -106,7 +107,7 @@ def require_two(runs: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
     known = runs.filter(pl.col(column).is_not_null())
     count = runs["run_id"].n_unique()
     if known.is_empty():
-        raise MissingFigure(f"None of the {count:,} runs that match has a known {name}.")
+        raise MissingFigure(f"{deny(count)} has a known {name}.")
     if known[column].n_unique() < 2:
         matching = "The only run that matches has one" if count == 1 else f"All {count:,} runs that match have the same"
         raise MissingFigure(f"{matching} {name}: there is nothing to compare.")

@@ -5,6 +5,7 @@ from typing import Final
 import duckdb
 import polars as pl
 
+from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.recording_database import Database
 
@@ -72,7 +73,7 @@ def read_matching_runs(declaration: FigureDeclaration, database: Database) -> pl
         raise NoRunMatchesError(describe_absence(declaration, "run"))
     counted = matching.filter("is_counted")
     if counted.is_empty():
-        raise MissingFigure(f"None of the {matching.height:,} runs that match counts (interrupted, or without a rate).")
+        raise MissingFigure(f"{deny(matching.height)} counts (interrupted, or without a rate).")
     return counted
 
 

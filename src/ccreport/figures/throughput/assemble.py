@@ -111,7 +111,10 @@ def _write_texts(letter: str, facts: FigureFacts) -> Texts:
     return Texts(
         title=wrap(heading, TITLE_CHARACTERS),
         subtitle=wrap_title(facts.conditions, SUBTITLE_CHARACTERS),
-        legend={algorithm.cc: write_legend(algorithm, facts.rate, facts.unit) for algorithm in facts.algorithms},
+        legend={
+            algorithm.cc: write_legend(algorithm, facts.rate, facts.unit, is_cut=facts.declaration.until_s is not None)
+            for algorithm in facts.algorithms
+        },
         rate_axis=f"{RATE_NAMES[facts.rate_source]} ({facts.unit})",
         count_axis=f"Retransmitted segments per {facts.count_bin_s:g} s",
         band=write_band(facts.drawn),

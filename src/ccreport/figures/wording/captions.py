@@ -115,7 +115,8 @@ def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[st
 
 
 def _tell_difference(facts: FigureFacts) -> list[str]:
-    return _compare(sorted(facts.algorithms, key=lambda algorithm: -(algorithm.rate_bps or 0.0)), facts.rate)
+    found = _compare(sorted(facts.algorithms, key=lambda algorithm: -(algorithm.rate_bps or 0.0)), facts.rate)
+    return [f"{text}, over the whole test" if facts.declaration.until_s is not None else text for text in found]
 
 
 def _title_first(facts: FigureFacts, conditions: str) -> str:

@@ -129,10 +129,14 @@ def name_run(drawn: DrawnRun, *, overlapped: bool) -> str:
     return f"{of_algorithm}{name}, {rule}"
 
 
-def write_legend(algorithm: DrawnAlgorithm, rate: Rate, unit: str) -> str:
-    """Return an algorithm's entry of the legend: mean rate and retransmit ratio of the run that is drawn."""
+def write_legend(algorithm: DrawnAlgorithm, rate: Rate, unit: str, *, is_cut: bool = False) -> str:
+    """Return an algorithm's entry of the legend: mean rate and retransmit ratio of the run that is drawn.
+
+    Where the time axis ends before the test (`is_cut`), it says that these are of the whole test.
+    """
+    name = f"{algorithm.name}, whole test" if is_cut else algorithm.name
     mean = format_rate(algorithm.rate_bps, unit)
-    return f"{algorithm.name}: mean {rate} {mean}, retransmits {format_ratio(algorithm.retransmit_ratio)}"
+    return f"{name}: mean {rate} {mean}, retransmits {format_ratio(algorithm.retransmit_ratio)}"
 
 
 def write_band(drawn: Sequence[DrawnRun]) -> str | None:

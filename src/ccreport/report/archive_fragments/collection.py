@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.core.text import count_things
 from ccreport.report.archive_fragments.archive_facts import show_names, show_start
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut, render_calibrations
 from ccreport.report.markup.blocks import (
@@ -174,14 +175,24 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
             verbatim(row["job"]),
             verbatim(row["suffix"]),
             text(", ".join(row["outcomes"]).replace("cpu_bound", "CPU-bound").replace("host_limited", "host-limited")),
-            Html("yes" if row["run_id"] in held else "<strong>no</strong>"),
+            Html(_tell_fate(row["outcomes"], is_held=row["run_id"] in held)),
             text("; ".join(row["messages"]) or None),
         ]
         for row in tried.head(LISTED_AT_MOST).iter_rows(named=True)
     ]
     header = ("Session", "Job", "Run", "Tries ended", "In the archive", "What went wrong")
-    caption = f"Runs with more than one try, or whose last try did not complete.{describe_cut(tried, 'attempts')}"
+    caption = (
+        f"Runs with more than one try, or whose last try did not complete.{describe_cut(tried, 'attempts')} A run "
+        "after a try that failed or was disturbed is suspect; one that was interrupted says nothing of the next."
+    )
     return render_float("tbl-tries", render_varying(header, rows, title="Tries of runs"), caption)
+
+
+def _tell_fate(outcomes: list[str], *, is_held: bool) -> str:
+    """Return whether a run is in the archive, and whether it is suspect, as the rule `attempt_repeated` has it."""
+    if not is_held:
+        return "<strong>no</strong>"
+    return "yes, suspect" if sum(outcome != "interrupted" for outcome in outcomes) > 1 else "yes"
 
 
 def _render_cpu_bound(runs: pl.DataFrame) -> str:
@@ -191,7 +202,7 @@ def _render_cpu_bound(runs: pl.DataFrame) -> str:
     if known == 0:
         return "Not known: no run has samples of mpstat.\n"
     if bound.is_empty():
-        return f"None of the {known:,} runs with samples of mpstat.\n"
+        return f"None, of {count_things(known, 'run')} with samples of mpstat.\n"
     counted = bound["is_counted"].sum()
     body = (
         f"{bound.height:,} of the {known:,} runs with samples of mpstat; {counted:,} of them count in means, as the "

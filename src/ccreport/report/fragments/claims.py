@@ -9,6 +9,7 @@ import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
 from ccreport.core.text import make_label
+from ccreport.report.fragments.claim_direction import fails_in_direction
 from ccreport.report.fragments.exhibits import Exhibit
 from ccreport.report.fragments.plain_numbers import show_figures, show_plain
 from ccreport.report.markup.blocks import (
@@ -30,11 +31,11 @@ PUBLISHED: Final = (
     "The claims are what a publication says in its text; each check quotes the wording behind its bounds."
 )
 DATED: Final = """
-Bounds that were set before the archive was measured cannot have been fitted to it. The times are those of the commit
-and of the machine that ran the test."""
-QUERIES: Final = "The queries, which compute the value, may be newer."
+Only bounds that were set before the archive was measured are certain not to have been fitted to it. They count as set
+at the time of their commit; when the first run began is by the clock of the machine that ran it."""
+QUERIES: Final = "The queries that compute the values may be newer than the bounds."
 # Characters of a claim's title at most.
-TITLE_WIDTH: Final = 80
+TITLE_WIDTH: Final = 200
 CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
 
 
@@ -103,7 +104,7 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
                 text(facts["source"]),
                 _show_paper(decisive),
                 Html(f"{show_figures(decisive['value'])}{within}{here}"),
-                _mark(verdict),
+                Html(f"{_mark(verdict)}{_name_failure(rows_of[claim], facts) if verdict == FAILS else ''}"),
             ]
         )
     if any(map(is_published, declared.values())):
@@ -150,6 +151,13 @@ def _mark(verdict: str) -> Html:
     return Html(f'<strong class="verdict-{CLASSES[verdict]}">{verdict}</strong>')
 
 
+def _name_failure(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
+    """Return whether a claim that fails does so in direction or in size alone."""
+    return (
+        f"<br><small>{'another direction' if fails_in_direction(rows, facts) else 'same direction, other size'}</small>"
+    )
+
+
 def _render_claim(
     claim: str,
     facts: Mapping[str, Any],
@@ -163,10 +171,12 @@ def _render_claim(
     verdict = rows[0]["claim_verdict"]
     is_of_paper = is_published(facts)
     title = title_claim(facts)
-    yield f"## {title}: {verdict} {{#{make_label('claim', claim)}}}\n"
+    # The verdict first, in colour: so a list of the headings shows it.
+    mark = f"[{verdict[0].upper()}{verdict[1:]}]{{.verdict-{CLASSES[verdict]}}}"
+    yield f"## {mark}: {title} {{#{make_label('claim', claim)}}}\n"
     source = escape_text(facts["source"])
-    is_whole = title == escape_text(_flatten(facts["text"]).removesuffix("."))
-    parts = [*([] if is_whole else [escape_text(facts["text"])]), f"Source: {source}."]
+    said = _flatten(facts["text"]) if title.endswith("…") else _flatten(facts["text"]).partition(". ")[2]
+    parts = [*([escape_text(said)] if said else []), f"Source: {source}."]
     if links := [_link(*exhibits[shown]) for shown in facts["shown_in"] if shown in exhibits]:
         parts.append(f"Shown in {', '.join(links)}.")
     if filters := facts.get("explorer"):

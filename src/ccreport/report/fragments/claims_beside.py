@@ -7,6 +7,7 @@ import polars as pl
 
 from ccreport.compare.claims import FAILS
 from ccreport.core.text import make_label
+from ccreport.report.fragments.claim_direction import is_opposite
 from ccreport.report.fragments.claims import CLASSES, count_verdicts, is_published, require_bounds, show_interval
 from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.markup.escape import escape_text
@@ -35,21 +36,12 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
 
 def _contradict(failed: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterable[str]:
     """Yield what this archive shows in place of what the paper found, by the numbers of the checks that failed."""
-    opposite = [row for row, check in failed if _is_opposite(row, check.get("neutral"))]
+    opposite = [row for row, check in failed if is_opposite(row, check.get("neutral"))]
     other = [row for row, _ in failed if row not in opposite]
     for words, rows in (("The opposite here", opposite), ("Result here", other)):
         if rows:
             numbers = "; ".join(_compare(row) for row in rows)
             yield f"**{words}:** {numbers}."
-
-
-def _is_opposite(row: Mapping[str, Any], neutral: float | None) -> bool:
-    """Tell whether a check's bounds and its whole interval are on different sides of where neither side is ahead."""
-    if neutral is None or row["low"] is None or row["high"] is None:
-        return False
-    at_least, at_most = row["at_least"], row["at_most"]
-    is_above = at_least is not None and at_least >= neutral and row["high"] < neutral
-    return is_above or (at_most is not None and at_most <= neutral and row["low"] > neutral)
 
 
 def _compare(row: Mapping[str, Any]) -> str:

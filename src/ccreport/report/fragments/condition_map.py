@@ -64,8 +64,8 @@ def _render_measure(
     of_pairs = ", ".join(f"{first} over {second}" for first, second in pairs)
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
     yield (
-        f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval. Bold: a test decides which is ahead. With =: "
-        f"the two are shown to be {escape_text(_name_equality(rows))}. With ? and stripes: these runs do not "
+        f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval. Bold: a test decides which is ahead. After ≈: "
+        f"the two are shown to be {escape_text(_name_equality(rows))}. Before ?, and striped: these runs do not "
         f"tell.{_explain_correction(rows)}\n"
     )
     maps = "\n".join(
@@ -102,7 +102,9 @@ def _name_equality(rows: list[dict[str, Any]]) -> str:
 def _render_map(rows: list[dict[str, Any]], heading: str, measure: str, rows_at_most: int) -> str:
     """Return the map of the questions about one table."""
     columns = list(dict.fromkeys(split_question(row["question"])[1] for row in rows))
-    head = "".join(f'<th scope="col">{text(name)}</th>' for name in (heading or "Condition", *columns))
+    # "Table II": the rest of its title is about what it shows itself.
+    names = (heading.partition(":")[0] or "Condition", *columns)
+    head = "".join(f'<th scope="col">{text(name)}</th>' for name in names)
     body = "\n".join(_render_rows(rows, columns, rows_at_most))
     label = f"{measure} by condition" + (f": {heading}" if heading else "")
     return (
@@ -129,20 +131,29 @@ def _render_rows(rows: list[dict[str, Any]], columns: list[str], rows_at_most: i
         yield f'<tr><th scope="row">{text(label)}</th>{shown}</tr>'
 
 
+def _compare_means(row: Mapping[str, Any]) -> str:
+    """Return the ratio of the means, which is that of the summary and the reproduction page; nothing without one."""
+    first, second = row["first_mean"], row["second_mean"]
+    return f"; ratio of the means {show_plain(first / second)}" if first and second else ""
+
+
 def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
     if row is None:
         return "<td></td>"
     ratio, low, high = (row[f"effect_{name}_ratio"] for name in ("mean", "low", "high"))
-    shown = text(show_plain(ratio) if ratio is not None else "no ratio")
+    is_zero = row["first_mean"] == row["second_mean"] == 0
+    shown = text(show_plain(ratio) if ratio is not None else "both 0" if is_zero else "no ratio")
     if row["ahead_algorithm"] is not None:
         shown = Html(f"<strong>{shown}</strong>")
-    else:
-        shown = Html(f"{'?' if row['verdict'] == UNDECIDED else '='} {shown}")
+    elif row["verdict"] == UNDECIDED:
+        shown = Html(f"{shown}&nbsp;?")
+    elif ratio is not None:
+        shown = Html(f"≈ {shown}")
     if low is not None and high is not None and math.isfinite(high):
         shown = Html(f"{shown} <small>{text(f'{show_plain(low)}–{show_plain(high)}')}</small>")
     kind = f"number {choose_shade(ratio)}" + (" undecided" if row["verdict"] == UNDECIDED else "")
     if row["number"] <= rows_at_most:
-        told = f"{row['question']}: {row['verdict']}"
+        told = f"{row['question']}: {row['verdict']}{_compare_means(row)}"
         link = f'<a href="{cell_href(COMPARISONS, row["number"])}" title="{text(told)}">{shown}</a>'
         return f'<td class="{kind}">{link}</td>'
     return f'<td class="{kind}">{shown}</td>'

@@ -191,11 +191,11 @@ def render_fragments(
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
-    write_fragment(fragments, "condition_map.md", render_condition_map(asked, titles, rows_at_most))
+    write_fragment(fragments, "condition_map.md", render_condition_map(named_questions, titles, rows_at_most))
     note = explained["reproduction"]["note"]
-    page = render_reproduction(compared, titles, algorithms, note, doubts)
+    page = render_reproduction(named_cells, titles, algorithms, note, doubts)
     write_fragment(fragments, "reproduction.md", page)
-    page = render_reproduction(compared, titles, algorithms, note, doubts, has_cells=False)
+    page = render_reproduction(named_cells, titles, algorithms, note, doubts, has_cells=False)
     write_fragment(fragments, "reproduction_report.md", page)
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared, figures)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))

@@ -247,7 +247,7 @@ def _list_cells(row: Mapping[str, Any], divisors: tuple[float, float], first: st
         show_ratio(row["value_ratio"], row["value_low_ratio"], row["value_high_ratio"]),
         _show_verdict(row),
         number(row["runs_count"]),
-        _pair(row) if row["algorithm"] == first else BLANK,
+        _pair(row) if row["algorithm"] == first else Html(f"<strong>{judge_pair(row)}</strong>"),
     ]
 
 

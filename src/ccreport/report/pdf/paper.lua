@@ -98,7 +98,7 @@ local function link(element)
   if element.target:match('^https?://') or element.target:match('^mailto:') then
     return pandoc.Link(element.content, element.target)
   end
-  local name, identifier = element.target:match('^([%w_-]*)%.?%a*#?(.*)$')
+  local name, identifier = element.target:match('^([%w_-]*)%.?%a*%??[^#]*#?(.*)$')
   name = name == '' and page or name
   if is_site_file(element.target) or not pages[name] then
     return element.content

@@ -54,8 +54,10 @@ def leave_shared_pages(project: Path) -> None:
 
 
 def lead_back(site: dict[str, Any]) -> None:
-    """Add to a section's settings an entry that leads to the report."""
-    site["website"]["navbar"]["left"].insert(0, {"text": "Report", "href": "../index.html"})
+    """Add to a section's settings entries that lead to the report and, by its list, to the other sections."""
+    entries = site["website"]["navbar"]["left"]
+    entries.insert(0, {"text": "Main report", "href": "../index.html"})
+    entries.append({"text": LIST_TITLE, "href": f"../index.html#{LIST_LABEL}"})
 
 
 def leave_out_entry(site: dict[str, Any], page: str) -> None:

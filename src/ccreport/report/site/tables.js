@@ -1,4 +1,5 @@
-// Long tables of a page: a field that filters their rows, and headings that sort them. Without script a table is as it is.
+// Long tables of a page: what filters their rows, by words and exactly by the verdict, and headings that sort them. Without
+// script a table is as it is.
 "use strict";
 (() => {
   const ROWS_AT_LEAST = 21;
@@ -37,6 +38,8 @@
     return { order: isNumber ? a - b : a.localeCompare(b, "en", { numeric: true }), isFixed: false };
   };
 
+  const isAimedAt = table => document.getElementById(decodeURIComponent(location.hash.slice(1)))?.contains(table);
+
   const setUp = table => {
     const body = table.tBodies[0];
     const all = [...body.rows];
@@ -62,6 +65,14 @@
       row.cells[0].prepend(name);
     }
 
+    // Of a cell with a remark below: "inconsistent" alone.
+    const headings = findHeadings(table.tHead);
+    const ofVerdict = headings.findIndex(heading => heading.textContent.trim() === "Verdict");
+    const verdicts = new Map(rows.map(row => [row, row.cells[ofVerdict]?.firstChild?.textContent.trim()]));
+    const choice = document.createElement("select");
+    choice.setAttribute("aria-label", "Verdict");
+    choice.append(new Option("Any verdict", ""), ...[...new Set(verdicts.values())].sort().map(name => new Option(name)));
+
     const field = document.createElement("input");
     const count = document.createElement("output");
     field.type = "search";
@@ -72,19 +83,22 @@
       const shown = new Set();
       for (const row of rows) {
         const text = [groups.get(row)?.textContent ?? "", ...texts.get(row)].join(" ").toLowerCase();
-        row.hidden = !words.every(word => text.includes(word));
+        row.hidden = !words.every(word => text.includes(word)) || Boolean(choice.value && choice.value !== verdicts.get(row));
         if (!row.hidden) shown.add(groups.get(row));
       }
       for (const one of all) if (isGroup(one)) one.hidden = !shown.has(one);
-      count.textContent = words.length ? `${rows.filter(row => !row.hidden).length} of ${rows.length} rows` : "";
+      count.textContent = words.length || choice.value ? `${rows.filter(row => !row.hidden).length} of ${rows.length} rows` : "";
     };
     field.addEventListener("input", filter);
+    choice.addEventListener("input", filter);
     const tools = document.createElement("p");
     tools.className = "table-tools";
-    tools.append(field, " ", count);
+    tools.append(field, ...(ofVerdict < 0 ? [] : [choice]), count);
     (table.closest(".table-scroll") ?? table).before(tools);
+    // A link may ask for the rows with some words: tables.html?rows=undecided#table-comparisons.
+    field.value = (isAimedAt(table) && new URLSearchParams(location.search).get("rows")) || "";
+    filter();
 
-    const headings = findHeadings(table.tHead);
     const sort = (column, direction) => {
       table.classList.toggle("sorted", direction !== 0);
       headings.forEach((heading, x) => {

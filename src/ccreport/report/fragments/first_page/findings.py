@@ -9,7 +9,8 @@ from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
-from ccreport.report.fragments.first_page.rate_findings import COMPARISONS_PAGE, describe_leads
+from ccreport.report.fragments.claim_direction import fails_in_direction
+from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits, link_comparisons
 from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.markup.escape import escape_text
 
@@ -33,16 +34,16 @@ def render_findings(
     """
     if judged.is_empty() and pairs.is_empty():
         return ""
-    answers = describe_leads(comparisons)
+    answers = [*describe_leads(comparisons), *describe_retransmits(comparisons)]
     sentences = [
         _join(
             "Confirmed",
-            _count_claims(judged, claims, HOLDS, ("holds", "hold")),
+            _confirm_claims(judged, claims),
             _confirm_pairs(pairs, algorithms),
         ),
         _join(
             "Contradicted",
-            _count_claims(judged, claims, FAILS, ("does not hold", "do not hold")),
+            _contradict_claims(judged, claims),
             _contradict_pairs(pairs),
         ),
         _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons)),
@@ -65,15 +66,42 @@ def _join(what: str, *parts: str) -> str:
     return f"**{what}:** {'. '.join(sentences)}." if first else ""
 
 
-def _count_claims(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str, verbs: tuple[str, str]) -> str:
-    """Return how many claims have a verdict, and what the first of them says in its first sentence."""
-    verdicts = judged.unique("claim", keep="first", maintain_order=True)
-    found = verdicts.filter(pl.col("claim_verdict") == verdict)["claim"].to_list()
+def _confirm_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
+    """Return how many claims hold, and what the first of them says."""
+    found, counted = _count_claims(judged, HOLDS)
+    verb = "holds:" if len(found) == 1 else "hold, among them"
+    return f"{counted} {verb} {_quote(claims[found[0]])}" if found else ""
+
+
+def _contradict_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
+    """Return how many claims fail, of them in direction and in size alone, and what the first of these says."""
+    found, counted = _count_claims(judged, FAILS)
     if not found:
         return ""
-    verb = f"{verbs[0]}:" if len(found) == 1 else f"{verbs[1]}, among them"
-    said = escape_text(" ".join(claims[found[0]]["text"].split()).partition(". ")[0].rstrip("."))
-    return f"[{len(found):,} of {verdicts.height:,} claims]({CLAIMS_PAGE}) {verb} “{said}”"
+    in_direction, in_size = (
+        [
+            claim
+            for claim in found
+            if fails_in_direction(judged.filter(claim=claim).to_dicts(), claims[claim]) is is_in_direction
+        ]
+        for is_in_direction in (True, False)
+    )
+    parts = [f"{len(own)} {words}" for words, own in (("in direction", in_direction), ("only in size", in_size)) if own]
+    first = claims[(in_direction or in_size)[0]]
+    verb = "does not hold:" if len(found) == 1 else f"do not hold ({', '.join(parts)}), among them"
+    return f"{counted} {verb} {_quote(first)}"
+
+
+def _count_claims(judged: pl.DataFrame, verdict: str) -> tuple[list[str], str]:
+    """Return the claims with a verdict, and how many of all these are, as a link."""
+    verdicts = judged.unique("claim", keep="first", maintain_order=True)
+    found = verdicts.filter(claim_verdict=verdict)["claim"].to_list()
+    return found, f"[{len(found):,} of {verdicts.height:,} claims]({CLAIMS_PAGE})"
+
+
+def _quote(facts: Mapping[str, Any]) -> str:
+    """Return the first sentence of a claim."""
+    return f"“{escape_text(' '.join(facts['text'].split()).partition('. ')[0].rstrip('.'))}”"
 
 
 def _date_claims(judged: pl.DataFrame) -> str:
@@ -149,7 +177,7 @@ def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
     counted = f"{undecided.height:,} of {count_things(comparisons.height, 'comparison')}"
     retransmits = undecided.filter(~pl.col("measure").str.ends_with("_bps")).height
     partly = f", {retransmits:,} of them of retransmits" if retransmits and undecided.height > 1 else ""
-    said = [f"[{counted}]({COMPARISONS_PAGE}) {'is' if undecided.height == 1 else 'are'} undecided{partly}"]
+    said = [f"{link_comparisons(counted, UNDECIDED)} {'is' if undecided.height == 1 else 'are'} undecided{partly}"]
     if few := undecided.height - least.len():
         said.append(f"{few:,} {'has' if few == 1 else 'have'} too few runs")
     if least.len():

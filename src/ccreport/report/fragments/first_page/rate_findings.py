@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import polars as pl
 
@@ -14,11 +14,11 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_measured, rate_unit
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
-COMPARISONS_PAGE: Final = f"tables.qmd#{make_label('table', 'comparisons')}"
 # The least number of comparisons of which "most" and "all" are said.
 ENOUGH: Final = 3
 FAIRNESS: Final = "jain_mean_ratio"
 FASTER: Final = " faster"
+RETRANSMITS: Final = "retransmit_ratio"
 # no loss · 0.01 % loss
 LOSS: Final = re.compile(r"(?:no|([\d.]+) %) loss")
 LONG_PATH: Final = re.compile(r"RTT ≥ [\d.]+ ms")
@@ -71,6 +71,11 @@ def _show_range(values: pl.Series) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
+def link_comparisons(words: str, filtered: str) -> str:
+    """Return a link to those rows of the table of comparisons that have some text: a measure, or a verdict."""
+    return f"[{words}](tables.qmd?rows={filtered}#{make_label('table', 'comparisons')})"
+
+
 def describe_leads(comparisons: pl.DataFrame) -> list[str]:
     """Return a sentence on each pair of algorithms whose rates the table `comparisons` compares, as Markdown."""
     rates = comparisons.filter(pl.col("measure").str.ends_with("_bps"))
@@ -78,11 +83,37 @@ def describe_leads(comparisons: pl.DataFrame) -> list[str]:
     return [_describe_pair(pair) for pair in pairs]
 
 
+def describe_retransmits(comparisons: pl.DataFrame) -> list[str]:
+    """Return a sentence on who retransmits less, how often, and where the two differ most; none without comparisons."""
+    asked = comparisons.filter(measure=RETRANSMITS)
+    if asked.is_empty():
+        return []
+    ratio = pl.col("first_mean") / pl.col("second_mean")
+    decided = asked.drop_nulls("ahead_algorithm").sort(pl.max_horizontal(ratio, 1 / ratio), descending=True)
+    undecided = asked.filter(verdict=UNDECIDED).height
+    equal = asked.height - decided.height - undecided
+    said = [
+        f"{escape_text(name)} in {count:,} ({'most ' if count > 1 else ''}"
+        f"{_compare_shares(decided.filter(ahead_algorithm=name).row(0, named=True))})"
+        for name, count in Counter(decided["ahead_algorithm"]).most_common()
+    ]
+    said += [f"neither in {equal:,}"] if equal else []
+    said += [f"{undecided:,} could not be decided"] if undecided else []
+    compared = link_comparisons(count_things(asked.height, "comparison"), "retransmit")
+    return [f"**Who retransmits less?** Of {compared}: {'; '.join(said)}."]
+
+
+def _compare_shares(row: Mapping[str, Any]) -> str:
+    """Return which part of the segments two algorithms retransmit, the lower first, and under what conditions."""
+    low, high = sorted(100 * row[f"{which}_mean"] for which in ("first", "second"))
+    return f"{show_plain(low)} against {show_plain(high)} &#37;: {escape_text(row['question'])}"
+
+
 def _describe_pair(pair: pl.DataFrame) -> str:
     """Return an answer in plain words, then how many comparisons have each verdict."""
     first, second, *_ = pair.select("first_algorithm", "second_algorithm").row(0)
     pair = pair.with_columns(question=pl.Series(_leave_out_shared(pair["question"].to_list())))
-    compared = f"[{count_things(pair.height, 'comparison')}]({COMPARISONS_PAGE})"
+    compared = link_comparisons(count_things(pair.height, "comparison"), pair["measure"][0].removesuffix("_bps"))
     counted = Counter(pair["verdict"])
     undecided = counted.pop(UNDECIDED, 0)
     said = [f"{escape_text(verdict)} in {count:,}" for verdict, count in counted.most_common()]
