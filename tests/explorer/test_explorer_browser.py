@@ -133,7 +133,7 @@ def test_a_run_is_picked_and_drawn_from_disk_and_from_a_server(open_page: Open, 
     assert drawn(page) == "rate:2 retransmits:2 cwnd:2 rtt:2"
     for panel in ("rate", "retransmits", "cwnd", "rtt"):
         expect(lines_of(page, panel)).to_have_count(2)
-    expect(page.locator("#x-legend")).to_have_text("CUBICBBRv1")
+    expect(page.locator("#x-legend")).to_contain_text("CUBIC: 3.5 Mbit/s")
     assert f"run={quote(FIRST)}" in page.url
 
 

@@ -66,6 +66,21 @@ def test_a_field_filters_rows_by_all_words_and_by_their_group(page: Page):
     assert len(page.evaluate(SHOWN)) == 26
 
 
+def test_a_verdict_is_chosen_exactly_and_a_link_asks_for_rows(page: Page, tmp_path: Path):
+    verdicts = ("holds", "does not hold")
+    rows = "".join(f"<tr><td>c{n}</td><td>{verdicts[n % 2]}<br><small>holds</small></td></tr>" for n in range(22))
+    table = f"<table><thead><tr><th>Claim</th><th>Verdict</th></tr></thead><tbody>{rows}</tbody></table>"
+    text = PAGE[: PAGE.index("<div")] + f'<section id="claims"><div class="table-scroll">{table}</div></section>'
+    (tmp_path / "claims.html").write_text(text, encoding="utf-8")
+    page.goto((tmp_path / "claims.html").as_uri())
+    page.get_by_role("combobox", name="Verdict").select_option("holds")
+    assert page.locator(".table-tools output").inner_text() == "11 of 22 rows"
+    # Of other tables of the page nothing is asked.
+    for asked, count in (("?rows=not#claims", "11 of 22 rows"), ("?rows=does#others", "")):
+        page.goto(f"{(tmp_path / 'claims.html').as_uri()}{asked}")
+        assert page.locator(".table-tools output").inner_text() == count
+
+
 def test_a_short_table_stays_as_it_is(page: Page):
     assert page.locator("input").count() == 1
     assert page.locator("table").nth(1).locator("button").count() == 0

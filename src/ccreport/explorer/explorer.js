@@ -165,6 +165,7 @@
     for (const name of FILTERS) state.filters[name] = SELECTS.includes(name) ? byId(name).value : byId(name).value.trim();
     state.page = 0;
     update();
+    drawPoints();
     byId("scroll").scrollTop = 0;
     writeUrl(false);
   };
@@ -226,7 +227,8 @@
     }
     if (current !== scattering) return;
     const { axes, box } = state;
-    const chart = explorer.describeScatter(list, { axes, box, width: explorer.plotWidth(room), isDark: hasLightInk() });
+    const look = { width: explorer.plotWidth(room), isDark: hasLightInk() };
+    const chart = explorer.describeScatter(list, { axes, box, rows: kept, ...look });
     room.setAttribute("aria-label", `Runs by ${chart.label.join(" and ")}`);
     scatter = await explorer.drawScatter(room, chart, { narrow, pick });
     showPoints();
@@ -272,6 +274,7 @@
     byId("chart").setAttribute("aria-label", describe(chart));
     byId("chart").dataset.lines = chart.shown.map(({ key, lines }) => `${key}:${lines}`).join(" ");
     const missing = runs.every(run => run.flows_count) ? "" : describeMissing(chart);
+    byId("legend").replaceChildren(...makeLegend(runs));
     showFlows(runs);
     byId("missing").textContent = [...runs.map(describeLargeRun), missing].filter(Boolean).join(" ");
     for (const name of ["from", "until"]) byId(name).max = chart.end;
@@ -341,7 +344,7 @@
     byId("see").textContent = `See ${state.picked.length} picked`;
     byId("missing").textContent = "";
     byId("picked").replaceChildren(...state.picked.map(makeCard));
-    byId("legend").replaceChildren(...makeLegend());
+    byId("legend").replaceChildren(...makeLegend([]));
     showSpan();
   };
 
@@ -391,12 +394,28 @@
     return svg;
   };
 
-  const makeLegend = () => {
+  // Of each run the rate of all of its flows, or of those of one algorithm.
+  const sumRates = (runs, cc = null) => {
+    const sums = runs.map(({ flows }) => {
+      // As FLOW_COLUMNS says: goodput, where it is known.
+      const rates = flows.filter(flow => cc === null || flow.cc === cc).map(({ totals }) => totals[1] ?? totals[0]);
+      return rates.reduce((sum, rate) => sum + (rate ?? 0), 0);
+    });
+    const shown = sums.map((sum, i) => (sum ? `${runs.length > 1 ? `${explorer.runLetters[i]} ` : ""}${explorer.showNumber(sum)}` : ""));
+    return shown.some(Boolean) ? `: ${shown.filter(Boolean).join(", ")} Mbit/s` : "";
+  };
+
+  const makeLegend = runs => {
     const seen = new Set(state.picked.flatMap(row => explorer.listAlgorithms(list, row)));
     const isSolid = explorer.dashRuns(state.picked.length) !== null;
-    return [...list.algorithms.values()]
+    const items = [...list.algorithms.values()]
       .filter(({ cc }) => seen.has(cc))
-      .map(algorithm => make("li", {}, makeSample(isSolid ? [1, 0] : algorithm.dash, algorithm), algorithm.name));
+      .map(algorithm => {
+        const name = `${algorithm.name}${sumRates(runs, algorithm.cc)}`;
+        return make("li", {}, makeSample(isSolid ? [1, 0] : algorithm.dash, algorithm), name);
+      });
+    const sum = items.length > 1 ? sumRates(runs) : "";
+    return sum ? [...items, make("li", {}, `all flows${sum}`)] : items;
   };
 
   const showSpan = () => {
@@ -430,10 +449,8 @@
     byId("filters").addEventListener("submit", event => event.preventDefault());
     byId("reset").addEventListener("click", () => {
       for (const name of FILTERS) byId(name).value = "";
-      const isBoxed = state.box !== null;
       state.box = null;
       filter();
-      if (isBoxed) drawPoints();
     });
     byId("scatter").addEventListener("toggle", drawPoints);
     ["x", "y"].forEach((name, i) =>

@@ -58,8 +58,10 @@
       }));
   };
 
-  const scaleOf = ({ values }) => {
-    const known = values.filter(value => value !== null);
+  const scaleOf = ({ values }, rows) => {
+    const shown = rows.map(row => values[row]).filter(value => value !== null);
+    // Where the filters keep nothing, the axis is that of all runs.
+    const known = shown.length ? shown : values.filter(value => value !== null);
     const [least, most] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
     const domain = [least, most === least ? least + 1 : most];
     if (least > 0 && most / least >= LOG_RATIO) return { type: "log", domain, nice: true };
@@ -80,12 +82,12 @@
     return { values, format: "~g" };
   };
 
-  // The axes are those of all runs, so that a point stays where it is when others are filtered.
-  explorer.describeScatter = (list, { axes, box, width, isDark }) => {
+  // The axes fit `rows`, those that the filters keep; without, all runs.
+  explorer.describeScatter = (list, { axes, box, width, isDark, rows = [...Array(list.count).keys()] }) => {
     const columns = axes.map(key => list.columns.get(key));
     const styles = explorer.listStyles(list);
     const names = styles.map(style => style.name);
-    const scales = columns.map(scaleOf);
+    const scales = columns.map(column => scaleOf(column, rows));
     const field = (name, i) => ({
       field: name,
       type: "quantitative",

@@ -69,10 +69,11 @@ def _render_measure(
         f"tell.{_explain_correction(rows)}\n"
     )
     maps = "\n".join(
-        _render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most)
+        fence_html(_render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most))
         for table, own in groupby(rows, itemgetter("table_name"))
     )
-    yield fence_html(f'<div class="maps">\n{maps}\n</div>')
+    # Each table is a block of its own, as the PDF takes them.
+    yield f"::: {{.maps}}\n\n{maps}\n\n:::\n"
 
 
 def _explain_correction(rows: list[dict[str, Any]]) -> str:

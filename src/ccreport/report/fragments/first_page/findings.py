@@ -10,10 +10,12 @@ from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.fragments.claim_direction import fails_in_direction
+from ccreport.report.fragments.claims import title_claim
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits, link_comparisons
 from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.markup.escape import escape_text
 
+QUOTE_WIDTH: Final = 110
 CLAIMS_PAGE: Final = "claims.qmd"
 PAIRS_PAGE: Final = "reproduction.qmd"
 
@@ -100,8 +102,8 @@ def _count_claims(judged: pl.DataFrame, verdict: str) -> tuple[list[str], str]:
 
 
 def _quote(facts: Mapping[str, Any]) -> str:
-    """Return the first sentence of a claim."""
-    return f"“{escape_text(' '.join(facts['text'].split()).partition('. ')[0].rstrip('.'))}”"
+    """Return the first sentence of a claim, as much of it as has room."""
+    return f"“{title_claim(facts, QUOTE_WIDTH)}”"
 
 
 def _date_claims(judged: pl.DataFrame) -> str:
@@ -191,11 +193,13 @@ def _doubt_paper(doubted: Sequence[tuple[str, str]]) -> str:
     """Return which published pairs look wrong in the publication itself, and why."""
     if not doubted:
         return ""
-    cells = join_names([escape_text(cell) for cell, _ in doubted])
+    # Reasons name the cells in fewer words.
+    cells = join_names([escape_text(cell) for cell, reason in doubted if not reason])
     counted = f"[{count_things(len(doubted), 'published pair')}]({PAIRS_PAGE}#paper)"
     look, are = ("looks", "is") if len(doubted) == 1 else ("look", "are")
     reasons = dict.fromkeys(escape_text(reason) for _, reason in doubted if reason)
-    sentences = [f"{counted} {look} wrong in the paper and {are} excluded from all counts above: {cells}.", *reasons]
+    named = f": {cells}" if cells else ""
+    sentences = [f"{counted} {look} wrong in the paper and {are} excluded from all counts above{named}.", *reasons]
     return f"**Suspect in the paper:** {' '.join(sentences)}"
 
 
