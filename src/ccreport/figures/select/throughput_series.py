@@ -124,7 +124,9 @@ def _choose_own_bins(placed: Placed, until_s: float) -> Bins:
     spacing_s = measure_spacing_s(placed.intervals)
     sampling_s = measure_sampling_s(growth) if growth.height else spacing_s
     sampled_s = max(duration_s, min(find_top(growth, "until_s"), until_s))
-    return Bins(choose_bin_s(spacing_s, duration_s), choose_bin_s(sampling_s, sampled_s))
+    # What is cut short is drawn for its details: as often as ss sampled, though the tool reported less often.
+    rates_s = min(sampling_s, spacing_s) if placed.source == "ss" and until_s < math.inf else spacing_s
+    return Bins(choose_bin_s(rates_s, duration_s), choose_bin_s(sampling_s, sampled_s))
 
 
 def bin_rows(placed: Placed, bins: Bins, until_s: float = math.inf) -> Series:

@@ -163,7 +163,7 @@ def render_fragments(
     shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
     write_fragment(fragments, "findings.md", found or shows)
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
-    write_fragment(fragments, "versions.md", _ask_versions(declared, figures))
+    write_fragment(fragments, "figures_asked.md", _ask_figures(declared, figures))
     write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"]))
     for page, note in declared["notes"].items():
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
@@ -235,15 +235,15 @@ def _render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> 
     return "\n".join(f"{sentence}\n" for sentence in sentences)
 
 
-def _ask_versions(declared: Mapping[str, Any], figures: Path) -> str:
-    """Return the first page's item on versions of an algorithm, where a figure compares them."""
-    compared = [
-        figure
-        for figure in list_exhibits(declared["figures"], figures)
-        if declared["figures"][figure.name]["kind"] == VERSIONS and not find_missing(figure, figures)
-    ]
-    link = f"figures.qmd#{make_label('figure', compared[0].name)}" if compared else ""
-    return f"- [How do rates and retransmits of versions compare]({link})?\n" if compared else ""
+def _ask_figures(declared: Mapping[str, Any], figures: Path) -> str:
+    """Return the first page's items on what single figures show: the first seconds, and versions of an algorithm."""
+    drawn = [figure.name for figure in list_exhibits(declared["figures"], figures) if not find_missing(figure, figures)]
+    facts = {name: declared["figures"][name] for name in drawn}
+    asked = {
+        "How does a test start": [name for name in drawn if facts[name].get("until_s")],
+        "How do rates and retransmits of versions compare": [n for n in drawn if facts[n]["kind"] == VERSIONS],
+    }
+    return "".join(f"- [{words}](figures.qmd#{make_label('figure', own[0])})?\n" for words, own in asked.items() if own)
 
 
 def _render_note(note: str) -> str:
