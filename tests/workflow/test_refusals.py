@@ -147,7 +147,7 @@ def test_a_target_that_does_not_exist_is_refused_in_the_last_line(target: str, m
     ("words", "message"),
     [
         (["strict:True"], "--config: `strict:True` is not KEY=VALUE; write strict=True"),
-        (["--configfile", "nope.yaml"], "--configfile: nope.yaml does not exist"),
+        (["--configfile", "nope.yaml"], "--configfile: nope.yaml does not exist; a target comes before this option"),
     ],
 )
 def test_what_snakemake_cannot_read_is_refused_in_one_line(words: list[str], message: str, fresh: Checkout) -> None:
@@ -227,6 +227,13 @@ def test_names_that_may_be_wrong_are_warned_of(built: Checkout) -> None:
         r"own/esnet-dtn\.yaml:\d+: algorithms\.BBR\.members: no algorithm of Linux is called `bbr9`", done.stderr
     )
     assert done.stderr.count("warning: --config: packet_runs: the archive has no run `first.nosuch`") == 1
+
+
+def test_a_text_that_no_run_has_is_told_at_the_end(built: Checkout) -> None:
+    done = ask(built, write_evaluation(built, "mode = 'both'", "mode = 'boht'"))
+    assert done.returncode == 0, done.stderr
+    said = r"^warning: own/esnet-dtn\.yaml:\d+: tables\.\w+\.where: no run has mode = 'boht'; did you mean `both`\?$"
+    assert len(re.findall(said, done.stderr, re.MULTILINE)) == 1
 
 
 def test_results_of_another_evaluation_are_named(built: Checkout) -> None:

@@ -33,6 +33,8 @@ def test_a_file_that_is_missing_is_named_with_the_one_meant(tmp_path: Path, monk
     Path("mine.yaml").touch()
     said = "--configfile: mien.yaml does not exist; did you mean `mine.yaml`?"
     assert find_mistyped(["--configfile", "mine.yaml", "mien.yaml"]) == said
+    said = "--configfile: report does not exist; a target comes before this option"
+    assert find_mistyped(["--configfile", "mine.yaml", "report"]) == said
 
 
 def test_what_snakemake_reads_is_left_alone() -> None:

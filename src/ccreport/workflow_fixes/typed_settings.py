@@ -12,6 +12,7 @@ from typing import Final
 
 from ccreport.core.schema_problems import guess_path
 
+TARGET_FIRST: Final = "; a target comes before this option"
 READ: Final = re.compile(r"[A-Za-z_][\w-]*\w=")
 # archive:mine · release.version=2 · evaluation= generic
 SETTING: Final = re.compile(r"(?P<group>[A-Za-z]\w*)(?:\.(?P<key>\w+))? *[=:] *(?P<value>[^\s=]+)")
@@ -41,7 +42,7 @@ def find_mistyped(arguments: Sequence[str]) -> str | None:
     for option, values in _group_arguments(arguments):
         if option in ("--configfile", "--configfiles"):
             for path in (Path(value) for value in values if not Path(value).exists()):
-                return f"{option}: {path} does not exist{guess_path(path)}"
+                return f"{option}: {path} does not exist{guess_path(path) or TARGET_FIRST}"
         for number, entry in enumerate(values if option in ("--config", "-C") else ()):
             if not READ.match(entry):
                 return f"--config: {_explain_entry(entry, ' '.join(values[max(number - 1, 0) : number + 3]))}"
