@@ -147,6 +147,7 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
         ({"name": "a/b"}, r"job a/b, name: `a/b` is not allowed here: Folder, of letters"),
         ({"name": "{x}"}, r"job \{x\}, name: for_each has no `x`"),
         ({"for_each": {"mixed": ["a"]}}, r"for_each\.mixed: `mixed` is not a setting"),
+        ({"for_each": {"cc": ["reno"]}}, r"such as `\{name: reno, congestion_control: reno\}`$"),
         ({"for_each": {"x": [{"name": "1", "rtt": 3}]}}, r"job a: `rtt` is not a key"),
         ({"for_each": {"rtt_ms": [1, 2]}}, r"session one: two jobs are called a"),
         (

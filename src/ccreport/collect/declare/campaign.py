@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from ccreport.core.algorithms import KNOWN
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults, read_declared
 from ccreport.core.schema_problems import Place, find_near, find_problem, format_place, guess, guess_near
@@ -171,7 +172,8 @@ def _read_case(key: str, value: Any, known: set[str], job: str) -> tuple[str, Se
         wanted = f"; did you mean `name` in place of `{near}`?" if near else ", which goes into the job's name"
         raise CampaignError(f"{job}, for_each.{key}: a case of several keys needs a `name`{wanted}", ("for_each", key))
     if key not in known:
-        wanted = guess_near(key, known) or f", such as `{{name: {value}, congestion_control: cubic}}`"
+        algorithm = value if value in KNOWN else "cubic"
+        wanted = guess_near(key, known) or f", such as `{{name: {value}, congestion_control: {algorithm}}}`"
         problem = f"`{key}` is not a setting, so that each case needs a `name` and settings{wanted}"
         raise CampaignError(f"{job}, for_each.{key}: {problem}", ("for_each", key))
     word = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
