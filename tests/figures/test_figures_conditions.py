@@ -230,6 +230,7 @@ def test_a_swept_parameter_is_in_order_of_its_numbers(tmp_path: Path) -> None:
     tables = sweep("parameter_value", ("10", "2", "5", "auto"), parameter_name="min_rtt_win_sec")
     output = plot(tmp_path, tables, kind="rate_by_parameter")
     assert pl.read_csv(output / "figure.csv").filter(cc="bbr")["parameter_value"].to_list() == ["2", "5", "10", "auto"]
+    assert '"text":["10","default"]' in read(output, "figure.vl.json")
     assert "min_rtt_win_sec" in texts_of(output)
     assert "From value 2 to value auto: " in read(output, "alt.txt")
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.label_placement import place_labels
 from ccreport.figures.kit.ticks import choose_ticks, round_up_step
+from ccreport.figures.run import chart
 from ccreport.figures.select.declaration import (
     FigureDeclaration,
     choose_rate,
@@ -42,6 +43,12 @@ def luminance(colour: str) -> float:
     channels = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_a_logarithmic_axis_has_a_tick_at_each_power_of_ten_around_the_values() -> None:
+    axis = chart.fit_log_axis("Window", pl.Series([26.0, 22_000.0]))
+    assert (axis.title, axis.ticks, axis.is_log) == ("Window, log scale", [10.0, 100.0, 1e3, 1e4, 1e5], True)
+    assert chart.fit_log_axis("Window", pl.Series([10.0])).ticks == [10.0, 100.0]
 
 
 def test_common_algorithms_are_distinct_in_grey_and_by_dash_and_marker() -> None:

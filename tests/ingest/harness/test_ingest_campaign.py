@@ -12,7 +12,7 @@ from readings import read_files
 
 from ccreport.core.tables import load_schema
 from ccreport.measure.clients import find_branching, list_clients, summarise_clients
-from ccreport.report.archive_fragments.collection import render_collection
+from ccreport.report.archive_fragments.collection import _tell_fate, render_collection
 from ccreport.report.markup.escape import escape_text
 
 SESSION = "2026-11-20:22:10"
@@ -245,6 +245,12 @@ def test_the_page_counts_tries_and_hours(tmp_path: Path) -> None:
     assert page.index("<strong>outside</strong>") < page.index("within</td>")
     for shown in ("failed, completed", "a user-mode kernel, 1 core, 512 MiB", "title: A small campaign"):
         assert escape_text(shown) in page
+
+
+def test_a_run_after_a_failed_try_is_called_suspect() -> None:
+    # A try that its user broke off says nothing of the next.
+    fates = [_tell_fate(tries, is_held=True) for tries in (["failed", "completed"], ["interrupted", "completed"])]
+    assert fates == ["yes, suspect", "yes"]
 
 
 def test_the_page_says_plainly_what_ccreport_did_not_collect() -> None:

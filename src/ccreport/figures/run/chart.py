@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import altair as alt
 import polars as pl
@@ -85,7 +85,8 @@ class Plot:
         """Return the value axis for a column."""
         options: dict[str, Any] = {"format": self.values.format} if self.values.format else {}
         axis = alt.Axis(title=self.values.title, values=list(self.values.ticks), **options)
-        kind, least = ("log", self.values.ticks[0]) if self.values.is_log else ("linear", 0)
+        least = self.values.ticks[0] if self.values.is_log else 0
+        kind: Literal["log", "linear"] = "log" if self.values.is_log else "linear"
         scale = alt.Scale(type=kind, domain=[least, self.values.ticks[-1]], nice=False)
         return alt.Y(f"{column}:Q", scale=scale, axis=axis)
 
