@@ -282,7 +282,7 @@ sessions:
             "name: a\n    congestion_control: BBR",
             r":7: .*: `BBR` is not allowed here: Algorithm by the kernel's name \(bbr, cubic, dctcp\); null takes \w+$",
         ),
-        ("{rtt_ms: [1, 2]}", "{algorithm: [bbr]}", r":9: .*, such as `\{name: bbr, congestion_control: cubic\}`$"),
+        ("{rtt_ms: [1, 2]}", "{algorithm: [bbr]}", r":9: .*, such as `\{name: bbr, congestion_control: bbr\}`$"),
         # What would be several jobs.
         (
             "bottleneck_mbps: 10",

@@ -10,6 +10,8 @@ from ccreport.core.schema_problems import find_near
     [
         ("codle", ["cake", "fq_codel", "red"], "fq_codel"),
         ("cubic", ["BBR", "CUBIC"], "CUBIC"),
+        ("CUBIK", ["CUBIC", "cubic"], "CUBIC"),
+        ("cubik", ["CUBIC", "cubic"], "cubic"),
         ("rat", ["share", "rate_by_rtt"], "rate_by_rtt"),
         ("rate_by_rt", ["rate_by_buffer", "rate_by_rtt_1_flow"], "rate_by_rtt_1_flow"),
         ("run", ["run_completions", "runs"], "runs"),

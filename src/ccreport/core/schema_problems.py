@@ -83,7 +83,9 @@ def guess_near(word: str, known: Iterable[str]) -> str:
 
 def find_near(word: str, known: Iterable[str]) -> str | None:
     """Return the known word that is meant by one, in whichever case of letters, or None."""
-    names = {name.lower(): name for name in sorted(map(str, known))}
+    # Of two that differ in their case alone, the last counts: that of the word's own case.
+    ranked = sorted(map(str, known), key=lambda name: (name.isupper() == word.isupper(), name))
+    names = {name.lower(): name for name in ranked}
     lower = word.lower()
     starts = [name for name in names if word and name.startswith(lower)]
     close = difflib.get_close_matches(lower, starts, n=1) or difflib.get_close_matches(lower, names, n=1)
