@@ -119,11 +119,10 @@ class CommandParser(argparse.ArgumentParser):
         if command in FOR_RULES:
             target = " publish" if command == "publish" else ""
             return f"needs {', '.join(names)}, which a build gives it; type `snakemake --cores 8{target}`"
-        if len(names) > 1:
-            example = f"; for example `{PROGRAM} {EXAMPLES[command]}`" if command in EXAMPLES else ""
-            return f"needs {', '.join(names)}{example}"
-        helps = {"/".join(action.option_strings) or action.dest: action.help for action in self._actions}
-        return f"needs {': '.join(filter(None, (names[0], helps.get(names[0]))))}"
+        if command in EXAMPLES:
+            return f"needs {', '.join(names)}; for example `{PROGRAM} {EXAMPLES[command]}`"
+        helps = {"/".join(each.option_strings) or each.dest: (each.help or "").rstrip(".") for each in self._actions}
+        return f"needs {'; '.join(': '.join(filter(None, (name, helps.get(name)))) for name in names)}"
 
     def refuse_options(self, given: Sequence[str]) -> None:
         """End where a word is an option that there is not, before argparse misses another one for it."""

@@ -226,12 +226,16 @@ def test_a_misspelt_command_is_answered_with_the_one_meant(capsys: pytest.Captur
     [
         (
             ["collect", "--dry-run"],
-            "collect: needs --campaign: the file of the campaign, such as ",
+            "collect: needs --campaign; for example `python -m ccreport collect --campaign campaigns/quick.yaml ",
         ),
         (["collect", "--campaign", "x", "--dryrun"], "collect: no option `--dryrun`; did you mean `--dry-run`?"),
         (["sql", "FROM", "runs"], "sql: one argument too many, `runs`; put what has blanks in quotes."),
         (["sql", "--rows", "x"], "sql: argument --rows: invalid int value: 'x'."),
-        (["diff", "1.0"], "diff: needs new: `old` and `new` are their paths or addresses."),
+        (
+            ["diff", "1.0"],
+            "diff: needs new; for example `python -m ccreport diff results/release/1 results/release/2`.",
+        ),
+        (["pack_sessions"], "pack_sessions: needs --archive: the archive's folder; --target: the folder of the packed"),
         ([], "needs COMMAND."),
         (["nosuch"], "no command `nosuch`."),
         # The option that was misspelt is the one that is missing.
