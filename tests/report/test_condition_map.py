@@ -89,7 +89,7 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     assert "#cell-4" not in shown
     assert '<td class="number shade-second-3 undecided">0&#46;200&nbsp;?</td>' in shown
     assert (
-        "After ≈: the two are shown to be equal within ±5 &#37;. Before ?, and striped: these runs do not tell.\n"
+        "≈: the two are equal within ±5 &#37;. ? and stripes: undecided.\n"
         in shown
     )
 
@@ -101,7 +101,7 @@ def test_the_page_says_why_a_field_is_open_whose_interval_excludes_one() -> None
     ]
     shown = render_condition_map(pl.DataFrame(rows), {}, rows_at_most=3)
     assert "1 field has a ? although the interval excludes 1" in shown
-    assert "(Holm) for all questions about a table, up to 3 here" in shown
+    assert "(Holm) for all questions about a table (up to 3)" in shown
     assert "although" not in render_condition_map(pl.DataFrame(rows[1:]), {}, rows_at_most=3)
 
 

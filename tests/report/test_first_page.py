@@ -162,7 +162,7 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     )
     assert "[1 of 3 claims](claims.qmd) does not hold: “Both are alike”" in found[1]
     assert (
-        "2 pairs are not reproduced; furthest off is 0&#46;1 &#37; loss, with a ratio of mean rates of 25.8" in found[1]
+        "2 pairs are not reproduced; the largest difference is at 0&#46;1 &#37; loss: a ratio of mean rates of 25.8" in found[1]
     )
     assert found[1].endswith("and 1.00 here.")
     # The claim that does not hold is none of those that lack data, though a check of it does.
@@ -192,7 +192,7 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     (said,) = describe_retransmits(asked)
     assert said == (
         "**Who retransmits less?** Of [4 comparisons](tables.qmd?rows=retransmit#table-comparisons): BBR in 1 (1.00 "
-        "against 2.00 &#37;: slow port&#44; both); neither in 1; 2 could not be decided."
+        "against 2.00 &#37;: slow port&#44; both); equal in 1; 2 undecided."
     )
     assert describe_retransmits(NO_COMPARISONS) == []
 
@@ -216,7 +216,7 @@ def test_bounds_that_are_younger_than_the_archive_are_confessed_on_the_first_pag
     judged = make_claims(first=[("holds", 9)], second=[("holds", 9), ("holds", 9)], third=[("does not hold", 5)])
     dated = judged.with_columns(is_preregistered=pl.Series([True, False, False, False]))
     *_, caution = list_sentences(render_findings(dated, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS))
-    fitted = "claims were set after the first run, so they could have been fitted."
+    fitted = "claims were set after the first run, so they could have been fitted to it."
     assert caution == f"**Caution:** the bounds of 2 of 3 {fitted}"
     late = judged.with_columns(is_preregistered=pl.lit(value=False))
     *_, caution = list_sentences(render_findings(late, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS))
@@ -245,7 +245,7 @@ def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():
     # The median of 12.3 and 40.
     assert last == (
         "**Undecided:** [3 of 4 comparisons](tables.qmd?rows=undecided#table-comparisons) are undecided; 1 has too "
-        "few runs; half of the other 2 would have missed a difference below 26 &#37;."
+        "few runs; half of the other 2 could detect only differences above 26 &#37;."
     )
 
 
@@ -382,7 +382,7 @@ def test_the_means_of_each_algorithm_are_said_in_words():
         "**CUBIC** (2 conditions, 4 runs): goodput of 5.00 to 10.0 Mbit/s, 1.00 % of segments retransmitted.",
         (
             f"**BBR or CUBIC?** BBR is faster in 2 of 4 comparisons. Of [4 comparisons]({RATES}) "
-            "of rates: BBR faster in 2; equal within ±5 &#37; in 1; 1 could not be decided."
+            "of rates: BBR faster in 2; equal within ±5 &#37; in 1; 1 undecided."
         ),
     ]
 
@@ -411,7 +411,7 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     )
     deep = [("BBR faster", f"{size} MB, RTT 20 ms", 3.0) for size in (8, 16, 32)]
     (said,) = describe_leads(make_comparisons(*lossy, *lossless, *short[:1], *deep))
-    assert "In conditions that name no loss BBR is faster in 3 of 4 comparisons" in html.unescape(said)
+    assert "Where no loss is stated BBR is faster in 3 of 4 comparisons" in html.unescape(said)
     alike = [("CUBIC faster", f"short, {speed}G sender", 0.2) for speed in (10, 40)]
     (said,) = describe_leads(make_comparisons(*lossy, *alike))
     assert "CUBIC is faster in only 2 comparisons, always with short (up to 5.00 times the mean rate)." in said
@@ -438,7 +438,7 @@ def test_labels_are_called_by_what_the_evaluation_shows_them_as():
 def test_nothing_is_faster_where_no_comparison_says_so():
     rows = [{"algorithm": name, "rate_mean_bps": rate} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))]
     *_, last = describe_means(make_means(rows), make_comparisons("undecided"))
-    assert last.endswith(f"**BBR or CUBIC?** Of [1 comparison]({RATES}) of rates: 1 could not be decided.")
+    assert last.endswith(f"**BBR or CUBIC?** Of [1 comparison]({RATES}) of rates: 1 undecided.")
     assert describe_means(make_means(rows).clear(), make_comparisons()) == []
 
 
@@ -452,6 +452,6 @@ def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
     (answer,) = map(html.unescape, describe_leads(make_comparisons(*faster, *equal, other)))
     assert (
         " At RTT ≥ 30 ms BBR has 8.22 to 116 times CUBIC’s mean rate at 0.1 % loss and 2.11 to 21.0 times at "
-        "0.01 % loss, from condition to condition, each lead significant. " in answer
+        "0.01 % loss, depending on the condition; each lead is significant. " in answer
     )
     assert "0.001 %" not in answer

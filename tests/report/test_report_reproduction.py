@@ -90,7 +90,7 @@ def test_what_looks_wrong_in_the_publication_is_said_with_the_reason() -> None:
 def test_the_worst_pairs_come_first_and_are_five() -> None:
     factors = (1.5, 3.0, 9.0, 4.0, 5.0, 6.0, 7.0)
     shown = render_reproduction(make_compared(*(make_pair(f"f{f:g}", factor=f) for f in factors)), TITLES, ALGORITHMS)
-    worst = shown[shown.index("furthest off") : shown.index("{#paper-table")]
+    worst = shown[shown.index("that differ most") : shown.index("{#paper-table")]
     assert [worst.index(f"<td>f{factor}</td>") for factor in (9, 7, 6, 5, 4)] == sorted(
         worst.index(f"<td>f{factor}</td>") for factor in (9, 7, 6, 5, 4)
     )

@@ -31,8 +31,8 @@ PUBLISHED: Final = (
     "The claims are what a publication says in its text; each check quotes the wording behind its bounds."
 )
 DATED: Final = """
-Only bounds that were set before the archive was measured are certain not to have been fitted to it. They count as set
-at the time of their commit; when the first run began is by the clock of the machine that ran it."""
+Only bounds that were set before the archive was measured are certain not to have been fitted to it. The date of
+a bound is that of its commit; the start of the first run is by the clock of the machine that ran it."""
 QUERIES: Final = "The queries that compute the values may be newer than the bounds."
 # Characters of a claim's title at most.
 TITLE_WIDTH: Final = 200
@@ -154,7 +154,7 @@ def _mark(verdict: str) -> Html:
 def _name_failure(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
     """Return whether a claim that fails does so in direction or in size alone."""
     return (
-        f"<br><small>{'another direction' if fails_in_direction(rows, facts) else 'same direction, other size'}</small>"
+        f"<br><small>{'different direction' if fails_in_direction(rows, facts) else 'same direction, different size'}</small>"
     )
 
 

@@ -64,9 +64,8 @@ def _render_measure(
     of_pairs = ", ".join(f"{first} over {second}" for first, second in pairs)
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
     yield (
-        f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval. Bold: a test decides which is ahead. After ≈: "
-        f"the two are shown to be {escape_text(_name_equality(rows))}. Before ?, and striped: these runs do not "
-        f"tell.{_explain_correction(rows)}\n"
+        f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval. Bold: one is significantly ahead. ≈: the two "
+        f"are {escape_text(_name_equality(rows))}. ? and stripes: undecided.{_explain_correction(rows)}\n"
     )
     maps = "\n".join(
         fence_html(_render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most))
@@ -84,8 +83,8 @@ def _explain_correction(rows: list[dict[str, Any]]) -> str:
         return ""
     fields = "1 field has" if count == 1 else f"{count} fields have"
     return (
-        f" {fields} a ? although the interval excludes 1: an interval is of its field alone, while the test corrects "
-        f"(Holm) for all questions about a table, up to {asked} here, some of which would look clear by chance."
+        f" {fields} a ? although the interval excludes 1: an interval covers only its own field, while the test is corrected "
+        f"(Holm) for all questions about a table (up to {asked}), some of which would look significant by chance."
     )
 
 

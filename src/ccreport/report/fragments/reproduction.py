@@ -38,14 +38,14 @@ SCALES: Final = {
     "bdp": "Below each cell is its buffer in bandwidth-delay products.",
     "loss_window": (
         "Below each lossy cell is p · BDP² (the loss p as a fraction, the bandwidth-delay product in segments), which "
-        "decides what window the loss leaves to CUBIC."
+        "sets the window that CUBIC can keep under that loss."
     ),
 }
 MATCHES: Final = {
     "name": "Cells are matched by name.",
     "dimensionless": (
-        "Each is matched with the cell here whose number is nearest, one to one; cells without a near one count as "
-        "missing."
+        "Each cell is matched with the cell here that has the nearest value, one to one; without a close match it "
+        "counts as missing."
     ),
 }
 
@@ -125,7 +125,7 @@ def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     by_verdict += f"; {others} are undecided" if others else ""
     sentences = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
-        f"{counts['not_reproduced']} are not, and for {counts['undecided']} the runs cannot tell.",
+        f"{counts['not_reproduced']} are not, and {counts['undecided']} are undecided.",
         f"Of {cells.height} single cells, {by_verdict}.",
     ]
     if counts["missing"]:
@@ -172,10 +172,10 @@ def _render_worst(own: pl.DataFrame, titles: Mapping[str, str], algorithms: list
         for row in worst.head(WORST).iter_rows(named=True)
     ]
     if not rows:
-        return "No pair is further off than by the factor that *reproduced* allows.\n"
+        return "No pair differs by more than the factor that *reproduced* allows.\n"
     ratio, comparison = "/".join(algorithms[:2]), own["comparison"][0]
     header = ("Table", "Cell", f"{ratio}, {OTHERS[comparison].lower()}", f"{ratio}, here", "Factor")
-    heading = f"## The {len(rows)} pairs that are furthest off {{#{comparison}-worst}}\n\n"
+    heading = f"## The {len(rows)} pairs that differ most {{#{comparison}-worst}}\n\n"
     return heading + render_table(header, rows, title="Worst pairs", numbers=range(2, 5))
 
 
@@ -196,7 +196,7 @@ def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algo
     rows = [_list_cells(row, (there[0], here[0]), algorithms[0]) for row in own.iter_rows(named=True)]
     title = titles.get(table, table)
     shown = render_table(header, rows, title=title, numbers=(2, 3, 4, 6))
-    link = f"[Its table](tables.qmd#{make_label('table', table)})"
+    link = f"[The table here](tables.qmd#{make_label('table', table)})"
     heading = f"## {escape_text(title)} {{#{make_label(comparison, table)}}}"
     return f"{heading}\n\n{_describe_rates(own)} {link}.\n\n{shown}"
 

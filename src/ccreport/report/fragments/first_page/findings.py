@@ -111,7 +111,7 @@ def _date_claims(judged: pl.DataFrame) -> str:
     total = judged["claim"].n_unique()
     late = judged.filter(~pl.col("is_preregistered"))["claim"].n_unique()
     of_all = f"all {total:,}" if late == total else f"{late:,} of {total:,}"
-    return f"the bounds of {of_all} claims were set after the first run, so they could have been fitted" if late else ""
+    return f"the bounds of {of_all} claims were set after the first run, so they could have been fitted to it" if late else ""
 
 
 def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str]) -> str:
@@ -131,9 +131,9 @@ def _contradict_pairs(pairs: pl.DataFrame) -> str:
         return ""
     worst = off.sort("off", descending=True, maintain_order=True).row(0, named=True)
     return (
-        f"{count_things(off.height, 'pair')} {'is' if off.height == 1 else 'are'} not reproduced; furthest off is "
-        f"{escape_text(worst['cell'])}, with a ratio of mean rates of {show_plain(worst['expected'])} in the paper and "
-        f"{show_plain(worst['ratio'])} here"
+        f"{count_things(off.height, 'pair')} {'is' if off.height == 1 else 'are'} not reproduced; the largest "
+        f"difference is at {escape_text(worst['cell'])}: a ratio of mean rates of {show_plain(worst['expected'])} in the "
+        f"paper and {show_plain(worst['ratio'])} here"
     )
 
 
@@ -165,7 +165,7 @@ def _doubt_pairs(pairs: pl.DataFrame) -> str:
     reasons = {
         "the paper’s runs do not show which algorithm is ahead": doubts.count("paper"),
         "the runs here do not show which is ahead": doubts.count("here"),
-        "how far the two ratios differ is too uncertain": doubts.count("factor"),
+        "the factor between the two ratios is too uncertain": doubts.count("factor"),
     }
     return _give_reasons(f"{undecided.height:,} of {count_things(pairs.height, 'pair')}", reasons)
 
@@ -178,14 +178,14 @@ def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
     least = undecided["least_effect_pct"].drop_nulls()
     counted = f"{undecided.height:,} of {count_things(comparisons.height, 'comparison')}"
     retransmits = undecided.filter(~pl.col("measure").str.ends_with("_bps")).height
-    partly = f", {retransmits:,} of them of retransmits" if retransmits and undecided.height > 1 else ""
+    partly = f", {retransmits:,} of them on retransmits" if retransmits and undecided.height > 1 else ""
     said = [f"{link_comparisons(counted, UNDECIDED)} {'is' if undecided.height == 1 else 'are'} undecided{partly}"]
     if few := undecided.height - least.len():
         said.append(f"{few:,} {'has' if few == 1 else 'have'} too few runs")
     if least.len():
         median = show_plain(float(least.median() or 0), 2)  # type: ignore[arg-type]
         half = f"half of the other {least.len():,}" if few else "half of them"
-        said.append(f"{half if least.len() > 1 else 'it'} would have missed a difference below {median} &#37;")
+        said.append(f"{half if least.len() > 1 else 'it'} could detect only differences above {median} &#37;")
     return "; ".join(said)
 
 

@@ -93,12 +93,12 @@ def describe_retransmits(comparisons: pl.DataFrame) -> list[str]:
     undecided = asked.filter(verdict=UNDECIDED).height
     equal = asked.height - decided.height - undecided
     said = [
-        f"{escape_text(name)} in {count:,} ({'most ' if count > 1 else ''}"
+        f"{escape_text(name)} in {count:,} ({'largest gap ' if count > 1 else ''}"
         f"{_compare_shares(decided.filter(ahead_algorithm=name).row(0, named=True))})"
         for name, count in Counter(decided["ahead_algorithm"]).most_common()
     ]
-    said += [f"neither in {equal:,}"] if equal else []
-    said += [f"{undecided:,} could not be decided"] if undecided else []
+    said += [f"equal in {equal:,}"] if equal else []
+    said += [f"{undecided:,} undecided"] if undecided else []
     compared = link_comparisons(count_things(asked.height, "comparison"), "retransmit")
     return [f"**Who retransmits less?** Of {compared}: {'; '.join(said)}."]
 
@@ -117,7 +117,7 @@ def _describe_pair(pair: pl.DataFrame) -> str:
     counted = Counter(pair["verdict"])
     undecided = counted.pop(UNDECIDED, 0)
     said = [f"{escape_text(verdict)} in {count:,}" for verdict, count in counted.most_common()]
-    said += [f"{undecided:,} could not be decided"] if undecided else []
+    said += [f"{undecided:,} undecided"] if undecided else []
     by_loss = [*_answer_by_loss(pair)]
     said_first, *others = (*_answer(pair, names_most=not by_loss), "")
     parts = filter(None, (said_first, *by_loss, *others))
@@ -148,7 +148,7 @@ def _answer(pair: pl.DataFrame, *, names_most: bool) -> Iterator[str]:
         parts = [("", pair)]
     else:
         # Those of buffers or senders, say, whose losses are those of full queues.
-        parts.append(("in conditions that name no loss ", pair.filter(is_lossy.is_null())))
+        parts.append(("where no loss is stated ", pair.filter(is_lossy.is_null())))
     leaders: set[str] = set()
     for where, own in parts:
         if own.height < ENOUGH:
@@ -186,7 +186,7 @@ def _answer_by_loss(pair: pl.DataFrame) -> Iterator[str]:
             times = f"{ends} times" if (path, name, other) in said else f"{ends} times {other}’s mean rate"
             said.setdefault((path, name, other), []).append(f"{times} at {loss}")
     for (path, name, _), parts in said.items():
-        leads = f"{join_names(parts)}, from condition to condition, each lead significant"
+        leads = f"{join_names(parts)}, depending on the condition; each lead is significant"
         yield escape_text(f"at {path} {name} has {leads}")
 
 
