@@ -520,7 +520,7 @@ def test_the_alternative_states_the_message(kind: str, message: str, database: P
 def test_without_mpstat_pacing_is_seen_and_the_caption_says_that_cpu_is_not(tmp_path: Path) -> None:
     output = plot(tmp_path, make_database(tmp_path, with_cpu=False), "limits")
     assert "BBR's flows were limited by pacing or the sender's queue 100 %" in (output / "alt.txt").read_text()
-    assert "so that CPU is never the limit" in (output / "caption.txt").read_text()
+    assert "so CPU is never shown as the limit" in (output / "caption.txt").read_text()
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_first_seconds_are_drawn_with_means_of_the_whole_test(pair: Path, databa
     whole, shown = (pl.read_csv(folder / "figure.csv") for folder in (pair, output))
     assert whole["time_s"].max() == 3.75
     assert shown.equals(whole.filter(pl.col("time_s") < 1.5))
-    assert "over the whole test, of which the first 1.5 s are drawn." in read(output / "caption.txt")
+    assert "over the whole test; only the first 1.5 s are drawn." in read(output / "caption.txt")
     legends = [
         [line for line in texts_of(read(folder / "figure.svg")) if line.startswith("CUBIC") and "mean" in line]
         for folder in (pair, output)

@@ -126,7 +126,7 @@ def test_flows_of_several_rtts_have_multiples_of_the_fair_share(tmp_path: Path) 
     # The mean of all flows is 3: (6 + 4)/2 is 5/3 of it, 1 is 1/3.
     rows = figure.data.sort("rtt_nominal_ms").select("cc", "rtt_nominal_ms", "fair_share_mean_ratio").rows()
     assert rows == [("cubic", 10.0, pytest.approx(5 / 3)), ("cubic", 40.0, pytest.approx(1 / 3))]
-    assert "5.0 times, between flows of 10 and 40 ms" in figure.caption
+    assert "a factor of 5.0, between flows of 10 and 40 ms" in figure.caption
     for flow in tables["flows"]:
         flow["rtt_nominal_ms"] = 10.0
     with pytest.raises(MissingFigure, match="several known RTTs"):

@@ -84,7 +84,7 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
         arrange(panels),
     )
     sentences = [
-        f"Goodput of a flow alone on its path against random loss beside theory, by RTT; {count_runs(cells)}",
+        f"Goodput of a single flow against random loss, measured and by theory, for each RTT; {count_runs(cells)}",
         _find_closest(cells, expected),
     ]
     data = cells.rename({name: f"goodput_{name}_bps" for name in ("mean", "low", "high")})

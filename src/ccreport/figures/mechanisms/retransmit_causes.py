@@ -23,8 +23,8 @@ SETTINGS: Final = ("flows_count", "rtt_ms", "bottleneck_bps", "loss_pct", "buffe
 CAUSES: Final = {"overflow": "queue overflow", "random": "random loss (expected)", "spurious": "spurious"}
 COLOURS: Final = dict(zip(CAUSES, (theme.SENT_COLOUR, theme.RETRANSMIT_COLOUR, theme.SACK_COLOUR), strict=True))
 EXPLANATION: Final = (
-    "Packets retransmitted, by captures at the sender: those that the receiver reported as duplicates are spurious; "
-    "of the others random loss explains as many as it drops on average, and overflow of the queue the rest"
+    "Packets retransmitted, in captures at the sender: those that the receiver reported as duplicates are spurious; "
+    "of the others, random loss explains the number it drops on average, and queue overflow explains the rest"
 )
 ROWS_AT_MOST: Final = 24
 ROW_PX: Final = 26

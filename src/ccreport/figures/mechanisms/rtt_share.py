@@ -65,4 +65,4 @@ def _find_widest(cells: pl.DataFrame, panel_keys: list[str]) -> str:
     widest = spread.sort(pl.col("best") / pl.col("worst"), *panel_keys, "cc").row(-1, named=True)
     ratio = format_significant(widest["best"] / widest["worst"], 2)
     rtts = f"{widest['best_ms']:g} and {widest['worst_ms']:g} ms"
-    return f"The widest gap is {ratio} times, between flows of {rtts} of the same algorithm"
+    return f"The largest gap is a factor of {ratio}, between flows of {rtts} of the same algorithm"

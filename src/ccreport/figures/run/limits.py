@@ -70,10 +70,10 @@ def _list_sentences(limits: pl.DataFrame, measured: FlowRates, strip_bin_s: floa
     sentences = [
         f"Lines: {measured.name} summed over each algorithm's flows, {measured.origin}",
         f"Strips: share of the algorithm's flows that each limit held back, per {strip_bin_s:g} s, from {sources}",
-        "the definitions of the limits and their order are among the methods",
+        "the methods page defines the limits and their order",
     ]
     if limits["busiest_pct"].count() == 0:
-        sentences.append("the archive has no samples of mpstat at the time, so that CPU is never the limit")
+        sentences.append("the archive has no mpstat samples for the time shown, so CPU is never shown as the limit")
     return sentences
 
 

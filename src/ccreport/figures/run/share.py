@@ -51,7 +51,7 @@ def build_share_over_time(declaration: FigureDeclaration, database: Database) ->
         [plot.hold(layers)],
         _collect_data(drawn, band),
         sentences=[
-            f"Lines: each algorithm's part of the {SOURCES[placed.source]} of all flows, per {bin_s:g} s",
+            f"Lines: each algorithm's share of the {SOURCES[placed.source]} for all flows, per {bin_s:g} s",
             *(["Dotted lines: other flows join"] if joins.height else []),
             *(f"Band: {entry.text}" for entry in others),
         ],

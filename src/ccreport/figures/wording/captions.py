@@ -26,7 +26,7 @@ from ccreport.figures.wording.runs import (
 RATE_NAMES: Final[dict[Source, str]] = {"ss": "Acknowledged", "interval": "Throughput"}
 RATE_ORIGINS: Final[dict[Source, str]] = {
     "ss": "bytes that ss saw acknowledged",
-    "interval": "bytes that the tool handed to its socket, whose filling counts too",
+    "interval": "bytes that the tool handed to its socket, including what is still buffered there",
 }
 # Means closer than this cannot be told apart in the figure.
 SAME_RATIO = 1.02
@@ -75,7 +75,7 @@ def write_caption(facts: FigureFacts) -> str:
 
 
 def _list_sentences(facts: FigureFacts) -> list[str]:
-    kept = "the one" if facts.declaration.overlapped else "for each algorithm the most alike"
+    kept = "the one" if facts.declaration.overlapped else "for each algorithm the most similar one"
     return [
         f"Lines: {RATE_ORIGINS[facts.rate_source]}, summed over each algorithm's flows, per {facts.rate_bin_s:g} s",
         "Dotted: line rate of the bottleneck, or of the sender where the bottleneck is not known",
@@ -83,7 +83,7 @@ def _list_sentences(facts: FigureFacts) -> list[str]:
         *([f"{facts.late_count:,} retransmits that ss saw after the test are not drawn"] if facts.late_count else []),
         *name_runs(facts.drawn),
         *(f"Band: {band}" for band in [write_band(facts.drawn)] if band),
-        f"Means in the legend are {facts.rate} of the drawn {'runs' if len(facts.drawn) > 1 else 'run'}{_whole(facts)}",
+        f"Means in the legend are the {facts.rate} of the drawn {'runs' if len(facts.drawn) > 1 else 'run'}{_whole(facts)}",
         *describe_left_out(facts.left_out_count, f"{kept} with the most runs"),
         *describe_path(facts.notes),
     ]
@@ -91,7 +91,7 @@ def _list_sentences(facts: FigureFacts) -> list[str]:
 
 def _whole(facts: FigureFacts) -> str:
     until_s = facts.declaration.until_s
-    return "" if until_s is None else f" over the whole test, of which the first {until_s:g} s are drawn"
+    return "" if until_s is None else f" over the whole test; only the first {until_s:g} s are drawn"
 
 
 def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[str, str]) -> str:
@@ -162,7 +162,7 @@ def describe_left_out(count: int, kept: str) -> list[str]:
     if not count:
         return []
     others = "1 other condition matches" if count == 1 else f"{count} others match"
-    return [f"{others} as well; drawn is {kept}, then the first by its identifier"]
+    return [f"{others} as well; the figure shows {kept}, then the first by identifier"]
 
 
 def describe_path(notes: Sequence[str]) -> list[str]:

@@ -35,7 +35,7 @@ def render_calibrations(calibrations: pl.DataFrame) -> str:
     ordered = calibrations.sort("is_within", "session", "measurement_number", nulls_last=True, maintain_order=True)
     rows = [_render_measurement(row) for row in ordered.head(LISTED_AT_MOST).iter_rows(named=True)]
     table = render_table(CALIBRATION_HEADER, rows, title="Calibration", numbers=(3, 4, 5))
-    caption = "What the testbed was told and what was measured, failed measurements first."
+    caption = "Nominal and measured values of the testbed, failed measurements first."
     caption += describe_cut(ordered, "calibrations")
     return f"{render_callout(kind, title, body)}\n{render_float('tbl-calibration', table, caption)}"
 

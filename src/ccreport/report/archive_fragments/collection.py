@@ -92,7 +92,7 @@ def _render_sessions(sessions: pl.DataFrame) -> Iterator[str]:
         for facts, own in alike.items()
     ]
     table = render_varying(SESSION_HEADER, rows, title="Sessions", numbers=(5,))
-    caption = "Sessions that ccreport collected, and with what; those of the same campaign, testbed and tools together."
+    caption = "Sessions that ccreport collected, and with what; those of the same campaign, testbed and tools share a row."
     yield render_float("tbl-collected", table, caption)
 
 
@@ -180,10 +180,10 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
         ]
         for row in tried.head(LISTED_AT_MOST).iter_rows(named=True)
     ]
-    header = ("Session", "Job", "Run", "Tries ended", "In the archive", "What went wrong")
+    header = ("Session", "Job", "Run", "Attempts ended", "In the archive", "What went wrong")
     caption = (
-        f"Runs with more than one try, or whose last try did not complete.{describe_cut(tried, 'attempts')} A run "
-        "after a try that failed or was disturbed is suspect; one that was interrupted says nothing of the next."
+        f"Runs with more than one attempt, or whose last attempt did not complete.{describe_cut(tried, 'attempts')} A run "
+        "after a failed or disturbed attempt is suspect; an interrupted attempt does not affect the next."
     )
     return render_float("tbl-tries", render_varying(header, rows, title="Tries of runs"), caption)
 

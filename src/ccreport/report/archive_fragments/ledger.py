@@ -98,7 +98,7 @@ def _render_kinds(raw_files: pl.DataFrame) -> str:
     sums = [number(sum(counts[column].to_list())) for column in (*STATES, "files")]
     header = ("Kind", "Ingested", "Ignored", "Rejected", "Files")
     table = render_table(header, rows, title="Ledger", numbers=range(1, 5), total=[Html("All"), *sums])
-    return render_float("tbl-ledger", table, "Every file of the archive, by kind and by what became of it.")
+    return render_float("tbl-ledger", table, "Every file of the archive, by kind and state.")
 
 
 def _render_ignored(ignored: pl.DataFrame) -> str:
@@ -119,7 +119,7 @@ def render_rejects(rejects: pl.DataFrame) -> str:
     )
     rows = [[verbatim(reason), verbatim(kind), *map(number, sums)] for reason, kind, *sums in counts.iter_rows()]
     table = render_table(("Reason", "Kind", "Whole files", "Parts of files"), rows, title="Reasons", numbers=(2, 3))
-    caption = "Rejects by reason: files of which nothing is used, and parts of files of which the rest is."
+    caption = "Rejects by reason: whole files, and parts of files whose rest is used."
     counted = render_float("tbl-reasons", table, caption)
     return f"{counted}\n{_render_list(rejects)}"
 

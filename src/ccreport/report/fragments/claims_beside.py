@@ -52,4 +52,4 @@ def _compare(row: Mapping[str, Any]) -> str:
         if row["paper_value"] is None
         else f"{row['paper_value']:g} in the paper"
     )
-    return escape_text(f"{row['check']}: {show_plain(row['value'])}{interval} here, {paper}")
+    return escape_text(f"{row['check']}: {show_plain(row['value'])}{interval}, {paper}")
