@@ -308,7 +308,9 @@ def test_alternative_of_one_algorithm_compares_nothing() -> None:
 def test_caption_says_what_was_left_out_and_who_counted() -> None:
     caption = write_caption(make_facts(CUBIC, BBR2, left_out_count=2, notes=["netem: x", "y"]))
     assert "counted by ss and iperf3." in caption
-    assert "2 others match as well; the figure shows the one with the most runs, then the first by identifier." in caption
+    assert (
+        "2 others match as well; the figure shows the one with the most runs, then the first by identifier." in caption
+    )
     assert caption.endswith("Path: netem: x; y.")
 
 

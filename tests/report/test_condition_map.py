@@ -88,10 +88,7 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     # The fourth has no page of its runs.
     assert "#cell-4" not in shown
     assert '<td class="number shade-second-3 undecided">0&#46;200&nbsp;?</td>' in shown
-    assert (
-        "≈: the two are equal within ±5 &#37;. ? and stripes: undecided.\n"
-        in shown
-    )
+    assert "≈: the two are equal within ±5 &#37;. ? and stripes: undecided.\n" in shown
 
 
 def test_the_page_says_why_a_field_is_open_whose_interval_excludes_one() -> None:

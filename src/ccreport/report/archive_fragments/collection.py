@@ -92,7 +92,9 @@ def _render_sessions(sessions: pl.DataFrame) -> Iterator[str]:
         for facts, own in alike.items()
     ]
     table = render_varying(SESSION_HEADER, rows, title="Sessions", numbers=(5,))
-    caption = "Sessions that ccreport collected, and with what; those of the same campaign, testbed and tools share a row."
+    caption = (
+        "Sessions that ccreport collected, and with what; those of the same campaign, testbed and tools share a row."
+    )
     yield render_float("tbl-collected", table, caption)
 
 

@@ -111,7 +111,11 @@ def _date_claims(judged: pl.DataFrame) -> str:
     total = judged["claim"].n_unique()
     late = judged.filter(~pl.col("is_preregistered"))["claim"].n_unique()
     of_all = f"all {total:,}" if late == total else f"{late:,} of {total:,}"
-    return f"the bounds of {of_all} claims were set after the first run, so they could have been fitted to it" if late else ""
+    return (
+        f"the bounds of {of_all} claims were set after the first run, so they could have been fitted to it"
+        if late
+        else ""
+    )
 
 
 def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str]) -> str:
@@ -131,8 +135,8 @@ def _contradict_pairs(pairs: pl.DataFrame) -> str:
         return ""
     worst = off.sort("off", descending=True, maintain_order=True).row(0, named=True)
     return (
-        f"{count_things(off.height, 'pair')} {'is' if off.height == 1 else 'are'} not reproduced; the largest "
-        f"difference is at {escape_text(worst['cell'])}: a ratio of mean rates of {show_plain(worst['expected'])} in the "
+        f"{count_things(off.height, 'pair')} {'is' if off.height == 1 else 'are'} not reproduced; the worst is "
+        f"{escape_text(worst['cell'])}: a ratio of mean rates of {show_plain(worst['expected'])} in the "
         f"paper and {show_plain(worst['ratio'])} here"
     )
 
