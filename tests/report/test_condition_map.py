@@ -98,7 +98,7 @@ def test_the_page_says_why_a_field_is_open_whose_interval_excludes_one() -> None
     ]
     shown = render_condition_map(pl.DataFrame(rows), {}, rows_at_most=3)
     assert "1 field has a ? although the interval excludes 1" in shown
-    assert "(Holm) for all questions about a table (up to 3)" in shown
+    assert "corrected (Holm) for all questions about a table (up to 3)" in shown
     assert "although" not in render_condition_map(pl.DataFrame(rows[1:]), {}, rows_at_most=3)
 
 

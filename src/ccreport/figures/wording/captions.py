@@ -83,7 +83,7 @@ def _list_sentences(facts: FigureFacts) -> list[str]:
         *([f"{facts.late_count:,} retransmits that ss saw after the test are not drawn"] if facts.late_count else []),
         *name_runs(facts.drawn),
         *(f"Band: {band}" for band in [write_band(facts.drawn)] if band),
-        f"Means in the legend are the {facts.rate} of the drawn {'runs' if len(facts.drawn) > 1 else 'run'}{_whole(facts)}",
+        f"Means in the legend: {facts.rate} of the drawn {'runs' if len(facts.drawn) > 1 else 'run'}{_whole(facts)}",
         *describe_left_out(facts.left_out_count, f"{kept} with the most runs"),
         *describe_path(facts.notes),
     ]

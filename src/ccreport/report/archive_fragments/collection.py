@@ -184,7 +184,7 @@ def _render_tries(attempts: pl.DataFrame, runs: pl.DataFrame) -> str:
     ]
     header = ("Session", "Job", "Run", "Attempts ended", "In the archive", "What went wrong")
     caption = (
-        f"Runs with more than one attempt, or whose last attempt did not complete.{describe_cut(tried, 'attempts')} A run "
+        f"Runs with several attempts, or whose last attempt did not complete.{describe_cut(tried, 'attempts')} A run "
         "after a failed or disturbed attempt is suspect; an interrupted attempt does not affect the next."
     )
     return render_float("tbl-tries", render_varying(header, rows, title="Tries of runs"), caption)

@@ -153,7 +153,8 @@ def _mark(verdict: str) -> Html:
 
 def _name_failure(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
     """Return whether a claim that fails does so in direction or in size alone."""
-    return f"<br><small>{'different direction' if fails_in_direction(rows, facts) else 'same direction, different size'}</small>"
+    how = "different direction" if fails_in_direction(rows, facts) else "same direction, different size"
+    return f"<br><small>{how}</small>"
 
 
 def _render_claim(

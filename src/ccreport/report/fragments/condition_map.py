@@ -83,8 +83,9 @@ def _explain_correction(rows: list[dict[str, Any]]) -> str:
         return ""
     fields = "1 field has" if count == 1 else f"{count} fields have"
     return (
-        f" {fields} a ? although the interval excludes 1: an interval covers only its own field, while the test is corrected "
-        f"(Holm) for all questions about a table (up to {asked}), some of which would look significant by chance."
+        f" {fields} a ? although the interval excludes 1: an interval covers only its own field, while the test is "
+        f"corrected (Holm) for all questions about a table (up to {asked}), some of which would look significant by "
+        "chance."
     )
 
 
