@@ -285,10 +285,10 @@ def test_a_figure_that_does_not_show_what_the_paper_found_names_both_numbers() -
     beside = describe_failed(check="share", value=0.25, low=0.2, high=0.31, at_least=0.4, at_most=0.6)
     assert "Here: **[does not hold](claims.qmd#claim-a)**.\n" in beside
     assert "**Result here:** share" in beside
-    assert "0&#46;250 &#40;0&#46;200–0&#46;310&#41; here&#44; the claim requires at least 0&#46;4" in beside
+    assert "0&#46;250 &#40;0&#46;200–0&#46;310&#41;&#44; the claim requires at least 0&#46;4" in beside
     assert "0&#46;4 and at most 0&#46;6." in beside
     known = describe_failed(check="share", value=0.25, paper_value=0.5, low=None)
-    assert "share&#58; 0&#46;250 here&#44; 0&#46;5 in the paper." in known
+    assert "share&#58; 0&#46;250&#44; 0&#46;5 in the paper." in known
 
 
 @pytest.mark.parametrize(
