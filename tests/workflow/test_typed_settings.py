@@ -39,6 +39,7 @@ def test_a_file_that_is_missing_is_named_with_the_one_meant(tmp_path: Path, monk
 
 def test_what_snakemake_reads_is_left_alone() -> None:
     assert find_mistyped(["report", "--cores", "2", "x:y"]) is None
+    assert find_mistyped(["report"]) is find_mistyped([]) is None
     assert (
         find_mistyped(["--config", "explanations=", "archive=a:b", "report={renderer: auto}", "-n", "report"]) is None
     )

@@ -7,6 +7,7 @@ without `--config` for a target.
 import re
 import shlex
 from collections.abc import Container, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +65,6 @@ def _explain_entry(entry: str, around: str) -> str:
 def _group_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield each option with the words up to the next one."""
     starts = [number for number, word in enumerate(arguments) if word.startswith("-")]
-    for start, end in zip(starts, [*starts[1:], len(arguments)], strict=True):
+    for start, end in pairwise([*starts, len(arguments)]):
         option, equals, value = arguments[start].partition("=")
         yield option, [*([value] if equals else []), *arguments[start + 1 : end]]
