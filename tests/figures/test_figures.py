@@ -245,6 +245,17 @@ def test_a_path_that_is_not_a_database_is_named(place: str, said: str, tmp_path:
         plot_figure("f", declare(tmp_path), tmp_path / place, tmp_path / "output")
 
 
+def test_a_figure_is_drawn_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build, elsewhere = tmp_path / "build", tmp_path / "elsewhere"
+    (build / "results/mine").mkdir(parents=True)
+    elsewhere.mkdir()
+    monkeypatch.chdir(build)
+    make_database(Path("results/mine"), make_tables("dest", "src"))
+    monkeypatch.chdir(elsewhere)
+    plot_figure("f", declare(tmp_path), Path("../build/results/mine/archive.duckdb"), Path("drawn"))
+    assert (elsewhere / "drawn/figure.svg").exists()
+
+
 def test_an_evaluation_that_comes_along_goes_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(
         FigureError, match=r"esnet-dtn\.yaml: no figure `rate_by_buffr`; did you mean `rate_by_buffer`\?$"

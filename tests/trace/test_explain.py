@@ -166,6 +166,7 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_4", "", r"no published table `table_4`; did you mean `table_"),
         ("table_", "", r"several tables begin with `table_`: table_1_buffer_size, table_2_testbed"),
         ("table_2", "colour=red", r"no key `colour`; name a cell by test_group, sharing, flows_count"),
+        ("table_2", "flows_count=16,rtt_ms=80", r"has no key `rtt_ms`; name a cell by test_group"),
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
         ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?$"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),

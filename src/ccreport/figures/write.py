@@ -27,6 +27,7 @@ from ccreport.figures.select.cache import digest_code, name_copy, prune_copies, 
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError, read_declaration, read_declarations
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Asked, Database
+from ccreport.summarise.open_results import open_results
 from ccreport.workflow_fixes.orphans import end_with_build
 
 THUMBNAIL: Final = "thumbnail.png"
@@ -106,7 +107,9 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
     """
     file = resolve_evaluation(str(evaluation))
     try:
-        _plot(read_declaration(file, figure), database, output)
+        plotted = (read_declaration(file, figure), database.absolute(), output.absolute())
+        with open_results(database):
+            _plot(*plotted)
     except FigureError as error:
         raise blame(file, error) from error
 

@@ -19,10 +19,11 @@ from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.core.text import display_name
 from ccreport.summarise.database import quote_name
+from ccreport.summarise.open_results import open_results
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.edge import GROUPED, load_edge_source, restrict_edge
 from ccreport.trace.explain_claim import describe_claim, find_claim
-from ccreport.trace.find_table import describe_tables, find_database, find_table, open_results
+from ccreport.trace.find_table import describe_tables, find_database, find_table
 from ccreport.trace.raw_files import ReadFiles, load_read_files
 from ccreport.trace.select_rows import find_row, name_row
 from ccreport.trace.shown_runs import show_runs, show_value

@@ -21,7 +21,8 @@ from ccreport.core.evaluation import CLAIMS, list_evaluations, load_evaluation, 
 from ccreport.core.schema_problems import guess_near
 from ccreport.core.text import display_name
 from ccreport.summarise.database import connect, quote_name, read_files
-from ccreport.trace.find_table import find_databases, list_claims, list_published, list_tables, open_results
+from ccreport.summarise.open_results import open_results
+from ccreport.trace.find_table import find_databases, list_claims, list_published, list_tables
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.shown_runs import show_runs, show_value
 

@@ -12,7 +12,8 @@ from ccreport.core.atomic_files import replace_text
 from ccreport.core.csv_files import format_csv
 from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess_near
-from ccreport.trace.find_table import find_databases, open_results
+from ccreport.summarise.open_results import open_results
+from ccreport.trace.find_table import find_databases
 from ccreport.trace.qlog import convert_for_qvis, describe_flow, list_sent, write_file
 
 RESULTS: Final = Path("results")

@@ -1,11 +1,7 @@
 """Where results and their published tables are: in the database of which evaluation, and by which whole name."""
 
-import contextlib
-import re
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import duckdb
@@ -17,14 +13,11 @@ from ccreport.core.errors import InputError
 from ccreport.core.evaluation import AUTO, CLAIMS, SAMPLE, choose_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.summarise.database import connect
+from ccreport.summarise.open_results import is_outdated
 
 DATABASE: Final = "archive.duckdb"
 CONFIG: Final = "config.yaml"
-# SELECT * FROM read_parquet(list_value('results/tables/runs/first.parquet'))
-READ_FILE: Final = re.compile(r"read_parquet\((?:(?:\w+\.)*list_value\(|\[)?'((?:[^']|'')+)'")
 SECTIONS: Final = "sections.txt"
-# What `read_files` writes for signs that DuckDB takes as a pattern's.
-ESCAPED: Final = re.compile(r"\[([\[*?])\]")
 
 
 def find_databases(place: Path) -> list[Path]:
@@ -44,12 +37,6 @@ def find_databases(place: Path) -> list[Path]:
             ]
             return [database for *_, database in sorted(ranked)]
     raise InputError(f"no database at {place}; `make report` builds one, --database names another")
-
-
-def is_outdated(database: Path) -> bool:
-    """Tell whether the archive, or another one, was read after a database was made."""
-    facts = database.resolve().parent.parent / "archive.json"
-    return facts.exists() and facts.stat().st_mtime > database.stat().st_mtime
 
 
 def _read_sections(results: Path) -> set[str]:
@@ -99,53 +86,6 @@ def list_tables(database: Path) -> list[str]:
     """Return the published tables of a database, by its path."""
     with connect(database) as connection:
         return list_published(connection)
-
-
-@contextlib.contextmanager
-def open_results(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database as from the folder that its build was called in, to which the paths in its views are relative.
-
-    Warn of one that is older than the results which it is of: some of its views then are of another archive. Raise
-    InputError where the files that it reads are not below its own folder of results, or are gone.
-    """
-    whole = database.resolve()
-    if is_outdated(whole):
-        problem = "was made before the archive, or another one, was read again; its views and tables differ"
-        print(f"warning: {database} {problem}. Build its evaluation once more.", file=sys.stderr)
-    with connect(whole) as connection:
-        views = connection.execute("SELECT sql FROM duckdb_views() WHERE NOT internal").fetchall()
-        read = (match[1] for (sql,) in views if (match := READ_FILE.search(sql)))
-        path = ESCAPED.sub(r"\1", next(read, "").replace("''", "'"))
-        with TemporaryDirectory() as aside, contextlib.chdir(_find_root(whole, Path(path), Path(aside))):
-            try:
-                yield connection
-            except duckdb.IOException as error:
-                said = str(error).partition("\n")[0]
-                raise InputError(f"{database} cannot be read: {said}; build its evaluation once more") from error
-
-
-def _find_root(database: Path, path: Path, aside: Path) -> Path:
-    """Return the folder from which a path that a database reads leads into its own results.
-
-    Results may be called otherwise than when they were built: then it is `aside`, in which they go by the former name.
-    """
-    results = database.parent.parent
-    if path == Path():
-        return Path.cwd()
-    # Of an absolute path any of them, if it leads into these results.
-    for folder in results.parents:
-        if (folder / path).is_file() and (folder / path).resolve().is_relative_to(results):
-            return folder
-    if path.is_absolute():
-        problem = f"reads {path}: it was built with an absolute path of results, and these are not there"
-        raise InputError(f"{database} {problem}; build its evaluation once more")
-    for number in range(1, len(path.parts)):
-        if (results / Path(*path.parts[number:])).is_file():
-            name = aside.joinpath(*path.parts[:number])
-            name.parent.mkdir(parents=True, exist_ok=True)
-            name.symlink_to(results)
-            return aside
-    raise InputError(f"{database} reads {path}, which is not beside it; build its evaluation once more")
 
 
 def list_claims(database: Path) -> list[str]:

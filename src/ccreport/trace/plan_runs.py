@@ -8,10 +8,11 @@ import duckdb
 import polars as pl
 
 from ccreport.core.errors import InputError
+from ccreport.summarise.open_results import open_results
 from ccreport.summarise.statistics.comparisons import contrast_logarithms, judge_questions
 from ccreport.summarise.statistics.contrasts import LEVEL, count_runs, find_least_effect
 from ccreport.summarise.statistics.durations import plan_duration
-from ccreport.trace.find_table import find_databases, open_results
+from ccreport.trace.find_table import find_databases
 from ccreport.trace.run_noise import RunNoise, find_noise, read_rates
 
 RESULTS: Final = Path("results")

@@ -24,6 +24,8 @@ COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<": operator.lt,
 }
 OPERATOR: Final = "|".join((*COMPARISONS, "="))
+# flows_count=16,rtt_ms=80: a value with a key behind it that no table has
+UNKNOWN_KEY: Final = re.compile(rf",\s*(\w+)\s*(?:{OPERATOR})")
 # How keyboards have what the tables write otherwise: RTT ≥ 30 ms, RTT 10–30 ms.
 TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
 
@@ -59,6 +61,11 @@ def _read_labels(summary: pl.DataFrame) -> list[pl.Series]:
     ]
 
 
+def _refuse_key(table: str, keys: tuple[str, ...], name: str, hint: str = "") -> InputError:
+    listed = f"; name a cell by {', '.join(keys)}, each as key=value"
+    return InputError(f"{table} has no key `{name}`{hint or guess_near(name, keys) or listed}")
+
+
 def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) -> pl.DataFrame:
     """Return the rows that one `key=value` names."""
     match = re.fullmatch(rf"\s*(.*?)\s*({OPERATOR})\s*(.*?)\s*", part, re.DOTALL)
@@ -67,12 +74,13 @@ def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) ->
         raise InputError(f"{table}: the key `{name}` needs a value; write `{name}={rows[name][0]}`, for example")
     if name not in keys:
         held_by = next((key for key in keys if any(_fits(key, held, "=", name) for held in rows[key].unique())), None)
-        hint = f"; did you mean `{held_by}={name}`?" if held_by and not sign else guess_near(name, keys)
-        listed = f"; name a cell by {', '.join(keys)}, each as key=value"
-        raise InputError(f"{table} has no key `{name}`{hint or listed}")
+        hint = f"; did you mean `{held_by}={name}`?" if held_by and not sign else ""
+        raise _refuse_key(table, keys, name, hint)
     held = rows[name].unique(maintain_order=True).to_list()
     chosen = [held_value for held_value in held if _fits(name, held_value, sign, value)]
     if not chosen:
+        if unknown := UNKNOWN_KEY.search(value):
+            raise _refuse_key(table, keys, unknown[1])
         spelt = [display_name(_spell(name, held_value)[0]) for held_value in held]
         offered = ", ".join(f"`{spelling}`" for spelling in spelt) or "none"
         wanted, hint = (value, guess_near(value, spelt)) if sign == "=" else (f"{sign} {value}", "")

@@ -12,8 +12,9 @@ from ccreport.core.declarations import read_query
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.text import display_name
 from ccreport.summarise.database import QueryError, quote_name, read_files
+from ccreport.summarise.open_results import open_results
 from ccreport.summarise.refused_sql import describe_refusal
-from ccreport.trace.find_table import find_databases, open_results
+from ccreport.trace.find_table import find_databases
 
 RESULTS: Final = Path("results")
 # A published table is there twice: as it was published, and as the view that it is made by.
@@ -57,6 +58,9 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
                 return
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
+        except duckdb.IOException:
+            # Of the database's own files.
+            raise
         except duckdb.Error as error:
             raise QueryError(describe_refusal(error, connection)) from error
     # A terminal obeys what a name of the archive may contain.
