@@ -37,6 +37,14 @@ def test_a_file_that_is_missing_is_named_with_the_one_meant(tmp_path: Path, monk
     assert find_mistyped(["--configfile", "mine.yaml", "report"]) == said
 
 
+def test_a_file_that_is_no_yaml_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("offline: true\nstrict false\n")
+    found = find_mistyped(["--configfile", str(path)])
+    assert found is not None
+    assert found.startswith(f"--configfile: {path}:2: not YAML: a key without a colon")
+
+
 def test_what_snakemake_reads_is_left_alone() -> None:
     assert find_mistyped(["report", "--cores", "2", "x:y"]) is None
     assert find_mistyped(["report"]) is find_mistyped([]) is None

@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from ccreport.core.declared_files import DeclarationError, read_declared
 from ccreport.core.schema_problems import guess_path
 
 TARGET_FIRST: Final = "; a target comes before this option"
@@ -41,9 +42,13 @@ def explain_target(target: str, keys: Container[str]) -> str | None:
 def find_mistyped(arguments: Sequence[str]) -> str | None:
     """Return what is wrong with the settings in the arguments of a call of Snakemake, None where it can read them."""
     for option, values in _group_arguments(arguments):
-        if option in ("--configfile", "--configfiles"):
-            for path in (Path(value) for value in values if not Path(value).exists()):
+        for path in map(Path, values if option in ("--configfile", "--configfiles") else ()):
+            if not path.exists():
                 return f"{option}: {path} does not exist{guess_path(path) or TARGET_FIRST}"
+            try:
+                read_declared(path)
+            except DeclarationError as error:
+                return f"{option}: {error}"
         for number, entry in enumerate(values if option in ("--config", "-C") else ()):
             if not READ.match(entry):
                 return f"--config: {_explain_entry(entry, ' '.join(values[max(number - 1, 0) : number + 3]))}"
