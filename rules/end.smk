@@ -5,6 +5,7 @@ archive, and results that no build renews, are warned of. `make` is told what wa
 
 from functools import cache
 
+from ccreport.archive.parts import name_archive
 from ccreport.core.algorithms import list_doubtful
 from ccreport.rebuild.unknown_runs import list_unknown_runs
 from ccreport.report.fragments.first_page.key_numbers import list_key_numbers
@@ -48,6 +49,14 @@ def warn_of_packet_runs():
         warn_once(f"warning: {CONFIG_SOURCES.blame(place, f'packet_runs: {problem}')}")
 
 
+def has_own_results():
+    """Tell whether the results are of the archive that is configured, by its name: they may still be of another."""
+    facts = RESULTS / "archive.json"
+    return (
+        facts.exists() and name_archive(PLACES) == json.loads(facts.read_text())["name"]
+    )
+
+
 def warn_of_algorithms():
     """Warn of members of groups that are nearly called as an algorithm is, and so may be misspelt."""
     for name, path in EVALUATION_FILES.items():
@@ -89,7 +98,8 @@ def list_outcome():
     return [*map(str, made), *(f"  {number}" for number in numbers)]
 
 
-warn_of_packet_runs()
+if has_own_results():
+    warn_of_packet_runs()
 warn_of_algorithms()
 # Of the plugins' handlers, the one of `make` alone shows it.
 for handler in workflow.logger_manager.get_log_handlers():
