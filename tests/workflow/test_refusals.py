@@ -78,6 +78,7 @@ ON_COMMAND_LINE = [
     ("sections=[edge]", "--config: sections: no evaluation is called `edge`; did you mean `edge-bbr2`?"),
     ("release={former: raw}", "--config: release.former: raw is not a release: it has no SHA256SUMS"),
     ("stict=True", "--config: `stict` is not a key; did you mean `strict`?"),
+    ("renderer=quarto", "--config: `renderer` is not a key; did you mean `report: {renderer: …}`?"),
 ]
 IN_EVALUATION = [
     ("  table_2_testbed:", "  mean_goodput:", r": tables: no query `mean_goodput`; there are coefficients, "),

@@ -59,7 +59,9 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
         known = error.schema["properties"]
         unknown = min((key for key in error.instance if key not in known), key=str)
         # A key that is there as well is not the one that is meant.
-        meant = guess_near(str(unknown), known.keys() - error.instance.keys()) or guess(str(unknown), known)
+        near = guess_near(str(unknown), known.keys() - error.instance.keys())
+        within = [key for key, facts in known.items() if unknown in facts.get("properties", ())]
+        meant = near or (f"; did you mean `{within[0]}: {{{unknown}: …}}`?" if within else guess(str(unknown), known))
         return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{meant}")
     return Problem(place, place, _describe(error))
 
