@@ -87,6 +87,7 @@ BOTH: Final = (
     "*Both* means that flows of both algorithms share the path at the same time, *alone* that the flows of a run are "
     "all of one algorithm.\n"
 )
+BY_FLOWS: Final = "rate_by_flows"
 VERSIONS: Final = "rate_by_version"
 PACKAGE: Final = Path(ccreport.__file__).parent
 
@@ -236,12 +237,13 @@ def _render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _ask_figures(declared: Mapping[str, Any], figures: Path) -> str:
-    """Return the first page's items on what single figures show: the first seconds, and versions of an algorithm."""
+    """Return the first page's items on what single figures show: first seconds, numbers of flows, and versions."""
     drawn = [figure.name for figure in list_exhibits(declared["figures"], figures) if not find_missing(figure, figures)]
     facts = {name: declared["figures"][name] for name in drawn}
     asked = {
         "How does a test start": [name for name in drawn if facts[name].get("until_s")],
-        "How do rates and retransmits of versions compare": [n for n in drawn if facts[n]["kind"] == VERSIONS],
+        "What changes with the number of flows": [name for name in drawn if facts[name]["kind"] == BY_FLOWS],
+        "How do versions of an algorithm differ": [name for name in drawn if facts[name]["kind"] == VERSIONS],
     }
     return "".join(f"- [{words}](figures.qmd#{make_label('figure', own[0])})?\n" for words, own in asked.items() if own)
 

@@ -69,10 +69,14 @@ def _join(what: str, *parts: str) -> str:
 
 
 def _confirm_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
-    """Return how many claims hold, and what the first of them says."""
+    """Return how many claims hold, and what the one with the most checks says."""
     found, counted = _count_claims(judged, HOLDS)
     verb = "holds:" if len(found) == 1 else "hold, among them"
-    return f"{counted} {verb} {_quote(claims[found[0]])}" if found else ""
+    return f"{counted} {verb} {_quote(max((claims[name] for name in found), key=_count_checks))}" if found else ""
+
+
+def _count_checks(facts: Mapping[str, Any]) -> int:
+    return len(facts["checks"])
 
 
 def _contradict_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:

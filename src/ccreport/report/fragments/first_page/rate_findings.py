@@ -19,6 +19,7 @@ ENOUGH: Final = 3
 FAIRNESS: Final = "jain_mean_ratio"
 FASTER: Final = " faster"
 RETRANSMITS: Final = "retransmit_ratio"
+SIDES: Final = ("first", "second")
 # no loss · 0.01 % loss
 LOSS: Final = re.compile(r"(?:no|([\d.]+) %) loss")
 LONG_PATH: Final = re.compile(r"RTT ≥ [\d.]+ ms")
@@ -93,8 +94,8 @@ def describe_retransmits(comparisons: pl.DataFrame) -> list[str]:
     undecided = asked.filter(verdict=UNDECIDED).height
     equal = asked.height - decided.height - undecided
     said = [
-        f"{escape_text(name)} in {count:,} ({'largest gap ' if count > 1 else ''}"
-        f"{_compare_shares(decided.filter(ahead_algorithm=name).row(0, named=True))})"
+        f"{escape_text(name)} in {count:,}{', most clearly with' if count > 1 else ', with'} "
+        f"{_compare_shares(decided.filter(ahead_algorithm=name).row(0, named=True))}"
         for name, count in Counter(decided["ahead_algorithm"]).most_common()
     ]
     said += [f"equal in {equal:,}"] if equal else []
@@ -104,9 +105,10 @@ def describe_retransmits(comparisons: pl.DataFrame) -> list[str]:
 
 
 def _compare_shares(row: Mapping[str, Any]) -> str:
-    """Return which part of the segments two algorithms retransmit, the lower first, and under what conditions."""
-    low, high = sorted(100 * row[f"{which}_mean"] for which in ("first", "second"))
-    return f"{show_plain(low)} against {show_plain(high)} &#37;: {escape_text(row['question'])}"
+    """Return under what conditions two algorithms retransmit which part of the segments, the lower first."""
+    (low, _), (high, other) = sorted((100 * row[f"{which}_mean"], row[f"{which}_algorithm"]) for which in SIDES)
+    shares = f"{show_plain(low)} &#37; of segments, {escape_text(other)} {show_plain(high)} &#37;"
+    return f"{escape_text(row['question'])} ({shares})"
 
 
 def _describe_pair(pair: pl.DataFrame) -> str:
@@ -147,8 +149,8 @@ def _answer(pair: pl.DataFrame, *, names_most: bool) -> Iterator[str]:
     if min(part.height for _, part in parts) < ENOUGH:
         parts = [("", pair)]
     else:
-        # Those of buffers or senders, say, whose losses are those of full queues.
-        parts.append(("where no loss is stated ", pair.filter(is_lossy.is_null())))
+        # Those of buffers or senders, say, which are not told apart by loss.
+        parts.append(("in the other conditions ", pair.filter(is_lossy.is_null())))
     leaders: set[str] = set()
     for where, own in parts:
         if own.height < ENOUGH:
@@ -163,7 +165,8 @@ def _answer(pair: pl.DataFrame, *, names_most: bool) -> Iterator[str]:
     for (name,), own in pair.group_by("ahead_algorithm", maintain_order=True):
         if leaders and name is not None and name not in leaders:
             shared = ", ".join(_list_shared(own["question"].to_list()))
-            where = f", always with {escape_text(shared)}" if shared and own.height > 1 else ""
+            each = "both" if own.height == 2 else "all"
+            where = f", {each} with {escape_text(shared)}" if shared and own.height > 1 else ""
             counted = count_things(own.height, "comparison")
             yield f"{escape_text(str(name))} is faster in only {counted}{where}{_name_most(own, is_placed=bool(where))}"
 

@@ -1,12 +1,13 @@
 """The verdicts on the first page: a list of the claims for each verdict, of which a click leads to the claim."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.core.text import make_label
+from ccreport.report.fragments.claim_direction import fails_in_direction
 from ccreport.report.fragments.claims import CLASSES, title_claim
 from ccreport.report.markup.blocks import text
 from ccreport.report.markup.escape import fence_html
@@ -29,19 +30,30 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     """
     if judged.is_empty():
         return ""
-    verdicts = dict(judged.select("claim", "claim_verdict").iter_rows())
     groups = []
     for verdict, (sign, singular, plural) in SIGNS.items():
-        own = [claim for claim in claims if verdicts[claim] == verdict]
-        if own:
-            square = SQUARE.format(kind=f"square {CLASSES[verdict]}", sign=sign)
+        square = SQUARE.format(kind=f"square {CLASSES[verdict]}", sign=sign)
+        for how, own in _part(judged, claims, verdict):
+            if not own:
+                continue
             listed = "\n".join(_link_claim(claim, claims[claim], square) for claim in own)
-            name = singular if len(own) == 1 else plural
+            name = f"{singular if len(own) == 1 else plural}{how}"
             groups.append(f'<li><span class="count">{len(own)} {name}</span>\n<ul>\n{listed}\n</ul></li>')
     shown = "\n".join(groups)
     strip = fence_html(f'<nav class="strip" aria-label="Verdicts on the claims">\n<ul>\n{shown}\n</ul>\n</nav>')
     # The PDF has the claims page's table instead.
     return f'::: {{.content-visible when-format="html"}}\n\n{strip}\n:::\n'
+
+
+def _part(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the claims with a verdict; those that fail in direction apart from those that fail in size alone."""
+    own = judged.filter(claim_verdict=verdict).partition_by("claim", as_dict=True, maintain_order=True)
+    opposite = [
+        name for (name,), rows in own.items() if verdict == FAILS and fails_in_direction(rows.to_dicts(), claims[name])
+    ]
+    others = [name for (name,) in own if name not in opposite]
+    yield ": other direction", opposite
+    yield ": only in size" if opposite else "", others
 
 
 def _link_claim(claim: str, facts: Mapping[str, Any], square: str) -> str:
