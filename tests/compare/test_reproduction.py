@@ -13,7 +13,7 @@ from test_summarise import gather, run, summarise
 
 from ccreport.compare.expected import read_expected
 from ccreport.compare.matching import Scale, match_by_scale
-from ccreport.compare.pairs import Cells, Compared, mark_pairs
+from ccreport.compare.pairs import Cells, Compared, explain_pair, mark_pairs
 from ccreport.compare.reproduction import compare_tables
 from ccreport.compare.verdicts import Estimate, judge_pair
 from ccreport.core.declarations import load_yaml
@@ -571,3 +571,21 @@ def test_one_algorithm_alone_makes_no_pair() -> None:
     cells = Cells("table_2_testbed", {}, {}, 1.05)
     assert mark_pairs([Compared(row)], ["BBR", "CUBIC"], cells) == [row]
     assert mark_pairs([Compared(row)], ["BBR"], cells) == [row]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "own", "factor", "why"),
+    [
+        ((0.4, 0.6), (2.0, 3.0), (3.0, 6.0), "the other algorithm is ahead"),
+        ((4.0, 6.0), (1.1, 1.3), (0.2, 0.3), "beyond a factor of 2"),
+        ((0.4, 0.6), (0.96, 0.98), (1.7, 2.2), "equal in one only"),
+    ],
+)
+def test_a_pair_that_is_not_reproduced_says_which_rule_it_breaks(
+    theirs: tuple[float, float], own: tuple[float, float], factor: tuple[float, float], why: str
+) -> None:
+    ends = {"expected_": theirs, "": own, "factor_": factor}
+    row = {f"pair_{what}low_ratio": low for what, (low, _) in ends.items()}
+    row |= {f"pair_{what}high_ratio": high for what, (_, high) in ends.items()}
+    assert explain_pair(row | {"pair_verdict": "not reproduced"}) == why
+    assert explain_pair(row | {"pair_verdict": "reproduced"}) == ""

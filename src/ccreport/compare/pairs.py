@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ccreport.compare.expected import Key
-from ccreport.compare.verdicts import Estimate, add_spreads, compare_ratios, judge_pair
+from ccreport.compare.verdicts import NOT_REPRODUCED, PAIR_FACTOR, Estimate, add_spreads, compare_ratios, judge_pair
 from ccreport.core.tables import load_schema
 from ccreport.summarise.statistics.contrasts import Spread
 from ccreport.summarise.statistics.correction import correct_holm
@@ -105,3 +105,16 @@ def _judge_pair(pair: Pair, p_holm: float | None, margin: float) -> dict[str, An
 
 def _divide(a: float | None, b: float | None) -> float | None:
     return a / b if a is not None and b else None
+
+
+def explain_pair(row: Mapping[str, Any]) -> str:
+    """Return why a pair of the table `reproduction` is not reproduced, in words; nothing for one of another verdict."""
+    if row["pair_verdict"] != NOT_REPRODUCED:
+        return ""
+    ends = [(row[f"pair_{which}low_ratio"], row[f"pair_{which}high_ratio"]) for which in ("expected_", "")]
+    directions = {1 if low > 1 else -1 for low, high in ends if low is not None and not low <= 1 <= high}
+    if len(directions) > 1:
+        return "the other algorithm is ahead"
+    low, high = row["pair_factor_low_ratio"], row["pair_factor_high_ratio"]
+    is_beyond = low is not None and (low > PAIR_FACTOR or high < 1 / PAIR_FACTOR)
+    return f"beyond a factor of {PAIR_FACTOR:g}" if is_beyond else "equal in one only"

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.pairs import SUSPECT
+from ccreport.compare.pairs import SUSPECT, explain_pair
 from ccreport.compare.reproduction import COMPARED, MISSING
 from ccreport.compare.verdicts import (
     CONSISTENT,
@@ -283,9 +283,9 @@ def judge_pair(row: Mapping[str, Any]) -> str:
 def _pair(row: Mapping[str, Any]) -> Html:
     there = show_ratio(row["pair_expected_ratio"], row["pair_expected_low_ratio"], row["pair_expected_high_ratio"])
     here = show_ratio(row["pair_ratio"], row["pair_low_ratio"], row["pair_high_ratio"])
-    factor = row["pair_factor_ratio"]
-    off = "" if factor is None else f", factor {show_plain(factor, 2)}"
-    return Html(f"{there} and {here}<br><strong>{judge_pair(row)}</strong>{text(off) if off else ''}")
+    off = f", factor {show_plain(factor, 2)}" if (factor := row["pair_factor_ratio"]) is not None else ""
+    told = ": ".join(filter(None, (judge_pair(row), explain_pair(row))))
+    return Html(f"{there} and {here}<br><strong>{text(told)}</strong>{text(off) if off else ''}")
 
 
 def _stack(
