@@ -64,6 +64,12 @@ def test_a_scale_multiplies_without_the_error_of_doubles(tmp_path: Path) -> None
     assert told_of(tmp_path, layout, "100M_0.1") == [Told({"bottleneck_bps": 1e8, "rtt_ms": 0.3})]
 
 
+def test_repetitions_may_be_letters(tmp_path: Path) -> None:
+    layout = "files: [{pattern: '(?P<iteration>[A-Za-z])[.]json'}]"
+    told = told_of(tmp_path, layout, "a.json", "b.json", "Z.json")
+    assert told == [Told({"iteration": number}) for number in (1, 2, 26)]
+
+
 @pytest.mark.parametrize(
     ("pattern", "path", "problem"),
     [

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Collection
+from string import ascii_letters, ascii_lowercase
 from typing import Final
 
 Value = str | int | float
@@ -125,6 +126,9 @@ def read_value(name: str, given: Value, factor: float = 1) -> Value:
 def _read_number(name: str, text: str, factor: float) -> int | float:
     if name == "loss_pct" and text.lower() == NO_LOSS:
         return 0.0
+    if name == "iteration" and len(text) == 1 and text in ascii_letters:
+        # Repetitions a, b and c are 1, 2 and 3.
+        return ascii_lowercase.index(text.lower()) + 1
     try:
         number = float(text) * factor
     except ValueError:
