@@ -12,19 +12,20 @@ from functools import cache
 from pathlib import Path
 
 from ccreport.adopt.contents import Content, read_content
-from ccreport.adopt.proposal import DECLARED, Proposal, ProposedPattern, propose_layout
-from ccreport.adopt.run_table import describe_runs, list_manifests
+from ccreport.adopt.patterns import ProposedPattern
+from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout
+from ccreport.adopt.repairs import repair
+from ccreport.adopt.rows import list_manifests
+from ccreport.adopt.run_table import describe_runs
 from ccreport.adopt.tables import find_table, name_runs
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
-from ccreport.archive.layout import NAME
+from ccreport.archive.layout import NAME, Layout
 from ccreport.archive.read_layout import load_layout
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 from ccreport.core.text import count_things, display_name
 from ccreport.inventory.kinds import ITEMS
 
-RECEIVER_WORDS = ("receiver", "server", "dst")
-SIDED = frozenset({"mpstat", "ss"})
 HEAD = """\
 # yaml-language-server: $schema={schema}
 # What the names of these files say, proposed by `ccreport adopt`: read it, correct it, then look at the runs with
@@ -40,21 +41,18 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
 
     `folder` has the files, at any depth. With `check` nothing is written: the table of runs that the layout gives is
     printed, with what is missing and how to record it. `layout` is the path of the layout from the folder. Returns 1
-    where the check finds a file that cannot be used.
+    where a file cannot be used.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; unpack an archive, and give the folder")
     place = folder / layout
-    read = cache(read_content)
     if check:
         declared = load_layout(place) if place.exists() or layout != Path(NAME) else None
-        print("\n".join(describe_runs(folder, declared, read)))
-        manifests = list_manifests(folder, declared)
-        return int(any(file.action == "rejected" for manifest in manifests for file in manifest.files))
+        return _show_runs(folder, declared)
     if place.exists():
         raise InputError(f"{place} exists; look at its runs with --check, or delete it to have one proposed anew")
     contents = _read_contents(folder)
-    proposal = propose_layout(contents)
+    proposal = repair(propose_layout(contents), contents)
     table, mistakes = find_table(folder, contents)
     if table is not None and (named := name_runs(proposal, table)) is not None:
         proposal = replace(named, table=table.name, ignored_columns=table.notes)
@@ -63,16 +61,21 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     if proposal.patterns or proposal.table is not None:
         place.write_text(_write_layout(folder, place, proposal), encoding="utf-8")
         print(f"{place}: {_sum_up(proposal)}. The runs that it gives:\n")
-        print("\n".join(describe_runs(folder, load_layout(place), read)))
-        return 0
+        return _show_runs(folder, load_layout(place))
     count = sum(content.kind == "iperf3" for content in contents.values())
     if not count:
         raise InputError(_explain_nothing(folder, contents))
     results = f"each of its {count} results as a run" if count > 1 else "its one result as a run"
     print(f"The names in {folder} say nothing of runs: it needs no layout, and is read without one, {results}.")
     print("To say more, write a layout with a `table`, a CSV with a row a file.\n")
-    print("\n".join(describe_runs(folder, None, read)))
-    return 0
+    return _show_runs(folder, None)
+
+
+def _show_runs(folder: Path, layout: Layout | None) -> int:
+    """Print the runs that a layout gives, and return 1 where a file cannot be used."""
+    manifests = list_manifests(folder, layout)
+    print("\n".join(describe_runs(folder, manifests, layout, cache(read_content))))
+    return int(any(file.action == "rejected" for manifest in manifests for file in manifest.files))
 
 
 def _sum_up(proposal: Proposal) -> str:
@@ -114,7 +117,7 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
         lines += [f"ignore_columns: [{', '.join(proposal.ignored_columns)}]\n"]
     lines += ["files:\n"] if proposal.patterns else []
     for one in proposal.patterns:
-        lines += _write_files_of(one, proposal.job)
+        lines += _write_files_of(one, proposal.list_constants(one))
     if proposal.runs_by:
         if proposal.job is not None:
             lines += ["# Each kind of file has folders of its own here; being of one job, they can be of one run.\n"]
@@ -128,18 +131,14 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     return "".join(lines)
 
 
-def _write_files_of(one: ProposedPattern, job: str | None) -> list[str]:
+def _write_files_of(one: ProposedPattern, constants: Mapping[str, str]) -> list[str]:
     example = one.paths[0]
     lines = [f"  # {count_things(len(one.paths), f'{one.kind} file')}, such as {example}\n"]
     lines += [f"  - pattern: {_quote(one.write_pattern())}\n"]
     if one.kind in DECLARED:
         lines += [f"    kind: {one.kind}\n"]
-    is_received = any(word in one.paths[0].rpartition("/")[2].lower() for word in RECEIVER_WORDS)
-    constants = [f"job: {job}"] if job is not None else []
-    if one.kind in SIDED and is_received and "side" not in one.groups:
-        constants += ["side: receiver"]
     if constants:
-        lines += [f"    set: {{{', '.join(constants)}}}\n"]
+        lines += [f"    set: {{{', '.join(f'{name}: {value}' for name, value in constants.items())}}}\n"]
     if one.factors:
         factors = ", ".join(f"{group}: {factor:g}".replace("e+0", "e") for group, factor in one.factors.items())
         lines += [f"    scale: {{{factors}}}\n"]

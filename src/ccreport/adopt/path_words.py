@@ -55,6 +55,7 @@ RUNS: Final = frozenset({"run", "test", "exp", "experiment", "measurement"})
 NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
 UNIT: Final = rf"(?i:{'|'.join(sorted(UNITS, reverse=True))})"
 END: Final = r"(?![A-Za-z0-9%])"
+CC: Final = r"(?P<cc>[A-Za-z0-9]+)"
 STAMP: Final = r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T_-][0-9]{2}[-:]?[0-9]{2}(?:[-:]?[0-9]{2})?)?"
 # 2026-11-20T22:10 · 20ms · 0.01pct · delay20ms · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · any other character
 WORD: Final = re.compile(
@@ -113,7 +114,7 @@ def _read(match: re.Match[str]) -> Word:
     if match["number"]:
         return Word(text, "number", value=text)
     if text.lower() in ALGORITHMS:
-        return Word(text, "cc", r"(?P<cc>[A-Za-z0-9]+)", text)
+        return Word(text, "cc", CC, text)
     return Word(text, "word", value=text)
 
 
@@ -125,7 +126,7 @@ def _read_amount(text: str, label: str, amount: str, unit: str) -> Word:
 def _read_named(match: re.Match[str]) -> Word:
     text, name = match[0], match["name"].lower()
     if text.lower() in ALGORITHMS:
-        return Word(text, "cc", r"(?P<cc>[A-Za-z0-9]+)", text)
+        return Word(text, "cc", CC, text)
     start = re.escape(match["name"] + match["between"])
     if name in RUNS:
         return Word(text, "run", rf"(?P<run>{start}[0-9.]+)", text)
@@ -133,7 +134,7 @@ def _read_named(match: re.Match[str]) -> Word:
         values = LOSS if name in LOSSES else "[0-9.]+"
         return Word(text, NAMED[name], rf"{start}(?P<{NAMED[name]}>{values})", match["value"])
     if match["between"] and name in ALGORITHMS:
-        return Word(match["name"], "cc", r"(?P<cc>[A-Za-z0-9]+)", match["name"])
+        return Word(match["name"], "cc", CC, match["name"])
     if match["between"] and match["between"] != "=":
         # loss_test-3: the word is one of its own.
         return Word(match["name"], "word", value=match["name"])

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from ccreport.adopt.proposal import Proposal, ProposedPattern
+from ccreport.adopt.patterns import ProposedPattern
+from ccreport.adopt.proposal import Proposal
 from ccreport.archive.layout_groups import KNOWN
 from ccreport.archive.read_layout import FILE_COLUMN, RUN_COLUMN, load_table
 from ccreport.core.declared_files import DeclarationError

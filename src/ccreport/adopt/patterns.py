@@ -1,0 +1,148 @@
+"""One kind of path: files whose paths differ in single words only, with a group for each word that tells."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ccreport.adopt.path_words import LOSS, NUMBER, RUNS, Word
+from ccreport.archive.layout_groups import NO_LOSS, check_group
+
+# Words that say what a file is, and not of what.
+KIND_WORDS: Final = frozenset(
+    {
+        *("ss", "mpstat", "iperf", "iperf3", "tcpdump", "pcap", "cap", "cpu", "sockets", "netem", "tc", "qdisc"),
+        *("out", "output", "log", "server", "client", "receiver", "sender", "src", "dst"),
+    }
+)
+ANY_WORD: Final = "[^/]+?"
+
+
+@dataclass
+class Column:
+    """One position in the paths of a pattern: the word there in each path, and the expression that matches them."""
+
+    words: list[Word]
+    group: str | None = None
+    expression: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Return what kind of piece is here; where they differ, an algorithm, as one of them is, or any word."""
+        kinds = {word.kind for word in self.words}
+        return self.words[0].kind if len(kinds) == 1 else "cc" if "cc" in kinds else "word"
+
+    @property
+    def texts(self) -> set[str]:
+        """Return the texts that are here."""
+        return {word.text for word in self.words}
+
+
+@dataclass
+class ProposedPattern:
+    """Files of one kind whose paths have the same form."""
+
+    kind: str
+    paths: list[str]
+    columns: list[Column]
+    factors: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> list[str]:
+        """Return the names of the pattern's groups, in order."""
+        return [column.group for column in self.columns if column.group]
+
+    def write_pattern(self) -> str:
+        """Return the pattern, without leading folders that say nothing."""
+        first = next((number for number, column in enumerate(self.columns) if column.group), 0)
+        slashes = [n for n, column in enumerate(self.columns[:first]) if column.texts == {"/"}]
+        shown = self.columns[slashes[-1] + 1 if slashes else 0 :]
+        return "".join(column.expression for column in shown)
+
+    def rename(self, former: str, group: str, texts: set[str], expression: str | None = None) -> None:
+        """Call a group by another name, if the pattern has none of that name and the group holds some of these texts.
+
+        Without `expression`, the group matches what it did.
+        """
+        for column in self.columns:
+            if column.group == former and group not in self.groups and column.texts & texts:
+                renamed = column.expression.replace(f"<{former}>", f"<{group}>")
+                column.expression = f"(?P<{group}>{expression})" if expression is not None else renamed
+                column.group = group
+
+    def read_values(self, without: Iterable[str] = ()) -> dict[str, tuple[tuple[str, str], ...]]:
+        """Return of each path what its groups hold, but for some."""
+        left_out = set(without)
+        return {
+            path: tuple(
+                (column.group, column.words[number].value)
+                for column in self.columns
+                if column.group and column.group not in left_out
+            )
+            for number, path in enumerate(self.paths)
+        }
+
+
+def make_pattern(kind: str, members: Sequence[tuple[str, list[Word]]]) -> ProposedPattern:
+    """Return the pattern of some paths of one form; `members` are the paths with their words."""
+    columns = [Column([words[number] for _, words in members]) for number in range(len(members[0][1]))]
+    own = ProposedPattern(kind, [path for path, _ in members], columns)
+    taken: Counter[str] = Counter()
+    former = ""
+    for column in columns:
+        _name_column(column, former, taken)
+        if column.group and column.words[0].factor != 1:
+            own.factors[column.group] = column.words[0].factor
+        if column.kind != "separator":
+            former = column.words[0].text if len(column.texts) == 1 and column.kind == "word" else ""
+    return own
+
+
+def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
+    """Give a column its group: known words have one, others where they differ from path to path."""
+    word = next((word for word in column.words if word.kind == column.kind), column.words[0]._replace(expression=""))
+    is_varied = len(column.texts) > 1
+    column.expression = re.escape(word.text)
+    if word.expression and not taken[word.kind]:
+        is_always_lossy = all(NO_LOSS not in text.lower() for text in column.texts)
+        column.expression = word.expression.replace(f"{NO_LOSS}|", "") if is_always_lossy else word.expression
+        _take(column, word.kind, taken, word.kind)
+        return
+    if not is_varied:
+        return
+    if word.expression:
+        # A second one of a kind is a parameter; of two paths in series, say.
+        name, expression = f"second_{word.kind.split('_')[0]}", ANY_WORD
+    elif word.kind == "number":
+        name, expression = _name_numbers(column, former, taken)
+    elif word.kind == "counted":
+        starts = {find_start(word) for word in column.words}
+        name, expression = (starts.pop(), r"[A-Za-z]+=?[0-9.]+") if len(starts) == 1 else ("variant", ANY_WORD)
+        name = name.rstrip("=_-").lower()
+    else:
+        name, expression = "variant", ANY_WORD
+    if check_group(name) is not None or not name.isidentifier():
+        name = "variant"
+    unique = f"{name}_{taken[name] + 1}" if taken[name] else name
+    column.expression = f"(?P<{unique}>{expression})"
+    _take(column, unique, taken, name)
+
+
+def _name_numbers(column: Column, former: str, taken: Counter[str]) -> tuple[str, str]:
+    """Return the group of numbers without a unit and their expression; `former` is the word before them."""
+    has_none = NO_LOSS in {text.lower() for text in column.texts}
+    is_whole = all(text.isdigit() for text in column.texts)
+    usual = "loss_pct" if has_none else "iteration" if is_whole else "number"
+    name = former.lower() if former and former.lower() not in KIND_WORDS else "number" if taken[usual] else usual
+    return "run" if name in RUNS else name, LOSS if has_none else NUMBER
+
+
+def _take(column: Column, group: str | None, taken: Counter[str], name: str) -> None:
+    column.group = group
+    taken[name] += 1
+
+
+def find_start(word: Word) -> str:
+    """Return what is before the number of a counted word: `lab` of `lab1`."""
+    return re.sub(r"[0-9.]+$", "", word.text)

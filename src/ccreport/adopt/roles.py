@@ -1,0 +1,112 @@
+"""Which groups tell flows, repetitions, runs and algorithms apart: not the words say it, but what the tests hold."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from string import ascii_lowercase
+from typing import Final, NamedTuple
+
+from ccreport.adopt.contents import Content
+from ccreport.adopt.path_words import NUMBER
+from ccreport.adopt.patterns import ANY_WORD, ProposedPattern
+from ccreport.archive.layout_groups import KNOWN
+
+# (?P<run>run_[0-9.]+) · (?P<run>[0-9]+(?:\\.[0-9]+)?)
+COUNTED: Final = re.compile(rf"\(\?P<run>(?P<word>[^\[\]()]*)(?:{re.escape('[0-9.]+')}|{re.escape(NUMBER)})\)")
+
+
+class Role(NamedTuple):
+    """What a group is: its name so far and its new one, what it holds, and its expression (None: as it was)."""
+
+    former: str
+    group: str
+    texts: set[str]
+    expression: str | None = None
+
+
+def name_roles(made: Sequence[ProposedPattern], contents: Mapping[str, Content]) -> None:
+    """Name the groups of which the tests show what they tell apart, in the patterns of all kinds of files."""
+    tests = [own for own in made if own.kind == "iperf3"]
+    for find in (_find_flows, _find_repetitions, _find_algorithms):
+        for role in [role for own in tests if (role := find(own, contents)) is not None]:
+            for own in made:
+                own.rename(*role)
+    if any(_repeats_runs(own, contents) for own in tests):
+        for own in made:
+            _count_runs(own)
+
+
+def _find_flows(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
+    """Return the group by which tests differ, beside their algorithm, that ran at one time."""
+    for column in own.columns:
+        if column.group is None or (column.group in KNOWN - {"iteration", "run"}):
+            continue
+        by_others: dict[object, list[Content]] = defaultdict(list)
+        for path, values in own.read_values((column.group, "cc")).items():
+            by_others[values].append(contents[path])
+        several = [group for group in by_others.values() if len(group) > 1]
+        if several and all(_ran_together(group) for group in several):
+            return Role(column.group, "flow", column.texts, "[A-Za-z]+[0-9]+" if column.kind == "counted" else None)
+    return None
+
+
+def _find_repetitions(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
+    """Return the group that holds the first letters of the alphabet, each beside all that the other groups hold."""
+    for column in own.columns:
+        letters = column.texts
+        if column.group is not None and len(letters) > 1 and letters == {*ascii_lowercase[: len(letters)]}:
+            others = own.read_values((column.group,)).values()
+            if len(own.paths) == len(letters) * len({*others}):
+                return Role(column.group, "iteration", letters, "[a-z]")
+    return None
+
+
+def _find_algorithms(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
+    """Return the group whose words stand for algorithms, each for one in all of its tests: B2 and Cu, say."""
+    for column in own.columns:
+        if column.group is None or column.group in KNOWN or len(column.texts) == len(own.paths):
+            continue
+        pairs = zip(column.words, own.paths, strict=True)
+        if stand_for_algorithms((word.text, contents[path]) for word, path in pairs):
+            return Role(column.group, "cc", column.texts, ANY_WORD)
+    return None
+
+
+def stand_for_algorithms(words: Iterable[tuple[str, Content]]) -> bool:
+    """Tell whether each word is in the names of tests of one algorithm, and that is no other word's."""
+    meant: dict[str, set[str]] = defaultdict(set)
+    for text, content in words:
+        meant[text].update(content.algorithms)
+    known = {algorithm for algorithms in meant.values() for algorithm in algorithms}
+    return len(meant) == len(known) > 1 and all(len(algorithms) == 1 for algorithms in meant.values())
+
+
+def _repeats_runs(own: ProposedPattern, contents: Mapping[str, Content]) -> bool:
+    """Tell whether tests of one `run1` ran one after the other: the number counts repetitions of each condition."""
+    by_run: dict[object, list[Content]] = defaultdict(list)
+    for path, values in own.read_values(set(own.groups) - {"run"}).items():
+        by_run[values].append(contents[path])
+    by_run.pop((), None)
+    several = [tests for tests in by_run.values() if len(tests) > 1]
+    are_known = all(test.start_s is not None and test.end_s is not None for tests in several for test in tests)
+    return bool(several) and are_known and not any(map(_ran_together, several))
+
+
+def _count_runs(own: ProposedPattern) -> None:
+    """Call the group `run` of a pattern `iteration`, if it is a number behind a word or by itself, else `session`."""
+    for column in own.columns:
+        if column.group != "run":
+            continue
+        if "iteration" not in own.groups and (counted := COUNTED.fullmatch(column.expression)):
+            column.expression, column.group = f"{counted['word']}(?P<iteration>[0-9]+)", "iteration"
+        elif "session" not in own.groups:
+            # A day on which several tests were made.
+            column.expression, column.group = column.expression.replace("<run>", "<session>"), "session"
+
+
+def _ran_together(tests: Sequence[Content]) -> bool:
+    """Tell whether all of some tests say their times, and ran at one time, so that they are not repetitions."""
+    if any(test.start_s is None or test.end_s is None for test in tests):
+        return False
+    first = max(test.start_s or 0 for test in tests)
+    return first < min(test.end_s or 0 for test in tests)

@@ -1,0 +1,118 @@
+"""The runs of a folder as a build would list them: of each, what its name says and what its files do."""
+
+import itertools
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from ccreport.adopt.contents import Content, Ends
+from ccreport.archive.layout import Layout
+from ccreport.archive.layout_groups import format_value, sort_naturally
+from ccreport.archive.manifest import Manifest, ManifestRun, make_manifest
+from ccreport.core.text import display_name
+from ccreport.inventory.experiment_listing import list_folder
+from ccreport.inventory.index import FolderIndex
+from ccreport.inventory.inventory import group_files
+
+FILES: Final = {"src-cmd": "iperf3", "dst-cmd": "server", "pre-netem": "netem"}
+
+
+@dataclass
+class Row:
+    """One run: what its name says, and what its files do."""
+
+    run: ManifestRun
+    algorithms: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    flows_count: int = 0
+    start_s: float | None = None
+    end_s: float | None = None
+    kinds: Counter[str] = field(default_factory=Counter)
+    connections: set[Ends] = field(default_factory=set)
+    sampled: set[Ends] = field(default_factory=set)
+    problems: list[str] = field(default_factory=list)
+    times: list[tuple[float, float]] = field(default_factory=list)
+    min_rtts_ms: list[float] = field(default_factory=list)
+
+    @property
+    def longest_gap_s(self) -> float:
+        """Return the longest time between results of the run in which none of them measured, in s."""
+        times = sorted(self.times)
+        ends = itertools.accumulate((end_s for _, end_s in times), max)
+        return max((start_s - end_s for (start_s, _), end_s in zip(times[1:], ends, strict=False)), default=0.0)
+
+    def add(self, kind: str, content: Content, cc: str | None) -> None:
+        """Take over what one file says."""
+        self.kinds[kind] += 1
+        if cc is not None:
+            self.named.add(cc)
+        if content.min_rtt_ms is not None:
+            self.min_rtts_ms.append(content.min_rtt_ms)
+        if kind == "ss":
+            self.sampled |= content.ends
+        if kind != "src-cmd":
+            return
+        self.connections |= content.ends
+        self.algorithms.update(content.algorithms)
+        self.flows_count += content.flows_count or 0
+        if content.start_s is not None and content.end_s is not None:
+            self.times.append((content.start_s, content.end_s))
+        times = [time_s for time_s in (self.start_s, content.start_s) if time_s is not None]
+        ends = [time_s for time_s in (self.end_s, content.end_s) if time_s is not None]
+        self.start_s, self.end_s = min(times, default=None), max(ends, default=None)
+
+    def format(self) -> tuple[str, ...]:
+        """Return the cells of the table; what nothing says is a dash."""
+        run, conditions = self.run, self.run.conditions or {}
+        others = {name: value for name, value in conditions.items() if name != "loss_pct"}
+        if run.parameter_name is not None:
+            others |= dict(zip(run.parameter_name.split(", "), (run.parameter_value or "").split(", "), strict=False))
+        start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
+        lasted = f"{self.end_s - self.start_s:.0f}" if self.start_s is not None and self.end_s is not None else "–"
+        kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())
+        files = [f"{kind}{f' × {count}' if count > 1 else ''}" for _, kind, count in kinds]
+        return (
+            run.suffix,
+            ", ".join(sorted(self.algorithms or self.named)) or "–",
+            str(self.flows_count or "–"),
+            format_value(run.rtt_nominal_ms) if run.rtt_nominal_ms is not None else "–",
+            format_value(conditions["loss_pct"]) if "loss_pct" in conditions else "–",
+            ", ".join(f"{name}={format_value(value)}" for name, value in others.items()) or "–",
+            start,
+            lasted,
+            ", ".join(files),
+        )
+
+
+def list_manifests(folder: Path, layout: Layout | None) -> list[Manifest]:
+    """Return the experiments of a folder as a build would list them."""
+    now_ns = time.time_ns()
+    grouped = group_files(folder, layout)
+    listed = [list_folder(place, files, FolderIndex({}, "", now_ns)) for place, files in grouped.items()]
+    return [make_manifest(json.loads(files.manifest)) for files in listed]
+
+
+def list_rows(manifest: Manifest, folder: Path, read: Callable[[Path], Content]) -> Iterable[Row]:
+    """Return the runs of an experiment in the order in which people count; `read` returns what a file holds."""
+    rows = {run.run_id: Row(run) for run in manifest.runs}
+    for file in manifest.files:
+        if file.run_id in rows and file.action != "rejected":
+            content = read(folder / file.path)
+            rows[file.run_id].add(file.kind, content, file.cc)
+            if content.problem is not None:
+                rows[file.run_id].problems.append(f"{display_name(file.path)}: {content.problem}")
+    # Samples under any name are of the test in the same folder that has their connections.
+    for file in manifest.files:
+        if file.kind == "ss" and file.run_id is None and file.action == "ingest":
+            ends = read(folder / file.path).ends
+            for other in manifest.files:
+                is_test = other.kind == "src-cmd" and other.run_id in rows
+                if is_test and other.run_id is not None and ends & read(folder / other.path).ends:
+                    rows[other.run_id].kinds["ss"] += 1
+    order = {name: number for number, name in enumerate(sort_naturally({row.run.suffix for row in rows.values()}))}
+    return sorted(rows.values(), key=lambda row: order[row.run.suffix])

@@ -1,0 +1,87 @@
+"""`adopt` on names as people chose them who never saw another's: what their words mean, only the files show."""
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+from archives import write_archive
+from own_files import START_S, client_output, socket_samples
+
+from ccreport.adopt.adopt import adopt
+from ccreport.archive.read_layout import load_layout
+
+NETEM = "qdisc netem 1: dev c1 root refcnt 2 limit 10000 delay 40ms loss 0.1%\n"
+OWN_NAMES = {"B2": "bbr2", "Cu": "cubic"}
+
+
+def write_letters(folder: Path, name: str = "{cc}-{streams}streams-tenth-percent-{letter}") -> Path:
+    """Write 12 runs of two algorithms under names of one's own, each with samples and qdiscs."""
+    files = {}
+    sweep = itertools.product("abc", (2, 4), OWN_NAMES)
+    for number, (letter, streams, cc) in enumerate(sweep):
+        path = name.format(letter=letter, streams=streams, cc=cc)
+        port, start_s = 4000 + number, START_S + 60 * number
+        files[f"{path}.iperf"] = client_output(port, OWN_NAMES[cc], start_s)
+        files[f"{path}-sockets.log"] = socket_samples(port, OWN_NAMES[cc], start_s)
+        files[f"{path}-qdisc.txt"] = NETEM
+    return write_archive(folder, files)
+
+
+def read_run_names(printed: str) -> list[str]:
+    """Return the first column of the printed table of runs."""
+    rows = printed[printed.index("run ") :].split("\n\n", maxsplit=1)[0].splitlines()[1:]
+    return [re.split(r" {2,}", row)[0] for row in rows]
+
+
+def test_words_that_differ_are_one_group_whatever_kinds_of_words_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_letters(tmp_path / "raw")
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    # B2 is a letter with a number, Cu is not; each stands for one algorithm in all of its tests.
+    assert len([name for name in read_run_names(said) if name.startswith("cc=B2, ")]) == 6
+    assert len(set(read_run_names(said))) == 12
+    assert len(load_layout(folder / "layout.yaml").patterns) == 3
+    assert "Not used" not in said
+    assert "its name says" not in said
+
+
+def test_words_in_names_of_different_length_keep_runs_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("lab-none-{}", "lab-tenth-percent-{}")
+    files = {}
+    for number, (repetition, name) in enumerate(itertools.product("ab", names)):
+        files[f"{name.format(repetition)}.json"] = client_output(4000 + number, "cubic", START_S + 60 * number)
+        files[f"{name.format(repetition)}-ss.txt"] = socket_samples(4000 + number, "cubic", START_S + 60 * number)
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    assert read_run_names(said) == [
+        f"iteration={number}, variant={word}" for number in (1, 2) for word in ("none", "tenth")
+    ]
+    assert "(?P<variant>tenth)" in (folder / "layout.yaml").read_text()
+
+
+def test_words_in_names_of_different_length_that_mean_algorithms_are_no_parameter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for number, (repetition, cc) in enumerate(itertools.product("ab", OWN_NAMES)):
+        name = {"B2": "B2-new-{}.json", "Cu": "Cu-{}.json"}[cc].format(repetition)
+        files[name] = client_output(4000 + number, OWN_NAMES[cc], START_S + 60 * number)
+    assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
+    assert read_run_names(capsys.readouterr().out) == [
+        f"cc={cc}, iteration={number}" for cc in OWN_NAMES for number in (1, 2)
+    ]
+
+
+def test_a_reason_why_files_are_not_used_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_letters(tmp_path / "raw")
+    pattern = r"[^-]+-(?P<flows>\d)streams-tenth-percent-(?P<variant>[a-z])(\.iperf|-sockets\.log)"
+    write_archive(folder, {"layout.yaml": f"files: [{{pattern: '{pattern}'}}]\n"})
+    assert adopt(folder, check=True) == 1
+    said = capsys.readouterr().out
+    (line,) = said.partition("Not used:\n")[2].splitlines()[:1]
+    assert line.startswith("  12 files, such as Cu-2streams-tenth-percent-a-sockets.log: B2-2streams-tenth-percent-a-")
+    assert said.count("give the layout a group that tells the two apart") == 1
