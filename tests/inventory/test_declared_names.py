@@ -1,6 +1,7 @@
 """Files of any names, by a declared layout, through the inventory: their runs, flows, sides, and what is wrong."""
 
 import gzip
+import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_files import FLOWS_LAYOUT, MPSTAT, RUNS_LAYOUT, client_output, socket_samples, write_flows, write_runs
 
-from ccreport.archive.layout import Layout, Told
+from ccreport.archive.layout import Told
 from ccreport.archive.manifest import ManifestRun, RawFile
 from ccreport.archive.pack import pack_folder
 from ccreport.inventory import experiment_listing
@@ -174,6 +175,24 @@ def test_a_run_of_several_runs_is_mended_as_its_message_says(layout: str, tmp_pa
     assert len(list_runs(write_archive(tmp_path / "raw", files), tmp_path / "w")) == 2
 
 
+@pytest.mark.parametrize(("runs_by", "kept"), [("", "run, iteration"), ("runs_by: [run, rtt_ms]", "run, rtt_ms")])
+def test_all_groups_that_tell_runs_apart_are_named_at_once(tmp_path: Path, runs_by: str, kept: str) -> None:
+    pattern = r"(?P<run>\d)_(?P<cc>[a-z]+)_(?P<flows>\d)_(?P<rtt_ms>\d+)(_(?P<iteration>\d))?\.json"
+    names = [f"{run}_{cc}_{flows}_9" for run in (1, 2) for cc in ("bbr", "cubic") for flows in (1, 2)]
+    # Of the first run only, the RTTs differ too.
+    files = dict.fromkeys([f"{name}.json" for name in [*names, "1_bbr_1_30"]], iperf3_json())
+    layout = f"files: [{{pattern: '{pattern}'}}]\n"
+    write_archive(tmp_path / "raw", files | {"layout.yaml": layout + runs_by})
+    rejected = [file for file in list_files(tmp_path / "raw", tmp_path / "w").values() if file.action == "rejected"]
+    (said,) = {
+        re.findall("`(runs_by.*?)`", str(file.message))[0] for file in rejected if "says that" in str(file.message)
+    }
+    assert said.startswith(f"runs_by: [{kept}, ")
+    write_archive(tmp_path / "raw", {"layout.yaml": layout + said})
+    found = list_files(tmp_path / "raw", tmp_path / "again").values()
+    assert "rejected" not in {file.action for file in found}
+
+
 def test_what_no_pattern_fits_is_read_as_the_harness_would(tmp_path: Path) -> None:
     files = {"layout.yaml": RUNS_LAYOUT, f"{JOB}/src-cmd:h:1:10.0ms": iperf3_json(), "alone.out": iperf3_json()}
     runs = {run.suffix: run for run in list_runs(write_archive(tmp_path / "raw", files), tmp_path / "w")}
@@ -213,7 +232,7 @@ NAMES = st.from_regex(r"[a-z]{1,3}[0-9]{0,2}", fullmatch=True)
 @settings(deadline=None)
 @given(st.dictionaries(NAMES, st.sampled_from([{"rtt_ms": 5.0}, {"rtt_ms": 7.0}, {"flow": "a"}, {"flow": "b"}, {}])))
 def test_each_file_of_a_run_is_named_or_has_a_problem(values: dict[str, dict[str, str | int | float]]) -> None:
-    named = _name_files(Layout("layout.yaml"), "r", {}, {path: Told(told) for path, told in values.items()})
+    named = _name_files("layout.yaml", "r", {}, {path: Told(told) for path, told in values.items()}, "")
     assert named.keys() == values.keys()
     runs = {one.run for one in named.values() if one.problem is None}
     assert len(runs) <= 1

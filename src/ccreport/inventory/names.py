@@ -21,7 +21,7 @@ from ccreport.archive.harness_layout import (
     split_name,
 )
 from ccreport.archive.layout import Layout, Told
-from ccreport.archive.layout_groups import CONDITIONS, KNOWN, Value, format_value, sort_naturally
+from ccreport.archive.layout_groups import CONDITIONS, KNOWN, OF_FILES, Value, format_value, sort_naturally
 from ccreport.core.text import display_name
 from ccreport.inventory.job_names import read_job
 from ccreport.inventory.kinds import ITEMS, kind_of_name, kind_of_place
@@ -30,8 +30,9 @@ CONTRADICTION: Final = (
     "{name} says that {group} is {value}, another file of the run {run} that it is {other}; correct the layout so that "
     "the two are of different runs{hint}, or say the same"
 )
-# Where a `run` alone tells runs apart that differ in a group as well.
-OF_SEVERAL_RUNS: Final = " (rename the group `run` to `session`, or add `runs_by: [run, {group}]`)"
+# Where a `run` alone tells runs apart that differ in other groups as well; or `runs_by` does that is too short.
+OF_SEVERAL_RUNS: Final = " (rename the group `run` to `session`, or add `runs_by: [{groups}]`)"
+LONGER: Final = " (write `runs_by: [{groups}]`)"
 
 
 @dataclass(frozen=True)
@@ -104,10 +105,25 @@ def read_declared(
             runs[folder, layout.name_run(told.values)][path] = told
     if layout.table in files:
         named[layout.table] = (find_folder(files[layout.table]), FileName("layout", is_declared=True))
+    hint = _hint_at_groups(layout, runs.values())
     for (folder, run), of_run in runs.items():
         row = layout.by_run.get(str(next(iter(of_run.values())).values.get("run")), {})
-        named |= {path: (folder, name) for path, name in _name_files(layout, run, row, of_run).items()}
+        named |= {path: (folder, name) for path, name in _name_files(layout.name, run, row, of_run, hint).items()}
     return named
+
+
+def _hint_at_groups(layout: Layout, runs: Iterable[Mapping[str, Told]]) -> str:
+    """Return which groups tell all runs apart, where files that are of one so far differ in some."""
+    differing = {
+        group
+        for of_run in runs
+        for group in layout.groups
+        if len({told.values[group] for told in of_run.values() if group in told.values}) > 1
+    }
+    usual = [name for name in ("run", "iteration") if name in layout.groups]
+    more = differing - OF_FILES - ({"cc"} if "flow" in layout.groups else set())
+    words = LONGER if layout.runs_by else OF_SEVERAL_RUNS
+    return words.format(groups=", ".join([*(layout.runs_by or usual), *sorted(more)]))
 
 
 def _find_experiment(values: Mapping[str, Value], place: PurePosixPath) -> Folder:
@@ -119,8 +135,13 @@ def _find_experiment(values: Mapping[str, Value], place: PurePosixPath) -> Folde
     return Folder(f"//{session or ''}/{job or ''}", session, job)
 
 
-def _name_files(layout: Layout, run: str, row: Mapping[str, Value], of_run: Mapping[str, Told]) -> dict[str, FileName]:
-    """Return the facts of a run's files: those of the run are the same for all, whichever file tells them."""
+def _name_files(
+    name: str, run: str, row: Mapping[str, Value], of_run: Mapping[str, Told], hint: str
+) -> dict[str, FileName]:
+    """Return the facts of a run's files: those of the run are the same for all, whichever file tells them.
+
+    `name` is what messages call the layout, `hint` which groups tell runs apart that contradict each other.
+    """
     facts: dict[str, Value] = dict(row)
     named: dict[str, FileName] = {}
     flows = sort_naturally({str(told.values["flow"]) for told in of_run.values() if "flow" in told.values})
@@ -128,11 +149,10 @@ def _name_files(layout: Layout, run: str, row: Mapping[str, Value], of_run: Mapp
         own = {key: value for key, value in told.values.items() if key not in ("flow", "side", "cc")}
         strife = next((key for key, value in own.items() if facts.get(key, value) != value and key not in row), None)
         if strife is not None:
-            hint = OF_SEVERAL_RUNS.format(group=strife) if "run" in own and not layout.runs_by else ""
             message = CONTRADICTION.format(
                 name=display_name(path), group=strife, value=own[strife], run=run, other=facts[strife], hint=hint
             )
-            named[path] = FileName("unknown", problem=f"{layout.name}: {message}", is_declared=True)
+            named[path] = FileName("unknown", problem=f"{name}: {message}", is_declared=True)
             continue
         facts = own | facts
         named[path] = FileName(
