@@ -85,3 +85,28 @@ def test_a_reason_why_files_are_not_used_is_said_once(tmp_path: Path, capsys: py
     (line,) = said.partition("Not used:\n")[2].splitlines()[:1]
     assert line.startswith("  12 files, such as Cu-2streams-tenth-percent-a-sockets.log: B2-2streams-tenth-percent-a-")
     assert said.count("give the layout a group that tells the two apart") == 1
+
+
+@pytest.mark.parametrize("start", ["T0", "t", "lab0"])
+def test_folders_of_kinds_are_in_the_patterns_and_numbers_of_tests_are_runs(
+    start: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for number in range(11, 15):
+        port, start_s = 4000 + number, START_S + 60 * number
+        files[f"client-out/{start}{number}.json"] = client_output(port, "cubic", start_s)
+        files[f"ss/{start}{number}.txt"] = socket_samples(port, "cubic", start_s)
+        files[f"pre-netem/{start}{number}.txt"] = NETEM
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    assert read_run_names(said) == [f"{start}{number}" for number in range(11, 15)]
+    assert said.count("iperf3, netem, ss") == 4
+    assert "about no file here" not in said
+    assert f"'ss/(?P<run>{start.rstrip('0')}[0-9]+)" in (folder / "layout.yaml").read_text()
+
+
+def test_numbers_of_a_sweep_are_not_those_of_tests(tmp_path: Path) -> None:
+    files = {f"q{number}.json": client_output(4000 + number, "cubic", START_S + number) for number in (1, 2, 4)}
+    adopt(write_archive(tmp_path / "raw", files), check=False)
+    assert load_layout(tmp_path / "raw/layout.yaml").groups == {"q"}

@@ -118,9 +118,9 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     lines += ["files:\n"] if proposal.patterns else []
     for one in proposal.patterns:
         lines += _write_files_of(one, proposal.list_constants(one))
+    if proposal.job is not None:
+        lines += ["# Each kind of file has folders of its own here; being of one job, they can be of one run.\n"]
     if proposal.runs_by:
-        if proposal.job is not None:
-            lines += ["# Each kind of file has folders of its own here; being of one job, they can be of one run.\n"]
         lines += ["# Groups that all kinds of files have: files that agree in these are of one run.\n"]
         lines += [f"runs_by: [{', '.join(proposal.runs_by)}]\n"]
     if unnamed := [path for path in proposal.unnamed if path != proposal.table]:

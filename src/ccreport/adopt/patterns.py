@@ -47,6 +47,8 @@ class ProposedPattern:
     paths: list[str]
     columns: list[Column]
     factors: dict[str, float] = field(default_factory=dict)
+    # The leading folders say what kind of file it is.
+    is_whole: bool = False
 
     @property
     def groups(self) -> list[str]:
@@ -55,6 +57,8 @@ class ProposedPattern:
 
     def write_pattern(self) -> str:
         """Return the pattern, without leading folders that say nothing."""
+        if self.is_whole:
+            return "".join(column.expression for column in self.columns)
         first = next((number for number, column in enumerate(self.columns) if column.group), 0)
         slashes = [n for n, column in enumerate(self.columns[:first]) if column.texts == {"/"}]
         shown = self.columns[slashes[-1] + 1 if slashes else 0 :]

@@ -57,10 +57,11 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     # A group of a shorter form takes what a longer one takes apart, as `direct_1`: the longer one goes first.
     patterns = sorted((own for own in made if own.groups), key=lambda own: -len(own.columns))
     unnamed += [path for own in made if not own.groups for path in own.paths]
-    if _is_by_kind(patterns):
-        common = set.intersection(*(set(pattern.groups) for pattern in patterns)) - OF_FILES
-        if common and not any("job" in pattern.groups for pattern in patterns):
-            return Proposal(patterns, sorted(common), sorted(unnamed), JOB)
+    common = set.intersection(*(set(pattern.groups) for pattern in patterns)) - OF_FILES if patterns else set()
+    if common and _is_by_kind(patterns) and not any("job" in pattern.groups for pattern in patterns):
+        for pattern in patterns:
+            pattern.is_whole = True
+        return Proposal(patterns, [] if "run" in common else sorted(common), sorted(unnamed), JOB)
     return Proposal(patterns, _choose_runs_by(patterns), sorted(unnamed))
 
 

@@ -8,11 +8,13 @@ from typing import Final, NamedTuple
 
 from ccreport.adopt.contents import Content
 from ccreport.adopt.path_words import NUMBER
-from ccreport.adopt.patterns import ANY_WORD, ProposedPattern
+from ccreport.adopt.patterns import ANY_WORD, ProposedPattern, find_start
 from ccreport.archive.layout_groups import KNOWN
 
 # (?P<run>run_[0-9.]+) · (?P<run>[0-9]+(?:\\.[0-9]+)?)
 COUNTED: Final = re.compile(rf"\(\?P<run>(?P<word>[^\[\]()]*)(?:{re.escape('[0-9.]+')}|{re.escape(NUMBER)})\)")
+# Before the number of a test, in small letters.
+NUMBERED: Final = frozenset({"t", "r", "id", "no", "nr"})
 
 
 class Role(NamedTuple):
@@ -27,7 +29,7 @@ class Role(NamedTuple):
 def name_roles(made: Sequence[ProposedPattern], contents: Mapping[str, Content]) -> None:
     """Name the groups of which the tests show what they tell apart, in the patterns of all kinds of files."""
     tests = [own for own in made if own.kind == "iperf3"]
-    for find in (_find_flows, _find_repetitions, _find_algorithms):
+    for find in (_find_flows, _find_runs, _find_repetitions, _find_algorithms):
         for role in [role for own in tests if (role := find(own, contents)) is not None]:
             for own in made:
                 own.rename(*role)
@@ -47,6 +49,18 @@ def _find_flows(own: ProposedPattern, contents: Mapping[str, Content]) -> Role |
         several = [group for group in by_others.values() if len(group) > 1]
         if several and all(_ran_together(group) for group in several):
             return Role(column.group, "flow", column.texts, "[A-Za-z]+[0-9]+" if column.kind == "counted" else None)
+    return None
+
+
+def _find_runs(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
+    """Return the group that numbers the tests, each by another number: T001, T002 and so on."""
+    for column in own.columns:
+        if column.group is None or column.kind != "counted" or len(column.texts) < len(own.paths):
+            continue
+        (start, *others) = {find_start(word) for word in column.words}
+        is_padded = column.words[0].text.startswith(f"{start}0")
+        if not others and (is_padded or start.lower() in NUMBERED):
+            return Role(column.group, "run", column.texts, rf"{re.escape(start)}[0-9]+")
     return None
 
 
