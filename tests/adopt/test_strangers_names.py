@@ -110,3 +110,38 @@ def test_numbers_of_a_sweep_are_not_those_of_tests(tmp_path: Path) -> None:
     files = {f"q{number}.json": client_output(4000 + number, "cubic", START_S + number) for number in (1, 2, 4)}
     adopt(write_archive(tmp_path / "raw", files), check=False)
     assert load_layout(tmp_path / "raw/layout.yaml").groups == {"q"}
+
+
+def test_letters_in_every_combination_are_repetitions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_letters(tmp_path / "raw", "{cc}-{streams}ms-{letter}")
+    adopt(folder, check=False)
+    said = capsys.readouterr().out
+    assert read_run_names(said)[:2] == [f"cc=B2, iteration=1, rtt_ms={rtt_ms}" for rtt_ms in (2, 4)]
+    assert "repetition" not in said
+    # Where one is missing, the letters may be anything.
+    (folder / "layout.yaml").unlink()
+    (folder / "Cu-4ms-c.iperf").unlink()
+    adopt(folder, check=False)
+    assert "iteration" not in load_layout(folder / "layout.yaml").groups
+    assert "(a, b, c) a repetition? Then name this group `iteration`." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("values", "group"), [(("a", "b"), "iteration"), (("1", "2"), "iteration"), (("mon", "tue"), "session")]
+)
+def test_a_parameter_that_may_count_repetitions_is_doubted_as_the_check_says(
+    values: tuple[str, str], group: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for number, (value, cc) in enumerate(itertools.product(values, ("bbr", "cubic"))):
+        files[f"{cc}-{value}.json"] = client_output(4000 + number, cc, START_S + 60 * number)
+    layout = "files: [{pattern: '(?P<cc>[a-z]+)-(?P<variant>[a-z0-9]+)[.]json'}]\n"
+    folder = write_archive(tmp_path / "raw", files | {"layout.yaml": layout})
+    adopt(folder, check=True)
+    said = capsys.readouterr().out
+    assert f"Is `variant` ({', '.join(values)}) a repetition? Then name this group `{group}`." in said
+    write_archive(folder, {"layout.yaml": layout.replace("variant", group)})
+    assert adopt(folder, check=True) == 0
+    said = capsys.readouterr().out
+    assert len(read_run_names(said)) == 4
+    assert "repetition" not in said

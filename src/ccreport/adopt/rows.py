@@ -66,12 +66,26 @@ class Row:
         ends = [time_s for time_s in (self.end_s, content.end_s) if time_s is not None]
         self.start_s, self.end_s = min(times, default=None), max(ends, default=None)
 
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Return the values of the swept parameters."""
+        names, values = (
+            text.split(", ") if text else [] for text in (self.run.parameter_name, self.run.parameter_value)
+        )
+        return dict(zip(names, values, strict=False))
+
+    @property
+    def condition(self) -> dict[str, object]:
+        """Return what tells the condition of the run from those of others."""
+        run = self.run
+        told = {"cc": frozenset(self.algorithms or self.named), "flows": self.flows_count, "host": run.host}
+        nominal = {"rtt_ms": run.rtt_nominal_ms, "limit": run.limit}
+        return told | nominal | (run.conditions or {}) | self.parameters
+
     def format(self) -> tuple[str, ...]:
         """Return the cells of the table; what nothing says is a dash."""
         run, conditions = self.run, self.run.conditions or {}
-        others = {name: value for name, value in conditions.items() if name != "loss_pct"}
-        if run.parameter_name is not None:
-            others |= dict(zip(run.parameter_name.split(", "), (run.parameter_value or "").split(", "), strict=False))
+        others = {name: value for name, value in conditions.items() if name != "loss_pct"} | self.parameters
         start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
         lasted = f"{self.end_s - self.start_s:.0f}" if self.start_s is not None and self.end_s is not None else "–"
         kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())

@@ -11,6 +11,7 @@ from ccreport.adopt.missing import describe_missing
 from ccreport.adopt.path_words import ALGORITHMS
 from ccreport.adopt.rows import Row, list_rows
 from ccreport.archive.layout import Layout
+from ccreport.archive.layout_groups import read_value, sort_naturally
 from ccreport.archive.manifest import Manifest, RawFile
 from ccreport.core.text import count_things, display_name
 from ccreport.inventory.kinds import IGNORE_RULES, LAYOUT_RULE, MEASUREMENT_RULE
@@ -37,7 +38,14 @@ def describe_runs(
     unused = layout.list_unused(paths) if layout is not None else []
     unused_lines = _list("Of the layout, this is about no file here:", unused)
     about_files = [*_describe_wrong(manifests, rows), *_describe_ignored(manifests), *unused_lines]
-    return [*lines, "", *about_files, *_doubt_delays(rows), *describe_missing(rows, manifests)]
+    return [
+        *lines,
+        "",
+        *about_files,
+        *_doubt_delays(rows),
+        *_doubt_parameters(rows),
+        *describe_missing(rows, manifests),
+    ]
 
 
 def _explain_nothing(manifests: Iterable[Manifest]) -> str:
@@ -125,6 +133,32 @@ def _doubt_delays(rows: Iterable[Row]) -> Iterator[str]:
             f"Names say {declared:g} ms, files measured {measured:.3g} ms: one-way delays? Then write "
             "`scale: {rtt_ms: 2}` below each pattern of the layout that has `rtt_ms`."
         )
+
+
+def _doubt_parameters(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield which parameters may count repetitions, where each condition has one run."""
+    conditions = [row.condition for row in rows]
+    if len({frozenset(condition.items()) for condition in conditions}) < len(rows):
+        return
+    for name in sorted({name for row in rows for name in row.parameters}):
+        others = {frozenset(item for item in one.items() if item[0] != name) for one in conditions}
+        texts = sort_naturally({row.parameters.get(name, "") for row in rows})
+        is_counted = _are_counted(texts)
+        if 2 * len(others) <= len(rows) and (is_counted or name.startswith("variant")):
+            listed = ", ".join(texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
+            yield (
+                f"Each condition has one run, so that nothing can be told from chance. Is `{name}` ({listed}) a "
+                f"repetition? Then name this group `{'iteration' if is_counted else 'session'}`."
+            )
+
+
+def _are_counted(texts: Iterable[str]) -> bool:
+    """Tell whether texts are numbers or letters in series, as those of repetitions."""
+    try:
+        numbers = [int(read_value("iteration", text)) for text in texts]
+    except ValueError:
+        return False
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _describe_together(rows: Sequence[Row]) -> Iterator[str]:
