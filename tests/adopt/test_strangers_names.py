@@ -145,3 +145,19 @@ def test_a_parameter_that_may_count_repetitions_is_doubted_as_the_check_says(
     said = capsys.readouterr().out
     assert len(read_run_names(said)) == 4
     assert "repetition" not in said
+
+
+def test_the_check_shows_the_loss_of_qdiscs_and_the_rtt_that_was_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = """files:
+  - {pattern: '(?P<run>[a-z]+)_(?P<loss_pct>[0-9.]+)(_(?P<rtt_ms>[0-9]+)ms)?[.]json'}
+  - {pattern: '(?P<run>[a-z]+)_qdisc[.]txt', kind: netem}
+"""
+    files = {"named_1_40ms.json": client_output(4001), "recorded_1.json": client_output(4002)}
+    qdiscs = "setting latency to 40ms\n" + NETEM + NETEM.replace("c1", "d0").replace(" loss 0.1%", "")
+    folder = write_archive(tmp_path / "raw", files | {"layout.yaml": layout, "recorded_qdisc.txt": qdiscs})
+    assert adopt(folder, check=True) == 0
+    rows = [re.split(r" {2,}", line) for line in capsys.readouterr().out.splitlines()[1:3]]
+    # The smallest RTT of the result is 10 ms; what a qdisc says counts before a name.
+    assert [row[:1] + row[3:5] for row in rows] == [["named", "40", "1"], ["recorded", "10 measured", "0.1"]]

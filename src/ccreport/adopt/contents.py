@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ccreport.archive.raw_file import RawFileError, iterate_blocks, read_head, read_whole
 from ccreport.core.identifiers import normalise_address
+from ccreport.ingest.harness.qdiscs import parse_qdiscs
 from ccreport.ingest.iperf3.reader import read_client_output
 from ccreport.inventory.formats import recognise_format
 
@@ -39,8 +40,8 @@ SAMPLES_LIMIT_BYTES: Final = 2**26
 class Content:
     """What one file holds; times are in s since 1970, and what it does not say is None or empty.
 
-    `min_rtt_ms` is the smallest round-trip time that a sender measured; `problem` is why it is not read, or not to its
-    end.
+    `min_rtt_ms` is the smallest round-trip time that a sender measured, `loss_pct` what all qdiscs of a path lose;
+    `problem` is why it is not read, or not to its end.
     """
 
     kind: str | None
@@ -52,6 +53,7 @@ class Content:
     ends: frozenset[Ends] = field(default_factory=frozenset)
     problem: str | None = None
     min_rtt_ms: float | None = None
+    loss_pct: float | None = None
 
     def overlaps(self, other: "Content", slack_s: float = 0) -> bool:
         """Tell whether two files are of one time, as far as both say their times."""
@@ -69,7 +71,7 @@ def read_content(path: Path) -> Content:
     if form == "ss":
         return _read_samples(path)
     if QDISC.search(head):
-        return Content("netem")
+        return _read_qdiscs(path)
     return Content(KINDS.get(form))
 
 
@@ -96,6 +98,15 @@ def _read_result(path: Path, *, is_server: bool) -> Content:
         # In µs as iperf3 has it, and 0 where it did not measure.
         min((rtt / US_PER_MS for row in outcome.streams if (rtt := _number(row.get("rtt_min_ms")))), default=None),
     )
+
+
+def _read_qdiscs(path: Path) -> Content:
+    try:
+        rows = parse_qdiscs(read_whole(path).decode("utf-8", "replace"))
+    except RawFileError as error:
+        return Content("netem", problem=error.message)
+    losses_pct = [row["loss_pct"] for row in rows if row["loss_pct"] is not None]
+    return Content("netem", loss_pct=min(sum(losses_pct), 100) if losses_pct else None)
 
 
 def _number(value: Any) -> float | None:

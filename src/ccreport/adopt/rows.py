@@ -38,6 +38,7 @@ class Row:
     problems: list[str] = field(default_factory=list)
     times: list[tuple[float, float]] = field(default_factory=list)
     min_rtts_ms: list[float] = field(default_factory=list)
+    loss_pct: float | None = None
 
     @property
     def longest_gap_s(self) -> float:
@@ -53,6 +54,8 @@ class Row:
             self.named.add(cc)
         if content.min_rtt_ms is not None:
             self.min_rtts_ms.append(content.min_rtt_ms)
+        if kind == "pre-netem" and content.loss_pct is not None:
+            self.loss_pct = content.loss_pct
         if kind == "ss":
             self.sampled |= content.ends
         if kind != "src-cmd":
@@ -89,13 +92,17 @@ class Row:
         start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
         lasted = f"{self.end_s - self.start_s:.0f}" if self.start_s is not None and self.end_s is not None else "–"
         kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())
+        # As a build decides: recorded qdiscs before names, and a measured RTT where none is declared.
+        loss_pct = self.loss_pct if self.loss_pct is not None else conditions.get("loss_pct")
+        rtt_ms, measured_ms = run.rtt_nominal_ms, min(self.min_rtts_ms, default=None)
+        measured = f"{measured_ms:.3g} measured" if measured_ms is not None else "–"
         files = [f"{kind}{f' × {count}' if count > 1 else ''}" for _, kind, count in kinds]
         return (
             run.suffix,
             ", ".join(sorted(self.algorithms or self.named)) or "–",
             str(self.flows_count or "–"),
-            format_value(run.rtt_nominal_ms) if run.rtt_nominal_ms is not None else "–",
-            format_value(conditions["loss_pct"]) if "loss_pct" in conditions else "–",
+            format_value(rtt_ms) if rtt_ms is not None else measured,
+            format_value(loss_pct) if loss_pct is not None else "–",
             ", ".join(f"{name}={format_value(value)}" for name, value in others.items()) or "–",
             start,
             lasted,
