@@ -1,6 +1,7 @@
 """`adopt` on names as people chose them who never saw another's: what their words mean, only the files show."""
 
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -161,3 +162,22 @@ def test_the_check_shows_the_loss_of_qdiscs_and_the_rtt_that_was_measured(
     rows = [re.split(r" {2,}", line) for line in capsys.readouterr().out.splitlines()[1:3]]
     # The smallest RTT of the result is 10 ms; what a qdisc says counts before a name.
     assert [row[:1] + row[3:5] for row in rows] == [["named", "40", "1"], ["recorded", "10 measured", "0.1"]]
+
+
+def test_bare_numbers_are_flows_and_repetitions_where_the_tests_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for number, (folder, streams, repetition) in enumerate(itertools.product(("none", "one-percent"), (1, 2), (1, 2))):
+        facts = json.loads(client_output(4000 + number, "cubic", START_S + 60 * number))
+        facts["start"]["connected"] *= streams
+        for interval in (*facts["intervals"], facts["end"]):
+            interval["streams"] *= streams
+        files[f"{folder}/{streams}_{repetition}.json"] = json.dumps(facts)
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    runs = [f"flows={streams}, iteration={repetition}" for streams in (1, 2) for repetition in (1, 2)]
+    assert read_run_names(said) == [*runs, *runs]
+    # Else the second of the two patterns would fit no file.
+    assert "about no file here" not in said

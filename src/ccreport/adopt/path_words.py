@@ -120,7 +120,9 @@ def _read(match: re.Match[str]) -> Word:
 
 def _read_amount(text: str, label: str, amount: str, unit: str) -> Word:
     group, factor = UNITS[unit.lower()]
-    return Word(text, group, rf"{re.escape(label)}(?P<{group}>[0-9.]+){re.escape(unit)}", amount, factor)
+    # 1stream · 16streams
+    ending = f"{re.sub('s$', '', unit)}s?" if group == "flows" else re.escape(unit)
+    return Word(text, group, rf"{re.escape(label)}(?P<{group}>[0-9.]+){ending}", amount, factor)
 
 
 def _read_named(match: re.Match[str]) -> Word:

@@ -47,7 +47,7 @@ class ProposedPattern:
     paths: list[str]
     columns: list[Column]
     factors: dict[str, float] = field(default_factory=dict)
-    # The leading folders say what kind of file it is.
+    # Its leading folders tell it from other patterns.
     is_whole: bool = False
 
     @property

@@ -4,7 +4,7 @@ Files of one kind whose paths differ in single words only are one pattern, with 
 Which of the groups tells flows of one run apart, and which repetitions, the times of the tests show.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -57,6 +57,9 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     # A group of a shorter form takes what a longer one takes apart, as `direct_1`: the longer one goes first.
     patterns = sorted((own for own in made if own.groups), key=lambda own: -len(own.columns))
     unnamed += [path for own in made if not own.groups for path in own.paths]
+    written = Counter(pattern.write_pattern() for pattern in patterns)
+    for pattern in patterns:
+        pattern.is_whole = written[pattern.write_pattern()] > 1
     common = set.intersection(*(set(pattern.groups) for pattern in patterns)) - OF_FILES if patterns else set()
     if common and _is_by_kind(patterns) and not any("job" in pattern.groups for pattern in patterns):
         for pattern in patterns:

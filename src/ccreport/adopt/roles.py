@@ -29,7 +29,7 @@ class Role(NamedTuple):
 def name_roles(made: Sequence[ProposedPattern], contents: Mapping[str, Content]) -> None:
     """Name the groups of which the tests show what they tell apart, in the patterns of all kinds of files."""
     tests = [own for own in made if own.kind == "iperf3"]
-    for find in (_find_flows, _find_runs, _find_repetitions, _find_algorithms):
+    for find in (_find_flows, _find_flow_counts, _find_runs, _find_repetitions, _find_algorithms):
         for role in [role for own in tests if (role := find(own, contents)) is not None]:
             for own in made:
                 own.rename(*role)
@@ -52,6 +52,15 @@ def _find_flows(own: ProposedPattern, contents: Mapping[str, Content]) -> Role |
     return None
 
 
+def _find_flow_counts(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
+    """Return the group of bare numbers that are how many flows each test has."""
+    counts = [str(contents[path].flows_count) for path in own.paths]
+    for column in own.columns:
+        if column.group and column.kind == "number" and [word.text for word in column.words] == counts:
+            return Role(column.group, "flows", column.texts, "[0-9]+")
+    return None
+
+
 def _find_runs(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
     """Return the group that numbers the tests, each by another number: T001, T002 and so on."""
     for column in own.columns:
@@ -65,13 +74,15 @@ def _find_runs(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role |
 
 
 def _find_repetitions(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
-    """Return the group that holds the first letters of the alphabet, each beside all that the other groups hold."""
+    """Return the group of the first letters or numbers, each of which is beside all that the other groups hold."""
     for column in own.columns:
-        letters = column.texts
-        if column.group is not None and len(letters) > 1 and letters == {*ascii_lowercase[: len(letters)]}:
-            others = own.read_values((column.group,)).values()
-            if len(own.paths) == len(letters) * len({*others}):
-                return Role(column.group, "iteration", letters, "[a-z]")
+        if column.group is None or column.group in KNOWN or len(column.texts) < 2:
+            continue
+        count = len(column.texts)
+        letters, numbers = {*ascii_lowercase[:count]}, {str(number + 1) for number in range(count)}
+        is_counted = column.texts == letters or (column.group == "number" and column.texts == numbers)
+        if is_counted and len(own.paths) == count * len({*own.read_values((column.group,)).values()}):
+            return Role(column.group, "iteration", column.texts, "[a-z]" if column.texts == letters else "[0-9]+")
     return None
 
 

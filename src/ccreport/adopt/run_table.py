@@ -140,16 +140,17 @@ def _doubt_parameters(rows: Sequence[Row]) -> Iterator[str]:
     conditions = [row.condition for row in rows]
     if len({frozenset(condition.items()) for condition in conditions}) < len(rows):
         return
+    doubted: dict[bool, list[str]] = defaultdict(list)
     for name in sorted({name for row in rows for name in row.parameters}):
         others = {frozenset(item for item in one.items() if item[0] != name) for one in conditions}
         texts = sort_naturally({row.parameters.get(name, "") for row in rows})
         is_counted = _are_counted(texts)
         if 2 * len(others) <= len(rows) and (is_counted or name.startswith("variant")):
             listed = ", ".join(texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
-            yield (
-                f"Each condition has one run, so that nothing can be told from chance. Is `{name}` ({listed}) a "
-                f"repetition? Then name this group `{'iteration' if is_counted else 'session'}`."
-            )
+            group = "iteration" if is_counted else "session"
+            doubted[is_counted].append(f"Is `{name}` ({listed}) a repetition? Then name this group `{group}`.")
+    if questions := doubted[True] or doubted[False]:
+        yield " ".join(["Each condition has one run, so that nothing can be told from chance.", *questions])
 
 
 def _are_counted(texts: Iterable[str]) -> bool:
