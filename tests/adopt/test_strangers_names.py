@@ -181,3 +181,30 @@ def test_bare_numbers_are_flows_and_repetitions_where_the_tests_say_so(
     assert read_run_names(said) == [*runs, *runs]
     # Else the second of the two patterns would fit no file.
     assert "about no file here" not in said
+
+
+def test_a_proposal_under_which_runs_would_collide_has_more_groups_in_runs_by(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Two sites at one time, so that the numbers are not repetitions of each other.
+    files = {
+        f"run{number}_{site}_{rtt_ms}ms.json": client_output(
+            4000 + number, "cubic", START_S + 60 * number, f"10.0.0.{rtt_ms}"
+        )
+        for number in (1, 2)
+        for site, rtt_ms in (("east", 20), ("west", 50))
+    }
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    assert load_layout(folder / "layout.yaml").runs_by == ("rtt_ms", "run", "variant")
+    assert len(read_run_names(said)) == 4
+    assert "Not used" not in said
+
+
+def test_a_proposal_that_leaves_files_out_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {f"run{number}.json": client_output(4000 + number, "cubic", START_S + 60 * number) for number in (1, 2)}
+    # No test is of these.
+    files |= {"run8-qdisc.txt": NETEM, "run9-qdisc.txt": NETEM}
+    assert adopt(write_archive(tmp_path / "raw", files), check=False) == 1
+    assert "  2 files, such as run8-qdisc.txt: qdiscs of no run" in capsys.readouterr().out

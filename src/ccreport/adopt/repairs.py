@@ -81,5 +81,7 @@ def _list_words(columns: list[Column]) -> dict[str, Column]:
     return {
         column.words[0].text: column
         for column in columns
-        if column.group is None and column.kind in ("word", "counted") and column.words[0].text not in KIND_WORDS
+        if column.group is None
+        and column.kind in ("word", "counted")
+        and column.words[0].text.lower() not in KIND_WORDS
     }
