@@ -16,10 +16,12 @@ NETEM = "qdisc netem 1: dev c1 root refcnt 2 limit 10000 delay 40ms loss 0.1%\n"
 OWN_NAMES = {"B2": "bbr2", "Cu": "cubic"}
 
 
-def write_letters(folder: Path, name: str = "{cc}-{streams}streams-tenth-percent-{letter}") -> Path:
+def write_letters(
+    folder: Path, name: str = "{cc}-{streams}streams-tenth-percent-{letter}", letters: str = "abc"
+) -> Path:
     """Write 12 runs of two algorithms under names of one's own, each with samples and qdiscs."""
     files = {}
-    sweep = itertools.product("abc", (2, 4), OWN_NAMES)
+    sweep = itertools.product(letters, (2, 4), OWN_NAMES)
     for number, (letter, streams, cc) in enumerate(sweep):
         path = name.format(letter=letter, streams=streams, cc=cc)
         port, start_s = 4000 + number, START_S + 60 * number
@@ -113,18 +115,22 @@ def test_numbers_of_a_sweep_are_not_those_of_tests(tmp_path: Path) -> None:
     assert load_layout(tmp_path / "raw/layout.yaml").groups == {"q"}
 
 
-def test_letters_in_every_combination_are_repetitions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = write_letters(tmp_path / "raw", "{cc}-{streams}ms-{letter}")
+@pytest.mark.parametrize("letters", ["abc", "ABC"])
+def test_letters_in_every_combination_are_repetitions(
+    letters: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_letters(tmp_path / "raw", "{cc}-{streams}ms-{letter}", letters)
     adopt(folder, check=False)
     said = capsys.readouterr().out
     assert read_run_names(said)[:2] == [f"cc=B2, iteration=1, rtt_ms={rtt_ms}" for rtt_ms in (2, 4)]
     assert "repetition" not in said
     # Where one is missing, the letters may be anything.
     (folder / "layout.yaml").unlink()
-    (folder / "Cu-4ms-c.iperf").unlink()
+    (folder / f"Cu-4ms-{letters[-1]}.iperf").unlink()
     adopt(folder, check=False)
     assert "iteration" not in load_layout(folder / "layout.yaml").groups
-    assert "(a, b, c) a repetition? Then name this group `iteration`." in capsys.readouterr().out
+    asked = f"({', '.join(letters)}) a repetition? Then name this group `iteration`."
+    assert asked in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,9 @@ def test_a_figure_is_drawn_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(elsewhere)
     plot_figure("f", declare(tmp_path), Path("../build/results/mine/archive.duckdb"), Path("drawn"))
     assert (elsewhere / "drawn/figure.svg").exists()
+    Path("file").touch()
+    with pytest.raises(InputError, match=r"^file is a file; --output names a folder$"):
+        plot_figure("f", declare(tmp_path), Path("../build/results/mine/archive.duckdb"), Path("file"))
 
 
 def test_an_evaluation_that_comes_along_goes_by_its_name(tmp_path: Path) -> None:

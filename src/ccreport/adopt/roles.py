@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from string import ascii_lowercase
+from string import ascii_lowercase, ascii_uppercase
 from typing import Final, NamedTuple
 
 from ccreport.adopt.contents import Content
@@ -79,10 +79,12 @@ def _find_repetitions(own: ProposedPattern, _contents: Mapping[str, Content]) ->
         if column.group is None or column.group in KNOWN or len(column.texts) < 2:
             continue
         count = len(column.texts)
-        letters, numbers = {*ascii_lowercase[:count]}, {str(number + 1) for number in range(count)}
-        is_counted = column.texts == letters or (column.group == "number" and column.texts == numbers)
-        if is_counted and len(own.paths) == count * len({*own.read_values((column.group,)).values()}):
-            return Role(column.group, "iteration", column.texts, "[a-z]" if column.texts == letters else "[0-9]+")
+        series = {"[a-z]": ascii_lowercase[:count], "[A-Z]": ascii_uppercase[:count]}
+        expression = next((one for one, letters in series.items() if column.texts == {*letters}), None)
+        if column.group == "number" and column.texts == {str(number + 1) for number in range(count)}:
+            expression = "[0-9]+"
+        if expression and len(own.paths) == count * len({*own.read_values((column.group,)).values()}):
+            return Role(column.group, "iteration", column.texts, expression)
     return None
 
 

@@ -15,6 +15,7 @@ from PIL import Image, ImageOps
 from ccreport.core.atomic_files import replace_text, replaces_folder
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declared_files import blame
+from ccreport.core.errors import InputError
 from ccreport.core.evaluation import resolve_evaluation
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.kit import theme
@@ -106,6 +107,8 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
     missing.txt that says why. Raise FigureError where the declaration cannot be used.
     """
     file = resolve_evaluation(str(evaluation))
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output} is a file; --output names a folder")
     try:
         plotted = (read_declaration(file, figure), database.absolute(), output.absolute())
         with open_results(database):
