@@ -232,7 +232,7 @@ NAMES = st.from_regex(r"[a-z]{1,3}[0-9]{0,2}", fullmatch=True)
 @settings(deadline=None)
 @given(st.dictionaries(NAMES, st.sampled_from([{"rtt_ms": 5.0}, {"rtt_ms": 7.0}, {"flow": "a"}, {"flow": "b"}, {}])))
 def test_each_file_of_a_run_is_named_or_has_a_problem(values: dict[str, dict[str, str | int | float]]) -> None:
-    named = _name_files("layout.yaml", "r", {}, {path: Told(told) for path, told in values.items()}, "")
+    named = _name_files("layout.yaml", "r", {}, {path: Told(told) for path, told in values.items()}, str)
     assert named.keys() == values.keys()
     runs = {one.run for one in named.values() if one.problem is None}
     assert len(runs) <= 1

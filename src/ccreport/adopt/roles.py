@@ -1,4 +1,4 @@
-"""Which groups tell flows, repetitions, runs and algorithms apart: not the words say it, but what the tests hold."""
+"""Which groups tell flows, repetitions, runs and algorithms apart: by what the tests hold, not by their words."""
 
 import re
 from collections import defaultdict
@@ -89,7 +89,7 @@ def _find_repetitions(own: ProposedPattern, _contents: Mapping[str, Content]) ->
 
 
 def _find_algorithms(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
-    """Return the group whose words stand for algorithms, each for one in all of its tests: B2 and Cu, say."""
+    """Return the group whose words name algorithms, each word the same one in all its tests: B2 and Cu, say."""
     for column in own.columns:
         if column.group is None or column.group in KNOWN or len(column.texts) == len(own.paths):
             continue
@@ -100,7 +100,7 @@ def _find_algorithms(own: ProposedPattern, contents: Mapping[str, Content]) -> R
 
 
 def stand_for_algorithms(words: Iterable[tuple[str, Content]]) -> bool:
-    """Tell whether each word is in the names of tests of one algorithm, and that is no other word's."""
+    """Tell whether each word stands for one algorithm, and no two words for the same."""
     meant: dict[str, set[str]] = defaultdict(set)
     for text, content in words:
         meant[text].update(content.algorithms)

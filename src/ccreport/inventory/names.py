@@ -6,7 +6,7 @@ tells something of. All that follows, from the manifest on, does not know which 
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import PurePosixPath
@@ -105,7 +105,8 @@ def read_declared(
             runs[folder, layout.name_run(told.values)][path] = told
     if layout.table in files:
         named[layout.table] = (find_folder(files[layout.table]), FileName("layout", is_declared=True))
-    hint = _hint_at_groups(layout, runs.values())
+    # Over all files, and only where a run contradicts itself.
+    hint = cache(lambda: _hint_at_groups(layout, runs.values()))
     for (folder, run), of_run in runs.items():
         row = layout.by_run.get(str(next(iter(of_run.values())).values.get("run")), {})
         named |= {path: (folder, name) for path, name in _name_files(layout.name, run, row, of_run, hint).items()}
@@ -136,11 +137,11 @@ def _find_experiment(values: Mapping[str, Value], place: PurePosixPath) -> Folde
 
 
 def _name_files(
-    name: str, run: str, row: Mapping[str, Value], of_run: Mapping[str, Told], hint: str
+    name: str, run: str, row: Mapping[str, Value], of_run: Mapping[str, Told], hint: Callable[[], str]
 ) -> dict[str, FileName]:
     """Return the facts of a run's files: those of the run are the same for all, whichever file tells them.
 
-    `name` is what messages call the layout, `hint` which groups tell runs apart that contradict each other.
+    `name` is what messages call the layout, `hint` returns which groups tell runs apart that contradict each other.
     """
     facts: dict[str, Value] = dict(row)
     named: dict[str, FileName] = {}
@@ -150,7 +151,7 @@ def _name_files(
         strife = next((key for key, value in own.items() if facts.get(key, value) != value and key not in row), None)
         if strife is not None:
             message = CONTRADICTION.format(
-                name=display_name(path), group=strife, value=own[strife], run=run, other=facts[strife], hint=hint
+                name=display_name(path), group=strife, value=own[strife], run=run, other=facts[strife], hint=hint()
             )
             named[path] = FileName("unknown", problem=f"{name}: {message}", is_declared=True)
             continue

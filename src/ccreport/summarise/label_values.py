@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,15 +50,19 @@ def list_unmet(database: Path, evaluation: Path) -> Iterator[DeclarationError]:
     with connect(database) as connection:
         columns = {name for name, kind, *_ in connection.sql("DESCRIBE labelled_runs").fetchall() if kind == "VARCHAR"}
         columns -= {*_list_values(connection, declared), "cc", "algorithm"}
+
+        @cache
+        def list_held(column: str) -> frozenset[str]:
+            rows = connection.table("labelled_runs").select(quote_name(column)).distinct().fetchall()
+            return frozenset(text for (text,) in rows if text is not None)
+
         for place, text in _list_sql(declared):
             for column, value in _list_compared(_parse(connection, text)):
-                if column in columns and value not in absent:
-                    rows = connection.table("labelled_runs").select(quote_name(column)).distinct().fetchall()
-                    held = {text for (text,) in rows if text is not None}
-                    hint = guess(value, held) if column == "mode" else guess_near(value, held)
-                    if hint and value not in held:
-                        problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
-                        yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
+                if column not in columns or value in absent or value in (held := list_held(column)):
+                    continue
+                if hint := guess(value, held) if column == "mode" else guess_near(value, held):
+                    problem = f"{format_place(place)}: no run has {column} = '{value}'{hint}"
+                    yield blame(evaluation, DeclarationError(problem, place, TOKEN.findall(value)))
 
 
 def _list_values(connection: duckdb.DuckDBPyConnection, declared: Mapping[str, Any]) -> dict[str, set[str]]:

@@ -6,6 +6,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import polars as pl
+
 from ccreport.compare.claims import FAILS
 
 
@@ -18,6 +20,16 @@ def fails_in_direction(rows: Iterable[Mapping[str, Any]], facts: Mapping[str, An
         row["verdict"] == FAILS and _is_elsewhere(row, check.get("neutral"))
         for row, check in zip(rows, facts["checks"], strict=True)
     )
+
+
+def part_failed(judged: pl.DataFrame, claims: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the claims that fail in direction, and those that fail in size alone, each in their order.
+
+    `judged` is the table `claims`, `claims` what the evaluation declares of them.
+    """
+    failed = judged.filter(claim_verdict=FAILS).partition_by("claim", as_dict=True, maintain_order=True)
+    opposite = [name for (name,), rows in failed.items() if fails_in_direction(rows.to_dicts(), claims[name])]
+    return opposite, [name for (name,) in failed if name not in opposite]
 
 
 def _is_elsewhere(row: Mapping[str, Any], neutral: float | None) -> bool:

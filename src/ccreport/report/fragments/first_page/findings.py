@@ -9,7 +9,7 @@ from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
-from ccreport.report.fragments.claim_direction import fails_in_direction
+from ccreport.report.fragments.claim_direction import part_failed
 from ccreport.report.fragments.claims import title_claim
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits, link_comparisons
 from ccreport.report.fragments.plain_numbers import show_plain
@@ -84,14 +84,7 @@ def _contradict_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     found, counted = _count_claims(judged, FAILS)
     if not found:
         return ""
-    in_direction, in_size = (
-        [
-            claim
-            for claim in found
-            if fails_in_direction(judged.filter(claim=claim).to_dicts(), claims[claim]) is is_in_direction
-        ]
-        for is_in_direction in (True, False)
-    )
+    in_direction, in_size = part_failed(judged, claims)
     parts = [f"{len(own)} {words}" for words, own in (("in direction", in_direction), ("only in size", in_size)) if own]
     first = claims[(in_direction or in_size)[0]]
     verb = "does not hold:" if len(found) == 1 else f"do not hold ({', '.join(parts)}), among them"

@@ -1,13 +1,13 @@
 """The verdicts on the first page: a list of the claims for each verdict, of which a click leads to the claim."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claim_direction import fails_in_direction
+from ccreport.report.fragments.claim_direction import part_failed
 from ccreport.report.fragments.claims import CLASSES, title_claim
 from ccreport.report.markup.blocks import text
 from ccreport.report.markup.escape import fence_html
@@ -33,7 +33,7 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     groups = []
     for verdict, (sign, singular, plural) in SIGNS.items():
         square = SQUARE.format(kind=f"square {CLASSES[verdict]}", sign=sign)
-        for how, own in _part(judged, claims, verdict):
+        for how, own in _part(judged, claims, verdict).items():
             if not own:
                 continue
             listed = "\n".join(_link_claim(claim, claims[claim], square) for claim in own)
@@ -45,15 +45,12 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     return f'::: {{.content-visible when-format="html"}}\n\n{strip}\n:::\n'
 
 
-def _part(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the claims with a verdict; those that fail in direction apart from those that fail in size alone."""
-    own = judged.filter(claim_verdict=verdict).partition_by("claim", as_dict=True, maintain_order=True)
-    opposite = [
-        name for (name,), rows in own.items() if verdict == FAILS and fails_in_direction(rows.to_dicts(), claims[name])
-    ]
-    others = [name for (name,) in own if name not in opposite]
-    yield ": other direction", opposite
-    yield ": only in size" if opposite else "", others
+def _part(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str) -> dict[str, list[str]]:
+    """Return the claims with a verdict, by words to put behind it: those that fail do so in direction, or in size."""
+    if verdict == FAILS:
+        in_direction, in_size = part_failed(judged, claims)
+        return {": other direction": in_direction, ": only in size" if in_direction else "": in_size}
+    return {"": judged.filter(claim_verdict=verdict)["claim"].unique(maintain_order=True).to_list()}
 
 
 def _link_claim(claim: str, facts: Mapping[str, Any], square: str) -> str:
