@@ -8,6 +8,7 @@ the future, sets back the times of results that are, and patches what Snakemake 
 import atexit
 
 from snakemake.jobs import Job
+from snakemake.scheduling.job_scheduler import JobScheduler
 
 from ccreport.workflow_fixes.build_lock import lock_results
 from ccreport.workflow_fixes.clock_skew import (
@@ -59,7 +60,7 @@ onstart:
         if workflow.execution_settings.lock:
             BUILD_LOCKS.append(lock_results(RESULTS))
         check_sources(list_sources())
-        skipped = apply_patches(Job, find_slurm())
+        skipped = apply_patches(Job, JobScheduler, find_slurm())
     except InputError as error:
         say_last(f"ccreport: {error}")
         raise WorkflowError(str(error))

@@ -62,6 +62,21 @@ def make_job_class(persistence: Persistence) -> Any:
     return Job
 
 
+class Scheduler:
+    """Looks that are planned, as Snakemake's class plans them."""
+
+    def __init__(self) -> None:
+        self.planned: list[float] = []
+
+    def _schedule_reevalutation(self, delay: float) -> None:
+        self.planned.append(delay)
+
+
+def make_scheduler_class() -> Any:
+    """Return a class of schedulers of which no test has patched any."""
+    return type("Patched", (Scheduler,), {})
+
+
 @pytest.mark.parametrize("package", TRIED)
 def test_the_locked_version_is_one_that_the_patches_were_tried_with(package: str) -> None:
     """Where this fails: read whether the program still has the faults, try the patches, and widen the range."""
@@ -77,18 +92,30 @@ def test_a_range_ends_before_its_end() -> None:
 def test_only_a_job_that_succeeded_is_recorded(slurm: ModuleType, *, error: bool) -> None:
     persistence = Persistence()
     job_class = make_job_class(persistence)
-    assert apply_patches(job_class, slurm) == ""
+    assert apply_patches(job_class, make_scheduler_class(), slurm) == ""
     asyncio.run(job_class().postprocess(error=error))
     expected = {"out": ["1"]} if error else {"out": ["2"], "new": ["2"]}
     assert {output: record.params for output, record in persistence.records.items()} == expected
     assert [slurm.get_min_job_age(), slurm.validation.get_min_job_age()] == [300, 300]
 
 
+def test_a_scheduler_plans_one_look_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 100.0
+    monkeypatch.setattr("ccreport.workflow_fixes.reevaluations.time.monotonic", lambda: now_s)
+    scheduler_class = make_scheduler_class()
+    apply_patches(make_job_class(Persistence()), scheduler_class, None)
+    scheduler, other = scheduler_class(), scheduler_class()
+    for now_s in (100.0, 100.2, 100.999, 101.0, 101.5):  # noqa: B007 (the clock reads it)
+        scheduler._schedule_reevalutation(1)
+    other._schedule_reevalutation(10)
+    assert (scheduler.planned, other.planned) == ([1, 1], [10])
+
+
 @pytest.mark.parametrize("seconds", ["2s", "0", "-1", "2.5"])
 def test_seconds_that_are_none_are_refused(seconds: str, slurm: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CCREPORT_SLURM_SECONDS", seconds)
     with pytest.raises(InputError, match=f"^CCREPORT_SLURM_SECONDS is '{seconds}' in the environment; write a whole "):
-        apply_patches(make_job_class(Persistence()), slurm)
+        apply_patches(make_job_class(Persistence()), make_scheduler_class(), slurm)
 
 
 def test_outside_the_range_the_patches_are_skipped_with_one_warning(
@@ -98,10 +125,10 @@ def test_outside_the_range_the_patches_are_skipped_with_one_warning(
     before = (job_class.postprocess, slurm.get_min_job_age, slurm.validation.get_min_job_age)
     releases = {SNAKEMAKE: "9.28.0", SLURM: "3.0.1"}
     monkeypatch.setattr("ccreport.workflow_fixes.patches.version", releases.get)
-    said = apply_patches(job_class, slurm)
+    said = apply_patches(job_class, make_scheduler_class(), slurm)
     assert said.count("snakemake 9.28.0 and snakemake-executor-plugin-slurm 3.0.1") == 1
     assert (job_class.postprocess, slurm.get_min_job_age, slurm.validation.get_min_job_age) == before
-    assert "plugin" not in apply_patches(job_class, None)
+    assert "plugin" not in apply_patches(job_class, make_scheduler_class(), None)
 
 
 def test_a_results_folder_is_locked_until_its_build_ends(tmp_path: Path) -> None:
@@ -140,3 +167,9 @@ def test_snakemake_records_a_failed_job_as_reported(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_snakemake_locks_twice_as_reported(tmp_path: Path) -> None:
     assert call(tmp_path, sys.executable, "-c", read_blocks(2, "python")) == "both builds make out.txt\n"
+
+
+@pytest.mark.slow
+def test_snakemake_looks_too_often_as_reported(tmp_path: Path) -> None:
+    said = call(tmp_path, sys.executable, "-c", read_blocks(5, "python"))
+    assert int(said.rpartition("looks while a slow job waited: ")[2]) > 100

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from ccreport.core.units import read_whole_number
 from ccreport.workflow_fixes.failed_jobs import keep_records
+from ccreport.workflow_fixes.reevaluations import keep_one_chain
 from ccreport.workflow_fixes.slurm_status import POLL_VARIABLE, ask_often, keep_answer
 
 SNAKEMAKE: Final = "snakemake"
@@ -36,13 +37,13 @@ class Range:
 TRIED: Final[Mapping[str, Range]] = {SNAKEMAKE: Range((9, 27), (9, 28)), SLURM: Range((2, 8), (2, 9))}
 
 
-def apply_patches(job_class: Any, slurm: ModuleType | None) -> str:
-    """Patch Snakemake's class of jobs and, for a build through Slurm, the modules of the plugin.
+def apply_patches(job_class: Any, scheduler_class: Any, slurm: ModuleType | None) -> str:
+    """Patch Snakemake's classes of jobs and schedulers and, for a build through Slurm, the modules of the plugin.
 
     Return a sentence about the patches that were skipped, or an empty string. Raise InputError where the environment
     holds something else than seconds.
     """
-    patches: dict[str, Callable[[], None]] = {SNAKEMAKE: lambda: keep_records(job_class)}
+    patches: dict[str, Callable[[], None]] = {SNAKEMAKE: lambda: _patch_snakemake(job_class, scheduler_class)}
     if slurm is not None:
         patches[SLURM] = lambda: _patch_slurm(slurm)
     installed = {package: version(package) for package in patches}
@@ -56,6 +57,11 @@ def apply_patches(job_class: Any, slurm: ModuleType | None) -> str:
         f"The patches for faults of {' and '.join(skipped)} were not tried with this version and are skipped;"
         " docs/snakemake-faults.md says what may go wrong."
     )
+
+
+def _patch_snakemake(job_class: Any, scheduler_class: Any) -> None:
+    keep_records(job_class)
+    keep_one_chain(scheduler_class)
 
 
 def _patch_slurm(slurm: ModuleType) -> None:
