@@ -51,6 +51,8 @@ THUMBNAIL_RATIO: Final = 0.65
 THUMBNAIL_SCALE: Final = 0.4
 # A figure has few colours, and the greys and tints at the edges of its signs: an eighth of the bytes.
 PNG_COLOURS: Final = 128
+# The highest level takes five times as long, for 8 % fewer bytes.
+PNG_COMPRESSION: Final = 7
 # A process takes a second to start, a figure about one to draw.
 PROCESSES: Final = 2
 WORTH_PROCESSES: Final = 4
@@ -157,7 +159,8 @@ def write_png(png: bytes, path: Path, least_ratio: float = 0) -> int:
         picture = image.convert("RGB")
     if (height := round(picture.width * least_ratio)) > picture.height:
         picture = ImageOps.pad(picture, (picture.width, height), color="white")
-    picture.quantize(PNG_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(path, "PNG", optimize=True)
+    few_colours = picture.quantize(PNG_COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few_colours.save(path, "PNG", compress_level=PNG_COMPRESSION)
     return picture.width
 
 
