@@ -6,7 +6,7 @@ Files are read and never changed, copied or renamed; only the layout is written.
 import json
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from ccreport.adopt.contents import Content, read_content
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout
 from ccreport.adopt.repairs import repair
+from ccreport.adopt.rivals import Ignored, find_later, find_others
 from ccreport.adopt.rows import list_manifests
 from ccreport.adopt.run_table import describe_runs
 from ccreport.adopt.tables import find_table, name_runs
@@ -52,7 +53,7 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     if place.exists():
         raise InputError(f"{place} exists; look at its runs with --check, or delete it to have one proposed anew")
     contents = _read_contents(folder)
-    proposal = repair(propose_layout(contents), contents)
+    proposal = _propose(contents)
     table, mistakes = find_table(folder, contents)
     if table is not None and (named := name_runs(proposal, table)) is not None:
         proposal = replace(named, table=table.name, ignored_columns=table.notes)
@@ -69,6 +70,19 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     print(f"The names in {folder} say nothing of runs: it needs no layout, and is read without one, {results}.")
     print("To say more, write a layout with a `table`, a CSV with a row a file.\n")
     return _show_runs(folder, None)
+
+
+def _propose(contents: Mapping[str, Content]) -> Proposal:
+    """Return a proposal in which each run has one file of a kind, where it takes one."""
+    later = find_later(contents)
+    others = find_others(propose_layout(_leave_out(contents, later)).patterns, _leave_out(contents, later))
+    used = _leave_out(contents, [*later, *others])
+    return replace(repair(propose_layout(used), used), ignored=(*later, *others))
+
+
+def _leave_out(contents: Mapping[str, Content], ignored: Iterable[Ignored]) -> dict[str, Content]:
+    left_out = {path for one in ignored for path in one.paths}
+    return {path: content for path, content in contents.items() if path not in left_out}
 
 
 def _show_runs(folder: Path, layout: Layout | None) -> int:
@@ -118,6 +132,10 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     lines += ["files:\n"] if proposal.patterns else []
     for one in proposal.patterns:
         lines += _write_files_of(one, proposal.list_constants(one))
+    for ignored in proposal.ignored:
+        lines += [] if ignored is not proposal.ignored[0] else ["ignore:\n"]
+        lines += [f"  # {count_things(len(ignored.paths), f'{ignored.kind} file')}, such as {ignored.paths[0]}: a run "]
+        lines += [f"takes one, here {ignored.instead[0]}\n", f"  - {_quote(ignored.expression)}\n"]
     if proposal.job is not None:
         lines += ["# Each kind of file has folders of its own here; being of one job, they can be of one run.\n"]
     if proposal.runs_by:

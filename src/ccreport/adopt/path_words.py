@@ -40,15 +40,17 @@ UNITS: Final = {
     **dict.fromkeys(("pkts", "packets"), ("limit_packets_count", 1.0)),
     "bdp": ("bdp", 1.0),
 }
-LOSSES: Final = ("loss", "plr")
+LOSSES: Final = ("loss", "plr", "verlust", "perte", "pertes")
 LOSS: Final = rf"{NO_LOSS}|[0-9.]+"
+RATIO: Final = rf"{NO_LOSS}|[0-9.]+(?:[eE]-[0-9]+)?"
 # A word before a number → its group.
 NAMED: Final = {
-    **dict.fromkeys(("rtt", "delay", "owd", "lat", "latency"), "rtt_ms"),
+    **dict.fromkeys(("rtt", "delay", "owd", "lat", "latency", "delai", "latenz"), "rtt_ms"),
     **dict.fromkeys(LOSSES, "loss_pct"),
     **dict.fromkeys(
         ("iter", "iteration", "rep", "repeat", "repetition", "trial", "it", "try", "attempt", "round"), "iteration"
     ),
+    **dict.fromkeys(("versuch", "lauf", "wiederholung", "essai"), "iteration"),
     **dict.fromkeys(("p", "flows", "streams", "parallel"), "flows"),
 }
 RUNS: Final = frozenset({"run", "test", "exp", "experiment", "measurement"})
@@ -56,14 +58,16 @@ NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
 UNIT: Final = rf"(?i:{'|'.join(sorted(UNITS, reverse=True))})"
 END: Final = r"(?![A-Za-z0-9%])"
 CC: Final = r"(?P<cc>[A-Za-z0-9]+)"
-STAMP: Final = r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}(?:[T_-][0-9]{2}[-:]?[0-9]{2}(?:[-:]?[0-9]{2})?)?"
-# 2026-11-20T22:10 · 20ms · 0.01pct · delay20ms · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · any other character
+DAY: Final = r"(?:19|20)[0-9]{2}[-/]?[01][0-9][-/]?[0-3][0-9]"
+STAMP: Final = rf"{DAY}(?:[T_-][0-9]{{2}}[-:]?[0-9]{{2}}(?:[-:]?[0-9]{{2}})?Z?)?"
+# 2026-11-20T22:10 · plr1e-4 · 20ms · 0.01pct · delay20ms · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · any other one
 WORD: Final = re.compile(
     rf"(?P<stamp>{STAMP}){END}"
+    rf"|(?P<losing>(?:(?i:{'|'.join(LOSSES)})[=_ -]?)?)(?P<ratio>{NUMBER}[eE]-[0-9]+){END}"
     rf"|(?P<amount>{NUMBER})(?P<unit>[A-Za-z]+|%){END}"
     rf"|(?P<label>[A-Za-z]+=?)(?P<labelled>{NUMBER})(?P<known>{UNIT}){END}"
-    rf"|(?P<lossless>(?:loss|plr)[=_-]?)none{END}"
-    rf"|(?P<name>[A-Za-z]+)(?P<between>[=_-]?)(?P<value>{NUMBER}){END}"
+    rf"|(?P<lossless>(?i:{'|'.join(LOSSES)})[=_ -]?)none{END}"
+    rf"|(?P<name>[A-Za-z]+)(?P<between>[=_ -]?)(?P<value>{NUMBER}){END}"
     rf"|(?P<number>{NUMBER}){END}"
     r"|(?P<word>[A-Za-z0-9%]+)"
     r"|(?P<separator>.)",
@@ -103,12 +107,14 @@ def _read(match: re.Match[str]) -> Word:
         return Word(text, "separator")
     if match["stamp"]:
         return Word(text, "run", rf"(?P<run>{STAMP})", text)
+    if match["ratio"]:
+        return Word(text, "loss_ratio", rf"{escape(match['losing'])}(?P<loss_ratio>{RATIO})", match["ratio"])
     if match["unit"] and match["unit"].lower() in UNITS:
         return _read_amount(text, "", match["amount"], match["unit"])
     if match["label"] and match["label"].rstrip("=").lower() not in ALGORITHMS:
         return _read_amount(text, match["label"], match["labelled"], match["known"])
     if match["lossless"]:
-        return Word(text, "loss_pct", rf"{re.escape(match['lossless'])}(?P<loss_pct>{LOSS})", NO_LOSS)
+        return Word(text, "loss_pct", rf"{escape(match['lossless'])}(?P<loss_pct>{LOSS})", NO_LOSS)
     if match["name"]:
         return _read_named(match)
     if match["number"]:
@@ -118,18 +124,31 @@ def _read(match: re.Match[str]) -> Word:
     return Word(text, "word", value=text)
 
 
+def escape(text: str) -> str:
+    """Return the expression of a text, in which signs stay as they are that mean nothing there."""
+    return re.sub(r"\\([ #&~-])", r"\1", re.escape(text))
+
+
+def read_as_ratio(word: Word) -> Word:
+    """Return a word that says a loss without a unit as one that says a ratio, others as they are."""
+    if f"loss_pct>{LOSS}" not in word.expression:
+        return word
+    expression = word.expression.replace(f"loss_pct>{LOSS}", f"loss_ratio>{RATIO}")
+    return word._replace(kind="loss_ratio", expression=expression)
+
+
 def _read_amount(text: str, label: str, amount: str, unit: str) -> Word:
     group, factor = UNITS[unit.lower()]
     # 1stream · 16streams
-    ending = f"{re.sub('s$', '', unit)}s?" if group == "flows" else re.escape(unit)
-    return Word(text, group, rf"{re.escape(label)}(?P<{group}>[0-9.]+){ending}", amount, factor)
+    ending = f"{re.sub('s$', '', unit)}s?" if group == "flows" else escape(unit)
+    return Word(text, group, rf"{escape(label)}(?P<{group}>[0-9.]+){ending}", amount, factor)
 
 
 def _read_named(match: re.Match[str]) -> Word:
     text, name = match[0], match["name"].lower()
     if text.lower() in ALGORITHMS:
         return Word(text, "cc", CC, text)
-    start = re.escape(match["name"] + match["between"])
+    start = escape(match["name"] + match["between"])
     if name in RUNS:
         return Word(text, "run", rf"(?P<run>{start}[0-9.]+)", text)
     if name in NAMED and (match["between"] or name not in ("p", "it") or "." not in match["value"]):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ccreport.adopt.path_words import LOSS, NUMBER, RUNS, Word
-from ccreport.archive.layout_groups import NO_LOSS, check_group
+from ccreport.adopt.path_words import LOSS, NUMBER, RUNS, Word, escape
+from ccreport.archive.layout_groups import NO_LOSS, check_group, find_group
 
 # Words that say what a file is, and not of what.
 KIND_WORDS: Final = frozenset(
@@ -17,6 +17,8 @@ KIND_WORDS: Final = frozenset(
     }
 )
 ANY_WORD: Final = "[^/]+?"
+# Behind the second group of a name, as variant_2.
+COUNT: Final = re.compile(r"_[0-9]+$")
 
 
 @dataclass
@@ -47,6 +49,7 @@ class ProposedPattern:
     paths: list[str]
     columns: list[Column]
     factors: dict[str, float] = field(default_factory=dict)
+    constants: dict[str, str] = field(default_factory=dict)
     # Its leading folders tell it from other patterns.
     is_whole: bool = False
 
@@ -64,16 +67,28 @@ class ProposedPattern:
         shown = self.columns[slashes[-1] + 1 if slashes else 0 :]
         return "".join(column.expression for column in shown)
 
-    def rename(self, former: str, group: str, texts: set[str], expression: str | None = None) -> None:
+    def rename(self, former: str, group: str | None, texts: set[str], expression: str | None = None) -> None:
         """Call a group by another name, if the pattern has none of that name and the group holds some of these texts.
 
-        Without `expression`, the group matches what it did.
+        `variant_2` may be here what is `variant` elsewhere. Without `expression`, the group matches what it did.
         """
-        for column in self.columns:
-            if column.group == former and group not in self.groups and column.texts & texts:
-                renamed = column.expression.replace(f"<{former}>", f"<{group}>")
-                column.expression = f"(?P<{group}>{expression})" if expression is not None else renamed
+        start = COUNT.sub("", former)
+        for column in sorted(self.columns, key=lambda column: column.group != former):
+            is_meant = column.group is not None and COUNT.sub("", column.group) == start and column.texts & texts
+            if is_meant and group not in self.groups:
+                renamed = column.expression.replace(f"<{column.group}>", f"<{group}>")
+                column.expression = expression if expression is not None else renamed
                 column.group = group
+
+    def list_words(self) -> dict[str, Column]:
+        """Return the words that all paths have, and that say neither a group nor a kind of file."""
+        return {
+            column.words[0].text: column
+            for column in self.columns
+            if column.group is None
+            and column.kind in ("word", "counted")
+            and column.words[0].text.lower() not in KIND_WORDS
+        }
 
     def read_values(self, without: Iterable[str] = ()) -> dict[str, tuple[tuple[str, str], ...]]:
         """Return of each path what its groups hold, but for some."""
@@ -107,11 +122,12 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
     """Give a column its group: known words have one, others where they differ from path to path."""
     word = next((word for word in column.words if word.kind == column.kind), column.words[0]._replace(expression=""))
     is_varied = len(column.texts) > 1
-    column.expression = re.escape(word.text)
-    if word.expression and not taken[word.kind]:
+    column.expression = escape(word.text)
+    usual = find_group(word.kind)[0]
+    if word.expression and not taken[usual]:
         is_always_lossy = all(NO_LOSS not in text.lower() for text in column.texts)
         column.expression = word.expression.replace(f"{NO_LOSS}|", "") if is_always_lossy else word.expression
-        _take(column, word.kind, taken, word.kind)
+        _take(column, word.kind, taken, usual)
         return
     if not is_varied:
         return

@@ -4,14 +4,16 @@ Files of one kind whose paths differ in single words only are one pattern, with 
 Which of the groups tells flows of one run apart, and which repetitions, the times of the tests show.
 """
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ccreport.adopt.contents import Content
-from ccreport.adopt.path_words import CC, Word, split_path
+from ccreport.adopt.path_words import CC, Word, read_as_ratio, split_path
 from ccreport.adopt.patterns import KIND_WORDS, ProposedPattern, find_start, make_pattern
+from ccreport.adopt.rivals import Ignored
 from ccreport.adopt.roles import name_roles
 from ccreport.archive.layout_groups import NO_LOSS, OF_FILES
 
@@ -38,18 +40,22 @@ class Proposal:
     table: str | None = None
     # Columns of it that are notes.
     ignored_columns: tuple[str, ...] = ()
+    # Files in whose place others are used.
+    ignored: tuple[Ignored, ...] = ()
 
     def list_constants(self, pattern: ProposedPattern) -> dict[str, str]:
         """Return what is set for the files of a pattern beside its groups."""
         name = pattern.paths[0].rpartition("/")[2].lower()
         is_received = pattern.kind in SIDED and any(word in name for word in RECEIVER_WORDS)
         side = {"side": "receiver"} if is_received and "side" not in pattern.groups else {}
-        return side if self.job is None else {"job": self.job} | side
+        return ({} if self.job is None else {"job": self.job}) | side | pattern.constants
 
 
 def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     """Return patterns for the names of files; `contents` are by path."""
     named = [(path, content.kind, split_path(path)) for path, content in sorted(contents.items()) if content.kind]
+    if _are_ratios([(word, contents[path]) for path, _, words in named for word in words]):
+        named = [(path, kind, [read_as_ratio(word) for word in words]) for path, kind, words in named]
     unnamed = [path for path in sorted(contents) if not contents[path].kind]
     made = [make_pattern(kind, members) for kind, members in _group_by_form(named)]
     _share_groups(made)
@@ -66,6 +72,13 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
             pattern.is_whole = True
         return Proposal(patterns, [] if "run" in common else sorted(common), sorted(unnamed), JOB)
     return Proposal(patterns, _choose_runs_by(patterns), sorted(unnamed))
+
+
+def _are_ratios(said: Sequence[tuple[Word, Content]]) -> bool:
+    """Tell whether losses in paths are ratios: one has an exponent, or qdiscs say 100 times as many per cent."""
+    numbers = [(word.value, one.loss_pct) for word, one in said if word.kind == "loss_pct" and word.value != NO_LOSS]
+    recorded = [math.isclose(float(text) * 100, loss_pct, rel_tol=0.01) for text, loss_pct in numbers if loss_pct]
+    return any(word.kind == "loss_ratio" for word, _ in said) or (bool(recorded) and all(recorded))
 
 
 def _group_by_form(named: Sequence[tuple[str, str, list[Word]]]) -> Iterator[tuple[str, list[tuple[str, list[Word]]]]]:

@@ -1,14 +1,14 @@
 """A proposal is tried on the paths before it is written: where it leaves files out, more groups keep the runs apart."""
 
 import copy
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
 from ccreport.adopt.contents import Content
-from ccreport.adopt.patterns import KIND_WORDS, Column
+from ccreport.adopt.path_words import escape
+from ccreport.adopt.patterns import Column
 from ccreport.adopt.proposal import Proposal
 from ccreport.adopt.roles import stand_for_algorithms
 from ccreport.archive.layout import NAME, Layout, Pattern
@@ -59,8 +59,8 @@ def _name_words(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal
     named = copy.deepcopy(proposal)
     found: list[tuple[Column, list[str]]] = []
     for own in named.patterns:
-        alike = [_list_words(other.columns) for other in named.patterns if other.kind == own.kind]
-        words = _list_words(own.columns)
+        alike = [other.list_words() for other in named.patterns if other.kind == own.kind]
+        words = own.list_words()
         differing = [text for text in words if not all(text in others for others in alike)]
         if differing:
             found.append((words[differing[0]], own.paths))
@@ -72,16 +72,5 @@ def _name_words(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal
     group = "cc" if is_cc else next(name for name in variants if name not in taken)
     for column, _ in found:
         column.group = group
-        column.expression = f"(?P<{group}>{re.escape(column.words[0].text)})"
+        column.expression = f"(?P<{group}>{escape(column.words[0].text)})"
     return named
-
-
-def _list_words(columns: list[Column]) -> dict[str, Column]:
-    """Return the words that all paths of a pattern have, and that say neither a group nor a kind of file."""
-    return {
-        column.words[0].text: column
-        for column in columns
-        if column.group is None
-        and column.kind in ("word", "counted")
-        and column.words[0].text.lower() not in KIND_WORDS
-    }

@@ -1,27 +1,33 @@
 """Which groups tell flows, repetitions, runs and algorithms apart: by what the tests hold, not by their words."""
 
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final, NamedTuple
 
 from ccreport.adopt.contents import Content
-from ccreport.adopt.path_words import NUMBER
-from ccreport.adopt.patterns import ANY_WORD, ProposedPattern, find_start
+from ccreport.adopt.path_words import NUMBER, escape
+from ccreport.adopt.patterns import ANY_WORD, Column, ProposedPattern, find_start
 from ccreport.archive.layout_groups import KNOWN
 
 # (?P<run>run_[0-9.]+) · (?P<run>[0-9]+(?:\\.[0-9]+)?)
 COUNTED: Final = re.compile(rf"\(\?P<run>(?P<word>[^\[\]()]*)(?:{re.escape('[0-9.]+')}|{re.escape(NUMBER)})\)")
+# x16 · 16st · 16: a number with letters before or behind it
+AMOUNT: Final = re.compile(r"(?P<before>[A-Za-z]*=?)(?P<number>[0-9]+)(?P<behind>[A-Za-z]*)")
 # Before the number of a test, in small letters.
 NUMBERED: Final = frozenset({"t", "r", "id", "no", "nr"})
 
 
 class Role(NamedTuple):
-    """What a group is: its name so far and its new one, what it holds, and its expression (None: as it was)."""
+    """What a group is: its name so far and its new one, what it holds, and its expression (None: as it was).
+
+    Without a new name, it tells nothing.
+    """
 
     former: str
-    group: str
+    group: str | None
     texts: set[str]
     expression: str | None = None
 
@@ -29,10 +35,17 @@ class Role(NamedTuple):
 def name_roles(made: Sequence[ProposedPattern], contents: Mapping[str, Content]) -> None:
     """Name the groups of which the tests show what they tell apart, in the patterns of all kinds of files."""
     tests = [own for own in made if own.kind == "iperf3"]
-    for find in (_find_flows, _find_flow_counts, _find_runs, _find_repetitions, _find_algorithms):
+    for find in (_find_flows, _find_flow_counts, _find_durations, _find_runs, _find_repetitions, _find_algorithms):
         for role in [role for own in tests if (role := find(own, contents)) is not None]:
             for own in made:
                 own.rename(*role)
+    _name_clients(tests, contents)
+    is_each_of_one = len(tests) == 1 or all("flow" in own.constants for own in tests)
+    letters = [column for own in tests for column in own.columns if column.group and column.words[0].text.isalpha()]
+    if is_each_of_one and all(own.groups == ["iteration"] for own in tests) and letters:
+        # Take A, take B: without another group, letters are names.
+        for own in made:
+            own.rename("iteration", "run", letters[0].texts)
     if any(_repeats_runs(own, contents) for own in tests):
         for own in made:
             _count_runs(own)
@@ -43,22 +56,64 @@ def _find_flows(own: ProposedPattern, contents: Mapping[str, Content]) -> Role |
     for column in own.columns:
         if column.group is None or (column.group in KNOWN - {"iteration", "run"}):
             continue
-        by_others: dict[object, list[Content]] = defaultdict(list)
-        for path, values in own.read_values((column.group, "cc")).items():
-            by_others[values].append(contents[path])
-        several = [group for group in by_others.values() if len(group) > 1]
-        if several and all(_ran_together(group) for group in several):
-            return Role(column.group, "flow", column.texts, "[A-Za-z]+[0-9]+" if column.kind == "counted" else None)
+        # Flows of different algorithms, or of the same.
+        for others in ((column.group, "cc"), (column.group,)):
+            by_others: dict[object, list[Content]] = defaultdict(list)
+            for path, values in own.read_values(others).items():
+                by_others[values].append(contents[path])
+            several = [group for group in by_others.values() if len(group) > 1]
+            if several and all(_ran_together(group) for group in several):
+                expression = "(?P<flow>[A-Za-z]+[0-9]+)" if column.kind == "counted" else None
+                return Role(column.group, "flow", column.texts, expression)
     return None
+
+
+def _name_clients(tests: Sequence[ProposedPattern], contents: Mapping[str, Content]) -> None:
+    """Set flows of tests that ran together, and of which one has a word more in its name: `take A second.json`."""
+    for own, other in itertools.permutations(tests, 2):
+        words = [word for word in own.list_words() if word not in other.list_words()]
+        if not words or "flow" in (*own.groups, *other.groups, *own.constants):
+            continue
+        firsts = {values: path for path, values in other.read_values(("cc",)).items()}
+        pairs = [(contents[path], firsts.get(values)) for path, values in own.read_values(("cc",)).items()]
+        if all(first is not None and _ran_together([second, contents[first]]) for second, first in pairs):
+            own.constants["flow"], other.constants["flow"] = words[0], "first"
 
 
 def _find_flow_counts(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
-    """Return the group of bare numbers that are how many flows each test has."""
-    counts = [str(contents[path].flows_count) for path in own.paths]
-    for column in own.columns:
-        if column.group and column.kind == "number" and [word.text for word in column.words] == counts:
-            return Role(column.group, "flows", column.texts, "[0-9]+")
+    """Return the group of numbers that are how many flows each test has."""
+    counts = [contents[path].flows_count for path in own.paths]
+    for column, numbers, expression in _list_amounts(own):
+        if numbers == counts:
+            return Role(column.group or "", "flows", column.texts, expression.format("(?P<flows>[0-9]+)"))
     return None
+
+
+def _find_durations(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
+    """Return the group of numbers that are how long each test took; it is named where it alone tells tests apart."""
+    times = [(contents[path].start_s, contents[path].end_s) for path in own.paths]
+    durations = [round(end_s - start_s) if start_s and end_s else None for start_s, end_s in times]
+    for column, numbers, expression in _list_amounts(own):
+        if numbers == durations and column.group:
+            is_needed = len({*own.read_values((column.group,)).values()}) < len({*own.read_values().values()})
+            value = "(?P<duration_s>[0-9]+)" if is_needed else "[0-9]+"
+            return Role(column.group, "duration_s" if is_needed else None, column.texts, expression.format(value))
+    return None
+
+
+def _list_amounts(own: ProposedPattern) -> Iterator[tuple[Column, list[int], str]]:
+    """Yield columns of numbers with the same letters about them, the numbers, and an expression to put theirs into."""
+    for column in own.columns:
+        found = [AMOUNT.fullmatch(word.text) for word in column.words]
+        matches = [match for match in found if match is not None]
+        # 1flow · 16flows
+        about = {(match["before"], re.sub("s$", "", match["behind"])) for match in matches}
+        is_open = column.group is not None and column.group not in KNOWN - {"iteration"}
+        if is_open and len(matches) == len(found) and len(about) == 1:
+            endings = {match["behind"] for match in matches}
+            ending = endings.pop() if len(endings) == 1 else f"{min(endings, key=len)}s?"
+            before = escape(matches[0]["before"])
+            yield column, [int(match["number"]) for match in matches], f"{before}{{}}{ending}"
 
 
 def _find_runs(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
@@ -69,7 +124,7 @@ def _find_runs(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role |
         (start, *others) = {find_start(word) for word in column.words}
         is_padded = column.words[0].text.startswith(f"{start}0")
         if not others and (is_padded or start.lower() in NUMBERED):
-            return Role(column.group, "run", column.texts, rf"{re.escape(start)}[0-9]+")
+            return Role(column.group, "run", column.texts, rf"(?P<run>{escape(start)}[0-9]+)")
     return None
 
 
@@ -84,7 +139,7 @@ def _find_repetitions(own: ProposedPattern, _contents: Mapping[str, Content]) ->
         if column.group == "number" and column.texts == {str(number + 1) for number in range(count)}:
             expression = "[0-9]+"
         if expression and len(own.paths) == count * len({*own.read_values((column.group,)).values()}):
-            return Role(column.group, "iteration", column.texts, expression)
+            return Role(column.group, "iteration", column.texts, f"(?P<iteration>{expression})")
     return None
 
 
@@ -95,7 +150,7 @@ def _find_algorithms(own: ProposedPattern, contents: Mapping[str, Content]) -> R
             continue
         pairs = zip(column.words, own.paths, strict=True)
         if stand_for_algorithms((word.text, contents[path]) for word, path in pairs):
-            return Role(column.group, "cc", column.texts, ANY_WORD)
+            return Role(column.group, "cc", column.texts, f"(?P<cc>{ANY_WORD})")
     return None
 
 

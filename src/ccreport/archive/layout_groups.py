@@ -59,14 +59,15 @@ MEANT: Final = {
     "mtu": "mtu_bytes",
     "limit": "limit_packets_count",
 }
-# Units in which a path or a table may have a group's numbers, by the end of its name: bottleneck_mbps. A size in kB is
-# not among them, as that is 1000 bytes to one and 1024 to another.
+# Units in which a path or a table may have a group's numbers, by the end of its name: bottleneck_mbps, loss_ratio. A
+# size in kB is not among them, as that is 1000 bytes to one and 1024 to another.
 OTHER_UNITS: Final = {
     f"{group.rpartition('_')[0]}_{unit}": (group, factor)
     for group, units in {
         "bottleneck_bps": {"kbps": 1e3, "mbps": 1e6, "gbps": 1e9},
         "pacing_bps": {"kbps": 1e3, "mbps": 1e6, "gbps": 1e9},
         "rtt_ms": {"us": 1e-3, "s": 1e3},
+        "loss_pct": {"ratio": 100.0},
     }.items()
     for unit, factor in units.items()
 }

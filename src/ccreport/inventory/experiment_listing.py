@@ -6,6 +6,7 @@ A folder whose files all are as they were in the former listing keeps the manife
 import contextlib
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -36,11 +37,18 @@ FILE_DIGITS = 32
 NOT_A_FILE = "this is a link, a device or a pipe, which no rule follows; copy the file itself into the archive"
 TWO_CLAIM_ONE = "{other} already is this run's {kind}; remove one of the two, or give it another iteration number"
 UNCLEAR: dict[str, Any] = {"action": "rejected", "rule": None, "reason": "unclear_name", "run_id": None}
+# A file's place in its run: kind, run, client and side.
+Item = tuple[str, str | None, int | None, str | None]
 CLIENT_FORMATS = frozenset({"iperf3", "iperf3-stream", "pscheduler"})
 TWO_DECLARED = (
     "{other} already is this run's {kind}; give the layout a group that tells the two apart: `iteration` or `run` for "
     "repetitions, `flow` for flows of one run, `side` for its two hosts; call a `run` of several "
     "runs `session`, or add `runs_by`"
+)
+# Of files beside tests that are told apart.
+TWO_BESIDE = (
+    "{other} already is this run's {kind}, and a run takes one; where both are of one run, as from before and after "
+    "the test, name the second under `ignore` of the layout; else give it a group that tells the runs apart"
 )
 
 
@@ -196,10 +204,12 @@ def _read_bytes(path: Path) -> tuple[int, str, bytes]:
 def _settle_rivals(files: list[RawFile], declared: Collection[str]) -> Iterable[RawFile]:
     """Choose one file for each item of a run: the raw one before its copies, the first path before another."""
     ranked = sorted(files, key=_rank)
-    chosen: dict[tuple[object, ...], RawFile] = {}
+    chosen: dict[Item, RawFile] = {}
     settled = {}
+    tests = [_name_item(file) for file in files if file.kind in TEST_KINDS and file.action == "ingest"]
+    mixed = {item[1] for item, count in Counter(tests).items() if count > 1}
     for file in ranked:
-        item = (file.kind, file.run_id, file.client_number, file.side)
+        item = _name_item(file)
         is_alone = file.action != "ingest" or file.kind not in RUN_KINDS or file.run_id is None
         if is_alone or chosen.setdefault(item, file) is file:
             settled[file.path] = file
@@ -209,10 +219,14 @@ def _settle_rivals(files: list[RawFile], declared: Collection[str]) -> Iterable[
         if _is_copy(file.path, first.path, is_declared=is_declared):
             settled[file.path] = replace(file, action="ignored", rule=COPY_RULE)
         else:
-            words = TWO_DECLARED if is_declared else TWO_CLAIM_ONE
+            words = TWO_CLAIM_ONE if not is_declared else TWO_DECLARED if file.run_id in mixed else TWO_BESIDE
             message = words.format(other=display_name(first.path), kind=file.kind)
             settled[file.path] = replace(file, action="rejected", rule=None, reason="duplicate_run", message=message)
     return [settled[file.path] for file in files]
+
+
+def _name_item(file: RawFile) -> Item:
+    return file.kind, file.run_id, file.client_number, file.side
 
 
 def _is_copy(path: str, other: str, *, is_declared: bool) -> bool:

@@ -1,0 +1,126 @@
+"""Files of which a run takes one, and somebody has two: qdiscs from before and after a test, say.
+
+The first is used; the others are proposed under `ignore`.
+"""
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ccreport.adopt.contents import Content
+from ccreport.adopt.path_words import Word, escape, split_path
+from ccreport.adopt.patterns import ProposedPattern
+from ccreport.archive.layout_groups import sort_naturally
+
+# Kinds of files about a test, of which a run takes one.
+SINGLE: Final = frozenset({"netem", "mpstat", "ss"})
+FIRST: Final = ("before", "pre", "start", "begin", "vorher", "vor", "anfang", "avant", "debut")
+LAST: Final = ("after", "post", "end", "stop", "nachher", "nach", "ende", "apres", "fin")
+MOMENT: Final = re.compile("|".join(sorted((*FIRST, *LAST), key=lambda word: -len(word))), re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """An expression for files of a kind that are not used; each of `instead` is used in place of one of `paths`."""
+
+    expression: str
+    kind: str
+    paths: tuple[str, ...]
+    instead: tuple[str, ...]
+
+
+def find_later(contents: Mapping[str, Content]) -> list[Ignored]:
+    """Return files that differ from others by a word such as `after` in place of `before`, whatever else is in a path.
+
+    Where only the later of two qdiscs says what the path was set to, that is used.
+    """
+    pairs: dict[tuple[str, str], list[tuple[str, str, int]]] = defaultdict(list)
+    of_tests = set()
+    for (kind, _, _), moments in _list_moments(contents).items():
+        first = next((word for word in FIRST if word in moments), None)
+        for last in (word for word in LAST if first is not None and word in moments):
+            (former, _), (later, position) = moments[first or ""], moments[last]
+            if kind not in SINGLE:
+                of_tests |= {first, last}
+            elif contents[former].loss_pct is None and contents[later].loss_pct is not None:
+                pairs[kind, first or ""].append((former, later, position))
+            else:
+                pairs[kind, last].append((later, former, position))
+    return [
+        ignored
+        for (kind, word), own in sorted(pairs.items())
+        if word not in of_tests
+        for ignored in _write_ignored(kind, word, sorted(own), contents)
+    ]
+
+
+def _list_moments(contents: Mapping[str, Content]) -> Mapping[tuple[str, str, str], dict[str, tuple[str, int]]]:
+    """Return paths by kind and what is around a word such as `after`; of each word, the path and the word's place."""
+    found: dict[tuple[str, str, str], dict[str, tuple[str, int]]] = defaultdict(dict)
+    for path, content in sorted(contents.items()):
+        for match in MOMENT.finditer(path):
+            if content.kind is not None:
+                key = (content.kind, path[: match.start()], path[match.end() :])
+                found[key][match[0].lower()] = (path, match.start())
+    return found
+
+
+def find_others(patterns: Iterable[ProposedPattern], contents: Mapping[str, Content]) -> list[Ignored]:
+    """Return files beyond the first of a kind that the tests' own groups put into one run: qdiscs of two hosts, say."""
+    patterns = list(patterns)
+    tests = [own for own in patterns if own.kind == "iperf3"]
+    groups = {group for own in tests for group in own.groups}
+    of_flows = {"flow", "cc"} if any("flow" in (*own.groups, *own.constants) for own in tests) else set()
+    runs = {frozenset(values) for own in tests for values in own.read_values(of_flows).values()}
+    places: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    for own in patterns:
+        for path, values in own.read_values().items():
+            key = frozenset(value for value in values if value[0] in groups | {"side"})
+            is_of_one = sum({value for value in key if value[0] not in {*of_flows, "side"}} <= run for run in runs) == 1
+            # Samples of other connections are of another of the run's hosts.
+            ends = contents[path].ends if own.kind == "ss" else ()
+            if own.kind in SINGLE and is_of_one:
+                places[own.kind, key, *own.constants.items(), ends].append(path)
+    pairs: dict[tuple[str, str], list[tuple[str, str, int]]] = defaultdict(list)
+    for (kind, *_), paths in places.items():
+        order = {path: number for number, path in enumerate(sort_naturally(paths))}
+        used, *others = sorted(paths, key=lambda path: (contents[path].loss_pct is None, order[path]))
+        for path in others:
+            words = split_path(path)
+            both = zip(words, split_path(used), strict=False)
+            alike = [word.text for word, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], both)]
+            differing = "".join(word.text for word in words[len(alike) : len(alike) + 1])
+            pairs[str(kind), differing].append((path, used, len("".join(alike))))
+    return [one for (kind, word), own in sorted(pairs.items()) for one in _write_ignored(kind, word, own, contents)]
+
+
+def _write_ignored(
+    kind: str, word: str, pairs: list[tuple[str, str, int]], contents: Collection[str]
+) -> Iterator[Ignored]:
+    """Yield an expression for the first path of each pair, or one for each path where it would fit others as well."""
+    paths = tuple(path for path, _, _ in pairs)
+    instead = tuple(path for _, path, _ in pairs)
+    before = _write_common([split_path(path[:position].rpartition("/")[2])[::-1] for path, _, position in pairs])[::-1]
+    after = _write_common([split_path(path[position + len(word) :]) for path, _, position in pairs])
+    texts = {path[position : position + len(word)] for path, _, position in pairs}
+    written = texts.pop() if len(texts) == 1 else f"(?i:{word})"
+    expression = "".join((*before, written, *after))
+    fits = re.compile(f"(?:.*/)?(?:{expression})", re.DOTALL)
+    if all((fits.fullmatch(path) is not None) == (path in paths) for path in contents):
+        yield Ignored(expression, kind, paths, instead)
+    else:
+        for path, other, _ in pairs:
+            yield Ignored(escape(path), kind, (path,), (other,))
+
+
+def _write_common(sides: list[list[Word]]) -> list[str]:
+    """Return expressions of the words that all begin with, up to one that says something, and of what follows."""
+    common = []
+    for words in zip(*sides, strict=False):
+        if words[0].kind not in ("separator", "word") or len({word.text for word in words}) > 1:
+            break
+        common.append(escape(words[0].text))
+    return common if all(len(side) == len(common) for side in sides) else [*common, ".*"]

@@ -1,0 +1,113 @@
+"""`adopt` on numbers in names: losses as ratios, flows and durations by any letters, days as folders."""
+
+import json
+from pathlib import Path
+
+import pytest
+from archives import write_archive
+from own_files import START_S, client_output
+from test_adopt import list_columns, propose
+
+from ccreport.adopt.adopt import adopt
+from ccreport.archive.read_layout import load_layout
+
+NETEM = "qdisc netem 1: dev c1 root refcnt 2 limit 10000 delay 5ms loss {}%\n"
+
+
+def result_of(number: int, streams: int = 1, duration_s: int = 10) -> str:
+    """Return a result of a test with so many streams, each test 100 s after the former."""
+    facts = json.loads(client_output(4000 + number, "cubic", START_S + 100 * number))
+    facts["start"]["connected"] *= streams
+    facts["start"]["test_start"]["duration"] = duration_s
+    for interval in (*facts["intervals"], facts["end"]):
+        interval["streams"] *= streams
+    return json.dumps(facts)
+
+
+@pytest.mark.parametrize(
+    ("names", "losses_pct"),
+    [
+        (("a_plr1e-4.json", "b_plr2.5e-3.json"), (0.01, 0.25)),
+        # One exponent says what the others are.
+        (("a_plr1e-4.json", "b_plr0.01.json"), (0.01, 1)),
+        (("a_loss1e-4.json", "b_lossnone.json"), (0.01, 0)),
+        (("a-1e-05-x.json", "b-1e-03-x.json"), (0.001, 0.1)),
+        # A rate is one, and nothing says the contrary.
+        (("a_loss0.1.json", "b_loss0.2.json"), (0.1, 0.2)),
+        (("a_loss0.1pct.json", "b_loss0.2pct.json"), (0.1, 0.2)),
+    ],
+)
+def test_losses_with_an_exponent_are_ratios(
+    names: tuple[str, str], losses_pct: tuple[float, float], tmp_path: Path
+) -> None:
+    told = propose(write_archive(tmp_path / "raw", {name: result_of(number) for number, name in enumerate(names)}))
+    assert [values["loss_pct"] for values in told] == list(losses_pct)
+
+
+@pytest.mark.parametrize(("recorded", "expected"), [(("0.01", "0.1"), (0.01, 0.1)), (("0.01", "0.2"), (0.0001, 0.001))])
+def test_qdiscs_tell_ratios_from_per_cent(
+    recorded: tuple[str, str], expected: tuple[float, float], tmp_path: Path
+) -> None:
+    files = {}
+    for number, (name, loss_pct) in enumerate(zip(("0.0001", "0.001"), recorded, strict=True)):
+        files[f"{number}_loss{name}.json"] = result_of(number)
+        files[f"{number}_loss{name}.tc"] = NETEM.format(loss_pct)
+    told = propose(write_archive(tmp_path / "raw", files))
+    assert [values["loss_pct"] for values in told[::2]] == list(expected)
+
+
+@pytest.mark.parametrize("words", ["x{}", "{}st", "n{}", "{}conn", "flux{}", "{}ports"])
+def test_numbers_with_any_letters_are_flows_where_the_tests_say_so(
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for number, streams in enumerate((1, 2, 1, 2)):
+        name = f"{words.format(streams)}_rep{number // 2 + 1}"
+        files |= {f"{name}.json": result_of(number, streams), f"tc_{name}.txt": NETEM.format(0.1)}
+    told = propose(write_archive(tmp_path / "raw", files))
+    assert told == [{"flows": n, "iteration": rep} for n in (1, 2) for rep in (1, 2)] * 2
+    assert list_columns(capsys.readouterr().out, "other", "files") == [("–", "iperf3, netem")] * 4
+
+
+def test_numbers_that_tests_contradict_are_not_flows(tmp_path: Path) -> None:
+    files = {f"x{streams}.json": result_of(number, streams + 1) for number, streams in enumerate((1, 2))}
+    assert propose(write_archive(tmp_path / "raw", files)) == [{"x": "x1"}, {"x": "x2"}]
+
+
+@pytest.mark.parametrize("words", ["{}s", "{}sec", "dur{}", "t{}", "{}"])
+def test_a_duration_is_not_a_parameter(words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    setups = enumerate((("plain", 5), ("tuned", 60)))
+    files = {f"{setup}_{words.format(s)}.json": result_of(n, 1, s) for n, (setup, s) in setups}
+    propose(write_archive(tmp_path / "raw", files))
+    assert list_columns(capsys.readouterr().out, "run", "other", "s") == [
+        ("variant=plain", "variant=plain", "5"),
+        ("variant=tuned", "variant=tuned", "60"),
+    ]
+
+
+def test_a_duration_by_which_alone_runs_differ_is_called_so(tmp_path: Path) -> None:
+    files = {f"cubic_{s}s.json": result_of(n, 1, s) for n, s in enumerate((5, 60))}
+    assert propose(write_archive(tmp_path / "raw", files)) == [
+        {"cc": "cubic", "duration_s": "5"},
+        {"cc": "cubic", "duration_s": "60"},
+    ]
+
+
+def test_days_as_folders_and_times_of_a_zone_are_stamps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    days = {f"2026/11/{24 + n // 2}/loss{n % 2}.json": result_of(n) for n in range(4)}
+    folder = write_archive(tmp_path / "days", days)
+    assert adopt(folder, check=False) == 0
+    assert load_layout(folder / "layout.yaml").groups == {"session", "loss_pct"}
+    capsys.readouterr()
+    times = {f"2026-11-25T10:0{n}:05Z_cubic.json": result_of(n) for n in range(2)}
+    assert adopt(write_archive(tmp_path / "times", times), check=False) == 0
+    assert list_columns(capsys.readouterr().out, "run") == [(f"2026-11-25T10:0{n}:05Z",) for n in range(2)]
+
+
+def test_words_of_other_languages_and_with_blanks_are_known(tmp_path: Path) -> None:
+    files = {f"Messung Verlust {n} Versuch {n + 1}.json": result_of(n) for n in range(2)}
+    told = propose(write_archive(tmp_path / "raw", files))
+    assert told == [{"loss_pct": n, "iteration": n + 1} for n in range(2)]
+    files = {f"essai{n + 1}_perte{n}_delai{n + 1}0ms.json": result_of(n) for n in range(2)}
+    told = propose(write_archive(tmp_path / "other", files))
+    assert told == [{"iteration": n + 1, "loss_pct": n, "rtt_ms": 10 * (n + 1)} for n in range(2)]

@@ -1,0 +1,135 @@
+"""`adopt` on two files of a run that takes one, and on two clients of a run: which are used, and what is said of it."""
+
+from pathlib import Path
+
+import pytest
+from archives import write_archive
+from own_files import MPSTAT, START_S, client_output, socket_samples
+from test_adopt import list_columns
+
+from ccreport.adopt.adopt import adopt
+from ccreport.archive.read_layout import load_layout
+
+FIRST = "qdisc netem 1: dev c1 root refcnt 2 limit 10000 delay 40ms loss 0.1%\n"
+SECOND = FIRST.replace("0.1%", "0.2%")
+BARE = "qdisc fq 1: dev c1 root refcnt 2 limit 10000p\n"
+
+
+def write_pairs(folder: Path, test: str, qdiscs: tuple[str, str], contents: tuple[str, str] = (FIRST, SECOND)) -> Path:
+    """Write two runs with two files of qdiscs each, under names with the word of the run put in."""
+    files = {}
+    for number, word in enumerate(("bbr", "cubic")):
+        files[test.format(word)] = client_output(4000 + number, word, START_S + 60 * number)
+        files |= {name.format(word): content for name, content in zip(qdiscs, contents, strict=True)}
+    return write_archive(folder, files)
+
+
+@pytest.mark.parametrize(
+    ("test", "qdiscs", "ignored"),
+    [
+        ("{}.json", ("{}-tc-before.txt", "{}-tc-after.txt"), r".*-tc-after\.txt"),
+        ("{}.sha.json", ("{}.sha.before", "{}.sha.after"), r".*\.sha\.after"),
+        ("{}/Client.json", ("{}/Qdisc.Start.gz", "{}/Qdisc.End.gz"), r"Qdisc\.End\.gz"),
+        ("Messung {}.json", ("Messung {} tc vorher.txt", "Messung {} tc nachher.txt"), r".* tc nachher\.txt"),
+        ("{}_5.json", ("tc_pre5_{}.txt", "tc_post5_{}.txt"), "tc_post.*"),
+        ("test/{}.json", ("avant/{}.txt", "apres/{}.txt"), "apres/.*"),
+        # Without a word that says the order.
+        ("{}/test.json", ("{}/tc.0", "{}/tc.1"), r"tc\.1"),
+        ("{}.json", ("{}-tc-client.txt", "{}-tc-server.txt"), r".*-tc-server\.txt"),
+    ],
+)
+def test_the_first_of_two_files_of_a_run_is_used(
+    test: str, qdiscs: tuple[str, str], ignored: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_pairs(tmp_path / "raw", test, qdiscs)
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "loss %", "other", "files") == [("0.1", "–", "iperf3, netem")] * 2
+    assert f"  {ignored}: 2 files" in said
+    former, later = (name.format("bbr") for name in qdiscs)
+    why = f"# 2 netem files, such as {later}: a run takes one, here {former}\n  - '{ignored}'\n"
+    assert why in (folder / "layout.yaml").read_text()
+
+
+def test_the_second_is_used_where_the_first_says_nothing_of_the_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_pairs(tmp_path / "raw", "{}.json", ("{}-tc-before.txt", "{}-tc-after.txt"), (BARE, SECOND))
+    assert adopt(folder, check=False) == 0
+    assert list_columns(capsys.readouterr().out, "loss %") == [("0.2",), ("0.2",)]
+
+
+def test_words_that_tests_have_too_are_of_the_tests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {}
+    for number, when in enumerate(("pre", "post")):
+        files[f"upgrade-{when}.json"] = client_output(4000 + number, "cubic", START_S + 60 * number)
+        files[f"upgrade-{when}-tc.txt"] = FIRST
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 0
+    assert list_columns(capsys.readouterr().out, "files") == [("iperf3, netem",)] * 2
+    assert "ignore:" not in (folder / "layout.yaml").read_text()
+
+
+def test_samples_of_other_connections_are_not_ignored(tmp_path: Path) -> None:
+    files = {}
+    for number in (1, 2):
+        files[f"run{number}.json"] = client_output(4000 + number, "cubic", START_S + 60 * number)
+        files |= {f"run{number}-{host}.log": socket_samples(4000 + 10 * number + host) for host in (1, 2)}
+    folder = write_archive(tmp_path / "raw", files)
+    adopt(folder, check=False)
+    assert "ignore:" not in (folder / "layout.yaml").read_text()
+
+
+def test_files_are_ignored_one_by_one_where_an_expression_would_fit_others(tmp_path: Path) -> None:
+    folder = write_pairs(tmp_path / "raw", "{}.json", ("{}-tc-before.txt", "{}-tc-after.txt"))
+    # Of this run there is only the later one.
+    write_archive(folder, {"reno.json": client_output(4009, "reno", START_S + 600), "reno-tc-after.txt": SECOND})
+    assert adopt(folder, check=False) == 0
+    layout = load_layout(folder / "layout.yaml").read_paths(["bbr-tc-after.txt", "reno-tc-after.txt"])
+    assert [told.ignored_by for told in layout.values()] == [r"bbr-tc-after\.txt", None]
+
+
+def test_the_check_says_what_to_do_with_the_second(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = r"files: [{pattern: '(?P<run>[a-z]+)(-(load|cpu)\.txt|\.json)'}]"
+    files = {"a.json": client_output(4001), "a-load.txt": MPSTAT, "a-cpu.txt": MPSTAT, "layout.yaml": layout}
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=True) == 1
+    said = capsys.readouterr().out
+    assert "a-load.txt: a-cpu.txt already is this run's mpstat, and a run takes one; where both are of one run" in said
+    assert "name the second under `ignore` of the layout" in said
+    write_archive(folder, {"layout.yaml": layout + "\nignore: ['.*-cpu\\.txt']"})
+    assert adopt(folder, check=True) == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "flow", "run"),
+    [
+        (("take {}.json", "take {} second.json"), "second", "A"),
+        (("bg_loss1_{}.json", "loss1_{}.json"), "bg", "iteration=1, loss_pct=1"),
+    ],
+)
+def test_a_second_client_with_a_word_more_is_of_the_same_run(
+    names: tuple[str, str], flow: str, run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for number, letter in enumerate("AB"):
+        for client, (name, cc) in enumerate(zip(names, ("cubic", "bbr"), strict=True)):
+            files[name.format(letter)] = client_output(4000 + 10 * number + client, cc, START_S + 60 * number)
+        files[f"{names[0].format(letter).removesuffix('.json')} tc.txt"] = FIRST
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    rows = list_columns(said, "run", "algorithm", "flows", "files")
+    assert rows[0] == (run, "bbr, cubic", "2", "iperf3 × 2, netem")
+    assert len(rows) == 2
+    assert f"set: {{flow: {flow}}}" in (folder / "layout.yaml").read_text()
+    assert "set: {flow: first}" in (folder / "layout.yaml").read_text()
+
+
+def test_a_word_more_is_not_a_client_of_tests_one_after_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("take A.json", "take A second.json", "take B.json", "take B second.json")
+    files = {name: client_output(4000 + n, "cubic", START_S + 60 * n) for n, name in enumerate(names)}
+    assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
+    assert len(list_columns(capsys.readouterr().out, "run")) == 4
