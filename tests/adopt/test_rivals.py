@@ -133,3 +133,35 @@ def test_a_word_more_is_not_a_client_of_tests_one_after_another(
     files = {name: client_output(4000 + n, "cubic", START_S + 60 * n) for n, name in enumerate(names)}
     assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
     assert len(list_columns(capsys.readouterr().out, "run")) == 4
+
+
+def test_an_optional_flow_is_the_first_where_it_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = r"files: [{pattern: 'take (?P<run>[A-Z])( (?P<flow>second))?(\.json|-ss\.txt)'}]"
+    files = {"take A.json": client_output(4001), "take A second.json": client_output(4002, "bbr")}
+    files |= {"take A-ss.txt": socket_samples(4001), "layout.yaml": layout}
+    assert adopt(write_archive(tmp_path / "raw", files), check=True) == 0
+    assert list_columns(capsys.readouterr().out, "run", "algorithm", "flows") == [("A", "bbr, cubic", "2")]
+
+
+def test_algorithms_of_runs_are_kept_apart_from_those_of_flows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Both flows of a run have its algorithm.
+    alone = {
+        f"{cc}_20ms_h{flow}.json": client_output(4000 + 10 * number + flow, cc, START_S + 60 * number)
+        for number, cc in enumerate(("bbr", "cubic"))
+        for flow in (1, 2)
+    }
+    assert adopt(write_archive(tmp_path / "alone", alone), check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "run", "flows") == [("cc=bbr, rtt_ms=20", "2"), ("cc=cubic, rtt_ms=20", "2")]
+    # Each flow of a run has its own, also beside samples that do not say the RTT.
+    shared = {}
+    for number, rtt_ms in enumerate((20, 80)):
+        for flow, cc in ((1, "bbr"), (2, "cubic")):
+            port, start_s = 4000 + 10 * number + flow, START_S + 60 * number
+            shared[f"{number}_h{flow}_{cc}_{rtt_ms}ms.json"] = client_output(port, cc, start_s)
+            shared[f"{number}_h{flow}_{cc}_ss.log"] = socket_samples(port, cc, start_s)
+    assert adopt(write_archive(tmp_path / "shared", shared), check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "algorithm", "flows", "files") == [("bbr, cubic", "2", "iperf3 × 2, ss × 2")] * 2

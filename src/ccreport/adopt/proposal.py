@@ -148,6 +148,19 @@ def _choose_runs_by(patterns: Sequence[ProposedPattern]) -> list[str]:
     of_others = [set(one.groups) for one in patterns if one.kind not in ("iperf3", "jobmeta")]
     if not of_tests or not of_others or all("run" in groups for groups in (*of_tests, *of_others)):
         return []
-    common = set.intersection(*of_tests, *of_others) - {"flow", "side"}
-    usual = set.union(*of_tests, *of_others) - {"flow", "side"}
+    tests = [one for one in patterns if one.kind == "iperf3"]
+    of_flows = {"flow", "side", *(["cc"] if any(map(_has_flows_of_several_algorithms, tests)) else [])}
+    common = set.intersection(*of_tests, *of_others) - of_flows
+    usual = set.union(*of_tests, *of_others) - of_flows
     return sorted(common) if common and common != usual else []
+
+
+def _has_flows_of_several_algorithms(own: ProposedPattern) -> bool:
+    """Tell whether some tests that differ in flow and algorithm alone are of several algorithms, each flow of one."""
+    by_run: dict[object, dict[str, str]] = defaultdict(dict)
+    told, of_runs = own.read_values(), own.read_values(("flow", "cc"))
+    for path, values in told.items():
+        flow, cc = (dict(values).get(group, "") for group in ("flow", "cc"))
+        if by_run[of_runs[path]].setdefault(flow, cc) != cc:
+            return False
+    return any(len({*by_flow.values()}) > 1 for by_flow in by_run.values())

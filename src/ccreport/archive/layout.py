@@ -59,9 +59,13 @@ class Layout:
     groups: frozenset[str] = frozenset()
     table: str = ""
 
-    def name_run(self, values: Mapping[str, Value]) -> str:
-        """Return what tells a file's run from the others of its job: files that have the same are of one run."""
-        usual = self.groups - OF_FILES - {"session", "job"} - ({"cc"} if "flow" in self.groups else set())
+    def name_run(self, values: Mapping[str, Value], *, has_one_cc: bool = False) -> str:
+        """Return what tells a file's run from the others of its job: files that have the same are of one run.
+
+        Flows of a run may have algorithms of their own, unless it `has_one_cc`.
+        """
+        of_flows = {"cc"} if "flow" in self.groups and not has_one_cc else set()
+        usual = self.groups - OF_FILES - {"session", "job"} - of_flows
         keys = self.runs_by or (("run", "iteration") if "run" in values else sorted(usual))
         told = {key: format_value(values[key]) for key in keys if key in values}
         return told["run"] if told.keys() == {"run"} else ", ".join(f"{key}={text}" for key, text in told.items())
@@ -124,7 +128,10 @@ class Layout:
             if pattern is not None:
                 for name, given in (*pattern.constants.items(), *groups.items()):
                     # Groups without a name are called by their number.
-                    if given is not None and given != "" and not name.isdigit():
+                    if name == "flow" and not given:
+                        # The first flow, where others have a word more.
+                        values.setdefault(name, "")
+                    elif given is not None and given != "" and not name.isdigit():
                         group, factor = find_group(name)
                         values[group] = read_value(group, given, factor * factors.get(name, 1))
         except ValueError as error:

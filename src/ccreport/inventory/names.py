@@ -105,12 +105,27 @@ def read_declared(
             runs[folder, layout.name_run(told.values)][path] = told
     if layout.table in files:
         named[layout.table] = (find_folder(files[layout.table]), FileName("layout", is_declared=True))
+    for (folder, run), of_run in list(runs.items()):
+        if _has_flows_of_several_runs(of_run.values()):
+            del runs[folder, run]
+            for path, told in of_run.items():
+                runs[folder, layout.name_run(told.values, has_one_cc=True)][path] = told
     # Over all files, and only where a run contradicts itself.
     hint = cache(lambda: _hint_at_groups(layout, runs.values()))
     for (folder, run), of_run in runs.items():
         row = layout.by_run.get(str(next(iter(of_run.values())).values.get("run")), {})
         named |= {path: (folder, name) for path, name in _name_files(layout.name, run, row, of_run, hint).items()}
     return named
+
+
+def _has_flows_of_several_runs(of_run: Iterable[Told]) -> bool:
+    """Tell whether each flow of a run would have the same several algorithms, so that each of these has a run."""
+    algorithms: dict[Value, set[Value]] = defaultdict(set)
+    for told in of_run:
+        if "flow" in told.values and "cc" in told.values:
+            algorithms[told.values["flow"]].add(told.values["cc"])
+    (first, *others) = algorithms.values() or [set()]
+    return len(first) > 1 and all(other == first for other in others)
 
 
 def _hint_at_groups(layout: Layout, runs: Iterable[Mapping[str, Told]]) -> str:
