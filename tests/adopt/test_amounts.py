@@ -111,3 +111,43 @@ def test_words_of_other_languages_and_with_blanks_are_known(tmp_path: Path) -> N
     files = {f"essai{n + 1}_perte{n}_delai{n + 1}0ms.json": result_of(n) for n in range(2)}
     told = propose(write_archive(tmp_path / "other", files))
     assert told == [{"iteration": n + 1, "loss_pct": n, "rtt_ms": 10 * (n + 1)} for n in range(2)]
+
+
+LAYOUT = r"""files:
+  - {pattern: '(?P<run>[a-z])_(?P<GROUP>[0-9.]+)(_(?P<rtt_ms>[0-9]+)ms)?\.json'}
+  - {pattern: '(?P<run>[a-z])_tc\.txt', kind: netem}
+"""
+
+
+def check(folder: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str], group: str = "loss_pct") -> str:
+    """Return what the check says of files with a layout in which numbers are of a group."""
+    assert adopt(write_archive(folder, files | {"layout.yaml": LAYOUT.replace("GROUP", group)}), check=True) == 0
+    return capsys.readouterr().out
+
+
+def test_losses_that_qdiscs_contradict_are_doubted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {"a_0.0001_10ms.json": result_of(1), "b_0.005_10ms.json": result_of(2)}
+    recorded = files | {"a_tc.txt": NETEM.format(0.01), "b_tc.txt": NETEM.format(0.5)}
+    ratios = "Names say a loss of 0.005 %, qdiscs of 0.5 %: ratios? Then call the group `loss_ratio`."
+    said = check(tmp_path / "recorded", recorded, capsys)
+    assert ratios in said
+    assert "contradict each other" not in said
+    # What it says is what helps.
+    said = check(tmp_path / "recorded", recorded, capsys, "loss_ratio")
+    assert list_columns(said, "loss %") == [("0.01",), ("0.5",)]
+    assert "ratios?" not in said
+    assert "Names say a loss of 0.005 %: ratios? Then" in check(tmp_path / "named", files, capsys)
+    assert "ratios?" not in check(tmp_path / "large", {"a_0.1.json": result_of(1)}, capsys)
+
+
+def test_conditions_that_qdiscs_contradict_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {f"{name}.json": result_of(n) for n, name in enumerate(("a_0.3_10ms", "b_0.5_10ms", "c_0.5_40ms"))}
+    files |= {f"{run}_tc.txt": NETEM.format(0.5) for run in "abc"}
+    said = check(tmp_path / "raw", files, capsys)
+    listed = said.partition("an RTT as names do, which contradict each other here:\n")[2].splitlines()[:3]
+    # The 5 ms of one direction are half of 10 ms.
+    assert listed[:2] == [
+        "  a: a loss of 0.3 % by name, of 0.5 % by qdiscs",
+        "  c: an RTT of 40 ms by name, delays of 5 ms by qdiscs",
+    ]
+    assert not listed[2].startswith("  ")

@@ -39,6 +39,7 @@ class Row:
     times: list[tuple[float, float]] = field(default_factory=list)
     min_rtts_ms: list[float] = field(default_factory=list)
     loss_pct: float | None = None
+    delay_ms: float | None = None
 
     @property
     def longest_gap_s(self) -> float:
@@ -54,8 +55,8 @@ class Row:
             self.named.add(cc)
         if content.min_rtt_ms is not None:
             self.min_rtts_ms.append(content.min_rtt_ms)
-        if kind == "pre-netem" and content.loss_pct is not None:
-            self.loss_pct = content.loss_pct
+        if kind == "pre-netem":
+            self.loss_pct, self.delay_ms = content.loss_pct, content.delay_ms
         if kind == "ss":
             self.sampled |= content.ends
         if kind != "src-cmd":
@@ -68,6 +69,12 @@ class Row:
         times = [time_s for time_s in (self.start_s, content.start_s) if time_s is not None]
         ends = [time_s for time_s in (self.end_s, content.end_s) if time_s is not None]
         self.start_s, self.end_s = min(times, default=None), max(ends, default=None)
+
+    @property
+    def named_loss_pct(self) -> float | None:
+        """Return the loss that names or tables say, in per cent."""
+        named = (self.run.conditions or {}).get("loss_pct")
+        return float(named) if named is not None else None
 
     @property
     def parameters(self) -> dict[str, str]:

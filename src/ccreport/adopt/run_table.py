@@ -1,6 +1,7 @@
 """The runs that a layout makes of a folder, as a table, with what is wrong with them and what is missing."""
 
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,8 @@ UNREAD_RULES: Final = ("unknown_files_not_read", MEASUREMENT_RULE)
 GAP_S: Final = 10.0
 # What overlaps by less may follow one another.
 CLOCK_S: Final = 1.0
+# Losses of a path are rarely less in per cent, and often as a ratio.
+SMALL_LOSS_PCT: Final = 0.01
 # Each line of messages about single files ends a list of so many.
 SHOWN: Final = 10
 
@@ -43,6 +46,7 @@ def describe_runs(
         "",
         *about_files,
         *_doubt_delays(rows),
+        *_doubt_conditions(rows),
         *_doubt_parameters(rows),
         *describe_missing(rows, manifests),
     ]
@@ -133,6 +137,34 @@ def _doubt_delays(rows: Iterable[Row]) -> Iterator[str]:
             f"Names say {declared:g} ms, files measured {measured:.3g} ms: one-way delays? Then write "
             "`scale: {rtt_ms: 2}` below each pattern of the layout that has `rtt_ms`."
         )
+
+
+def _doubt_conditions(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield that named losses may be ratios, and where names and qdiscs contradict each other."""
+    lossy = [row for row in rows if row.named_loss_pct]
+    recorded = [row for row in lossy if row.loss_pct is not None]
+    if recorded:
+        are_ratios = all(_are_close((row.named_loss_pct or 0) * 100, row.loss_pct) for row in recorded)
+    else:
+        are_ratios = bool(lossy) and all((row.named_loss_pct or 0) <= SMALL_LOSS_PCT for row in lossy)
+    if are_ratios:
+        row = max(recorded or lossy, key=lambda row: row.named_loss_pct or 0)
+        also = f", qdiscs of {row.loss_pct:g} %" if recorded else ""
+        yield f"Names say a loss of {row.named_loss_pct:g} %{also}: ratios? Then call the group `loss_ratio`."
+    strife = []
+    for row in rows:
+        named_pct, rtt_ms = row.named_loss_pct, row.run.rtt_nominal_ms
+        if named_pct is not None and not are_ratios and not _are_close(named_pct, row.loss_pct):
+            strife.append(f"{row.run.suffix}: a loss of {named_pct:g} % by name, of {row.loss_pct:g} % by qdiscs")
+        # Qdiscs of one direction delay by half, and names may say the delay of one direction.
+        if rtt_ms is not None and not any(_are_close(rtt_ms * part, row.delay_ms) for part in (0.5, 1, 2)):
+            strife.append(f"{row.run.suffix}: an RTT of {rtt_ms:g} ms by name, delays of {row.delay_ms:g} ms by qdiscs")
+    yield from _list("A loss counts as qdiscs have it, an RTT as names do, which contradict each other here:", strife)
+
+
+def _are_close(declared: float, recorded: float | None) -> bool:
+    """Tell whether two numbers are the same but for rounding, or one is not known."""
+    return recorded is None or math.isclose(declared, recorded, rel_tol=0.1)
 
 
 def _doubt_parameters(rows: Sequence[Row]) -> Iterator[str]:
