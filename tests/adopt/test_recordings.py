@@ -181,13 +181,13 @@ def test_layouts_of_the_page_fit_the_names_beside_them(tmp_path: Path) -> None:
     layouts = [block for block in list_blocks("yaml") if "pattern" in block]
     assert [yaml.safe_load(one) for one in layouts[:2]] == [yaml.safe_load(one) for one in (RUNS_LAYOUT, FLOWS_LAYOUT)]
     examples = [block for block in list_blocks("text") if not block.startswith("2026")]
-    write_archive(tmp_path, {"runs.csv": examples[3]})
+    write_archive(tmp_path, {"runs.csv": examples[4]})
     for number, (layout, shown) in enumerate(zip(layouts, examples, strict=True)):
         (tmp_path / "layout.yaml").write_text(layout)
         read = load_layout(tmp_path / "layout.yaml")
         paths = re.findall(r"^(\S+/\S+)", shown, re.MULTILINE)
         assert set(read.read_paths(paths)) == set(paths)
-        assert len(paths) == (4, 3, 2, 0)[number]
+        assert len(paths) == (4, 3, 5, 2, 0)[number]
     assert read.by_run["monday"] == {
         "run": "monday",
         "rtt_ms": 20,

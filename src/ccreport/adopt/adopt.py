@@ -32,8 +32,9 @@ HEAD = """\
 # What the names of these files say, proposed by `ccreport adopt`: read it, correct it, then look at the runs with
 #   python -m ccreport adopt {folder} --check
 # A pattern fits a whole path below this folder, or all of it behind a slash. Groups: run, job, iteration, cc, rtt_ms,
-# loss_pct, flows, flow, host, sender_host, side, kind, bottleneck_bps, buffer_bytes, limit_packets_count, pacing_bps,
-# mtu_bytes, queue_discipline, kernel; any other group is a parameter of the sweep. Files say themselves what they know.
+# loss_pct (loss_ratio), flows, flow, host, sender_host, side, kind, bottleneck_bps, buffer_bytes, limit_packets_count,
+# pacing_bps, mtu_bytes, queue_discipline, kernel; any other group is a parameter of the sweep. Files say themselves
+# what they know.
 """
 
 
