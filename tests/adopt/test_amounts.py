@@ -113,6 +113,27 @@ def test_words_of_other_languages_and_with_blanks_are_known(tmp_path: Path) -> N
     assert told == [{"iteration": n + 1, "loss_pct": n, "rtt_ms": 10 * (n + 1)} for n in range(2)]
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ("Run1Loss0.{}Rtt10Client.json", {"iteration": 1, "loss_pct": "0.{}", "rtt_ms": 10}),
+        ("seed={},rtt=10ms.json", {"seed": "{}", "rtt_ms": 10}),
+        ("lab 80 ms, 0.{} %.json", {"rtt_ms": 80, "loss_pct": "0.{}"}),
+        ("20msLoss0.{}.json", {"rtt_ms": 20, "loss_pct": "0.{}"}),
+        ("179560000{}/iperf.json", {"run": "179560000{}"}),
+        ("p{}e-4.json", {"loss_pct": "0.0{}"}),
+    ],
+)
+def test_amounts_of_all_styles_are_read(names: str, told: dict[str, object], tmp_path: Path) -> None:
+    files = {names.format(number): result_of(number) for number in (4, 7)}
+    expected = [{name: str(value).format(number) for name, value in told.items()} for number in (4, 7)]
+    read = [
+        {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in one.items()}
+        for one in propose(write_archive(tmp_path / "raw", files))
+    ]
+    assert read == expected
+
+
 LAYOUT = r"""files:
   - {pattern: '(?P<run>[a-z])_(?P<GROUP>[0-9.]+)(_(?P<rtt_ms>[0-9]+)ms)?\.json'}
   - {pattern: '(?P<run>[a-z])_tc\.txt', kind: netem}

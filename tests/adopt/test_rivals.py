@@ -33,6 +33,7 @@ def write_pairs(folder: Path, test: str, qdiscs: tuple[str, str], contents: tupl
         ("Messung {}.json", ("Messung {} tc vorher.txt", "Messung {} tc nachher.txt"), r".* tc nachher\.txt"),
         ("{}_5.json", ("tc_pre5_{}.txt", "tc_post5_{}.txt"), "tc_post.*"),
         ("test/{}.json", ("avant/{}.txt", "apres/{}.txt"), "apres/.*"),
+        ("{}/test.json", ("{}/before/tc.txt", "{}/after/tc.txt"), r"after/tc\.txt"),
         # Without a word that says the order.
         ("{}/test.json", ("{}/tc.0", "{}/tc.1"), r"tc\.1"),
         ("{}.json", ("{}-tc-client.txt", "{}-tc-server.txt"), r".*-tc-server\.txt"),
@@ -165,3 +166,47 @@ def test_algorithms_of_runs_are_kept_apart_from_those_of_flows(
     assert adopt(write_archive(tmp_path / "shared", shared), check=False) == 0
     said = capsys.readouterr().out
     assert list_columns(said, "algorithm", "flows", "files") == [("bbr, cubic", "2", "iperf3 × 2, ss × 2")] * 2
+
+
+def test_the_files_of_a_single_test_are_of_its_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {"try 2.json": client_output(4001), "load.txt": MPSTAT, "tc_before.txt": FIRST, "tc_after.txt": SECOND}
+    assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "run", "loss %", "files") == [("try 2", "0.1", "iperf3, mpstat, netem")]
+
+
+def test_words_like_numbers_or_booleans_are_texts_in_the_layout(tmp_path: Path) -> None:
+    for word in ("on", "2"):
+        files = {}
+        for number, letter in enumerate("AB"):
+            files[f"{letter}.json"] = client_output(4000 + number, "cubic", START_S + 60 * number)
+            files[f"{letter}_{word}.json"] = client_output(4010 + number, "cubic", START_S + 60 * number)
+        folder = write_archive(tmp_path / word, files)
+        assert adopt(folder, check=False) == 0
+        assert f"set: {{flow: '{word}'}}" in (folder / "layout.yaml").read_text()
+
+
+def test_algorithms_of_tests_at_one_time_are_flows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {}
+    for number in (1, 2):
+        for port, cc in ((1, "bbr"), (2, "cubic")):
+            files[f"T0{number}/{cc}.json"] = client_output(4000 + 10 * number + port, cc, START_S + 60 * number)
+        files[f"T0{number}/tc"] = FIRST
+    assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "run", "algorithm", "files") == [
+        (f"T0{number}", "bbr, cubic", "iperf3 × 2, netem") for number in (1, 2)
+    ]
+
+
+def test_flows_of_a_single_run_have_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {f"h{number}.json": client_output(4000 + number) for number in (1, 2)}
+    assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
+    assert list_columns(capsys.readouterr().out, "run", "flows") == [("all", "2")]
+
+
+def test_a_copy_of_a_test_is_not_a_flow(tmp_path: Path) -> None:
+    files = {f"{letter}.json": client_output(4000 + n) for n, letter in enumerate("AB")}
+    folder = write_archive(tmp_path / "raw", files | {f"{name[0]} copy.json": data for name, data in files.items()})
+    adopt(folder, check=False)
+    assert "flow: " not in (folder / "layout.yaml").read_text()

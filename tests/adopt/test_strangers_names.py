@@ -214,3 +214,16 @@ def test_a_proposal_that_leaves_files_out_is_a_failure(tmp_path: Path, capsys: p
     files |= {"run8-qdisc.txt": NETEM, "run9-qdisc.txt": NETEM}
     assert adopt(write_archive(tmp_path / "raw", files), check=False) == 1
     assert "  2 files, such as run8-qdisc.txt: qdiscs of no run" in capsys.readouterr().out
+
+
+def test_a_pattern_does_not_take_files_of_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The qdiscs of the same form come first, and their last word may be any.
+    files = {}
+    for number, setup in enumerate(("plain", "tuned")):
+        files[f"{setup}-iperf.json"] = client_output(4000 + number, "cubic", START_S + 60 * number)
+        files[f"{setup}-sockets-x.txt"] = socket_samples(4000 + number, "cubic", START_S + 60 * number)
+        files[f"{setup}-path-{('u', 'w')[number]}.txt"] = NETEM
+    assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
+    said = capsys.readouterr().out
+    assert said.count("iperf3, netem, ss") == 2
+    assert "about no file here" not in said

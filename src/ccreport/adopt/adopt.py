@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 from ccreport.adopt.contents import Content, read_content
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout
@@ -157,11 +159,17 @@ def _write_files_of(one: ProposedPattern, constants: Mapping[str, str]) -> list[
     if one.kind in DECLARED:
         lines += [f"    kind: {one.kind}\n"]
     if constants:
-        lines += [f"    set: {{{', '.join(f'{name}: {value}' for name, value in constants.items())}}}\n"]
+        values = {name: text if _is_plain(text) else _quote(text) for name, text in constants.items()}
+        lines += [f"    set: {{{', '.join(f'{name}: {text}' for name, text in values.items())}}}\n"]
     if one.factors:
         factors = ", ".join(f"{group}: {factor:g}".replace("e+0", "e") for group, factor in one.factors.items())
         lines += [f"    scale: {{{factors}}}\n"]
     return lines
+
+
+def _is_plain(text: str) -> bool:
+    """Tell whether a text is the same as a YAML scalar without quotes: `second`, but neither 2 nor on."""
+    return text.isalnum() and yaml.safe_load(text) == text
 
 
 def _quote(text: str) -> str:

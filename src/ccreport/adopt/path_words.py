@@ -55,19 +55,25 @@ NAMED: Final = {
 }
 RUNS: Final = frozenset({"run", "test", "exp", "experiment", "measurement"})
 NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
+# Before a number that only a ratio has: p1e-4.
+RATIOS: Final = (*LOSSES, "p", "l", "per", "ploss", "lossrate", "drop")
+# Behind a blank, a number's unit is one that nothing else is called.
+APART: Final = r"(?i: (?:ms|us|pct|percent|%|[kmg]bps|[kmg]bits?)(?![A-Za-z0-9%]))"
+# A known word whose number ends with a capital: Loss0.1 of Run1Loss0.1Rtt20.
+CAPITAL: Final = rf"(?i:{'|'.join(sorted({*NAMED, *RUNS} - {'p', 'it'}, reverse=True))})(?=[=_ -]?{NUMBER}[A-Z][a-z])"
 UNIT: Final = rf"(?i:{'|'.join(sorted(UNITS, reverse=True))})"
 END: Final = r"(?![A-Za-z0-9%])"
 CC: Final = r"(?P<cc>[A-Za-z0-9]+)"
 DAY: Final = r"(?:19|20)[0-9]{2}[-/]?[01][0-9][-/]?[0-3][0-9]"
-STAMP: Final = rf"{DAY}(?:[T_-][0-9]{{2}}[-:]?[0-9]{{2}}(?:[-:]?[0-9]{{2}})?Z?)?"
+STAMP: Final = rf"{DAY}(?:[T_-][0-9]{{2}}[-:]?[0-9]{{2}}(?:[-:]?[0-9]{{2}})?Z?)?|1[4-9][0-9]{{8}}"
 # 2026-11-20T22:10 · plr1e-4 · 20ms · 0.01pct · delay20ms · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · any other one
 WORD: Final = re.compile(
     rf"(?P<stamp>{STAMP}){END}"
-    rf"|(?P<losing>(?:(?i:{'|'.join(LOSSES)})[=_ -]?)?)(?P<ratio>{NUMBER}[eE]-[0-9]+){END}"
-    rf"|(?P<amount>{NUMBER})(?P<unit>[A-Za-z]+|%){END}"
+    rf"|(?P<losing>(?:(?i:{'|'.join(RATIOS)})[=_ -]?)?)(?P<ratio>{NUMBER}[eE]-[0-9]+){END}"
+    rf"|(?P<amount>{NUMBER})(?P<unit>{UNIT}(?=[A-Z][a-z])|(?:[A-Za-z]+|%|{APART}){END})"
     rf"|(?P<label>[A-Za-z]+=?)(?P<labelled>{NUMBER})(?P<known>{UNIT}){END}"
     rf"|(?P<lossless>(?i:{'|'.join(LOSSES)})[=_ -]?)none{END}"
-    rf"|(?P<name>[A-Za-z]+)(?P<between>[=_ -]?)(?P<value>{NUMBER}){END}"
+    rf"|(?:(?P<capital>{CAPITAL})|(?P<name>[A-Za-z]+))(?P<between>[=_ -]?)(?P<value>{NUMBER})(?(capital)|{END})"
     rf"|(?P<number>{NUMBER}){END}"
     r"|(?P<word>[A-Za-z0-9%]+)"
     r"|(?P<separator>.)",
@@ -109,13 +115,13 @@ def _read(match: re.Match[str]) -> Word:
         return Word(text, "run", rf"(?P<run>{STAMP})", text)
     if match["ratio"]:
         return Word(text, "loss_ratio", rf"{escape(match['losing'])}(?P<loss_ratio>{RATIO})", match["ratio"])
-    if match["unit"] and match["unit"].lower() in UNITS:
+    if match["unit"] and match["unit"].strip().lower() in UNITS:
         return _read_amount(text, "", match["amount"], match["unit"])
     if match["label"] and match["label"].rstrip("=").lower() not in ALGORITHMS:
         return _read_amount(text, match["label"], match["labelled"], match["known"])
     if match["lossless"]:
         return Word(text, "loss_pct", rf"{escape(match['lossless'])}(?P<loss_pct>{LOSS})", NO_LOSS)
-    if match["name"]:
+    if match["capital"] or match["name"]:
         return _read_named(match)
     if match["number"]:
         return Word(text, "number", value=text)
@@ -138,25 +144,26 @@ def read_as_ratio(word: Word) -> Word:
 
 
 def _read_amount(text: str, label: str, amount: str, unit: str) -> Word:
-    group, factor = UNITS[unit.lower()]
+    group, factor = UNITS[unit.strip().lower()]
     # 1stream · 16streams
     ending = f"{re.sub('s$', '', unit)}s?" if group == "flows" else escape(unit)
     return Word(text, group, rf"{escape(label)}(?P<{group}>[0-9.]+){ending}", amount, factor)
 
 
 def _read_named(match: re.Match[str]) -> Word:
-    text, name = match[0], match["name"].lower()
+    text, word = match[0], match["capital"] or match["name"]
+    name = word.lower()
     if text.lower() in ALGORITHMS:
         return Word(text, "cc", CC, text)
-    start = escape(match["name"] + match["between"])
+    start = escape(word + match["between"])
     if name in RUNS:
         return Word(text, "run", rf"(?P<run>{start}[0-9.]+)", text)
     if name in NAMED and (match["between"] or name not in ("p", "it") or "." not in match["value"]):
         values = LOSS if name in LOSSES else "[0-9.]+"
         return Word(text, NAMED[name], rf"{start}(?P<{NAMED[name]}>{values})", match["value"])
     if match["between"] and name in ALGORITHMS:
-        return Word(match["name"], "cc", CC, match["name"])
+        return Word(word, "cc", CC, word)
     if match["between"] and match["between"] != "=":
         # loss_test-3: the word is one of its own.
-        return Word(match["name"], "word", value=match["name"])
+        return Word(word, "word", value=word)
     return Word(text, "counted", value=text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ccreport.adopt.path_words import LOSS, NUMBER, RUNS, Word, escape
-from ccreport.archive.layout_groups import NO_LOSS, check_group, find_group
+from ccreport.archive.layout_groups import NO_LOSS, check_group, find_group, sort_naturally
 
 # Words that say what a file is, and not of what.
 KIND_WORDS: Final = frozenset(
@@ -67,6 +67,16 @@ class ProposedPattern:
         shown = self.columns[slashes[-1] + 1 if slashes else 0 :]
         return "".join(column.expression for column in shown)
 
+    def fits(self, path: str) -> bool:
+        """Tell whether a path would be of this pattern."""
+        return re.fullmatch(f"(?:.*/)?(?:{self.write_pattern()})", path, re.DOTALL) is not None
+
+    def list_texts(self) -> None:
+        """Have groups of any word match only what they hold here."""
+        for column in self.columns:
+            texts = "|".join(map(escape, sort_naturally(column.texts)))
+            column.expression = column.expression.replace(ANY_WORD, texts)
+
     def rename(self, former: str, group: str | None, texts: set[str], expression: str | None = None) -> None:
         """Call a group by another name, if the pattern has none of that name and the group holds some of these texts.
 
@@ -86,7 +96,7 @@ class ProposedPattern:
             column.words[0].text: column
             for column in self.columns
             if column.group is None
-            and column.kind in ("word", "counted")
+            and column.kind in ("word", "counted", "number")
             and column.words[0].text.lower() not in KIND_WORDS
         }
 
@@ -131,6 +141,7 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
         return
     if not is_varied:
         return
+    before = ""
     if word.expression:
         # A second one of a kind is a parameter; of two paths in series, say.
         name, expression = f"second_{word.kind.split('_')[0]}", ANY_WORD
@@ -138,14 +149,16 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
         name, expression = _name_numbers(column, former, taken)
     elif word.kind == "counted":
         starts = {find_start(word) for word in column.words}
-        name, expression = (starts.pop(), r"[A-Za-z]+=?[0-9.]+") if len(starts) == 1 else ("variant", ANY_WORD)
+        name, expression = (starts.pop(), r"[A-Za-z]+[0-9.]+") if len(starts) == 1 else ("variant", ANY_WORD)
+        if name.endswith("="):
+            before, expression = escape(name), NUMBER
         name = name.rstrip("=_-").lower()
     else:
         name, expression = "variant", ANY_WORD
     if check_group(name) is not None or not name.isidentifier():
         name = "variant"
     unique = f"{name}_{taken[name] + 1}" if taken[name] else name
-    column.expression = f"(?P<{unique}>{expression})"
+    column.expression = f"{before}(?P<{unique}>{expression})"
     _take(column, unique, taken, name)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from ccreport.adopt.contents import Content
 from ccreport.adopt.path_words import CC, Word, read_as_ratio, split_path
 from ccreport.adopt.patterns import KIND_WORDS, ProposedPattern, find_start, make_pattern
-from ccreport.adopt.rivals import Ignored
+from ccreport.adopt.rivals import SINGLE, Ignored
 from ccreport.adopt.roles import name_roles
 from ccreport.archive.layout_groups import NO_LOSS, OF_FILES
 
@@ -60,12 +60,16 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     made = [make_pattern(kind, members) for kind, members in _group_by_form(named)]
     _share_groups(made)
     name_roles(made, contents)
+    _name_single_run(made)
     # A group of a shorter form takes what a longer one takes apart, as `direct_1`: the longer one goes first.
-    patterns = sorted((own for own in made if own.groups), key=lambda own: -len(own.columns))
-    unnamed += [path for own in made if not own.groups for path in own.paths]
+    patterns = sorted((own for own in made if own.groups or own.constants), key=lambda own: -len(own.columns))
+    unnamed += [path for own in made if not (own.groups or own.constants) for path in own.paths]
     written = Counter(pattern.write_pattern() for pattern in patterns)
     for pattern in patterns:
         pattern.is_whole = written[pattern.write_pattern()] > 1
+    for number, pattern in enumerate(patterns):
+        if any(pattern.fits(path) for later in patterns[number + 1 :] for path in later.paths):
+            pattern.list_texts()
     common = set.intersection(*(set(pattern.groups) for pattern in patterns)) - OF_FILES if patterns else set()
     if common and _is_by_kind(patterns) and not any("job" in pattern.groups for pattern in patterns):
         for pattern in patterns:
@@ -120,6 +124,14 @@ def _share_groups(made: Sequence[ProposedPattern]) -> None:
             column.group, column.expression = other.group, other.expression
 
 
+def _name_single_run(made: Sequence[ProposedPattern]) -> None:
+    """Set the run of the files of a single test, where others are only of it as there is no other."""
+    tests = [path for own in made if own.kind == "iperf3" for path in own.paths]
+    if len(tests) == 1 and any(own.kind in SINGLE - {"ss"} for own in made):
+        for own in (own for own in made if "run" not in own.groups):
+            own.constants["run"] = tests[0].rpartition("/")[2].partition(".")[0]
+
+
 def _is_by_kind(patterns: Sequence[ProposedPattern]) -> bool:
     """Tell whether the tests have folders in which no other kind of file is, and the others the same."""
     folders: dict[str, set[str]] = defaultdict(set)
@@ -144,8 +156,10 @@ def _form(words: Sequence[Word]) -> Form:
 
 def _choose_runs_by(patterns: Sequence[ProposedPattern]) -> list[str]:
     """Return the groups that all kinds of files of a run have, where the usual ones would keep them apart."""
-    of_tests = [set(one.groups) for one in patterns if one.kind == "iperf3"]
-    of_others = [set(one.groups) for one in patterns if one.kind not in ("iperf3", "jobmeta")]
+    of_tests = [{*one.groups, *one.constants} for one in patterns if one.kind == "iperf3"]
+    of_others = [{*one.groups, *one.constants} for one in patterns if one.kind not in ("iperf3", "jobmeta")]
+    if any("run" in one.constants and "iteration" in one.groups for one in patterns):
+        return ["run"]
     if not of_tests or not of_others or all("run" in groups for groups in (*of_tests, *of_others)):
         return []
     tests = [one for one in patterns if one.kind == "iperf3"]

@@ -1,6 +1,7 @@
 """A proposal is tried on the paths before it is written: where it leaves files out, more groups keep the runs apart."""
 
 import copy
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import PurePosixPath
 from ccreport.adopt.contents import Content
 from ccreport.adopt.path_words import escape
 from ccreport.adopt.patterns import Column
-from ccreport.adopt.proposal import Proposal
+from ccreport.adopt.proposal import JOB, Proposal
 from ccreport.adopt.roles import stand_for_algorithms
 from ccreport.archive.layout import NAME, Layout, Pattern
 from ccreport.archive.layout_groups import KINDS, OF_FILES
@@ -50,8 +51,9 @@ def _list_repairs(proposal: Proposal, contents: Mapping[str, Content]) -> Iterat
     """Yield a proposal as it is, with other groups by which files are of one run, and with words as more groups."""
     for own in (proposal, _name_words(proposal, contents)):
         common = set.intersection(*(set(pattern.groups) for pattern in own.patterns)) - OF_FILES
-        for runs_by in (own.runs_by, sorted(common), []):
-            yield replace(own, runs_by=runs_by)
+        # Where other files have folders below those of the tests, one job holds them together.
+        for job, runs_by in itertools.product((own.job, JOB), (own.runs_by, sorted(common), [])):
+            yield replace(own, job=job, runs_by=runs_by)
 
 
 def _name_words(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal:

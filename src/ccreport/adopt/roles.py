@@ -53,18 +53,21 @@ def name_roles(made: Sequence[ProposedPattern], contents: Mapping[str, Content])
 
 def _find_flows(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
     """Return the group by which tests differ, beside their algorithm, that ran at one time."""
-    for column in own.columns:
-        if column.group is None or (column.group in KNOWN - {"iteration", "run"}):
-            continue
+    known = KNOWN - {"iteration", "run"}
+    columns = [column for column in own.columns if column.group is not None and column.group not in known]
+    # Where results say their algorithms, names of these may tell flows apart.
+    are_known = all(contents[path].algorithms for path in own.paths)
+    columns += [column for column in own.columns if column.group == "cc" and are_known]
+    for column in columns:
         # Flows of different algorithms, or of the same.
         for others in ((column.group, "cc"), (column.group,)):
             by_others: dict[object, list[Content]] = defaultdict(list)
-            for path, values in own.read_values(others).items():
+            for path, values in own.read_values(map(str, others)).items():
                 by_others[values].append(contents[path])
             several = [group for group in by_others.values() if len(group) > 1]
-            if several and all(_ran_together(group) for group in several):
+            if several and all(map(_are_flows, several)):
                 expression = "(?P<flow>[A-Za-z]+[0-9]+)" if column.kind == "counted" else None
-                return Role(column.group, "flow", column.texts, expression)
+                return Role(str(column.group), "flow", column.texts, expression)
     return None
 
 
@@ -76,7 +79,7 @@ def _name_clients(tests: Sequence[ProposedPattern], contents: Mapping[str, Conte
             continue
         firsts = {values: path for path, values in other.read_values(("cc",)).items()}
         pairs = [(contents[path], firsts.get(values)) for path, values in own.read_values(("cc",)).items()]
-        if all(first is not None and _ran_together([second, contents[first]]) for second, first in pairs):
+        if all(first is not None and _are_flows([second, contents[first]]) for second, first in pairs):
             own.constants["flow"], other.constants["flow"] = words[0], "first"
 
 
@@ -117,9 +120,10 @@ def _list_amounts(own: ProposedPattern) -> Iterator[tuple[Column, list[int], str
 
 
 def _find_runs(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
-    """Return the group that numbers the tests, each by another number: T001, T002 and so on."""
+    """Return the group that numbers the tests, but for flows of one, each by another number: T001, T002 and so on."""
+    count = len({*own.read_values(("flow", "cc")).values()}) if "flow" in own.groups else len(own.paths)
     for column in own.columns:
-        if column.group is None or column.kind != "counted" or len(column.texts) < len(own.paths):
+        if column.group is None or column.kind != "counted" or len(column.texts) < count:
             continue
         (start, *others) = {find_start(word) for word in column.words}
         is_padded = column.words[0].text.startswith(f"{start}0")
@@ -184,6 +188,12 @@ def _count_runs(own: ProposedPattern) -> None:
         elif "session" not in own.groups:
             # A day on which several tests were made.
             column.expression, column.group = column.expression.replace("<run>", "<session>"), "session"
+
+
+def _are_flows(tests: Sequence[Content]) -> bool:
+    """Tell whether tests ran at one time over connections of their own; those of a copy are the same."""
+    ends = [end for test in tests for end in test.ends]
+    return _ran_together(tests) and len(ends) == len({*ends})
 
 
 def _ran_together(tests: Sequence[Content]) -> bool:

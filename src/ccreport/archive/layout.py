@@ -17,6 +17,8 @@ NAME: Final = "layout.yaml"
 WHOLE: Final = r"^(?:(?s:.*?)/)??(?:{})$"
 COMPRESSED: Final = r"\.(?:gz|zst|xz|bz2)$"
 IGNORED: Final = "ignored"
+# The run of all files of a job that nothing tells apart but flows.
+WHOLE_RUN: Final = "all"
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,9 @@ class Layout:
         usual = self.groups - OF_FILES - {"session", "job"} - of_flows
         keys = self.runs_by or (("run", "iteration") if "run" in values else sorted(usual))
         told = {key: format_value(values[key]) for key in keys if key in values}
-        return told["run"] if told.keys() == {"run"} else ", ".join(f"{key}={text}" for key, text in told.items())
+        if told.keys() <= {"run"}:
+            return told.get("run", WHOLE_RUN)
+        return ", ".join(f"{key}={text}" for key, text in told.items())
 
     def read_paths(self, paths: Sequence[str], wrapping: str = "") -> dict[str, Told]:
         """Return what is told of files, by their paths below the archive; what nothing is told of is left out.
