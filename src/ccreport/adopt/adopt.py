@@ -65,7 +65,10 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     if proposal.patterns or proposal.table is not None:
         place.write_text(_write_layout(folder, place, proposal), encoding="utf-8")
         print(f"{place}: {_sum_up(proposal)}. The runs that it gives:\n")
-        return _show_runs(folder, load_layout(place))
+        status = _show_runs(folder, load_layout(place))
+        for ignored in proposal.ignored:
+            print(f"Ignored: {ignored.describe()}.")
+        return status
     count = sum(content.kind == "iperf3" for content in contents.values())
     if not count:
         raise InputError(_explain_nothing(folder, contents))
@@ -78,9 +81,12 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
 def _propose(contents: Mapping[str, Content]) -> Proposal:
     """Return a proposal in which each run has one file of a kind, where it takes one."""
     later = find_later(contents)
-    others = find_others(propose_layout(_leave_out(contents, later)).patterns, _leave_out(contents, later))
-    used = _leave_out(contents, [*later, *others])
-    return replace(repair(propose_layout(used), used), ignored=(*later, *others))
+    used = _leave_out(contents, later)
+    proposal = propose_layout(used)
+    if others := find_others(proposal.patterns, used):
+        used = _leave_out(used, others)
+        proposal = propose_layout(used)
+    return replace(repair(proposal, used), ignored=(*later, *others))
 
 
 def _leave_out(contents: Mapping[str, Content], ignored: Iterable[Ignored]) -> dict[str, Content]:
@@ -135,10 +141,9 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     lines += ["files:\n"] if proposal.patterns else []
     for one in proposal.patterns:
         lines += _write_files_of(one, proposal.list_constants(one))
+    lines += ["ignore:\n"] if proposal.ignored else []
     for ignored in proposal.ignored:
-        lines += [] if ignored is not proposal.ignored[0] else ["ignore:\n"]
-        lines += [f"  # {count_things(len(ignored.paths), f'{ignored.kind} file')}, such as {ignored.paths[0]}: a run "]
-        lines += [f"takes one, here {ignored.instead[0]}\n", f"  - {_quote(ignored.expression)}\n"]
+        lines += [f"  # {ignored.describe()}\n", f"  - {_quote(ignored.expression)}\n"]
     if proposal.job is not None:
         lines += ["# Each kind of file has folders of its own here; being of one job, they can be of one run.\n"]
     if proposal.runs_by:

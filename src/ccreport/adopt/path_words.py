@@ -112,7 +112,8 @@ def _read(match: re.Match[str]) -> Word:
     if match["separator"]:
         return Word(text, "separator")
     if match["stamp"]:
-        return Word(text, "run", rf"(?P<run>{STAMP})", text)
+        signs = "" if text.isdigit() else "/" if "/" in text else "TZ:_-"
+        return Word(text, "run", rf"(?P<run>[0-9{signs}]+)", text)
     if match["ratio"]:
         return Word(text, "loss_ratio", rf"{escape(match['losing'])}(?P<loss_ratio>{RATIO})", match["ratio"])
     if match["unit"] and match["unit"].strip().lower() in UNITS:

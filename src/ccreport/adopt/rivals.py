@@ -14,6 +14,7 @@ from ccreport.adopt.contents import Content
 from ccreport.adopt.path_words import Word, escape, split_path
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.archive.layout_groups import sort_naturally
+from ccreport.core.text import count_things
 
 # Kinds of files about a test, of which a run takes one.
 SINGLE: Final = frozenset({"netem", "mpstat", "ss"})
@@ -30,6 +31,11 @@ class Ignored:
     kind: str
     paths: tuple[str, ...]
     instead: tuple[str, ...]
+
+    def describe(self) -> str:
+        """Return why the files are not used."""
+        counted = count_things(len(self.paths), f"{self.kind} file")
+        return f"{counted}, such as {self.paths[0]}: a run takes one, here {self.instead[0]}"
 
 
 def find_later(contents: Mapping[str, Content]) -> list[Ignored]:
@@ -75,26 +81,30 @@ def find_others(patterns: Iterable[ProposedPattern], contents: Mapping[str, Cont
     groups = {group for own in tests for group in own.groups}
     of_flows = {"flow", "cc"} if any("flow" in (*own.groups, *own.constants) for own in tests) else set()
     runs = {frozenset(values) for own in tests for values in own.read_values(of_flows).values()}
-    places: dict[tuple[object, ...], list[str]] = defaultdict(list)
-    for own in patterns:
+    places: dict[tuple[str, frozenset[tuple[str, str]], object], list[str]] = defaultdict(list)
+    for own in (own for own in patterns if own.kind in SINGLE):
         for path, values in own.read_values().items():
-            key = frozenset(value for value in values if value[0] in groups | {"side"})
-            is_of_one = sum({value for value in key if value[0] not in {*of_flows, "side"}} <= run for run in runs) == 1
+            told = frozenset(value for value in (*values, *own.constants.items()) if value[0] in {*groups, "side"})
             # Samples of other connections are of another of the run's hosts.
-            ends = contents[path].ends if own.kind == "ss" else ()
-            if own.kind in SINGLE and is_of_one:
-                places[own.kind, key, *own.constants.items(), ends].append(path)
+            places[own.kind, told, contents[path].ends].append(path)
     pairs: dict[tuple[str, str], list[tuple[str, str, int]]] = defaultdict(list)
-    for (kind, *_), paths in places.items():
-        order = {path: number for number, path in enumerate(sort_naturally(paths))}
-        used, *others = sorted(paths, key=lambda path: (contents[path].loss_pct is None, order[path]))
-        for path in others:
-            words = split_path(path)
-            both = zip(words, split_path(used), strict=False)
-            alike = [word.text for word, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], both)]
-            differing = "".join(word.text for word in words[len(alike) : len(alike) + 1])
-            pairs[str(kind), differing].append((path, used, len("".join(alike))))
+    for (kind, told, _), paths in places.items():
+        of_run = {(group, text) for group, text in told if group not in {*of_flows, "side"}}
+        if len(paths) > 1 and sum(of_run <= run for run in runs) == 1:
+            order = {path: number for number, path in enumerate(sort_naturally(paths))}
+            used, *others = sorted(paths, key=lambda path: (contents[path].loss_pct is None, order[path]))
+            for path in others:
+                position, word = _find_difference(path, used)
+                pairs[kind, word].append((path, used, position))
     return [one for (kind, word), own in sorted(pairs.items()) for one in _write_ignored(kind, word, own, contents)]
+
+
+def _find_difference(path: str, other: str) -> tuple[int, str]:
+    """Return where the first word of a path is that another has not, and the word."""
+    words = [word.text for word in split_path(path)]
+    both = zip(words, (word.text for word in split_path(other)), strict=False)
+    alike = [text for text, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], both)]
+    return len("".join(alike)), "".join(words[len(alike) : len(alike) + 1])
 
 
 def _write_ignored(
@@ -109,7 +119,7 @@ def _write_ignored(
     written = texts.pop() if len(texts) == 1 else f"(?i:{word})"
     expression = "".join((*before, written, *after))
     fits = re.compile(f"(?:.*/)?(?:{expression})", re.DOTALL)
-    if all((fits.fullmatch(path) is not None) == (path in paths) for path in contents):
+    if not any(fits.fullmatch(path) for path in {*contents}.difference(paths)):
         yield Ignored(expression, kind, paths, instead)
     else:
         for path, other, _ in pairs:

@@ -28,7 +28,7 @@ from ccreport.inventory.kinds import ITEMS, kind_of_name, kind_of_place
 
 CONTRADICTION: Final = (
     "{name} says that {group} is {value}, another file of the run {run} that it is {other}; correct the layout so that "
-    "the two are of different runs{hint}, or say the same"
+    "the two are of different runs{hint}, say the same, or one of them is under `ignore`"
 )
 # Where a `run` alone tells runs apart that differ in other groups as well; or `runs_by` does that is too short.
 OF_SEVERAL_RUNS: Final = " (rename the group `run` to `session`, or add `runs_by: [{groups}]`)"
