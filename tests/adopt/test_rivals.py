@@ -200,6 +200,20 @@ def test_algorithms_of_tests_at_one_time_are_flows(tmp_path: Path, capsys: pytes
     ]
 
 
+def test_several_clients_with_a_word_more_are_of_the_same_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for number, letter in enumerate("AB"):
+        for client, (word, cc) in enumerate((("", "cubic"), (" second", "bbr"), (" third", "reno"))):
+            files[f"take {letter}{word}.json"] = client_output(4000 + 10 * number + client, cc, START_S + 60 * number)
+    assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
+    said = capsys.readouterr().out
+    assert list_columns(said, "run", "algorithm", "files") == [
+        (run, "bbr, cubic, reno", "iperf3 × 3") for run in ("A", "B")
+    ]
+
+
 def test_flows_of_a_single_run_have_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {f"h{number}.json": client_output(4000 + number) for number in (1, 2)}
     assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0

@@ -16,6 +16,8 @@ from ccreport.archive.layout_groups import KNOWN
 COUNTED: Final = re.compile(rf"\(\?P<run>(?P<word>[^\[\]()]*)(?:{re.escape('[0-9.]+')}|{re.escape(NUMBER)})\)")
 # x16 · 16st · 16: a number with letters before or behind it
 AMOUNT: Final = re.compile(r"(?P<before>[A-Za-z]*=?)(?P<number>[0-9]+)(?P<behind>[A-Za-z]*)")
+# The flow of a test whose name has no word for it.
+FIRST_FLOW: Final = "first"
 # Before the number of a test, in small letters.
 NUMBERED: Final = frozenset({"t", "r", "id", "no", "nr"})
 
@@ -40,12 +42,9 @@ def name_roles(made: Sequence[ProposedPattern], contents: Mapping[str, Content])
             for own in made:
                 own.rename(*role)
     _name_clients(tests, contents)
-    is_each_of_one = len(tests) == 1 or all("flow" in own.constants for own in tests)
-    letters = [column for own in tests for column in own.columns if column.group and column.words[0].text.isalpha()]
-    if is_each_of_one and all(own.groups == ["iteration"] for own in tests) and letters:
-        # Take A, take B: without another group, letters are names.
+    for role in _find_letters(tests):
         for own in made:
-            own.rename("iteration", "run", letters[0].texts)
+            own.rename(*role)
     if any(_repeats_runs(own, contents) for own in tests):
         for own in made:
             _count_runs(own)
@@ -72,15 +71,20 @@ def _find_flows(own: ProposedPattern, contents: Mapping[str, Content]) -> Role |
 
 
 def _name_clients(tests: Sequence[ProposedPattern], contents: Mapping[str, Content]) -> None:
-    """Set flows of tests that ran together, and of which one has a word more in its name: `take A second.json`."""
+    """Set flows of tests that ran together, and of which some have a word more in their names: `take A second.json`."""
     for own, other in itertools.permutations(tests, 2):
-        words = [word for word in own.list_words() if word not in other.list_words()]
-        if not words or "flow" in (*own.groups, *other.groups, *own.constants):
+        words, of_other = own.list_words(), other.list_words()
+        more = [word for word in words if word not in of_other]
+        is_longer = "flow" in own.groups or (more and "flow" not in own.constants)
+        if not is_longer or not of_other.keys() <= words.keys() or "flow" in other.groups:
+            continue
+        if other.constants.get("flow", FIRST_FLOW) != FIRST_FLOW:
             continue
         firsts = {values: path for path, values in other.read_values(("cc",)).items()}
-        pairs = [(contents[path], firsts.get(values)) for path, values in own.read_values(("cc",)).items()]
+        pairs = [(contents[path], firsts.get(values)) for path, values in own.read_values(("flow", "cc")).items()]
         if all(first is not None and _are_flows([second, contents[first]]) for second, first in pairs):
-            own.constants["flow"], other.constants["flow"] = words[0], "first"
+            other.constants["flow"] = FIRST_FLOW
+            own.constants |= {"flow": more[0]} if "flow" not in own.groups else {}
 
 
 def _find_flow_counts(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
@@ -145,6 +149,15 @@ def _find_repetitions(own: ProposedPattern, _contents: Mapping[str, Content]) ->
         if expression and len(own.paths) == count * len({*own.read_values((column.group,)).values()}):
             return Role(column.group, "iteration", column.texts, f"(?P<iteration>{expression})")
     return None
+
+
+def _find_letters(tests: Sequence[ProposedPattern]) -> list[Role]:
+    """Return letters that are names of runs, as there is no other group: take A and take B."""
+    is_each_of_one = len(tests) == 1 or all("flow" in {*own.groups, *own.constants} for own in tests)
+    if not is_each_of_one or any({*own.groups} - {"flow"} != {"iteration"} for own in tests):
+        return []
+    columns = [column for own in tests for column in own.columns if column.group == "iteration"]
+    return [Role("iteration", "run", column.texts) for column in columns if column.words[0].text.isalpha()]
 
 
 def _find_algorithms(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
