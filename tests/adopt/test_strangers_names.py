@@ -227,3 +227,13 @@ def test_a_pattern_does_not_take_files_of_another(tmp_path: Path, capsys: pytest
     said = capsys.readouterr().out
     assert said.count("iperf3, netem, ss") == 2
     assert "about no file here" not in said
+
+
+def test_hashes_name_runs(tmp_path: Path) -> None:
+    files = {}
+    for number, name in enumerate(("3f2a9c1", "279351e", "0012345")):
+        files[f"{name}/out.json"] = client_output(4000 + number, "cubic", START_S + 60 * number)
+        files[f"{name}/tc"] = NETEM
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 0
+    assert load_layout(folder / "layout.yaml").groups == {"run"}

@@ -18,6 +18,8 @@ COUNTED: Final = re.compile(rf"\(\?P<run>(?P<word>[^\[\]()]*)(?:{re.escape('[0-9
 AMOUNT: Final = re.compile(r"(?P<before>[A-Za-z]*=?)(?P<number>[0-9]+)(?P<behind>[A-Za-z]*)")
 # The flow of a test whose name has no word for it.
 FIRST_FLOW: Final = "first"
+# 3f2a9c
+HASH: Final = re.compile("[0-9a-f]{6,}")
 # Before the number of a test, in small letters.
 NUMBERED: Final = frozenset({"t", "r", "id", "no", "nr"})
 
@@ -124,14 +126,16 @@ def _list_amounts(own: ProposedPattern) -> Iterator[tuple[Column, list[int], str
 
 
 def _find_runs(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role | None:
-    """Return the group that numbers the tests, but for flows of one, each by another number: T001, T002 and so on."""
+    """Return the group that names the tests, each (but for flows of one) by another number or hash: T001, 3f2a9c."""
     count = len({*own.read_values(("flow", "cc")).values()}) if "flow" in own.groups else len(own.paths)
     for column in own.columns:
-        if column.group is None or column.kind != "counted" or len(column.texts) < count:
+        if column.group is None or len(column.texts) < count:
             continue
+        if column.kind == "word" and all(map(HASH.fullmatch, column.texts)):
+            return Role(column.group, "run", column.texts, f"(?P<run>{HASH.pattern})")
         (start, *others) = {find_start(word) for word in column.words}
         is_padded = column.words[0].text.startswith(f"{start}0")
-        if not others and (is_padded or start.lower() in NUMBERED):
+        if column.kind == "counted" and not others and (is_padded or start.lower() in NUMBERED):
             return Role(column.group, "run", column.texts, rf"(?P<run>{escape(start)}[0-9]+)")
     return None
 
