@@ -221,8 +221,8 @@ def test_a_pattern_does_not_take_files_of_another(tmp_path: Path, capsys: pytest
     files = {}
     for number, setup in enumerate(("plain", "tuned")):
         files[f"{setup}-iperf.json"] = client_output(4000 + number, "cubic", START_S + 60 * number)
-        files[f"{setup}-sockets-x.txt"] = socket_samples(4000 + number, "cubic", START_S + 60 * number)
-        files[f"{setup}-path-{('u', 'w')[number]}.txt"] = NETEM
+        files[f"{setup}-sockets.txt"] = socket_samples(4000 + number, "cubic", START_S + 60 * number)
+        files[f"{setup}-{('kim', 'leo')[number]}.txt"] = NETEM
     assert adopt(write_archive(tmp_path / "raw", files), check=False) == 0
     said = capsys.readouterr().out
     assert said.count("iperf3, netem, ss") == 2
