@@ -109,7 +109,7 @@ def find_needs(connection: duckdb.DuckDBPyConnection, table: str) -> Needs:
     while True:
         _create_runs(connection, table, selected, needs.labels)
         try:
-            connection.execute(f"EXPLAIN {query}")
+            connection.sql(query)
         except duckdb.BinderException as error:
             needs.labels.append(_find_missing(MISSING, error, needs.labels).removesuffix(RANK))
         except duckdb.CatalogException as error:
