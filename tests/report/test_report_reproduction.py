@@ -11,7 +11,6 @@ from ccreport.core.tables import conform
 from ccreport.report.fragments.claims import describe_claims, render_claims
 from ccreport.report.fragments.claims_beside import describe_beside
 from ccreport.report.fragments.exhibits import find_exhibits
-from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.fragments.reproduction import (
     count_pairs,
     describe_deviation,
@@ -19,6 +18,7 @@ from ccreport.report.fragments.reproduction import (
     judge_pair,
     render_reproduction,
 )
+from ccreport.summarise.grids.plain_numbers import show_plain
 
 TITLES = {"table_2_testbed": "Table II"}
 ALGORITHMS = ["BBR", "CUBIC"]

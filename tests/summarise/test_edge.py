@@ -454,7 +454,8 @@ def test_a_number_is_traced_to_its_files_and_computed_anew(tmp_path: Path, capsy
     database = build_database(tmp_path, {"connections": rows, "raw_files": files}, EVALUATION)
     explain("edge_distributions", row="quantity=rtt_ms,grouped_by=algorithm,series=BBRv1", database=database)
     told = capsys.readouterr().out
-    assert "value_p50           20.0" in told
+    assert "  Quantity      RTT (ms)\n" in told
+    assert "  Value 50 %    20\n" in told
     assert f"{'0' * 64}  m/bbr/ss-neit:1" in told
     assert "cubic" not in told
 

@@ -16,6 +16,9 @@ from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.summarise.database import connect, read_files
+from ccreport.summarise.grids.headings import name_quantities
+from ccreport.summarise.statistics.comparisons import add_verdicts
+from ccreport.trace.comparison import describe_comparison
 from ccreport.trace.explain import explain, load_trace, recompute_row
 from ccreport.trace.find_table import find_database, find_databases, find_table
 from ccreport.trace.select_rows import find_row, name_row
@@ -112,10 +115,88 @@ def test_explain_prints_runs_files_and_the_number(database: Path, capsys: pytest
     printed = capsys.readouterr().out
     key = "test_group=no loss,sharing=alone,flows_count=16,rtt_bucket=RTT < 30 ms,algorithm=BBR"
     assert printed.startswith(f"table_2_testbed, row 1: {key}\n")
-    assert re.search(r"^  rate_mean_bps +15000000\.0$", printed, re.MULTILINE)
-    assert "  s  j  10.0.0.2  2  10.0  0.0  11000000.0  r2\n" in printed
+    # Of the logarithms of 9 and 11, and of 18 and 22: each cell's mean, in the unit and with the digits of the pages.
+    assert re.search(r"^  Rate mean \(Mbit/s\)  15\.00 \(", printed, re.MULTILINE)
+    assert "Runs (4):\n  In all: Session s; Job j; Host 10.0.0.2; Loss (%) 0\n" in printed
+    assert "\n  Iteration  RTT (ms)  Rate (Mbit/s)  Run\n" in printed
+    assert "\n  2          10        11.00          r2\n" in printed
     assert f"  # all runs of e\n  {'m' * 64}  meta.json\n" in printed
     assert printed.endswith("SQL: src/ccreport/sql/testbed/table_2_testbed.sql\n")
+
+
+def test_no_table_is_explained_by_what_only_programs_read(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with connect(database) as connection:
+        rows = {table: connection.sql(f'FROM "{table}"').pl() for table in load_yaml(EVALUATION)["tables"]}
+    for table, summary in rows.items():
+        for row in summary.head(2).iter_rows(named=True):
+            explain(table, row=name_row(table, row), database=database)
+            told = capsys.readouterr().out.partition("\nRaw files")[0]
+            assert not re.search(r"[\[{]|_count|_ratio|_bps  |\d\.\d{5}", told.partition("\n")[2])
+
+
+def test_a_comparison_is_told_in_sentences(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with connect(database) as connection:
+        asked = connection.sql("FROM comparisons WHERE question LIKE '0.1 % loss%'").pl()
+    explain("comparisons", row=name_row("comparisons", asked.row(0, named=True)), database=database)
+    told = capsys.readouterr().out
+    for line in (
+        "Goodput of BBR and CUBIC, both in each run: undecided",
+        "  BBR: mean 35 Mbit/s, of 1 run",
+        "  CUBIC: mean 5 Mbit/s, of 1 run",
+        "  Ratio BBR / CUBIC: 7.000, no interval",
+        "  Why: no test: each algorithm needs three runs, or two in each of two strata, with values",
+        "Runs (1):",
+    ):
+        assert f"\n{line}\n" in told
+    # The rows of one run are told apart by their algorithms.
+    listed = told.partition("Runs (1):\n")[2].partition("\n\n")[0].splitlines()
+    place = listed[1].index("Algorithm")
+    assert [line[place:].split()[0] for line in listed[1:]] == ["Algorithm", "BBR", "CUBIC"]
+
+
+def compare(first: list[float], second: list[float], *, measure: str = "goodput_bps", known: bool = True) -> list[str]:
+    """Return the sentences on a question of one stratum, whose runs are not paired."""
+    stratum = {"is_paired": False, "first": first, "second": second}
+    stratum |= {"first_known": [True] * len(first), "second_known": [known] * len(second)}
+    question = {
+        "table_name": "t",
+        "measure": measure,
+        "question": "q",
+        "first_algorithm": "BBR",
+        "second_algorithm": "CUBIC",
+        "is_paired": False,
+        "strata_count": 1,
+        "first_runs_count": len(first),
+        "second_runs_count": len(second),
+        "first_mean": sum(first) / len(first) if known else None,
+        "second_mean": sum(second) / len(second),
+        "equal_within_pct": 5.0,
+        "added_ratio": 0.0,
+        "strata": [stratum],
+    }
+    judged = name_quantities(add_verdicts(pl.DataFrame([question], infer_schema_length=None)))
+    return describe_comparison(judged.row(0, named=True))
+
+
+def test_a_verdict_says_why() -> None:
+    ahead = compare([2.0e6, 2.02e6, 1.98e6], [1.0e6, 1.01e6, 0.99e6])
+    assert ahead[:3] == [
+        "Goodput of BBR and CUBIC, each in runs of its own: BBR faster",
+        "  BBR: mean 2 Mbit/s, of 3 runs",
+        "  CUBIC: mean 1 Mbit/s, of 3 runs",
+    ]
+    assert ahead[3].startswith("  Ratio BBR / CUBIC: 2.000, 95 % interval 1.9")
+    assert ahead[4].endswith(" of a ratio beyond ±5 %; after Holm's correction for 1 question")
+    assert ahead[5] == "  Why: the p value of a ratio of 1 is below 0.05"
+    equal = compare([1.0e6, 1.001e6, 0.999e6], [1.0e6, 1.001e6, 0.999e6])
+    assert equal[0].endswith(": equal within ±5 %")
+    assert equal[5] == "  Why: the p value of a ratio beyond ±5 % is below 0.05"
+    undecided = compare([1.0e6, 1.3e6, 0.7e6], [1.0e6, 1.2e6, 0.8e6])
+    shown = r"these runs would show a difference of \S+ %; about \d+ runs of each would show one of 5 %"
+    assert re.fullmatch(rf"  Why: neither p value is below 0\.05; {shown}", undecided[5])
+    censored = compare([1.0, 1.1, 1.2, 1.3], [9.0, 9.1, 9.2, 9.3], measure="completion_s", known=False)
+    assert censored[1] == "  BBR: mean –, of 4 runs"
+    assert censored[-1].startswith("  Why: by the log-rank test, as not all times are known, ")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +211,7 @@ def test_explain_prints_runs_files_and_the_number(database: Path, capsys: pytest
 )
 def test_numbers_are_compared_as_numbers(cell: str, database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     explain("table_2", row=cell, database=database)
-    assert re.search(r"^  rate_mean_bps +15000000\.0$", capsys.readouterr().out, re.MULTILINE)
+    assert "  Rate mean (Mbit/s)  15.00 (" in capsys.readouterr().out
 
 
 def test_the_examples_of_the_help_are_cells_of_the_paper_s_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,7 +238,7 @@ def test_signs_of_tables_may_be_typed() -> None:
 def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for size in ("25000", "25 kB"):
         explain("table_1", row=f"buffer_bytes={size}", column="algorithm=CUBIC", database=database)
-        assert "rate_mean_bps   5000000.0" in capsys.readouterr().out
+        assert "Rate mean (Mbit/s)  5.000" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

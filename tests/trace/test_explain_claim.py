@@ -10,9 +10,9 @@ from test_explain import FACTS, raw_file
 from test_summarise import EVALUATION, build_database, gather, run
 
 from ccreport.__main__ import main
-from ccreport.compare.claims import judge_claims
+from ccreport.compare.claims import HOLDS, UNKNOWN, judge_claims
 from ccreport.trace.compared_cells import show_compared
-from ccreport.trace.explain_claim import _select_runs
+from ccreport.trace.explain_claim import _select_runs, _show_check
 
 FASTER = "SELECT avg(rate_bps) AS value, count(*) AS n FROM measured WHERE rtt_ms < 15 AND algorithm = 'CUBIC'"
 SHORT_AND_LONG = """\
@@ -57,11 +57,12 @@ def test_a_claim_is_explained_by_its_checks_runs_and_files(results: Path, capsys
     printed = capsys.readouterr().out
     verdict = pl.read_parquet(results / "claims.parquet")["claim_verdict"][0]
     assert printed.startswith(f"claim fast: {verdict}\n  It is fast (Section 1)\n\nCheck 1, rate: ")
-    assert "  value               10000000.0\n" in printed
+    assert "  here           10000000\n  accepted       at least 1\n  runs           1 (at least 1 needed)\n" in printed
     assert f"    {FASTER}\n" in printed
     # One run of a short path with CUBIC, one of a long path; a part of the query that is called `runs` selects none.
     assert "Runs that the queries select (2):\n" in printed
-    assert "  s  j  10.0.0.2  2  10.0  r2\n" in printed
+    assert "  In all: Session s; Job j; Host 10.0.0.2\n" in printed
+    assert "\n  2          10        r2\n" in printed
     assert printed.count("  r4\n") == 1
     assert f"  # run r2\n  {'2' * 64}  2/src\n" in printed
     assert "3/src" not in printed
@@ -111,12 +112,30 @@ def test_a_cell_is_shown_beside_what_it_was_compared_with(tmp_path: Path) -> Non
     pl.DataFrame(cells).write_parquet(tmp_path / "reproduction.parquet")
     assert show_compared(tmp_path, "table_3_paths", row) == []
     shown = show_compared(tmp_path, "table_2_testbed", row)
-    assert shown[:2] == ["", "Compared with that of paper, no loss, 16 flows, BBR:"]
-    assert [line.split() for line in shown[2:]] == [
-        ["pair_verdict", "undecided"],
-        ["matched_test_group", "1", "%", "loss"],
-        ["value_ratio", "0.5"],
+    assert shown[:2] == ["", "Compared with the paper, no loss, 16 flows, BBR:"]
+    assert shown[2:] == [
+        "  Verdict on the pair         undecided",
+        "  Matched with the loss here  1 % loss",
+        "  Here over there             0.5000",
     ]
+
+
+def test_an_undecided_check_says_what_would_tell() -> None:
+    numbers = {"value": 0.4462, "low": 0.3441, "high": 0.5786, "paper_value": 0.4, "at_least": None, "at_most": 0.5}
+    row = numbers | {"check_number": 3, "check": "ratio", "verdict": UNKNOWN, "runs_count": 5, "minimum_runs_count": 3}
+    assert _show_check(row | {"needed_runs_count": 16}, "SELECT 1\n") == [
+        "Check 3, ratio: not enough data (about 16 runs would tell)",
+        "  here           0.446",
+        "  95 % interval  0.344–0.579",
+        "  paper          0.4",
+        "  accepted       at most 0.5",
+        "  runs           5 (at least 3 needed)",
+        "    SELECT 1",
+    ]
+    assert _show_check(row | {"needed_runs_count": None}, "")[0].endswith(
+        ": not enough data (the interval holds a bound)"
+    )
+    assert _show_check(row | {"verdict": HOLDS}, "")[0] == "Check 3, ratio: holds"
 
 
 def test_every_part_of_a_query_selects_its_runs() -> None:

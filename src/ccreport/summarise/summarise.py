@@ -90,7 +90,12 @@ def compute_table(connection: duckdb.DuckDBPyConnection, table: str) -> pl.DataF
         summary = connection.sql(f"FROM {quote_name(table)}").pl()
     except duckdb.Error as error:
         raise QueryError(f"{table}: {error}") from error
-    return conform(STATISTICS[table](summary) if table in STATISTICS else summary, table)
+    return conform(add_statistics(summary, table), table)
+
+
+def add_statistics(summary: pl.DataFrame, table: str) -> pl.DataFrame:
+    """Return the result of a table's query with the statistics that SQL lacks, in place of what they are made of."""
+    return STATISTICS[table](summary) if table in STATISTICS else summary
 
 
 def count_runs(connection: duckdb.DuckDBPyConnection, table: str, condition: str) -> int:

@@ -7,9 +7,39 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.tables import load_schema
-from ccreport.trace.shown_runs import show_value
+from ccreport.trace.shown_runs import show_numbers
 
 REPRODUCTION: Final = "reproduction.parquet"
+OTHERS: Final = {"paper": "the paper", "archive": "the other archive"}
+# Both sides have the same quantities: there is the paper's, here this archive's.
+HEADINGS: Final = {
+    "cell_state": "State",
+    "match": "Matched by",
+    "matched_buffer_bytes": "Matched with the buffer here (bytes)",
+    "matched_test_group": "Matched with the loss here",
+    "expected_bdp_ratio": "Buffer there (BDP)",
+    "matched_bdp_ratio": "Buffer here (BDP)",
+    "expected_loss_window_ratio": "Loss × BDP² there",
+    "matched_loss_window_ratio": "Loss × BDP² here",
+    "expected_basis": "Rate there",
+    "expected_bps": "Mean rate there (Mbit/s)",
+    "expected_cv": "CV there (%)",
+    "expected_runs_count": "Runs there",
+    "expected_line_rate_bps": "Line rate there (Mbit/s)",
+    "line_rate_bps": "Line rate here (Mbit/s)",
+    "expected_share_ratio": "Share of the line rate there",
+    "share_ratio": "Share of the line rate here",
+    "value_ratio": "Here over there",
+    "cell_verdict": "Verdict on the cell",
+    "needed_runs_count": "Runs that would tell",
+    "pair_expected_ratio": "First algorithm over second, there",
+    "pair_ratio": "First algorithm over second, here",
+    "pair_factor_ratio": "That here over that there",
+    "pair_p_holm_ratio": "Holm-adjusted p of a ratio of 1 here",
+    "pair_verdict": "Verdict on the pair",
+    "other_cell_verdict": "Verdict on the cell, matched the other way",
+    "other_pair_verdict": "Verdict on the pair, matched the other way",
+}
 # What names a cell, and is said above its numbers.
 NAMES: Final = frozenset({"comparison", "table_name", "cell_number", "cell"})
 
@@ -28,7 +58,6 @@ def show_compared(folder: Path, table: str, row: Mapping[str, Any]) -> list[str]
     lines = []
     for cell in cells.sort("comparison", "cell_number").iter_rows(named=True):
         facts = {name: value for name, value in cell.items() if value is not None and name not in {*NAMES, *row}}
-        width = max(map(len, facts))
-        lines += ["", f"Compared with that of {cell['comparison']}, {cell['cell']}, {cell['algorithm']}:"]
-        lines += [f"  {name:{width}}  {show_value(value)}" for name, value in facts.items()]
+        lines += ["", f"Compared with {OTHERS[cell['comparison']]}, {cell['cell']}, {cell['algorithm']}:"]
+        lines += show_numbers(facts, HEADINGS)
     return lines

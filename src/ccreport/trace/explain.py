@@ -19,19 +19,26 @@ from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
 from ccreport.core.text import display_name
 from ccreport.summarise.database import quote_name
+from ccreport.summarise.grids.headings import QUANTITIES, name_quantities
+from ccreport.summarise.grids.plain_numbers import find_quantity
 from ccreport.summarise.open_results import open_results
+from ccreport.summarise.questions import COMPARISONS
+from ccreport.summarise.statistics.comparisons import SIDES
+from ccreport.summarise.summarise import add_statistics
 from ccreport.trace.compared_cells import show_compared
+from ccreport.trace.comparison import describe_comparison
 from ccreport.trace.edge import GROUPED, load_edge_source, restrict_edge
 from ccreport.trace.explain_claim import describe_claim, find_claim
 from ccreport.trace.find_table import describe_tables, find_database, find_table
 from ccreport.trace.raw_files import ReadFiles, load_read_files
 from ccreport.trace.select_rows import find_row, name_row
-from ccreport.trace.shown_runs import show_runs, show_value
+from ccreport.trace.shown_runs import show_numbers, show_runs
 
 # Views that queries read instead of `<table>_runs`.
 VIEWS: Final = {"witnesses": "reconciliation"}
 # Columns of keys over which a table compares its rows: a number rests on the runs of all of them.
 COMPARED: Final = {"modes": ("algorithm",), "stability": ("algorithm",)}
+ALGORITHM: Final = "algorithm"
 # Which run it was, in the order of the archive's folders.
 IDENTITY: Final = ("session", "job", "host", "iteration", "rtt_ms")
 RESULTS: Final = Path("results")
@@ -43,11 +50,13 @@ class Trace:
     """The runs behind the rows of one table, one row per run (and algorithm, where the table tells them apart).
 
     `source` is the view that the table's query reads; `runs` has of it what there is to show: run_id, experiment_id,
-    result_path, `IDENTITY` and the columns `selecting` and `values`. `files` are all that a step read.
+    result_path, `IDENTITY` and the columns `selecting`, `compared` (by which runs of one row differ) and `values`.
+    `files` are all that a step read.
     """
 
     table: str
     selecting: tuple[str, ...]
+    compared: tuple[str, ...]
     values: tuple[str, ...]
     source: pl.DataFrame
     runs: pl.DataFrame
@@ -56,13 +65,12 @@ class Trace:
     @property
     def shown(self) -> tuple[str, ...]:
         """Return the columns by which runs of one row may differ: identity, what is compared, values."""
-        if self.table in GROUPED:
-            return ("host", *self.values)
-        return tuple(dict.fromkeys([*IDENTITY, *COMPARED.get(self.table, ()), *self.values]))
+        identity = ("host",) if self.table in GROUPED else IDENTITY
+        return tuple(dict.fromkeys([*identity, *self.compared, *self.values]))
 
     @property
     def _names_of_rows(self) -> list[str]:
-        return [name for name in self.selecting if name not in COMPARED.get(self.table, ())]
+        return [name for name in self.selecting if name not in self.compared]
 
     def select_source(self, row: Mapping[str, Any]) -> pl.DataFrame:
         """Return what a row of the table is made of, of `source`."""
@@ -70,8 +78,11 @@ class Trace:
         return self.source.filter(pl.lit(value=True), *equal)
 
     def select_runs(self, row: Mapping[str, Any]) -> pl.DataFrame:
-        """Return what a row of the table is made of, of `runs`."""
-        return self._runs_of_rows.get(tuple(row[name] for name in self._names_of_rows), self.runs.clear())
+        """Return what a row of the table is made of, of `runs`; where it compares two algorithms, theirs alone."""
+        runs = self._runs_of_rows.get(tuple(row[name] for name in self._names_of_rows), self.runs.clear())
+        pairs = [name for name in self.compared if f"{SIDES[0]}_{name}" in row]
+        own = (pl.col(name).is_in([row[f"{side}_{name}"] for side in SIDES]) for name in pairs)
+        return runs.filter(pl.lit(value=True), *own)
 
     @cached_property
     def _runs_of_rows(self) -> dict[tuple[Any, ...], pl.DataFrame]:
@@ -87,7 +98,10 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFil
         load_edge_source(connection, table) if is_edge else connection.sql(f"FROM {quote_name(_find_view(table))}").pl()
     )
     words = set(re.findall(r"\w+", COMMENT.sub("", read_query(table))))
-    selecting = tuple(name for name in load_schema(table).key if name in source.columns)
+    key = load_schema(table).key
+    selecting = tuple(name for name in key if name in source.columns)
+    pairs = (name.removeprefix(f"{SIDES[0]}_") for name in key if name.startswith(f"{SIDES[0]}_"))
+    compared = (*COMPARED.get(table, ()), *(name for name in pairs if name in source.columns))
     values = (
         ("rows_count", "kept_count")
         if is_edge
@@ -103,17 +117,15 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFil
         missing = [name for name in facts if name not in source.columns]
         known = connection.sql("FROM labelled_runs").pl()
         runs = source.join(known.select("run_id", *missing), on="run_id", how="left", maintain_order="left")
-    shown = list(dict.fromkeys(["run_id", *facts, *selecting, *values]))
-    order = ["session", "job", "host", "iteration", "rtt_ms", "run_id", *selecting]
-    return Trace(
-        table,
-        selecting,
-        values,
-        source,
-        # A run may have a row for each of its algorithms.
-        runs.select(shown).unique().sort(list(dict.fromkeys([*order, *shown])), nulls_last=True),
-        files or load_read_files(connection),
-    )
+    shown = list(dict.fromkeys(["run_id", *facts, *selecting, *compared, *values]))
+    # A run may have a row for each of its algorithms.
+    rows = runs.select(shown).unique()
+    if ALGORITHM in set(runs.columns) - set(shown) and rows.select({"run_id", *selecting}).is_duplicated().any():
+        compared, shown = (*compared, ALGORITHM), [*shown, ALGORITHM]
+        rows = runs.select(shown).unique()
+    order = ["session", "job", "host", "iteration", "rtt_ms", "run_id", *selecting, *compared]
+    ordered = rows.sort(list(dict.fromkeys([*order, *shown])), nulls_last=True)
+    return Trace(table, selecting, compared, values, source, ordered, files or load_read_files(connection))
 
 
 def _find_view(table: str) -> str:
@@ -170,20 +182,34 @@ def explain(
         trace = load_trace(connection, name)
         computed = recompute_row(connection, trace, chosen)
     compared = show_compared(of_table.resolve().parent, name, chosen)
-    print(_show(trace, number, computed, compared, of_table.parent.parent / "archive"))
+    print(_show(trace, number, _complete_row(summary, name, number, computed), compared, of_table))
 
 
-def _show(trace: Trace, number: int, row: Mapping[str, Any], compared: Sequence[str], unpacked: Path) -> str:
-    """Return the text on a number; `compared` are lines on what it was compared with.
+def _complete_row(summary: pl.DataFrame, table: str, number: int, computed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a computed row of a table with its statistics, as Holm's correction may depend on the other rows."""
+    own = pl.DataFrame([computed], schema=summary.schema)
+    return _pick_row(add_statistics(pl.concat([summary[: number - 1], own, summary[number:]]), table), table, computed)
 
-    `unpacked` is where raw files are, if the archive is of packed ones.
-    """
-    keys = load_schema(trace.table).key
-    numbers = {name: value for name, value in row.items() if name not in keys}
-    width = max(map(len, numbers))
-    lines = [f"{trace.table}, row {number}: {name_row(trace.table, row)}", "", "Computed from the runs below alone:"]
-    lines += [f"  {name:{width}}  {show_value(value)}" for name, value in numbers.items()]
-    lines += [*compared, "", *show_runs("Runs", trace.select_runs(row), trace.shown, trace.files, unpacked)]
+
+def _show(trace: Trace, number: int, row: Mapping[str, Any], compared: Sequence[str], database: Path) -> str:
+    """Return the text on a number; `compared` are lines on what it was compared with."""
+    noun = "file" if trace.table in GROUPED else "run"
+    unpacked = database.parent.parent / "archive"
+    (shown,) = name_quantities(pl.DataFrame([row], infer_schema_length=None)).to_dicts()
+    # The unit of a row's numbers may be that of its quantity.
+    names = {*load_schema(trace.table).key} - {*QUANTITIES}
+    numbers = {name: value for name, value in shown.items() if name not in names}
+    runs = trace.select_runs(row)
+    lines = [f"{trace.table}, row {number}: {name_row(trace.table, row)}", ""]
+    if trace.table == COMPARISONS:
+        lines += [*describe_comparison(shown), ""]
+    lines += [f"Computed again from the {noun}s below alone:", *show_numbers(numbers)]
+    lines += [*compared, ""]
+    lines += show_runs(
+        f"{noun.capitalize()}s", runs, trace.shown, trace.files, unpacked, quantity=find_quantity(row), noun=noun
+    )
     lines += ["", f"SQL: {name_query(trace.table)}"]
+    if (written := database.parent / f"summaries/{trace.table}.csv").is_file():
+        lines.append(f"All digits: {written}, row {number}")
     # A terminal obeys what a name of the archive may contain.
     return "\n".join(map(display_name, lines))

@@ -14,6 +14,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
+from ccreport.compare.claim_wording import name_bounds, name_lack, show_interval
 from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import find_line, show_path
 from ccreport.core.errors import InputError
@@ -21,12 +22,13 @@ from ccreport.core.evaluation import CLAIMS, list_evaluations, load_evaluation, 
 from ccreport.core.schema_problems import guess_near
 from ccreport.core.text import display_name
 from ccreport.summarise.database import connect, quote_name, read_files
+from ccreport.summarise.grids.grid import INTERVAL
+from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.find_table import find_databases, list_claims, list_published, list_tables
 from ccreport.trace.raw_files import load_read_files
-from ccreport.trace.shown_runs import show_runs, show_value
+from ccreport.trace.shown_runs import show_runs
 
-FACTS: Final = ("value", "low", "high", "paper_value", "at_least", "at_most", "runs_count", "minimum_runs_count")
 SHOWN: Final = ("session", "job", "host", "iteration", "rtt_ms")
 # The column of that name, as a syntax tree of DuckDB has it.
 RUN_ID: Final = {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": "", "column_names": ["run_id"]}
@@ -111,12 +113,18 @@ def _find_evaluation(database: Path, given: str) -> Path:
 
 
 def _show_check(row: Mapping[str, Any], sql: str) -> list[str]:
-    width = max(map(len, FACTS))
-    facts = [f"  {name:{width}}  {show_value(row[name])}" for name in FACTS if row[name] is not None]
+    lack = name_lack(row)
+    facts = {
+        "here": None if row["value"] is None else show_plain(row["value"]),
+        INTERVAL: show_interval(row),
+        "paper": None if row["paper_value"] is None else f"{row['paper_value']:g}",
+        "accepted": name_bounds(row["at_least"], row["at_most"]),
+        "runs": f"{row['runs_count']:,} (at least {row['minimum_runs_count']:,} needed)",
+    }
     return [
-        f"Check {row['check_number']}, {row['check']}: {row['verdict']}",
-        *facts,
-        *(f"    {s}" for s in sql.split("\n")),
+        f"Check {row['check_number']}, {row['check']}: {row['verdict']}{f' ({lack})' if lack else ''}",
+        *(f"  {name:{len(INTERVAL)}}  {fact}" for name, fact in facts.items() if fact is not None),
+        *(f"    {s}" for s in sql.strip().split("\n")),
     ]
 
 

@@ -1,22 +1,39 @@
 """Runs and their raw files as text, for a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from ccreport.summarise.grids.grid import MISSING
+from ccreport.summarise.grids.plain_numbers import NO_HEADINGS, VALUE, list_numbers, name_column, round_value
 from ccreport.trace.raw_files import ReadFiles
 
 
-def show_runs(heading: str, runs: pl.DataFrame, columns: Sequence[str], files: ReadFiles, unpacked: Path) -> list[str]:
+def show_runs(
+    heading: str,
+    runs: pl.DataFrame,
+    columns: Sequence[str],
+    files: ReadFiles,
+    unpacked: Path,
+    *,
+    quantity: str = VALUE,
+    noun: str = "run",
+) -> list[str]:
     """Return lines on runs: some of their columns and run_id, then what was read for them.
 
-    `runs` also has experiment_id and result_path. `unpacked` is where raw files are, if the archive is of packed ones.
+    What all of several runs have in common is said once, what none has is left out. `runs` also has experiment_id and
+    result_path. `unpacked` is where raw files are, if the archive is of packed ones; `quantity` is what their column
+    `value` is of, and `noun` what a row is.
     """
-    lines = [f"{heading} ({runs.height:,}):", f"  {'  '.join((*columns, 'run_id'))}"]
-    lines += [f"  {'  '.join(map(show_value, run))}" for run in runs.select(*columns, "run_id").iter_rows()]
+    names = {name: quantity if name == VALUE else name for name in columns if runs[name].count()}
+    texts = {name: [round_value(name, value) for value in runs[column]] for column, name in names.items()}
+    shared = {name: cells[0] for name, cells in texts.items() if len(cells) > 1 and len(set(cells)) == 1}
+    lines = [f"{heading} ({runs['run_id'].n_unique():,}):"]
+    if shared:
+        lines.append(f"  In all: {'; '.join(f'{name_column(name)} {text}' for name, text in shared.items())}")
+    told = [(name_column(name), *cells) for name, cells in texts.items() if name not in shared]
+    lines += [f"  {line}" for line in _align([*told, (noun.capitalize(), *runs["run_id"])])]
     read = files.find(runs)
     is_packed = any((unpacked / path).is_file() for _, own in read for path, _ in own[:1])
     lines += ["", f"Raw files{f', unpacked in {unpacked}' if is_packed else ''} (sha256, path):"]
@@ -25,6 +42,13 @@ def show_runs(heading: str, runs: pl.DataFrame, columns: Sequence[str], files: R
     return lines
 
 
-def show_value(value: Any) -> str:
-    """Return a value with all its digits, a dash for none."""
-    return MISSING if value is None else str(value)
+def show_numbers(numbers: Mapping[str, Any], headings: Mapping[str, str] = NO_HEADINGS) -> list[str]:
+    """Return a line on each number of a row that has a value: its heading, if not of `headings`, value and interval."""
+    return [f"  {line}" for line in _align([*zip(*list_numbers(numbers, headings), strict=True)])]
+
+
+def _align(columns: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines of columns of texts, each but the last as wide as its widest text."""
+    *firsts, last = columns
+    padded = [[text.ljust(max(map(len, column))) for text in column] for column in firsts]
+    return ["  ".join(line) for line in zip(*padded, last, strict=True)]

@@ -18,9 +18,8 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.declarations import name_query, read_query
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema, read_table
-from ccreport.core.text import make_label
+from ccreport.core.text import count_things, make_label
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
-from ccreport.report.fragments.cell_numbers import name_column, name_key, render_numbers, round_value
 from ccreport.report.fragments.exhibits import CAPTURE_TABLES
 from ccreport.report.markup.blocks import (
     Html,
@@ -35,13 +34,16 @@ from ccreport.report.markup.blocks import (
 )
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.database import connect
-from ccreport.summarise.grids.headings import (
-    QUANTITIES,
-    name_quantities,
-    name_tables,
-    shorten_titles,
-)
+from ccreport.summarise.grids.headings import name_quantities, name_tables, shorten_titles
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
+from ccreport.summarise.grids.plain_numbers import (
+    VALUE,
+    find_quantity,
+    list_numbers,
+    name_column,
+    name_key,
+    round_value,
+)
 from ccreport.trace.explain import Trace, load_trace
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.select_rows import name_row
@@ -53,8 +55,6 @@ RUN_BYTES: Final = 900
 ROW_BYTES: Final = 2_000
 # At least a run's line has this, with a name of one letter.
 LINE_BYTES: Final = len('<tr><td><a href="explorer.html#run=r"><code>r</code></a></td></tr>')
-# A run's column of this name has what the row's quantity is.
-VALUE: Final = "value"
 LEFT_OUT: Final = "There are too many runs to list all of them here. The command of each row prints them."
 
 
@@ -183,10 +183,11 @@ def _render_row(
     parts.append(render_numbers({name: value for name, value in shown.items() if name not in key}))
     listed = runs if runs_at_most is None else runs.head(runs_at_most)
     whole = listed.height == runs.height
-    counted = f"{runs.height:,} run{'' if runs.height == 1 else 's'}"
+    counted = count_things(runs["run_id"].n_unique(), "run")
     # Closed, so that a page of many rows can be read.
-    parts.append(open_fold(f"Made of {counted}" if whole else f"The first {listed.height:,} of {counted}"))
-    parts.append(_render_runs(trace, listed, number, _find_quantity(row)))
+    first = listed["run_id"].n_unique()
+    parts.append(open_fold(f"Made of {counted}" if whole else f"The first {first:,} of {counted}"))
+    parts.append(_render_runs(trace, listed, number, find_quantity(row)))
     if jobs := link_jobs(listed["experiment_id"].drop_nulls().unique(maintain_order=True), trace.files):
         parts.append(fence_html(f"<p>Raw files: {jobs}</p>"))
     # A path in it may hold a line break, which is written as \\n on its one line.
@@ -196,9 +197,10 @@ def _render_row(
     return [*parts, close_fold()]
 
 
-def _find_quantity(row: Mapping[str, Any]) -> str:
-    """Return the column whose values the runs of a row have under `value`, where the row names one."""
-    return next((row[name] for name in QUANTITIES if name in row), VALUE)
+def render_numbers(numbers: Mapping[str, Any]) -> str:
+    """Return the numbers of a row side by side, as `list_numbers` has them."""
+    parts = [f"<div><dt>{text(name)}</dt><dd>{text(shown)}</dd></div>" for name, shown in list_numbers(numbers)]
+    return fence_html(f'<dl class="numbers">\n{"".join(parts)}\n</dl>')
 
 
 def _render_runs(trace: Trace, runs: pl.DataFrame, number: int, quantity: str) -> str:

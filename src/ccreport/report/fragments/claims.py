@@ -7,11 +7,12 @@ from urllib.parse import urlencode
 
 import polars as pl
 
+from ccreport.compare.claim_wording import name_bounds, name_lack, require_bounds, show_interval
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
 from ccreport.core.text import make_label
 from ccreport.report.fragments.claim_direction import fails_in_direction
 from ccreport.report.fragments.exhibits import Exhibit
-from ccreport.report.fragments.plain_numbers import show_figures, show_plain
+from ccreport.report.fragments.plain_numbers import show_figures
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,
@@ -73,12 +74,6 @@ def render_claims(
             claim, facts, rows_of[claim], exhibits, unexplained, is_dated=is_dated, has_own_bounds=not is_one
         )
     return "\n".join(parts)
-
-
-def require_bounds(row: Mapping[str, Any]) -> str:
-    """Return the bounds of a check in words."""
-    bounds = {"at least": row["at_least"], "at most": row["at_most"]}
-    return " and ".join(f"{word} {bound:.3g}" for word, bound in bounds.items() if bound is not None)
 
 
 def is_published(facts: Mapping[str, Any]) -> bool:
@@ -243,25 +238,16 @@ def _list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:
     return [
         _name_check(row, check),
         _show_paper(row),
-        text(_name_bounds(row["at_least"], row["at_most"])),
+        text(name_bounds(row["at_least"], row["at_most"])),
         show_figures(row["value"]),
         text(show_interval(row)),
         number(row["runs_count"]),
-        Html(f"{_mark(row['verdict'])}{_name_lack(row)}"),
+        Html(f"{_mark(row['verdict'])}{_show_lack(row)}"),
     ]
 
 
 def _show_paper(row: Mapping[str, Any]) -> Html:
     return text(None if row["paper_value"] is None else f"{row['paper_value']:g}")
-
-
-def show_interval(row: Mapping[str, Any]) -> str | None:
-    """Return the interval of a check's value, none where it has none."""
-    low, high = row["low"], row["high"]
-    if low is None or high is None:
-        return None
-    # A dash between negative numbers reads as a minus.
-    return f"{show_plain(low)}{' to ' if low < 0 else '–'}{show_plain(high)}"
 
 
 def _name_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:
@@ -273,26 +259,6 @@ def _name_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> Html:
     return Html(f"{name}<br><small>{text('“' + check['quote'] + '”' + read)}</small>")
 
 
-def _name_lack(row: Mapping[str, Any]) -> Html:
-    """Return what a check without a verdict lacks."""
-    if row["verdict"] != UNKNOWN:
-        return Html("")
-    if row["value"] is None:
-        lack = "no such runs"
-    elif row["runs_count"] < row["minimum_runs_count"]:
-        lack = f"fewer than {row['minimum_runs_count']} runs"
-    elif row["low"] is None or row["high"] is None:
-        lack = "no interval; if no condition was measured twice, `condition` can say which runs repeat one"
-    elif row["needed_runs_count"] is None:
-        lack = "the interval holds a bound"
-    else:
-        lack = f"about {row['needed_runs_count']} runs would tell"
-    return Html(f" <small>({lack})</small>")
-
-
-def _name_bounds(at_least: float | None, at_most: float | None) -> str:
-    if at_least is not None and at_most is not None:
-        # A dash between negative numbers reads as a minus.
-        return f"{at_least:.3g}{' to ' if at_least < 0 else '–'}{at_most:.3g}"
-    bounds = (("at least", at_least), ("at most", at_most))
-    return next((f"{word} {bound:.3g}" for word, bound in bounds if bound is not None), "any value")
+def _show_lack(row: Mapping[str, Any]) -> Html:
+    lack = name_lack(row)
+    return Html(f" <small>({lack})</small>" if lack else "")

@@ -5,12 +5,13 @@ from typing import Any
 
 import polars as pl
 
+from ccreport.compare.claim_wording import require_bounds, show_interval
 from ccreport.compare.claims import FAILS
 from ccreport.core.text import make_label
 from ccreport.report.fragments.claim_direction import is_opposite
-from ccreport.report.fragments.claims import CLASSES, count_verdicts, is_published, require_bounds, show_interval
-from ccreport.report.fragments.plain_numbers import show_plain
+from ccreport.report.fragments.claims import CLASSES, count_verdicts, is_published
 from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.grids.plain_numbers import show_plain
 
 
 def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, Any]) -> str:

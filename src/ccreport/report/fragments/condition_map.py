@@ -12,10 +12,10 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.text import make_label
-from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.grids.links import cell_href
+from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 

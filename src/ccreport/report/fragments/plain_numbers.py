@@ -1,24 +1,8 @@
-"""Numbers as pages show them: rounded to significant digits, without an exponent but near 0."""
-
-import math
-from typing import Final
+"""Numbers as HTML, rounded to significant digits, and what they say of a difference."""
 
 from ccreport.compare.verdicts import PAIR_FACTOR
 from ccreport.report.markup.blocks import Html, text
-
-# Numbers nearer to 0 are shown with a power of ten.
-LEAST_PLAIN: Final = 1e-4
-SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def show_plain(value: float, significant: int = 3) -> str:
-    """Return a number with so many significant digits, with a power of ten only near 0."""
-    rounded = float(f"{value:.{significant}g}")
-    if 0 < abs(rounded) < LEAST_PLAIN:
-        mantissa, exponent = f"{rounded:.{significant - 1}e}".split("e")
-        return f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
-    digits = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else 0
-    return f"{rounded:.{digits}f}"
+from ccreport.summarise.grids.plain_numbers import show_plain
 
 
 def show_figures(value: float | None) -> Html:

@@ -17,10 +17,11 @@ from ccreport.compare.verdicts import (
     UNDECIDED,
 )
 from ccreport.core.text import make_label
-from ccreport.report.fragments.plain_numbers import describe_deviation, show_figures, show_plain, show_ratio
+from ccreport.report.fragments.plain_numbers import describe_deviation, show_figures, show_ratio
 from ccreport.report.markup.blocks import Html, markdown, number, render_callout, render_table, text
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
+from ccreport.summarise.grids.plain_numbers import show_plain
 
 WORST: Final = 5
 # Differences that no reader would call one, though they exceed the interval.
@@ -275,9 +276,7 @@ def _show_verdict(row: Mapping[str, Any]) -> Html:
 
 def judge_pair(row: Mapping[str, Any]) -> str:
     """Return what became of a pair in words."""
-    if row["cell_state"] != COMPARED:
-        return str(row["cell_state"])
-    return str(row["pair_verdict"] or "no pair")
+    return str(row["cell_state"] if row["cell_state"] != COMPARED else row["pair_verdict"] or "no pair")
 
 
 def _pair(row: Mapping[str, Any]) -> Html:

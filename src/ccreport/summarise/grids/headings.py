@@ -91,6 +91,8 @@ HEADINGS: Final = {
     "cv_within_mean_cv": "Mean CV within conditions (%)",
     "cv_ratio": "Ratio of mean CVs",
     "cv_within_ratio": "Ratio of mean CVs within conditions",
+    "x": "Numerator",
+    "y": "Denominator",
 }
 # Columns that say what a row's numbers are of, and those whose unit is that of the quantity there.
 QUANTITIES: Final = ("quantity", "measure")

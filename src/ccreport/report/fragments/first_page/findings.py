@@ -12,8 +12,8 @@ from ccreport.figures.wording.runs import join_names
 from ccreport.report.fragments.claim_direction import part_failed
 from ccreport.report.fragments.claims import title_claim
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits, link_comparisons
-from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.grids.plain_numbers import show_plain
 
 QUOTE_WIDTH: Final = 110
 CLAIMS_PAGE: Final = "claims.qmd"

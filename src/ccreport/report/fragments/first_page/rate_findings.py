@@ -9,9 +9,9 @@ import polars as pl
 
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.wording.runs import join_names
-from ccreport.report.fragments.plain_numbers import show_plain
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_measured, rate_unit
+from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 # The least number of comparisons of which "most" and "all" are said.

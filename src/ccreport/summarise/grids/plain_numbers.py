@@ -1,14 +1,20 @@
-"""Numbers and names on the pages behind tables, in the units and with the headings that published tables have."""
+"""Numbers and names of single rows for people, with the headings and units of published tables, rounded."""
 
+import math
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import Any, Final
 
-from ccreport.report.fragments.plain_numbers import show_plain
-from ccreport.report.markup.blocks import text
-from ccreport.report.markup.escape import fence_html
 from ccreport.summarise.grids.cells import PERCENT
-from ccreport.summarise.grids.headings import format_name, is_percentage, name_value, write_heading
-from ccreport.trace.shown_runs import show_value
+from ccreport.summarise.grids.grid import format_probability
+from ccreport.summarise.grids.headings import (
+    QUANTITIES,
+    format_answer,
+    format_name,
+    is_percentage,
+    name_value,
+    write_heading,
+)
 
 # Units that headings leave to the values, by the end of a column's name.
 UNITS: Final = {"_bps": " (Mbit/s)", "_bytes": " (bytes)"}
@@ -17,6 +23,23 @@ PER_MEGABIT: Final = 1e6
 LEAST_CV: Final = 0.01
 # All digits are in the CSV files.
 SIGNIFICANT: Final = 4
+# Numbers nearer to 0 are shown with a power of ten.
+LEAST_PLAIN: Final = 1e-4
+SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+# A run's column of this name has what the row's quantity is.
+VALUE: Final = "value"
+NO_HEADINGS: Final[Mapping[str, str]] = {}
+PROBABILITIES: Final = ("p_ratio", "p_holm_ratio", "p_equal_ratio", "p_equal_holm_ratio", "pair_p_holm_ratio")
+
+
+def show_plain(value: float, significant: int = 3) -> str:
+    """Return a number with so many significant digits, with a power of ten only near 0."""
+    rounded = float(f"{value:.{significant}g}")
+    if 0 < abs(rounded) < LEAST_PLAIN:
+        mantissa, exponent = f"{rounded:.{significant - 1}e}".split("e")
+        return f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+    digits = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else 0
+    return f"{rounded:.{digits}f}"
 
 
 def name_key(column: str, value: Any) -> str:
@@ -24,21 +47,21 @@ def name_key(column: str, value: Any) -> str:
     return name_value(column, value) if isinstance(value, int | float) else format_name(column, value)
 
 
-def render_numbers(numbers: Mapping[str, Any]) -> str:
-    """Return the numbers of a row side by side, each with its 95 % interval in brackets; what has no value is left out.
+def list_numbers(numbers: Mapping[str, Any], headings: Mapping[str, str] = NO_HEADINGS) -> list[tuple[str, str]]:
+    """Return heading and text of each number of a row, with its 95 % interval in brackets; not of what has no value.
 
     The ends of an interval are the columns that have `low` and `high` in a number's name, in place of `mean` if it has
-    one: `rate_mean_bps`, `rate_low_bps` and `rate_high_bps`.
+    one: `rate_mean_bps`, `rate_low_bps` and `rate_high_bps`. `headings` go before those that all tables have.
     """
     ends = _find_ends(numbers)
     within = {end for pair in ends.values() for end in pair}
-    parts = []
+    listed = []
     for name, value in numbers.items():
         if name not in within and value is not None:
             interval = [round_value(name, numbers[end]) for end in ends.get(name, ()) if numbers[end] is not None]
-            shown = round_value(name, value) + (f" ({' to '.join(interval)})" if interval else "")
-            parts.append(f"<div><dt>{text(name_column(name))}</dt><dd>{text(shown)}</dd></div>")
-    return fence_html(f'<dl class="numbers">\n{"".join(parts)}\n</dl>')
+            ends_shown = f" ({' to '.join(interval)})" if interval else ""
+            listed.append((headings.get(name) or name_column(name), round_value(name, value) + ends_shown))
+    return listed
 
 
 def _find_ends(names: Collection[str]) -> dict[str, tuple[str, str]]:
@@ -60,10 +83,14 @@ def name_column(name: str) -> str:
 
 def round_value(column: str, value: Any) -> str:
     """Return a value in the unit that `name_column` announces, rounded; whole numbers with commas, yes or no."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+    if value is None or isinstance(value, bool):
+        return format_answer(value)
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
     if not isinstance(value, int | float):
-        return show_value(value)
+        return str(value)
+    if column in PROBABILITIES:
+        return format_probability(value)
     if column.endswith("_bps"):
         return show_plain(value / PER_MEGABIT, SIGNIFICANT)
     if is_percentage(column):
@@ -71,3 +98,8 @@ def round_value(column: str, value: Any) -> str:
         is_tiny = column.endswith("_cv") and 0 < percentage < LEAST_CV
         return f"< {LEAST_CV}" if is_tiny else show_plain(percentage, SIGNIFICANT)
     return f"{value:,.0f}" if value == round(value) else show_plain(value, SIGNIFICANT)
+
+
+def find_quantity(row: Mapping[str, Any]) -> str:
+    """Return the column whose values the runs of a row have under `value`, where the row names one."""
+    return next((row[name] for name in QUANTITIES if name in row), VALUE)

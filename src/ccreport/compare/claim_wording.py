@@ -1,0 +1,48 @@
+"""What pages and `explain` say of a claim's check: its bounds, its interval, and what it lacks for a verdict."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ccreport.compare.claims import UNKNOWN
+from ccreport.summarise.grids.plain_numbers import show_plain
+
+
+def require_bounds(row: Mapping[str, Any]) -> str:
+    """Return the bounds of a check in words."""
+    bounds = {"at least": row["at_least"], "at most": row["at_most"]}
+    return " and ".join(f"{word} {bound:.3g}" for word, bound in bounds.items() if bound is not None)
+
+
+def name_bounds(at_least: float | None, at_most: float | None) -> str:
+    """Return the range of a check that its bounds accept."""
+    if at_least is not None and at_most is not None:
+        # A dash between negative numbers reads as a minus.
+        return f"{at_least:.3g}{' to ' if at_least < 0 else '–'}{at_most:.3g}"
+    bounds = (("at least", at_least), ("at most", at_most))
+    return next((f"{word} {bound:.3g}" for word, bound in bounds if bound is not None), "any value")
+
+
+def show_interval(row: Mapping[str, Any]) -> str | None:
+    """Return the interval of a check's value, none where it has none."""
+    low, high = row["low"], row["high"]
+    if low is None or high is None:
+        return None
+    # A dash between negative numbers reads as a minus.
+    return f"{show_plain(low)}{' to ' if low < 0 else '–'}{show_plain(high)}"
+
+
+def name_lack(row: Mapping[str, Any]) -> str:
+    """Return what a check without a verdict lacks; nothing of one that has a verdict."""
+    if row["verdict"] != UNKNOWN:
+        return ""
+    if row["value"] is None:
+        lack = "no such runs"
+    elif row["runs_count"] < row["minimum_runs_count"]:
+        lack = f"fewer than {row['minimum_runs_count']} runs"
+    elif row["low"] is None or row["high"] is None:
+        lack = "no interval; if no condition was measured twice, `condition` can say which runs repeat one"
+    elif row["needed_runs_count"] is None:
+        lack = "the interval holds a bound"
+    else:
+        lack = f"about {row['needed_runs_count']} runs would tell"
+    return lack
