@@ -8,10 +8,11 @@ import argparse
 import ast
 import importlib
 import inspect
+import math
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn, get_origin
 
@@ -89,6 +90,8 @@ GROUPS: Final = {
 PROGRAM: Final = "python -m ccreport"
 DESCRIPTION: Final = "What a build made, explained, queried and checked; and the commands that builds consist of."
 SENTENCE_END: Final = re.compile(r"(?<=[.;])\s+(?=[`A-Z])")
+# What a docstring says to whoever calls the function.
+FOR_CALLERS: Final = re.compile(r"\s*\bRaise\s+[A-Z]\w+Error\b.*?\.(?=\s|$)", re.DOTALL)
 # argparse: "the following arguments are required: --campaign, --archive"
 MISSING: Final = re.compile(r"the following arguments are required: (.+)")
 # argparse: "argument --clock: invalid choice: 'vitual' (choose from '', 'virtual', 'real')"
@@ -137,6 +140,12 @@ class CommandParser(argparse.ArgumentParser):
         if given:
             self.error(f"one argument too many, `{given[0]}`; put what has blanks in quotes")
 
+    def refuse_negative(self, options: Mapping[str, Any]) -> None:
+        """End where a number is below 0 or is not one: no option means anything by it."""
+        for name, value in options.items():
+            if isinstance(value, int | float) and not 0 <= value < math.inf:
+                self.error(f"--{name.replace('_', '-')}: {value} is not a number from 0 on")
+
 
 def find_command(name: str) -> Callable[..., int | None]:
     """Return the function behind a subcommand; what it returns, if anything, is the program's exit status."""
@@ -150,7 +159,7 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
     A parameter that is positional only becomes an argument; one that has a default may be left out. Its help is what
     the function's docstring says of it.
     """
-    said = inspect.getdoc(command) or ""
+    said = read_about(command)
     for name, parameter in inspect.signature(command).parameters.items():
         option, kind = f"--{name.replace('_', '-')}", parameter.annotation
         required = parameter.default is parameter.empty
@@ -185,10 +194,15 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
             parser.add_argument(option, type=kind, required=required, default=default, help=about)
 
 
+def read_about(command: Callable[..., int | None]) -> str:
+    """Return what the docstring of a subcommand's function says to people, without the errors that it raises."""
+    return FOR_CALLERS.sub("", inspect.getdoc(command) or "")
+
+
 def describe_option(said: str, name: str) -> str:
-    """Return the sentences of a docstring that name a parameter in backticks, and are not about the errors raised."""
+    """Return the sentences of what is said of a subcommand that name a parameter in backticks."""
     sentences = SENTENCE_END.split(" ".join(said.split()))
-    about = [sentence for sentence in sentences[1:] if f"`{name}`" in sentence and not sentence.startswith("Raise ")]
+    about = [sentence for sentence in sentences[1:] if f"`{name}`" in sentence]
     return " ".join(about).removeprefix(f"`{name}` is ").removesuffix(";")
 
 
@@ -249,6 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed, unknown = parser.parse_known_args(given)
     options: dict[str, Any] = vars(parsed)
     commands[options["command"]].refuse_unknown(unknown)
+    commands[options["command"]].refuse_negative(options)
     command = find_command(options.pop("command"))
     if "root" in options:
         options["root"] = find_root(options["root"])

@@ -14,7 +14,8 @@ from PIL import Image
 
 from ccreport.__main__ import EXAMPLES
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import resolve_evaluation
+from ccreport.core.evaluation import load_evaluation, resolve_evaluation
+from ccreport.figures.exhibits import find_number, list_exhibits
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.select.declaration import FigureError, read_declaration
 from ccreport.figures.select.recording_database import Database
@@ -245,7 +246,9 @@ def test_a_path_that_is_not_a_database_is_named(place: str, said: str, tmp_path:
         plot_figure("f", declare(tmp_path), tmp_path / place, tmp_path / "output")
 
 
-def test_a_figure_is_drawn_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_is_drawn_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     build, elsewhere = tmp_path / "build", tmp_path / "elsewhere"
     (build / "results/mine").mkdir(parents=True)
     elsewhere.mkdir()
@@ -254,9 +257,22 @@ def test_a_figure_is_drawn_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(elsewhere)
     plot_figure("f", declare(tmp_path), Path("../build/results/mine/archive.duckdb"), Path("drawn"))
     assert (elsewhere / "drawn/figure.svg").exists()
+    assert capsys.readouterr().out == "drawn/figure.svg\n"
     Path("file").touch()
     with pytest.raises(InputError, match=r"^file is a file; --output names a folder$"):
         plot_figure("f", declare(tmp_path), Path("../build/results/mine/archive.duckdb"), Path("file"))
+
+
+def test_a_figure_goes_by_its_number_in_the_report(tmp_path: Path) -> None:
+    declared = load_evaluation(resolve_evaluation("esnet-dtn"))["figures"]
+    exhibits = list_exhibits(declared)
+    for wanted, name in {"4": "figure_4", "Figure 10": "figure_10", "fig. 2": "figure_2", "s1": "topology"}.items():
+        assert find_number(exhibits, wanted) == name
+    assert find_number(exhibits, "S99") is None
+    # Those without data come last.
+    (tmp_path / "topology").mkdir()
+    (tmp_path / "topology/missing.txt").touch()
+    assert find_number(list_exhibits(declared, tmp_path), "Figure S1") == "one_flow_loss"
 
 
 def test_an_evaluation_that_comes_along_goes_by_its_name(tmp_path: Path) -> None:

@@ -4,16 +4,16 @@ import html
 import re
 from pathlib import Path
 
+from ccreport.figures.exhibits import Exhibit, list_exhibits
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.select.declaration import CAPTURE_KINDS
+from ccreport.figures.topics import OTHERS, TOPICS
 from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
     describe_missing_figures,
     has_rows,
     leave_out_foreign,
 )
-from ccreport.report.fragments.exhibits import Exhibit, list_exhibits
-from ccreport.report.fragments.gallery_pages.figure_topics import OTHERS, TOPICS
 from ccreport.report.fragments.gallery_pages.gallery import FIGURES_AT_MOST, list_pages, render_gallery
 from ccreport.report.site.links import lead_to_figures
 

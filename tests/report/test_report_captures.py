@@ -8,8 +8,8 @@ import pytest
 from archives import make_table, save_table
 from report_inputs import NASTY, write_inputs
 
+from ccreport.figures.exhibits import list_exhibits
 from ccreport.report.archive_fragments.captures import render_captures
-from ccreport.report.fragments.exhibits import list_exhibits
 from ccreport.report.fragments.render import render_fragments
 
 COUNTS = {"frames_count": 1200, "tcp_packets_count": 1190, "other_packets_count": 7, "fragments_count": 2}

@@ -13,6 +13,7 @@ from report_inputs import NASTY, write_inputs
 from ccreport.core.declarations import list_tables, load_yaml
 from ccreport.core.tables import load_schema, read_table, write_table
 from ccreport.core.text import make_label
+from ccreport.figures.exhibits import Exhibit
 from ccreport.figures.kit.theme import call_algorithms, style_of
 from ccreport.measure.suspects.measure import RULES
 from ccreport.report.archive_fragments.archive_facts import (
@@ -28,7 +29,7 @@ from ccreport.report.archive_fragments.other_records import count_others, render
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
 from ccreport.report.fragments.dictionary import render_dictionary
-from ccreport.report.fragments.exhibits import Exhibit, render_figure_fragment
+from ccreport.report.fragments.exhibits import render_figure_fragment
 from ccreport.report.fragments.render import _render_groups, render_fragments
 from ccreport.report.markup.blocks import Html, markdown, number, prose, render_table, render_tabs, render_varying, text
 from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, show_text

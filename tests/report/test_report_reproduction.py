@@ -8,9 +8,9 @@ import pytest
 from report_inputs import NASTY
 
 from ccreport.core.tables import conform
+from ccreport.figures.exhibits import find_exhibits
 from ccreport.report.fragments.claims import describe_claims, render_claims
 from ccreport.report.fragments.claims_beside import describe_beside
-from ccreport.report.fragments.exhibits import find_exhibits
 from ccreport.report.fragments.reproduction import (
     count_pairs,
     describe_deviation,

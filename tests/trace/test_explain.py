@@ -361,6 +361,8 @@ def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.C
     query = (
         "SELECT (quotient_of(list(rate) FILTER (cc = 'cubic'), list(rate) FILTER (cc = 'cubic'))).value FROM measured"
     )
+    assert main(["sql", query, "--database", str(database), "--rows", "0"]) == 1
+    assert "--rows 0 would show nothing" in capsys.readouterr().err
     assert main(["sql", query, "--database", str(database)]) == 0
     assert " 1.0 " in capsys.readouterr().out
     for query in ([], ["SHOW TABLES"], ["show tables;"]):

@@ -27,6 +27,7 @@ from ccreport.__main__ import (
     describe_option,
     find_command,
     main,
+    read_about,
 )
 from ccreport.rebuild.imports import list_imports
 
@@ -206,8 +207,38 @@ def test_help_lists_commands_for_people_first_a_line_each(capsys: pytest.Capture
             assert summary.strip() == (inspect.getdoc(find_command(name)) or "").partition("\n")[0]
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_help_speaks_to_whoever_calls_the_function(command: str) -> None:
+    assert not re.search(r"\bRaises?\b|\b[A-Z]\w+Error\b", read_about(find_command(command)))
+
+
+@pytest.mark.parametrize("number", ["-1", "nan", "inf"])
+def test_a_number_below_0_is_refused_by_every_command(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    refused = []
+    for name in FOR_PEOPLE:
+        parameters = inspect.signature(find_command(name)).parameters.values()
+        needed = [p for p in parameters if p.default is p.empty and p.annotation is not bool]
+        given = ["x" if p.kind is p.POSITIONAL_ONLY else f"--{p.name.replace('_', '-')}=x" for p in needed]
+        for option in (p for p in parameters if p.annotation in (int, float)):
+            with pytest.raises(SystemExit) as ended:
+                main([name, *given, f"--{option.name.replace('_', '-')}={number}"])
+            assert ended.value.code == 2
+            said = capsys.readouterr().err
+            assert "is not a number from 0 on" in said or "invalid int value" in said
+            refused.append(option.name)
+    assert {"rows", "difference_pct", "power", "blocks", "cores", "scale_rates_by"} <= {*refused}
+
+
 def test_a_help_text_is_the_sentences_that_name_the_option() -> None:
-    said = "Do `a`.\n\n`a` is a path,\nor none. `b` and `c` are words; `d` is 5 %. Raise InputError without `a`."
+    def command() -> None:
+        """Do `a`.
+
+        `a` is a path,
+        or none. `b` and `c` are words; `d` is 5 %. Raise InputError without `a`,
+        or a `b`; QueryError for `e`.
+        """
+
+    said = read_about(command)
     assert describe_option(said, "a") == "a path, or none."
     assert describe_option(said, "c") == "`b` and `c` are words"
     assert describe_option(said, "d") == "5 %."

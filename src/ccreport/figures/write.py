@@ -16,7 +16,8 @@ from ccreport.core.atomic_files import replace_text, replaces_folder
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declared_files import blame
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import resolve_evaluation
+from ccreport.core.evaluation import load_evaluation, resolve_evaluation
+from ccreport.figures.exhibits import find_number, list_exhibits
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.dark_colours import add_dark_colours
@@ -102,21 +103,27 @@ def _plot_all(jobs: list[tuple[FigureDeclaration, Path, Path]]) -> list[list[Ask
 def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> None:
     """Write a figure of the evaluation file into the folder `output`.
 
-    `figure` is the figure's name in `evaluation`, the evaluation's name or its file. `database` is the evaluation's
-    archive.duckdb. `output` is a folder, which gets figure.svg, untitled.svg (for pages, below a heading), figure.png
-    (twice the size), thumbnail.png, figure.vl.json (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and
-    where needed a second of details) and alt.txt (one line), both plain text; or, where no run has data for it, only
-    missing.txt that says why. Raise FigureError where the declaration cannot be used.
+    `figure` is the figure's name in `evaluation`, or its number in the report, such as S6. `evaluation` is the
+    evaluation's name or its file. `database` is the evaluation's archive.duckdb. `output` is a folder, which gets
+    figure.svg, untitled.svg (for pages, below a heading), figure.png (twice the size), thumbnail.png, figure.vl.json
+    (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and where needed a second of details) and alt.txt
+    (one line), both plain text; or, where no run has data for it, only missing.txt that says why. What was written is
+    printed. Raise FigureError where the declaration cannot be used.
     """
     file = resolve_evaluation(str(evaluation))
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; --output names a folder")
+    # The report's numbers leave those without data for last.
+    exhibits = list_exhibits(load_evaluation(file)["figures"], database.parent / "figures")
     try:
-        plotted = (read_declaration(file, figure), database.absolute(), output.absolute())
+        declaration = read_declaration(file, find_number(exhibits, figure) or figure)
+        places = (database.absolute(), output.absolute())
         with open_results(database):
-            _plot(*plotted)
+            _plot(declaration, *places)
     except FigureError as error:
         raise blame(file, error) from error
+    missing = output / "missing.txt"
+    print(f"{missing}: {missing.read_text(encoding='utf-8').strip()}" if missing.exists() else output / FILES[0])
 
 
 def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> list[Asked]:

@@ -55,7 +55,7 @@ def list_raw_files(
 
     `archive` is one folder, one packed file, or the parts; what is packed is unpacked first, and parts are joined below
     `unpacked`. Tables below the folders `tables` are deleted where their batch is gone. `layout` holds the path of
-    a declared layout, or the layout as JSON; where it is empty, the archive's own `layout.yaml` counts. Raises
+    a declared layout, or the layout as JSON; where it is empty, the archive's own `layout.yaml` counts. Raise
     ArchiveError where the archive as a whole cannot be used, DeclarationError where its layout cannot.
     """
     started_ns = time.time_ns()

@@ -4,7 +4,6 @@ parsers take them, each with what the function behind it says of itself, and the
 
 import argparse
 import importlib
-import inspect
 from pathlib import Path
 from typing import Final
 
@@ -52,7 +51,7 @@ def render_commands() -> str:
     line = importlib.import_module("ccreport.__main__")
     parsers = line.add_commands(argparse.ArgumentParser(prog="ccreport"), line.COMMANDS)
     return "\n".join(
-        _render_command(name, inspect.getdoc(line.find_command(name)) or "", parser) for name, parser in parsers.items()
+        _render_command(name, line.read_about(line.find_command(name)), parser) for name, parser in parsers.items()
     )
 
 

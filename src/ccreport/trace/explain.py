@@ -16,6 +16,7 @@ import polars as pl
 
 from ccreport.core.declarations import name_query, read_query
 from ccreport.core.errors import InputError
+from ccreport.core.evaluation import resolve_evaluation
 from ccreport.core.tables import load_schema
 from ccreport.core.text import display_name
 from ccreport.summarise.database import quote_name
@@ -29,7 +30,8 @@ from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.comparison import describe_comparison
 from ccreport.trace.edge import GROUPED, load_edge_source, restrict_edge
 from ccreport.trace.explain_claim import describe_claim, find_claim
-from ccreport.trace.find_table import describe_tables, find_database, find_table
+from ccreport.trace.explain_exhibit import describe_figure, find_exhibit
+from ccreport.trace.find_table import describe_tables, find_database, find_databases, find_table
 from ccreport.trace.raw_files import ReadFiles, load_read_files
 from ccreport.trace.select_rows import find_row, name_row
 from ccreport.trace.shown_runs import show_numbers, show_runs
@@ -158,21 +160,31 @@ def explain(
 ) -> None:
     """Print the runs, raw files and SQL behind one number of a published table, computed anew from its runs alone.
 
-    `table` may be the beginning of a name; without it all tables and claims are listed. It may also be the name of a
-    claim: then its checks are printed with their values, bounds, queries and runs; `evaluation` is its file, if that
-    has moved since the build. `row` and `column` name the cell, as
+    `table` may be the beginning of a name, or a number as the report has it, such as Table II; without it all tables
+    and claims are listed. It may also be the name of a claim: then its checks are printed with their values, bounds,
+    queries and runs; or the name or number of a figure. `evaluation` is the name or file of the evaluation to ask, of a
+    claim also its file, if that has moved since the build. `row` and `column` name the cell, as
     `test_group=no loss,flows_count=16`, each key with its value as the CSV file has it; numbers also by <, <=, > and
     >=, as `flows_count>=16`. It does not matter which of the two a key is in. `database` is an evaluation's, or a
     folder of results, where the configured evaluation goes before others.
     """
+    if evaluation:
+        database = _narrow(database, evaluation, table)
     if not table:
         print(describe_tables(database))
         return
-    if claim := find_claim(database, table):
-        if row or column:
-            raise InputError(f"{claim[1]} is a claim, which has no rows; leave out --row and --column")
+    exhibit = find_exhibit(database, table)
+    claim = None if exhibit else find_claim(database, table)
+    about = f"{claim[1]} is a claim" if claim else f"{table} is a figure" if exhibit and exhibit[1].is_figure else ""
+    if about and (row or column):
+        raise InputError(f"{about}, which has no rows; leave out --row and --column")
+    if claim:
         print(describe_claim(*claim, evaluation))
         return
+    if exhibit and exhibit[1].is_figure:
+        print(describe_figure(*exhibit))
+        return
+    table = exhibit[1].name if exhibit else table
     of_table = find_database(database, table)
     with open_results(of_table) as connection:
         name = find_table(connection, table)
@@ -183,6 +195,15 @@ def explain(
         computed = recompute_row(connection, trace, chosen)
     compared = show_compared(of_table.resolve().parent, name, chosen)
     print(_show(trace, number, _complete_row(summary, name, number, computed), compared, of_table))
+
+
+def _narrow(place: Path, evaluation: str, table: str) -> Path:
+    """Return the database of an evaluation at a place; the place itself for a claim, whose file may have moved."""
+    name = resolve_evaluation(evaluation).stem
+    own = (database for database in find_databases(place) if database.resolve().parent.name == name)
+    if (found := next(own, None)) is None and not (table and find_claim(place, table)):
+        raise InputError(f"no results of the evaluation `{name}` at {place}; `make report` builds them")
+    return found or place
 
 
 def _complete_row(summary: pl.DataFrame, table: str, number: int, computed: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,11 +21,11 @@ from ccreport.core.errors import InputError
 from ccreport.core.evaluation import CLAIMS, list_evaluations, load_evaluation, resolve_evaluation
 from ccreport.core.schema_problems import guess_near
 from ccreport.core.text import display_name
-from ccreport.summarise.database import connect, quote_name, read_files
+from ccreport.summarise.database import quote_name, read_files
 from ccreport.summarise.grids.grid import INTERVAL
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.open_results import open_results
-from ccreport.trace.find_table import find_databases, list_claims, list_published, list_tables
+from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_published, list_tables
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.shown_runs import show_runs
 
@@ -72,7 +72,7 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
 
     Raise InputError where that is not known, or makes no such claim any more.
     """
-    path = _find_evaluation(database, evaluation)
+    path = resolve_evaluation(evaluation) if evaluation else find_evaluation(database)
     declared = load_evaluation(path)[CLAIMS].get(claim)
     if declared is None:
         raise InputError(f"{show_path(path)} makes no claim `{claim}` any more; build its evaluation once more")
@@ -92,24 +92,6 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
         lines += ["", f"Published tables, whose rows are explained by their names: {', '.join(tables)}"]
     lines += ["", f"SQL: {show_path(path)}:{find_line(path, (CLAIMS, claim))}"]
     return "\n".join(map(display_name, "\n".join(lines).split("\n")))
-
-
-def _find_evaluation(database: Path, given: str) -> Path:
-    if given:
-        return resolve_evaluation(given)
-    whole = database.resolve()
-    with connect(whole) as connection:
-        query = "SELECT comment FROM duckdb_tables() WHERE table_name = 'algorithms' AND comment IS NOT NULL"
-        built: list[str] = [path for (path,) in connection.execute(query).fetchall()]
-    # The path is from the folder that the build was called in, which is around the results.
-    places = (folder / path for path in built for folder in whole.parents)
-    if found := next((place for place in places if place.is_file()), None):
-        return found
-    name = whole.parent.name
-    if name not in list_evaluations():
-        problem = f"{built[0]} is gone" if built else f"{name} does not come with ccreport"
-        raise InputError(f"the evaluation {problem}; name its file by --evaluation")
-    return resolve_evaluation(name)
 
 
 def _show_check(row: Mapping[str, Any], sql: str) -> list[str]:

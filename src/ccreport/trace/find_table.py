@@ -10,7 +10,7 @@ import polars as pl
 from ccreport.core.declarations import QUERIES, SCHEMAS
 from ccreport.core.declared_files import read_declared
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import AUTO, CLAIMS, SAMPLE, choose_evaluation
+from ccreport.core.evaluation import AUTO, CLAIMS, SAMPLE, choose_evaluation, list_evaluations, resolve_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.summarise.database import connect
 from ccreport.summarise.open_results import is_outdated
@@ -80,6 +80,23 @@ def find_database(place: Path, name: str) -> Path:
         several = ", ".join(map(str, current))
         raise InputError(f"several evaluations have a table `{name}`; name one by --database: {several}")
     return fitting[0]
+
+
+def find_evaluation(database: Path) -> Path:
+    """Return the file of the evaluation that a database was built by; raise InputError where it has moved since."""
+    whole = database.resolve()
+    with connect(whole) as connection:
+        query = "SELECT comment FROM duckdb_tables() WHERE table_name = 'algorithms' AND comment IS NOT NULL"
+        built: list[str] = [path for (path,) in connection.execute(query).fetchall()]
+    # The path is from the folder that the build was called in, which is around the results.
+    places = (folder / path for path in built for folder in whole.parents)
+    if found := next((place for place in places if place.is_file()), None):
+        return found
+    name = whole.parent.name
+    if name not in list_evaluations():
+        problem = f"{built[0]} is gone" if built else f"{name} does not come with ccreport"
+        raise InputError(f"the evaluation {problem}; name its file by --evaluation")
+    return resolve_evaluation(name)
 
 
 def list_tables(database: Path) -> list[str]:

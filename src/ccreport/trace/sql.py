@@ -9,6 +9,7 @@ from typing import Final
 import duckdb
 
 from ccreport.core.declarations import read_query
+from ccreport.core.errors import InputError
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.text import display_name
 from ccreport.summarise.database import QueryError, quote_name, read_files
@@ -33,6 +34,8 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
     `query` is DuckDB's SQL, such as `FROM runs LIMIT 5`. `database` is an evaluation's, or a folder of results, where
     the configured evaluation goes before others. At most so many `rows` are shown.
     """
+    if rows < 1:
+        raise InputError(f"--rows {rows} would show nothing; COUNT(*) in the query counts rows")
     shown = io.StringIO()
     width = shutil.get_terminal_size((WIDE, 0)).columns
     database = find_databases(database)[0]

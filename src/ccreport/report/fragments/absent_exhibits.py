@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ccreport.core.text import make_label
-from ccreport.report.fragments.exhibits import Exhibit
+from ccreport.figures.exhibits import Exhibit
 from ccreport.report.markup.escape import escape_text
 
 # What figures say that no run matches, of which the declaration has the words.

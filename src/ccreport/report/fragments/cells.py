@@ -19,8 +19,8 @@ from ccreport.core.declarations import name_query, read_query
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema, read_table
 from ccreport.core.text import count_things, make_label
+from ccreport.figures.exhibits import CAPTURE_TABLES
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
-from ccreport.report.fragments.exhibits import CAPTURE_TABLES
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,

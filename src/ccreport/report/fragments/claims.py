@@ -10,8 +10,8 @@ import polars as pl
 from ccreport.compare.claim_wording import name_bounds, name_lack, require_bounds, show_interval
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
 from ccreport.core.text import make_label
+from ccreport.figures.exhibits import Exhibit
 from ccreport.report.fragments.claim_direction import fails_in_direction
-from ccreport.report.fragments.exhibits import Exhibit
 from ccreport.report.fragments.plain_numbers import show_figures
 from ccreport.report.markup.blocks import (
     Html,

@@ -7,10 +7,8 @@ What a publication has goes by its number there, all else by S1, S2 and so on in
 data last, so that those that are drawn have no gaps between their numbers.
 """
 
-import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,11 +17,10 @@ import polars as pl
 from ccreport.core.declarations import QUERIES, list_tables, read_query
 from ccreport.core.tables import load_schema
 from ccreport.core.text import make_label
-from ccreport.figures.select.declaration import CAPTURE_KINDS
+from ccreport.figures.exhibits import Exhibit
 from ccreport.figures.wording.runs import format_significant
 from ccreport.figures.write import UNTITLED
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
-from ccreport.report.fragments.gallery_pages.figure_topics import place_kind
 from ccreport.report.markup.blocks import (
     Html,
     close_fold,
@@ -53,8 +50,6 @@ DOWNLOADS: Final[Mapping[str, str]] = {
 }
 # <svg class="marks" width="801" height="521" viewBox="0 0 801 521">
 SVG_SIZE: Final = re.compile(r'^<svg[^>]* width="(\d+)"[^>]* height="(\d+)"')
-# Published tables that are on the page of captures.
-CAPTURE_TABLES: Final = ("witnesses",)
 # Of the data of a figure on its page, and of runs in its source: a page holds several figures.
 ROWS_SHOWN: Final = 25
 RUNS_SHOWN: Final = 12
@@ -67,65 +62,6 @@ EDGE_VIEWS: Final = {
     "heat_map": "edge_heat_maps",
     "machine_retransmits": "edge_machine_retransmits",
 }
-
-
-# figure_2 · Table II: mean
-PUBLISHED: Final = (re.compile(r"^figure_(\d+)$"), re.compile(r"^Table ([IVX]+): "))
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    """One table or figure that the evaluation declares; `number` may be empty, then pages count."""
-
-    name: str
-    title: str
-    is_of_captures: bool = False
-    number: str = ""
-    is_figure: bool = False
-
-    @property
-    def heading(self) -> str:
-        """Return the title, that of a figure with its number."""
-        return f"Figure {self.number}: {self.title}" if self.is_figure and self.number else self.title
-
-
-def list_exhibits(declared: Mapping[str, Mapping[str, Any]], figures: Path | None = None) -> list[Exhibit]:
-    """Return the tables or the figures of an evaluation: a publication's, then ours as the pages have them.
-
-    `figures` is the folder of figures, if they are; those without data there come last of ours.
-    """
-    titles = {name: " ".join(facts["title"].split()) for name, facts in declared.items()}
-    by_name, by_title = PUBLISHED
-    published = {name: by_name.search(name) or by_title.search(title) for name, title in titles.items()}
-    of_captures = {
-        name: facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES for name, facts in declared.items()
-    }
-
-    def place(name: str) -> tuple[bool, bool, bool, int]:
-        kind, is_ours = declared[name].get("kind"), published[name] is None
-        is_missing = is_ours and figures is not None and (figures / name / "missing.txt").exists()
-        return is_ours, is_missing, of_captures[name], place_kind(kind) if kind and is_ours else 0
-
-    ours = itertools.count(1)
-    return [
-        Exhibit(
-            name,
-            declared[name]["title"],
-            of_captures[name],
-            found[1] if (found := published[name]) else f"S{next(ours)}" if any(published.values()) else "",
-            "kind" in declared[name],
-        )
-        for name in sorted(declared, key=place)
-    ]
-
-
-def find_exhibits(evaluation: Mapping[str, Any], figures: Path | None = None) -> dict[str, tuple[str, Exhibit]]:
-    """Return page (`figures` or `tables`) and exhibit by the name of every figure and table of an evaluation."""
-    listed = {
-        "figures": list_exhibits(evaluation["figures"], figures),
-        "tables": list_exhibits(evaluation["tables"]),
-    }
-    return {exhibit.name: (page, exhibit) for page, exhibits in listed.items() for exhibit in exhibits}
 
 
 def render_table_fragment(table: Exhibit, tables: Path, fragments: Path) -> None:

@@ -15,6 +15,7 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import MEANS, load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.core.text import count_things, make_label
+from ccreport.figures.exhibits import find_exhibits, list_exhibits
 from ccreport.figures.kit.theme import call_algorithms, style_of
 from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
@@ -48,13 +49,7 @@ from ccreport.report.fragments.claims import describe_claims, render_claims
 from ccreport.report.fragments.claims_beside import describe_beside
 from ccreport.report.fragments.condition_map import render_condition_map
 from ccreport.report.fragments.dictionary import render_dictionary
-from ccreport.report.fragments.exhibits import (
-    find_exhibits,
-    list_exhibits,
-    render_figure_fragment,
-    render_list,
-    render_table_fragment,
-)
+from ccreport.report.fragments.exhibits import render_figure_fragment, render_list, render_table_fragment
 from ccreport.report.fragments.first_page.findings import render_findings, render_list_of_findings
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.rate_findings import describe_means

@@ -11,10 +11,11 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.core.atomic_files import replaces_folder
+from ccreport.figures.exhibits import Exhibit
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.wording.runs import format_significant
 from ccreport.figures.write import write_files
-from ccreport.report.fragments.exhibits import Exhibit, render_figure_fragment
+from ccreport.report.fragments.exhibits import render_figure_fragment
 from ccreport.report.markup.blocks import (
     NONE,
     Html,

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from ccreport.core.text import make_label
 from ccreport.figures.select.declaration import CAPTURE_KINDS
+from ccreport.figures.topics import TOPICS
 from ccreport.figures.write import THUMBNAIL
 from ccreport.report.fragments.exhibits import read_size
-from ccreport.report.fragments.gallery_pages.figure_topics import TOPICS
 from ccreport.report.markup.blocks import verbatim
 from ccreport.report.markup.escape import escape_text, fence_html
 

@@ -13,10 +13,11 @@ from typing import Any, Final
 import yaml
 
 from ccreport.core.text import make_label
+from ccreport.figures.exhibits import Exhibit
+from ccreport.figures.topics import OTHERS, TOPICS, name_topic
 from ccreport.figures.write import THUMBNAIL
 from ccreport.report.fragments.absent_exhibits import describe_missing_figures, find_missing
-from ccreport.report.fragments.exhibits import Exhibit, read_size
-from ccreport.report.fragments.gallery_pages.figure_topics import OTHERS, TOPICS, name_topic
+from ccreport.report.fragments.exhibits import read_size
 from ccreport.report.markup.blocks import write_fragment
 from ccreport.report.markup.escape import escape_text, fence_html
 

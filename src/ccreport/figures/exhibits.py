@@ -1,0 +1,79 @@
+"""Tables and figures of an evaluation as a report shows them: their order, numbers and headings."""
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.figures.select.declaration import CAPTURE_KINDS
+from ccreport.figures.topics import place_kind
+
+# Published tables that are on the page of captures.
+CAPTURE_TABLES: Final = ("witnesses",)
+# figure_2 · Table II: mean
+PUBLISHED: Final = (re.compile(r"^figure_(\d+)$"), re.compile(r"^Table ([IVX]+): "))
+# Figure 2 · fig. S6 · Table II
+NUMBER: Final = re.compile(r"^(?:fig(?:ure|\.)?|table)?[ _]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One table or figure that the evaluation declares; `number` may be empty, then pages count."""
+
+    name: str
+    title: str
+    is_of_captures: bool = False
+    number: str = ""
+    is_figure: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Return the title, that of a figure with its number."""
+        return f"Figure {self.number}: {self.title}" if self.is_figure and self.number else self.title
+
+
+def list_exhibits(declared: Mapping[str, Mapping[str, Any]], figures: Path | None = None) -> list[Exhibit]:
+    """Return the tables or the figures of an evaluation: a publication's, then ours as the pages have them.
+
+    `figures` is the folder of figures, if they are; those without data there come last of ours.
+    """
+    titles = {name: " ".join(facts["title"].split()) for name, facts in declared.items()}
+    by_name, by_title = PUBLISHED
+    published = {name: by_name.search(name) or by_title.search(title) for name, title in titles.items()}
+    of_captures = {
+        name: facts.get("kind") in CAPTURE_KINDS or name in CAPTURE_TABLES for name, facts in declared.items()
+    }
+
+    def place(name: str) -> tuple[bool, bool, bool, int]:
+        kind, is_ours = declared[name].get("kind"), published[name] is None
+        is_missing = is_ours and figures is not None and (figures / name / "missing.txt").exists()
+        return is_ours, is_missing, of_captures[name], place_kind(kind) if kind and is_ours else 0
+
+    ours = itertools.count(1)
+    return [
+        Exhibit(
+            name,
+            declared[name]["title"],
+            of_captures[name],
+            found[1] if (found := published[name]) else f"S{next(ours)}" if any(published.values()) else "",
+            "kind" in declared[name],
+        )
+        for name in sorted(declared, key=place)
+    ]
+
+
+def find_exhibits(evaluation: Mapping[str, Any], figures: Path | None = None) -> dict[str, tuple[str, Exhibit]]:
+    """Return page (`figures` or `tables`) and exhibit by the name of every figure and table of an evaluation."""
+    listed = {
+        "figures": list_exhibits(evaluation["figures"], figures),
+        "tables": list_exhibits(evaluation["tables"]),
+    }
+    return {exhibit.name: (page, exhibit) for page, exhibits in listed.items() for exhibit in exhibits}
+
+
+def find_number(exhibits: Iterable[Exhibit], wanted: str) -> str | None:
+    """Return the name of the exhibit of a number as the report shows it: `Figure S6`, `S6`, `table ii`."""
+    number = NUMBER.sub("", wanted).upper()
+    return next((exhibit.name for exhibit in exhibits if exhibit.number and exhibit.number == number), None)

@@ -1,0 +1,67 @@
+"""`explain` of figures, and of tables by the numbers that a report shows."""
+
+from pathlib import Path
+
+import pytest
+from condition_runs import build_database
+from test_explain import FACTS
+from test_summarise import EVALUATION, gather, run
+
+from ccreport.__main__ import main
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    results = tmp_path_factory.mktemp("results")
+    drawn = results / "esnet-dtn/figures/topology"
+    drawn.mkdir(parents=True)
+    (drawn / "caption.txt").write_text("What is connected.\nIn detail.\n")
+    (drawn / "figure.csv").touch()
+    build_database(
+        results / "esnet-dtn", gather(run(1, {"bbr": 9.0}, rtt_ms=10.0, condition_id="a", **FACTS)), EVALUATION
+    )
+    return results
+
+
+@pytest.mark.parametrize("name", ["S1", "figure s1", "topology"])
+def test_a_figure_by_number_or_name(name: str, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", name, "--database", str(results)]) == 0
+    title, caption, details, _, data, declared, drawn = capsys.readouterr().out.splitlines()
+    assert title.startswith("Figure S1: ")
+    assert title.endswith(" (topology)")
+    assert (caption, details) == ("  What is connected.", "  In detail.")
+    assert data == f"Data: {results}/esnet-dtn/figures/topology/figure.csv"
+    assert "esnet-dtn.yaml:" in declared
+    assert f"--figure topology --database {results}/esnet-dtn/archive.duckdb" in drawn
+
+
+def test_a_table_by_its_number(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "Table II", "--row", "flows_count=1", "--database", str(results)]) == 1
+    assert "table_2_testbed has no flows_count `1` there" in capsys.readouterr().err
+    assert main(["explain", "Table II", "--database", str(results)]) == 0
+    assert capsys.readouterr().out.startswith("table_2_testbed, row 1: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["figur_4"], "no published table, claim or figure `figur_4`; did you mean `figure_4`?"),
+        (["tabel_2"], "no published table `tabel_2`; did you mean `table_2_testbed`?"),
+        (["S1", "--row", "a=b"], "S1 is a figure, which has no rows; leave out --row and --column"),
+        (["table_2", "--evaluation", "esnet-dt"], "no evaluation is called `esnet-dt`; did you mean `esnet-dtn`?"),
+        (["--evaluation", "generic"], "no results of the evaluation `generic` at "),
+        (["table_2", "--evaluation", "generic"], "no results of the evaluation `generic` at "),
+    ],
+)
+def test_what_is_not_there(given: list[str], said: str, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", *given, "--database", str(results)]) == 1
+    assert capsys.readouterr().err.startswith(f"ccreport: {said}")
+
+
+def test_an_evaluation_is_asked_by_its_name(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (results / "other").mkdir(exist_ok=True)
+    build_database(results / "other", gather(run(1, {"cubic": 9.0}, **FACTS)), EVALUATION)
+    assert main(["explain", "--evaluation", "esnet-dtn", "--database", str(results)]) == 0
+    listed = capsys.readouterr().out
+    assert "esnet-dtn:" in listed
+    assert "other:" not in listed
