@@ -10,6 +10,7 @@ import pytest
 from archives import ROOT
 from test_campaign import declare
 
+from ccreport.__main__ import main
 from ccreport.archive.harness_layout import parse_suffix
 from ccreport.collect.collect import describe_engine
 from ccreport.collect.declare.campaign import load_campaign, read_campaign
@@ -439,6 +440,15 @@ def test_a_dry_run_says_what_the_kernel_has_not(monkeypatch: pytest.MonkeyPatch)
     _, warning = describe_engine(plan({"sender_mbps": 20, "congestion_control": "bbr3"}), None).splitlines()
     said = "bbr3 is not in this kernel, which has cubic; choose one of these, or another kernel by --kernel"
     assert warning == f"warning: {said}"
+
+
+def test_a_dry_run_refuses_a_kernel_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = tmp_path / "linux"
+    given = ["--campaign", f"{ROOT}/campaigns/quick.yaml", "--archive", str(tmp_path / "a"), "--kernel", str(kernel)]
+    assert main(["collect", *given, "--dry-run"]) == 1
+    printed = capsys.readouterr()
+    assert printed.err == f"ccreport: {kernel} cannot be run as a user-mode kernel: No such file or directory\n"
+    assert not printed.out
 
 
 def test_a_plan_says_where_a_path_adds_no_delay() -> None:

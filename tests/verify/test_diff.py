@@ -123,6 +123,20 @@ def test_what_is_no_release_cannot_be_compared(old: Path, tmp_path: Path, capsys
     assert "CITATION.cff does not exist" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("folder", ["tables", "evaluations/one/tables"])
+def test_a_release_without_tables_cannot_be_compared(
+    folder: str, old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare = Path(shutil.copytree(old, tmp_path / "bare"))
+    shutil.rmtree(bare / folder)
+    write_sums(bare)
+    for sides in ([old, bare], [bare, old]):
+        assert main(["diff", *map(str, sides)]) == 2
+        printed = capsys.readouterr()
+        assert printed.err == f"ccreport: {bare} has no {folder}/ to compare; `verify` says what else it lacks\n"
+        assert not printed.out
+
+
 def test_changes_of_a_release_are_written_from_the_comparison(old: Path, tmp_path: Path) -> None:
     results = make_results(tmp_path)
     save_table("runs", [{"run_id": "e.a", "experiment_id": "e"}], results / "tables/runs/b2.parquet")

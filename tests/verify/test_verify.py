@@ -242,6 +242,19 @@ def test_files_that_are_gone_new_or_links_are_named(release: Path) -> None:
     assert damaged == {"LICENSE", "tables/link"}
 
 
+def test_a_folder_that_is_gone_is_one_line_of_each_check(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files_count = sum(path.is_file() for path in (release / "tables").rglob("*"))
+    assert files_count > 20
+    shutil.rmtree(release / "tables")
+    (release / "evaluations/one/tables/jobs.tex").unlink()
+    assert verify(str(release), quick=True) == 1
+    said = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert f"tables/: missing ({files_count} files)" in said
+    assert f"tables/: described in {CRATE} and not there ({files_count} files)" in said
+    assert "evaluations/one/tables/jobs.tex: missing" in said
+    assert not [line for line in said if line.startswith("tables/") and not line.startswith("tables/:")]
+
+
 def test_what_is_damaged_is_not_read(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flip(release / "tables/runs/archive.parquet")
     assert verify(str(release), quick=False) == 1
@@ -296,7 +309,7 @@ def test_tables_that_break_their_schema_are_named(release: Path) -> None:
 
 
 def test_a_ledger_that_does_not_close_is_named(release: Path) -> None:
-    assert check_ledger(release).facts == "1 raw files"
+    assert check_ledger(release).facts == "1 raw file"
     rows = [{"raw_file_id": name, "path": name, "sha256": "0" * 64, "state": "ingested"} for name in ("g", "h")]
     save_table("raw_files", rows, release / "tables/raw_files/archive.parquet")
     rejects = [{"raw_file_id": "h", "path": "h", "is_whole_file": True}]
@@ -311,7 +324,7 @@ def test_a_ledger_that_does_not_close_is_named(release: Path) -> None:
 
 
 def test_raw_files_are_compared_with_their_list(release: Path, tmp_path: Path) -> None:
-    assert check_raw(release, tmp_path / "a").facts == "1 files in raw/raw.tar.zst"
+    assert check_raw(release, tmp_path / "a").facts == "1 file in raw/raw.tar.zst"
     (release / "raw" / SUMS).write_text(
         f"{'0' * 64}  2026-11-20:22:10/j/src-cmd:h:1\n{'0' * 64}  2026-11-20:22:10/j/gone\n"
     )
@@ -395,7 +408,7 @@ def test_a_release_of_parts_is_verified_from_them(
     told = load_yaml(in_parts / "code/config.yaml")
     assert told["archive"] == ["../raw/parts/raw.tar.zst", "../raw/parts/again.tar.zst"]
     assert "the parts in `raw/parts/`" in (in_parts / "README.md").read_text()
-    assert check_raw(in_parts, tmp_path / "work").facts == "1 files in raw/parts"
+    assert check_raw(in_parts, tmp_path / "work").facts == "1 file in raw/parts"
     folders = make_anew(tmp_path / "results", monkeypatch)
     check_recomputed(in_parts, tmp_path / "anew")
     config = load_yaml(folders[0] / "config.yaml")
@@ -421,6 +434,10 @@ def test_tables_made_anew_equal_the_published_ones(
     assert check.hashes == ((NOTHING, "raw archive"),)
     assert check.facts.endswith("the code of the release")
     assert folders == [tmp_path / "work/code"]
+    (release / "code/Makefile").write_text("nothing that tables depend on")
+    (release / "code/requirements.lock").write_text("other")
+    by_other = check_recomputed(release, tmp_path / "again").facts
+    assert by_other.endswith(", other than code/ in 1 file: requirements.lock")
     config = load_yaml(folders[0] / "config.yaml")
     assert config["archive"] == str(release / "raw/raw.tar.zst")
     assert config["evaluation"] == str(release / "evaluations/one/one.yaml")

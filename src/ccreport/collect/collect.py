@@ -11,6 +11,7 @@ from ccreport.collect.declare.checks import check_algorithms
 from ccreport.collect.declare.describe import describe_plan, find_rate_bps
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.engines import Engine, choose_place, list_algorithms
+from ccreport.collect.kernel.find_kernel import find_user_kernel
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json, write_json
 from ccreport.collect.sweep import Collection
@@ -42,6 +43,8 @@ def collect(
     declared = load_campaign(campaign, given)
     plan = plan_campaign(declared, campaign.stem)
     check_algorithms(declared)
+    if kernel:
+        find_user_kernel(kernel)
     folder = Path(str(archive).replace(NAME, plan.campaign))
     collection = Collection(plan, folder, campaign, find_sessions(folder, plan.campaign))
     if dry_run:

@@ -14,6 +14,7 @@ import polars as pl
 
 from ccreport.core.csv_files import write_csv
 from ccreport.core.tables import load_schema
+from ccreport.core.text import count_things
 from ccreport.verify import FAULTS, Check
 from ccreport.verify.descriptors import name_table
 
@@ -43,7 +44,7 @@ def check_csv(release: Path, paths: Iterable[str], work: Path) -> Check:
             failures += list_csv_differences(path, parquet, release / path, work)
         except FAULTS as error:
             failures.append(f"{path}: it or its Parquet file cannot be read ({type(error).__name__})")
-    return Check("csv", f"{len(there)} tables as CSV and as Parquet", tuple(failures))
+    return Check("csv", f"{count_things(len(there), 'table')} as CSV and as Parquet", tuple(failures))
 
 
 def list_csv_differences(name: str, parquet: Path, csv_file: Path, work: Path) -> list[str]:

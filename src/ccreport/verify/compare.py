@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from ccreport.core.tables import load_schema
+from ccreport.core.text import count_things
 from ccreport.verify import FAULTS
 from ccreport.verify.cells import SHOWN, list_other_texts, name_row
 from ccreport.verify.descriptors import name_table
@@ -28,7 +29,7 @@ class Compared:
     def facts(self) -> str:
         """Return the counts in words."""
         by_cells = f", {self.same_cells} cell by cell" if self.same_cells else ""
-        return f"{self.same_bytes} files equal byte for byte{by_cells}"
+        return f"{count_things(self.same_bytes, 'file')} equal byte for byte{by_cells}"
 
 
 def compare_files(pairs: Iterable[tuple[str, Path, Path]]) -> Compared:

@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from ccreport.core.tables import load_schema
+from ccreport.core.text import count_things
 from ccreport.publish import CRATE, PACKAGE, SUMS, WHOLE
 from ccreport.publish.datapackage import COMPARED, describe_schema
 from ccreport.publish.keys import list_foreign_keys
@@ -40,7 +41,7 @@ def check_package(release: Path, there: Mapping[str, str]) -> Check:
     tables = {path for path in there if name_table(path)}
     failures += [f"{path}: no resource of {PACKAGE}" for path in sorted(tables - set(named))]
     failures += [f"{path}: a resource twice" for path in sorted({path for path in named if named.count(path) > 1})]
-    return Check(PACKAGE, f"{len(named)} tables", tuple(failures))
+    return Check(PACKAGE, count_things(len(named), "table"), tuple(failures))
 
 
 def _check_resource(release: Path, resource: Mapping[str, Any], there: Mapping[str, str]) -> Iterator[str]:

@@ -25,8 +25,10 @@ def diff(old: str, new: str, /, *, html: str = "") -> int:
             folders = [open_release(place, Path(work, side))[0] for side, place in (("old", old), ("new", new))]
             before, after = (ReleaseFolder(folder) for folder in folders)
             about = f"{before.title} ({old}) and {after.title} ({new})"
-            sections = compare_releases(before, after)
             sides = ((old, before), (new, after))
+            for place, side in sides:
+                _require_tables(place, side)
+            sections = compare_releases(before, after)
             found = [
                 (f"differences in {place}", check_csv(side.folder, side.files, Path(work)).failures)
                 for place, side in sides
@@ -47,3 +49,11 @@ def diff(old: str, new: str, /, *, html: str = "") -> int:
         Path(html).parent.mkdir(parents=True, exist_ok=True)
         Path(html).write_text(format_html("Two releases compared", about, sections), encoding="utf-8")
     return 0
+
+
+def _require_tables(place: str, side: ReleaseFolder) -> None:
+    """Raise InputError where a release lacks a folder of tables: nothing there would differ from anything."""
+    published = (f"evaluations/{name}/tables" for name, declared in side.evaluations.items() if declared.get("tables"))
+    gone = next((folder for folder in ("tables", *published) if not (side.folder / folder).is_dir()), None)
+    if gone:
+        raise InputError(f"{place} has no {gone}/ to compare; `verify` says what else it lacks")

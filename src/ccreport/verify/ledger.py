@@ -7,7 +7,7 @@ import polars as pl
 
 from ccreport.archive.pack import list_files
 from ccreport.archive.parts import PARTS, open_archive
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.ingest.readers import INGESTED_TABLES
 from ccreport.publish import SUMS, WHOLE
 from ccreport.publish.stage import WITHOUT_BYTES
@@ -45,7 +45,7 @@ def check_raw(release: Path, work: Path) -> Check:
         for path in sorted(named.keys() & there.keys())
         if named[path] != there[path]
     ]
-    return Check("raw files", f"{len(there)} files in {place}", tuple(failures))
+    return Check("raw files", f"{count_things(len(there), 'file')} in {place}", tuple(failures))
 
 
 def _read_sums(release: Path) -> dict[str, str]:
@@ -69,7 +69,7 @@ def check_ledger(release: Path) -> Check:
         if named[path] != rows[path]
     ]
     failures += [f"{row['path']}: {_say(row)}" for row in _find_unsettled(release, ledger).iter_rows(named=True)]
-    return Check("ledger", f"{ledger.height} raw files", tuple(failures))
+    return Check("ledger", count_things(ledger.height, "raw file"), tuple(failures))
 
 
 def _read(release: Path, table: str) -> pl.DataFrame:

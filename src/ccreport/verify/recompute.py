@@ -20,6 +20,7 @@ import ccreport
 from ccreport.archive.pack import list_files
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.evaluation import load_evaluation
+from ccreport.core.text import count_things
 from ccreport.publish import EXPLANATIONS, LAYOUT, WHOLE
 from ccreport.publish.datapackage import COMPARED, FORMATS
 from ccreport.publish.stage import SUMMARY_KINDS, stage_code, stage_tables, write_yaml
@@ -31,6 +32,7 @@ from ccreport.verify.ledger import NO_ARCHIVE, find_archive
 NAME: Final = "recomputed"
 # What of the code decides what tables hold; documents and pages do not.
 CODE: Final = ("rules/", "schemas/", "src/", "workflow/", "evaluations/", "requirements.lock")
+SHOWN: Final = 3
 FIGURE_PARTS: Final = (".csv", ".json", ".txt")
 
 
@@ -122,7 +124,10 @@ def _compare_code(release: Path, code: Path) -> str:
     others = [path for path in sorted(theirs.keys() | ours.keys()) if theirs.get(path) != ours.get(path)]
     others = [path for path in others if "__pycache__" not in path]
     by = f"by ccreport {ccreport.__version__}"
-    return f"{by}, the code of the release" if not others else f"{by}, other than code/ in {len(others)} files"
+    if not others:
+        return f"{by}, the code of the release"
+    more = f" and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
+    return f"{by}, other than code/ in {count_things(len(others), 'file')}: {', '.join(others[:SHOWN])}{more}"
 
 
 def _find_reason(said: str) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ccreport.core.tables import TableSchema, find_broken_values, load_schema
+from ccreport.core.text import count_things
 from ccreport.publish import WHOLE
 from ccreport.publish.keys import list_foreign_keys
 from ccreport.summarise.database import quote_name, read_files
@@ -20,7 +21,7 @@ def check_schemas(release: Path, paths: Iterable[str]) -> Check:
     """Check the Parquet tables among these paths of a release; a foreign key is one of the typed tables."""
     listed = [path for path in sorted(paths) if path.endswith(".parquet") and name_table(path)]
     failures = [fault for path in listed for fault in _check_table(release, path)]
-    return Check("schemas", f"{len(listed)} tables: types, bounds, keys, foreign keys", tuple(failures))
+    return Check("schemas", f"{count_things(len(listed), 'table')}: types, bounds, keys, foreign keys", tuple(failures))
 
 
 def _check_table(release: Path, path: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ccreport.archive.pack import list_files
 from ccreport.core.errors import InputError
+from ccreport.core.text import count_things
 from ccreport.publish import CRATE, PACKAGE, SUMS
 from ccreport.publish.sums import parse_sums
 from ccreport.storage.sums import format_sums, hash_file, hash_sums
@@ -29,7 +30,7 @@ def check_sums(release: Path, left_out: list[str]) -> tuple[Check, dict[str, str
     try:
         named = parse_sums(content, SUMS)
     except InputError as error:
-        return Check("sums", f"{len(there)} files", (*failures, str(error))), there, frozenset({SUMS})
+        return Check("sums", count_things(len(there), "file"), (*failures, str(error))), there, frozenset({SUMS})
     if content != format_sums(named):
         failures.append(f"{SUMS}: not sorted by path, or without its last line's end")
     changed = {path for path in named.keys() & there.keys() if named[path] != there[path]}
@@ -40,7 +41,7 @@ def check_sums(release: Path, left_out: list[str]) -> tuple[Check, dict[str, str
     failures += [f"{path}: missing" for path in sorted(named.keys() - there.keys())]
     failures += [f"{path}: not listed in {SUMS}" for path in sorted(there.keys() - named.keys())]
     damaged = (changed - blamed) | (named.keys() - there.keys()) | links
-    check = Check("sums", f"{len(there)} files", tuple(failures), hashes=_hash_tables(there))
+    check = Check("sums", count_things(len(there), "file"), tuple(failures), hashes=_hash_tables(there))
     return check, there, frozenset(damaged)
 
 

@@ -2,8 +2,9 @@
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from ccreport import __version__
@@ -68,9 +69,8 @@ def verify(place: str, /, *, quick: bool, html: str = "") -> int:
 def _list_checks(release: Path, left_out: list[str], work: Path, *, quick: bool) -> Iterator[Check]:
     """Yield each check when it is done, after a line on it was printed."""
     sums, there, damaged = check_sums(release, left_out)
-    yield _say(sums)
-    yield _say(check_package(release, there))
-    yield _say(check_crate(release, there))
+    for check in (sums, check_package(release, there), check_crate(release, there)):
+        yield _say(replace(check, failures=_gather_folders(release, check.failures)))
     # Also of files that are not as SHA256SUMS says: it tells which cell was changed.
     yield _say(_try("csv", release, lambda: check_csv(release, there, work)))
     later: dict[str, Callable[[], Check]] = {
@@ -89,6 +89,20 @@ def _list_checks(release: Path, left_out: list[str], work: Path, *, quick: bool)
         if name == "recomputed":
             print("all tables are being made again from the raw files ...", file=sys.stderr)
         yield _say(_try(name, release, check))
+
+
+def _gather_folders(release: Path, failures: Sequence[str]) -> tuple[str, ...]:
+    """Return failures, `path: reason` each; of the files of a folder that is not there, one for each reason."""
+    gathered: dict[tuple[str, str], list[str]] = {}
+    for failure in failures:
+        path, _, reason = failure.partition(": ")
+        folders = [folder for folder in reversed(PurePosixPath(path).parents) if not (release / folder).exists()]
+        gathered.setdefault((f"{folders[0]}/" if folders else path, reason), []).append(failure)
+    return tuple(
+        failure
+        for (place, reason), same in gathered.items()
+        for failure in (same if len(same) == 1 else [f"{place}: {reason} ({len(same):,} files)"])
+    )
 
 
 def _try(name: str, release: Path, check: Callable[[], Check]) -> Check:
