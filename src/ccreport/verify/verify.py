@@ -69,8 +69,8 @@ def verify(place: str, /, *, quick: bool, html: str = "") -> int:
 def _list_checks(release: Path, left_out: list[str], work: Path, *, quick: bool) -> Iterator[Check]:
     """Yield each check when it is done, after a line on it was printed."""
     sums, there, damaged = check_sums(release, left_out)
-    for check in (sums, check_package(release, there), check_crate(release, there)):
-        yield _say(replace(check, failures=_gather_folders(release, check.failures)))
+    for listed in (sums, check_package(release, there), check_crate(release, there)):
+        yield _say(replace(listed, failures=_gather_folders(release, listed.failures)))
     # Also of files that are not as SHA256SUMS says: it tells which cell was changed.
     yield _say(_try("csv", release, lambda: check_csv(release, there, work)))
     later: dict[str, Callable[[], Check]] = {
