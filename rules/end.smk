@@ -117,6 +117,7 @@ onsuccess:
         for warning in list_warnings(told):
             logger.warning(warning)
     warn_of_packet_runs()
+    warn_of_algorithms()
     warn_of_unmet_conditions()
     warn_of_other_results()
     # `make` says it in its own way, and hears no such message.

@@ -8,7 +8,7 @@ whichever call it is: what it would answer with a trace is said here.
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Final
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
@@ -41,7 +41,9 @@ STAGES: Final = {
     "verify": "verifying a release",
     "collect": "collecting",
 }
-# Before, the number of jobs is not known, and those that ended are not measure of the others.
+# How many jobs there are is known when the last of these has ended: what they find decides.
+CHECKPOINTS: Final = frozenset(("fetch_archive", "list_raw_files", "list_sections"))
+# Before, the jobs that ended are not a measure of the others.
 LEAST_SHARE: Final = 0.1
 
 
@@ -76,7 +78,10 @@ class LogHandler(LogHandlerBase):
         self.is_explained, self.errors = False, list[str]()
         self.begun_s = time.monotonic()
         self.stage, self.stages_shown = "", set[str]()
-        self.share = 0.0
+        # Shown is what was done at most; how much is left to do is by all jobs, as far as they are known.
+        self.share_shown, self.share = 0.0, 0.0
+        self.checkpoints: Set[str] = frozenset()
+        self.checkpoint_jobs: dict[int, str] = {}
         self.log_hint = ""
         self.is_complete, self.has_failed = False, False
         self.is_open_line = False
@@ -85,12 +90,20 @@ class LogHandler(LogHandlerBase):
         """Show what a record says of progress, and warnings; errors are kept for the end."""
         facts = vars(record)
         match facts.get("event"):
+            case LogEvent.RUN_INFO:
+                self.checkpoints = CHECKPOINTS & facts["stats"].keys()
             case LogEvent.JOB_INFO:
                 self.stage = find_stage(facts["rule_name"]) or self.stage
+                if facts["rule_name"] in CHECKPOINTS:
+                    self.checkpoints |= {facts["rule_name"]}
+                    self.checkpoint_jobs[facts["jobid"]] = facts["rule_name"]
                 self._show_progress()
+            case LogEvent.JOB_FINISHED:
+                self.checkpoints -= {self.checkpoint_jobs.get(facts["job_id"])}
             case LogEvent.PROGRESS:
                 # A checkpoint adds jobs, but what was done stays done.
-                self.share = max(self.share, facts["done"] / facts["total"])
+                self.share = facts["done"] / facts["total"]
+                self.share_shown = max(self.share_shown, self.share)
                 self.is_complete = facts["done"] == facts["total"]
                 self._show_progress()
             case LogEvent.JOB_ERROR:
@@ -112,8 +125,8 @@ class LogHandler(LogHandlerBase):
             self.log_hint = record.msg
 
     def _show_progress(self) -> None:
-        left = describe_time_left(time.monotonic() - self.begun_s, self.share)
-        line = "  ".join(part for part in (f"{self.share:4.0%}", self.stage, left) if part)
+        left = "" if self.checkpoints else describe_time_left(time.monotonic() - self.begun_s, self.share)
+        line = "  ".join(part for part in (f"{self.share_shown:4.0%}", self.stage, left) if part)
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\033[K{line}")
             sys.stderr.flush()

@@ -62,6 +62,20 @@ def test_the_share_done_never_falls(handler: LogHandler, capsys: pytest.CaptureF
     assert list_lines(capsys)[-1].startswith(" 80%  measuring runs")
 
 
+def test_time_left_is_said_where_all_jobs_are_known(handler: LogHandler, capsys: pytest.CaptureFixture[str]) -> None:
+    emit(handler, event=LogEvent.RUN_INFO, stats={"list_raw_files": 1, "list_sections": 1, "report": 1, "total": 20})
+    handler.begun_s -= 100
+    finish_jobs(handler, 10, 20)
+    for number, rule in enumerate(("list_raw_files", "list_sections")):
+        emit(handler, event=LogEvent.JOB_INFO, rule_name=rule, jobid=number)
+        assert "left" not in list_lines(capsys)[-1]
+        emit(handler, event=LogEvent.JOB_FINISHED, job_id=number)
+    # What they find makes 40 jobs of 20: half is shown as done, and a quarter is it.
+    finish_jobs(handler, 10, 40)
+    start_job(handler, "plot_figures")
+    assert list_lines(capsys)[-1] == " 50%  drawing figures  about 5 min left"
+
+
 def test_a_second_build_says_that_nothing_is_to_be_done_and_what_there_is(
     handler: LogHandler, capsys: pytest.CaptureFixture[str]
 ) -> None:

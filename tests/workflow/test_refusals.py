@@ -228,6 +228,10 @@ def test_names_that_may_be_wrong_are_warned_of(built: Checkout) -> None:
         r"own/esnet-dtn\.yaml:\d+: algorithms\.BBR\.members: no algorithm of Linux is called `bbr9`", done.stderr
     )
     assert done.stderr.count("warning: --config: packet_runs: the archive has no run `first.nosuch`") == 1
+    # Whoever builds looks at the end.
+    *jobs, end = re.split(r"\d+ of \d+ steps", done.stderr)
+    assert jobs
+    assert "algorithms.BBR.members: no algorithm of Linux is called `bbr9`" in end
 
 
 def test_a_text_that_no_run_has_is_told_at_the_end(built: Checkout) -> None:
