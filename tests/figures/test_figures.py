@@ -258,6 +258,9 @@ def test_a_figure_is_drawn_from_any_folder(
     plot_figure("f", declare(tmp_path), Path("../build/results/mine/archive.duckdb"), Path("drawn"))
     assert (elsewhere / "drawn/figure.svg").exists()
     assert capsys.readouterr().out == "drawn/figure.svg\n"
+    evaluation = declare(tmp_path).rename(tmp_path / "mine.yaml")
+    plot_figure("f", evaluation, Path("../build/results"), Path("of_folder"))
+    assert capsys.readouterr().out == "of_folder/figure.svg\n"
     Path("file").touch()
     with pytest.raises(InputError, match=r"^file is a file; --output names a folder$"):
         plot_figure("f", declare(tmp_path), Path("../build/results/mine/archive.duckdb"), Path("file"))

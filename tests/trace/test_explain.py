@@ -251,6 +251,11 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
         ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?$"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),
+        ("table_2", "loss=0.1 %", r"has no key `loss`; did you mean `test_group=0\.1 %`\?"),
+        ("comparisons", "16 flows", r"has no key `16 flows`; did you mean `question=16 flows`\?"),
+        # Only whole words of a value stand for it.
+        ("table_2", "algorithm=BB", r"no algorithm `BB` there; did you mean `BBR`\?"),
+        ("table_2", "test_group=1 %", r"no test_group `1 %` there"),
         ("table_2", "algorithm", r"the key `algorithm` needs a value; write `algorithm=BBR`, for example"),
         ("table_2", "algorithm=cubic", r"no algorithm `cubic` there; did you mean `CUBIC`\?$"),
         ("table_2", "algorithm=RENO", r"no algorithm `RENO` there; there are `BBR`, `CUBIC`"),
@@ -272,6 +277,18 @@ def test_an_exact_name_beats_longer_ones(database: Path) -> None:
     with connect(database) as connection:
         assert find_table(connection, "jobs") == "jobs"
         assert find_table(connection, "coef") == "coefficients"
+
+
+def test_words_of_a_value_stand_for_it() -> None:
+    lossy = [f"0.01 % loss, both, 16 flows, RTT {bucket}" for bucket in ("< 30 ms", "≥ 30 ms")]
+    key = {"table_name": "t", "measure": "goodput_bps", "first_algorithm": "BBR", "second_algorithm": "CUBIC"}
+    summary = pl.DataFrame([key | {"question": question} for question in (*lossy, "no loss, both", "both")])
+    assert find_row(summary, "comparisons", "question=0.01 % loss, both, 16 flows, RTT >= 30") == 2
+    assert find_row(summary, "comparisons", "question=no loss") == 3
+    # What is equal goes before what has the words.
+    assert find_row(summary, "comparisons", "question=both") == 4
+    with pytest.raises(InputError, match=r"2 rows fit; name one of them:"):
+        find_row(summary, "comparisons", "question=0.01 % loss, both")
 
 
 def test_names_with_commas_and_without_values_name_their_row() -> None:

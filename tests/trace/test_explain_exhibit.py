@@ -65,3 +65,6 @@ def test_an_evaluation_is_asked_by_its_name(results: Path, capsys: pytest.Captur
     listed = capsys.readouterr().out
     assert "esnet-dtn:" in listed
     assert "other:" not in listed
+    assert main(["explain", "runs", "--database", str(results)]) == 1
+    said = "no published table `runs`; `python -m ccreport sql 'FROM runs'` prints it"
+    assert capsys.readouterr().err == f"ccreport: {said}\n"

@@ -104,13 +104,15 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
     """Write a figure of the evaluation file into the folder `output`.
 
     `figure` is the figure's name in `evaluation`, or its number in the report, such as S6. `evaluation` is the
-    evaluation's name or its file. `database` is the evaluation's archive.duckdb. `output` is a folder, which gets
-    figure.svg, untitled.svg (for pages, below a heading), figure.png (twice the size), thumbnail.png, figure.vl.json
-    (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and where needed a second of details) and alt.txt
-    (one line), both plain text; or, where no run has data for it, only missing.txt that says why. What was written is
-    printed. Raise FigureError where the declaration cannot be used.
+    evaluation's name or its file. `database` is the evaluation's archive.duckdb, or a folder of results. `output` is a
+    folder, which gets figure.svg, untitled.svg (for pages, below a heading), figure.png (twice the size),
+    thumbnail.png, figure.vl.json (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and where needed a
+    second of details) and alt.txt (one line), both plain text; or, where no run has data for it, only missing.txt that
+    says why. What was written is printed. Raise FigureError where the declaration cannot be used.
     """
     file = resolve_evaluation(str(evaluation))
+    if database.is_dir() and (own := database / file.stem / "archive.duckdb").is_file():
+        database = own
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; --output names a folder")
     # The report's numbers leave those without data for last.

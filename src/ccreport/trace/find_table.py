@@ -74,7 +74,9 @@ def find_database(place: Path, name: str) -> Path:
     fitting = [database for database in found if any(table.startswith(name) for table in tables[database])]
     if not fitting:
         known = {table for names in tables.values() for table in names}
-        raise InputError(f"no published table `{name}`{guess(name, known)}")
+        views = {view for database in found for view in _list_views(database)}
+        hint = f"; `python -m ccreport sql 'FROM {name}'` prints it" if name in views else guess(name, known)
+        raise InputError(f"no published table `{name}`{hint}")
     current = [database for database in fitting if not is_outdated(database)] or fitting
     if len(current) > 1 and fitting[0].parent.name != _read_configured(fitting[0].parent.parent):
         several = ", ".join(map(str, current))
@@ -103,6 +105,13 @@ def list_tables(database: Path) -> list[str]:
     """Return the published tables of a database, by its path."""
     with connect(database) as connection:
         return list_published(connection)
+
+
+def _list_views(database: Path) -> set[str]:
+    """Return what `sql` can ask of a database and of what was made with it, beside published tables."""
+    with connect(database) as connection:
+        views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+    return {view for (view,) in views} | {path.stem for path in database.parent.glob("*.parquet")}
 
 
 def list_claims(database: Path) -> list[str]:

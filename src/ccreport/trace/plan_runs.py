@@ -38,7 +38,7 @@ def plan_runs(
     where the present runs are too short to tell. Raise InputError where nothing is compared by this measure.
     """
     if difference_pct <= 0 or not 0.05 < power < 1:
-        raise InputError("difference_pct is to be above 0, and power between 0.05 and 1")
+        raise InputError("--difference-pct is to be above 0, and --power between 0.05 and 1")
     with open_results(find_databases(database)[0]) as connection:
         rows, rates = _read_comparisons(connection, measure), read_rates(connection, measure)
     plans = [

@@ -73,11 +73,12 @@ def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) ->
     if name in keys and not sign:
         raise InputError(f"{table}: the key `{name}` needs a value; write `{name}={rows[name][0]}`, for example")
     if name not in keys:
-        held_by = next((key for key in keys if any(_fits(key, held, "=", name) for held in rows[key].unique())), None)
-        hint = f"; did you mean `{held_by}={name}`?" if held_by and not sign else ""
+        wanted = value if sign == "=" else name
+        held_by = next((key for key in keys if _choose(key, rows[key].unique().to_list(), "=", wanted)), None)
+        hint = f"; did you mean `{held_by}={wanted}`?" if held_by and not guess_near(name, keys) else ""
         raise _refuse_key(table, keys, name, hint)
     held = rows[name].unique(maintain_order=True).to_list()
-    chosen = [held_value for held_value in held if _fits(name, held_value, sign, value)]
+    chosen = _choose(name, held, sign, value)
     if not chosen:
         if unknown := UNKNOWN_KEY.search(value):
             raise _refuse_key(table, keys, unknown[1])
@@ -86,6 +87,15 @@ def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) ->
         wanted, hint = (value, guess_near(value, spelt)) if sign == "=" else (f"{sign} {value}", "")
         raise InputError(f"{table} has no {name} `{wanted}` there{hint or f'; there are {offered}'}")
     return rows.filter(pl.any_horizontal(pl.col(name).eq_missing(pl.lit(held_value)) for held_value in chosen))
+
+
+def _choose(name: str, held: list[Any], sign: str, value: str) -> list[Any]:
+    """Return the values of a key that are meant; without an equal one, texts of which the words are a part."""
+    if chosen := [held_value for held_value in held if _fits(name, held_value, sign, value)]:
+        return chosen
+    words = re.compile(rf"(?<![\w.]){re.escape(value.translate(TYPED))}(?![\w.])")
+    texts = [held_value for held_value in held if isinstance(held_value, str)] if sign == "=" and value else []
+    return [text for text in texts if words.search(text.translate(TYPED))]
 
 
 def _fits(name: str, held: Any, sign: str, value: str) -> bool:
