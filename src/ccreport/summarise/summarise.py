@@ -20,6 +20,8 @@ from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
 from ccreport.summarise.grids.measures import head_rows, select_measures, set_side_by_side, show_labels
+from ccreport.summarise.grids.publication import head_columns, list_rtts, mark_unpublished
+from ccreport.summarise.grids.shared_runs import share_runs
 from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.questions import ask_table, find_bold
 from ccreport.summarise.statistics.comparisons import add_verdicts, judge_questions
@@ -46,12 +48,16 @@ THREADS: Final = 2
 @replaces_folder("output")
 def summarise_tables(evaluation: Path, database: Path, output: Path) -> None:
     """Write all published tables of an evaluation into a folder, as `summarise_table` does each."""
-    declared = load_evaluation(evaluation)["tables"]
+    whole = load_evaluation(evaluation)
+    declared = whole["tables"]
     titles = {"short_titles": shorten_titles(declared)}
+    published = {
+        table: {"published": evaluation.parent / facts["expected"]} for table, facts in whole["reproduction"].items()
+    }
 
     def summarise(table: str) -> None:
         with connect(database) as connection:
-            summarise_table(connection, table, declared[table] | titles, output)
+            summarise_table(connection, table, declared[table] | titles | published.get(table, {}), output)
 
     with ThreadPoolExecutor(THREADS) as threads:
         # What has statistics takes longest; another is made meanwhile.
@@ -80,6 +86,11 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
             with_suspects = lay_out_table(compute_table(connection, table), table, declared)
             if sentence := describe_suspects(grid, with_suspects, suspects_count):
                 grid.notes.append(sentence)
+    if "rtt_bucket" in declared.get("columns", ()):
+        grid = head_columns(grid, list_rtts(connection, table))
+    if "published" in declared:
+        grid = mark_unpublished(grid, declared["published"], summary.select(declared["rows"]))
+    grid = share_runs(grid)
     (output / f"{table}.html").write_text(format_html(grid), encoding="utf-8")
     (output / f"{table}.tex").write_text(format_latex(grid), encoding="utf-8")
 

@@ -1,0 +1,55 @@
+"""A table of cells beside the publication's: the RTTs that a bucket has here, and the rows that are not in it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import polars as pl
+
+from ccreport.summarise.database import quote_name
+from ccreport.summarise.grids.grid import Grid
+from ccreport.summarise.grids.headings import format_name
+
+# More round-trip times than these are a range.
+LISTED_AT_MOST: Final = 4
+MARK: Final = "†"
+UNPUBLISHED: Final = f"{MARK} Not in the publication."
+
+
+def list_rtts(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
+    """Return each RTT bucket of a published table with the round-trip times of its runs here, as a heading."""
+    query = f"""
+        SELECT rtt_bucket, list(DISTINCT round(coalesce(rtt_nominal_ms, rtt_ms), 1)) AS rtts
+        FROM {quote_name(f"{table}_runs")} WHERE is_counted AND rtt_ms IS NOT NULL GROUP BY rtt_bucket
+    """
+    return {bucket: f"{bucket} (here {_join(sorted(rtts))} ms)" for bucket, rtts in connection.sql(query).fetchall()}
+
+
+def _join(rtts: Sequence[float]) -> str:
+    shown = [f"{rtt:g}" for rtt in rtts]
+    return f"{shown[0]} to {shown[-1]}" if len(shown) > LISTED_AT_MOST else ", ".join(shown)
+
+
+def head_columns(grid: Grid, headings: Mapping[str, str]) -> Grid:
+    """Return a grid with other headings above its columns, by the present ones."""
+    levels = [[(headings.get(text, text), width) for text, width in level] for level in grid.spanners]
+    return replace(grid, spanners=levels)
+
+
+def mark_unpublished(grid: Grid, expected: Path, keys: pl.DataFrame) -> Grid:
+    """Return a grid whose rows have a mark if a file of published values does not have them, and a note that says so.
+
+    `keys` are the rows of the summary, the columns that name the grid's rows. Where none is the same in both, cells are
+    matched by other means than names, and no row has a mark.
+    """
+    published = pl.read_csv(expected, columns=keys.columns, schema_overrides=keys.schema)
+    known = {
+        tuple(format_name(name, value) for name, value in row.items())
+        for row in published.unique().iter_rows(named=True)
+    }
+    if not known & {tuple(row) for row in grid.names}:
+        return grid
+    names = [row if tuple(row) in known else [*row[:-1], f"{row[-1]} {MARK}"] for row in grid.names]
+    return replace(grid, names=names, notes=[*grid.notes, UNPUBLISHED]) if names != grid.names else grid
