@@ -59,6 +59,7 @@ rule render_fragments:
         claims="<results>/{evaluation}/claims.parquet",
         explanations=config["explanations"] or [],
         citation="CITATION.cff",
+        database="<results>/{evaluation}/archive.duckdb",
         schema="schemas/explanations.schema.yaml",
     output:
         fragments=directory("<results>/{evaluation}/fragments"),
@@ -88,6 +89,7 @@ rule render_fragments:
             --claims {input.claims:q} \
             --explanations {input.explanations:q} \
             --citation {input.citation:q} \
+            --database {input.database:q} \
             --fragments {output.fragments:q} \
             &>{log:q}
         """

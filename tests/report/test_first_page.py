@@ -154,11 +154,14 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
         third=[("does not hold", 5), ("not enough data", 0)],
     )
     found = list_sentences(
-        render_findings(judged, declare(judged), make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH, NO_COMPARISONS)
+        render_findings(
+            judged, declare(judged), make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH, NO_COMPARISONS, TITLES
+        )
     )
     assert found[0].startswith("**Confirmed:** [2 of 3 claims](claims.qmd) hold, among them “BBR is &#42;faster")
     assert found[0].endswith(
-        ". The ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells."
+        ". The ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells "
+        "(1 of 1 of Table I, 0 of 3 of Table II)."
     )
     assert "[1 of 3 claims](claims.qmd) does not hold: “Both are alike”" in found[1]
     assert "2 pairs are not reproduced; the worst is 0&#46;1 &#37; loss: a ratio of mean rates of 25.8" in found[1]
@@ -172,13 +175,13 @@ def test_claims_that_fail_in_direction_are_told_from_those_that_fail_in_size():
     # At least 2 and 1.5, at least 2 and 0.5, about 1 and 5.
     bounds = {"at_least": [2.0, 2.0, 0.9], "at_most": [None, None, 1.1], "value": [1.5, 0.5, 5.0]}
     judged = judged.with_columns(**{name: pl.Series(values) for name, values in bounds.items()})
-    (found,) = list_sentences(render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS))
+    (found,) = list_sentences(render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     assert found == (
         "**Contradicted:** [3 of 3 claims](claims.qmd) do not hold (2 in direction, 1 only in size), among them "
         "“CUBIC &#60;b&#62;varies&#60;&#47;b&#62; more”."
     )
     # Without a value where neither is ahead there is no direction.
-    (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS))
+    (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     assert "(3 only in size)" in found
     counts = {1.0: ["2 do not hold: other direction", "1 does not hold: only in size"], None: ["3 do not hold"]}
     for neutral, counted in counts.items():
@@ -201,7 +204,9 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
 
 def test_pairs_that_look_wrong_in_the_paper_are_named_on_the_first_page():
     cells = [("1 flow, RTT < 30 ms", "Too slow."), ("1 flow, RTT ≥ 30 ms", "Too slow.")]
-    *_, last = list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, NO_COMPARISONS, doubted=cells))
+    *_, last = list_sentences(
+        render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, NO_COMPARISONS, TITLES, doubted=cells)
+    )
     assert html.unescape(last) == (
         "**Suspect in the paper:** [2 published pairs](reproduction.qmd#paper) look wrong in the paper and are "
         "excluded from all counts above. Too slow."
@@ -217,11 +222,11 @@ def test_pairs_that_look_wrong_in_the_paper_are_named_on_the_first_page():
 def test_bounds_that_are_younger_than_the_archive_are_confessed_on_the_first_page():
     judged = make_claims(first=[("holds", 9)], second=[("holds", 9), ("holds", 9)], third=[("does not hold", 5)])
     dated = judged.with_columns(is_preregistered=pl.Series([True, False, False, False]))
-    *_, caution = list_sentences(render_findings(dated, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS))
+    *_, caution = list_sentences(render_findings(dated, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     fitted = "claims were set after the first run, so they could have been fitted to it."
     assert caution == f"**Caution:** the bounds of 2 of 3 {fitted}"
     late = judged.with_columns(is_preregistered=pl.lit(value=False))
-    *_, caution = list_sentences(render_findings(late, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS))
+    *_, caution = list_sentences(render_findings(late, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     assert caution == f"**Caution:** the bounds of all 3 {fitted}"
 
 
@@ -232,7 +237,7 @@ def test_why_claims_cannot_be_told_is_said():
         third=[("holds", 9)],
         fourth=[("not enough data", 4)],
     )
-    *_, last = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS))
+    *_, last = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     assert last == (
         "**Undecided:** 3 of 4 claims: for 1 no run here meets the conditions, for 1 no run repeats the condition of "
         "another (the evaluation’s `condition` says which do), for 1 the runs are too few or vary too much."
@@ -242,7 +247,7 @@ def test_why_claims_cannot_be_told_is_said():
 def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():
     asked = pl.concat([make_comparisons("undecided", "BBR faster", least=12.3), make_comparisons("undecided")])
     asked = pl.concat([asked, make_comparisons("undecided", least=40.0)])
-    *_, last = list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, asked))
+    *_, last = list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, asked, TITLES))
     # The median of 12.3 and 40.
     assert last == (
         "**Undecided:** [3 of 4 comparisons](tables.qmd?rows=undecided#table-comparisons) are undecided; 1 has too "
@@ -266,8 +271,8 @@ def test_what_leaves_a_pair_open(theirs: tuple[Any, Any], own: tuple[Any, Any], 
 
 
 def test_what_there_is_nothing_to_say_of_is_left_out():
-    assert len(list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, NO_COMPARISONS))) == 1
-    assert render_findings(NO_CLAIMS, {}, NO_PAIRS, BOTH, NO_COMPARISONS) == ""
+    assert len(list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, NO_COMPARISONS, TITLES))) == 1
+    assert render_findings(NO_CLAIMS, {}, NO_PAIRS, BOTH, NO_COMPARISONS, TITLES) == ""
 
 
 # The verdicts on claims

@@ -31,6 +31,7 @@ from ccreport.report.archive_fragments.suspects import render_suspect_rules, ren
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment
 from ccreport.report.fragments.render import _render_groups, render_fragments
+from ccreport.report.fragments.uses import SCHEMA as USES
 from ccreport.report.markup.blocks import Html, markdown, number, prose, render_table, render_tabs, render_varying, text
 from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, show_text
 
@@ -202,6 +203,11 @@ def test_a_layout_is_not_counted_as_ignored(inputs: dict[str, Any]):
     assert facts["files"] == "2 files"
 
 
+def make_uses(**numbers: str) -> pl.DataFrame:
+    """Return what runs are for: a table of the publication by the run."""
+    return pl.DataFrame([(run, "Table", number) for run, number in numbers.items()], schema=USES, orient="row")
+
+
 def test_an_archive_without_runs_has_facts_too(inputs: dict[str, Any]):
     frames = read_inputs(inputs)
     facts = describe_archive(
@@ -210,16 +216,17 @@ def test_an_archive_without_runs_has_facts_too(inputs: dict[str, Any]):
     assert facts["runs"] == "no runs"
     assert facts["size"] == "0 B"
     assert facts["rtt"] == facts["dates"] == facts["algorithms"] == "unknown"
-    assert render_sessions(frames["runs"].clear(), frames["flows"].clear()) == ""
+    assert render_sessions(frames["runs"].clear(), frames["flows"].clear(), make_uses()) == ""
 
 
 def test_sessions_count_their_own_runs_and_flows(inputs: dict[str, Any]):
     frames = read_inputs(inputs)
-    rows = re.findall(r"<tr><td>.*", render_sessions(frames["runs"], frames["flows"]))
+    rows = re.findall(r"<tr><td>.*", render_sessions(frames["runs"], frames["flows"], make_uses(run0="II")))
     # Runs 0 to 2 are of the first session, each with a job, a host and a flow of its own; run 3 has no flow.
     assert [re.findall(r'number">(\d+)<', row) for row in rows] == [["3", "3", "3", "3"], ["1", "1", "0", "1"]]
     assert "10 to 40" in rows[0]
     assert "80&#46;5" in rows[1]
+    assert [row.endswith("<td>Table II</td></tr>") for row in rows] == [True, False]
 
 
 def test_the_ledger_closes_where_the_states_sum_to_the_files_on_disk(inputs: dict[str, Any]):
@@ -423,13 +430,17 @@ def test_suspect_runs_are_counted_by_rule_and_lead_to_the_explorer() -> None:
     runs = make_table("runs", [{"run_id": f"r{n}", "job": NASTY[0]} for n in range(3)])
     found = [("r1", "sample_gap", 2.5, 1.0, "s"), ("r1", "rate_below_siblings", 80e6, 90e6, "bit/s")]
     columns = ("run_id", "suspect_rule", "observed", "bound", "bound_unit")
-    page = render_suspects(make_table("suspects", [dict(zip(columns, row, strict=True)) for row in found]), runs)
+    suspects = make_table("suspects", [dict(zip(columns, row, strict=True)) for row in found])
+    failed = {"attempt_outcome": "failed", "attempt_message": "client 1 did not end"}
+    attempts = make_table("attempts", [{"run_id": run, "line_number": 1} | failed for run in ("r0", "r1", "r1")])
+    page = render_suspects(suspects, runs, attempts, make_uses(r1="II"))
     assert page.startswith("1 of the 3 runs is suspect.")
     assert page.count('href="explorer.html#run=r1"') == 2
     for shown in ("80 Mbit/s", "90 Mbit/s", "2.5 s", "1 s"):
         assert escape_text(shown) in page
+    assert page.count("<td>client 1 did not end</td><td>Table II</td>") == 2
     assert NASTY[0] not in page
-    assert render_suspects(make_table("suspects", []), runs) == "No run is suspect.\n"
+    assert render_suspects(make_table("suspects", []), runs, attempts, make_uses()) == "No run is suspect.\n"
 
 
 def test_the_first_page_names_what_was_left_out_and_why() -> None:
@@ -438,16 +449,19 @@ def test_the_first_page_names_what_was_left_out_and_why() -> None:
     suspects = make_table("suspects", [{"run_id": f"r{n}"} | broken for n in range(2)])
     outcomes = ("completed", "failed", "interrupted", "failed")
     attempts = make_table("attempts", [{"attempt_outcome": outcome, "line_number": 1} for outcome in outcomes])
-    assert html.unescape(summarise_left_out(suspects, runs, attempts, {"include_cpu_bound": False})).splitlines() == [
-        "- 2 of the 3 runs are suspect and in no mean ([why](ledger.qmd#suspects)): 2 by `sample_gap`.",
+    said = summarise_left_out(suspects, runs, attempts, make_uses(r1="II", r2="III"), {"include_cpu_bound": False})
+    why = "([which and why](ledger.qmd#tbl-suspects))"
+    assert html.unescape(said).splitlines() == [
+        f"- 2 of the 3 runs are suspect and in no mean {why}: 2 by `sample_gap`. 1 of them is for Table II.",
         "- 1 interrupted run is in no mean.",
         "- 2 CPU-bound runs are in no mean.",
         "- 3 of 4 attempts (2 failed and 1 interrupted) gave no run ([which](collection.qmd#tries)).",
     ]
     config = {"include_suspect": True, "include_interrupted": True}
-    (said,) = summarise_left_out(suspects, runs, attempts.clear(), config).splitlines()
+    (said,) = summarise_left_out(suspects, runs, attempts.clear(), make_uses(r2="III"), config).splitlines()
     assert said.startswith("- 2 of the 3 runs are suspect and counted in the means")
-    assert summarise_left_out(suspects.clear(), runs.tail(1), attempts.clear(), {}) == ""
+    assert said.endswith("`sample_gap`. No numbered table or figure lacks them.")
+    assert summarise_left_out(suspects.clear(), runs.tail(1), attempts.clear(), make_uses(), {}) == ""
 
 
 def test_the_methods_page_argues_every_rule() -> None:

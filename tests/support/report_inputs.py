@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 from performance_inputs import write_scale, write_side_by_side
 
@@ -60,6 +61,8 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
         write_table(pl.DataFrame(), compared, folder / f"{compared}.parquet")
     _write_texts(folder, files_count=len(files))
     plot_reproduction(folder / "evaluation.yaml", folder / "reproduction.parquet", folder / "first_page")
+    with duckdb.connect(folder / "archive.duckdb") as connection:
+        connection.execute(f"CREATE TABLE labelled_runs AS FROM read_parquet('{tables}/runs/*.parquet')")
     return {
         "batches": folder / "experiments.txt",
         "tables": tables,
@@ -73,6 +76,7 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
         "claims": folder / "claims.parquet",
         "explanations": [],
         "citation": Path(__file__).parents[2] / "CITATION.cff",
+        "database": folder / "archive.duckdb",
     }
 
 

@@ -128,13 +128,13 @@ def date_bounds(declared: Mapping[str, Any], claim: str, first_run: datetime | N
 def load_explanations(
     paths: Sequence[Path], evaluation: str, claims: Mapping[str, Any], archive: Path
 ) -> dict[str, Any]:
-    """Return what is said of an archive in an evaluation: `claims` (sentence by name) and `reproduction` (`note`).
+    """Return what is said of an archive in an evaluation: of `claims` by name, for `reproduction` `note` and `pairs`.
 
-    Both are empty without a file, where it says nothing of the evaluation, and where it is about an archive of another
+    All are empty without a file, where it says nothing of the evaluation, and where it is about an archive of another
     hash than `archive` has, the inventory's JSON object. Raise DeclarationError where the file breaks its schema, or is
     about both and explains a claim that is not made.
     """
-    nothing: dict[str, Any] = {"claims": {}, "reproduction": {"note": ""}}
+    nothing: dict[str, Any] = {"claims": {}, "reproduction": {"note": "", "pairs": {}}}
     if not paths:
         return nothing
     (path,) = paths

@@ -6,6 +6,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.inventory.kinds import MEASUREMENT_RULE
+from ccreport.report.fragments.uses import name_uses
 from ccreport.report.markup.blocks import Html, number, render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text
 
@@ -15,7 +16,7 @@ STATES: Final = ("ingested", "ignored", "rejected")
 IS_DECLARED: Final = (pl.col("rtt_source") == "nominal").fill_null(value=False)
 # Kinds of files that say more of a run than its result, as `adopt` asks for them.
 RECORDED: Final = {"ss": "ss", "mpstat": "mpstat", "tcpdump": "tcpdump"}
-SESSION_HEADER: Final = ("Session", "Jobs", "Runs", "Flows", "Hosts", "RTT, ms", "Algorithms", "First test, UTC")
+SESSION_HEADER: Final = ("Session", "Jobs", "Runs", "Flows", "Hosts", "RTT, ms", "Algorithms", "First test, UTC", "For")
 
 
 def describe_archive(
@@ -140,8 +141,11 @@ def describe_overlooked(raw_files: pl.DataFrame) -> str:
     return f"{count:,} {look} not read"
 
 
-def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame) -> str:
-    """Return one row for each session: jobs, runs, flows, hosts, RTTs, algorithms, first test; nothing without any."""
+def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame, uses: pl.DataFrame) -> str:
+    """Return one row for each session: jobs, runs, flows, hosts, RTTs, algorithms, first test and what it is for.
+
+    `uses` are as `list_uses` gives them. Nothing without any session.
+    """
     if not runs["session"].count():
         return ""
     keys = pl.col("session").fill_null("no session")
@@ -157,10 +161,12 @@ def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame) -> str:
             own["host"].drop_nulls().n_unique(),
         )
         rtts, names = _show_range(own["rtt_ms"]), show_names(algorithms)
+        used = uses.join(own.select("run_id"), on="run_id", how="semi")
         row = [verbatim(str(session)), *map(number, counts), text(rtts), text(names), show_start(own["start_utc"])]
-        rows.append(row)
+        rows.append([*row, text(name_uses(used) or None)])
     table = render_table(SESSION_HEADER, rows, title="Sessions", numbers=range(1, 5))
-    return f"## Sessions {{#sessions}}\n\nOne row for each start of the test harness.\n\n{table}"
+    told = "One row for each start of the test harness, with what its runs are for. A dash: nothing numbered here."
+    return f"## Sessions {{#sessions}}\n\n{told}\n\n{table}"
 
 
 def _count(things: int, noun: str) -> str:

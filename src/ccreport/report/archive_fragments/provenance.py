@@ -119,6 +119,14 @@ def _show_config(config: str) -> str:
     return yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=100)
 
 
+def name_archive(config: Mapping[str, Any]) -> str:
+    """Return where the configuration says that the raw archive is, of a path of this machine the name; else nothing."""
+    archive = config.get("archive")
+    named = archive if isinstance(archive, list) else [archive]
+    paths = [part["path"] if isinstance(part, dict) else part for part in named if part]
+    return ", ".join(_without_machine_paths(paths))
+
+
 def _without_machine_paths(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_machine_paths(inner) for key, inner in value.items()}

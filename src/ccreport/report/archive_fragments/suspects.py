@@ -9,16 +9,27 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.measure.suspects.measure import RULES
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut
-from ccreport.report.markup.blocks import Html, link_run, number, prose, render_float, render_table, text, verbatim
+from ccreport.report.fragments.uses import name_uses
+from ccreport.report.markup.blocks import (
+    Html,
+    link_run,
+    number,
+    prose,
+    render_float,
+    render_table,
+    render_varying,
+    text,
+    verbatim,
+)
 
 # Outcomes of attempts that leave no run behind.
 FAILED: Final = ("failed", "interrupted")
 
 
-def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
-    """Return how many runs break each rule, and each such run with what it has and what is allowed.
+def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFrame, uses: pl.DataFrame) -> str:
+    """Return how many runs break each rule, and each such run with what it has, what is allowed and what it is for.
 
-    `suspects` and `runs` as the tables are.
+    `suspects`, `runs` and `attempts` as the tables are, `uses` as `list_uses` gives them.
     """
     if suspects.is_empty():
         return "No run is suspect.\n"
@@ -28,22 +39,30 @@ def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
     header = ("Rule", "A run is suspect if", "Runs")
     counted = render_table(header, rows, title="Rules for suspect runs", numbers=(2,), is_text=True)
     caption = "Rules and the runs that break them. A run may break several."
-    return "\n".join([body, render_float("tbl-suspect-rules", counted, caption), _render_list(suspects, runs)])
+    return "\n".join(
+        [body, render_float("tbl-suspect-rules", counted, caption), _render_list(suspects, runs, attempts, uses)]
+    )
 
 
 def summarise_left_out(
-    suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFrame, config: Mapping[str, Any]
+    suspects: pl.DataFrame,
+    runs: pl.DataFrame,
+    attempts: pl.DataFrame,
+    uses: pl.DataFrame,
+    config: Mapping[str, Any],
 ) -> str:
     """Return a list for the first page: runs that do not count, with why, and failed attempts; nothing without any.
 
-    `suspects`, `runs` and `attempts` as the tables are; `config` says which runs count all the same.
+    `suspects`, `runs` and `attempts` as the tables are, `uses` as `list_uses` gives them; `config` says which runs
+    count all the same.
     """
     interrupted, cpu_bound = (runs.filter(flag).height for flag in ("is_interrupted", "is_cpu_bound"))
     said = []
     if not suspects.is_empty():
         count = "counted in the means" if config.get("include_suspect") else "in no mean"
         said.append(
-            f"{_count_suspects(suspects, runs)} and {count} ([why](ledger.qmd#suspects)): {_name_suspects(suspects)}."
+            f"{_count_suspects(suspects, runs)} and {count} ([which and why](ledger.qmd#tbl-suspects)): "
+            f"{_name_suspects(suspects)}.{_place_suspects(suspects, uses)}"
         )
     if interrupted and not config.get("include_interrupted"):
         said.append(f"{count_things(interrupted, 'interrupted run')} {_say_absent(interrupted)}.")
@@ -70,13 +89,27 @@ def _name_suspects(suspects: pl.DataFrame) -> str:
     return join_names([f"{counts[rule.name]:,} by `{rule.name}`" for rule in RULES if rule.name in counts])
 
 
+def _place_suspects(suspects: pl.DataFrame, uses: pl.DataFrame) -> str:
+    """Return how many suspect runs are for numbered exhibits, and for which; nothing where nothing has a number."""
+    own = uses.join(suspects.select("run_id"), on="run_id", how="semi")
+    if uses.is_empty():
+        return ""
+    if own.is_empty():
+        return " No numbered table or figure lacks them."
+    count = own["run_id"].n_unique()
+    return f" {count:,} of them {'is' if count == 1 else 'are'} for {name_uses(own)}."
+
+
 def _count_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
     count = suspects["run_id"].n_unique()
     return f"{count:,} of the {runs.height:,} runs {'is' if count == 1 else 'are'} suspect"
 
 
-def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
+def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFrame, uses: pl.DataFrame) -> str:
+    failed = attempts.filter(attempt_outcome="failed").drop_nulls("attempt_message").sort("session", "line_number")
+    told = failed.group_by("run_id").agg(pl.col("attempt_message").unique(maintain_order=True).str.join("; "))
     named = suspects.join(runs.select("run_id", "session", "job"), on="run_id", how="left")
+    named = named.join(told, on="run_id", how="left")
     ordered = named.sort("session", "job", "run_id", "suspect_rule", nulls_last=True)
     rows = [
         [
@@ -85,11 +118,17 @@ def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
             verbatim(row["suspect_rule"]),
             _show_quantity(row["observed"], row["bound_unit"]),
             _show_quantity(row["bound"], row["bound_unit"]),
+            text(row["attempt_message"]),
+            text(name_uses(uses.filter(run_id=row["run_id"])) or None),
         ]
         for row in ordered.head(LISTED_AT_MOST).iter_rows(named=True)
     ]
-    table = render_table(("Run", "Job", "Rule", "Observed", "Bound"), rows, title="Suspect runs", numbers=(3, 4))
-    caption = f"Suspect runs; each leads to the explorer.{describe_cut(ordered, 'suspects')}"
+    header = ("Run", "Job", "Rule", "Observed", "Bound", "Failed attempts before it", "For")
+    table = render_varying(header, rows, title="Suspect runs", numbers=(3, 4))
+    caption = (
+        "Suspect runs; each leads to the explorer. *For*: the tables and figures that it would be in; a dash is a run "
+        f"of none that is numbered.{describe_cut(ordered, 'suspects')}"
+    )
     return render_float("tbl-suspects", table, caption)
 
 

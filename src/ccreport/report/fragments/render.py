@@ -13,8 +13,9 @@ import ccreport
 from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import MEANS, load_evaluation
+from ccreport.core.schema_problems import guess
 from ccreport.core.tables import read_table
-from ccreport.core.text import count_things, make_label
+from ccreport.core.text import count_things
 from ccreport.figures.exhibits import find_exhibits, list_exhibits
 from ccreport.figures.kit.theme import call_algorithms, style_of
 from ccreport.measure import ARCHIVE_TABLES
@@ -33,7 +34,8 @@ from ccreport.report.archive_fragments.captures import render_captures
 from ccreport.report.archive_fragments.collection import render_collection
 from ccreport.report.archive_fragments.ledger import render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
-from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
+from ccreport.report.archive_fragments.paths import read_paths, render_paths
+from ccreport.report.archive_fragments.provenance import name_archive, render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
@@ -50,14 +52,16 @@ from ccreport.report.fragments.claims_beside import describe_beside
 from ccreport.report.fragments.condition_map import render_condition_map
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment, render_list, render_table_fragment
+from ccreport.report.fragments.first_page.figures_asked import ask_figures
 from ccreport.report.fragments.first_page.findings import render_findings, render_list_of_findings
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.rate_findings import describe_means
-from ccreport.report.fragments.first_page.software import describe_software
+from ccreport.report.fragments.first_page.software import describe_software, render_bibtex
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
 from ccreport.report.fragments.gallery_pages.figure_kinds import find_examples, render_figure_kinds
 from ccreport.report.fragments.gallery_pages.gallery import render_gallery
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
+from ccreport.report.fragments.uses import list_uses
 from ccreport.report.fragments.words import render_words
 from ccreport.report.markup.blocks import render_callout, write_fragment
 from ccreport.report.markup.escape import escape_text
@@ -82,8 +86,6 @@ BOTH: Final = (
     "*Both* means that flows of both algorithms share the path at the same time, *alone* that the flows of a run are "
     "all of one algorithm.\n"
 )
-BY_FLOWS: Final = "rate_by_flows"
-VERSIONS: Final = "rate_by_version"
 PACKAGE: Final = Path(ccreport.__file__).parent
 
 
@@ -101,6 +103,7 @@ def render_fragments(
     claims: Path,
     explanations: list[Path],
     citation: Path,
+    database: Path,
     fragments: Path,
 ) -> None:
     """Write all fragments into one folder, which is replaced.
@@ -109,7 +112,7 @@ def render_fragments(
     inventory's JSON object about the archive as a whole; `config` the configuration as YAML or JSON text; `summaries`
     and `figures` are folders as `exhibits` says, `first_page` one of figures as `plot_reproduction` writes it;
     `reproduction` and `claims` are tables; `explanations` is none or one file about this archive;
-    `citation` is CITATION.cff.
+    `citation` is CITATION.cff, `database` the evaluation's.
     """
     raw_files, rejects, suspects = (read_table(name, [tables / name / "archive.parquet"]) for name in ARCHIVE_TABLES)
     names = list(read_batches(batches))
@@ -118,13 +121,15 @@ def render_fragments(
     )
     others = count_others(tables, names)
     facts: dict[str, Any] = json.loads(archive.read_text(encoding="utf-8"))
+    settings = yaml.safe_load(config) or {}
     declared = load_evaluation(evaluation)
     declared["claims"] = leave_out_unrelated(declared, flows["cc"].drop_nulls().unique(), summaries, figures)
     compared, judged = (read_table(name, [path]) for name, path in (("reproduction", reproduction), ("claims", claims)))
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
     exhibits = _count_exhibits(declared, summaries, figures)
     variables: dict[str, Any] = {
-        "archive": describe_archive(raw_files, runs, flows, results, others) | {"sha256": escape_text(facts["sha256"])},
+        "archive": describe_archive(raw_files, runs, flows, results, others)
+        | {"sha256": escape_text(facts["sha256"]), "place": escape_text(name_archive(settings) or facts["name"])},
         "evaluation": {"title": escape_text(declared["title"]), "exhibits": exhibits},
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged),
@@ -140,10 +145,14 @@ def render_fragments(
     variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
+    write_fragment(
+        fragments, "bibtex.md", render_bibtex(citation, declared["title"], runs["start_utc"], facts["sha256"])
+    )
     with call_algorithms(declared["algorithm_names"]):
         groups = _render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
     write_fragment(fragments, "groups.md", groups, BOTH if (runs["mode"] == "both").any() else "")
     algorithms = list(declared["algorithms"])
+    titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     named_cells, named_questions = (
         frame.with_columns(call_labels(frame[column], declared["labels"]))
         for frame, column in ((compared, "cell"), (asked, "question"))
@@ -152,14 +161,14 @@ def render_fragments(
     doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
     doubted = list_doubted(named_cells, doubts)
     found = render_findings(
-        judged, declared["claims"], pairs, algorithms, named_questions, doubted
+        judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted
     ) or render_list_of_findings(
         describe_means(_read_published(MEANS, declared, summaries), named_questions.filter(table_name=MEANS))
     )
     shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
     write_fragment(fragments, "findings.md", found or shows)
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
-    write_fragment(fragments, "figures_asked.md", _ask_figures(declared, figures))
+    write_fragment(fragments, "figures_asked.md", ask_figures(declared, figures))
     write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"]))
     for page, note in declared["notes"].items():
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
@@ -167,9 +176,11 @@ def render_fragments(
     write_fragment(fragments, "other_evaluations.md", "")
     write_fragment(fragments, "about_archive.md", _render_note(explained["reproduction"]["note"]))
     write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
-    left_out = summarise_left_out(suspects, runs, attempts, yaml.safe_load(config) or {})
+    uses = list_uses(database, declared, figures)
+    left_out = summarise_left_out(suspects, runs, attempts, uses, settings)
     write_fragment(fragments, "rejected.md", summarise_ledger(raw_files, rejects), left_out)
-    write_fragment(fragments, "sessions.md", render_sessions(runs, flows))
+    write_fragment(fragments, "sessions.md", render_sessions(runs, flows, uses))
+    write_fragment(fragments, "paths.md", render_paths(read_paths(database, declared["published_paths"]), uses))
     write_fragment(fragments, "collection.md", render_collection(sessions, calibrations, attempts, runs))
     write_fragment(fragments, "others.md", render_others(others))
     counted = render_ledger(raw_files, rejects, facts["files_count"])
@@ -177,7 +188,7 @@ def render_fragments(
     write_fragment(fragments, "rejects.md", render_rejects(rejects))
     read = ReadFiles(raw_files.filter(state="ingested").sort("path"))
     render_file_pages(read, fragments)
-    write_fragment(fragments, "suspects.md", render_suspects(suspects, runs))
+    write_fragment(fragments, "suspects.md", render_suspects(suspects, runs, attempts, uses))
     write_fragment(fragments, "suspect_rules.md", render_suspect_rules())
     write_fragment(fragments, "words.md", render_words())
     write_fragment(fragments, "dictionary.md", render_dictionary())
@@ -185,14 +196,14 @@ def render_fragments(
     write_fragment(fragments, "assumptions.md", render_assumptions(PACKAGE))
     write_fragment(fragments, "assumptions_report.md", "The supplement lists them.\n")
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
-    titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
     write_fragment(fragments, "condition_map.md", render_condition_map(named_questions, titles, rows_at_most))
-    note = explained["reproduction"]["note"]
-    page = render_reproduction(named_cells, titles, algorithms, note, doubts)
-    write_fragment(fragments, "reproduction.md", page)
-    page = render_reproduction(named_cells, titles, algorithms, note, doubts, has_cells=False)
-    write_fragment(fragments, "reproduction_report.md", page)
+    note, reasons = (explained["reproduction"][name] for name in ("note", "pairs"))
+    for cell in sorted(reasons.keys() - (cells := set(named_cells["cell"]))):
+        print(f"warning: explanations of {evaluation.stem}: reproduction.pairs: no cell `{cell}`{guess(cell, cells)}")
+    for name, has_cells in (("reproduction", True), ("reproduction_report", False)):
+        page = render_reproduction(named_cells, titles, algorithms, note, doubts, reasons, has_cells=has_cells)
+        write_fragment(fragments, f"{name}.md", page)
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared, figures)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     held = {"has_captures": not captures.is_empty(), "has_others": not others.is_empty()}
@@ -229,18 +240,6 @@ def _render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> 
             told = f"In tables, and in figures of them, {escape_text(group)} means {escape_text(style_of(first).name)}"
             sentences.append(f"{told} (`{first}`){kept}. Other figures call each version by its own name.")
     return "\n".join(f"{sentence}\n" for sentence in sentences)
-
-
-def _ask_figures(declared: Mapping[str, Any], figures: Path) -> str:
-    """Return the first page's items on what single figures show: first seconds, numbers of flows, and versions."""
-    drawn = [figure.name for figure in list_exhibits(declared["figures"], figures) if not find_missing(figure, figures)]
-    facts = {name: declared["figures"][name] for name in drawn}
-    asked = {
-        "How does a test start": [name for name in drawn if facts[name].get("until_s")],
-        "What changes with the number of flows": [name for name in drawn if facts[name]["kind"] == BY_FLOWS],
-        "How do versions of an algorithm differ": [name for name in drawn if facts[name]["kind"] == VERSIONS],
-    }
-    return "".join(f"- [{words}](figures.qmd#{make_label('figure', own[0])})?\n" for words, own in asked.items() if own)
 
 
 def _render_note(note: str) -> str:

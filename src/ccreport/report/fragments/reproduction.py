@@ -12,18 +12,17 @@ from ccreport.compare.verdicts import (
     CONSISTENT,
     INCONSISTENT,
     NOT_REPRODUCED,
-    PAIR_FACTOR,
     REPRODUCED,
     UNDECIDED,
 )
 from ccreport.core.text import make_label
-from ccreport.report.fragments.plain_numbers import describe_deviation, show_figures, show_ratio
+from ccreport.report.fragments.failed_pairs import name_table, render_failed_pairs
+from ccreport.report.fragments.plain_numbers import describe_deviation, show_ratio
 from ccreport.report.markup.blocks import Html, markdown, number, render_callout, render_table, text
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
 from ccreport.summarise.grids.plain_numbers import show_plain
 
-WORST: Final = 5
 # Differences that no reader would call one, though they exceed the interval.
 NEAR: Final = 0.05
 SECTIONS: Final = {"paper": "The paper", "archive": "Another archive"}
@@ -85,14 +84,15 @@ def render_reproduction(
     algorithms: list[str],
     note: str = "",
     doubts: Mapping[str, str] = MappingProxyType({}),
+    reasons: Mapping[str, str] = MappingProxyType({}),
     *,
     has_cells: bool = True,
 ) -> str:
-    """Return the fragment: for the paper, and for another archive if there is one, summary, worst pairs and all cells.
+    """Return the fragment: for the paper, and for another archive if there is one, summary, failed pairs and all cells.
 
     `titles` are the tables' by name, `algorithms` the names of the evaluation in order, `note` is about this archive,
-    `doubts` say by the table's name why some of its published pairs look wrong. Without `has_cells` it says that the
-    supplement has them.
+    `doubts` say by the table's name why some of its published pairs look wrong, `reasons` by the cell's why one is not
+    reproduced. Without `has_cells` it says that the supplement has the cells.
     """
     parts = []
     for comparison, heading in SECTIONS.items():
@@ -104,7 +104,10 @@ def render_reproduction(
         parts.append(f"## {heading} {{#{comparison}}}\n\n{_summarise(own, doubts if comparison == 'paper' else {})}\n")
         if note and comparison == "paper":
             parts.append(render_callout("note", "About this archive", escape_text(note)))
-        parts += [_render_summary(own, titles), _render_worst(own, titles, algorithms)]
+        failed = render_failed_pairs(
+            own, titles, algorithms, OTHERS[comparison], reasons if comparison == "paper" else {}
+        )
+        parts += [_render_summary(own, titles), failed]
         if not has_cells:
             parts.append("The supplement has all cells.\n")
             continue
@@ -146,38 +149,10 @@ def _render_summary(own: pl.DataFrame, titles: Mapping[str, str]) -> str:
         return [name, *map(number, count_pairs(frame).values())]
 
     tables = own["table_name"].unique(maintain_order=True)
-    rows = [row(_name_table(table, titles), own.filter(pl.col("table_name") == table)) for table in tables]
+    rows = [row(name_table(table, titles), own.filter(pl.col("table_name") == table)) for table in tables]
     return render_table(
         SUMMARY_HEADER, rows, title="Pairs by table", numbers=range(1, 7), total=row(Html("All tables"), own)
     )
-
-
-def _name_table(table: str, titles: Mapping[str, str]) -> Html:
-    """Return the beginning of a table's title, "Table III", which is as much as a column has room for."""
-    return text(titles.get(table, table).partition(":")[0])
-
-
-def _render_worst(own: pl.DataFrame, titles: Mapping[str, str], algorithms: list[str]) -> str:
-    is_compared = (pl.col("cell_state") == COMPARED).all().over("table_name", "cell")
-    pairs = own.filter((pl.col("algorithm") == algorithms[0]) & is_compared)
-    off = pl.max_horizontal("pair_factor_ratio", 1 / pl.col("pair_factor_ratio"))
-    worst = pairs.filter(off > PAIR_FACTOR).sort(off, descending=True, maintain_order=True)
-    rows = [
-        [
-            _name_table(row["table_name"], titles),
-            text(row["cell"]),
-            show_figures(row["pair_expected_ratio"]),
-            show_figures(row["pair_ratio"]),
-            show_ratio(row["pair_factor_ratio"], row["pair_factor_low_ratio"], row["pair_factor_high_ratio"]),
-        ]
-        for row in worst.head(WORST).iter_rows(named=True)
-    ]
-    if not rows:
-        return "No pair differs by more than the factor that *reproduced* allows.\n"
-    ratio, comparison = "/".join(algorithms[:2]), own["comparison"][0]
-    header = ("Table", "Cell", f"{ratio}, {OTHERS[comparison].lower()}", f"{ratio}, here", "Factor")
-    heading = f"## The {len(rows)} pairs that differ most {{#{comparison}-worst}}\n\n"
-    return heading + render_table(header, rows, title="Worst pairs", numbers=range(2, 5))
 
 
 def _render_cells(own: pl.DataFrame, table: str, titles: Mapping[str, str], algorithms: list[str]) -> str:

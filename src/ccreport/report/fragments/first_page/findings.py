@@ -11,6 +11,7 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.fragments.claim_direction import part_failed
 from ccreport.report.fragments.claims import title_claim
+from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits, link_comparisons
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
@@ -26,13 +27,14 @@ def render_findings(
     pairs: pl.DataFrame,
     algorithms: list[str],
     comparisons: pl.DataFrame,
+    titles: Mapping[str, str],
     doubted: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
-    `comparisons` is the table of that name, `doubted` are published pairs that look wrong, each with the
-    reason. An evaluation that publishes nothing to compare with has no such findings.
+    `comparisons` is the table of that name, `titles` are those of tables by name, `doubted` are published pairs that
+    look wrong, each with the reason. An evaluation that publishes nothing to compare with has no such findings.
     """
     if judged.is_empty() and pairs.is_empty():
         return ""
@@ -41,7 +43,7 @@ def render_findings(
         _join(
             "Confirmed",
             _confirm_claims(judged, claims),
-            _confirm_pairs(pairs, algorithms),
+            _confirm_pairs(pairs, algorithms, titles),
         ),
         _join(
             "Contradicted",
@@ -115,13 +117,18 @@ def _date_claims(judged: pl.DataFrame) -> str:
     )
 
 
-def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str]) -> str:
+def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str], titles: Mapping[str, str]) -> str:
     if pairs.is_empty():
         return ""
     count = pairs.filter(pl.col("verdict") == REPRODUCED).height
     ratio = escape_text(" to ".join(algorithms[:2]))
     counted = f"[{count} of {count_things(pairs.height, 'pair')}]({PAIRS_PAGE})"
-    return f"the ratio of {ratio} is reproduced in {counted} of published cells"
+    by_table = [
+        f"{own['verdict'].eq(REPRODUCED).sum()} of {own.height} of {name_table(str(table), titles)}"
+        for (table,), own in pairs.group_by("table_name", maintain_order=True)
+    ]
+    of_which = f" ({', '.join(by_table)})" if len(by_table) > 1 else ""
+    return f"the ratio of {ratio} is reproduced in {counted} of published cells{of_which}"
 
 
 def _contradict_pairs(pairs: pl.DataFrame) -> str:

@@ -1,0 +1,49 @@
+"""Pairs of published cells that are not reproduced: each with its ratios, and why, as far as that is known."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from ccreport.compare.pairs import explain_pair
+from ccreport.compare.verdicts import NOT_REPRODUCED
+from ccreport.report.fragments.plain_numbers import show_figures, show_ratio
+from ccreport.report.markup.blocks import Html, render_table, text
+
+
+def render_failed_pairs(
+    compared: pl.DataFrame, titles: Mapping[str, str], algorithms: list[str], other: str, reasons: Mapping[str, str]
+) -> str:
+    """Return the pairs of one comparison that are not reproduced, those that differ most first, nothing without any.
+
+    `compared` has rows of `reproduction`; `titles` are the tables' by name, `other` is what is compared with, `reasons`
+    say what is known of single pairs by the names of their cells.
+    """
+    failed = compared.filter(pair_verdict=NOT_REPRODUCED, algorithm=algorithms[0])
+    rows = [
+        [
+            name_table(row["table_name"], titles),
+            text(row["cell"]),
+            show_figures(row["pair_expected_ratio"]),
+            show_figures(row["pair_ratio"]),
+            show_ratio(row["pair_factor_ratio"], row["pair_factor_low_ratio"], row["pair_factor_high_ratio"]),
+            _tell_why(explain_pair(row), reasons.get(row["cell"], "")),
+        ]
+        for row in failed.sort(pl.col("pair_factor_ratio").log().abs(), descending=True).iter_rows(named=True)
+    ]
+    if not rows:
+        return "No pair is not reproduced.\n"
+    ratio, comparison = "/".join(algorithms[:2]), compared["comparison"][0]
+    header = ("Table", "Cell", f"{ratio}, {other.lower()}", f"{ratio}, here", "Factor", "Why")
+    which = "pair that is" if len(rows) == 1 else f"{len(rows)} pairs that are"
+    heading = f"## The {which} not reproduced {{#{comparison}-worst}}\n\n"
+    return heading + render_table(header, rows, title="Pairs not reproduced", numbers=range(2, 5))
+
+
+def name_table(table: str, titles: Mapping[str, str]) -> Html:
+    """Return the beginning of a table's title, "Table III", which is as much as a column has room for."""
+    return text(titles.get(table, table).partition(":")[0])
+
+
+def _tell_why(verdict: str, reason: str) -> Html:
+    """Return by what a pair fails, and below it what is known of the cause."""
+    return Html(f"<strong>{text(verdict)}</strong>{f'<br>{text(reason)}' if reason else ''}")

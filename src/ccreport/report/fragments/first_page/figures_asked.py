@@ -1,0 +1,24 @@
+"""Questions of the first page that single figures answer."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ccreport.core.text import make_label
+from ccreport.report.fragments.absent_exhibits import find_missing
+from ccreport.report.fragments.exhibits import list_exhibits
+
+BY_FLOWS: Final = "rate_by_flows"
+VERSIONS: Final = "rate_by_version"
+
+
+def ask_figures(declared: Mapping[str, Any], figures: Path) -> str:
+    """Return the first page's items on what single figures show: first seconds, numbers of flows, and versions."""
+    drawn = [figure.name for figure in list_exhibits(declared["figures"], figures) if not find_missing(figure, figures)]
+    facts = {name: declared["figures"][name] for name in drawn}
+    asked = {
+        "How does a test start": [name for name in drawn if facts[name].get("until_s")],
+        "What changes with the number of flows": [name for name in drawn if facts[name]["kind"] == BY_FLOWS],
+        "How do versions of an algorithm differ": [name for name in drawn if facts[name]["kind"] == VERSIONS],
+    }
+    return "".join(f"- [{words}](figures.qmd#{make_label('figure', own[0])})?\n" for words, own in asked.items() if own)
