@@ -22,17 +22,21 @@ def compare(question: str, ratio: float | None, **facts: Any) -> dict[str, Any]:
         "effect_low_ratio": None,
         "effect_high_ratio": None,
         "tests_count": 3,
+        "first_runs_count": 5,
+        "second_runs_count": 5,
         "first_mean": 3.0,
         "second_mean": 2.0,
         **facts,
     }
 
 
-def test_a_field_says_the_ratio_of_the_means_and_where_nothing_was_retransmitted() -> None:
+def test_a_field_says_its_runs_and_the_ratio_of_the_means_and_where_nothing_was_retransmitted() -> None:
     equal = {"verdict": "equal within ±5 %", "measure": "retransmit_ratio", "first_mean": 0.0, "second_mean": 0.0}
+    equal["second_runs_count"] = 4
     shown = render_condition_map(pl.DataFrame([compare("a", 1.6), compare("b", None, **equal)]), {}, rows_at_most=3)
-    assert "a&#58; undecided&#59; ratio of the means 1&#46;50" in shown
-    assert ">both 0</a>" in shown
+    assert 'title="a&#58; undecided"' in shown
+    assert "<br><small>n 5&#59; means 1&#46;50</small></a>" in shown
+    assert ">both 0<br><small>n 5&#44; 4</small></a>" in shown
 
 
 def read_rows(shown: str) -> list[list[str]]:
@@ -78,8 +82,8 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     shown = render_condition_map(asked, {"table_2": "Table II"}, rows_at_most=3)
     assert read_rows(shown[: shown.index("#map-retransmit-ratio")]) == [
         ["Table II", "RTT &#60; 30 ms", "RTT ≥ 30 ms"],
-        ["no loss", "≈ 1.02", "2.50 2.10–2.97"],
-        ["1 % loss", "", "no ratio&nbsp;?"],
+        ["no loss", "≈ 1.02n 5&#59; means 1.50", "2.50 2.10–2.97n 5&#59; means 1.50"],
+        ["1 % loss", "", "no ratio&nbsp;?n 5&#59; means 1.50"],
     ]
     assert '<td class="number shade-first-2"><a href="cells_comparisons.html#cell-2"' in shown
     assert "<strong>2&#46;50</strong>" in shown
@@ -87,8 +91,11 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     assert "BBR faster" in shown
     # The fourth has no page of its runs.
     assert "#cell-4" not in shown
-    assert '<td class="number shade-second-3 undecided">0&#46;200&nbsp;?</td>' in shown
-    assert "≈: the two are equal within ±5 &#37;. ? and stripes: undecided.\n" in shown
+    assert (
+        '<td class="number shade-second-3 undecided">0&#46;200&nbsp;?<br><small>n 5&#59; means 1&#46;50</small></td>'
+        in shown
+    )
+    assert "≈: the two are equal within ±5 &#37;. ? and stripes: undecided. Below:" in shown
 
 
 def test_the_page_says_why_a_field_is_open_whose_interval_excludes_one() -> None:

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from report_inputs import NASTY
 
+from ccreport.compare.claim_wording import CHECKED, show_percentages
 from ccreport.core.tables import conform
 from ccreport.figures.exhibits import find_exhibits
 from ccreport.report.fragments.claims import describe_claims, render_claims
@@ -90,11 +91,13 @@ def test_what_looks_wrong_in_the_publication_is_said_with_the_reason() -> None:
 def test_all_pairs_that_are_not_reproduced_are_listed_the_worst_first_each_with_what_is_known_of_it() -> None:
     factors = (1.5, 3.0, 9.0, 4.0, 5.0, 6.0, 7.0)
     compared = make_compared(*(make_pair(f"f{f:g}", factor=f) for f in factors))
-    shown = render_reproduction(compared, TITLES, ALGORITHMS, reasons={"f4": "The *buffer* is ours."})
+    shown = render_reproduction(
+        compared, TITLES, ALGORITHMS, reasons=dict.fromkeys(("f4", "f6"), "The *buffer* is ours.")
+    )
     assert "## The 6 pairs that are not reproduced {#paper-worst}" in shown
     failed = shown[shown.index("{#paper-worst}") : shown.index("{#paper-table")]
     assert re.findall(r"<td>f(\d)</td>", failed) == ["9", "7", "6", "5", "4", "3"]
-    assert failed.count("<br>The &#42;buffer&#42; is ours&#46;") == 1
+    assert re.findall(r"</strong>\. ([^<]*)", failed) == ["The &#42;buffer&#42; is ours&#46;", "As above&#46;"]
     none = render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS)
     assert "No pair is not reproduced." in none
 
@@ -110,10 +113,11 @@ def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
     assert "10 Gbit/s there and 50 Mbit/s here".replace("/", "&#47;") in shown
     assert "(tables.qmd#table-table-2-testbed)" in shown
     assert "It is &#42;small&#42;&#46;" in shown
-    short = render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS, has_cells=False)
+    short = render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS, "It is *small*.", has_cells=False)
     assert "**1 of 1** pairs of cells are reproduced." in short
     assert "The supplement has all cells." in short
     assert "80.0 %" not in short
+    assert "&#42;small&#42;" not in short
 
 
 LOSS: dict[str, Any] = {
@@ -399,3 +403,17 @@ def test_an_inconsistent_cell_says_how_far_it_is_off_and_a_pair_has_its_factor()
     assert "inconsistent<br><small>differs by 5.0 %</small>" in shown
     assert "</strong>, factor 0.67" in shown
     assert "## Table" in shown
+
+
+def test_checks_that_are_declared_as_percentages_are_shown_in_per_cent() -> None:
+    rows = [{"claim": claim, "check": "ratio", "check_number": 1, "value": 0.11, "at_least": 0.1} for claim in "ab"]
+    judged = pl.DataFrame(rows).with_columns(
+        pl.lit(None, pl.Float64).alias(name) for name in CHECKED if name not in rows[0]
+    )
+    checks = [[{"name": "ratio", "is_percentage": is_percentage}] for is_percentage in (True, False)]
+    shown = show_percentages(judged, {claim: {"checks": own} for claim, own in zip("ab", checks, strict=True)})
+    assert shown.select("check", "value", "at_least", "low").rows() == [
+        ("ratio (%)", pytest.approx(11), pytest.approx(10), None),
+        ("ratio", 0.11, 0.1, None),
+    ]
+    assert show_percentages(judged.clear(), {}).is_empty()

@@ -1,10 +1,27 @@
 """What pages and `explain` say of a claim's check: its bounds, its interval, and what it lacks for a verdict."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+import polars as pl
 
 from ccreport.compare.claims import UNKNOWN
 from ccreport.summarise.grids.plain_numbers import show_plain
+
+# What the table `claims` has of a check in its unit.
+CHECKED: Final = ("paper_value", "at_least", "at_most", "value", "low", "high", "with_suspects_value")
+
+
+def show_percentages(judged: pl.DataFrame, claims: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the table `claims` with the checks that an evaluation declares as percentages in per cent."""
+    checks = [(claim, check["name"]) for claim, facts in claims.items() for check in facts["checks"]]
+    shown = [check["is_percentage"] for facts in claims.values() for check in facts["checks"]]
+    found = pl.DataFrame(checks, schema=["claim", "check"], orient="row").filter(pl.Series(shown, dtype=pl.Boolean))
+    is_shown = pl.struct("claim", "check").is_in(found.to_struct().implode())
+    return judged.with_columns(
+        pl.when(is_shown).then(pl.format("{} (%)", "check")).otherwise("check").alias("check"),
+        *(pl.when(is_shown).then(100 * pl.col(name)).otherwise(name).alias(name) for name in CHECKED),
+    )
 
 
 def require_bounds(row: Mapping[str, Any]) -> str:

@@ -65,7 +65,8 @@ def _render_measure(
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
     yield (
         f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval. Bold: one is significantly ahead. ≈: the two "
-        f"are {escape_text(_name_equality(rows))}. ? and stripes: undecided.{_explain_correction(rows)}\n"
+        f"are {escape_text(_name_equality(rows))}. ? and stripes: undecided. Below: runs of each algorithm (n), and "
+        f"the ratio of the means.{_explain_correction(rows)}\n"
     )
     maps = "\n".join(
         fence_html(_render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most))
@@ -132,10 +133,15 @@ def _render_rows(rows: list[dict[str, Any]], columns: list[str], rows_at_most: i
         yield f'<tr><th scope="row">{text(label)}</th>{shown}</tr>'
 
 
+def _count_runs(row: Mapping[str, Any]) -> str:
+    """Return the runs of each algorithm, `n 5`, or `n 5, 4` where they differ."""
+    return f"n {', '.join(dict.fromkeys(str(row[f'{which}_runs_count']) for which in ('first', 'second')))}"
+
+
 def _compare_means(row: Mapping[str, Any]) -> str:
     """Return the ratio of the means, which is that of the summary and the reproduction page; nothing without one."""
     first, second = row["first_mean"], row["second_mean"]
-    return f"; ratio of the means {show_plain(first / second)}" if first and second else ""
+    return f"; means {show_plain(first / second)}" if first and second else ""
 
 
 def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
@@ -152,9 +158,10 @@ def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
         shown = Html(f"≈ {shown}")
     if low is not None and high is not None and math.isfinite(high):
         shown = Html(f"{shown} <small>{text(f'{show_plain(low)}–{show_plain(high)}')}</small>")
+    shown = Html(f"{shown}<br><small>{text(_count_runs(row))}{text(_compare_means(row))}</small>")
     kind = f"number {choose_shade(ratio)}" + (" undecided" if row["verdict"] == UNDECIDED else "")
     if row["number"] <= rows_at_most:
-        told = f"{row['question']}: {row['verdict']}{_compare_means(row)}"
+        told = f"{row['question']}: {row['verdict']}"
         link = f'<a href="{cell_href(COMPARISONS, row["number"])}" title="{text(told)}">{shown}</a>'
         return f'<td class="{kind}">{link}</td>'
     return f'<td class="{kind}">{shown}</td>'

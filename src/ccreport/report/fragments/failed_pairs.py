@@ -19,6 +19,7 @@ def render_failed_pairs(
     say what is known of single pairs by the names of their cells.
     """
     failed = compared.filter(pair_verdict=NOT_REPRODUCED, algorithm=algorithms[0])
+    said: set[str] = set()
     rows = [
         [
             name_table(row["table_name"], titles),
@@ -26,7 +27,7 @@ def render_failed_pairs(
             show_figures(row["pair_expected_ratio"]),
             show_figures(row["pair_ratio"]),
             show_ratio(row["pair_factor_ratio"], row["pair_factor_low_ratio"], row["pair_factor_high_ratio"]),
-            _tell_why(explain_pair(row), reasons.get(row["cell"], "")),
+            _tell_why(explain_pair(row), reasons.get(row["cell"], ""), said),
         ]
         for row in failed.sort(pl.col("pair_factor_ratio").log().abs(), descending=True).iter_rows(named=True)
     ]
@@ -44,6 +45,8 @@ def name_table(table: str, titles: Mapping[str, str]) -> Html:
     return text(titles.get(table, table).partition(":")[0])
 
 
-def _tell_why(verdict: str, reason: str) -> Html:
-    """Return by what a pair fails, and below it what is known of the cause."""
-    return Html(f"<strong>{text(verdict)}</strong>{f'<br>{text(reason)}' if reason else ''}")
+def _tell_why(verdict: str, reason: str, said: set[str]) -> Html:
+    """Return by what a pair fails and what is known of the cause, which is `said` in full only once."""
+    told = "As above." if reason in said else reason
+    said.add(reason)
+    return Html(f"<strong>{text(verdict)}</strong>{f'. {text(told)}' if reason else ''}")

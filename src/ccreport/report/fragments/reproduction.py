@@ -102,7 +102,8 @@ def render_reproduction(
                 parts.append("The evaluation names no published values to compare with.\n")
             continue
         parts.append(f"## {heading} {{#{comparison}}}\n\n{_summarise(own, doubts if comparison == 'paper' else {})}\n")
-        if note and comparison == "paper":
+        # On paper the summary, a few pages before, has it.
+        if note and comparison == "paper" and has_cells:
             parts.append(render_callout("note", "About this archive", escape_text(note)))
         failed = render_failed_pairs(
             own, titles, algorithms, OTHERS[comparison], reasons if comparison == "paper" else {}
