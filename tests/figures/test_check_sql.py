@@ -36,6 +36,11 @@ def test_no_shipped_evaluation_is_refused(path: Path) -> None:
         ("labels: {}", LABEL % ("rtt_mss > 3", "\"'near'\""), "labels.far.cases.0.when: .*; did you mean `rtt_ms`"),
         ("labels: {}", LABEL % ("rtt_ms <<< 30", "\"'near'\""), "labels: .*<<<"),
         ("labels: {}", LABEL % ("rtt_ms > 3", "near"), 'labels.far.otherwise: .* "near" not found'),
+        (
+            "labels: {}",
+            "labels: {}\npublished_paths: {loss_pct: rtt_mss > 3}",
+            "published_paths.loss_pct: .*; did you mean `rtt_ms`",
+        ),
         ("edges_ms: [1, 2,", "edges_ms: [2, 1,", r"rtt_bucket_edges_ms: not ascending; write \[1, 2, 5, 10"),
         ("where: mode = 'both'", 'where: mode = "both"', "figure 'throughput_both': .*\"both\""),
         ("mode <> 'both'\n    panels_by", "mod <> 'both'\n    panels_by", "figure 'throughput_alone': .*`mode`"),

@@ -2,6 +2,7 @@
 
 import html
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pai
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_means, describe_retransmits
+from ccreport.report.fragments.first_page.software import render_bibtex
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
 
 CLAIMS = {
@@ -461,3 +463,15 @@ def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
         "0.01 % loss, depending on the condition; each lead is significant. " in answer
     )
     assert "0.001 %" not in answer
+
+
+def test_a_report_has_an_entry_for_bibtex_with_the_authors_of_its_software(tmp_path: Path):
+    citation = tmp_path / "CITATION.cff"
+    citation.write_text("authors: [{name: A & B}, {family-names: Doe, given-names: Jo}]\n", encoding="utf-8")
+    times = pl.Series([datetime(2025, 12, 31, 9, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)])
+    entry = html.unescape(render_bibtex(citation, "100 % {x}", times, "ab" * 32))
+    assert "@misc{ccreport-abababab," in entry
+    assert "  author = {{A \\& B} and {" in entry
+    assert "  title = {{100 \\% \\{x\\}}}," in entry
+    assert "  year = {2026}," in entry
+    assert "year" not in html.unescape(render_bibtex(citation, "T", times.clear(), "ab" * 32))

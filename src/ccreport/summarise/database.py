@@ -118,8 +118,6 @@ def _list_conditions(declared: Mapping[str, Any]) -> Iterator[tuple[Place, str]]
         yield (key,), f"SELECT (\n{declared[key]}\n) FROM ({above})"
     for table, facts in declared["tables"].items():
         yield ("tables", table, "where"), f"FROM all_labelled_runs WHERE (\n{facts['where']}\n)"
-    for column, condition in declared["published_paths"].items():
-        yield ("published_paths", column), f"FROM ({above}) WHERE (\n{condition}\n)"
 
 
 def create_views(

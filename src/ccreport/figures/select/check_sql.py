@@ -11,6 +11,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place
 from ccreport.figures.select.declaration import refuse_where
 from ccreport.summarise.database import quote_name
+from ccreport.summarise.refused_sql import refuse_sql
 
 # Kinds of figures that draw rows of published tables, which have no columns of runs.
 OF_TABLES: Final = frozenset(
@@ -20,12 +21,19 @@ OF_RPC: Final = "rpc_"
 
 
 def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
-    """Raise DeclarationError for the first condition of a figure that the database refuses.
+    """Raise DeclarationError for the first condition of a figure, or of published paths, that the database refuses.
 
     `connection` is what `open_without_rows` opens, which tries the labels and the tables' conditions.
     Conditions of figures over tables of edge networks are left to those who draw them.
     """
-    for figure, place, query in _list_queries(load_evaluation(evaluation)["figures"]):
+    declared = load_evaluation(evaluation)
+    for column, condition in declared["published_paths"].items():
+        try:
+            connection.sql(f"FROM labelled_runs WHERE (\n{condition}\n)")
+        except duckdb.Error as error:
+            place = ("published_paths", column)
+            raise blame(evaluation, refuse_sql(error, place, ".".join(place))) from error
+    for figure, place, query in _list_queries(declared["figures"]):
         try:
             connection.sql(query)
         except duckdb.Error as error:

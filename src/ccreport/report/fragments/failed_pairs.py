@@ -37,7 +37,7 @@ def render_failed_pairs(
     header = ("Table", "Cell", f"{ratio}, {other.lower()}", f"{ratio}, here", "Factor", "Why")
     which = "pair that is" if len(rows) == 1 else f"{len(rows)} pairs that are"
     heading = f"## The {which} not reproduced {{#{comparison}-worst}}\n\n"
-    return heading + render_table(header, rows, title="Pairs not reproduced", numbers=range(2, 5))
+    return heading + render_table(header, rows, title="Pairs not reproduced", numbers=range(2, 5), is_text=True)
 
 
 def name_table(table: str, titles: Mapping[str, str]) -> Html:
