@@ -74,8 +74,8 @@ def test_paths_say_what_was_set_and_what_the_publication_does_not_give(tmp_path:
     page = render_paths(paths, make_uses(("r3", "Figure", "S1"), ("r1", "Table", "I")))
     # Of one path that is for the table and of one that is not, in which all is this archive's own.
     assert list_rows(page) == [
-        ["sender", "b", "80", "–", "10", "2.4", "0.3", "–", "–", "1", "Figure S1"],
-        ["sender", "a", "10, 20", "0, 0.02*", "10", "2.4", "0.3", "12*", "–", "2", "Table I"],
+        ["Figure S1", "sender", "b", "80", "–", "10", "2.4", "0.3", "–", "–", "1"],
+        ["Table I", "sender", "a", "10, 20", "0, 0.02*", "10", "2.4", "0.3", "12*", "–", "2"],
     ]
     assert "A star marks what the publication does not give" in page
     assert "A star" not in render_paths(paths, make_uses())

@@ -31,8 +31,8 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
         try:
             connection.sql(f"FROM labelled_runs WHERE (\n{condition}\n)")
         except duckdb.Error as error:
-            place = ("published_paths", column)
-            raise blame(evaluation, refuse_sql(error, place, ".".join(place))) from error
+            refused = refuse_sql(error, ("published_paths", column), f"published_paths.{column}")
+            raise blame(evaluation, refused) from error
     for figure, place, query in _list_queries(declared["figures"]):
         try:
             connection.sql(query)

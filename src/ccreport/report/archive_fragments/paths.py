@@ -18,12 +18,13 @@ VALUES_LISTED: Final = 6
 # Behind a value that the publication does not give.
 CHOSEN: Final = "*"
 HEADER: Final = (
-    *("Sender", "Receiver", "RTT, ms", "Loss, %", "Sender’s line", "Pacing of a flow", "Bottleneck"),
-    *("Buffer, MB", "UDP beside", "Runs", "For"),
+    *("For", "Sender", "Receiver", "RTT, ms", "Loss, %", "Line", "Pacing", "Bottleneck"),
+    *("Buffer, MB", "UDP", "Runs"),
 )
 CAPTION: Final = (
-    "Paths, and what was set on them; rates in Gbit/s. Several values in a cell are those of different runs; a dash is "
-    "what was not set, or is not known. Without a bottleneck the rate that a flow is paced to is the limit."
+    "Paths, and what was set on them: the sender's line, the pacing of each flow, the bottleneck and the UDP traffic "
+    "beside the flows in Gbit/s. Several values in a cell are those of different runs; a dash is what was not set, or "
+    "is not known. Without a bottleneck the pacing is the limit."
 )
 MARKED: Final = " A star marks what the publication does not give: it was chosen for this archive."
 
@@ -58,7 +59,7 @@ def render_paths(paths: pl.DataFrame, uses: pl.DataFrame) -> str:
     rows = [_render_path(own, used) for own, used in ordered[:LISTED_AT_MOST]]
     is_marked = any(text(CHOSEN) in cell for row in rows for cell in row)
     more = "" if len(ordered) <= LISTED_AT_MOST else f" The first {LISTED_AT_MOST} of {len(ordered):,} paths."
-    table = render_varying(HEADER, rows, title="Paths", numbers=(9,))
+    table = render_varying(HEADER, rows, title="Paths", numbers=(10,))
     return render_float("tbl-paths", table, f"{CAPTION}{MARKED if is_marked else ''}{more}")
 
 
@@ -66,6 +67,7 @@ def _render_path(own: pl.DataFrame, used: pl.DataFrame) -> list[Html]:
     row = own.row(0, named=True)
     rtts, losses, buffers = (_list_values(own, name, marks=is_published(used)) for name in LISTED)
     return [
+        text(name_uses(used) or None),
         verbatim(row["sender_host"]),
         verbatim(row["host"]),
         rtts,
@@ -74,7 +76,6 @@ def _render_path(own: pl.DataFrame, used: pl.DataFrame) -> list[Html]:
         buffers,
         _show_rate(row["background_udp_bps"]),
         number(own.height),
-        text(name_uses(used) or None),
     ]
 
 
