@@ -139,7 +139,8 @@ def _contradict_pairs(pairs: pl.DataFrame) -> str:
         return ""
     worst = off.sort("off", descending=True, maintain_order=True).row(0, named=True)
     return (
-        f"{count_things(off.height, 'pair')} {'is' if off.height == 1 else 'are'} not reproduced; the worst is "
+        f"[{count_things(off.height, 'pair')}]({PAIRS_PAGE}#paper-worst) {'is' if off.height == 1 else 'are'} not "
+        "reproduced; the worst is "
         f"{escape_text(worst['cell'])}: a ratio of mean rates of {show_plain(worst['expected'])} in the "
         f"paper and {show_plain(worst['ratio'])} here"
     )
