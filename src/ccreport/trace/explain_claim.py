@@ -14,7 +14,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.compare.claim_wording import name_bounds, name_lack, show_interval
+from ccreport.compare.claim_wording import name_bounds, name_lack, show_interval, show_percentages
 from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import find_line, show_path
 from ccreport.core.errors import InputError
@@ -77,7 +77,7 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
     if declared is None:
         raise InputError(f"{show_path(path)} makes no claim `{claim}` any more; build its evaluation once more")
     judged = pl.read_parquet(database.parent / f"{CLAIMS}.parquet").filter(pl.col("claim") == claim)
-    rows = list(judged.sort("check_number").iter_rows(named=True))
+    rows = list(show_percentages(judged.sort("check_number"), {claim: declared}).iter_rows(named=True))
     lines = [f"claim {claim}: {rows[0]['claim_verdict']}", f"  {declared['text']} ({declared['source']})"]
     for row, check in zip(rows, declared["checks"], strict=False):
         lines += ["", *_show_check(row, check["sql"])]

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.figures.exhibits import Exhibit, list_exhibits
 from ccreport.figures.select.check_sql import OF_RPC, OF_TABLES
-from ccreport.report.fragments.exhibits import Exhibit, list_exhibits
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.open_database import open_database
 from ccreport.summarise.suspect_runs import include_suspects

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ccreport.core.text import make_label
+from ccreport.figures.exhibits import list_exhibits
 from ccreport.report.fragments.absent_exhibits import find_missing
-from ccreport.report.fragments.exhibits import list_exhibits
 
 BY_FLOWS: Final = "rate_by_flows"
 VERSIONS: Final = "rate_by_version"
