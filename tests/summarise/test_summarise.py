@@ -84,8 +84,9 @@ def test_table_2_pools_the_conditions_of_a_cell(tmp_path: Path) -> None:
     assert "M in Mbit/s" in text
     assert "receiver's rate (goodput)" in text.replace("&#x27;", "'").replace("’", "'")
     # The mean of these is 15 ± 46 % on the logarithm. Of the largest mean of the table, 40, three digits are told.
-    assert re.search(r"\s15\.0\s+9\.5–23\.8\s+40\.4\s+4\s", text)
-    assert re.search(r"40\.0\s+–\s+–\s+1\s", text)  # a single run has a mean and nothing else
+    # A row says how many runs its cells have, here 4 and 1.
+    assert re.search(r"\s1–4\s+15\.0\s+9\.5–23\.8\s+40\.4\s", text)
+    assert re.search(r"40\.0\s+–\s+–\s", text)  # a single run has a mean and nothing else
     assert re.findall(r'href="([^"]+)"', html)[0] == "cells_table_2_testbed.html#cell-1"
 
 

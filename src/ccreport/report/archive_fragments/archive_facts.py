@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.inventory.kinds import MEASUREMENT_RULE
-from ccreport.report.fragments.uses import name_uses
+from ccreport.report.archive_fragments.uses import name_uses
 from ccreport.report.markup.blocks import Html, number, render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text
 

@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST
-from ccreport.report.fragments.uses import is_published, name_uses
+from ccreport.report.archive_fragments.uses import is_published, name_uses
 from ccreport.report.markup.blocks import NONE, Html, number, render_float, render_varying, text, verbatim
 from ccreport.summarise.open_database import open_database
 

@@ -9,7 +9,7 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.measure.suspects.measure import RULES
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut
-from ccreport.report.fragments.uses import name_uses
+from ccreport.report.archive_fragments.uses import name_uses
 from ccreport.report.markup.blocks import (
     Html,
     link_run,

@@ -39,6 +39,7 @@ from ccreport.report.archive_fragments.paths import read_paths, render_paths
 from ccreport.report.archive_fragments.provenance import name_archive, render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
+from ccreport.report.archive_fragments.uses import list_uses
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
@@ -62,7 +63,6 @@ from ccreport.report.fragments.first_page.verdict_strip import render_strip
 from ccreport.report.fragments.gallery_pages.figure_kinds import find_examples, render_figure_kinds
 from ccreport.report.fragments.gallery_pages.gallery import render_gallery
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
-from ccreport.report.fragments.uses import list_uses
 from ccreport.report.fragments.words import render_words
 from ccreport.report.markup.blocks import render_callout, write_fragment
 from ccreport.report.markup.escape import escape_text

@@ -11,9 +11,12 @@ RUNS: Final = "Runs"
 
 
 def share_runs(grid: Grid) -> Grid:
-    """Return a grid whose columns of runs are one, which names its rows; `3–5` where the cells of a row differ."""
+    """Return a grid whose columns of runs are one, which names its rows; `3–5` where the cells of a row differ.
+
+    A table of nothing but runs stays as it is.
+    """
     kept = [heading != RUNS for heading in grid.headings]
-    if kept.count(False) < 2:
+    if kept.count(False) < 2 or not any(kept):
         return grid
     counts = [[cell.text for cell, keeps in zip(cells, kept, strict=True) if not keeps] for cells in grid.cells]
     return replace(
