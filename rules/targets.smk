@@ -66,7 +66,7 @@ def is_rule(target):
         if setting := explain_target(target, config):
             stop(setting)
         near = guess_target(target, [*own, *map(str, made)])
-        stop(f"no target `{target}`{near or ';'} `snakemake --list` shows them all")
+        stop(f"no target `{target}`{near or ';'} `snakemake --list` shows the others")
     known = RESULTS / "batches.txt"
     batches = read_batches(known) if known.exists() else {}
     asked = {match["batch"] for match in matches if "batch" in match.re.groupindex}

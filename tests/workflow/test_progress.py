@@ -140,3 +140,8 @@ def test_every_rule_that_makes_something_has_a_stage() -> None:
     names = re.findall(r"^(?:rule|checkpoint) (\w+):", text, re.MULTILINE)
     assert len(names) > 20
     assert [name for name in [*names, "summarise_tables_esnet_dtn"] if not find_stage(name)] == []
+
+
+def test_what_a_build_does_first_is_not_called_its_last_stage() -> None:
+    stages = [find_stage(name) for name in ("compare_former", "compare_tables", "render_reference", "render_report")]
+    assert stages == ["comparing with the build before", "comparing tables", "writing the docs", "rendering pages"]

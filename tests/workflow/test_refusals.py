@@ -123,7 +123,7 @@ def test_a_name_in_an_evaluation_that_stands_for_nothing_is_refused(
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("reprot", "no target `reprot`; did you mean `report`? `snakemake --list` shows them all"),
+        ("reprot", "no target `reprot`; did you mean `report`? `snakemake --list` shows the others"),
         ("results/esnet-dtn/summaries/jobs.cvs", "no target `.*jobs.cvs`; did you mean `.*jobs.csv`?"),
         ("reprot.pdf", "no target `reprot.pdf`; did you mean `results/esnet-dtn/report.pdf`?"),
         ("table_2", "no target `table_2`; did you mean `results/esnet-dtn/summaries/table_2_testbed."),
