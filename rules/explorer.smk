@@ -36,7 +36,9 @@ rule export_runs:
         "../environment.yml"
     params:
         code=digest_sources("export_runs"),
-        declared=lambda wildcards: describe(MAIN, ("algorithm_names",)),
+        declared=lambda wildcards: describe(
+            MAIN, ("algorithm_names", "figures", "reproduction", "tables")
+        ),
         tables=RESULTS / "tables",
         explorer=RESULTS / "explorer",
     shell:

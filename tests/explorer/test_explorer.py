@@ -106,6 +106,13 @@ def test_a_run_leads_to_the_raw_files_of_its_job_where_any_was_read(export: Path
     assert set(files[2:]) == {None}
 
 
+def test_a_run_is_listed_with_the_exhibits_of_the_publication_that_it_is_for(export: Path) -> None:
+    packed = read_list(export)
+    assert packed["exhibits"] == ["Table I", "Figure 2"]
+    (exhibits,) = (column for column in packed["columns"] if column["key"] == "exhibits")
+    assert unpack(exhibits)[:3] == ["Table I", "Table I, Figure 2", None]
+
+
 def test_measures_are_in_the_units_they_are_labelled_with(export: Path) -> None:
     columns = {column["key"]: column for column in read_list(export)["columns"]}
     assert columns["rate_bps"]["unit"] == "Mbit/s"

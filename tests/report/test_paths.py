@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from ccreport.report.archive_fragments.paths import read_paths, render_paths
-from ccreport.report.archive_fragments.uses import SCHEMA, list_uses, name_uses
+from ccreport.trace.uses import SCHEMA, list_uses, name_uses
 
 FIGURES = {
     "figure_2": {"kind": "throughput_over_time", "title": "Far", "where": "rtt_ms > 50"},

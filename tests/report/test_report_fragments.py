@@ -28,12 +28,12 @@ from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impo
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
-from ccreport.report.archive_fragments.uses import SCHEMA as USES
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment
 from ccreport.report.fragments.render import _render_groups, render_fragments
 from ccreport.report.markup.blocks import Html, markdown, number, prose, render_table, render_tabs, render_varying, text
 from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, show_text
+from ccreport.trace.uses import SCHEMA as USES
 
 TIMES = pl.List(pl.Datetime("us", "UTC"))
 NO_OTHERS = pl.DataFrame(

@@ -11,7 +11,6 @@ import polars as pl
 from archives import EPOCH, ROOT, save_table, write_yaml
 
 from ccreport.core.declarations import load_yaml
-from ccreport.core.evaluation import OF_SAMPLE, resolve_evaluation
 from ccreport.explorer.export import export_runs
 from ccreport.rebuild.batch_tables import BatchWriter
 from ccreport.rebuild.batches import write_batches
@@ -23,6 +22,16 @@ FIRST, SECOND = "e1.h1-1-10ms-aa", "e1.h1-2-80ms-bb"
 # The runs of e2, which were never observed over time: run i has i Mbit/s.
 PLAIN_COUNT = 60
 SECONDS = 2.0
+# Of a publication: its table is of the runs of e1, its figure of the second of them.
+EVALUATION = {
+    "title": "Both",
+    "algorithms": {"CUBIC": {"members": ["cubic"]}},
+    "algorithm_names": {"bbr": "BBRv1"},
+    "labels": {},
+    "tables": {"jobs": {"title": "Table I: the first job", "rows": ["job"]}},
+    "reproduction": {"jobs": {"expected": "jobs.csv", "line_rate_bps": 1e10}},
+    "figures": {"figure_2": {"kind": "throughput_over_time", "title": "Far", "where": "rtt_ms > 50"}},
+}
 BIN_S = 0.5
 
 
@@ -56,7 +65,10 @@ def write_database(folder: Path) -> Path:
 
 
 def make_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the views over runs: the second run is suspect; of each of its job's runs a file was read."""
+    """Make the views over runs: the second run is suspect; of each of its job's runs a file was read.
+
+    The runs of that job are in the table of the publication.
+    """
     connection.execute(f"""
         CREATE VIEW labelled_runs AS
         SELECT
@@ -69,6 +81,7 @@ def make_views(connection: duckdb.DuckDBPyConnection) -> None:
         SELECT run_id || '.json' AS path, sha256(run_id) AS sha256, run_id, experiment_id, 'ingested' AS state
         FROM runs WHERE experiment_id = 'e1'
     """)
+    connection.execute("CREATE VIEW jobs_runs AS FROM labelled_runs WHERE experiment_id = 'e1'")
 
 
 def write_claims(folder: Path) -> Path:
@@ -151,7 +164,9 @@ def export_database(
     with BatchWriter("flows", tables / "flows/first.parquet") as writer:
         for experiment, fingerprint in (made_of or {}).items():
             writer.append(experiment, fingerprint, [])
-    export_runs(batches, tables, database, resolve_evaluation(OF_SAMPLE), list(published), list(engine), output)
+    evaluation = database.with_suffix(".yaml")
+    write_yaml(evaluation, EVALUATION)
+    export_runs(batches, tables, database, evaluation, list(published), list(engine), output)
 
 
 def write_site(database: Path, folder: Path, export: Callable[[Path, Path], None] = export_database) -> Path:

@@ -4,7 +4,7 @@
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   const folder = new URL(".", document.currentScript.src).href;
   const { make } = explorer;
-  const SELECTS = ["session", "job", "host", "mode", "cc", "flows", "state"];
+  const SELECTS = ["exhibit", "session", "job", "host", "mode", "cc", "flows", "state"];
   const FILTERS = ["find", ...SELECTS, "rtt_min", "rtt_max", "loss_min", "loss_max"];
   const MOST_RUNS = explorer.runLetters.length;
   // With more runs, or on a phone, the scatter plot is drawn when it is asked for: the list must be there at once.
@@ -50,6 +50,8 @@
       const options = explorer.listChoices(list, name).map(([value, label]) => make("option", { value }, label));
       byId(name).append(...options);
     }
+    // The archive of no publication.
+    byId("exhibit").parentElement.hidden = list.exhibits.length === 0;
     for (const name of ["x", "y"]) {
       byId(name).append(...explorer.listMeasures(list).map(({ key, label }) => make("option", { value: key }, label)));
     }

@@ -28,6 +28,7 @@ from ccreport.rebuild.batches import IGNORE_CACHES, read_batches
 from ccreport.rebuild.fingerprints import digest_code, digest_facts
 from ccreport.summarise.database import connect
 from ccreport.trace.raw_files import load_read_files
+from ccreport.trace.uses import list_published, list_uses
 
 ASSETS: Final = Path(__file__).parent
 # Whole experiments are read at once until they have this many flows: few queries, and bounded memory.
@@ -52,8 +53,9 @@ def export_runs(
 
     runs.js (the list), runs/<name>.js (the series of one run), vega.js (the drawing library, as the installed package
     has it), the page's own scripts and style sheet, and with an SQL `engine` what `write_sql` writes, the `published`
-    tables among it. Algorithms have the names that the figures of the `evaluation` give them. A run of more than 1,000
-    flows has their number in place of series. `batches` and `tables` tell what each experiment was made of.
+    tables among it. Algorithms have the names that the figures of the `evaluation` give them, and runs are listed with
+    the exhibits of its publication that they are for. A run of more than 1,000 flows has their number in place of
+    series. `batches` and `tables` tell what each experiment was made of.
     """
     scripts = output / "runs"
     scripts.mkdir(parents=True, exist_ok=True)
@@ -61,13 +63,15 @@ def export_runs(
         replace_text(output / asset.name, asset.read_text(encoding="utf-8"))
     write_vega(output / "vega.js")
     fingerprints = read_fingerprints(batches, tables)
+    declared = load_evaluation(evaluation)
+    exhibits = list_published(list_uses(database, declared))
     with connect(database) as connection:
         # Each batch asks the same files again.
         connection.execute("SET parquet_metadata_cache = true")
-        runs = read_runs(connection)
+        runs = read_runs(connection, exhibits)
         asked = write_sql(connection, published, engine, output)
-        with call_algorithms(load_evaluation(evaluation)["algorithm_names"]):
-            listed = describe_list(runs, load_read_files(connection))
+        with call_algorithms(declared["algorithm_names"]):
+            listed = describe_list(runs, load_read_files(connection), exhibits)
         write_call(output / "runs.js", "loadList", listed | {"tables": asked})
         changed = find_changed(runs, fingerprints, scripts)
         is_drawn = pl.col("flows_count").fill_null(0) <= FLOWS_AT_MOST

@@ -14,6 +14,7 @@
       columns,
       algorithms: new Map(packed.algorithms.map(algorithm => [algorithm.cc, algorithm])),
       paper: packed.paper,
+      exhibits: packed.exhibits,
       files: textOf(packed.files),
       id: row => head(row) + middle(row) + packed.tails[row],
       script: row => (Object.hasOwn(packed.scripts, row) ? packed.scripts[row] : list.id(row)),
@@ -71,7 +72,7 @@
   const EXACT = { session: "session", job: "job", host: "host", mode: "mode", flows: "flows_count", state: "state" };
   const RANGES = { rtt: "rtt_ms", loss: "loss_pct" };
 
-  // Filters by name: exact values as text, `cc` one of a run's algorithms, ranges `<name>_min` and `<name>_max`.
+  // Filters by name: exact values as text, `cc` one of a run's algorithms, `exhibit` what it is used in, ranges `<name>_min` and `<name>_max`.
   explorer.filterRows = (list, filters, sort) => {
     const tests = [];
     for (const [name, key] of Object.entries(EXACT)) {
@@ -86,6 +87,7 @@
       if (!Number.isNaN(high)) tests.push(row => values[row] !== null && values[row] <= high);
     }
     if (filters.cc) tests.push(row => explorer.listAlgorithms(list, row).includes(filters.cc));
+    if (filters.exhibit) tests.push(row => listExhibits(list, row).some(name => [name, ANY].includes(filters.exhibit)));
     for (const word of (filters.find ?? "").toLowerCase().split(/\s+/).filter(Boolean)) {
       tests.push(row => list.haystack(row).includes(word));
     }
@@ -100,11 +102,17 @@
     return state === "counted" ? "" : rules ? `suspect by ${rules}` : reason && reason !== state ? `${state}: ${reason}` : state;
   };
 
+  // Of the filter by exhibits: whichever of the publication.
+  const ANY = "published";
+  const listExhibits = (list, row) => (list.columns.get("exhibits").value(row) ?? "").split(", ").filter(Boolean);
+
   explorer.listAlgorithms = (list, row) => (list.columns.get("cc_list").value(row) ?? "").split(",").filter(Boolean);
 
   // What a select offers: each distinct value of a column.
   explorer.listChoices = (list, name) => {
     if (name === "cc") return [...list.algorithms.values()].map(({ cc, name: label }) => [cc, label]);
+    const { exhibits } = list;
+    if (name === "exhibit") return exhibits.length ? [[ANY, "the paper"], ...exhibits.map(exhibit => [exhibit, exhibit])] : [];
     const column = list.columns.get(EXACT[name]);
     if (column.isText) return column.texts.map(text => [text, text]);
     const numbers = [...new Set(column.values)].filter(number => number !== null).sort((a, b) => a - b);

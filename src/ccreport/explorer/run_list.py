@@ -69,7 +69,10 @@ COLUMNS: Final = (
     ListColumn("cc_list", "Algorithms", is_text=True),
     ListColumn("uncounted_reason", "Not counted", is_text=True, description="Why published tables do not count a run."),
     ListColumn("suspect_rules", "Suspect by", is_text=True, description="Rules by which a run is suspect."),
+    ListColumn("exhibits", "Used in", is_text=True, description="Tables and figures of the paper that a run is for."),
 )
+# Not columns of the view of runs.
+DERIVED: Final = ("rate_bps", "deviation_z", "uncounted_reason", "exhibits")
 # What runs are, the usual first: whether published tables count them, and why not. Suspect runs may count all the same.
 STATES: Final = ("counted", "not counted", "interrupted", "suspect")
 FLAGS: Final = ("is_interrupted", "is_suspect", "is_counted")
@@ -82,16 +85,22 @@ LEAST_SPREAD: Final = 0.01
 RUNS_AT_LEAST: Final = 4
 
 
-def read_runs(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """Return all runs, also those that do not count, in the order of experiments and then runs."""
-    of_table = [column.key for column in COLUMNS if column.key not in ("rate_bps", "deviation_z", "uncounted_reason")]
+def read_runs(connection: duckdb.DuckDBPyConnection, published: pl.DataFrame) -> pl.DataFrame:
+    """Return all runs, also those that do not count, in the order of experiments and then runs.
+
+    `published` has the exhibits that runs are for, as `list_published` gives them.
+    """
+    of_table = [column.key for column in COLUMNS if column.key not in DERIVED]
     rates, limits = ("goodput_bps", "throughput_bps"), ("is_host_limited", "is_cpu_bound")
     columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", "condition_id", *FLAGS, *rates, *limits, *of_table)))
     runs: pl.DataFrame = connection.sql(
         f"SELECT {columns} FROM labelled_runs ORDER BY experiment_id, run_id"  # noqa: S608 (names of this module)
     ).pl()
-    return runs.with_columns(rate_bps=pl.coalesce(rates), uncounted_reason=explain_uncounted()).with_columns(
-        deviation_z=measure_deviation()
+    exhibits = published.group_by("run_id").agg(exhibits=pl.col("exhibit").str.join(", "))
+    return (
+        runs.with_columns(rate_bps=pl.coalesce(rates), uncounted_reason=explain_uncounted())
+        .with_columns(deviation_z=measure_deviation())
+        .join(exhibits, on="run_id", how="left", maintain_order="left")
     )
 
 
@@ -127,11 +136,12 @@ def measure_deviation() -> pl.Expr:
     return pl.when(is_known).then(off / scale)
 
 
-def describe_list(runs: pl.DataFrame, files: ReadFiles) -> dict[str, Any]:
+def describe_list(runs: pl.DataFrame, files: ReadFiles, published: pl.DataFrame) -> dict[str, Any]:
     """Return what `explorer/runs.js` holds: the columns with their values, algorithms, and how runs are named.
 
     A text column is `{texts, index}`, the state and the parts of the ids too. `scripts` has the name of a run's file
-    where that is not its id, `files` where the report lists its raw files. A run's id is head + middle + tail.
+    where that is not its id, `files` where the report lists its raw files, `exhibits` those of `published`, in the
+    order of the pages. A run's id is head + middle + tail.
     """
     ids = runs["run_id"].to_list()
     heads, middles, tails = zip(*map(_split_id, ids, runs["experiment_id"]), strict=True) if ids else ((), (), ())
@@ -147,6 +157,7 @@ def describe_list(runs: pl.DataFrame, files: ReadFiles) -> dict[str, Any]:
         "states": _number_texts([_state_of(*flags) for flags in runs.select(FLAGS).rows()]),
         "columns": [_describe_column(column, runs) for column in COLUMNS],
         "algorithms": describe_algorithms(algorithms),
+        "exhibits": published["exhibit"].unique(maintain_order=True).to_list(),
         "paper": describe_paper(),
     }
 

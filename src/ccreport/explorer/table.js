@@ -4,9 +4,9 @@
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   const PAGE_ROWS = 50;
   // What makes a run an exception is below the name of its job. Goodput is the rate; the plot has throughput too.
-  const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "uncounted_reason", "throughput_bps"]);
-  // On a phone these come first: what a list is looked through for.
-  const FIRST = ["rate_bps", "rtt_ms"];
+  const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "uncounted_reason", "exhibits", "throughput_bps"]);
+  // On a phone these come first: what a list is looked through for. Below the job is why a run is suspect.
+  const FIRST = ["mode", "rtt_ms", "loss_pct", "rate_bps", "deviation_z", "job"];
   const isPhone = () => matchMedia("(max-width: 40rem)").matches;
   const isKnown = column => column.rank.some(value => value !== null && value !== -1);
 

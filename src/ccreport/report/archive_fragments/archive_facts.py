@@ -6,9 +6,9 @@ from typing import Final
 import polars as pl
 
 from ccreport.inventory.kinds import MEASUREMENT_RULE
-from ccreport.report.archive_fragments.uses import name_uses
 from ccreport.report.markup.blocks import Html, number, render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text
+from ccreport.trace.uses import name_uses
 
 UNKNOWN: Final = "unknown"
 STATES: Final = ("ingested", "ignored", "rejected")

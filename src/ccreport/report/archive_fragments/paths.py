@@ -7,9 +7,9 @@ from typing import Final
 import polars as pl
 
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST
-from ccreport.report.archive_fragments.uses import is_published, name_uses
 from ccreport.report.markup.blocks import NONE, Html, number, render_float, render_varying, text, verbatim
 from ccreport.summarise.open_database import open_database
+from ccreport.trace.uses import is_published, name_uses
 
 # What a row of the table has in common; of the rest it lists the values.
 SAME: Final = ("sender_host", "host", "nic_bps", "pacing_bps", "bottleneck_bps", "background_udp_bps")

@@ -9,7 +9,6 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.measure.suspects.measure import RULES
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut
-from ccreport.report.archive_fragments.uses import name_uses
 from ccreport.report.markup.blocks import (
     Html,
     link_run,
@@ -21,6 +20,7 @@ from ccreport.report.markup.blocks import (
     text,
     verbatim,
 )
+from ccreport.trace.uses import name_uses
 
 # Outcomes of attempts that leave no run behind.
 FAILED: Final = ("failed", "interrupted")

@@ -39,7 +39,6 @@ from ccreport.report.archive_fragments.paths import read_paths, render_paths
 from ccreport.report.archive_fragments.provenance import name_archive, render_assumptions, render_provenance
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
-from ccreport.report.archive_fragments.uses import list_uses
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
@@ -71,6 +70,7 @@ from ccreport.storage.sums import hash_file, hash_sums
 from ccreport.summarise.database import name_algorithms
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.raw_files import ReadFiles
+from ccreport.trace.uses import list_uses
 
 SHOWN_TABLES: Final = (
     "runs",

@@ -1,4 +1,4 @@
-"""Uses of runs: the tables and figures that each is for, which the lists of sessions, paths and suspect runs name."""
+"""Uses of runs: the tables and figures that each is for, which the explorer and lists of runs name."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,13 +16,15 @@ from ccreport.summarise.suspect_runs import include_suspects
 SCHEMA: Final = {"run_id": pl.String, "kind": pl.String, "number": pl.String}
 # What numbers of our own begin with.
 OURS: Final = "S"
+IS_PUBLISHED: Final = ~pl.col("number").str.starts_with(OURS)
 
 
-def list_uses(database: Path, declared: Mapping[str, Any], figures: Path) -> pl.DataFrame:
+def list_uses(database: Path, declared: Mapping[str, Any], figures: Path | None = None) -> pl.DataFrame:
     """Return a row for each run and each exhibit whose condition it meets, in the order of the pages.
 
     `kind` is Table or Figure, `number` that of the exhibit. The publication's tables and all numbered figures with data
-    are among them, but for figures of all runs, of tables and of RPCs. Suspect runs are listed as if they counted.
+    are among them, but for figures of all runs, of tables and of RPCs. Without the folder of `figures` all are taken to
+    have data. Suspect runs are listed as if they counted.
     """
     with open_database(database) as connection, include_suspects(connection):
         found: list[pl.DataFrame] = [
@@ -34,21 +36,26 @@ def list_uses(database: Path, declared: Mapping[str, Any], figures: Path) -> pl.
     return pl.concat([pl.DataFrame(schema=SCHEMA), *found])
 
 
-def _list_queries(declared: Mapping[str, Any], figures: Path) -> Iterator[tuple[Exhibit, str]]:
+def _list_queries(declared: Mapping[str, Any], figures: Path | None) -> Iterator[tuple[Exhibit, str]]:
     for table in list_exhibits(declared["tables"]):
         if table.name in declared["reproduction"]:
             yield table, f"FROM {quote_name(f'{table.name}_runs')}"
     for figure in list_exhibits(declared["figures"], figures):
         facts = declared["figures"][figure.name]
         is_of_runs = facts["kind"] not in OF_TABLES and not facts["kind"].startswith(OF_RPC) and "table" not in facts
-        is_drawn = not (figures / figure.name / "missing.txt").exists()
+        is_drawn = figures is None or not (figures / figure.name / "missing.txt").exists()
         if figure.number and is_drawn and is_of_runs and facts["where"].strip() != "TRUE":
             yield figure, f"FROM labelled_runs WHERE (\n{facts['where']}\n)"
 
 
 def is_published(uses: pl.DataFrame) -> bool:
     """Tell whether one of some rows of `list_uses` is an exhibit of the publication."""
-    return not uses["number"].str.starts_with(OURS).all()
+    return not uses.filter(IS_PUBLISHED).is_empty()
+
+
+def list_published(uses: pl.DataFrame) -> pl.DataFrame:
+    """Return `run_id` and `exhibit`, such as Table II, of the rows of `list_uses` that are of the publication."""
+    return uses.filter(IS_PUBLISHED).select("run_id", exhibit=pl.format("{} {}", "kind", "number"))
 
 
 def name_uses(uses: pl.DataFrame) -> str:
@@ -57,7 +64,7 @@ def name_uses(uses: pl.DataFrame) -> str:
     Those of the publication, `Table II; Figures 2–5, 7`, or, without one, ours: `Figures S1, S3–S5`.
     """
     exhibits = uses.select("kind", "number").unique(maintain_order=True)
-    published = exhibits.filter(~pl.col("number").str.starts_with(OURS))
+    published = exhibits.filter(IS_PUBLISHED)
     parts = []
     for kind in ("Table", "Figure"):
         numbers = (exhibits if published.is_empty() else published).filter(kind=kind)["number"].to_list()
