@@ -12,10 +12,12 @@ from readings import read_files
 
 from ccreport.core.declarations import load_yaml, read_query
 from ccreport.core.declared_files import DeclarationError
+from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import TableError, load_schema, read_table
 from ccreport.summarise.database import connect, list_views
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
-from ccreport.summarise.summarise import STATISTICS
+from ccreport.summarise.grids.publication import list_shown
+from ccreport.summarise.summarise import STATISTICS, lay_out_table
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
 
@@ -245,6 +247,10 @@ def test_table_3_comes_from_result_rows_alone(tmp_path: Path) -> None:
     ]
     assert set(table["rate_basis"]) == {"throughput"}  # result rows have no receiver's rate
     assert "No selected run has a goodput." in html
+    declared = load_evaluation(EVALUATION)
+    names = {"shown": list_shown(declared["labels"])}
+    grid = lay_out_table(table, "table_3_paths", declared["tables"]["table_3_paths"] | names)
+    assert [name[:2] for name in grid.names] == [["10G", "non-ESnet"]] * 2
 
 
 @pytest.mark.skipif(not (SHARED / "results").exists(), reason="the harness's own result files are not here")

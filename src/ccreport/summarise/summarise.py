@@ -20,7 +20,14 @@ from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
 from ccreport.summarise.grids.measures import head_rows, select_measures, set_side_by_side, show_labels
-from ccreport.summarise.grids.publication import head_columns, list_rtts, mark_unpublished
+from ccreport.summarise.grids.publication import (
+    NOTHING_SHOWN,
+    call_labels,
+    head_columns,
+    list_rtts,
+    list_shown,
+    mark_unpublished,
+)
 from ccreport.summarise.grids.shared_runs import share_runs
 from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.questions import ask_table, find_bold
@@ -50,14 +57,14 @@ def summarise_tables(evaluation: Path, database: Path, output: Path) -> None:
     """Write all published tables of an evaluation into a folder, as `summarise_table` does each."""
     whole = load_evaluation(evaluation)
     declared = whole["tables"]
-    titles = {"short_titles": shorten_titles(declared)}
+    names = {"short_titles": shorten_titles(declared), "shown": list_shown(whole["labels"])}
     published = {
         table: {"published": evaluation.parent / facts["expected"]} for table, facts in whole["reproduction"].items()
     }
 
     def summarise(table: str) -> None:
         with connect(database) as connection:
-            summarise_table(connection, table, declared[table] | titles | published.get(table, {}), output)
+            summarise_table(connection, table, declared[table] | names | published.get(table, {}), output)
 
     with ThreadPoolExecutor(THREADS) as threads:
         # What has statistics takes longest; another is made meanwhile.
@@ -89,7 +96,7 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
     if "rtt_bucket" in declared.get("columns", ()):
         grid = head_columns(grid, list_rtts(connection, table))
     if "published" in declared:
-        grid = mark_unpublished(grid, declared["published"], summary.select(declared["rows"]))
+        grid = mark_unpublished(grid, declared["published"], summary.select(declared["rows"]), declared["shown"])
     grid = share_runs(grid)
     (output / f"{table}.html").write_text(format_html(grid), encoding="utf-8")
     (output / f"{table}.tex").write_text(format_latex(grid), encoding="utf-8")
@@ -139,6 +146,7 @@ def lay_out_table(
             notes.append(f"No selected run has a {declared['rate']}.")
     summary = name_tables(summary, declared.get("short_titles", {}))
     summary, schema = show_labels(summary, load_schema(table), declared)
+    summary = call_labels(summary, declared.get("shown", NOTHING_SHOWN))
     if "rows" in declared and "measures" not in declared:
         return lay_out_cells(summary, table, declared, notes, bold)
     shown = select_shown(summary.drop("rate_basis", strict=False), declared)

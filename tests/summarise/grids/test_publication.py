@@ -8,7 +8,14 @@ import polars as pl
 
 from ccreport.summarise.grids.grid import Cell, Grid
 from ccreport.summarise.grids.latex import format_latex
-from ccreport.summarise.grids.publication import UNPUBLISHED, head_columns, list_rtts, mark_unpublished
+from ccreport.summarise.grids.publication import (
+    UNPUBLISHED,
+    call_labels,
+    head_columns,
+    list_rtts,
+    list_shown,
+    mark_unpublished,
+)
 from ccreport.summarise.grids.shared_runs import share_runs
 
 NEAR, FAR = "RTT < 30 ms", "RTT ≥ 30 ms"
@@ -56,6 +63,20 @@ def test_rows_that_the_publication_does_not_have_are_marked(tmp_path: Path) -> N
     # Sizes in other units than these: which rows go together no name tells.
     expected.write_text("flows_count,buffer_bytes\n100,3000000\n", encoding="utf-8")
     assert mark_unpublished(GRID, expected, KEYS) == GRID
+
+
+def test_labels_are_as_an_evaluation_shows_them(tmp_path: Path) -> None:
+    cases = [{"value": "esnet", "shown": "ESnet"}, {"value": "elsewhere"}]
+    shown = list_shown({"path_class": {"cases": cases}, "purpose": {"cases": [{"value": "steady"}]}})
+    assert shown == {"path_class": {"esnet": "ESnet"}}
+    keys = pl.DataFrame({"path_class": ["esnet", "elsewhere"], "purpose": ["esnet", "steady"]})
+    assert call_labels(keys, shown).rows() == [("ESnet", "esnet"), ("elsewhere", "steady")]
+    # The file of published values has the label itself.
+    expected = tmp_path / "t.csv"
+    expected.write_text("path_class\nesnet\n", encoding="utf-8")
+    grid = replace(GRID, stubs=["Path"], names=[["ESnet"], ["elsewhere"]])
+    marked = mark_unpublished(grid, expected, keys.select("path_class"), shown)
+    assert marked.names == [["ESnet"], ["elsewhere †"]]
 
 
 def test_runs_are_counted_once_for_a_row() -> None:

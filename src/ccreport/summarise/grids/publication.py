@@ -1,9 +1,9 @@
-"""A table of cells beside the publication's: the RTTs that a bucket has here, and the rows that are not in it."""
+"""A table beside the publication's: names of labels, the RTTs that a bucket has here, and rows that are not in it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import polars as pl
@@ -16,6 +16,8 @@ from ccreport.summarise.grids.headings import format_name
 LISTED_AT_MOST: Final = 4
 MARK: Final = "†"
 UNPUBLISHED: Final = f"{MARK} Not in the publication."
+Shown = Mapping[str, Mapping[str, str]]
+NOTHING_SHOWN: Final[Shown] = {}
 
 
 def list_rtts(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, str]:
@@ -38,13 +40,27 @@ def head_columns(grid: Grid, headings: Mapping[str, str]) -> Grid:
     return replace(grid, spanners=levels)
 
 
-def mark_unpublished(grid: Grid, expected: Path, keys: pl.DataFrame) -> Grid:
+def list_shown(labels: Mapping[str, Mapping[str, Any]]) -> Shown:
+    """Return by label of an evaluation what its values are shown as, `{"path_class": {"esnet": "ESnet"}}`."""
+    shown = {
+        label: {case["value"]: case["shown"] for case in facts["cases"] if "shown" in case}
+        for label, facts in labels.items()
+    }
+    return {label: names for label, names in shown.items() if names}
+
+
+def call_labels(rows: pl.DataFrame, shown: Shown) -> pl.DataFrame:
+    """Return rows in which the values of labels are as they are shown."""
+    return rows.with_columns(pl.col(label).replace(names) for label, names in shown.items() if label in rows.columns)
+
+
+def mark_unpublished(grid: Grid, expected: Path, keys: pl.DataFrame, shown: Shown = NOTHING_SHOWN) -> Grid:
     """Return a grid whose rows have a mark if a file of published values does not have them, and a note that says so.
 
     `keys` are the rows of the summary, the columns that name the grid's rows. Where none is the same in both, cells are
-    matched by other means than names, and no row has a mark.
+    matched by other means than names, and no row has a mark. The grid has labels as they are `shown`, the file has not.
     """
-    published = pl.read_csv(expected, columns=keys.columns, schema_overrides=keys.schema)
+    published = call_labels(pl.read_csv(expected, columns=keys.columns, schema_overrides=keys.schema), shown)
     known = {
         tuple(format_name(name, value) for name, value in row.items())
         for row in published.unique().iter_rows(named=True)
