@@ -179,6 +179,10 @@ def test_the_alternative_says_ends_and_largest_difference(tmp_path: Path) -> Non
         "From RTT 10 ms to RTT 40 ms: CUBIC 11.0 Mbit/s to 5.50 Mbit/s; BBRv1 32.0 Mbit/s to 16.0 Mbit/s. "
         "Farthest apart at RTT 10 ms: BBRv1 had 2.91 times the goodput of CUBIC.\n"
     )
+    # A caption says it too, behind the conditions.
+    shown, folded = read(output, "caption.txt").splitlines()
+    assert shown.endswith("Farthest apart at RTT 10 ms: BBRv1 had 2.91 times the goodput of CUBIC.")
+    assert folded.startswith("Mean goodput against RTT, summed over the flows of an algorithm. ")
 
 
 def test_loss_has_a_line_per_rtt_and_a_panel_per_algorithm(tmp_path: Path) -> None:
@@ -358,12 +362,15 @@ def test_versions_are_compared_in_the_conditions_of_all(tmp_path: Path) -> None:
         ("BBRv1 alone", 1, 9e6),
         ("BBRv2 alone", 1, 8e6),
     ]
-    assert "mean retransmit ratio, where every version ran so;" in read(output, "caption.txt")
+    assert "mean retransmit ratio, where every version ran so." in read(output, "caption.txt")
+    # 9/8 = 1.125, rounded to even.
+    found = "each mean: 1 run. Alone BBRv1 had 1.12 times the goodput of BBRv2.\n"
+    assert found in read(output, "caption.txt")
     # Without a condition of both, each has its own.
     (tmp_path / "own").mkdir()
     output = plot(tmp_path / "own", gather(runs[0], runs[3]), kind="rate_by_version")
     assert pl.read_csv(output / "figure.csv")["runs_count"].to_list() == [1, 1]
-    assert "each version in conditions of its own;" in read(output, "caption.txt")
+    assert "each version in conditions of its own." in read(output, "caption.txt")
 
 
 def test_versions_without_retransmits_have_one_panel(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 Rates are bars from 0; retransmit ratios, of which one can be a thousand times another, are marks on a logarithmic axis.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final
@@ -22,6 +22,7 @@ from ccreport.figures.select.condition_cells import SETTINGS, read_algorithm_rat
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
+from ccreport.figures.wording.captions import SAME_RATIO
 from ccreport.figures.wording.conditions import (
     count_runs,
     describe_conditions,
@@ -258,13 +259,25 @@ def _write_caption(runs: pl.DataFrame, rates: pl.DataFrame, ratios: pl.DataFrame
     which = "where every version ran so" if is_shared else "each version in conditions of its own"
     return fold_sentences(
         [
-            describe_conditions(runs),
-            f"Mean {rate}, summed over the flows of an algorithm, and mean retransmit ratio, {which}; "
-            + count_runs(rates),
+            f"{describe_conditions(runs)}; {count_runs(rates)}",
+            *(["; ".join(found)] if is_shared and (found := list(_compare_versions(rates, rate))) else []),
+            f"Mean {rate}, summed over the flows of an algorithm, and mean retransmit ratio, {which}",
             *describe_intervals(rates),
             *([] if ratios.height else ["No retransmits were recorded"]),
         ]
     )
+
+
+def _compare_versions(rates: pl.DataFrame, rate: str) -> Iterator[str]:
+    """Yield how the fastest version compares with the slowest, alone and beside each algorithm."""
+    own = rates.filter(pl.col("cc").is_in(VERSIONS), pl.col("mean") > 0).sort("mean", maintain_order=True)
+    for (beside,), versions in own.group_by(pl.col("category").str.split("\n").list.last(), maintain_order=True):
+        slow, fast = (theme.style_of(versions["cc"][place]).name for place in (0, -1))
+        times = versions["mean"][-1] / versions["mean"][0]
+        if versions.height > 1 and times < SAME_RATIO:
+            yield f"{beside} the means are about equal"
+        elif versions.height > 1:
+            yield f"{beside} {fast} had {format_significant(times, 3)} times the {rate} of {slow}"
 
 
 def _write_alternative(rates: pl.DataFrame, ratios: pl.DataFrame, rate: str, unit: str) -> str:

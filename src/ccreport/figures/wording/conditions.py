@@ -116,10 +116,11 @@ class ConditionFacts:
 
 
 def write_condition_caption(facts: ConditionFacts) -> str:
-    """Return the caption: conditions, what marks and bars are, how many runs they rest on."""
+    """Return the caption: conditions and runs, where algorithms are farthest apart, then what marks and bars are."""
     sentences = [
-        describe_conditions(facts.runs),
-        f"Mean {facts.rate} against {facts.against}, summed over the flows of an algorithm; {count_runs(facts.cells)}",
+        f"{describe_conditions(facts.runs)}; {count_runs(facts.cells)}",
+        *_describe_largest_gap(facts),
+        f"Mean {facts.rate} against {facts.against}, summed over the flows of an algorithm",
         *describe_intervals(facts.cells),
         *facts.notes,
         *(["All panels have the same scales"] if len(facts.panels) > 1 else []),
