@@ -59,6 +59,7 @@ from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.rate_findings import describe_means
 from ccreport.report.fragments.first_page.software import describe_software, render_bibtex
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
+from ccreport.report.fragments.first_page.version_findings import describe_versions
 from ccreport.report.fragments.gallery_pages.figure_kinds import find_examples, render_figure_kinds
 from ccreport.report.fragments.gallery_pages.gallery import render_gallery
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
@@ -152,6 +153,7 @@ def render_fragments(
     )
     with call_algorithms(declared["algorithm_names"]):
         groups = _render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
+        of_versions = describe_versions(declared, figures)
     write_fragment(fragments, "groups.md", groups, BOTH if (runs["mode"] == "both").any() else "")
     algorithms = list(declared["algorithms"])
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
@@ -163,7 +165,7 @@ def render_fragments(
     doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
     doubted = list_doubted(named_cells, doubts)
     found = render_findings(
-        judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted
+        judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions
     ) or render_list_of_findings(
         describe_means(_read_published(MEANS, declared, summaries), named_questions.filter(table_name=MEANS))
     )

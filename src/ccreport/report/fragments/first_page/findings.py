@@ -29,16 +29,18 @@ def render_findings(
     comparisons: pl.DataFrame,
     titles: Mapping[str, str],
     doubted: Sequence[tuple[str, str]] = (),
+    of_versions: Sequence[str] = (),
 ) -> str:
     """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
     `comparisons` is the table of that name, `titles` are those of tables by name, `doubted` are published pairs that
-    look wrong, each with the reason. An evaluation that publishes nothing to compare with has no such findings.
+    look wrong, each with the reason, `of_versions` are sentences on versions of an algorithm. An evaluation that
+    publishes nothing to compare with has no such findings.
     """
     if judged.is_empty() and pairs.is_empty():
         return ""
-    answers = [*describe_leads(comparisons), *describe_retransmits(comparisons)]
+    answers = [*describe_leads(comparisons), *of_versions, *describe_retransmits(comparisons)]
     sentences = [
         _join(
             "Confirmed",

@@ -1,0 +1,98 @@
+"""The finding about versions of an algorithm: which is faster, and beside which the other algorithm is, by figures."""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.compare.verdicts import UNDECIDED
+from ccreport.core.text import count_things, make_label
+from ccreport.figures.conditions.bbr_versions import VERSIONS as CCS
+from ccreport.figures.exhibits import list_exhibits
+from ccreport.figures.kit.theme import style_of
+from ccreport.report.fragments.absent_exhibits import find_missing
+from ccreport.report.fragments.first_page.figures_asked import VERSIONS
+from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.grids.plain_numbers import show_plain
+
+# BBRv1 alone · BBRv2 beside CUBIC
+SITUATION: Final = r"^(?<version>.+?) (?<beside>alone|beside .+)$"
+# What bars that are compared have in common.
+SAME: Final = ("figure", "beside", "other")
+OF_SECOND: Final = "_second"
+
+
+def describe_versions(declared: Mapping[str, Any], figures: Path) -> list[str]:
+    """Return a sentence on each two versions that figures compare, as Markdown.
+
+    A version is faster, or the other algorithm beside it, where the 95 % intervals of the two means do not overlap;
+    means are equal where their intervals allow no ratio beyond the evaluation's `equal_within_pct`.
+    """
+    drawn = [
+        figure
+        for figure in list_exhibits(declared["figures"], figures)
+        if declared["figures"][figure.name]["kind"] == VERSIONS and not find_missing(figure, figures)
+    ]
+    bars = [_read_bars(figures / figure.name / "figure.csv", figure.name) for figure in drawn]
+    if not bars:
+        return []
+    shown = ", ".join(f"[{figure.number}](figures.qmd#{make_label('figure', figure.name)})" for figure in drawn)
+    where = f"figure{'s' if len(drawn) > 1 else ''} {shown}"
+    known = pl.concat(bars)
+    versions = known["version"].filter(known["other"].is_null()).unique(maintain_order=True)
+    return [
+        f"**{escape_text(first)} or {escape_text(second)}?** {' '.join(said)}"
+        for first, second in combinations(versions, 2)
+        if (said := list(_compare(known, first, second, declared["equal_within_pct"], where)))
+    ]
+
+
+def _read_bars(path: Path, figure: str) -> pl.DataFrame:
+    """Return the bars of a figure that have an interval; `other` is the algorithm of those that are not a version's."""
+    found = pl.col("category").str.extract_groups(SITUATION)
+    return (
+        pl.read_csv(path)
+        .with_columns(found.struct.unnest(), figure=pl.lit(figure), other=pl.when(~pl.col("cc").is_in(CCS)).then("cc"))
+        .drop_nulls(("version", "rate_low_bps", "rate_high_bps"))
+        .select(*SAME, "version", pl.col("^rate_(mean|low|high)_bps$").cast(pl.Float64))
+    )
+
+
+def _compare(bars: pl.DataFrame, first: str, second: str, equal_pct: float, where: str) -> Iterator[str]:
+    """Yield which of two versions is faster, then beside which of them each other algorithm is."""
+    most = 1 + equal_pct / 100
+    verdict = (
+        pl.when(_reach("", OF_SECOND) <= most, _reach(OF_SECOND, "") <= most)
+        .then(pl.lit(f"equal within ±{equal_pct:g} &#37;"))
+        .when(_reach(OF_SECOND, "") < 1)
+        .then(pl.lit(first))
+        .when(_reach("", OF_SECOND) < 1)
+        .then(pl.lit(second))
+        .otherwise(pl.lit(UNDECIDED))
+    )
+    one, two = (bars.filter(version=name) for name in (first, second))
+    pairs = one.join(two, on=SAME, suffix=OF_SECOND, nulls_equal=True, maintain_order="left").with_columns(
+        verdict=verdict
+    )
+    for (other,), own in pairs.group_by("other", maintain_order=True):
+        faster = "faster beside {}" if other else "{} faster"
+        told = "; ".join(
+            f"{faster.format(escape_text(name))} in {part.height} ({_show_times(part)} times the mean rate)"
+            if name in (first, second)
+            else f"{name} in {part.height}"
+            for (name,), part in own.group_by("verdict", maintain_order=True)
+        )
+        counted = count_things(own.height, "comparison")
+        yield f"{escape_text(style_of(other).name)}: {told}." if other else f"Of {counted} ({where}): {told}."
+
+
+def _reach(side: str, other: str) -> pl.Expr:
+    """Return the largest ratio of two means that their intervals allow."""
+    return pl.col(f"rate_high_bps{side}") / pl.col(f"rate_low_bps{other}")
+
+
+def _show_times(pairs: pl.DataFrame) -> str:
+    times = [max(ratio, 1 / ratio) for ratio in pairs["rate_mean_bps"] / pairs[f"rate_mean_bps{OF_SECOND}"]]
+    return " to ".join(dict.fromkeys(show_plain(end) for end in (min(times), max(times))))

@@ -1,0 +1,58 @@
+"""The first page's sentence on two versions of an algorithm, from the means of figures."""
+
+from pathlib import Path
+
+import pytest
+
+from ccreport.figures.kit.theme import call_algorithms
+from ccreport.report.fragments.first_page.version_findings import describe_versions
+
+HEADER = "category,cc,runs_count,rate_mean_bps,rate_low_bps,rate_high_bps"
+# Beside CUBIC the first is ahead, 9/6 = 1.5, and CUBIC is beside the second, 3/1; alone 9.1 and 8.9 may differ by
+# 9.2/8.8, which is less than 5 %. CUBIC alone is of no version, and without an interval nothing is said.
+NEAR = (
+    "CUBIC alone,cubic,5,7,6.9,7.1",
+    "BBRv1 alone,bbr,5,9.1,9,9.2",
+    "BBRv1 beside CUBIC,bbr,5,9,8.8,9.2",
+    "BBRv1 beside CUBIC,cubic,5,1,0.9,1.1",
+    "BBRv2 alone,bbr2,5,8.9,8.8,9",
+    "BBRv2 beside CUBIC,bbr2,5,6,5.8,6.2",
+    "BBRv2 beside CUBIC,cubic,5,3,2.9,3.1",
+)
+# The second may be ahead, 8 and 9, and CUBIC of either as well.
+FAR = (
+    "BBRv1 beside CUBIC,bbr,3,8,7,9",
+    "BBRv1 beside CUBIC,cubic,3,1,0.5,2",
+    "BBRv2 beside CUBIC,bbr2,3,9,8.5,9.5",
+    "BBRv2 beside CUBIC,cubic,3,1,,",
+)
+KIND = {"kind": "rate_by_version", "title": "Versions"}
+DECLARED = {"figures": {"near": KIND, "far": KIND, "other": KIND | {"kind": "rate_by_rtt"}}, "equal_within_pct": 5}
+
+
+def write_figures(folder: Path, **figures: tuple[str, ...]) -> Path:
+    for name in DECLARED["figures"]:
+        (folder / name).mkdir()
+        if name in figures:
+            (folder / name / "figure.csv").write_text("\n".join([HEADER, *figures[name]]), encoding="utf-8")
+        else:
+            (folder / name / "missing.txt").write_text("No runs.", encoding="utf-8")
+    return folder
+
+
+def test_versions_are_compared_by_the_intervals_of_their_means(tmp_path: Path) -> None:
+    with call_algorithms({"bbr": "BBRv1"}):
+        (found,) = describe_versions(DECLARED, write_figures(tmp_path, near=NEAR, far=FAR))
+    answer, _, compared = found.partition(" Of ")
+    assert answer == "**BBRv1 or BBRv2?**"
+    assert compared.startswith("3 comparisons (figures [")
+    assert "](figures.qmd#figure-near)" in compared
+    assert compared.endswith(
+        "): equal within ±5 &#37; in 1; BBRv1 faster in 1 (1.50 times the mean rate); undecided in 1. "
+        "CUBIC: faster beside BBRv2 in 1 (3.00 times the mean rate)."
+    )
+
+
+@pytest.mark.parametrize("figures", [{}, {"near": NEAR[:4]}])
+def test_without_two_versions_nothing_is_said(figures: dict[str, tuple[str, ...]], tmp_path: Path) -> None:
+    assert describe_versions(DECLARED, write_figures(tmp_path, **figures)) == []
