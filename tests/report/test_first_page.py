@@ -312,6 +312,11 @@ def list_marks(chart: dict[str, Any], kind: str) -> list[dict[str, Any]]:
     ]
 
 
+def test_a_mark_is_nearer_to_the_name_above_it_than_to_the_next():
+    # Names are 8 px below the upper edges of their rows.
+    assert NARROW.mark - 8 < NARROW.row + 8 - NARROW.mark
+
+
 @pytest.mark.parametrize("layout", [WIDE, NARROW])
 def test_dots_bands_and_intervals_stand_at_their_ratios(layout: Any):
     pairs = make_pairs(AHEAD, ELSEWHERE, CLOSE)

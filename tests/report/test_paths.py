@@ -77,6 +77,9 @@ def test_paths_say_what_was_set_and_what_the_publication_does_not_give(tmp_path:
         ["Figure S1", "sender", "b", "80", "–", "10", "2.4", "0.3", "–", "–", "1"],
         ["Table I", "sender", "a", "10, 20", "0, 0.02*", "10", "2.4", "0.3", "12*", "–", "2"],
     ]
+    # On a phone the cells of a row are under each other, each behind its heading.
+    assert '<table class="data of-text">' in page
+    assert '<td data-head="Receiver">' in page
     assert "A star marks what the publication does not give" in page
     assert "A star" not in render_paths(paths, make_uses())
     assert render_paths(paths.clear(), make_uses()) == "No run is known.\n"

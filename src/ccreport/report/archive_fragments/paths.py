@@ -59,7 +59,7 @@ def render_paths(paths: pl.DataFrame, uses: pl.DataFrame) -> str:
     rows = [_render_path(own, used) for own, used in ordered[:LISTED_AT_MOST]]
     is_marked = any(text(CHOSEN) in cell for row in rows for cell in row)
     more = "" if len(ordered) <= LISTED_AT_MOST else f" The first {LISTED_AT_MOST} of {len(ordered):,} paths."
-    table = render_varying(HEADER, rows, title="Paths", numbers=(10,))
+    table = render_varying(HEADER, rows, title="Paths", numbers=(10,), is_text=True)
     return render_float("tbl-paths", table, f"{CAPTION}{MARKED if is_marked else ''}{more}")
 
 

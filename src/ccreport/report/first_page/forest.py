@@ -53,8 +53,8 @@ class Layout:
 
     @property
     def mark(self) -> float:
-        """Return how far below the upper edge of its row a mark is."""
-        return self.row / 2 if self.names else self.row - 8.0
+        """Return how far below the upper edge of its row a mark is: nearer to the name above it than to the next."""
+        return self.row / 2 if self.names else self.row - 11.0
 
 
 WIDE: Final = Layout(width=820, names=325, row=18)

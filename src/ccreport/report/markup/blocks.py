@@ -90,6 +90,7 @@ def render_varying(
     title: str,
     numbers: Collection[int] = (),
     total: Sequence[Html] | None = None,
+    is_text: bool = False,
 ) -> str:
     """Return `render_table` of the columns that differ from row to row, below a line that says what all rows share."""
     places = range(len(header))
@@ -102,7 +103,7 @@ def render_varying(
     ]
     kept = [place for place in places if place not in shared]
     if not shared or not kept:
-        return render_table(header, rows, title=title, numbers=numbers, total=total)
+        return render_table(header, rows, title=title, numbers=numbers, total=total, is_text=is_text)
     said = "; ".join(f"{text(header[place])}: {rows[0][place]}" for place in shared)
     table = render_table(
         [header[place] for place in kept],
@@ -110,6 +111,7 @@ def render_varying(
         title=title,
         numbers=[number for number, place in enumerate(kept) if place in numbers],
         total=None if total is None else [total[place] for place in kept],
+        is_text=is_text,
     )
     return fence_html(f'<p class="shared">In all rows: {said}.</p>') + table
 
