@@ -4,9 +4,9 @@ Report: everything the pages show as fragments, and the pages rendered with them
 Inputs:  <results>/tables/, <results>/explorer/, reports/, and of each evaluation its summaries, figures, cells,
          comparisons and PDF
 Outputs: <results>/sections.txt, the evaluations that are sections of the report
-         <results>/{evaluation}/{fragments,section}/, its fragments, and its pages as a section
-         <results>/report/, the pages of the report, with its sections
-         <results>/{evaluation}/report/, the pages of a report without sections
+         <results>/{evaluation}/fragments/
+         <results>/{evaluation}/section/, the pages of a section
+         <results>/report/ and <results>/{evaluation}/report/, the pages of a report with and without sections
          <results>/converted/, the cache: of each site its converted pages, and pages.txt, which names them
 """
 
