@@ -173,6 +173,13 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     assert found[2] == ("**Undecided:** 1 of 4 pairs: the paper’s runs do not show which algorithm is ahead.")
 
 
+def test_versions_are_compared_on_pages_alone():
+    pairs = make_pairs(AHEAD)
+    found = render_findings(NO_CLAIMS, {}, pairs, BOTH, NO_COMPARISONS, TITLES, of_versions=["**A or B?** A."])
+    assert ':::: {.content-visible when-format="html"}\n\n::: {.findings .answer}\n\n- **A or B?** A.\n' in found
+    assert "content-visible" not in render_findings(NO_CLAIMS, {}, pairs, BOTH, NO_COMPARISONS, TITLES)
+
+
 def test_claims_that_fail_in_direction_are_told_from_those_that_fail_in_size():
     judged = make_claims(first=[("does not hold", 9)], second=[("does not hold", 9)], third=[("does not hold", 9)])
     # At least 2 and 1.5, at least 2 and 0.5, about 1 and 5.

@@ -40,7 +40,7 @@ def render_findings(
     """
     if judged.is_empty() and pairs.is_empty():
         return ""
-    answers = [*describe_leads(comparisons), *of_versions, *describe_retransmits(comparisons)]
+    answers = [*describe_leads(comparisons), *describe_retransmits(comparisons)]
     sentences = [
         _join(
             "Confirmed",
@@ -56,8 +56,18 @@ def render_findings(
         _doubt_paper(doubted),
         _join("Caution", _date_claims(judged)),
     ]
-    lists = (render_list_of_findings(answers, "answer"), render_list_of_findings(list(filter(None, sentences))))
+    lists = (
+        render_list_of_findings(answers, "answer"),
+        # Paper has no room for it.
+        _hide_on_paper(render_list_of_findings(of_versions, "answer")),
+        render_list_of_findings(list(filter(None, sentences))),
+    )
     return "\n".join(filter(None, lists))
+
+
+def _hide_on_paper(fragment: str) -> str:
+    """Return a fragment that pages have and the PDF has not, nothing of nothing."""
+    return f':::: {{.content-visible when-format="html"}}\n\n{fragment}\n::::\n' if fragment else ""
 
 
 def render_list_of_findings(sentences: Sequence[str], kind: str = "") -> str:
