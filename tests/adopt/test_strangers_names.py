@@ -154,7 +154,7 @@ def test_a_parameter_that_may_count_repetitions_is_doubted_as_the_check_says(
     assert "repetition" not in said
 
 
-def test_the_check_shows_the_loss_of_qdiscs_and_the_rtt_that_was_measured(
+def test_the_check_shows_loss_and_rate_of_qdiscs_and_the_rtt_that_was_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     layout = """files:
@@ -163,11 +163,16 @@ def test_the_check_shows_the_loss_of_qdiscs_and_the_rtt_that_was_measured(
 """
     files = {"named_1_40ms.json": client_output(4001), "recorded_1.json": client_output(4002)}
     qdiscs = "setting latency to 40ms\n" + NETEM + NETEM.replace("c1", "d0").replace(" loss 0.1%", "")
+    # As `tc -s qdisc show dev lo` prints it.
+    qdiscs += "qdisc tbf 8001: root refcnt 2 rate 50Mbit burst 32Kb lat 34.8ms \n"
     folder = write_archive(tmp_path / "raw", files | {"layout.yaml": layout, "recorded_qdisc.txt": qdiscs})
     assert adopt(folder, check=True) == 0
     rows = [re.split(r" {2,}", line) for line in capsys.readouterr().out.splitlines()[1:3]]
     # The smallest RTT of the result is 10 ms; what a qdisc says counts before a name.
-    assert [row[:1] + row[3:5] for row in rows] == [["named", "40", "1"], ["recorded", "10 measured", "0.1"]]
+    assert [row[:1] + row[3:6] for row in rows] == [
+        ["named", "40", "1", "–"],
+        ["recorded", "10 measured", "0.1", "bottleneck_bps=50000000"],
+    ]
 
 
 def test_bare_numbers_are_flows_and_repetitions_where_the_tests_say_so(

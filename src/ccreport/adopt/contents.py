@@ -40,8 +40,9 @@ SAMPLES_LIMIT_BYTES: Final = 2**26
 class Content:
     """What one file holds; times are in s since 1970, and what it does not say is None or empty.
 
-    `min_rtt_ms` is the smallest round-trip time that a sender measured, `loss_pct` what all qdiscs of a path lose, and
-    `delay_ms` by how much they delay in all; `problem` is why it is not read, or not to its end.
+    `min_rtt_ms` is the smallest round-trip time that a sender measured, `loss_pct` what all qdiscs of a path lose,
+    `delay_ms` by how much they delay in all, and `rate_bps` the rate of the slowest; `problem` is why it is not read,
+    or not to its end.
     """
 
     kind: str | None
@@ -55,6 +56,7 @@ class Content:
     min_rtt_ms: float | None = None
     loss_pct: float | None = None
     delay_ms: float | None = None
+    rate_bps: float | None = None
 
     def overlaps(self, other: "Content", slack_s: float = 0) -> bool:
         """Tell whether two files are of one time, as far as both say their times."""
@@ -106,9 +108,15 @@ def _read_qdiscs(path: Path) -> Content:
         rows = parse_qdiscs(read_whole(path).decode("utf-8", "replace"))
     except RawFileError as error:
         return Content("netem", problem=error.message)
-    losses_pct, delays_ms = ([row[key] for row in rows if row[key] is not None] for key in ("loss_pct", "delay_ms"))
-    loss_pct = min(sum(losses_pct), 100) if losses_pct else None
-    return Content("netem", loss_pct=loss_pct, delay_ms=sum(delays_ms) if delays_ms else None)
+    losses_pct, delays_ms, rates_bps = (
+        [row[key] for row in rows if row[key] is not None] for key in ("loss_pct", "delay_ms", "rate_bps")
+    )
+    return Content(
+        "netem",
+        loss_pct=min(sum(losses_pct), 100) if losses_pct else None,
+        delay_ms=sum(delays_ms) if delays_ms else None,
+        rate_bps=min(rates_bps, default=None),
+    )
 
 
 def _number(value: Any) -> float | None:

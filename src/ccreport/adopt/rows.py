@@ -40,6 +40,7 @@ class Row:
     min_rtts_ms: list[float] = field(default_factory=list)
     loss_pct: float | None = None
     delay_ms: float | None = None
+    rate_bps: float | None = None
 
     @property
     def longest_gap_s(self) -> float:
@@ -56,7 +57,7 @@ class Row:
         if content.min_rtt_ms is not None:
             self.min_rtts_ms.append(content.min_rtt_ms)
         if kind == "pre-netem":
-            self.loss_pct, self.delay_ms = content.loss_pct, content.delay_ms
+            self.loss_pct, self.delay_ms, self.rate_bps = content.loss_pct, content.delay_ms, content.rate_bps
         if kind == "ss":
             self.sampled |= content.ends
         if kind != "src-cmd":
@@ -95,7 +96,8 @@ class Row:
     def format(self) -> tuple[str, ...]:
         """Return the cells of the table; what nothing says is a dash."""
         run, conditions = self.run, self.run.conditions or {}
-        others = {name: value for name, value in conditions.items() if name != "loss_pct"} | self.parameters
+        recorded = {"bottleneck_bps": self.rate_bps} if self.rate_bps is not None else {}
+        others = recorded | conditions | self.parameters
         start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
         lasted = f"{self.end_s - self.start_s:.0f}" if self.start_s is not None and self.end_s is not None else "–"
         kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())
@@ -110,7 +112,7 @@ class Row:
             str(self.flows_count or "–"),
             format_value(rtt_ms) if rtt_ms is not None else measured,
             format_value(loss_pct) if loss_pct is not None else "–",
-            ", ".join(f"{name}={format_value(value)}" for name, value in others.items()) or "–",
+            ", ".join(f"{name}={format_value(value)}" for name, value in others.items() if name != "loss_pct") or "–",
             start,
             lasted,
             ", ".join(files),

@@ -157,6 +157,8 @@ def test_recorded_qdiscs() -> None:
         "qdisc cake 1: dev r0 root refcnt 2 bandwidth 50Mbit besteffort rtt 100ms raw memlimit 382464b \n"
         "qdisc netem 1: dev c3 root refcnt 2 limit 9 delay 1ms loss gemodel p 0.002% r 20% 1-h 100% 1-k 0%\n"
         "qdisc netem 1: dev c4 root refcnt 2 limit 9 delay 1ms loss 9.98843e-06%\n"
+        "qdisc tbf 8001: root refcnt 2 rate 50Mbit burst 32Kb lat 34.8ms \n"
+        "qdisc netem 8002: parent 8001:1 limit 1000 delay 10ms loss 0.1%\n"
     )
     columns = (
         "line_number",
@@ -181,6 +183,9 @@ def test_recorded_qdiscs() -> None:
         (12, "r0", "cake", None, None, None, None, 50e6),
         (13, "c3", "netem", 1.0, None, 0.01, 9, None),  # 0.2 / 20.002 is 0.009999, which means 0.01
         (14, "c4", "netem", 1.0, None, 0.00001, 9, None),  # 429 / (2³² - 1)
+        # Of a single device, tc leaves out its name.
+        (15, None, "tbf", None, None, None, None, 50e6),
+        (16, None, "netem", 10.0, None, 0.1, 1000, None),
     ]
 
 

@@ -10,7 +10,8 @@ from ccreport.core.units import UnitError, parse_rate_bps, parse_time_ms
 
 # qdisc netem 80f2: dev r1 root refcnt 2 limit 10000 delay 5ms loss 1%
 # qdisc tbf 10: dev r1 parent 1:1 rate 50Mbit burst 32Kb lat 14.8ms
-QDISC: Final = re.compile(r"\s*qdisc (\S+) \S+ dev (\S+)(.*)")
+# qdisc tbf 8001: root refcnt 2 rate 50Mbit burst 32Kb lat 34.8ms: of `tc -s qdisc show dev lo`, without it
+QDISC: Final = re.compile(r"\s*qdisc (\S+) \S+ (?:dev (\S+)|(?=(?:root|parent)\b))(.*)")
 DELAY: Final = re.compile(r"\bdelay (\S+)(?:\s+(\d\S*s)\b)?")
 # As C's %g: 9.99775e-06
 PERCENT: Final = r"\d{1,9}(?:\.\d+)?(?:e-\d\d)?"
