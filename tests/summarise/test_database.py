@@ -193,3 +193,24 @@ def test_a_run_in_virtual_time_has_no_processor_load(tmp_path: Path) -> None:
         for view in ("labelled_runs", "algorithm_runs"):
             loads = database.execute(f"SELECT session, {', '.join(load)} FROM {view} ORDER BY ALL")
             assert loads.fetchall() == [("n", 2.0, 3.0), ("r", 2.0, 3.0), ("v", None, None), (None, 2.0, 3.0)]
+
+
+def test_measured_rtts_of_a_path_are_one(tmp_path: Path) -> None:
+    def list_rtts(folder: str, *facts: dict[str, Any]) -> list[float]:
+        (tmp_path / folder).mkdir()
+        runs = [make_run(number, {"cubic": 1.0}, **{"rtt_source": "ss"} | one) for number, one in enumerate(facts)]
+        with connect(build_database(tmp_path / folder, gather(*runs))) as database:
+            told, of_algorithms = (
+                [rtt_ms for (rtt_ms,) in database.sql(f"SELECT rtt_ms FROM {view} ORDER BY run_id").fetchall()]
+                for view in ("labelled_runs", "algorithm_runs")
+            )
+        assert told == of_algorithms
+        return told
+
+    # 20.14 to two digits; another bottleneck is another path, and what is declared or pinged stays as it is.
+    measured = [{"rtt_ms": 20.14}, {"rtt_ms": 20.9, "flows_count": 4}, {"rtt_ms": 23.0, "bottleneck_bps": 5e7}]
+    declared = [{"rtt_ms": 21.44, "rtt_source": source} for source in ("nominal", "ping")]
+    assert list_rtts("far", *measured, *declared) == [20, 20, 23, 21.44, 21.44]
+    # Loopback, on which the sizes of numbers are chance, whatever the bottleneck.
+    near = [{"rtt_ms": 0.0044}, {"rtt_ms": 0.0071}, {"rtt_ms": 0.002, "bottleneck_bps": 5e7}]
+    assert list_rtts("near", *near) == [0.002, 0.002, 0.002]

@@ -23,6 +23,7 @@ from ccreport.core.evaluation import load_evaluation, name_buckets
 from ccreport.core.schema_problems import Place
 from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
+from ccreport.summarise.measured_rtts import share_measured_rtts
 from ccreport.summarise.open_database import open_database
 from ccreport.summarise.published import select_cells
 from ccreport.summarise.questions import COMPARISONS
@@ -58,7 +59,7 @@ RECORDED_RUN: Final = """
         'id': coalesce(recorded_run_id, concat_ws('/', machine, label, kernel))
     } AS run
 """
-LABELLED: Final = "SELECT *, NULL::VARCHAR AS result_path FROM runs"
+LABELLED: Final = share_measured_rtts("SELECT *, NULL::VARCHAR AS result_path FROM runs")
 
 # In virtual time work takes none: what iperf3 tells of its processor there is not a load.
 VIRTUAL: Final = "coalesce(session, '') IN (SELECT session FROM sessions WHERE clock = 'virtual')"
@@ -143,14 +144,13 @@ def create_views(
     _create_algorithms(connection, declared["algorithms"])
     # Unlike the other macros these name the views above, which must be there before.
     connection.execute(read_query("fairness"))
-    of_algorithms = f"FROM ({read_query('measured_runs')}) JOIN algorithms USING (cc)"
+    of_algorithms = share_measured_rtts(f"FROM ({read_query('measured_runs')}) JOIN algorithms USING (cc)")
     for view, runs in {"labelled_runs": LABELLED, "algorithm_runs": of_algorithms}.items():
-        labels = label_runs(mark_suspects(runs), declared)
         query = f"""
             SELECT
                 * REPLACE (({declared["condition"]})::VARCHAR AS condition_id, {WITHOUT_VIRTUAL_LOADS}),
                 ({declared["completion_bytes"]})::DOUBLE AS completion_bytes
-            FROM ({labels})
+            FROM ({label_runs(mark_suspects(runs), declared)})
         """
         _create_view(connection, f"all_{view}", query, kind="TABLE")
         _create_view(connection, view, leave_out_suspects(f"all_{view}", include_suspect=include_suspect))
