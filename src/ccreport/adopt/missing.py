@@ -48,5 +48,6 @@ def _name_ports(rows: Sequence[Row]) -> str:
 def _count(lacking: Sequence[Row], rows: Sequence[Row]) -> str:
     if len(lacking) == len(rows):
         return {1: "The run has", 2: "Both runs have"}.get(len(rows), f"All {len(rows)} runs have")
-    names = ", ".join(row.run.suffix for row in lacking[:3]) + (", …" if len(lacking) > 3 else "")
+    # Names of runs may have commas themselves.
+    names = "; ".join(row.run.suffix for row in lacking[:3]) + ("; …" if len(lacking) > 3 else "")
     return f"{len(lacking)} of {len(rows)} runs ({names}) {'has' if len(lacking) == 1 else 'have'}"

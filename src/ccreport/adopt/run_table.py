@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.adopt.contents import Content
+from ccreport.adopt.layout_faults import describe_parted, describe_untaken, find_parted, join_parted
 from ccreport.adopt.missing import describe_missing
 from ccreport.adopt.path_words import ALGORITHMS
 from ccreport.adopt.rows import Row, list_rows
@@ -37,18 +38,20 @@ def describe_runs(
     """Return the lines that `adopt --check` prints of a folder with a layout; `read` returns what a file holds."""
     rows = [row for manifest in manifests for row in list_rows(manifest, folder, read)]
     lines = _format_table([HEADER, *(row.format() for row in rows)]) if rows else [_explain_nothing(manifests)]
-    paths = [file.path for manifest in manifests for file in manifest.files]
-    unused = layout.list_unused(paths) if layout is not None else []
-    unused_lines = _list("Of the layout, this is about no file here:", unused)
-    about_files = [*_describe_wrong(manifests, rows), *_describe_ignored(manifests), *unused_lines]
+    parted = find_parted(layout, manifests, rows) if layout is not None else []
     return [
         *lines,
         "",
-        *about_files,
+        *_describe_wrong(manifests, rows),
+        *_describe_ignored(manifests),
+        *(_describe_patterns(layout, manifests) if layout is not None else []),
+        *describe_parted(parted),
         *_doubt_delays(rows),
+        *(_doubt_ratios(rows) if layout is None or not layout.converts_losses else []),
         *_doubt_conditions(rows),
         *_doubt_parameters(rows),
-        *describe_missing(rows, manifests),
+        *_doubt_jobs(manifests, rows),
+        *describe_missing(join_parted(rows, parted), manifests),
     ]
 
 
@@ -103,7 +106,7 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
             )
         if row.sampled and row.connections and not row.sampled & row.connections:
             owners = [other.run.suffix for other in rows if other.connections & row.sampled]
-            whose = f"those of {', '.join(owners[:3])}" if owners else "those of no test here"
+            whose = f"those of {'; '.join(owners[:3])}" if owners else "those of no test here"
             yield f"{row.run.suffix}: its ss samples show none of its connections, but {whose}; correct the layout."
 
 
@@ -127,6 +130,15 @@ def _describe_ignored(manifests: Iterable[Manifest]) -> Iterator[str]:
     yield from _list("Ignored, by pattern of the layout:", lines)
 
 
+def _describe_patterns(layout: Layout, manifests: Sequence[Manifest]) -> Iterator[str]:
+    """Yield which patterns fit files of others, and which fit none, with the files that none takes."""
+    paths = [file.path for manifest in manifests for file in manifest.files]
+    yield from _list("Of the layout, more than one pattern fits:", layout.list_shadowed(paths))
+    if unused := layout.list_unused(paths):
+        yield from _list("Of the layout, this is about no file here:", unused)
+        yield from describe_untaken(layout, manifests)
+
+
 def _doubt_delays(rows: Iterable[Row]) -> Iterator[str]:
     """Yield that declared RTTs may be delays in one direction, where all that were measured are about twice as long."""
     pairs = [(row.run.rtt_nominal_ms, min(row.min_rtts_ms)) for row in rows if row.min_rtts_ms]
@@ -139,18 +151,27 @@ def _doubt_delays(rows: Iterable[Row]) -> Iterator[str]:
         )
 
 
-def _doubt_conditions(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield that named losses may be ratios, and where names and qdiscs contradict each other."""
+def _doubt_ratios(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield that named losses may be ratios."""
     lossy = [row for row in rows if row.named_loss_pct]
     recorded = [row for row in lossy if row.loss_pct is not None]
-    if recorded:
-        are_ratios = all(_are_close((row.named_loss_pct or 0) * 100, row.loss_pct) for row in recorded)
-    else:
-        are_ratios = bool(lossy) and all((row.named_loss_pct or 0) <= SMALL_LOSS_PCT for row in lossy)
-    if are_ratios:
+    if _are_ratios(lossy):
         row = max(recorded or lossy, key=lambda row: row.named_loss_pct or 0)
         also = f", qdiscs of {row.loss_pct:g} %" if recorded else ""
         yield f"Names say a loss of {row.named_loss_pct:g} %{also}: ratios? Then call the group `loss_ratio`."
+
+
+def _are_ratios(lossy: Sequence[Row]) -> bool:
+    """Tell whether all losses that names say are a hundredth of those of qdiscs, or without these very small."""
+    recorded = [row for row in lossy if row.loss_pct is not None]
+    if recorded:
+        return all(_are_close((row.named_loss_pct or 0) * 100, row.loss_pct) for row in recorded)
+    return bool(lossy) and all((row.named_loss_pct or 0) <= SMALL_LOSS_PCT for row in lossy)
+
+
+def _doubt_conditions(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield where names and qdiscs contradict each other."""
+    are_ratios = _are_ratios([row for row in rows if row.named_loss_pct])
     strife = []
     for row in rows:
         named_pct, rtt_ms = row.named_loss_pct, row.run.rtt_nominal_ms
@@ -183,6 +204,23 @@ def _doubt_parameters(rows: Sequence[Row]) -> Iterator[str]:
             doubted[is_counted].append(f"Is `{name}` ({listed}) a repetition? Then name this group `{group}`.")
     if questions := doubted[True] or doubted[False]:
         yield " ".join(["Each condition has one run, so that nothing can be told from chance.", *questions])
+
+
+def _doubt_jobs(manifests: Iterable[Manifest], rows: Iterable[Row]) -> Iterator[str]:
+    """Yield that folders may only count repetitions, where runs of different jobs differ in their iteration alone."""
+    jobs = {run.run_id: manifest for manifest in manifests for run in manifest.runs}
+    alike: dict[object, list[Row]] = defaultdict(list)
+    for row in rows:
+        alike[jobs[row.run.run_id].session, frozenset(row.condition.items())].append(row)
+    repeated = [own for own in alike.values() if len(own) > 1]
+    of_jobs = [{jobs[row.run.run_id].experiment_id for row in own} for own in repeated]
+    are_counted = all(len({row.run.iteration for row in own} - {None}) == len(own) for own in repeated)
+    if repeated and are_counted and all(len(ids) == len(own) for ids, own in zip(of_jobs, repeated, strict=True)):
+        yield (
+            f"Repetitions are in folders of their own, such as those of {repeated[0][0].run.suffix} and "
+            f"{repeated[0][1].run.suffix}. A folder is a job, and a job has conditions of its own: write "
+            "`set: {job: all}` below each pattern."
+        )
 
 
 def _are_counted(texts: Iterable[str]) -> bool:

@@ -6,10 +6,11 @@ to be trusted than its files.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ccreport.archive.layout_groups import OF_FILES, Value, find_group, format_value, read_value
+from ccreport.core.declared_files import find_line_of_text
 from ccreport.core.text import display_name
 
 NAME: Final = "layout.yaml"
@@ -50,7 +51,8 @@ class Layout:
     """A whole layout: patterns, and the rows of its table by path and by run.
 
     `name` is what messages call it, `groups` are all that some pattern or the table has, `runs_by` those by which files
-    are of one run, where the usual ones are not, `table` is the path of its table among the archive's files.
+    are of one run, where the usual ones are not, `table` is the path of its table among the archive's files. `names`
+    are the groups as they are written, with their units, and `text` is the file of the layout, if it has one.
     """
 
     name: str
@@ -60,19 +62,31 @@ class Layout:
     runs_by: tuple[str, ...] = ()
     groups: frozenset[str] = frozenset()
     table: str = ""
+    names: frozenset[str] = frozenset()
+    text: str = ""
+
+    @property
+    def converts_losses(self) -> bool:
+        """Tell whether losses are said as ratios, or in some other unit than per cent."""
+        ratio = "loss_ratio"
+        return ratio in self.names or any({"loss_pct", ratio} & pattern.factors.keys() for pattern in self.patterns)
 
     def name_run(self, values: Mapping[str, Value], *, has_one_cc: bool = False) -> str:
-        """Return what tells a file's run from the others of its job: files that have the same are of one run.
+        """Return what tells a file's run from the others of its job (`tell_run`) as a text."""
+        told = self.tell_run(values, has_one_cc=has_one_cc)
+        if told.keys() <= {"run"}:
+            return told.get("run", WHOLE_RUN)
+        return ", ".join(f"{key}={text}" for key, text in told.items())
+
+    def tell_run(self, values: Mapping[str, Value], *, has_one_cc: bool = False) -> dict[str, str]:
+        """Return the groups that tell a file's run from the others of its job: files with the same are of one run.
 
         Flows of a run may have algorithms of their own, unless it `has_one_cc`.
         """
         of_flows = {"cc"} if "flow" in self.groups and not has_one_cc else set()
         usual = self.groups - OF_FILES - {"session", "job"} - of_flows
         keys = self.runs_by or (("run", "iteration") if "run" in values else sorted(usual))
-        told = {key: format_value(values[key]) for key in keys if key in values}
-        if told.keys() <= {"run"}:
-            return told.get("run", WHOLE_RUN)
-        return ", ".join(f"{key}={text}" for key, text in told.items())
+        return {key: format_value(values[key]) for key in keys if key in values}
 
     def read_paths(self, paths: Sequence[str], wrapping: str = "") -> dict[str, Told]:
         """Return what is told of files, by their paths below the archive; what nothing is told of is left out.
@@ -89,15 +103,42 @@ class Layout:
 
     def list_unused(self, paths: Sequence[str]) -> list[str]:
         """Return what of the layout is about no file: patterns that none fits, rows of other files or runs."""
-        fits = {pattern.place for pattern, _ in self._match(paths) if pattern is not None}
+        fits = {own.place for own in self.patterns if any(self._fit(own, paths))}
         told = self.read_paths(paths)
         runs = {str(found.values["run"]) for found in told.values() if "run" in found.values}
         files = {display_name(path) for path in paths}
         return [
-            *(f"{pattern.place}: {pattern.expression}" for pattern in self.patterns if pattern.place not in fits),
+            *(f"{self.locate(own)}: {own.expression}" for own in self.patterns if own.place not in fits),
             *(f"table: file {name}" for name in self.by_path if name not in files),
             *(f"table: run {name}" for name in self.by_run if name not in runs),
         ]
+
+    def list_shadowed(self, paths: Sequence[str]) -> list[str]:
+        """Return which patterns fit files that an earlier one takes; ignoring some of a pattern's files is no fault."""
+        taken = [pattern for pattern, _ in self._match(paths)]
+        lines = []
+        for own in self.patterns:
+            lost: dict[str, list[str]] = {}
+            for path, first, fits in zip(paths, taken, self._fit(own, paths), strict=True):
+                if fits and first is not None and first != own and (first.kind != IGNORED or own not in taken):
+                    lost.setdefault(first.place, []).append(display_name(path))
+            ending = "" if own in taken else f", so that {own.place} takes no file"
+            for place, others in lost.items():
+                more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+                lines.append(
+                    f"{self.locate(own)}: {place} and {own.place} both fit {others[0]}{more}; the first counts{ending}"
+                )
+        return lines
+
+    def locate(self, pattern: Pattern) -> str:
+        """Return where a pattern is: file and line, or only its place in a layout without a file."""
+        key, number = pattern.place.split(".")
+        line = find_line_of_text(self.text, (key, int(number))) if self.text else None
+        return pattern.place if line is None else f"{self.name}:{line}"
+
+    def _fit(self, pattern: Pattern, paths: Sequence[str]) -> list[bool]:
+        """Return of each path whether it fits a pattern, whatever the others are."""
+        return [found is not None for found, _ in replace(self, patterns=(pattern,))._match(paths)]
 
     def _match(self, paths: Sequence[str]) -> Iterator[tuple[Pattern | None, Mapping[str, str]]]:
         """Yield of each path the first pattern that it fits, and what that one's groups hold."""

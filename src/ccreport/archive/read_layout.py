@@ -126,7 +126,7 @@ def load_layout(path: Path) -> Layout:
 
 def load_table(folder: Path, name: str) -> list[dict[str, str]]:
     """Return the rows of a CSV that a layout in a folder could name; raise DeclarationError where none could."""
-    return _read_rows(Source(NAME, None, folder, is_trusted=False), name, ())
+    return _read_rows(Source(NAME, None, folder, is_trusted=False), name, ())[1]
 
 
 def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]:
@@ -134,11 +134,11 @@ def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]
     ignored = [Pattern(f"ignore.{number}", text, IGNORED) for number, text in enumerate(declared.get("ignore", []))]
     files = [_read_pattern(number, pattern, source) for number, pattern in enumerate(declared.get("files", []))]
     ignored_columns = declared.get("ignore_columns", [])
-    rows = _read_rows(source, declared["table"], ignored_columns) if "table" in declared else []
-    groups = {group for pattern in files for group in _check_expression(pattern, source)}
+    header, rows = _read_rows(source, declared["table"], ignored_columns) if "table" in declared else ([], [])
+    names = {*header, *(name for pattern in files for name in _check_expression(pattern, source))}
     for pattern in ignored:
         _check_expression(pattern, source)
-    groups |= {name for row in rows for name in row}
+    groups = {find_group(name)[0] for name in names}
     runs_by = tuple(find_group(name)[0] for name in declared.get("runs_by", ()))
     for position, name in enumerate(runs_by):
         if name not in groups or name in OF_FILES:
@@ -156,7 +156,8 @@ def _build(declared: Any, source: Source) -> tuple[Layout, list[dict[str, str]]]
     patterns = (*ignored, *files)
     # The archive's own table is one of its files.
     table = "" if source.is_trusted else declared.get("table", "")
-    return Layout(source.name, patterns, *tables, runs_by, frozenset(groups - {FILE_COLUMN}), table), rows
+    told = (frozenset(groups - {FILE_COLUMN}), table, frozenset(names), source.text or "")
+    return Layout(source.name, patterns, *tables, runs_by, *told), rows
 
 
 def _read_pattern(number: int, declared: Mapping[str, Any], source: Source) -> Pattern:
@@ -183,7 +184,7 @@ def _read_pattern(number: int, declared: Mapping[str, Any], source: Source) -> P
 
 
 def _check_expression(pattern: Pattern, source: Source) -> list[str]:
-    """Return the groups that a pattern tells; raise DeclarationError for a wrong expression and a misspelt group."""
+    """Return the groups that a pattern tells, as written; raise DeclarationError for a wrong or misspelt one."""
     import polars as pl  # noqa: PLC0415 (as in `layout`)
 
     key, number = pattern.place.split(".")
@@ -203,10 +204,10 @@ def _check_expression(pattern: Pattern, source: Source) -> list[str]:
             raise source.fail(place, problem)
     if strangers := sorted(set(pattern.factors) - set(names)):
         raise source.fail((key, int(number), "scale", strangers[0]), f"the pattern has no group `{strangers[0]}`")
-    told = [find_group(name)[0] for name in {*names, *pattern.constants}]
-    if twice := _find_repeated(told):
+    names = sorted({*names, *pattern.constants})
+    if twice := _find_repeated([find_group(name)[0] for name in names]):
         raise source.fail(place, f"the pattern says `{twice}` twice, in two units")
-    return told
+    return names
 
 
 def _find_repeated(groups: Sequence[str]) -> str | None:
@@ -220,8 +221,8 @@ def _check_schema(declared: Any, source: Source) -> None:
         raise source.fail(problem.culprit, problem.text)
 
 
-def _read_rows(source: Source, name: str, ignored: Collection[str]) -> list[dict[str, str]]:
-    """Return the rows of a layout's table by group, without ignored columns; raise DeclarationError with the line."""
+def _read_rows(source: Source, name: str, ignored: Collection[str]) -> tuple[list[str], list[dict[str, str]]]:
+    """Return the columns of a layout's table but for ignored ones, and its rows by group; raise DeclarationError."""
     path = source.folder / name
     try:
         if not source.is_trusted and not path.resolve().is_relative_to(source.folder.resolve()):
@@ -234,14 +235,15 @@ def _read_rows(source: Source, name: str, ignored: Collection[str]) -> list[dict
             for position, column in enumerate(ignored):
                 if column not in header:
                     raise source.fail(("ignore_columns", position), f"{name} has no column `{column}`")
-            _check_header([column for column in header if column not in ignored], name)
+            kept = [column for column in header if column not in ignored]
+            _check_header(kept, name)
             rows = [_read_row(row, ignored, name, reader.line_num) for row in reader]
     except OSError as error:
         raise source.fail(("table",), f"{path} cannot be read ({error.strerror})") from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise DeclarationError(f"{name}: this is not CSV in UTF-8: {error}") from error
     _check_keys(rows, FILE_COLUMN if FILE_COLUMN in header else RUN_COLUMN, name)
-    return rows
+    return kept, rows
 
 
 def _check_header(header: list[str], name: str) -> None:

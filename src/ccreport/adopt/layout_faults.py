@@ -1,0 +1,91 @@
+"""What is wrong with a layout: patterns that fit no file, or the files of others, and groups that keep files apart."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from ccreport.adopt.path_words import split_path
+from ccreport.adopt.patterns import make_pattern
+from ccreport.adopt.rows import FILES, Row
+from ccreport.archive.layout import Layout
+from ccreport.archive.manifest import Manifest
+from ccreport.core.text import count_things, display_name
+
+TEST: Final = "src-cmd"
+
+
+class Parted(NamedTuple):
+    """A run without a test, the run with a test that it may be of, and the groups that one of them or both have."""
+
+    row: Row
+    test: Row
+    differing: frozenset[str]
+    common: frozenset[str]
+
+
+def describe_untaken(layout: Layout, manifests: Iterable[Manifest]) -> Iterator[str]:
+    """Yield how many files no pattern takes, and a pattern that fits the first of them."""
+    files = [file for manifest in manifests for file in manifest.files if file.kind != "layout"]
+    told = layout.read_paths([file.path for file in files])
+    untaken = sorted(file.path for file in files if file.path not in told and file.path != layout.table)
+    if untaken:
+        first = display_name(untaken[0])
+        pattern = make_pattern("", [(first, split_path(first))]).write_pattern().replace("'", "''")
+        counted = f"{count_things(len(untaken), 'file')}, such as {first}"
+        yield f"No pattern takes {counted}. Add one below `files:` that fits, as this fits the first:"
+        yield f"  - pattern: '{pattern}'"
+
+
+def find_parted(layout: Layout, manifests: Iterable[Manifest], rows: Iterable[Row]) -> list[Parted]:
+    """Return the runs without a test that agree with a run that has one in all groups that both have."""
+    by_id = {row.run.run_id: row for row in rows}
+    parted = []
+    for manifest in manifests:
+        keys = _read_keys(layout, manifest)
+        tests = [run_id for run_id in keys if by_id[run_id].kinds[TEST]]
+        for run_id in (run_id for run_id in keys if not by_id[run_id].kinds[TEST]):
+            own = keys[run_id]
+            for test in tests:
+                common = own.keys() & keys[test].keys()
+                if common and all(own[group] == keys[test][group] for group in common):
+                    differing = frozenset(own.keys() ^ keys[test].keys())
+                    parted.append(Parted(by_id[run_id], by_id[test], differing, frozenset(common)))
+                    break
+    return parted
+
+
+def _read_keys(layout: Layout, manifest: Manifest) -> dict[str, dict[str, str]]:
+    """Return of each run the groups by which its files are of it."""
+    told = layout.read_paths([file.path for file in manifest.files])
+    keys: dict[str, dict[str, str]] = defaultdict(dict)
+    for file in manifest.files:
+        if file.run_id is not None and file.action == "ingest" and file.path in told:
+            keys[file.run_id] |= layout.tell_run(told[file.path].values)
+    return keys
+
+
+def describe_parted(parted: Iterable[Parted]) -> Iterator[str]:
+    """Yield by which groups alone files are of other runs than tests, and what to do."""
+    alike: dict[tuple[frozenset[str], frozenset[str]], list[Parted]] = defaultdict(list)
+    for one in parted:
+        alike[one.differing, one.common].append(one)
+    for (differing, common), own in alike.items():
+        row, test = own[0].row, own[0].test
+        kinds = " and ".join(sorted(FILES.get(kind, kind) for kind in row.kinds))
+        without = f"{count_things(len(own), 'run')} of {kinds} without a test"
+        yield f"{without} and those with one differ only in {' and '.join(sorted(differing))}, which not all have:"
+        yield f"  {row.run.suffix}"
+        yield f"  {test.run.suffix}"
+        yield "Set these in the patterns of the others, too, or add to the layout:"
+        yield f"  runs_by: [{', '.join(sorted(common))}]"
+
+
+def join_parted(rows: Iterable[Row], parted: Iterable[Parted]) -> list[Row]:
+    """Return the runs as they are meant: with the files of those that differ from them in nothing that both have."""
+    more: dict[str, Counter[str]] = defaultdict(Counter)
+    left_out = set()
+    for one in parted:
+        more[one.test.run.run_id] += one.row.kinds
+        left_out.add(one.row.run.run_id)
+    return [replace(row, kinds=row.kinds + more[row.run.run_id]) for row in rows if row.run.run_id not in left_out]

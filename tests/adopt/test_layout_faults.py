@@ -1,0 +1,116 @@
+"""`adopt --check` on layouts that somebody wrote: patterns that fit nothing or too much, and groups that part runs."""
+
+from pathlib import Path
+
+import pytest
+from archives import write_archive
+from own_files import START_S, client_output, socket_samples
+from test_adopt import list_columns
+
+from ccreport.adopt.adopt import adopt
+
+ALGORITHMS = ("bbr", "cubic")
+
+
+def check(folder: Path, layout: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what the check says of files with a layout."""
+    adopt(write_archive(folder, files | {"layout.yaml": layout}), check=True)
+    return capsys.readouterr().out
+
+
+def result(number: int, cc: str = "cubic") -> str:
+    """Return a result that began a minute after the former."""
+    return client_output(4000 + number, cc, START_S + 60 * number)
+
+
+def test_two_patterns_that_fit_one_file_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = r"""files:
+  - pattern: '(?P<cc>[a-z]+)-(?P<iteration>\d)\.json'
+
+  - pattern: '(?P<cc>cubic)-\d\.json'
+  - pattern: '(?P<cc>[a-z]+)-(?P<iteration>\d)(-more)?\.json'
+  - pattern: '.*\.log'
+ignore: ['old\.log']
+"""
+    files = {
+        f"{cc}-{number}.json": result(2 * number + place, cc)
+        for place, cc in enumerate(ALGORITHMS)
+        for number in (1, 2)
+    }
+    files |= {"bbr-3-more.json": result(7, "bbr"), "old.log": "x", "new.log": "x"}
+    said = check(tmp_path / "raw", layout, files, capsys)
+    listed = said.partition("more than one pattern fits:\n")[2].splitlines()
+    no_file = "so that files.1 takes no file"
+    assert listed[:2] == [
+        f"  layout.yaml:4: files.0 and files.1 both fit cubic-1.json and 1 more; the first counts, {no_file}",
+        "  layout.yaml:5: files.0 and files.2 both fit bbr-1.json and 3 more; the first counts",
+    ]
+    # Some logs are ignored on purpose, and the pattern that is said to take no file is not said to fit none.
+    assert "files.3" not in said
+    assert "about no file" not in said
+
+
+def test_a_pattern_that_fits_nothing_has_its_line_and_what_would_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = "files:\n  # As last year.\n  - pattern: '(?P<cc>[a-z]+)-(?P<rtt_ms>[0-9]+)ms[.]txt'\n"
+    files = {f"{cc}-20ms.json": result(number, cc) for number, cc in enumerate(ALGORITHMS)}
+    said = check(tmp_path / "raw", layout, files, capsys)
+    assert "about no file here:\n  layout.yaml:3: (?P<cc>[a-z]+)-" in said
+    title, pattern = said[said.index("No pattern takes") :].splitlines()[:2]
+    assert title.startswith("No pattern takes 2 files, such as bbr-20ms.json.")
+    # What it says is what helps.
+    said = check(tmp_path / "raw", f"files:\n{pattern}\n", files, capsys)
+    assert list_columns(said, "algorithm", "RTT ms") == [("bbr", "20"), ("cubic", "20")]
+    assert "No pattern takes" not in said
+
+
+def test_what_is_set_on_the_tests_alone_does_not_part_runs_unsaid(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = r"""files:
+  - pattern: '(?P<cc>[a-z]+)-(?P<variant>[a-z])\.json'
+    set: {bottleneck_mbps: 50, buffer_bytes: 250000}
+  - pattern: '(?P<cc>[a-z]+)-(?P<variant>[a-z])\.ss'
+"""
+    files = {}
+    for number, cc in enumerate(ALGORITHMS):
+        files[f"{cc}-a.json"] = result(number, cc)
+        files[f"{cc}-a.ss"] = socket_samples(4000 + number, cc, START_S + 60 * number)
+    said = check(tmp_path / "raw", layout, files, capsys)
+    assert len(list_columns(said, "run")) == 4
+    lines = said[said.index("2 runs of ss without a test") :].splitlines()
+    assert " and those with one differ only in bottleneck_bps and buffer_bytes, which not all have:" in lines[0]
+    assert lines[1:3] == ["  cc=bbr, variant=a", "  bottleneck_bps=50000000, buffer_bytes=250000, cc=bbr, variant=a"]
+    assert "no ss" not in said
+    assert "Both runs have no mpstat" in said
+    # What it says is what helps.
+    assert "  runs_by: [cc, variant]" in lines
+    said = check(tmp_path / "raw", f"{layout}runs_by: [cc, variant]\n", files, capsys)
+    assert list_columns(said, "files") == [("iperf3, ss",)] * 2
+    assert "without a test" not in said
+
+
+def test_names_of_runs_with_commas_are_apart_in_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = r"files: [{pattern: '(?P<cc>[a-z]+)-(?P<variant>[a-z])\.(json|ss)'}]"
+    files = {f"{cc}-{letter}.json": result(ord(letter), cc) for cc in ALGORITHMS for letter in "ab"}
+    files["cubic-a.ss"] = socket_samples(4000 + ord("a"), "cubic", START_S + 60 * ord("a"))
+    said = check(tmp_path / "raw", layout, files, capsys)
+    assert "3 of 4 runs (cc=bbr, variant=a; cc=bbr, variant=b; cc=cubic, variant=b) have no ss" in said
+
+
+@pytest.mark.parametrize(
+    ("layout", "table"),
+    [
+        ("files: [{pattern: '[a-z]_plr(?P<loss_ratio>[0-9.]+)[.]json'}]", None),
+        ("files: [{pattern: '[a-z]_plr(?P<loss_pct>[0-9.]+)[.]json', scale: {loss_pct: 100}}]", None),
+        ("table: files.csv", "file,loss_ratio\na_plr0.0001.json,0.0001\n"),
+    ],
+)
+def test_a_small_loss_that_is_a_ratio_already_is_not_doubted(
+    layout: str, table: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {"a_plr0.0001.json": result(1)} | ({"files.csv": table} if table is not None else {})
+    said = check(tmp_path / "raw", layout, files, capsys)
+    assert list_columns(said, "loss %") == [("0.01",)]
+    assert "ratios?" not in said
