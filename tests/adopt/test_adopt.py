@@ -333,6 +333,7 @@ def test_the_check_needs_no_layout(tmp_path: Path, capsys: pytest.CaptureFixture
     [
         ({"layout.yaml": "files: []", "run1.json": iperf3_json()}, "layout.yaml exists; look at its runs with --check"),
         ({"notes.txt": "sunny"}, "is a result of a tool that is read; record one with iperf3 -c HOST -J"),
+        ({"a b": socket_samples(4001)}, "raw/a b'` prints its samples"),
         ({f"{JOB}/src-cmd:h:1": iperf3_json()}, "no files but the test harness's"),
     ],
 )
@@ -341,6 +342,12 @@ def test_where_there_is_nothing_to_propose_it_says_why(tmp_path: Path, files: di
     with pytest.raises(InputError, match=re.escape(message)):
         adopt(folder, check=False)
     assert (folder / "layout.yaml").exists() == ("layout.yaml" in files)
+
+
+def test_a_folder_that_is_not_there_is_said_not_to_exist(tmp_path: Path) -> None:
+    (tmp_path / "measured").mkdir()
+    with pytest.raises(InputError, match=r"mesured does not exist; did you mean `.*/measured`\?$"):
+        adopt(tmp_path / "mesured", check=False)
 
 
 def test_an_empty_folder_has_no_files(tmp_path: Path) -> None:

@@ -172,3 +172,10 @@ def test_conditions_that_qdiscs_contradict_are_listed(tmp_path: Path, capsys: py
         "  c: an RTT of 40 ms by name, delays of 5 ms by qdiscs",
     ]
     assert not listed[2].startswith("  ")
+
+
+@pytest.mark.parametrize("word", ["owd10ms", "owd_10ms", "OWD=10ms", "owd10", "owd-10000us"])
+def test_a_one_way_delay_is_half_of_an_rtt(word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {f"run{number}_{word}.json": result_of(number) for number in (1, 2)}
+    assert [values["rtt_ms"] for values in propose(write_archive(tmp_path / "raw", files))] == [20, 20]
+    assert list_columns(capsys.readouterr().out, "RTT ms") == [("20",)] * 2

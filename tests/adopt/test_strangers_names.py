@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from archives import write_archive
-from own_files import START_S, client_output, socket_samples
+from own_files import MPSTAT, START_S, client_output, socket_samples
+from test_adopt import list_columns, propose
 
 from ccreport.adopt.adopt import adopt
 from ccreport.archive.read_layout import load_layout
@@ -242,3 +243,38 @@ def test_hashes_name_runs(tmp_path: Path) -> None:
     folder = write_archive(tmp_path / "raw", files)
     assert adopt(folder, check=False) == 0
     assert load_layout(folder / "layout.yaml").groups == {"run"}
+
+
+def write_rounds(folder: Path, start: str) -> Path:
+    """Write two repetitions of two tests, each repetition into a folder of its own."""
+    files = {}
+    for number, (repetition, cc) in enumerate(itertools.product((1, 2), ("bbr", "cubic"))):
+        files[f"{start}{repetition}/{cc}_20ms.json"] = client_output(4000 + number, cc, START_S + 60 * number)
+        files[f"{start}{repetition}/{cc}_20ms_cpu.txt"] = MPSTAT
+    return write_archive(folder, files)
+
+
+@pytest.mark.parametrize("start", ["round", "rep_", "10ms/try", "run"])
+def test_folders_of_repetitions_are_of_one_job(start: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_rounds(tmp_path / "raw", start)
+    told = propose(folder)
+    assert {(values["job"], values["iteration"]) for values in told} == {("all", 1), ("all", 2)}
+    said = capsys.readouterr().out
+    assert list_columns(said, "files") == [("iperf3, mpstat",)] * 4
+    assert "in folders of their own" not in said
+    # Somebody's own layout without it is doubted, and what the check says is what helps.
+    layout = (folder / "layout.yaml").read_text()
+    write_archive(folder, {"layout.yaml": layout.replace("    set: {job: all}\n", "")})
+    adopt(folder, check=True)
+    said = capsys.readouterr().out
+    assert "Repetitions are in folders of their own" in said
+    assert "`set: {job: all}`" in said
+
+
+def test_folders_of_conditions_stay_jobs(tmp_path: Path) -> None:
+    names = itertools.product((10, 20), ("bbr", "cubic"), (1, 2))
+    files = {
+        f"{rtt}ms/{cc}_{number}.json": client_output(4000 + place, cc, START_S + 60 * place)
+        for place, (rtt, cc, number) in enumerate(names)
+    }
+    assert all("job" not in values for values in propose(write_archive(tmp_path / "raw", files)))

@@ -26,6 +26,7 @@ from ccreport.archive.layout import NAME, Layout
 from ccreport.archive.read_layout import load_layout
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import guess_path
 from ccreport.core.text import count_things, display_name
 from ccreport.inventory.kinds import ITEMS
 
@@ -47,6 +48,8 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     printed, with what is missing and how to record it. `layout` is the path of the layout from the folder. Returns 1
     where a file cannot be used.
     """
+    if not folder.exists():
+        raise InputError(f"{folder} does not exist{guess_path(folder)}")
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; unpack an archive, and give the folder")
     place = folder / layout
@@ -127,7 +130,13 @@ def _explain_nothing(folder: Path, contents: Mapping[str, Content]) -> str:
         return f"{folder} has no files"
     if not contents:
         return f"{folder} has no files but the test harness's, whose names are known: it needs no layout"
-    return f"no file in {folder} is a result of a tool that is read; record one with iperf3 -c HOST -J > run1.json"
+    sampled = next((path for path, content in contents.items() if content.kind == "ss"), None)
+    also = (
+        f"; `python -m ccreport ingest ss {shlex.quote(str(folder / sampled))}` prints its samples" if sampled else ""
+    )
+    return (
+        f"no file in {folder} is a result of a tool that is read; record one with iperf3 -c HOST -J > run1.json{also}"
+    )
 
 
 def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
@@ -145,7 +154,9 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
     for ignored in proposal.ignored:
         lines += [f"  # {ignored.describe()}\n", f"  - {_quote(ignored.expression)}\n"]
     if proposal.job is not None:
-        lines += ["# Each kind of file has folders of its own here; being of one job, they can be of one run.\n"]
+        lines += [
+            "# Folders here tell kinds of files or repetitions apart; being of one job, they are not conditions.\n"
+        ]
     if proposal.runs_by:
         lines += ["# Groups that all kinds of files have: files that agree in these are of one run.\n"]
         lines += [f"runs_by: [{', '.join(proposal.runs_by)}]\n"]

@@ -53,6 +53,8 @@ NAMED: Final = {
     **dict.fromkeys(("versuch", "lauf", "wiederholung", "essai"), "iteration"),
     **dict.fromkeys(("p", "flows", "streams", "parallel"), "flows"),
 }
+# Words of delays in one direction, of which a round-trip time has two.
+ONE_WAY: Final = frozenset({"owd"})
 RUNS: Final = frozenset({"run", "test", "exp", "experiment", "measurement"})
 NUMBER: Final = r"[0-9]+(?:\.[0-9]+)?"
 # Before a number that only a ratio has: p1e-4.
@@ -66,12 +68,12 @@ END: Final = r"(?![A-Za-z0-9%])"
 CC: Final = r"(?P<cc>[A-Za-z0-9]+)"
 DAY: Final = r"(?:19|20)[0-9]{2}[-/]?[01][0-9][-/]?[0-3][0-9]"
 STAMP: Final = rf"{DAY}(?:[T_-][0-9]{{2}}[-:]?[0-9]{{2}}(?:[-:]?[0-9]{{2}})?Z?)?|1[4-9][0-9]{{8}}"
-# 2026-11-20T22:10 · plr1e-4 · 20ms · 0.01pct · delay20ms · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · any other one
+# 2026-11-20T22:10 · plr1e-4 · 20ms · 0.01pct · owd_20ms · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · any other one
 WORD: Final = re.compile(
     rf"(?P<stamp>{STAMP}){END}"
     rf"|(?P<losing>(?:(?i:{'|'.join(RATIOS)})[=_ -]?)?)(?P<ratio>{NUMBER}[eE]-[0-9]+){END}"
     rf"|(?P<amount>{NUMBER})(?P<unit>{UNIT}(?=[A-Z][a-z])|(?:[A-Za-z]+|%|{APART}){END})"
-    rf"|(?P<label>[A-Za-z]+=?)(?P<labelled>{NUMBER})(?P<known>{UNIT}){END}"
+    rf"|(?P<label>[A-Za-z]+=?|(?i:{'|'.join(ONE_WAY)})[_ -])(?P<labelled>{NUMBER})(?P<known>{UNIT}){END}"
     rf"|(?P<lossless>(?i:{'|'.join(LOSSES)})[=_ -]?)none{END}"
     rf"|(?:(?P<capital>{CAPITAL})|(?P<name>[A-Za-z]+))(?P<between>[=_ -]?)(?P<value>{NUMBER})(?(capital)|{END})"
     rf"|(?P<number>{NUMBER}){END}"
@@ -118,7 +120,7 @@ def _read(match: re.Match[str]) -> Word:
         return Word(text, "loss_ratio", rf"{escape(match['losing'])}(?P<loss_ratio>{RATIO})", match["ratio"])
     if match["unit"] and match["unit"].strip().lower() in UNITS:
         return _read_amount(text, "", match["amount"], match["unit"])
-    if match["label"] and match["label"].rstrip("=").lower() not in ALGORITHMS:
+    if match["label"] and match["label"].rstrip("=_ -").lower() not in ALGORITHMS:
         return _read_amount(text, match["label"], match["labelled"], match["known"])
     if match["lossless"]:
         return Word(text, "loss_pct", rf"{escape(match['lossless'])}(?P<loss_pct>{LOSS})", NO_LOSS)
@@ -146,9 +148,15 @@ def read_as_ratio(word: Word) -> Word:
 
 def _read_amount(text: str, label: str, amount: str, unit: str) -> Word:
     group, factor = UNITS[unit.strip().lower()]
+    factor *= _count_ways(label)
     # 1stream · 16streams
     ending = f"{re.sub('s$', '', unit)}s?" if group == "flows" else escape(unit)
     return Word(text, group, rf"{escape(label)}(?P<{group}>[0-9.]+){ending}", amount, factor)
+
+
+def _count_ways(word: str) -> int:
+    """Return by what a number behind a word has to be multiplied: a delay in one direction by 2."""
+    return 2 if word.rstrip("=_ -").lower() in ONE_WAY else 1
 
 
 def _read_named(match: re.Match[str]) -> Word:
@@ -161,7 +169,7 @@ def _read_named(match: re.Match[str]) -> Word:
         return Word(text, "run", rf"(?P<run>{start}[0-9.]+)", text)
     if name in NAMED and (match["between"] or name not in ("p", "it") or "." not in match["value"]):
         values = LOSS if name in LOSSES else "[0-9.]+"
-        return Word(text, NAMED[name], rf"{start}(?P<{NAMED[name]}>{values})", match["value"])
+        return Word(text, NAMED[name], rf"{start}(?P<{NAMED[name]}>{values})", match["value"], _count_ways(name))
     if match["between"] and name in ALGORITHMS:
         return Word(word, "cc", CC, word)
     if match["between"] and match["between"] != "=":

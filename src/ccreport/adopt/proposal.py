@@ -34,7 +34,7 @@ class Proposal:
     patterns: list[ProposedPattern]
     runs_by: list[str]
     unnamed: list[str]
-    # One job for all files, where each kind has folders of its own.
+    # One job for all files, where each kind, or each repetition, has folders of its own.
     job: str | None = None
     # A CSV with a row for each file, or for each run.
     table: str | None = None
@@ -75,7 +75,8 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
         for pattern in patterns:
             pattern.is_whole = True
         return Proposal(patterns, [] if "run" in common else sorted(common), sorted(unnamed), JOB)
-    return Proposal(patterns, _choose_runs_by(patterns), sorted(unnamed))
+    job = JOB if _is_by_iteration(patterns) else None
+    return Proposal(patterns, _choose_runs_by(patterns), sorted(unnamed), job)
 
 
 def _are_ratios(said: Sequence[tuple[Word, Content]]) -> bool:
@@ -140,6 +141,16 @@ def _is_by_kind(patterns: Sequence[ProposedPattern]) -> bool:
     tests = folders.pop("iperf3", set())
     others = {folder for own in folders.values() for folder in own}
     return bool(tests and others) and not tests & others
+
+
+def _is_by_iteration(patterns: Sequence[ProposedPattern]) -> bool:
+    """Tell whether repetitions of tests have folders of their own: as jobs they would be of different conditions."""
+    return not any("job" in own.groups for own in patterns) and any(
+        column.group == "iteration" and len(column.texts) > 1 and any(after.texts == {"/"} for after in own.columns[n:])
+        for own in patterns
+        if own.kind == "iperf3"
+        for n, column in enumerate(own.columns)
+    )
 
 
 def _form(words: Sequence[Word]) -> Form:
