@@ -312,10 +312,12 @@ def test_the_check_says_which_results_are_broken(tmp_path: Path, capsys: pytest.
             }
         ),
     }
+    # A reason that several have is said once.
+    files["run4.json"] = files["run3.json"]
     adopt(write_archive(tmp_path / "raw", files), check=True)
     said = capsys.readouterr().out
     listed = said.split("Not read, or not as a whole:\n")[1].splitlines()
-    assert [line.split(":")[0].strip() for line in listed[:2]] == ["run2.json", "run3.json"]
+    assert [line.split(":")[0].strip() for line in listed[:2]] == ["run2.json", "2 files, such as run3.json"]
     assert "ends early" in listed[0]
     assert "unable to connect to server" in listed[1]
 

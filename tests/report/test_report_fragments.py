@@ -243,6 +243,9 @@ def test_the_ledger_closes_where_the_states_sum_to_the_files_on_disk(inputs: dic
     assert said.endswith("12 rejected ([ledger](ledger.qmd)). 3 parts of files left out.\n")
     has_all = "has a row for each of the 12 rejected and of the 3 parts of files left out."
     assert has_all in render_ledger(frames["raw_files"], rejects, 24)
+    # Of metadata that were never there, nothing is left out.
+    absent = parts.with_columns(reason=pl.lit("no_metadata"))
+    assert "left out" not in summarise_ledger(frames["raw_files"], pl.concat([frames["rejects"], absent]))
     # By kind: src-cmd has the 12 rejects, ss the rest.
     assert '<code>ss</code></td><td class="number">8</td><td class="number">4</td><td class="number">0</td>' in ledger
     assert '<code>copy of a raw file</code></td><td><code>ss</code></td><td class="number">4</td>' in ledger

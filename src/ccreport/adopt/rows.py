@@ -35,7 +35,7 @@ class Row:
     kinds: Counter[str] = field(default_factory=Counter)
     connections: set[Ends] = field(default_factory=set)
     sampled: set[Ends] = field(default_factory=set)
-    problems: list[str] = field(default_factory=list)
+    problems: list[tuple[str, str]] = field(default_factory=list)
     times: list[tuple[float, float]] = field(default_factory=list)
     min_rtts_ms: list[float] = field(default_factory=list)
     loss_pct: float | None = None
@@ -135,7 +135,7 @@ def list_rows(manifest: Manifest, folder: Path, read: Callable[[Path], Content])
             content = read(folder / file.path)
             rows[file.run_id].add(file.kind, content, file.cc)
             if content.problem is not None:
-                rows[file.run_id].problems.append(f"{display_name(file.path)}: {content.problem}")
+                rows[file.run_id].problems.append((display_name(file.path), content.problem))
     # Samples under any name are of the test in the same folder that has their connections.
     for file in manifest.files:
         if file.kind == "ss" and file.run_id is None and file.action == "ingest":

@@ -15,7 +15,7 @@ from ccreport.adopt.rows import Row, list_rows
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import read_value, sort_naturally
 from ccreport.archive.manifest import Manifest, RawFile
-from ccreport.core.text import count_things, display_name
+from ccreport.core.text import count_alike, count_things, display_name
 from ccreport.inventory.kinds import IGNORE_RULES, LAYOUT_RULE, MEASUREMENT_RULE
 
 HEADER: Final = ("run", "algorithm", "flows", "RTT ms", "loss %", "other", "start (UTC)", "s", "files")
@@ -76,7 +76,7 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
     """Yield what is wrong with single files, and where a name and a result contradict each other."""
     files = [file for manifest in manifests for file in manifest.files]
     yield from _list("Not used:", list(_describe_rejected(files)))
-    yield from _list("Not read, or not as a whole:", [problem for row in rows for problem in row.problems])
+    yield from _list("Not read, or not as a whole:", count_alike(problem for row in rows for problem in row.problems))
     unread = [display_name(file.path) for file in files if file.rule in UNREAD_RULES]
     yield from _list("Not read, as nothing says what they are (`kind` in the layout does):", unread)
     yield from _describe_together(rows)

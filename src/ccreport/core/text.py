@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 HALF_LETTER: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
@@ -22,6 +22,20 @@ def display_name(name: str) -> str:
 def count_things(count: int, noun: str) -> str:
     """Return a count with its noun, in the plural but for one thing: `1 row`, `2,000 rows`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def count_alike(said: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line for each message about files, with the first of them and how many these are.
+
+    `said` are names of files with what is said of each: `a.json: empty`, or `3 files, such as a.json: empty`.
+    """
+    files: dict[str, dict[str, None]] = {}
+    for name, message in said:
+        files.setdefault(message, {})[name] = None
+    counts = {
+        text: f"{count_things(len(own), 'file')}, such as " if len(own) > 1 else "" for text, own in files.items()
+    }
+    return [f"{counts[message]}{next(iter(own))}: {message}" for message, own in files.items()]
 
 
 def make_label(kind: str, name: str) -> str:

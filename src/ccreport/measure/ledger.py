@@ -14,7 +14,7 @@ import polars as pl
 from ccreport.archive.manifest import RawFile, read_manifest_facts
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema, read_table, write_table
-from ccreport.core.text import display_name
+from ccreport.core.text import count_alike, display_name
 from ccreport.ingest.readers import INGESTED_TABLES, READERS, RULES
 from ccreport.ingest.rejects import Rejects
 from ccreport.inventory.kinds import MEASUREMENT_RULE
@@ -144,5 +144,5 @@ def _has_test(tables: Path, batches: list[str]) -> bool:
 
 
 def _describe(rejects: pl.DataFrame) -> list[str]:
-    rows = rejects.select("path", "reason", "message").sort("path").iter_rows()
-    return [f"  {path}: {reason}: {message}" for path, reason, message in rows]
+    rows = rejects.select("path", "reason", "message").sort("path", maintain_order=True).iter_rows()
+    return [f"  {line}" for line in count_alike((path, f"{reason}: {message}") for path, reason, message in rows)]

@@ -132,6 +132,13 @@ def test_a_job_without_metadata_says_so_once(tmp_path: Path) -> None:
     assert "copy the file from the harness's output" in rejects["message"][0]
 
 
+def test_files_of_other_names_are_not_said_to_lack_what_the_harness_writes(tmp_path: Path) -> None:
+    rejects = ingest({"mine/result.json": iperf3_json()}, tmp_path)["rejects"]
+    assert rejects.select("reason", "is_whole_file").rows() == [("no_metadata", False)]
+    assert "say it in a layout.yaml" in rejects["message"][0]
+    assert "harness" not in rejects["message"][0]
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [("", "empty"), ("{", "not_json"), ("[1]", "unexpected_structure"), ("[" * 99999, "not_json")],

@@ -7,6 +7,7 @@ the path printed, with the output of `tc -s qdisc`.
 import json
 from typing import Any, Final
 
+from ccreport.archive.harness_layout import split_name
 from ccreport.archive.manifest import Manifest, RawFile
 from ccreport.archive.raw_file import RawFileError, read_whole
 from ccreport.core.text import display_name
@@ -19,6 +20,10 @@ from ccreport.ingest.rejects import Rejects
 NO_METADATA: Final = (
     "the job's folder has no readable jobmeta.json: loss, pacing, buffer and sender are unknown where file names and "
     "tools do not tell them; copy the file from the harness's output, or say it in a layout.yaml"
+)
+UNDECLARED: Final = (
+    "nothing declares what the path was set to: loss, pacing, buffer and sender are unknown where file names and tools "
+    "do not tell them; say it in a layout.yaml, which `python -m ccreport adopt` proposes"
 )
 TABLES: Final = {
     "jobmeta": "experiments",
@@ -34,7 +39,9 @@ def read_metadata(reading: Reading) -> None:
     rows = {table: [row for file, rows in read if file.kind == kind for row in rows] for kind, table in TABLES.items()}
     # What a declared layout names needs no metadata: it says itself what is not to be found in the files.
     if not rows["experiments"] and any(run.conditions is None for run in reading.manifest.runs):
-        reading.rejected.add(reading.manifest.files[0], "no_metadata", NO_METADATA, is_whole_file=False)
+        is_harness = any(split_name(file.path.rpartition("/")[2]) for file in reading.manifest.files)
+        message = NO_METADATA if is_harness else UNDECLARED
+        reading.rejected.add(reading.manifest.files[0], "no_metadata", message, is_whole_file=False)
     for table, of_table in rows.items():
         reading.write_rows(table, of_table)
 

@@ -112,7 +112,8 @@ def count_states(raw_files: pl.DataFrame) -> dict[str, int]:
 
 def describe_parts(rejects: pl.DataFrame) -> str:
     """Return how many parts of files could not be used, which no file's state tells; nothing where there are none."""
-    count = rejects.filter(~pl.col("is_whole_file")).height
+    # Of metadata that a job has not, nothing is left out.
+    count = rejects.filter(~pl.col("is_whole_file") & (pl.col("reason") != "no_metadata")).height
     return f"{_count(count, 'part')} of files left out" if count else ""
 
 
