@@ -327,7 +327,8 @@ def test_a_mark_is_nearer_to_the_name_above_it_than_to_the_next():
 @pytest.mark.parametrize("layout", [WIDE, NARROW])
 def test_dots_bands_and_intervals_stand_at_their_ratios(layout: Any):
     pairs = make_pairs(AHEAD, ELSEWHERE, CLOSE)
-    figure = draw_forest(pairs, TITLES, BOTH, layout)
+    figure = draw_forest(pairs, TITLES, BOTH, layout, 2)
+    assert figure.caption.endswith(" Not drawn: 2 pairs suspect in the paper.")
     chart = figure.chart.to_dict(validate=False)
     data = chart["datasets"]
 

@@ -12,6 +12,7 @@ import altair as alt
 import polars as pl
 
 from ccreport.compare.verdicts import NOT_REPRODUCED, PAIR_FACTOR, REPRODUCED, UNDECIDED
+from ccreport.core.text import count_things
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import CHARACTER_PX, shorten
 from ccreport.figures.kit.figure import Figure
@@ -61,10 +62,13 @@ WIDE: Final = Layout(width=820, names=325, row=18)
 NARROW: Final = Layout(width=330, names=0, row=33)
 
 
-def draw_forest(pairs: pl.DataFrame, titles: Mapping[str, str], algorithms: Sequence[str], layout: Layout) -> Figure:
+def draw_forest(
+    pairs: pl.DataFrame, titles: Mapping[str, str], algorithms: Sequence[str], layout: Layout, doubted_count: int = 0
+) -> Figure:
     """Return the figure of pairs as `list_pairs` gives them, at least one.
 
-    `titles` are the tables' by name, `algorithms` the two in the order of the ratio.
+    `titles` are the tables' by name, `algorithms` the two in the order of the ratio. `doubted_count` pairs are not
+    among them, since the publication's numbers look wrong.
     """
     rows, headings, height = _place_rows(pairs, titles, layout)
     low, high = _find_domain(pairs)
@@ -93,7 +97,7 @@ def draw_forest(pairs: pl.DataFrame, titles: Mapping[str, str], algorithms: Sequ
         [f"{algorithms[0]} against {algorithms[1]}, the paper and here"], offset=10, anchor="start", frame="bounds"
     )
     chart = alt.LayerChart(layer=layers, width=layout.plot, height=height).properties(title=title)
-    return Figure(chart, pairs, _caption(algorithms), _describe(pairs, titles, algorithms))
+    return Figure(chart, pairs, _caption(algorithms, doubted_count), _describe(pairs, titles, algorithms))
 
 
 def _place_rows(
@@ -235,14 +239,15 @@ def _draw_bar(left: float, y_px: float, colour: str, thickness: float) -> alt.Ch
     return chart
 
 
-def _caption(algorithms: Sequence[str]) -> str:
+def _caption(algorithms: Sequence[str], doubted_count: int) -> str:
+    doubted = f" Not drawn: {count_things(doubted_count, 'pair')} suspect in the paper." if doubted_count else ""
     return (
         f"Ratio of the rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: open dots are the "
         "paper’s, filled ones this archive’s, with their 95 % interval. Thin line: 95 % prediction interval for a "
         "repeat of the same size. A pair is reproduced if the same algorithm is ahead in both and the ratios clearly "
         f"differ by less than a factor of {PAIR_FACTOR:g}. It is not reproduced if the other algorithm is ahead, if "
         "the ratios clearly differ by more, or if the rates are equal in one and clearly unequal in the other. "
-        "Both: flows of both algorithms share the path at the same time; alone: flows of one algorithm only."
+        "Both: flows of both algorithms share the path at the same time; alone: flows of one algorithm only." + doubted
     )
 
 

@@ -8,7 +8,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.figures.write import write_files
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
-from ccreport.report.first_page.pairs import call_labels, list_pairs
+from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 
 # Names of the figures, as folders.
 PAIRS: Final = "pairs"
@@ -26,6 +26,7 @@ def plot_reproduction(evaluation: Path, reproduction: Path, output: Path) -> Non
     algorithms = list(declared["algorithms"])
     compared = read_table("reproduction", [reproduction])
     pairs = list_pairs(compared.with_columns(call_labels(compared["cell"], declared["labels"])), algorithms)
+    doubted_count = len(list_doubted(compared, {}))
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     for name, layout in ((PAIRS, WIDE), (PAIRS_NARROW, NARROW)):
         folder = output / name
@@ -33,4 +34,4 @@ def plot_reproduction(evaluation: Path, reproduction: Path, output: Path) -> Non
         if pairs.is_empty():
             (folder / "missing.txt").write_text(f"{MISSING}\n", encoding="utf-8")
         else:
-            write_files(draw_forest(pairs, titles, algorithms, layout), folder)
+            write_files(draw_forest(pairs, titles, algorithms, layout, doubted_count), folder)
