@@ -11,8 +11,9 @@ from test_summarise import EVALUATION, build_database, gather, run
 
 from ccreport.__main__ import main
 from ccreport.compare.claims import HOLDS, UNKNOWN, judge_claims
+from ccreport.summarise.open_results import open_results
 from ccreport.trace.compared_cells import show_compared
-from ccreport.trace.explain_claim import _select_runs, _show_check
+from ccreport.trace.explain_claim import _find_runs, _prepare, _select_runs, _show_check
 
 FASTER = "SELECT avg(rate_bps) AS value, count(*) AS n FROM measured WHERE rtt_ms < 15 AND algorithm = 'CUBIC'"
 SHORT_AND_LONG = """\
@@ -60,12 +61,22 @@ def test_a_claim_is_explained_by_its_checks_runs_and_files(results: Path, capsys
     assert "  here           10000000\n  accepted       at least 1\n  runs           1 (at least 1 needed)\n" in printed
     assert f"    {FASTER}\n" in printed
     # One run of a short path with CUBIC, one of a long path; a part of the query that is called `runs` selects none.
-    assert "Runs that the queries select (2):\n" in printed
+    assert "Runs of the checks (2):\n" in printed
     assert "  In all: Session s; Job j; Host 10.0.0.2\n" in printed
-    assert "\n  2          10        r2\n" in printed
+    assert "\n  1       2          10        r2\n" in printed
     assert printed.count("  r4\n") == 1
     assert f"  # run r2\n  {'2' * 64}  2/src\n" in printed
     assert "3/src" not in printed
+
+
+def test_what_its_maker_says_of_an_archive_is_below_the_verdict(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judged = pl.read_parquet(results / "claims.parquet")
+    judged.with_columns(about_archive=pl.lit("The link was slow.")).write_parquet(results / "claims.parquet")
+    assert main(["explain", "fast", "--database", str(results)]) == 0
+    assert "\n  It is fast (Section 1)\n  Why: The link was slow.\n\nCheck 1" in capsys.readouterr().out
+    judged.write_parquet(results / "claims.parquet")
 
 
 def test_the_evaluation_is_found_where_the_build_had_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,19 +134,24 @@ def test_a_cell_is_shown_beside_what_it_was_compared_with(tmp_path: Path) -> Non
 def test_an_undecided_check_says_what_would_tell() -> None:
     numbers = {"value": 0.4462, "low": 0.3441, "high": 0.5786, "paper_value": 0.4, "at_least": None, "at_most": 0.5}
     row = numbers | {"check_number": 3, "check": "ratio", "verdict": UNKNOWN, "runs_count": 5, "minimum_runs_count": 3}
-    assert _show_check(row | {"needed_runs_count": 16}, "SELECT 1\n") == [
+    assert _show_check(row | {"needed_runs_count": 16}, "SELECT 1\n", 9, is_exact=True) == [
         "Check 3, ratio: not enough data (about 16 runs would tell)",
         "  here           0.446",
         "  95 % interval  0.344–0.579",
         "  paper          0.4",
         "  accepted       at most 0.5",
-        "  runs           5 (at least 3 needed)",
+        "  runs           5 (at least 3 needed), the fewest of what is compared; 9 in all",
         "    SELECT 1",
     ]
-    assert _show_check(row | {"needed_runs_count": None}, "")[0].endswith(
+    assert _show_check(row | {"needed_runs_count": None}, "", 5, is_exact=True)[0].endswith(
         ": not enough data (the interval holds a bound)"
     )
-    assert _show_check(row | {"verdict": HOLDS}, "")[0] == "Check 3, ratio: holds"
+    assert _show_check(row | {"verdict": HOLDS}, "", 5, is_exact=True)[0] == "Check 3, ratio: holds"
+    read = _show_check(row | {"needed_runs_count": None}, "", 99, is_exact=False)
+    assert "  runs           5 (at least 3 needed); the query reads 99, listed below" in read
+    alone = row | {"value": None, "low": None, "high": None, "runs_count": 0}
+    for count, lack in {0: "no such runs", 3: "nothing to compare its runs with"}.items():
+        assert _show_check(alone, "", count, is_exact=True)[0] == f"Check 3, ratio: not enough data ({lack})"
 
 
 def test_every_part_of_a_query_selects_its_runs() -> None:
@@ -147,3 +163,24 @@ def test_every_part_of_a_query_selects_its_runs() -> None:
         assert _select_runs(connection, joined) == {"a", "b", "c"}
         assert _select_runs(connection, "SELECT strata FROM rate_cells('cells') WHERE x = 2") == {"b"}
         assert _select_runs(connection, "SELECT") == set()
+
+
+def test_the_runs_of_a_check_are_those_that_its_number_is_computed_from(results: Path) -> None:
+    # Not those of a subquery that filters, nor those that no FILTER passes, nor those that have no value.
+    beside = "WHERE run_id IN (SELECT run_id FROM algorithm_runs WHERE algorithm = 'CUBIC')"
+    long_paths = "SELECT quotient_of(list(rate) FILTER (rtt_ms > 50), list(rate) FILTER (rtt_ms < 15)) FROM measured"
+    with open_results(results / "archive.duckdb") as connection:
+        _prepare(connection, results / "none")
+        cases = {
+            f"SELECT mean_of(list(rate)) FROM measured {beside} AND rtt_ms < 50": {"r2", "r3"},
+            f"{long_paths} WHERE algorithm = 'CUBIC'": {"r2", "r4"},
+            f"WITH m AS (SELECT mean_of(list(rate)) FROM measured {beside} GROUP BY rtt_ms) FROM m": {"r2", "r3", "r4"},
+            "SELECT mean_of(list({'run': run, 'x': NULL::DOUBLE, 'y': 1.0::DOUBLE})) FROM measured": set(),
+        }
+        assert {query: _find_runs(connection, query) for query in cases} == {
+            query: (runs, True) for query, runs in cases.items()
+        }
+        computed = f"SELECT mean_of(list(rate)).value AS value, 1 AS n FROM measured {beside}"
+        read, is_exact = _find_runs(connection, computed)
+        assert read >= {"r2", "r3", "r4"}
+        assert not is_exact

@@ -1,7 +1,7 @@
 """What the verdict on a claim is made of: its checks with values and bounds, their queries, and the runs behind them.
 
-A check's query may pool and compare as it likes. Its runs are those that its parts select, each SELECT over tables that
-have runs.
+A check's query may pool and compare as it likes. Its runs are those in the lists that its number is computed from, or
+where there are no such lists all those that its parts read, each SELECT over tables that have runs.
 """
 
 import contextlib
@@ -35,6 +35,15 @@ RUN_ID: Final = {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": "", "colu
 WORD: Final = re.compile(r"\w+")
 # rate_cells('stability_runs')
 CELLS: Final = re.compile(r"rate_cells\('(\w+)'\)")
+# Macros that compute a number from lists of runs, and macros that return the run_id of these runs instead.
+COMPUTED: Final = re.compile(r"\b(mean_of|quotient_of|quotient_of_quotients|difference_of|nearness)(?=\()")
+LISTED: Final = """
+CREATE TEMP MACRO listed_mean_of(runs) AS list_transform(known_runs(runs), lambda r: r.run.id);
+CREATE TEMP MACRO listed_quotient_of(a, b) AS listed_mean_of(a) || listed_mean_of(b);
+CREATE TEMP MACRO listed_difference_of(a, b) AS listed_mean_of(a) || listed_mean_of(b);
+CREATE TEMP MACRO listed_quotient_of_quotients(a, b) AS a || b;
+CREATE TEMP MACRO listed_nearness(a, b, c) AS a || b || c;
+"""
 
 
 def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
@@ -79,29 +88,45 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
     judged = pl.read_parquet(database.parent / f"{CLAIMS}.parquet").filter(pl.col("claim") == claim)
     rows = list(show_percentages(judged.sort("check_number"), {claim: declared}).iter_rows(named=True))
     lines = [f"claim {claim}: {rows[0]['claim_verdict']}", f"  {declared['text']} ({declared['source']})"]
-    for row, check in zip(rows, declared["checks"], strict=False):
-        lines += ["", *_show_check(row, check["sql"])]
+    if rows[0]["about_archive"] is not None:
+        lines.append(f"  Why: {rows[0]['about_archive']}")
+    queries = [check["sql"] for check in declared["checks"]]
     with open_results(database) as connection:
         _prepare(connection, database.resolve().parent / "summaries")
-        runs = _find_runs(connection, [check["sql"] for check in declared["checks"]])
+        found = [_find_runs(connection, query) for query in queries]
+        for row, query, (selected, is_exact) in zip(rows, queries, found, strict=True):
+            lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact)]
+        runs = _join_runs(connection, [selected for selected, _ in found])
         files = load_read_files(connection)
-        words = {word for check in declared["checks"] for word in WORD.findall(check["sql"])}
+        words = {word for query in queries for word in WORD.findall(query)}
         tables = [table for table in list_published(connection) if table in words]
-    lines += ["", *show_runs("Runs that the queries select", runs, SHOWN, files, database.parent.parent / "archive")]
+    if not runs.is_empty():
+        lines += [
+            "",
+            *show_runs("Runs of the checks", runs, ("checks", *SHOWN), files, database.parent.parent / "archive"),
+        ]
     if tables:
         lines += ["", f"Published tables, whose rows are explained by their names: {', '.join(tables)}"]
     lines += ["", f"SQL: {show_path(path)}:{find_line(path, (CLAIMS, claim))}"]
     return "\n".join(map(display_name, "\n".join(lines).split("\n")))
 
 
-def _show_check(row: Mapping[str, Any], sql: str) -> list[str]:
+def _show_check(row: Mapping[str, Any], sql: str, runs_count: int, *, is_exact: bool) -> list[str]:
+    """Return the lines of a check; `runs_count` runs are behind its number, or only read."""
     lack = name_lack(row)
+    if row["value"] is None and runs_count and is_exact:
+        lack = "nothing to compare its runs with"
+    counted = f"{row['runs_count']:,} (at least {row['minimum_runs_count']:,} needed)"
+    if runs_count > row["runs_count"] and not is_exact:
+        counted += f"; the query reads {runs_count:,}, listed below"
+    elif runs_count > row["runs_count"]:
+        counted += f", the fewest of what is compared; {runs_count:,} in all"
     facts = {
         "here": None if row["value"] is None else show_plain(row["value"]),
         INTERVAL: show_interval(row),
         "paper": None if row["paper_value"] is None else f"{row['paper_value']:g}",
         "accepted": name_bounds(row["at_least"], row["at_most"]),
-        "runs": f"{row['runs_count']:,} (at least {row['minimum_runs_count']:,} needed)",
+        "runs": counted,
     }
     return [
         f"Check {row['check_number']}, {row['check']}: {row['verdict']}{f' ({lack})' if lack else ''}",
@@ -114,18 +139,37 @@ def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path) -> None:
     """Give the queries what they may name beside the database's own: published tables, and the macros of claims."""
     for path in sorted(summaries.glob("*.parquet")):
         connection.execute(f"CREATE TEMP VIEW {quote_name(path.stem)} AS {read_files([path])}")
-    connection.execute(read_query(CLAIMS))
+    connection.execute(read_query(CLAIMS) + LISTED)
 
 
-def _find_runs(connection: duckdb.DuckDBPyConnection, queries: Sequence[str]) -> pl.DataFrame:
-    """Return the runs, as `all_labelled_runs` has them, that some query selects."""
-    selected = {run for query in queries for run in _select_runs(connection, query)}
+def _join_runs(connection: duckdb.DuckDBPyConnection, selected: Sequence[set[str]]) -> pl.DataFrame:
+    """Return the runs of the checks, as `all_labelled_runs` has them, with the numbers of the checks of each."""
+    checks: dict[str, list[str]] = {}
+    for number, runs in enumerate(selected, 1):
+        for run in runs:
+            checks.setdefault(run, []).append(str(number))
+    told = pl.DataFrame(
+        {"run_id": list(checks), "checks": [", ".join(numbers) for numbers in checks.values()]},
+        schema={"run_id": pl.String, "checks": pl.String},
+    )
     known: pl.DataFrame = connection.sql("FROM all_labelled_runs").pl()
-    return known.filter(pl.col("run_id").is_in(selected)).sort(*SHOWN, "run_id", nulls_last=True)
+    return known.join(told, on="run_id").sort("checks", *SHOWN, "run_id", nulls_last=True)
+
+
+def _find_runs(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[set[str], bool]:
+    """Return the run_id of the runs that a check's number rests on, or else of those that it reads; and which it is."""
+    listing, computed_count = COMPUTED.subn(r"listed_\1", query)
+    # What computes with the numbers of macros does not take their runs.
+    with contextlib.suppress(duckdb.Error):
+        if computed_count:
+            rows = connection.execute(listing).fetchall()
+            if all(len(row) == 1 and isinstance(row[0], list) for row in rows):
+                return {run for (runs,) in rows for run in runs}, True
+    return _select_runs(connection, query), False
 
 
 def _select_runs(connection: duckdb.DuckDBPyConnection, query: str) -> set[str]:
-    """Return the run_id of all rows that the parts of a query select, whatever they make of these."""
+    """Return the run_id of all rows that the parts of a query read, whatever they make of these."""
     # The macro makes rows of a view's runs, and the cells that it gives are of none.
     whole = _parse(connection, CELLS.sub(r"\1", query))
     if whole is None:
