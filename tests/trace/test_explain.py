@@ -143,7 +143,7 @@ def test_a_comparison_is_told_in_sentences(database: Path, capsys: pytest.Captur
         "Goodput of BBR and CUBIC, both in each run: undecided",
         "  BBR: mean 35 Mbit/s, of 1 run",
         "  CUBIC: mean 5 Mbit/s, of 1 run",
-        "  Ratio BBR / CUBIC: 7.000, no interval",
+        "  Ratio of the geometric means, BBR / CUBIC: 7.000, no interval",
         "  Why: no test: each algorithm needs three runs, or two in each of two strata, with values",
         "Runs (1):",
     ):
@@ -185,7 +185,7 @@ def test_a_verdict_says_why() -> None:
         "  BBR: mean 2 Mbit/s, of 3 runs",
         "  CUBIC: mean 1 Mbit/s, of 3 runs",
     ]
-    assert ahead[3].startswith("  Ratio BBR / CUBIC: 2.000, 95 % interval 1.9")
+    assert ahead[3].startswith("  Ratio of the geometric means, BBR / CUBIC: 2.000, 95 % interval 1.9")
     assert ahead[4].endswith(" of a ratio beyond ±5 %; after Holm's correction for 1 question")
     assert ahead[5] == "  Why: the p value of a ratio of 1 is below 0.05"
     equal = compare([1.0e6, 1.001e6, 0.999e6], [1.0e6, 1.001e6, 0.999e6])
