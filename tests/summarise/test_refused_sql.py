@@ -56,6 +56,17 @@ def test_tables_of_the_database_s_own_are_not_named() -> None:
         assert "pg_" not in describe_refusal(refused.value, connection)
 
 
+def test_a_column_of_the_query_s_own_table_goes_before_other_tables() -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE suspects (run_id VARCHAR, suspect_rule VARCHAR); CREATE TABLE files (rule VARCHAR)"
+        )
+        with pytest.raises(duckdb.Error) as refused:
+            connection.sql("SELECT rule FROM suspects")
+        said = describe_refusal(refused.value, connection)
+    assert "FROM clause; did you mean `suspect_rule`?; `files` has it" in said
+
+
 def write_changed(folder: Path, change: dict[str, Any]) -> Path:
     path = folder / "mine.yaml"
     declared = load_yaml(write_evaluation(folder, kind="rate_by_rtt"))

@@ -57,8 +57,8 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
     if reserved := RESERVED.search(said):
         return f"{said}; text takes single quotes ({_quote(reserved[1], query)}), a column of this name double ones"
     hint = _name_tables(connection, said) or _name_table(connection, said) if connection else ""
-    if not hint and word:
-        hint = guess_near(word[1], known)
+    if word and (of_own := _name_longer(word[1], known) or ("" if hint else guess_near(word[1], known))):
+        hint = of_own + hint
     if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
         others = f", else one of {', '.join(known)}" if known and not hint else ""
         hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}{others}"
@@ -66,6 +66,12 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
         opened = OPENED.search(text)
         hint = f"; close the quote: {opened[0]}{opened[1]}" if opened else "; a quote is missing, or one too many"
     return f"{said}{hint}"
+
+
+def _name_longer(word: str, known: Iterable[str]) -> str:
+    """Return the only column of a query's own tables that has a word as its end or beginning: suspect_rule for rule."""
+    longer = [name for name in known if name.startswith(f"{word}_") or name.endswith(f"_{word}")]
+    return f"; did you mean `{longer[0]}`?" if len(longer) == 1 else ""
 
 
 def _quote(word: str, query: str) -> str:
