@@ -291,6 +291,16 @@ def test_words_of_a_value_stand_for_it() -> None:
         find_row(summary, "comparisons", "question=0.01 % loss, both")
 
 
+def test_an_algorithm_may_be_called_as_its_only_member_is() -> None:
+    key = {"test_group": "no loss", "sharing": "both", "flows_count": 16, "rtt_bucket": "RTT < 30 ms"}
+    summary = pl.DataFrame([key | {"algorithm": name} for name in ("BBR", "CUBIC")])
+    alone, several = ({"BBR": ccs, "CUBIC": ["cubic"]} for ccs in (["bbr2"], ["bbr1", "bbr2"]))
+    assert find_row(summary, "table_2_testbed", "algorithm=BBRv2", members=alone) == 1
+    for wanted, members, made_of in (("BBRv1", alone, "bbr2"), ("BBRv2", several, "bbr1 and bbr2")):
+        with pytest.raises(InputError, match=rf"no algorithm `{wanted}` .* `BBR`\? \(BBR is {made_of} here\)$"):
+            find_row(summary, "table_2_testbed", f"algorithm={wanted}", members=members)
+
+
 def test_names_with_commas_and_without_values_name_their_row() -> None:
     key = {"host": "h", "sharing": "alone", "flows_count": 1, "algorithm": "BBR"}
     rows = [{"session": None, "job": "a,b=c", **key}, {"session": "s", "job": "a", **key}]

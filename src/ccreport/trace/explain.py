@@ -33,14 +33,13 @@ from ccreport.trace.explain_claim import describe_claim, find_claim
 from ccreport.trace.explain_exhibit import describe_figure, find_exhibit
 from ccreport.trace.find_table import describe_tables, find_database, find_databases, find_table
 from ccreport.trace.raw_files import ReadFiles, load_read_files
-from ccreport.trace.select_rows import find_row, name_row
+from ccreport.trace.select_rows import ALGORITHM, find_row, name_row
 from ccreport.trace.shown_runs import show_numbers, show_runs
 
 # Views that queries read instead of `<table>_runs`.
 VIEWS: Final = {"witnesses": "reconciliation"}
 # Columns of keys over which a table compares its rows: a number rests on the runs of all of them.
 COMPARED: Final = {"modes": ("algorithm",), "stability": ("algorithm",)}
-ALGORITHM: Final = "algorithm"
 # Which run it was, in the order of the archive's folders.
 IDENTITY: Final = ("session", "job", "host", "iteration", "rtt_ms")
 RESULTS: Final = Path("results")
@@ -189,7 +188,8 @@ def explain(
     with open_results(of_table) as connection:
         name = find_table(connection, table)
         summary = connection.sql(f"FROM {quote_name(name)}").pl()
-        number = find_row(summary, name, row, column)
+        grouped = connection.sql("SELECT algorithm, list(cc ORDER BY cc) FROM algorithms GROUP BY algorithm").fetchall()
+        number = find_row(summary, name, row, column, members=dict(grouped))
         chosen = summary.row(number - 1, named=True)
         trace = load_trace(connection, name)
         computed = recompute_row(connection, trace, chosen)

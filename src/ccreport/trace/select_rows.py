@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -11,9 +11,12 @@ from ccreport.core.errors import InputError
 from ccreport.core.schema_problems import guess_near
 from ccreport.core.tables import load_schema
 from ccreport.core.text import display_name
+from ccreport.figures.kit.theme import style_of
 from ccreport.summarise.grids.grid import MISSING, format_size
 from ccreport.summarise.questions import LABELS
 
+ALGORITHM: Final = "algorithm"
+NO_MEMBERS: Final[Mapping[str, Sequence[str]]] = {}
 # Longer ones first, as a regular expression takes the first that fits.
 COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
@@ -30,17 +33,18 @@ UNKNOWN_KEY: Final = re.compile(rf",\s*(\w+)\s*(?:{OPERATOR})")
 TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
 
 
-def find_row(summary: pl.DataFrame, table: str, *wanted: str) -> int:
+def find_row(summary: pl.DataFrame, table: str, *wanted: str, members: Mapping[str, Sequence[str]] = NO_MEMBERS) -> int:
     """Return the number, from 1, of the one row that all `key=value,…` name; raise InputError that lists what there is.
 
     Numbers are compared as such (`loss_pct=0.10`), also by <, <=, > and >=. What `labels` holds are keys of their own.
+    `members` are the algorithms of the kernel that each algorithm is made of: the name of its only one stands for it.
     """
     labels, keys = _read_labels(summary), load_schema(table).key
     fitting = summary.with_columns(labels).with_row_index("number", offset=1)
     known = (*keys, *(label.name for label in labels))
     start_of_key = rf",\s*(?=(?:{'|'.join(map(re.escape, known))})\s*(?:{OPERATOR}))"
     for part in (part for text in wanted if text for part in re.split(start_of_key, text)):
-        fitting = _select(fitting, table, known, part)
+        fitting = _select(fitting, table, known, part, members)
     if fitting.height != 1:
         # A key that no row of the table has tells none apart.
         told = tuple(name for name in keys if summary[name].null_count() < summary.height)
@@ -66,7 +70,9 @@ def _refuse_key(table: str, keys: tuple[str, ...], name: str, hint: str = "") ->
     return InputError(f"{table} has no key `{name}`{hint or guess_near(name, keys) or listed}")
 
 
-def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) -> pl.DataFrame:
+def _select(
+    rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str, members: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
     """Return the rows that one `key=value` names."""
     match = re.fullmatch(rf"\s*(.*?)\s*({OPERATOR})\s*(.*?)\s*", part, re.DOTALL)
     name, sign, value = match.groups() if match else (part.strip(), "", "")
@@ -79,13 +85,17 @@ def _select(rows: pl.DataFrame, table: str, keys: tuple[str, ...], part: str) ->
         raise _refuse_key(table, keys, name, hint)
     held = rows[name].unique(maintain_order=True).to_list()
     chosen = _choose(name, held, sign, value)
+    if not chosen and name == ALGORITHM:
+        chosen = [one for one in held if [style_of(cc).name for cc in members.get(one, ())] == [value]]
     if not chosen:
         if unknown := UNKNOWN_KEY.search(value):
             raise _refuse_key(table, keys, unknown[1])
         spelt = [display_name(_spell(name, held_value)[0]) for held_value in held]
         offered = ", ".join(f"`{spelling}`" for spelling in spelt) or "none"
         wanted, hint = (value, guess_near(value, spelt)) if sign == "=" else (f"{sign} {value}", "")
-        raise InputError(f"{table} has no {name} `{wanted}` there{hint or f'; there are {offered}'}")
+        told = [one for one in held if one in members and [cc.lower() for cc in members[one]] != [one.lower()]]
+        about = "".join(f" ({one} is {' and '.join(members[one])} here)" for one in told)
+        raise InputError(f"{table} has no {name} `{wanted}` there{hint or f'; there are {offered}'}{about}")
     return rows.filter(pl.any_horizontal(pl.col(name).eq_missing(pl.lit(held_value)) for held_value in chosen))
 
 
