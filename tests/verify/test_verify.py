@@ -126,6 +126,7 @@ def test_a_cell_of_a_csv_file_that_is_not_its_table_is_named(
     verify(str(release), quick=True)
     said = capsys.readouterr().out
     assert f"{name}: not what {SUMS} says" in said
+    assert "  published tables of one, as changed: another than the report has\n" in said
     key = "host=h, sharing=alone, flows_count=1, algorithm=BBR"
     # A number that is written in another way is the same cell.
     same = "other bytes as CSV than as Parquet, and the same cells"
@@ -226,6 +227,25 @@ def test_every_bit_of_the_sums_themselves_counts(release: Path) -> None:
             assert any(SUMS in failure for failure in check.failures), (place, number, check.failures)
             if place in (0, 63) and line[place : place + 1] in b"0123456789abcdef":
                 assert all(failure.startswith(f"{SUMS}: its sum of") for failure in check.failures), check.failures
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (r"^.(?=.{63}  LICENSE$)", "g", "the sum of LICENSE is not 64 hexadecimal digits, 0 to 9 and a to f"),
+        (r"  LICENSE$", " LICENSE", "` is not a sum, two blanks and a path"),
+        (r"^(.*  LICENSE\n)", r"\1\1", "LICENSE is listed a second time"),
+    ],
+)
+def test_a_line_of_the_sums_that_is_not_one_is_told_with_its_fault(
+    old: str, new: str, said: str, release: Path
+) -> None:
+    changed, count = re.subn(old, new, (release / SUMS).read_text(), flags=re.MULTILINE)
+    assert count == 1
+    (release / SUMS).write_text(changed)
+    (failure,) = check_sums(release, [])[0].failures
+    assert re.match(rf"{SUMS}, line \d+: ", failure)
+    assert failure.endswith(f"{said}; fetch it again")
 
 
 def test_files_that_are_gone_new_or_links_are_named(release: Path) -> None:

@@ -15,6 +15,8 @@ from ccreport.storage.sums import format_sums, hash_file, unescape
 
 # d2a8…  tables/runs/archive.parquet · \d2a8…  raw/a\nb
 LINE: Final = re.compile(r"(?P<escape>\\?)(?P<sum>[0-9a-f]{64})  (?P<path>.+)")
+# The same with anything for the sum.
+ANY_SUM: Final = re.compile(r"\S+  (?P<path>.+)")
 
 
 def parse_sums(content: bytes, name: str) -> dict[str, str]:
@@ -26,11 +28,18 @@ def parse_sums(content: bytes, name: str) -> dict[str, str]:
         if match and match["escape"]:
             path = unescape(path)
         if match is None or path in sums:
-            raise InputError(
-                f"{name}, line {number}: no line of `sha256sum`, or its path a second time; fetch it again"
-            )
+            raise InputError(f"{name}, line {number}: {_describe_fault(line, path)}; fetch it again")
         sums[path] = match["sum"]
     return sums
+
+
+def _describe_fault(line: str, path: str) -> str:
+    """Return what is wrong with a line; `path` is the path of one that is there a second time."""
+    if path:
+        return f"{path} is listed a second time"
+    if other := ANY_SUM.fullmatch(line):
+        return f"the sum of {other['path']} is not 64 hexadecimal digits, 0 to 9 and a to f"
+    return f"`{line}` is not a sum, two blanks and a path"
 
 
 def read_sums(folder: Path) -> dict[str, str]:

@@ -5,7 +5,7 @@ RO-Crate) tell which of the two was changed.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from ccreport.archive.pack import list_files
@@ -41,18 +41,20 @@ def check_sums(release: Path, left_out: list[str]) -> tuple[Check, dict[str, str
     failures += [f"{path}: missing" for path in sorted(named.keys() - there.keys())]
     failures += [f"{path}: not listed in {SUMS}" for path in sorted(there.keys() - named.keys())]
     damaged = (changed - blamed) | (named.keys() - there.keys()) | links
-    check = Check("sums", count_things(len(there), "file"), tuple(failures), hashes=_hash_tables(there))
+    check = Check("sums", count_things(len(there), "file"), tuple(failures), hashes=_hash_tables(there, damaged))
     return check, there, frozenset(damaged)
 
 
-def _hash_tables(there: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the sum that the first page of each evaluation's report has for its tables."""
+def _hash_tables(there: Mapping[str, str], damaged: Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Return the sum that the first page of each evaluation's report has for its tables, or what it is of instead."""
     tables: dict[str, dict[str, str]] = {}
     for path, sha256 in there.items():
         match path.split("/"):
             case ["evaluations", evaluation, "tables", name] if name.endswith(".csv"):
                 tables.setdefault(evaluation, {})[name] = sha256
-    return tuple((hash_sums(sums), f"published tables of {name}") for name, sums in sorted(tables.items()))
+    changed = {path.split("/")[1] for path in damaged if path.startswith("evaluations/") and path.endswith(".csv")}
+    told = {name: ", as changed: another than the report has" if name in changed else "" for name in tables}
+    return tuple((hash_sums(sums), f"published tables of {name}{told[name]}") for name, sums in sorted(tables.items()))
 
 
 def _find_witnessed(release: Path, there: Mapping[str, str], changed: set[str]) -> dict[str, str]:
