@@ -22,7 +22,16 @@ from ccreport.core.declared_files import (
     show_path,
 )
 from ccreport.core.evaluation import list_evaluations
-from ccreport.core.schema_problems import BOOLEANS, Place, find_problem, format_place, guess, guess_near, guess_path
+from ccreport.core.schema_problems import (
+    BOOLEANS,
+    NOTHING,
+    Place,
+    find_problem,
+    format_place,
+    guess,
+    guess_near,
+    guess_path,
+)
 
 SUMS: Final = "SHA256SUMS"
 ON_COMMAND_LINE: Final = "--config"
@@ -47,6 +56,8 @@ class Sources:
         """Return the error that names where the value at a place is set, by `--config` or by file and line."""
         if _has(self.given, place):
             problem = GROUP.sub(rf"write '{place[0]}=\1'", problem)
+            if len(place) == 1:
+                problem = problem.replace(NOTHING.format("colon"), NOTHING.format("equals sign"))
             return DeclarationError(f"{ON_COMMAND_LINE}: {problem}", place)
         files = [path for path in self.files if path.exists()]
         file = (self._list_setting(place) or files)[-1:]

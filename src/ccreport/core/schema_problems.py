@@ -18,7 +18,10 @@ Place = tuple[str | int, ...]
 CLOSE_BEGINNING: Final = 0.8
 # What YAML takes for true or false.
 BOOLEANS: Final = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}
+NOTHING: Final = "nothing behind the {}"
 CLOSE_PATH: Final = 0.75
+# 32MB · 1.5 ms
+WITH_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?) ?[A-Za-z%][A-Za-z/]*")
 SENTENCE_END: Final = re.compile(r"\. (?=[A-Z])")
 KINDS: Final = {
     "boolean": "true or false",
@@ -58,6 +61,11 @@ def find_problem(value: Any, schema: dict[str, Any]) -> Problem | None:
     if error.validator == "additionalProperties":
         known = error.schema["properties"]
         unknown = min((key for key in error.instance if key not in known), key=str)
+        # YAML takes {renderer:embedded} for a key without a value.
+        before, _, behind = str(unknown).partition(":")
+        if before in known and behind:
+            missing = f"; a blank is missing behind its colon: write {{{before}: {behind}}}"
+            return Problem(place, (*place, str(unknown)), f"`{unknown}` is not a key{missing}")
         # A key that is there as well is not the one that is meant.
         near = guess_near(str(unknown), known.keys() - error.instance.keys())
         within = [key for key, facts in known.items() if unknown in facts.get("properties", ())]
@@ -118,7 +126,7 @@ def _describe(error: "ValidationError") -> str:
             types = [wanted] if isinstance(wanted, str) else wanted
             if types == ["object"] and isinstance(value, list) and "properties" not in schema:
                 return f"this is a group of named {_last_key(error)}: give each a name (`name:` in place of the dash)"
-            mended = _mend(value, types) or _mend_group(value, schema)
+            mended = _mend(value, types, _last_key(error)) or _mend_group(value, schema)
             return f"{_name(value, shown)} is not {' or '.join(KINDS[kind] for kind in types)}{mended}"
         case "enum":
             choices = [str(choice) for choice in wanted if choice is not None]
@@ -133,6 +141,9 @@ def _describe(error: "ValidationError") -> str:
         case "pattern":
             about = SENTENCE_END.split(schema.get("description", f"it does not match {wanted}"))[0]
             return f"{shown} is not allowed here: {about}"
+        case "exclusiveMinimum" | "exclusiveMaximum":
+            side = "above" if error.validator == "exclusiveMinimum" else "below"
+            return f"{shown} is not {side} {wanted}; write a number {side} {wanted}"
         case "format":
             return f"{shown} is not a {wanted}"
         case _:
@@ -145,7 +156,7 @@ def _last_key(error: "ValidationError") -> str:
 
 def _name(value: Any, shown: str) -> str:
     if value is None:
-        return "null, or nothing behind the colon,"
+        return f"null, or {NOTHING.format('colon')},"
     return f"{'a list' if isinstance(value, list) else 'a group of keys' if isinstance(value, dict) else shown}"
 
 
@@ -160,7 +171,7 @@ def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
     return f"; write {{KEY: {value}}}, KEY one of {', '.join(keys)}" if keys else ""
 
 
-def _mend(value: Any, types: list[str]) -> str:
+def _mend(value: Any, types: list[str], key: str) -> str:
     """Return how to write a value of another type as one of the wanted types, where there is a way."""
     if "string" in types and isinstance(value, (bool, int, float)):
         return f"; put it in quotes: '{str(value).lower() if isinstance(value, bool) else value}'"
@@ -171,6 +182,8 @@ def _mend(value: Any, types: list[str]) -> str:
     if {*types} - {"null"} == {"array"} and isinstance(value, dict) and value:
         return f"; begin each item with a dash: `- {next(iter(value))}: …`"
     if isinstance(value, str) and {"number", "integer"} & set(types):
+        if with_unit := WITH_UNIT.fullmatch(value):
+            return f"; write {with_unit[1]}, in the unit of `{key}` and without its name"
         try:
             number = float(value)
         except ValueError:
