@@ -266,6 +266,21 @@ def test_a_figure_is_drawn_from_any_folder(
         plot_figure("f", declare(tmp_path), Path("../build/results/mine/archive.duckdb"), Path("file"))
 
 
+def test_a_folder_of_other_things_is_not_a_figure_s(database: Path, tmp_path: Path) -> None:
+    output = tmp_path / "tables"
+    output.mkdir()
+    (output / "runs.csv").touch()
+    with pytest.raises(
+        InputError, match=r"tables holds other things, such as runs\.csv; --output names a figure's own"
+    ):
+        plot_figure("f", declare(tmp_path), database, output)
+    assert [path.name for path in output.iterdir()] == ["runs.csv"]
+    # Beside a figure somebody may keep notes.
+    (output / "figure.svg").touch()
+    plot_figure("f", declare(tmp_path), database, output)
+    assert (output / "figure.svg").stat().st_size > 0
+
+
 def test_a_figure_goes_by_its_number_in_the_report(tmp_path: Path) -> None:
     declared = load_evaluation(resolve_evaluation("esnet-dtn"))["figures"]
     exhibits = list_exhibits(declared)

@@ -399,6 +399,15 @@ def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.C
         assert len(names) == len(set(names))
 
 
+def test_sql_describes_a_table_by_names_and_types(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", "DESCRIBE measured", "--database", str(database)]) == 0
+    assert re.findall(r"\w+", capsys.readouterr().out)[:6] == [
+        *("column_name", "column_type"),
+        *("varchar", "varchar"),
+        *("run_id", "VARCHAR"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("query", "hint"),
     [

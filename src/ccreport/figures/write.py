@@ -115,6 +115,9 @@ def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> 
         database = own
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; --output names a folder")
+    there = sorted(path.name for path in output.glob("[!.]*"))
+    if there and not {*there} & {*FILES}:
+        raise InputError(f"{output} holds other things, such as {there[0]}; --output names a figure's own folder")
     # The report's numbers leave those without data for last.
     exhibits = list_exhibits(load_evaluation(file)["figures"], database.parent / "figures")
     try:

@@ -23,6 +23,8 @@ TABLES: Final = "SELECT DISTINCT name FROM (SHOW TABLES) ORDER BY name"
 WRITES: Final = frozenset(
     getattr(duckdb.StatementType, name) for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
 )
+# What DESCRIBE gives: of views and tables without constraints only the first two tell anything.
+DESCRIBED: Final = ["column_name", "column_type", "null", "key", "default", "extra"]
 READ_ONLY: Final = "the database is read only, as a build makes it; save an answer with COPY (SELECT …) TO 'file.csv'"
 # Where the output is not a terminal, nothing is left out.
 WIDE: Final = 100_000
@@ -59,6 +61,8 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
             found: duckdb.DuckDBPyRelation | None = connection.sql(query)
             if found is None:
                 return
+            if found.columns == DESCRIBED:
+                found = found.select(*DESCRIBED[:2])
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
         except duckdb.IOException:
