@@ -16,7 +16,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import TableError, load_schema, read_table
 from ccreport.summarise.database import connect, list_views
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
-from ccreport.summarise.grids.publication import list_shown
+from ccreport.summarise.grids.publication import read_shown_names
 from ccreport.summarise.summarise import STATISTICS, lay_out_table
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
@@ -248,7 +248,7 @@ def test_table_3_comes_from_result_rows_alone(tmp_path: Path) -> None:
     assert set(table["rate_basis"]) == {"throughput"}  # result rows have no receiver's rate
     assert "No selected run has a goodput." in html
     declared = load_evaluation(EVALUATION)
-    names = {"shown": list_shown(declared["labels"])}
+    names = {"shown": read_shown_names(declared["labels"])}
     grid = lay_out_table(table, "table_3_paths", declared["tables"]["table_3_paths"] | names)
     assert [name[:2] for name in grid.names] == [["10G", "non-ESnet"]] * 2
 

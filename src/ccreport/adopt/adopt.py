@@ -93,7 +93,7 @@ def _propose(contents: Mapping[str, Content]) -> Proposal:
 
 
 def _leave_out(contents: Mapping[str, Content], ignored: Iterable[Ignored]) -> dict[str, Content]:
-    left_out = {path for one in ignored for path in one.paths}
+    left_out = {path for rivals in ignored for path in rivals.paths}
     return {path: content for path, content in contents.items() if path not in left_out}
 
 

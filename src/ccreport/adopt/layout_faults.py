@@ -68,8 +68,8 @@ def _read_keys(layout: Layout, manifest: Manifest) -> dict[str, dict[str, str]]:
 def describe_parted(parted: Iterable[Parted]) -> Iterator[str]:
     """Yield by which groups alone files are of other runs than tests, and what to do."""
     alike: dict[tuple[frozenset[str], frozenset[str]], list[Parted]] = defaultdict(list)
-    for one in parted:
-        alike[one.differing, one.common].append(one)
+    for pair in parted:
+        alike[pair.differing, pair.common].append(pair)
     for (differing, common), own in alike.items():
         row, test = own[0].row, own[0].test
         kinds = " and ".join(sorted(FILES.get(kind, kind) for kind in row.kinds))
@@ -85,7 +85,7 @@ def join_parted(rows: Iterable[Row], parted: Iterable[Parted]) -> list[Row]:
     """Return the runs as they are meant: with the files of those that differ from them in nothing that both have."""
     more: dict[str, Counter[str]] = defaultdict(Counter)
     left_out = set()
-    for one in parted:
-        more[one.test.run.run_id] += one.row.kinds
-        left_out.add(one.row.run.run_id)
+    for pair in parted:
+        more[pair.test.run.run_id] += pair.row.kinds
+        left_out.add(pair.row.run.run_id)
     return [replace(row, kinds=row.kinds + more[row.run.run_id]) for row in rows if row.run.run_id not in left_out]

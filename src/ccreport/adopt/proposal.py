@@ -126,7 +126,7 @@ def _share_groups(made: Sequence[ProposedPattern]) -> None:
 
 
 def _name_single_run(made: Sequence[ProposedPattern]) -> None:
-    """Set the run of the files of a single test, where others are only of it as there is no other."""
+    """Name the run of a single test in all patterns, so that the files beside it belong to it."""
     tests = [path for own in made if own.kind == "iperf3" for path in own.paths]
     if len(tests) == 1 and any(own.kind in SINGLE - {"ss"} for own in made):
         for own in (own for own in made if "run" not in own.groups):

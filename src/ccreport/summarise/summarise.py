@@ -22,11 +22,11 @@ from ccreport.summarise.grids.links import select_shown
 from ccreport.summarise.grids.measures import head_rows, select_measures, set_side_by_side, show_labels
 from ccreport.summarise.grids.publication import (
     NOTHING_SHOWN,
-    call_labels,
     head_columns,
     list_rtts,
-    list_shown,
     mark_unpublished,
+    read_shown_names,
+    show_names,
 )
 from ccreport.summarise.grids.shared_runs import share_runs
 from ccreport.summarise.grids.with_suspects import describe_suspects
@@ -57,7 +57,7 @@ def summarise_tables(evaluation: Path, database: Path, output: Path) -> None:
     """Write all published tables of an evaluation into a folder, as `summarise_table` does each."""
     whole = load_evaluation(evaluation)
     declared = whole["tables"]
-    names = {"short_titles": shorten_titles(declared), "shown": list_shown(whole["labels"])}
+    names = {"short_titles": shorten_titles(declared), "shown": read_shown_names(whole["labels"])}
     published = {
         table: {"published": evaluation.parent / facts["expected"]} for table, facts in whole["reproduction"].items()
     }
@@ -146,7 +146,7 @@ def lay_out_table(
             notes.append(f"No selected run has a {declared['rate']}.")
     summary = name_tables(summary, declared.get("short_titles", {}))
     summary, schema = show_labels(summary, load_schema(table), declared)
-    summary = call_labels(summary, declared.get("shown", NOTHING_SHOWN))
+    summary = show_names(summary, declared.get("shown", NOTHING_SHOWN))
     if "rows" in declared and "measures" not in declared:
         return lay_out_cells(summary, table, declared, notes, bold)
     shown = select_shown(summary.drop("rate_basis", strict=False), declared)

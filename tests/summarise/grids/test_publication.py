@@ -10,11 +10,11 @@ from ccreport.summarise.grids.grid import Cell, Grid
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.publication import (
     UNPUBLISHED,
-    call_labels,
     head_columns,
     list_rtts,
-    list_shown,
     mark_unpublished,
+    read_shown_names,
+    show_names,
 )
 from ccreport.summarise.grids.shared_runs import share_runs
 
@@ -67,10 +67,10 @@ def test_rows_that_the_publication_does_not_have_are_marked(tmp_path: Path) -> N
 
 def test_labels_are_as_an_evaluation_shows_them(tmp_path: Path) -> None:
     cases = [{"value": "esnet", "shown": "ESnet"}, {"value": "elsewhere"}]
-    shown = list_shown({"path_class": {"cases": cases}, "purpose": {"cases": [{"value": "steady"}]}})
+    shown = read_shown_names({"path_class": {"cases": cases}, "purpose": {"cases": [{"value": "steady"}]}})
     assert shown == {"path_class": {"esnet": "ESnet"}}
     keys = pl.DataFrame({"path_class": ["esnet", "elsewhere"], "purpose": ["esnet", "steady"]})
-    assert call_labels(keys, shown).rows() == [("ESnet", "esnet"), ("elsewhere", "steady")]
+    assert show_names(keys, shown).rows() == [("ESnet", "esnet"), ("elsewhere", "steady")]
     # The file of published values has the label itself.
     expected = tmp_path / "t.csv"
     expected.write_text("path_class\nesnet\n", encoding="utf-8")

@@ -14,6 +14,7 @@ import polars as pl
 
 from ccreport.compare.pairs import SUSPECT
 from ccreport.compare.reproduction import COMPARED
+from ccreport.summarise.grids.publication import read_shown_names
 
 PAPER: Final = "paper"
 # What a row of the forest plot has; ratios are rates of the first algorithm over those of the second.
@@ -52,8 +53,8 @@ def list_pairs(compared: pl.DataFrame, algorithms: Sequence[str]) -> pl.DataFram
 
 def call_labels(cells: pl.Series, labels: Mapping[str, Mapping[str, Any]]) -> pl.Series:
     """Return names of cells or questions, "40g sender, esnet", with what the labels of an evaluation are shown as."""
-    cases = [case for facts in labels.values() for case in facts["cases"] if case.get("shown")]
-    for value, shown in {case["value"]: case["shown"] for case in cases}.items():
+    shown_names = read_shown_names(labels).values()
+    for value, shown in (pair for names in shown_names for pair in names.items()):
         cells = cells.str.replace_all(
             rf"(^|, ){re.escape(value)}\b( sender)?", f"${{1}}{shown.replace('$', '$$')}${{2}}"
         )

@@ -40,7 +40,7 @@ def head_columns(grid: Grid, headings: Mapping[str, str]) -> Grid:
     return replace(grid, spanners=levels)
 
 
-def list_shown(labels: Mapping[str, Mapping[str, Any]]) -> Shown:
+def read_shown_names(labels: Mapping[str, Mapping[str, Any]]) -> Shown:
     """Return by label of an evaluation what its values are shown as, `{"path_class": {"esnet": "ESnet"}}`."""
     shown = {
         label: {case["value"]: case["shown"] for case in facts["cases"] if "shown" in case}
@@ -49,7 +49,7 @@ def list_shown(labels: Mapping[str, Mapping[str, Any]]) -> Shown:
     return {label: names for label, names in shown.items() if names}
 
 
-def call_labels(rows: pl.DataFrame, shown: Shown) -> pl.DataFrame:
+def show_names(rows: pl.DataFrame, shown: Shown) -> pl.DataFrame:
     """Return rows in which the values of labels are as they are shown."""
     return rows.with_columns(pl.col(label).replace(names) for label, names in shown.items() if label in rows.columns)
 
@@ -60,7 +60,7 @@ def mark_unpublished(grid: Grid, expected: Path, keys: pl.DataFrame, shown: Show
     `keys` are the rows of the summary, the columns that name the grid's rows. Where none is the same in both, cells are
     matched by other means than names, and no row has a mark. The grid has labels as they are `shown`, the file has not.
     """
-    published = call_labels(pl.read_csv(expected, columns=keys.columns, schema_overrides=keys.schema), shown)
+    published = show_names(pl.read_csv(expected, columns=keys.columns, schema_overrides=keys.schema), shown)
     known = {
         tuple(format_name(name, value) for name, value in row.items())
         for row in published.unique().iter_rows(named=True)
