@@ -18,7 +18,8 @@ from ccreport.measure import ARCHIVE_TABLES, EXPERIMENT_TABLES
 
 pytestmark = pytest.mark.slow
 
-SHA256 = re.compile(r"\b[0-9a-f]{64}\b")
+DIGEST = re.compile(r'<code class="digest">([0-9a-f]{64})</code>')
+CITED = re.compile(r"the raw archive with the SHA-256 ([0-9a-f]{64})\b")
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +53,16 @@ def release(published: Build, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read_hashes(site: Path) -> list[str]:
-    """Return the hashes on the first page of a report: of the raw archive, of the published tables."""
+    """Return the hashes on the first page of a report: of the raw archive, of the published tables.
+
+    The archive's is in the BibTeX entry too, and there it has to be the same.
+    """
     page = (site / "index.html").read_text(encoding="utf-8")
     start = page.index('id="cite"')
-    return SHA256.findall(page[start : page.index("</section>", page.index('id="check"'))])
+    told = page[start : page.index("</section>", page.index('id="check"'))]
+    digests = DIGEST.findall(told)
+    assert CITED.findall(told) == digests[:1]
+    return digests
 
 
 def verify(release: Path, *options: str) -> subprocess.CompletedProcess[str]:
