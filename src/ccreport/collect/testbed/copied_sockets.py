@@ -4,11 +4,14 @@ import contextlib
 import ctypes
 import os
 import socket
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 PIDFD_GETFD: Final = 438
+# tcpi_bytes_received (linux/tcp.h).
+RECEIVED_OFFSET_BYTES: Final = 128
 
 
 @contextlib.contextmanager
@@ -34,3 +37,9 @@ def copied_connections(process: int) -> Iterator[list[socket.socket]]:
                 connection.getpeername()
                 connected.append(connection)
         yield connected
+
+
+def read_received_bytes(connection: socket.socket) -> int:
+    """Return how many bytes of data have arrived on a connection, read or unread."""
+    told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, RECEIVED_OFFSET_BYTES + 8)
+    return int(struct.unpack_from("Q", told, RECEIVED_OFFSET_BYTES)[0])

@@ -11,15 +11,13 @@ import contextlib
 import os
 import select
 import signal
-import socket
-import struct
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from ccreport.collect.testbed.copied_sockets import copied_connections
+from ccreport.collect.testbed.copied_sockets import copied_connections, read_received_bytes
 
 LOOK_INTERVAL_S: Final = 0.002
 # While a test runs its client is left alone.
@@ -29,8 +27,6 @@ SECOND_LOOK_S: Final = 0.0001
 PAUSE_LIMIT_S: Final = 5.0
 # The server's four words to go: exchange parameters, create streams, start, running.
 WORDS_BEFORE_TEST: Final = 4
-# tcpi_bytes_received (linux/tcp.h).
-RECEIVED_OFFSET_BYTES: Final = 128
 
 
 def pause_polling(process: int, duration_s: float | None) -> Callable[[], None]:
@@ -86,6 +82,4 @@ def _count_words(process: int) -> int:
     with copied_connections(process) as connected:
         if not connected:
             return 0
-        size = RECEIVED_OFFSET_BYTES + 8
-        told = connected[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
-        return int(struct.unpack_from("Q", told, RECEIVED_OFFSET_BYTES)[0]) if len(told) == size else WORDS_BEFORE_TEST
+        return read_received_bytes(connected[0])
