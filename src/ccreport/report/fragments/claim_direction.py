@@ -1,45 +1,56 @@
-"""Whether claims that fail do so in direction, which of two is ahead, or only in size, by how much.
+"""How claims fail: in direction, which of two is ahead, by a lead where both are to be equal, or only in size.
 
 `neutral` of a check is its value where neither side is ahead: 1 of a ratio, 0 of a difference, none of a share.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from ccreport.compare.claims import FAILS
 
+OPPOSITE: Final = "in the other direction"
+UNEQUAL: Final = "different where the claim says equal"
+SIZE: Final = "only in size"
+# A claim of several checks fails by the first of these.
+FAILURES: Final = (OPPOSITE, UNEQUAL, SIZE)
 
-def fails_in_direction(rows: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]) -> bool:
-    """Tell whether a failed check of a claim has its value on another side than the claim says, or on one for none.
+
+def find_failure(rows: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
+    """Return by which of `FAILURES` a claim fails.
 
     `rows` are those of the claim's checks, `facts` what the evaluation declares of it.
     """
-    return any(
-        row["verdict"] == FAILS and _is_elsewhere(row, check.get("neutral"))
+    failures = {
+        _find_failure(row, check.get("neutral"))
         for row, check in zip(rows, facts["checks"], strict=True)
-    )
+        if row["verdict"] == FAILS
+    }
+    return min(failures, key=FAILURES.index)
 
 
-def part_failed(judged: pl.DataFrame, claims: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the claims that fail in direction, and those that fail in size alone, each in their order.
+def part_failed(judged: pl.DataFrame, claims: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the claims that fail, in their order, by each of `FAILURES` that there is.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them.
     """
     failed = judged.filter(claim_verdict=FAILS).partition_by("claim", as_dict=True, maintain_order=True)
-    opposite = [name for (name,), rows in failed.items() if fails_in_direction(rows.to_dicts(), claims[name])]
-    return opposite, [name for (name,) in failed if name not in opposite]
+    failures = {name: find_failure(rows.to_dicts(), claims[name]) for (name,), rows in failed.items()}
+    parts = {failure: [name for name, own in failures.items() if own == failure] for failure in FAILURES}
+    return {failure: names for failure, names in parts.items() if names}
 
 
-def _is_elsewhere(row: Mapping[str, Any], neutral: float | None) -> bool:
+def _find_failure(row: Mapping[str, Any], neutral: float | None) -> str:
     at_least, at_most, value = row["at_least"], row["at_most"], row["value"]
     if neutral is None or value is None:
-        return False
+        return SIZE
     if at_least is not None and at_least >= neutral:
-        return bool(value <= neutral)
-    # Bounds on both sides of it are those of two that are alike.
-    return at_most is None or at_most > neutral or bool(value >= neutral)
+        return OPPOSITE if value <= neutral else SIZE
+    if at_most is not None and at_most <= neutral:
+        return OPPOSITE if value >= neutral else SIZE
+    # Bounds on both sides of it are those of two that are alike, a single one that of a side not ahead.
+    return UNEQUAL if at_least is not None and at_most is not None else OPPOSITE
 
 
 def is_opposite(row: Mapping[str, Any], neutral: float | None) -> bool:

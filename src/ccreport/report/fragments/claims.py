@@ -11,7 +11,7 @@ from ccreport.compare.claim_wording import name_bounds, name_lack, require_bound
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
 from ccreport.core.text import make_label
 from ccreport.figures.exhibits import Exhibit
-from ccreport.report.fragments.claim_direction import fails_in_direction
+from ccreport.report.fragments.claim_direction import find_failure
 from ccreport.report.fragments.plain_numbers import show_figures
 from ccreport.report.markup.blocks import (
     Html,
@@ -148,8 +148,7 @@ def _mark(verdict: str) -> Html:
 
 def _name_failure(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
     """Return whether a claim that fails does so in direction or in size alone."""
-    how = "different direction" if fails_in_direction(rows, facts) else "same direction, different size"
-    return f"<br><small>{how}</small>"
+    return f"<br><small>{find_failure(rows, facts)}</small>"
 
 
 def _render_claim(

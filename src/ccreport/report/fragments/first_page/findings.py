@@ -94,14 +94,14 @@ def _count_checks(facts: Mapping[str, Any]) -> int:
 
 
 def _contradict_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
-    """Return how many claims fail, of them in direction and in size alone, and what the first of these says."""
+    """Return how many claims fail, by how they fail, and what the first of these says."""
     found, counted = _count_claims(judged, FAILS)
     if not found:
         return ""
-    in_direction, in_size = part_failed(judged, claims)
-    parts = [f"{len(own)} {words}" for words, own in (("in direction", in_direction), ("only in size", in_size)) if own]
-    first = claims[(in_direction or in_size)[0]]
-    verb = "does not hold:" if len(found) == 1 else f"do not hold ({', '.join(parts)}), among them"
+    by_failure = part_failed(judged, claims)
+    parts = ", ".join(f"{len(own)} {failure}" for failure, own in by_failure.items())
+    first = claims[next(iter(by_failure.values()))[0]]
+    verb = "does not hold:" if len(found) == 1 else f"do not hold ({parts}), among them"
     return f"{counted} {verb} {_quote(first)}"
 
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claim_direction import part_failed
+from ccreport.report.fragments.claim_direction import SIZE, part_failed
 from ccreport.report.fragments.claims import CLASSES, title_claim
 from ccreport.report.markup.blocks import text
 from ccreport.report.markup.escape import fence_html
@@ -46,10 +46,9 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
 
 
 def _part(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str) -> dict[str, list[str]]:
-    """Return the claims with a verdict, by words to put behind it: those that fail do so in direction, or in size."""
-    if verdict == FAILS:
-        in_direction, in_size = part_failed(judged, claims)
-        return {": other direction": in_direction, ": only in size" if in_direction else "": in_size}
+    """Return the claims with a verdict, by words to put behind it: how those fail that do."""
+    if verdict == FAILS and list(by_failure := part_failed(judged, claims)) != [SIZE]:
+        return {f": {failure}": own for failure, own in by_failure.items()}
     return {"": judged.filter(claim_verdict=verdict)["claim"].unique(maintain_order=True).to_list()}
 
 
