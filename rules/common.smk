@@ -38,8 +38,14 @@ UNSHOWN = {
     "store_results",
     "verify",
 }
+# What a page says of the release that it is cited as.
+CITED = ("creators", "doi", "raw", "version")
 CONFIG_TEXT = json.dumps(
-    {key: value for key, value in config.items() if key not in UNSHOWN}, sort_keys=True
+    {
+        **{key: value for key, value in config.items() if key not in UNSHOWN},
+        "release": {key: config["release"][key] for key in CITED},
+    },
+    sort_keys=True,
 )
 
 

@@ -11,12 +11,14 @@ import pytest
 
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.tables import conform
+from ccreport.report.archive_fragments.provenance import name_archive
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
+from ccreport.report.fragments.claim_direction import FAILURES
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_means, describe_retransmits
-from ccreport.report.fragments.first_page.software import render_bibtex
+from ccreport.report.fragments.first_page.software import describe_release, render_bibtex
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
 
 CLAIMS = {
@@ -180,20 +182,22 @@ def test_versions_are_compared_on_pages_alone():
     assert "content-visible" not in render_findings(NO_CLAIMS, {}, pairs, BOTH, NO_COMPARISONS, TITLES)
 
 
-def test_claims_that_fail_in_direction_are_told_from_those_that_fail_in_size():
+def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those_that_fail_in_size():
     judged = make_claims(first=[("does not hold", 9)], second=[("does not hold", 9)], third=[("does not hold", 9)])
     # At least 2 and 1.5, at least 2 and 0.5, about 1 and 5.
     bounds = {"at_least": [2.0, 2.0, 0.9], "at_most": [None, None, 1.1], "value": [1.5, 0.5, 5.0]}
     judged = judged.with_columns(**{name: pl.Series(values) for name, values in bounds.items()})
     (found,) = list_sentences(render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     assert found == (
-        "**Contradicted:** [3 of 3 claims](claims.qmd) do not hold (2 in direction, 1 only in size), among them "
+        "**Contradicted:** [3 of 3 claims](claims.qmd) do not hold (1 in the other direction, 1 different "
+        "where the claim says equal, 1 only in size), among them "
         "“CUBIC &#60;b&#62;varies&#60;&#47;b&#62; more”."
     )
     # Without a value where neither is ahead there is no direction.
     (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     assert "(3 only in size)" in found
-    counts = {1.0: ["2 do not hold: other direction", "1 does not hold: only in size"], None: ["3 do not hold"]}
+    of_each = [f"1 does not hold: {failure}" for failure in FAILURES]
+    counts = {1.0: of_each, None: ["3 do not hold"]}
     for neutral, counted in counts.items():
         shown = render_strip(judged, declare(judged, neutral))
         assert re.findall(r'class="count">([^<]+)<', shown) == counted
@@ -479,13 +483,46 @@ def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
     assert "0.001 %" not in answer
 
 
+RELEASE = {"version": "1", "doi": None, "creators": [], "raw": "archive"}
+
+
 def test_a_report_has_an_entry_for_bibtex_with_the_authors_of_its_software(tmp_path: Path):
     citation = tmp_path / "CITATION.cff"
     citation.write_text("authors: [{name: A & B}, {family-names: Doe, given-names: Jo}]\n", encoding="utf-8")
     times = pl.Series([datetime(2025, 12, 31, 9, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)])
-    entry = html.unescape(render_bibtex(citation, "100 % {x}", times, "ab" * 32))
+    entry = html.unescape(render_bibtex(RELEASE, citation, "100 % {x}", times, "ab" * 32))
     assert "@misc{ccreport-abababab," in entry
     assert "  author = {{A \\& B} and {" in entry
     assert "  title = {{100 \\% \\{x\\}}}," in entry
     assert "  year = {2026}," in entry
-    assert "year" not in html.unescape(render_bibtex(citation, "T", times.clear(), "ab" * 32))
+    assert "  version = {1}," in entry
+    assert "doi" not in entry
+    assert "year" not in html.unescape(render_bibtex(RELEASE, citation, "T", times.clear(), "ab" * 32))
+    released = RELEASE | {"doi": "10.5281/zenodo.1", "creators": [{"name": "C. D."}]}
+    entry = html.unescape(render_bibtex(released, citation, "T", times, "ab" * 32))
+    assert "  author = {{C. D.}}," in entry
+    assert "  doi = {10.5281/zenodo.1}," in entry
+
+
+def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Path):
+    citation = tmp_path / "CITATION.cff"
+    citation.write_text("authors: [{name: A & B}]\n", encoding="utf-8")
+    assert describe_release(RELEASE, citation) == {
+        "authors": "A &#38; B",
+        "name": ", release 1",
+        "raw": "the raw archive",
+    }
+    released = RELEASE | {"version": "2.0", "doi": "10.5281/a(b)", "creators": [{"name": "C"}], "raw": "manifest"}
+    said = describe_release(released, citation)
+    assert said["authors"] == "C"
+    assert html.unescape(said["name"]) == (
+        ", release 2.0, [https://doi.org/10.5281/a(b)](https://doi.org/10.5281/a%28b%29)"
+    )
+    assert said["raw"].startswith("the list of the raw files")
+
+
+def test_an_archive_on_the_web_is_a_link_and_one_of_this_machine_a_name():
+    places = ["https://example.org/a b.zip", "/home/somebody/own.zip"]
+    assert html.unescape(name_archive({"archive": places})) == (
+        "[https://example.org/a b.zip](https://example.org/a%20b.zip), own.zip"
+    )

@@ -67,7 +67,10 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
         "batches": folder / "experiments.txt",
         "tables": tables,
         "archive": folder / "archive.json",
-        "config": "archive: /home/somebody/sample.tar.zst\nstrict: false\n",
+        "config": (
+            "archive: /home/somebody/sample.tar.zst\nstrict: false\n"
+            "release: {version: '1', doi: null, creators: [], raw: archive}\n"
+        ),
         "evaluation": folder / "evaluation.yaml",
         "summaries": folder / "summaries",
         "figures": folder / "figures",

@@ -21,6 +21,7 @@ from ccreport.report.markup.blocks import (
     text,
     verbatim,
 )
+from ccreport.report.markup.escape import link_address
 
 # The comment that marks an assumption, in Python (#) and SQL (--), and the comment lines right below it.
 MARK: Final = re.compile(r"(?P<indent>\s*)(?P<sign>#|--) ASSUME:? (?P<text>.*)")
@@ -120,11 +121,14 @@ def _show_config(config: str) -> str:
 
 
 def name_archive(config: Mapping[str, Any]) -> str:
-    """Return where the configuration says that the raw archive is, of a path of this machine the name; else nothing."""
+    """Return where the configuration says that the raw archive is, as Markdown; else nothing.
+
+    An address is a link, a path of this machine has only its name.
+    """
     archive = config.get("archive")
     named = archive if isinstance(archive, list) else [archive]
     paths = [part["path"] if isinstance(part, dict) else part for part in named if part]
-    return ", ".join(_without_machine_paths(paths))
+    return ", ".join(map(link_address, _without_machine_paths(paths)))
 
 
 def _without_machine_paths(value: Any) -> Any:

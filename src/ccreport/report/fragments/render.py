@@ -57,7 +57,7 @@ from ccreport.report.fragments.first_page.figures_asked import ask_figures
 from ccreport.report.fragments.first_page.findings import render_findings, render_list_of_findings
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.rate_findings import describe_means
-from ccreport.report.fragments.first_page.software import describe_software, render_bibtex
+from ccreport.report.fragments.first_page.software import describe_release, describe_software, render_bibtex
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
 from ccreport.report.fragments.first_page.version_findings import describe_versions
 from ccreport.report.fragments.gallery_pages.figure_kinds import find_examples, render_figure_kinds
@@ -132,7 +132,7 @@ def render_fragments(
     exhibits = _count_exhibits(declared, summaries, figures)
     variables: dict[str, Any] = {
         "archive": describe_archive(raw_files, runs, flows, results, others)
-        | {"sha256": escape_text(facts["sha256"]), "place": escape_text(name_archive(settings) or facts["name"])},
+        | {"sha256": escape_text(facts["sha256"]), "place": name_archive(settings) or escape_text(facts["name"])},
         "evaluation": {"title": escape_text(declared["title"]), "exhibits": exhibits},
         "reproduction": describe_reproduction(compared),
         "claims": describe_claims(judged),
@@ -140,6 +140,7 @@ def render_fragments(
         | {"overlooked": describe_overlooked(raw_files), "parts": describe_parts(rejects)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__), **describe_software(citation)},
+        "release": describe_release(settings["release"], citation),
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }
@@ -149,7 +150,9 @@ def render_fragments(
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
     write_fragment(fragments, "about.md", _render_about(declared))
     write_fragment(
-        fragments, "bibtex.md", render_bibtex(citation, declared["title"], runs["start_utc"], facts["sha256"])
+        fragments,
+        "bibtex.md",
+        render_bibtex(settings["release"], citation, declared["title"], runs["start_utc"], facts["sha256"]),
     )
     with call_algorithms(declared["algorithm_names"]):
         groups = _render_groups(flows["cc"].drop_nulls(), declared["algorithms"])

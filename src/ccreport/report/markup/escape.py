@@ -7,12 +7,15 @@ a shortcode (`{{<`), a reference, a formula, a list or a link.
 
 import re
 from typing import Final
+from urllib.parse import quote
 
 # All of ASCII but letters, digits and spaces.
 REFERENCES: Final = {code: f"&#{code};" for code in range(128) if not (chr(code).isalnum() or chr(code) == " ")}
 # &#46; of what means nothing to HTML: printable ASCII but for the five signs of markup.
 DECODED: Final = {f"&#{code};": chr(code) for code in range(32, 127) if chr(code) not in "<>&\"'"}
 DECODABLE: Final = re.compile(r"&#\d{2,3};")
+# Of an address, what Markdown reads literally within a link.
+SAFE_IN_ADDRESS: Final = "/:?=&%,.~-"
 # Spaces at either end and after another one, which Markdown drops.
 DROPPED_SPACE: Final = re.compile(r"(?<![^ ]) | \Z")
 
@@ -28,6 +31,12 @@ def escape_text(text: str) -> str:
     """Return `show_text` of any text in a form that HTML, attribute values and Markdown take literally."""
     escaped = show_text(text).translate(REFERENCES)
     return DROPPED_SPACE.sub("&#32;", escaped) if " " in escaped else escaped
+
+
+def link_address(address: str) -> str:
+    """Return an address on the web as a Markdown link that shows it; another place as text."""
+    is_on_web = address.startswith(("https://", "http://"))
+    return f"[{escape_text(address)}]({quote(address, safe=SAFE_IN_ADDRESS)})" if is_on_web else escape_text(address)
 
 
 def decode_harmless(page: str) -> str:

@@ -1,8 +1,9 @@
-"""How to cite: ccreport itself, and the report as an entry for BibTeX."""
+"""How to cite: ccreport itself, the release that the report is part of, and the report as an entry for BibTeX."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 import yaml
@@ -12,38 +13,55 @@ from ccreport.core.text import name_author
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.archive_fragments.archive_facts import show_dates
 from ccreport.report.markup.blocks import render_quotation
-from ccreport.report.markup.escape import escape_text
+from ccreport.report.markup.escape import escape_text, link_address
 
+# What the folder `raw` of a release has, by the configuration's `release.raw`.
+RAW: Final = {"archive": "the raw archive", "manifest": "the list of the raw files with their SHA-256"}
 # What means something to BibTeX within a field.
 SPECIAL: Final = re.compile(r"[\\{}%&$#_^~]")
 
 
 def describe_software(citation: Path) -> dict[str, str]:
-    """Return authors, title and address of ccreport itself as its CITATION.cff has them; the address with a comma."""
+    """Return title and address of ccreport itself as its CITATION.cff has them; the address with a comma."""
     cited = yaml.safe_load(citation.read_text(encoding="utf-8"))
     address = next((cited[key] for key in ("doi", "url", "repository-code") if key in cited), None)
-    facts = {
-        "authors": join_names([name_author(author) for author in cited["authors"]]),
-        "title": cited["title"],
-        "address": f", {address}" if address else "",
+    return {"title": escape_text(cited["title"]), "address": escape_text(f", {address}" if address else "")}
+
+
+def describe_release(release: Mapping[str, Any], citation: Path) -> dict[str, str]:
+    """Return who made the release, its name after the report's title, and what it has of the archive, as Markdown.
+
+    `release` is that of the configuration. Without creators, the authors are those of CITATION.cff.
+    """
+    named = f", release {escape_text(release['version'])}"
+    if release["doi"]:
+        named += f", {link_address('https://doi.org/' + release['doi'])}"
+    return {
+        "authors": escape_text(join_names(_list_authors(release, citation))),
+        "name": named,
+        "raw": RAW[release["raw"]],
     }
-    return {name: escape_text(fact) for name, fact in facts.items()}
 
 
-def render_bibtex(citation: Path, title: str, times: pl.Series, sha256: str) -> str:
-    """Return the report as an entry for BibTeX, with the authors of CITATION.cff; `times` are those of its runs."""
-    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))
-    authors = " and ".join(f"{{{_escape(name_author(author))}}}" for author in cited["authors"])
+def render_bibtex(release: Mapping[str, Any], citation: Path, title: str, times: pl.Series, sha256: str) -> str:
+    """Return the report as an entry for BibTeX; `times` are those of its runs, the others as `describe_release` has."""
     days = show_dates(times)
     made = f"made with ccreport {ccreport.__version__}"
     fields = {
-        "author": authors,
+        "author": " and ".join(f"{{{_escape(name)}}}" for name in _list_authors(release, citation)),
         "title": f"{{{_escape(title)}}}",
         "year": days[-10:-6] if times.count() else "",
+        "version": _escape(release["version"]),
+        "doi": release["doi"] or "",
         "note": f"Measured {days}, {made} from the raw archive with the SHA-256 {sha256}",
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return render_quotation("\n".join([f"@misc{{ccreport-{sha256[:8]},", *lines, "}"]), "BibTeX")
+
+
+def _list_authors(release: Mapping[str, Any], citation: Path) -> list[str]:
+    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))["authors"]
+    return [creator["name"] for creator in release["creators"]] or [name_author(author) for author in cited]
 
 
 def _escape(words: str) -> str:
