@@ -52,6 +52,7 @@ rule plot_reproduction:
     input:
         evaluation=ancient(find_evaluation),
         reproduction="<results>/{evaluation}/reproduction.parquet",
+        database="<results>/{evaluation}/archive.duckdb",
     output:
         figures=report(
             directory("<results>/{evaluation}/first_page"),
@@ -72,6 +73,7 @@ rule plot_reproduction:
         python -m ccreport plot_reproduction \
             --evaluation {input.evaluation:q} \
             --reproduction {input.reproduction:q} \
+            --database {input.database:q} \
             --output {output.figures:q} \
             &>{log:q}
         """

@@ -1,5 +1,6 @@
 """The heat map of conditions: where a comparison is, its shade, and the runs that it leads to."""
 
+import html
 import re
 from typing import Any
 
@@ -35,6 +36,8 @@ def test_a_field_says_its_runs_and_the_ratio_of_the_means_and_where_nothing_was_
     equal["second_runs_count"] = 4
     shown = render_condition_map(pl.DataFrame([compare("a", 1.6), compare("b", None, **equal)]), {}, rows_at_most=3)
     assert 'title="a&#58; undecided"' in shown
+    assert "Ratio of the geometric means of BBR over CUBIC, with its" in shown
+    assert "the ratio of the arithmetic means." in shown
     assert "<br><small>n 5&#59; means 1&#46;50</small></a>" in shown
     assert ">both 0<br><small>n 5&#44; 4</small></a>" in shown
 
@@ -111,3 +114,11 @@ def test_the_page_says_why_a_field_is_open_whose_interval_excludes_one() -> None
 
 def test_without_comparisons_there_is_no_map() -> None:
     assert render_condition_map(pl.DataFrame(schema={"measure": pl.String}), {}, rows_at_most=9) == ""
+
+
+def test_the_heading_of_a_bucket_says_the_round_trip_times_that_it_pools() -> None:
+    asked = pl.DataFrame([compare("no loss, RTT ≥ 30 ms", 1.6), compare("no loss, RTT 20 ms", 1.6)])
+    rtts = pl.DataFrame({"table_name": "table_2", "question": asked["question"], "rtts_ms": [[80.0, 88.0], [20.0]]})
+    shown = html.unescape(render_condition_map(asked, {}, 3, rtts))
+    assert '<th scope="col">RTT ≥ 30 ms<br><small>here 80, 88 ms</small></th>' in shown
+    assert '<th scope="col">RTT 20 ms</th>' in shown

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -14,7 +15,9 @@ from ccreport.core.tables import conform
 from ccreport.report.archive_fragments.provenance import name_archive
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
+from ccreport.report.first_page.rtts import NO_RTTS, name_rtts, read_rtts
 from ccreport.report.fragments.claim_direction import FAILURES
+from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_means, describe_retransmits
@@ -168,7 +171,9 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
         "(1 of 1 of Table I, 0 of 3 of Table II)."
     )
     assert "[1 of 3 claims](claims.qmd) does not hold: “Both are alike”" in found[1]
-    assert "[2 pairs](reproduction.qmd#paper-worst) are not reproduced; the worst is 0&#46;1 &#37; loss: " in found[1]
+    assert (
+        "[2 pairs](reproduction.qmd#paper-worst) are not reproduced; the worst is at 0&#46;1 &#37; loss: " in found[1]
+    )
     assert "a ratio of mean rates of 25.8" in found[1]
     assert found[1].endswith("and 1.00 here.")
     # The claim that does not hold is none of those that lack data, though a check of it does.
@@ -211,7 +216,8 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     (said,) = describe_retransmits(asked)
     assert said == (
         "**Who retransmits less?** Of [4 comparisons](tables.qmd?rows=retransmit#table-comparisons): BBR in 1, with "
-        "slow port&#44; both (1.00 &#37; of segments, CUBIC 2.00 &#37;); equal in 1; 2 undecided."
+        "flows of both algorithms together &#40;slow port&#41; (1.00 &#37; of segments, CUBIC 2.00 &#37;); equal in 1; "
+        "2 undecided."
     )
     assert describe_retransmits(NO_COMPARISONS) == []
 
@@ -429,9 +435,9 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     short = [("CUBIC faster", f"{speed}G sender, RTT 20 ms", 0.2) for speed in (10, 40)]
     (said,) = describe_leads(make_comparisons(*lossy, *lossless, *short))
     assert html.unescape(said) == (
-        "**BBR or CUBIC?** With random loss BBR is faster in all 3 comparisons, most at 0.1 % loss, 1 flows (9.50 "
+        "**BBR or CUBIC?** With random loss BBR is faster in all 3 comparisons, most with 1 flows at 0.1 % loss (9.50 "
         "times the mean rate). With no loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in "
-        "only 2 comparisons, most at 10G sender (5.00 times the mean rate). Of [8 "
+        "only 2 comparisons, most from a 10G sender (5.00 times the mean rate). Of [8 "
         f"comparisons]({RATES}) of rates: BBR faster in 3; equal within ±5 % in 3; CUBIC faster "
         "in 2."
     )
@@ -440,10 +446,12 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     assert "In the other conditions BBR is faster in 3 of 4 comparisons" in html.unescape(said)
     alike = [("CUBIC faster", f"short, {speed}G sender", 0.2) for speed in (10, 40)]
     (said,) = describe_leads(make_comparisons(*lossy, *alike))
-    assert "CUBIC is faster in only 2 comparisons, both with short (up to 5.00 times the mean rate)." in said
+    assert "CUBIC is faster in only 2 comparisons, both (short) (up to 5.00 times the mean rate)." in html.unescape(
+        said
+    )
     # Without conditions of loss, all comparisons are one group; of a tie nothing is said.
     (said,) = describe_leads(make_comparisons(*lossy, *short))
-    assert "**BBR or CUBIC?** BBR is faster in 3 of 5 comparisons, most at" in html.unescape(said)
+    assert "**BBR or CUBIC?** BBR is faster in 3 of 5 comparisons, most with 1 flows at" in html.unescape(said)
     (said,) = describe_leads(make_comparisons(*lossy[:2], *short))
     assert said.startswith("**BBR or CUBIC?** Of [4 comparisons]")
 
@@ -459,6 +467,70 @@ def test_labels_are_called_by_what_the_evaluation_shows_them_as():
         "10g sender, non-ESnet, both",
         "140g, my esnet",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "phrase"),
+    [
+        (
+            "40G sender, ESnet, both, 16 flows, RTT < 30 ms",
+            "with 16 flows of both algorithms together from a 40G sender (ESnet) at RTT < 30 ms",
+        ),
+        (
+            "100G sender, testbed, 100G to 10G, alone, 1 flow, RTT ≥ 30 ms",
+            "with 1 flow alone from a 100G sender (testbed, 100G to 10G) at RTT ≥ 30 ms",
+        ),
+        ("no loss, both, RTT < 30 ms", "with flows of both algorithms together with no loss at RTT < 30 ms"),
+        ("buffer 8 MB, 0.1 % loss", "at 0.1 % loss with a buffer of 8 MB"),
+        ("host, 10 flows, both bbr and cubic", "with 10 flows of bbr and cubic together (host)"),
+        ("", ""),
+    ],
+)
+def test_conditions_are_phrases_of_a_sentence(name: str, phrase: str):
+    assert phrase_conditions(name) == phrase
+
+
+def test_a_bucket_is_followed_by_the_round_trip_times_that_it_pools_here():
+    assert phrase_conditions("RTT < 30 ms", "5, 9 ms") == "at RTT < 30 ms (here 5, 9 ms)"
+    assert phrase_conditions("no loss", "5, 9 ms") == "with no loss"
+    rtts = [("comparisons", f"0.1 % loss, {n} flows, RTT ≥ 30 ms", [80.0, 88.0][: n + 1]) for n in range(3)]
+    rtts.append(("comparisons", "no loss, RTT ≥ 30 ms", [300.0]))
+    known = pl.DataFrame(rtts, schema=NO_RTTS.schema, orient="row")
+    faster = [("BBR faster", name, 5.0) for _, name, _ in rtts[:3]]
+    (answer,) = describe_leads(make_comparisons(*faster, ("undecided", "no loss, RTT < 30 ms", 1.0)), known)
+    assert " At RTT ≥ 30 ms (here 80, 88 ms) BBR has 5.00 to" in html.unescape(answer)
+
+
+def test_round_trip_times_are_those_of_runs_that_count(tmp_path: Path):
+    database = tmp_path / "archive.duckdb"
+    with duckdb.connect(database) as connection:
+        connection.execute("CREATE TABLE runs (run_id VARCHAR)")
+    assert read_rtts(database, {}).equals(NO_RTTS)
+    with duckdb.connect(database) as connection:
+        connection.execute("""
+            CREATE VIEW comparisons_runs AS SELECT 't' AS table_name, 'esnet, RTT ≥ 30 ms' AS question, * FROM (VALUES
+                (80.2::DOUBLE, 80.0::DOUBLE, TRUE), (88.04, NULL, TRUE), (300.0, 300.0, FALSE), (NULL, NULL, TRUE)
+            ) AS runs(rtt_ms, rtt_nominal_ms, is_counted)
+        """)
+    found = read_rtts(database, {"path": {"cases": [{"value": "esnet", "shown": "ESnet"}]}})
+    assert found["question"].to_list() == ["ESnet, RTT ≥ 30 ms"]
+    assert name_rtts(found, found) == "80, 88 ms"
+    assert name_rtts(found, found.clear()) == ""
+
+
+def test_below_the_name_of_a_table_are_the_round_trip_times_of_its_buckets():
+    cells = ("1 flow, RTT < 30 ms", "1 flow, RTT ≥ 30 ms")
+    pairs = make_pairs(AHEAD, *(make_cells("table_2", cell, REPRODUCED, (2, 1, 3), (2, 1, 3)) for cell in cells))
+    rtts = pl.DataFrame(
+        [("table_2", cells[0], [10.0]), ("table_2", cells[1], [80.0, 88.0])], schema=NO_RTTS.schema, orient="row"
+    )
+    for layout in (WIDE, NARROW):
+        figure = draw_forest(pairs, TITLES, BOTH, layout, rtts=rtts)
+        assert "RTT < 30 ms: 10 ms; RTT ≥ 30 ms: 80, 88 ms" in figure.chart.to_json(ensure_ascii=False)
+        assert "RTTs here that each bucket pools" in figure.caption
+        plain = draw_forest(pairs, TITLES, BOTH, layout)
+        assert "RTTs here" not in plain.caption
+        assert figure.chart.height == plain.chart.height + 16
 
 
 def test_nothing_is_faster_where_no_comparison_says_so():

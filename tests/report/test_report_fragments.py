@@ -28,9 +28,10 @@ from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impo
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
+from ccreport.report.fragments.about import render_groups
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment
-from ccreport.report.fragments.render import _render_groups, render_fragments
+from ccreport.report.fragments.render import render_fragments
 from ccreport.report.markup.blocks import Html, markdown, number, prose, render_table, render_tabs, render_varying, text
 from ccreport.report.markup.escape import decode_harmless, escape_text, fence_html, show_text
 from ccreport.trace.uses import SCHEMA as USES
@@ -177,15 +178,15 @@ def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs:
 
 def test_a_group_of_versions_says_which_of_them_it_is():
     groups = {"BBR": {"members": ["bbr2", "bbr"]}, "CUBIC": {"members": ["cubic"]}}
-    assert _render_groups(pl.Series(["bbr", "bbr2", "cubic"]), groups) == (
+    assert render_groups(pl.Series(["bbr", "bbr2", "cubic"]), groups) == (
         "In tables, and in figures of them, BBR means BBRv2 (`bbr2`); BBR is shown as `bbr`. "
         "Other figures call each version by its own name.\n"
     )
-    assert "BBR means BBRv2 (`bbr2`). Other figures" in _render_groups(pl.Series(["bbr2"]), groups)
+    assert "BBR means BBRv2 (`bbr2`). Other figures" in render_groups(pl.Series(["bbr2"]), groups)
     # Figures call it so, too.
-    assert _render_groups(pl.Series(["bbr", "cubic"]), groups) == ""
+    assert render_groups(pl.Series(["bbr", "cubic"]), groups) == ""
     with call_algorithms({"bbr": "BBRv1"}):
-        assert "BBR means BBRv1 (`bbr`)." in _render_groups(pl.Series(["bbr", "cubic"]), groups)
+        assert "BBR means BBRv1 (`bbr`)." in render_groups(pl.Series(["bbr", "cubic"]), groups)
     assert style_of("bbr").name == "BBR"
 
 

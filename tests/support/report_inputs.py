@@ -60,9 +60,10 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
     for compared in ("reproduction", "claims"):
         write_table(pl.DataFrame(), compared, folder / f"{compared}.parquet")
     _write_texts(folder, files_count=len(files))
-    plot_reproduction(folder / "evaluation.yaml", folder / "reproduction.parquet", folder / "first_page")
-    with duckdb.connect(folder / "archive.duckdb") as connection:
+    database = folder / "archive.duckdb"
+    with duckdb.connect(database) as connection:
         connection.execute(f"CREATE TABLE labelled_runs AS FROM read_parquet('{tables}/runs/*.parquet')")
+    plot_reproduction(folder / "evaluation.yaml", folder / "reproduction.parquet", database, folder / "first_page")
     return {
         "batches": folder / "experiments.txt",
         "tables": tables,
@@ -79,7 +80,7 @@ def write_inputs(folder: Path, names: tuple[str, ...] = NASTY) -> dict[str, Any]
         "claims": folder / "claims.parquet",
         "explanations": [],
         "citation": Path(__file__).parents[2] / "CITATION.cff",
-        "database": folder / "archive.duckdb",
+        "database": database,
     }
 
 

@@ -161,10 +161,15 @@ def _list_orders(conditions: Sequence[str]) -> Iterator[str]:
         yield name
 
 
+def has_questions(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Tell whether a database compares anything: whether it has the view of the runs of all questions."""
+    views = connection.sql("SELECT view_name FROM duckdb_views() WHERE view_name = 'comparisons_runs'")
+    return bool(views.fetchall())
+
+
 def ask_table(connection: duckdb.DuckDBPyConnection, table: str) -> pl.DataFrame | None:
     """Return the rows of the query of `comparisons` about one table, without statistics; null where nothing asks it."""
-    views = connection.sql("SELECT view_name FROM duckdb_views() WHERE view_name = 'comparisons_runs'").fetchall()
-    if table not in QUANTITIES or not views:
+    if table not in QUANTITIES or not has_questions(connection):
         return None
     asked: pl.DataFrame = connection.sql(f"FROM {COMPARISONS} WHERE table_name = '{table}'").pl()
     return asked

@@ -17,6 +17,7 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import CHARACTER_PX, shorten
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, write
+from ccreport.report.first_page.rtts import BUCKET, NO_RTTS, name_rtts
 
 # Colour and shape of a verdict, on this page and in its strip of claims; each colour has 4.5:1 on white.
 LOOKS: Final = {
@@ -30,6 +31,8 @@ MARGIN: Final = 2.5
 TICKS: Final = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 AXIS_PX: Final = 40
 HEADING_PX: Final = 26
+# Of the line below a table's name.
+NOTE_PX: Final = 16
 LEGEND_ROW_PX: Final = 20
 # Names have more digits and blanks than letters, which are narrower.
 NAME_ROOM: Final = 1.05
@@ -63,14 +66,20 @@ NARROW: Final = Layout(width=330, names=0, row=33)
 
 
 def draw_forest(
-    pairs: pl.DataFrame, titles: Mapping[str, str], algorithms: Sequence[str], layout: Layout, doubted_count: int = 0
+    pairs: pl.DataFrame,
+    titles: Mapping[str, str],
+    algorithms: Sequence[str],
+    layout: Layout,
+    doubted_count: int = 0,
+    rtts: pl.DataFrame = NO_RTTS,
 ) -> Figure:
     """Return the figure of pairs as `list_pairs` gives them, at least one.
 
     `titles` are the tables' by name, `algorithms` the two in the order of the ratio. `doubted_count` pairs are not
-    among them, since the publication's numbers look wrong.
+    among them, since the publication's numbers look wrong. `rtts` is as `read_rtts` returns it.
     """
-    rows, headings, height = _place_rows(pairs, titles, layout)
+    notes = _note_rtts(pairs, rtts)
+    rows, headings, height = _place_rows(pairs, titles, notes, layout)
     low, high = _find_domain(pairs)
     ticks = [tick for tick in TICKS if low <= tick <= high]
     # Every other tick where the labels would touch.
@@ -97,21 +106,38 @@ def draw_forest(
         [f"{algorithms[0]} against {algorithms[1]}, the paper and here"], offset=10, anchor="start", frame="bounds"
     )
     chart = alt.LayerChart(layer=layers, width=layout.plot, height=height).properties(title=title)
-    return Figure(chart, pairs, _caption(algorithms, doubted_count), _describe(pairs, titles, algorithms))
+    caption = _caption(algorithms, doubted_count, has_notes=bool(notes))
+    return Figure(chart, pairs, caption, _describe(pairs, titles, algorithms))
+
+
+def _note_rtts(pairs: pl.DataFrame, rtts: pl.DataFrame) -> dict[str, str]:
+    """Return for each table the round-trip times here of each bucket that its cells name, where it names any."""
+    bucketed = pairs.select(
+        "table_name", question="cell", bucket=pl.col("cell").str.extract(f"({BUCKET.pattern})$")
+    ).drop_nulls()
+    notes: dict[str, list[str]] = {}
+    for (table, bucket), asked in bucketed.group_by("table_name", "bucket", maintain_order=True):
+        if here := name_rtts(rtts, asked):
+            notes.setdefault(str(table), []).append(f"{bucket}: {here}")
+    return {table: "; ".join(buckets) for table, buckets in notes.items()}
 
 
 def _place_rows(
-    pairs: pl.DataFrame, titles: Mapping[str, str], layout: Layout
-) -> tuple[pl.DataFrame, list[tuple[str, float]], int]:
-    """Return the pairs with `y` of their marks and `top` of their rows, headings with their places, and the height."""
-    headings: list[tuple[str, float]] = []
+    pairs: pl.DataFrame, titles: Mapping[str, str], notes: Mapping[str, str], layout: Layout
+) -> tuple[pl.DataFrame, list[tuple[str, str, float]], int]:
+    """Return the pairs with `y` of their marks and `top` of their rows, headings with their places, and the height.
+
+    A heading is a table's name, and the note below it or an empty text.
+    """
+    headings: list[tuple[str, str, float]] = []
     tops: list[float] = []
     top, before = 0.0, None
     for table in pairs["table_name"]:
         if table != before:
             # Table II: mean (M) and …
-            headings.append((titles.get(table, table).partition(":")[0], top + HEADING_PX / 2))
-            top, before = top + HEADING_PX, table
+            note = notes.get(table, "")
+            headings.append((titles.get(table, table).partition(":")[0], note, top + HEADING_PX / 2))
+            top, before = top + HEADING_PX + (NOTE_PX if note else 0), table
         tops.append(top)
         top += layout.row
     rows = pairs.with_columns(top=pl.Series(tops, dtype=pl.Float64)).with_columns(y=pl.col("top") + layout.mark)
@@ -174,7 +200,7 @@ def _colour(channel: str = "color") -> alt.Color | alt.Fill:
     return (alt.Color if channel == "color" else alt.Fill)("verdict:N", scale=scale, legend=None)
 
 
-def _write_names(rows: pl.DataFrame, headings: list[tuple[str, float]], layout: Layout) -> list[alt.Chart]:
+def _write_names(rows: pl.DataFrame, headings: list[tuple[str, str, float]], layout: Layout) -> list[alt.Chart]:
     room = layout.names or layout.width
     left = float(-layout.names)
     across = left if not layout.names else left + 10
@@ -182,8 +208,15 @@ def _write_names(rows: pl.DataFrame, headings: list[tuple[str, float]], layout: 
         write([shorten(cell, room * NAME_ROOM)], (across, top + (layout.mark if layout.names else 8.0)), align="left")
         for cell, top in rows.select("cell", "top").iter_rows()
     ]
-    named = [write([shorten(title, layout.width)], (left, at), align="left", weight="bold") for title, at in headings]
-    return [*names, *named]
+    named = [
+        write([shorten(title, layout.width)], (left, at), align="left", weight="bold") for title, _, at in headings
+    ]
+    noted = [
+        write([shorten(note, layout.width)], (left, at + NOTE_PX), align="left", colour=theme.FAINT_INK)
+        for _, note, at in headings
+        if note
+    ]
+    return [*names, *named, *noted]
 
 
 def _write_directions(algorithms: Sequence[str], layout: Layout) -> list[alt.Chart]:
@@ -239,15 +272,17 @@ def _draw_bar(left: float, y_px: float, colour: str, thickness: float) -> alt.Ch
     return chart
 
 
-def _caption(algorithms: Sequence[str], doubted_count: int) -> str:
+def _caption(algorithms: Sequence[str], doubted_count: int, *, has_notes: bool) -> str:
+    noted = " Below a table’s name: the RTTs here that each bucket pools." if has_notes else ""
     doubted = f" Not drawn: {count_things(doubted_count, 'pair')} suspect in the paper." if doubted_count else ""
     return (
-        f"Ratio of the rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: open dots are the "
-        "paper’s, filled ones this archive’s, with their 95 % interval. Thin line: 95 % prediction interval for a "
-        "repeat of the same size. A pair is reproduced if the same algorithm is ahead in both and the ratios clearly "
-        f"differ by less than a factor of {PAIR_FACTOR:g}. It is not reproduced if the other algorithm is ahead, if "
-        "the ratios clearly differ by more, or if the rates are equal in one and clearly unequal in the other. "
-        "Both: flows of both algorithms share the path at the same time; alone: flows of one algorithm only." + doubted
+        f"Ratio of the mean rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: open dots "
+        "are the paper’s, filled ones this archive’s, with their 95 % interval. Thin line: 95 % prediction interval "
+        "for a repeat of the same size. A pair is reproduced if the same algorithm is ahead in both and the ratios "
+        f"clearly differ by less than a factor of {PAIR_FACTOR:g}. It is not reproduced if the other algorithm is "
+        "ahead, if the ratios clearly differ by more, or if the rates are equal in one and clearly unequal in the "
+        "other. Both: flows of both algorithms share the path at the same time; alone: flows of one algorithm only."
+        f"{noted}{doubted}"
     )
 
 

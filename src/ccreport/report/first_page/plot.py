@@ -9,6 +9,7 @@ from ccreport.core.tables import read_table
 from ccreport.figures.write import write_files
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
+from ccreport.report.first_page.rtts import read_rtts
 
 # Names of the figures, as folders.
 PAIRS: Final = "pairs"
@@ -17,16 +18,17 @@ MISSING: Final = "The evaluation publishes no pair of algorithms that the archiv
 
 
 @replaces_folder("output")
-def plot_reproduction(evaluation: Path, reproduction: Path, output: Path) -> None:
+def plot_reproduction(evaluation: Path, reproduction: Path, database: Path, output: Path) -> None:
     """Write the figures `pairs` and `pairs_narrow` into folders of these names, or why there are none.
 
-    `reproduction` is the table of that name. Each folder is as `plot_figure` writes it.
+    `reproduction` is the table of that name, `database` the evaluation's. Each folder is as `plot_figure` writes it.
     """
     declared = load_evaluation(evaluation)
     algorithms = list(declared["algorithms"])
     compared = read_table("reproduction", [reproduction])
     pairs = list_pairs(compared.with_columns(call_labels(compared["cell"], declared["labels"])), algorithms)
     doubted_count = len(list_doubted(compared, {}))
+    rtts = read_rtts(database, declared["labels"])
     titles = {name: facts["title"] for name, facts in declared["tables"].items()}
     for name, layout in ((PAIRS, WIDE), (PAIRS_NARROW, NARROW)):
         folder = output / name
@@ -34,4 +36,4 @@ def plot_reproduction(evaluation: Path, reproduction: Path, output: Path) -> Non
         if pairs.is_empty():
             (folder / "missing.txt").write_text(f"{MISSING}\n", encoding="utf-8")
         else:
-            write_files(draw_forest(pairs, titles, algorithms, layout, doubted_count), folder)
+            write_files(draw_forest(pairs, titles, algorithms, layout, doubted_count, rtts), folder)

@@ -5,13 +5,14 @@ Rows are conditions, columns round-trip times. It is a table of HTML, so that ea
 
 import math
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final
 
 import polars as pl
 
 from ccreport.core.text import make_label
+from ccreport.report.first_page.rtts import BUCKET, NO_RTTS, name_rtts
 from ccreport.report.markup.blocks import Html, text
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.grids.links import cell_href
@@ -32,19 +33,19 @@ TITLES: Final = {
 }
 
 
-def render_condition_map(asked: pl.DataFrame, titles: Mapping[str, str], rows_at_most: int) -> str:
+def render_condition_map(
+    asked: pl.DataFrame, titles: Mapping[str, str], rows_at_most: int, rtts: pl.DataFrame = NO_RTTS
+) -> str:
     """Return a map for each measure of the table `comparisons`; nothing where it has no row.
 
-    `titles` are those of the evaluation's tables. Of the comparisons, numbered from 1 as in the table's CSV file, only
-    the first `rows_at_most` have a page of their runs.
+    `titles` are those of the evaluation's tables, `rtts` is as `read_rtts` returns it. Of the comparisons, numbered
+    from 1 as in the table's CSV file, only the first `rows_at_most` have a page of their runs.
     """
     rows = list(asked.with_row_index("number", 1).iter_rows(named=True))
     measures = dict.fromkeys(row["measure"] for row in rows)
-    return "\n".join(
-        part
-        for measure in measures
-        for part in _render_measure(measure, [row for row in rows if row["measure"] == measure], titles, rows_at_most)
-    )
+    by_measure = {measure: [row for row in rows if row["measure"] == measure] for measure in measures}
+    parts = (_render_measure(measure, own, titles, rows_at_most, rtts) for measure, own in by_measure.items())
+    return "\n".join(chain.from_iterable(parts))
 
 
 def choose_shade(ratio: float | None) -> str:
@@ -57,19 +58,21 @@ def choose_shade(ratio: float | None) -> str:
 
 
 def _render_measure(
-    measure: str, rows: list[dict[str, Any]], titles: Mapping[str, str], rows_at_most: int
+    measure: str, rows: list[dict[str, Any]], titles: Mapping[str, str], rows_at_most: int, rtts: pl.DataFrame
 ) -> Iterator[str]:
     title = next((shown for start, shown in TITLES.items() if measure.startswith(start)), measure)
     pairs = dict.fromkeys((row["first_algorithm"], row["second_algorithm"]) for row in rows)
     of_pairs = ", ".join(f"{first} over {second}" for first, second in pairs)
     yield f"## {escape_text(title)} {{#{make_label('map', measure)}}}\n"
     yield (
-        f"Ratio of {escape_text(of_pairs)} with its 95 &#37; interval. Bold: one is significantly ahead. ≈: the two "
-        f"are {escape_text(_name_equality(rows))}. ? and stripes: undecided. Below: runs of each algorithm (n), and "
-        f"the ratio of the means.{_explain_correction(rows)}\n"
+        f"Ratio of the geometric means of {escape_text(of_pairs)}, with its 95 &#37; interval. Bold: one is "
+        f"significantly ahead. ≈: the two are {escape_text(_name_equality(rows))}. ? and stripes: undecided. Below: "
+        f"runs of each algorithm (n), and the ratio of the arithmetic means.{_explain_correction(rows)}\n"
     )
     maps = "\n".join(
-        fence_html(_render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most))
+        fence_html(
+            _render_map(list(own), titles.get(table, "") if table != COMPARISONS else "", title, rows_at_most, rtts)
+        )
         for table, own in groupby(rows, itemgetter("table_name"))
     )
     # Each table is a block of its own, as the PDF takes them.
@@ -101,12 +104,12 @@ def _name_equality(rows: list[dict[str, Any]]) -> str:
     return next(equal, "equal")
 
 
-def _render_map(rows: list[dict[str, Any]], heading: str, measure: str, rows_at_most: int) -> str:
+def _render_map(rows: list[dict[str, Any]], heading: str, measure: str, rows_at_most: int, rtts: pl.DataFrame) -> str:
     """Return the map of the questions about one table."""
     columns = list(dict.fromkeys(split_question(row["question"])[1] for row in rows))
     # "Table II": the rest of its title is about what it shows itself.
-    names = (heading.partition(":")[0] or "Condition", *columns)
-    head = "".join(f'<th scope="col">{text(name)}</th>' for name in names)
+    names = (text(heading.partition(":")[0] or "Condition"), *(_head_column(column, rows, rtts) for column in columns))
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = "\n".join(_render_rows(rows, columns, rows_at_most))
     label = f"{measure} by condition" + (f": {heading}" if heading else "")
     return (
@@ -114,6 +117,14 @@ def _render_map(rows: list[dict[str, Any]], heading: str, measure: str, rows_at_
         f'<table class="data condition-map">\n<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody>\n</table>\n</div>"
     )
+
+
+def _head_column(column: str, rows: list[dict[str, Any]], rtts: pl.DataFrame) -> Html:
+    """Return the heading of a column, with the round-trip times here that it pools."""
+    own = [(row["table_name"], row["question"]) for row in rows if split_question(row["question"])[1] == column]
+    asked = pl.DataFrame(own, schema={"table_name": pl.String, "question": pl.String}, orient="row")
+    here = name_rtts(rtts, asked) if BUCKET.fullmatch(column) else ""
+    return Html(f"{text(column)}<br><small>here {text(here)}</small>") if here else text(column)
 
 
 def split_question(question: str) -> tuple[str, str]:

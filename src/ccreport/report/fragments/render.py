@@ -18,7 +18,7 @@ from ccreport.core.schema_problems import guess
 from ccreport.core.tables import read_table
 from ccreport.core.text import count_things
 from ccreport.figures.exhibits import find_exhibits, list_exhibits
-from ccreport.figures.kit.theme import call_algorithms, style_of
+from ccreport.figures.kit.theme import call_algorithms
 from ccreport.measure import ARCHIVE_TABLES
 from ccreport.rebuild.batches import read_batches, table_files
 from ccreport.report.archive_fragments.archive_facts import (
@@ -40,6 +40,8 @@ from ccreport.report.archive_fragments.provenance import name_archive, render_as
 from ccreport.report.archive_fragments.raw_file_pages import render_file_pages
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
+from ccreport.report.first_page.rtts import read_rtts
+from ccreport.report.fragments.about import BOTH, render_about, render_groups, render_note
 from ccreport.report.fragments.absent_exhibits import (
     describe_empty_tables,
     describe_missing_figures,
@@ -64,11 +66,10 @@ from ccreport.report.fragments.gallery_pages.figure_kinds import find_examples, 
 from ccreport.report.fragments.gallery_pages.gallery import render_gallery
 from ccreport.report.fragments.reproduction import describe_reproduction, render_reproduction
 from ccreport.report.fragments.words import render_words
-from ccreport.report.markup.blocks import render_callout, write_fragment
+from ccreport.report.markup.blocks import write_fragment
 from ccreport.report.markup.escape import escape_text
 from ccreport.report.site.absent_pages import name_absent
 from ccreport.storage.sums import hash_file, hash_sums
-from ccreport.summarise.database import name_algorithms
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.uses import list_uses
@@ -82,11 +83,6 @@ SHOWN_TABLES: Final = (
     "sessions",
     "calibrations",
     "attempts",
-)
-# What names of cells, titles and captions call a run of several algorithms.
-BOTH: Final = (
-    "*Both* means that flows of both algorithms share the path at the same time, *alone* that the flows of a run are "
-    "all of one algorithm.\n"
 )
 PACKAGE: Final = Path(ccreport.__file__).parent
 
@@ -148,14 +144,14 @@ def render_fragments(
     shown = {"reproduction": compared, "claims": judged, "conditions": asked}
     variables |= name_absent([page for page, rows in shown.items() if rows.is_empty()])
     write_fragment(fragments, "_variables.yml", yaml.safe_dump(variables, sort_keys=True))
-    write_fragment(fragments, "about.md", _render_about(declared))
+    write_fragment(fragments, "about.md", render_about(declared))
     write_fragment(
         fragments,
         "bibtex.md",
         render_bibtex(settings["release"], citation, declared["title"], runs["start_utc"], facts["sha256"]),
     )
     with call_algorithms(declared["algorithm_names"]):
-        groups = _render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
+        groups = render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
         of_versions = describe_versions(declared, figures)
     write_fragment(fragments, "groups.md", groups, BOTH if (runs["mode"] == "both").any() else "")
     algorithms = list(declared["algorithms"])
@@ -164,13 +160,14 @@ def render_fragments(
         frame.with_columns(call_labels(frame[column], declared["labels"]))
         for frame, column in ((compared, "cell"), (asked, "question"))
     )
+    rtts = read_rtts(database, declared["labels"])
     pairs = list_pairs(named_cells, algorithms)
     doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
     doubted = list_doubted(named_cells, doubts)
     found = render_findings(
-        judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions
+        judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions, rtts
     ) or render_list_of_findings(
-        describe_means(_read_published(MEANS, declared, summaries), named_questions.filter(table_name=MEANS))
+        describe_means(_read_published(MEANS, declared, summaries), named_questions.filter(table_name=MEANS), rtts)
     )
     shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
     write_fragment(fragments, "findings.md", found or shows)
@@ -181,7 +178,7 @@ def render_fragments(
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
     # A report with sections lists them there.
     write_fragment(fragments, "other_evaluations.md", "")
-    write_fragment(fragments, "about_archive.md", _render_note(explained["reproduction"]["note"]))
+    write_fragment(fragments, "about_archive.md", render_note(explained["reproduction"]["note"]))
     write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
     uses = list_uses(database, declared, figures)
     left_out = summarise_left_out(suspects, runs, attempts, uses, settings)
@@ -204,7 +201,7 @@ def render_fragments(
     write_fragment(fragments, "assumptions_report.md", "The supplement lists them.\n")
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
     rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
-    write_fragment(fragments, "condition_map.md", render_condition_map(named_questions, titles, rows_at_most))
+    write_fragment(fragments, "condition_map.md", render_condition_map(named_questions, titles, rows_at_most, rtts))
     note, reasons = (explained["reproduction"][name] for name in ("note", "pairs"))
     for cell in sorted(reasons.keys() - (cells := set(named_cells["cell"]))):
         print(f"warning: explanations of {evaluation.stem}: reproduction.pairs: no cell `{cell}`{guess(cell, cells)}")
@@ -222,35 +219,11 @@ def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) ->
     return read_table(table, [summaries / f"{table}.parquet"] if table in declared["tables"] else [])
 
 
-def _render_about(declared: Mapping[str, Any]) -> str:
-    sentences = [f"{declared['subtitle'].rstrip('.')}." if declared["subtitle"] else ""]
-    sentences += [f"The publication: {declared['source'].rstrip('.')}." if declared["source"] else ""]
-    return "\n\n".join(escape_text(sentence) for sentence in sentences if sentence)
-
-
 def _count_exhibits(declared: Mapping[str, Any], summaries: Path, figures: Path) -> str:
     """Return how many tables and figures have data."""
     tables = sum(has_rows(table, summaries) for table in list_exhibits(declared["tables"]))
     drawn = sum(not find_missing(figure, figures) for figure in list_exhibits(declared["figures"], figures))
     return f"{count_things(tables, 'table')} and {count_things(drawn, 'figure')}"
-
-
-def _render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return which version goes by the name of a group of several, where figures have another name for it."""
-    first_of = {group: cc for cc, group, _ in name_algorithms(sorted(held.unique()), groups)}
-    sentences = []
-    for group, facts in groups.items():
-        first = first_of.get(group)
-        if first is not None and len(facts["members"]) > 1 and style_of(first).name != group:
-            others = [cc for cc in facts["members"] if cc != first and cc in first_of]
-            kept = "".join(f"; {escape_text(style_of(cc).name)} is shown as `{cc}`" for cc in others)
-            told = f"In tables, and in figures of them, {escape_text(group)} means {escape_text(style_of(first).name)}"
-            sentences.append(f"{told} (`{first}`){kept}. Other figures call each version by its own name.")
-    return "\n".join(f"{sentence}\n" for sentence in sentences)
-
-
-def _render_note(note: str) -> str:
-    return render_callout("note", "About this archive", escape_text(note)) if note else ""
 
 
 def _render_exhibits(

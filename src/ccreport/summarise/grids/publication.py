@@ -26,10 +26,13 @@ def list_rtts(connection: duckdb.DuckDBPyConnection, table: str) -> dict[str, st
         SELECT rtt_bucket, list(DISTINCT round(coalesce(rtt_nominal_ms, rtt_ms), 1)) AS rtts
         FROM {quote_name(f"{table}_runs")} WHERE is_counted AND rtt_ms IS NOT NULL GROUP BY rtt_bucket
     """
-    return {bucket: f"{bucket} (here {_join(sorted(rtts))} ms)" for bucket, rtts in connection.sql(query).fetchall()}
+    return {
+        bucket: f"{bucket} (here {join_rtts(sorted(rtts))} ms)" for bucket, rtts in connection.sql(query).fetchall()
+    }
 
 
-def _join(rtts: Sequence[float]) -> str:
+def join_rtts(rtts: Sequence[float]) -> str:
+    """Return sorted round-trip times in ms as text without unit, many as a range."""
     shown = [f"{rtt:g}" for rtt in rtts]
     return f"{shown[0]} to {shown[-1]}" if len(shown) > LISTED_AT_MOST else ", ".join(shown)
 

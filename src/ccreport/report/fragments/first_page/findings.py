@@ -9,9 +9,11 @@ from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
+from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.claim_direction import part_failed
 from ccreport.report.fragments.claims import title_claim
 from ccreport.report.fragments.failed_pairs import name_table
+from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits, link_comparisons
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
@@ -30,17 +32,18 @@ def render_findings(
     titles: Mapping[str, str],
     doubted: Sequence[tuple[str, str]] = (),
     of_versions: Sequence[str] = (),
+    rtts: pl.DataFrame = NO_RTTS,
 ) -> str:
     """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
     `comparisons` is the table of that name, `titles` are those of tables by name, `doubted` are published pairs that
-    look wrong, each with the reason, `of_versions` are sentences on versions of an algorithm. An evaluation that
-    publishes nothing to compare with has no such findings.
+    look wrong, each with the reason, `of_versions` are sentences on versions of an algorithm, `rtts` is as `read_rtts`
+    returns it. An evaluation that publishes nothing to compare with has no such findings.
     """
     if judged.is_empty() and pairs.is_empty():
         return ""
-    answers = [*describe_leads(comparisons), *describe_retransmits(comparisons)]
+    answers = [*describe_leads(comparisons, rtts), *describe_retransmits(comparisons, rtts)]
     sentences = [
         _join(
             "Confirmed",
@@ -50,7 +53,7 @@ def render_findings(
         _join(
             "Contradicted",
             _contradict_claims(judged, claims),
-            _contradict_pairs(pairs),
+            _contradict_pairs(pairs, rtts),
         ),
         _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons)),
         _doubt_paper(doubted),
@@ -143,17 +146,19 @@ def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str], titles: Mapping[s
     return f"the ratio of {ratio} is reproduced in {counted} of published cells{of_which}"
 
 
-def _contradict_pairs(pairs: pl.DataFrame) -> str:
+def _contradict_pairs(pairs: pl.DataFrame, rtts: pl.DataFrame) -> str:
     off = pairs.filter(pl.col("verdict") == NOT_REPRODUCED).with_columns(
         off=(pl.col("ratio") / pl.col("expected")).log().abs()
     )
     if off.is_empty():
         return ""
-    worst = off.sort("off", descending=True, maintain_order=True).row(0, named=True)
+    most = off.sort("off", descending=True, maintain_order=True).head(1)
+    worst = most.row(0, named=True)
+    phrase = phrase_conditions(worst["cell"], name_rtts(rtts, most.rename({"cell": "question"})))
     return (
         f"[{count_things(off.height, 'pair')}]({PAIRS_PAGE}#paper-worst) {'is' if off.height == 1 else 'are'} not "
         "reproduced; the worst is "
-        f"{escape_text(worst['cell'])}: a ratio of mean rates of {show_plain(worst['expected'])} in the "
+        f"{escape_text(phrase)}: a ratio of mean rates of {show_plain(worst['expected'])} in the "
         f"paper and {show_plain(worst['ratio'])} here"
     )
 

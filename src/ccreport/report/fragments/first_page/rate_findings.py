@@ -2,13 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 import polars as pl
 
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.wording.runs import join_names
+from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
+from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_measured, rate_unit
 from ccreport.summarise.grids.plain_numbers import show_plain
@@ -31,16 +33,16 @@ MEASURES: Final = {
 }
 
 
-def describe_means(means: pl.DataFrame, comparisons: pl.DataFrame) -> list[str]:
+def describe_means(means: pl.DataFrame, comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS) -> list[str]:
     """Return a sentence on each algorithm of the table `means`, and one on each two of them, as Markdown.
 
-    `comparisons` are the rows of the table of that name about it.
+    `comparisons` are the rows of the table of that name about it, `rtts` is as `read_rtts` returns it.
     """
     known = means.filter(pl.col("algorithm").is_not_null())
     groups = known.partition_by("algorithm", maintain_order=True)
     divisor, unit = rate_unit(known["rate_mean_bps"])
     said = [_describe_algorithm(own, divisor, unit) for own in groups]
-    return [*said, *describe_leads(comparisons)]
+    return [*said, *describe_leads(comparisons, rtts)]
 
 
 def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
@@ -77,14 +79,17 @@ def link_comparisons(words: str, filtered: str) -> str:
     return f"[{words}](tables.qmd?rows={filtered}#{make_label('table', 'comparisons')})"
 
 
-def describe_leads(comparisons: pl.DataFrame) -> list[str]:
-    """Return a sentence on each pair of algorithms whose rates the table `comparisons` compares, as Markdown."""
+def describe_leads(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS) -> list[str]:
+    """Return a sentence on each pair of algorithms whose rates the table `comparisons` compares, as Markdown.
+
+    `rtts` is as `read_rtts` returns it.
+    """
     rates = comparisons.filter(pl.col("measure").str.ends_with("_bps"))
     pairs = rates.partition_by("first_algorithm", "second_algorithm", maintain_order=True)
-    return [_describe_pair(pair) for pair in pairs]
+    return [_describe_pair(pair, rtts) for pair in pairs]
 
 
-def describe_retransmits(comparisons: pl.DataFrame) -> list[str]:
+def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS) -> list[str]:
     """Return a sentence on who retransmits less, how often, and where the two differ most; none without comparisons."""
     asked = comparisons.filter(measure=RETRANSMITS)
     if asked.is_empty():
@@ -94,8 +99,8 @@ def describe_retransmits(comparisons: pl.DataFrame) -> list[str]:
     undecided = asked.filter(verdict=UNDECIDED).height
     equal = asked.height - decided.height - undecided
     said = [
-        f"{escape_text(name)} in {count:,}{', most clearly with' if count > 1 else ', with'} "
-        f"{_compare_shares(decided.filter(ahead_algorithm=name).row(0, named=True))}"
+        f"{escape_text(name)} in {count:,}{', most clearly' if count > 1 else ','} "
+        f"{_compare_shares(decided.filter(ahead_algorithm=name).head(1), rtts)}"
         for name, count in Counter(decided["ahead_algorithm"]).most_common()
     ]
     said += [f"equal in {equal:,}"] if equal else []
@@ -104,24 +109,25 @@ def describe_retransmits(comparisons: pl.DataFrame) -> list[str]:
     return [f"**Who retransmits less?** Of {compared}: {'; '.join(said)}."]
 
 
-def _compare_shares(row: Mapping[str, Any]) -> str:
+def _compare_shares(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
     """Return under what conditions two algorithms retransmit which part of the segments, the lower first."""
+    row = own.row(0, named=True)
     (low, _), (high, other) = sorted((100 * row[f"{which}_mean"], row[f"{which}_algorithm"]) for which in SIDES)
     shares = f"{show_plain(low)} &#37; of segments, {escape_text(other)} {show_plain(high)} &#37;"
-    return f"{escape_text(row['question'])} ({shares})"
+    return f"{escape_text(phrase_conditions(row['question'], name_rtts(rtts, own)))} ({shares})"
 
 
-def _describe_pair(pair: pl.DataFrame) -> str:
+def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame) -> str:
     """Return an answer in plain words, then how many comparisons have each verdict."""
     first, second, *_ = pair.select("first_algorithm", "second_algorithm").row(0)
-    pair = pair.with_columns(question=pl.Series(_leave_out_shared(pair["question"].to_list())))
+    pair = pair.with_columns(condition=pl.Series(_leave_out_shared(pair["question"].to_list())))
     compared = link_comparisons(count_things(pair.height, "comparison"), pair["measure"][0].removesuffix("_bps"))
     counted = Counter(pair["verdict"])
     undecided = counted.pop(UNDECIDED, 0)
     said = [f"{escape_text(verdict)} in {count:,}" for verdict, count in counted.most_common()]
     said += [f"{undecided:,} undecided"] if undecided else []
-    by_loss = [*_answer_by_loss(pair)]
-    said_first, *others = (*_answer(pair, names_most=not by_loss), "")
+    by_loss = [*_answer_by_loss(pair, rtts)]
+    said_first, *others = (*_answer(pair, rtts, names_most=not by_loss), "")
     parts = filter(None, (said_first, *by_loss, *others))
     answer = " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
     title = f"**{escape_text(first)} or {escape_text(second)}?**"
@@ -142,9 +148,9 @@ def _list_shared(questions: list[str]) -> list[str]:
     return [part for part in parts[0] if all(part in own for own in parts)]
 
 
-def _answer(pair: pl.DataFrame, *, names_most: bool) -> Iterator[str]:
+def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, *, names_most: bool) -> Iterator[str]:
     """Yield what most comparisons show, by whether their conditions have loss, and where others are ahead."""
-    is_lossy = pl.Series([_find_loss(question) for question in pair["question"]], dtype=pl.Boolean)
+    is_lossy = pl.Series([_find_loss(condition) for condition in pair["condition"]], dtype=pl.Boolean)
     parts = [("with random loss ", pair.filter(is_lossy)), ("with no loss ", pair.filter(~is_lossy))]
     if min(part.height for _, part in parts) < ENOUGH:
         parts = [("", pair)]
@@ -161,27 +167,28 @@ def _answer(pair: pl.DataFrame, *, names_most: bool) -> Iterator[str]:
         ahead = own.filter(verdict=verdict)
         leaders.update(ahead["ahead_algorithm"].drop_nulls())
         how_many = f"all {count:,}" if count == own.height else f"{count:,} of {own.height:,}"
-        yield f"{where}{_say_verdict(verdict)} in {how_many} comparisons{_name_most(ahead) if names_most else ''}"
+        yield f"{where}{_say_verdict(verdict)} in {how_many} comparisons{_name_most(ahead, rtts) if names_most else ''}"
     for (name,), own in pair.group_by("ahead_algorithm", maintain_order=True):
         if leaders and name is not None and name not in leaders:
-            shared = ", ".join(_list_shared(own["question"].to_list()))
+            shared = phrase_conditions(", ".join(_list_shared(own["condition"].to_list())), name_rtts(rtts, own))
             each = "both" if own.height == 2 else "all"
-            where = f", {each} with {escape_text(shared)}" if shared and own.height > 1 else ""
-            counted = count_things(own.height, "comparison")
-            yield f"{escape_text(str(name))} is faster in only {counted}{where}{_name_most(own, is_placed=bool(where))}"
+            where = f", {each} {escape_text(shared)}" if shared and own.height > 1 else ""
+            counted = f"{count_things(own.height, 'comparison')}{where}"
+            most = _name_most(own, rtts, is_placed=bool(where))
+            yield f"{escape_text(str(name))} is faster in only {counted}{most}"
 
 
-def _answer_by_loss(pair: pl.DataFrame) -> Iterator[str]:
+def _answer_by_loss(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
     """Yield by how much one algorithm is faster on long paths, for each loss at which it is so in all comparisons."""
     ratio = pl.col("first_mean") / pl.col("second_mean")
     placed = pair.with_columns(
         ahead=pl.max_horizontal(ratio, 1 / ratio),
-        loss=pl.Series([_find_part(LOSS, question) for question in pair["question"]], dtype=pl.String),
-        path=pl.Series([_find_part(LONG_PATH, question) for question in pair["question"]], dtype=pl.String),
+        loss=pl.Series([_find_part(LOSS, condition) for condition in pair["condition"]], dtype=pl.String),
+        path=pl.Series([_find_part(LONG_PATH, condition) for condition in pair["condition"]], dtype=pl.String),
     ).drop_nulls(("ahead", "loss", "path"))
     said: dict[tuple[str, ...], list[str]] = {}
-    for (path, loss), own in placed.group_by("path", "loss", maintain_order=True):
-        name = own["ahead_algorithm"][0]
+    for (bucket, loss), own in placed.group_by("path", "loss", maintain_order=True):
+        name, path = own["ahead_algorithm"][0], phrase_conditions(bucket, name_rtts(rtts, own))
         if own.height >= ENOUGH and name is not None and own["ahead_algorithm"].eq_missing(name).all():
             first, second = own.select("first_algorithm", "second_algorithm").row(0)
             other = second if name == first else first
@@ -190,16 +197,16 @@ def _answer_by_loss(pair: pl.DataFrame) -> Iterator[str]:
             said.setdefault((path, name, other), []).append(f"{times} at {loss}")
     for (path, name, _), parts in said.items():
         leads = f"{join_names(parts)}, depending on the condition; each lead is significant"
-        yield escape_text(f"at {path} {name} has {leads}")
+        yield escape_text(f"{path} {name} has {leads}")
 
 
-def _find_part(pattern: re.Pattern[str], question: str) -> str | None:
-    return next((part for part in question.split(", ") if pattern.fullmatch(part)), None)
+def _find_part(pattern: re.Pattern[str], condition: str) -> str | None:
+    return next((part for part in condition.split(", ") if pattern.fullmatch(part)), None)
 
 
-def _find_loss(question: str) -> bool | None:
-    """Tell whether the conditions of a question have loss; None where they do not say."""
-    losses = [found[1] for part in question.split(", ") if (found := LOSS.fullmatch(part))]
+def _find_loss(condition: str) -> bool | None:
+    """Tell whether conditions have loss; None where they do not say."""
+    losses = [found[1] for part in condition.split(", ") if (found := LOSS.fullmatch(part))]
     return float(losses[0] or 0) > 0 if losses else None
 
 
@@ -210,7 +217,7 @@ def _say_verdict(verdict: str) -> str:
     return f"the two are {escape_text(verdict)}"
 
 
-def _name_most(own: pl.DataFrame, *, is_placed: bool = False) -> str:
+def _name_most(own: pl.DataFrame, rtts: pl.DataFrame, *, is_placed: bool = False) -> str:
     """Return where the ratio of the mean rates is largest, of comparisons in which one algorithm is ahead.
 
     Where a reader knows already, only how large it is.
@@ -221,8 +228,9 @@ def _name_most(own: pl.DataFrame, *, is_placed: bool = False) -> str:
     known = own.with_columns(ahead=pl.max_horizontal(ratio, 1 / ratio)).drop_nulls(("ahead_algorithm", "ahead"))
     if known.is_empty():
         return ""
-    most = known.sort("ahead", descending=True, maintain_order=True).row(0, named=True)
-    rate = f"{show_plain(most['ahead'])} times the mean rate"
+    most = known.sort("ahead", descending=True, maintain_order=True).head(1)
+    rate = f"{show_plain(most['ahead'].item())} times the mean rate"
     if is_placed:
         return f" (up to {rate})"
-    return f", most at {escape_text(most['question'])} ({rate})" if own.height > 1 else f" ({rate})"
+    phrase = phrase_conditions(most["condition"].item(), name_rtts(rtts, most))
+    return f", most {escape_text(phrase)} ({rate})" if own.height > 1 else f" ({rate})"

@@ -1,0 +1,43 @@
+"""Round-trip times of this archive that a condition's bucket of them, "RTT ≥ 30 ms", pools."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.report.first_page.pairs import call_labels
+from ccreport.summarise.database import connect
+from ccreport.summarise.grids.publication import join_rtts
+from ccreport.summarise.questions import has_questions
+
+# RTT ≥ 30 ms · RTT 10–30 ms
+BUCKET: Final = re.compile(r"RTT (?:[<≥] |[\d.]+–)[\d.]+ ms")
+SCHEMA: Final = {"table_name": pl.String(), "question": pl.String(), "rtts_ms": pl.List(pl.Float64)}
+NO_RTTS: Final = pl.DataFrame(schema=SCHEMA)
+QUERY: Final = """
+    SELECT table_name, question, list(DISTINCT round(coalesce(rtt_nominal_ms, rtt_ms), 1)) AS rtts_ms
+    FROM comparisons_runs WHERE is_counted AND rtt_ms IS NOT NULL GROUP BY ALL ORDER BY ALL
+"""
+
+
+def read_rtts(database: Path, labels: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    """Return a row for each question that is compared, with the round-trip times of its runs that count, in ms.
+
+    `database` is the evaluation's, whose `labels` are called as they are shown.
+    """
+    with connect(database) as connection:
+        if not has_questions(connection):
+            return NO_RTTS
+        rtts: pl.DataFrame = connection.sql(QUERY).pl().cast(SCHEMA)
+    return rtts.with_columns(call_labels(rtts["question"], labels))
+
+
+def name_rtts(rtts: pl.DataFrame, asked: pl.DataFrame) -> str:
+    """Return the round-trip times of questions, "80, 88 ms"; nothing where none is known.
+
+    `asked` has the columns `table_name` and `question`, `rtts` is as `read_rtts` returns it.
+    """
+    known = rtts.join(asked, on=("table_name", "question"), how="semi")["rtts_ms"].explode().drop_nulls()
+    return f"{join_rtts(known.unique().sort().to_list())} ms" if known.len() else ""

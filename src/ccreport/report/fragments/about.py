@@ -1,0 +1,43 @@
+"""What a report is about: its publication, the archive, and what its groups of algorithms are called."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.figures.kit.theme import style_of
+from ccreport.report.markup.blocks import render_callout
+from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.database import name_algorithms
+
+# What names of cells, titles and captions call a run of several algorithms.
+BOTH: Final = (
+    "*Both* means that flows of both algorithms share the path at the same time, *alone* that the flows of a run are "
+    "all of one algorithm.\n"
+)
+
+
+def render_about(declared: Mapping[str, Any]) -> str:
+    """Return the subtitle of an evaluation and its publication."""
+    sentences = [f"{declared['subtitle'].rstrip('.')}." if declared["subtitle"] else ""]
+    sentences += [f"The publication: {declared['source'].rstrip('.')}." if declared["source"] else ""]
+    return "\n\n".join(escape_text(sentence) for sentence in sentences if sentence)
+
+
+def render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return which version goes by the name of a group of several, where figures have another name for it."""
+    first_of = {group: cc for cc, group, _ in name_algorithms(sorted(held.unique()), groups)}
+    sentences = []
+    for group, facts in groups.items():
+        first = first_of.get(group)
+        if first is not None and len(facts["members"]) > 1 and style_of(first).name != group:
+            others = [cc for cc in facts["members"] if cc != first and cc in first_of]
+            kept = "".join(f"; {escape_text(style_of(cc).name)} is shown as `{cc}`" for cc in others)
+            told = f"In tables, and in figures of them, {escape_text(group)} means {escape_text(style_of(first).name)}"
+            sentences.append(f"{told} (`{first}`){kept}. Other figures call each version by its own name.")
+    return "\n".join(f"{sentence}\n" for sentence in sentences)
+
+
+def render_note(note: str) -> str:
+    """Return what is known about the archive beside its data, nothing where there is nothing."""
+    return render_callout("note", "About this archive", escape_text(note)) if note else ""

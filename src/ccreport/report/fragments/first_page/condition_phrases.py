@@ -1,0 +1,49 @@
+"""Names of conditions, "40G sender, ESnet, both, 16 flows, RTT < 30 ms", as phrases of a sentence."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+FLOWS: Final = re.compile(r"[\d,]+ flows?")
+# both · both bbr2 and cubic · alone
+SHARING: Final = re.compile(r"(?P<how>both|alone)(?: (?P<names>.+))?")
+# 40G sender
+SENDER: Final = re.compile(r"(?P<speed>\S+) sender")
+LOSS: Final = re.compile(r"(?:no|[\d.]+ %) loss")
+# buffer 12 MB
+BUFFER: Final = re.compile(r"buffer (?P<size>.+)")
+RTT: Final = re.compile(r"RTT .+")
+
+
+def phrase_conditions(question: str, rtts: str = "") -> str:
+    """Return the name of conditions as a phrase, "with 16 flows alone from a 40G sender (ESnet) at RTT < 30 ms".
+
+    `rtts` are the round-trip times that its bucket pools here. What is not known is said as it is, in brackets.
+    """
+    return " ".join(filter(None, _list_phrases(question, rtts)))
+
+
+def _list_phrases(question: str, rtts: str) -> Iterator[str]:
+    left = [part for part in question.split(", ") if part]
+
+    def take(pattern: re.Pattern[str]) -> re.Match[str] | None:
+        found = next((match for part in left if (match := pattern.fullmatch(part))), None)
+        if found:
+            left.remove(found[0])
+        return found
+
+    flows, sharing, sender, loss, buffer, rtt = map(take, (FLOWS, SHARING, SENDER, LOSS, BUFFER, RTT))
+    yield _name_flows(flows, sharing)
+    yield f"from a {sender['speed']} sender" if sender else ""
+    yield f"({', '.join(left)})" if left else ""
+    yield f"{'with' if loss[0].startswith('no') else 'at'} {loss[0]}" if loss else ""
+    yield f"with a buffer of {buffer['size']}" if buffer else ""
+    yield f"at {rtt[0]}{f' (here {rtts})' if rtts else ''}" if rtt else ""
+
+
+def _name_flows(flows: re.Match[str] | None, sharing: re.Match[str] | None) -> str:
+    counted = f"with {flows[0] if flows else 'flows'}" if flows or sharing else ""
+    if not sharing:
+        return counted
+    together = f" of {sharing['names'] or 'both algorithms'} together"
+    return counted + (" alone" if sharing["how"] == "alone" else together)
