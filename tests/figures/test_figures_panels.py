@@ -80,8 +80,8 @@ def test_caption_names_runs_by_panel_and_says_common_things_once(pair: Path) -> 
     assert shown.startswith("(a) Alone: CUBIC and BBR, 2 flows")
     assert "; (b) Together: CUBIC and BBR" in shown
     assert shown.endswith(
-        ". (a) BBR had 1.10 times the goodput of CUBIC in the runs shown; "
-        "(b) BBR had 4.00 times the goodput of CUBIC in the runs shown."
+        ". (a) BBR had 1.10 times the goodput of CUBIC in the single runs shown; "
+        "(b) BBR had 4.00 times the goodput of CUBIC in the single runs shown."
     )
     first, second = details.index("(a) "), details.index("(b) ")
     assert first < details.index("experiment-bbr/2 (iteration 2), chosen in the evaluation file from ") < second
@@ -118,12 +118,12 @@ def test_alternative_states_the_message_of_each_panel(pair: Path) -> None:
         "Line charts of throughput over time in 2 panels with the same scales: A pair. (a) Alone"
     )
     assert (
-        "BBR 44.0 Mbit/s and CUBIC 40.0 Mbit/s. BBR had 1.10 times the goodput of CUBIC in the runs shown."
+        "BBR 44.0 Mbit/s and CUBIC 40.0 Mbit/s. BBR had 1.10 times the goodput of CUBIC in the single runs shown."
         in alternative
     )
     assert "(b) Together: " in alternative
     assert (
-        "BBR 40.0 Mbit/s and CUBIC 10.0 Mbit/s. BBR had 4.00 times the goodput of CUBIC in the runs shown."
+        "BBR 40.0 Mbit/s and CUBIC 10.0 Mbit/s. BBR had 4.00 times the goodput of CUBIC in the single runs shown."
         in alternative
     )
 

@@ -23,3 +23,16 @@ def test_no_thumbnail_is_smaller_than_it_is_shown(width: int, height: int, tmp_p
         # Paper above and below, of a flat figure alone.
         assert drawn == (height < THUMBNAIL_RATIO * width)
         assert thumbnail.convert("L").tobytes()[0] > 250
+
+
+def test_a_thumbnail_has_no_title_as_the_gallery_says_it_below(tmp_path: Path) -> None:
+    data = pl.DataFrame({"x": [1, 2]})
+    chart = alt.Chart(data).mark_point().encode(x="x").properties(width=500, height=500)
+    heights = []
+    titled = chart.properties(title=alt.TitleParams(["A title"], fontSize=20))
+    for name, drawn in (("plain", chart), ("titled", titled)):
+        (tmp_path / name).mkdir()
+        write_files(Figure(drawn, data, "C.", "A."), tmp_path / name)
+        with Image.open(tmp_path / name / "thumbnail.png") as thumbnail:
+            heights.append(thumbnail.height / thumbnail.width)
+    assert heights[1] < heights[0] + 0.02

@@ -370,7 +370,14 @@ def test_verdicts_differ_in_shape_as_well_as_colour():
     chart = draw_forest(make_pairs(AHEAD), TITLES, BOTH, WIDE).chart.to_dict(validate=False)
     (own,) = (layer for layer in list_marks(chart, "point") if "shape" in layer["encoding"])
     assert len(set(own["encoding"]["shape"]["scale"]["range"])) == 3
-    assert len(set(own["encoding"]["color"]["scale"]["range"])) == 3
+    assert len(set(own["encoding"]["fill"]["scale"]["range"])) == 3
+
+
+def test_an_own_mark_leaves_the_ring_of_the_papers_below_it_and_is_parted_from_the_line():
+    chart = draw_forest(make_pairs(AHEAD), TITLES, BOTH, WIDE).chart.to_dict(validate=False)
+    published, own = (layer["mark"] for layer in list_marks(chart, "point"))
+    assert own["size"] < published["size"]
+    assert own["stroke"] == "white"
 
 
 def test_without_pairs_the_picture_is_the_first_figure_that_has_data(tmp_path: Path):

@@ -46,7 +46,7 @@ FILES: Final = (
     "missing.txt",
 )
 PNG_SCALE: Final = 2
-# The gallery shows thumbnails about this wide, and cuts off what is higher than this times their width.
+# The gallery shows thumbnails about this wide, and its style cuts off what is higher than this times their width.
 THUMBNAIL_WIDTH: Final = 300
 THUMBNAIL_RATIO: Final = 0.65
 THUMBNAIL_SCALE: Final = 0.4
@@ -156,7 +156,8 @@ def write_files(figure: Figure, output: Path) -> None:
     width = write_png(vl_convert.svg_to_png(svg, scale=PNG_SCALE), output / "figure.png") / PNG_SCALE
     # The browser would enlarge a smaller picture, which blurs it.
     scale = max(THUMBNAIL_SCALE, THUMBNAIL_WIDTH / width)
-    write_png(vl_convert.svg_to_png(svg, scale=scale), output / THUMBNAIL, THUMBNAIL_RATIO)
+    # The gallery has the title below it.
+    write_png(vl_convert.svg_to_png(drop_title(svg), scale=scale), output / THUMBNAIL, THUMBNAIL_RATIO)
     write_csv(figure.data, output / "figure.csv")
     (output / "caption.txt").write_text(figure.caption + "\n", encoding="utf-8")
     (output / "alt.txt").write_text(figure.alternative + "\n", encoding="utf-8")

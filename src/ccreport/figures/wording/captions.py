@@ -206,4 +206,4 @@ def _compare(ranked: Sequence[DrawnAlgorithm], rate: Rate) -> list[str]:
     times = first.rate_bps / last.rate_bps
     if times < SAME_RATIO:
         return ["The means are about equal"]
-    return [f"{first.name} had {format_significant(times, 3)} times the {rate} of {last.name} in the runs shown"]
+    return [f"{first.name} had {format_significant(times, 3)} times the {rate} of {last.name} in the single runs shown"]

@@ -30,6 +30,9 @@ BAND: Final = "#dfe6ee"
 MARGIN: Final = 2.5
 TICKS: Final = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 AXIS_PX: Final = 40
+# Of marks in px²: an own mark on the paper's leaves its ring, and its white edge parts it from the line at equal rates.
+PAPER_SIZE: Final = 150
+OWN_SIZE: Final = 100
 HEADING_PX: Final = 26
 # Of the line below a table's name.
 NOTE_PX: Final = 16
@@ -163,7 +166,7 @@ def _draw_equality(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> alt.Chart:
     """Return the line at equal rates, in pieces that leave out the names above rows."""
     half = WIDE.row / 2
     pieces = rows.select(y=pl.col("y") - half, y_low=pl.col("y") + half, ratio=pl.lit(1.0))
-    chart: alt.Chart = alt.Chart(pieces).mark_rule(color=theme.INK, strokeWidth=1).encode(x=x, y=y, y2="y_low")
+    chart: alt.Chart = alt.Chart(pieces).mark_rule(color=theme.FAINT_INK, strokeWidth=1).encode(x=x, y=y, y2="y_low")
     return chart
 
 
@@ -187,11 +190,11 @@ def _draw_dots(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     own = rows.select("y", "verdict", ratio=pl.col("ratio").round(6))
     return [
         alt.Chart(published)
-        .mark_point(shape="circle", size=48, color=theme.INK, fill="white", opacity=1, strokeWidth=1.4)
+        .mark_point(shape="circle", size=PAPER_SIZE, color=theme.INK, fill="white", opacity=1, strokeWidth=1.4)
         .encode(x=x, y=y),
         alt.Chart(own)
-        .mark_point(filled=True, size=62, opacity=1)
-        .encode(x=x, y=y, color=_colour(), fill=_colour("fill"), shape=shapes),
+        .mark_point(size=OWN_SIZE, opacity=1, stroke="white", strokeWidth=1)
+        .encode(x=x, y=y, fill=_colour("fill"), shape=shapes),
     ]
 
 
