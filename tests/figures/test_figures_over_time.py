@@ -517,6 +517,30 @@ def test_the_alternative_states_the_message(kind: str, message: str, database: P
     assert message in (plot(tmp_path, database, kind) / "alt.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("kind", "finding"),
+    [
+        ("flow_rates", "The 2 flows of CUBIC had from 1.00 Mbit/s to 3.00 Mbit/s, 2.00 Mbit/s on average"),
+        (
+            "cwnd",
+            "Median (and range) of the congestion window: CUBIC 10.0 segments (10.0 to 10.0) and BBR 10.0 segments",
+        ),
+        ("cpu", "Mean load of the busiest core: 97 % on the sender"),
+        (
+            "limits",
+            "What limited flows most: of CUBIC congestion window (100 % of the time) and of BBR CPU (100 %",
+        ),
+        ("share", "Of all data CUBIC had 50 % and BBR had 50 %."),
+        ("fairness", "Jain's index on average over the test: all flows 0.889, flows of CUBIC 0.800 and flows of BBR"),
+    ],
+)
+def test_the_caption_begins_with_conditions_and_what_was_found(
+    kind: str, finding: str, database: Path, tmp_path: Path
+) -> None:
+    shown, _, _ = (plot(tmp_path, database, kind) / "caption.txt").read_text(encoding="utf-8").partition("\n")
+    assert f". {finding}" in shown
+
+
 def test_without_mpstat_pacing_is_seen_and_the_caption_says_that_cpu_is_not(tmp_path: Path) -> None:
     output = plot(tmp_path, make_database(tmp_path, with_cpu=False), "limits")
     assert "BBR's flows were limited by pacing or the sender's queue 100 %" in (output / "alt.txt").read_text()

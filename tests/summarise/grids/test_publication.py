@@ -99,3 +99,10 @@ def test_runs_are_counted_once_for_a_row() -> None:
     assert [[cell.text for cell in row] for row in shared.cells] == [["1", "2", "3"]] * 4
     counts = replace(GRID, headings=["Runs", "Runs"])
     assert (share_runs(GRID), share_runs(counts)) == (GRID, counts)
+
+
+def test_questions_have_labels_as_they_are_shown() -> None:
+    rows = pl.DataFrame({"question": ["40g sender, esnet, both", "no loss"], "path_class": ["esnet", "other"]})
+    shown = show_names(rows, {"path_class": {"esnet": "ESnet"}, "sender_speed": {"40g": "40G"}})
+    assert shown["question"].to_list() == ["40G sender, ESnet, both", "no loss"]
+    assert shown["path_class"].to_list() == ["ESnet", "other"]

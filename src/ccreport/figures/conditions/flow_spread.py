@@ -25,6 +25,7 @@ from ccreport.figures.wording.runs import (
     choose_rate_unit,
     describe_runs,
     format_rate,
+    join_names,
     wrap_title,
 )
 from ccreport.measure.fairness import jain_index
@@ -75,7 +76,7 @@ def build_flow_spread(declaration: FigureDeclaration, database: Database) -> Fig
     data = spread.flows.join(spread.strips.select("run_id", "cc", "jain_ratio"), on=["run_id", "cc"], how="left")
     data = data.select("run_id", "cc", "flow_id", "rate_bps", "jain_ratio")
     chart = _draw(spread, ccs, title)
-    return Figure(chart, data, _write_caption(spread, conditions), _write_alternative(spread, ccs, conditions))
+    return Figure(chart, data, _write_caption(spread, ccs, conditions), _write_alternative(spread, ccs, conditions))
 
 
 def measure_spread(runs: pl.DataFrame, flows: pl.DataFrame, rate: Rate) -> Spread:
@@ -160,11 +161,14 @@ def _draw_panel(
     return alt.LayerChart(layer=layers, width=width, height=HEIGHT_PX)
 
 
-def _write_caption(spread: Spread, conditions: str) -> str:
+def _write_caption(spread: Spread, ccs: Sequence[str], conditions: str) -> str:
     count = spread.strips["run_id"].n_unique()
+    means = dict(spread.strips.group_by("cc").agg(pl.col("jain_ratio").mean()).drop_nulls().iter_rows())
+    told = [f"{theme.style_of(cc).name} {means[cc]:.3f}" for cc in ccs if cc in means]
     return fold_sentences(
         [
             conditions,
+            *([f"Jain’s fairness index of a run’s flows, mean over the runs: {join_names(told)}"] if told else []),
             f"Each mark is the mean {spread.rate} of one flow, those of a run from the slowest to the fastest",
             count_things(count, "run"),
             "Lines: the mean of the run's flows of that algorithm",

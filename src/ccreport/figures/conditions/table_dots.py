@@ -80,7 +80,7 @@ def build_table_dots(declaration: FigureDeclaration, database: Database) -> Figu
     return Figure(
         _draw(declaration, scaled, names, measure, ccs),
         data,
-        _write_caption(scaled, measure, rows.height),
+        _write_caption(scaled, names, measure),
         _write_alternative(scaled, names, measure),
     )
 
@@ -178,17 +178,37 @@ def _lay_axis(cells: pl.DataFrame, measure: Measure, logarithmic: LogAxis | None
     return alt.Scale(domain=[0, ticks[-1]], nice=False), axis
 
 
-def _write_caption(cells: pl.DataFrame, measure: Measure, rows_count: int) -> str:
+def _write_caption(cells: pl.DataFrame, names: dict[int, str], measure: Measure) -> str:
     less = cells.filter(pl.col("mean").is_between(0, 10.0**LEAST_POWER, closed="none")).height if measure.is_log else 0
     return fold_sentences(
         [
-            f"{measure.name} of {rows_count} conditions, a mark for each algorithm",
+            f"{measure.name} of {len(names)} conditions, a mark for each algorithm",
+            *_describe_largest_gap(cells, names, measure),
             f"bars: {INTERVAL}",
             "A mark without a bar rests on fewer than three runs",
             *([f"{_count_marks(less)} of less than {10.0**LEAST_POWER:g} %"] if less else []),
             *(["A mark at 0: no segment was retransmitted"] if measure.is_log and (cells["mean"] == 0).any() else []),
         ]
     )
+
+
+def _describe_largest_gap(cells: pl.DataFrame, names: dict[int, str], measure: Measure) -> list[str]:
+    """Compare the algorithms where their means are farthest apart; zeros have no ratio."""
+    apart = (
+        cells.filter(pl.col("mean") > 0)
+        .sort("mean")
+        .group_by("row", maintain_order=True)
+        .agg(pl.col("mean", "algorithm"), times=pl.col("mean").last() / pl.col("mean").first())
+        .filter(pl.col("mean").list.len() > 1)
+        .sort("times", "row", descending=[True, False])
+    )
+    if apart.is_empty():
+        return []
+    most = apart.row(0, named=True)
+    times = format_significant(most["times"], 3)
+    high, low = most["algorithm"][-1], most["algorithm"][0]
+    what = measure.name[0].lower() + measure.name[1:]
+    return [f"Farthest apart at {names[most['row']]}: {high} had {times} times the {what} of {low}"]
 
 
 def _count_marks(count: int) -> str:

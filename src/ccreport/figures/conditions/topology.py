@@ -137,10 +137,14 @@ def _span(name: str, values: pl.Series, unit: str) -> str:
 
 def _write_caption(paths: Sequence[Path]) -> str:
     count = sum(path.runs.height for path in paths)
+    hosts = pl.concat(path.destinations for path in paths).select("host", "host_address").n_unique()
+    rtts = _span("RTTs of", pl.concat(path.runs["rtt_ms"] for path in paths).drop_nulls().round(), "ms")
+    reached = f"{_count(len(paths), 'sender')} and {_count(hosts, 'destination')}"
     return fold_sentences(
         [
             "Senders, the path between them, and destinations, as the metadata of the runs names them",
-            f"{_count(count, 'run')} of {_count(len(paths), 'sender')}; a range is that of all runs of the sender",
+            f"{_count(count, 'run')} between {reached}{f', at {rtts}' if rtts else ''}",
+            "A range is that of all runs of the sender",
             "Delay, loss and limit are those of netem on the path, in either direction, as tc printed them"
             if any((path.qdiscs["qdisc"] == "netem").any() for path in paths)
             else "No run recorded a network emulator",

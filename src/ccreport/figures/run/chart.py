@@ -105,22 +105,24 @@ def compose_figure(
     sentences: Sequence[str],
     what: str,
     messages: Sequence[str],
+    finding: str = "",
 ) -> Figure:
     """Return a figure of plots above each other, below its title, subtitle and key.
 
-    `sentences` are the kind's own ones of the caption. The text alternative says `what` kind of chart it is, of which
-    conditions, and its messages in numbers.
+    `sentences` are the kind's own ones of the caption, below its `finding`, by default the first message. The text
+    alternative says `what` kind of chart it is, of which conditions, and its messages in numbers.
     """
     overlapped = panel.declaration.overlapped
     conditions = describe_runs(panel.ccs, panel.drawn, overlapped=overlapped)
     heading = write_heading(panel.declaration, conditions, panel.drawn, overlapped=overlapped)
     chart = keyed_panels.stack(*heading, key, [[plot] for plot in plots])
     left_out = describe_left_out(panel.left_out_count, "the condition with the most runs")
+    shown = [conditions, *([finding] if finding else messages[:1]), *sentences]
     return Figure(
         # One plot's colours are of algorithms, another's of something else.
         chart.resolve_scale(color="independent", strokeDash="independent"),
         data,
-        fold_sentences([conditions, *sentences, *name_runs(panel.drawn), *left_out, *describe_path(panel.notes)]),
+        fold_sentences([*shown, *name_runs(panel.drawn), *left_out, *describe_path(panel.notes)]),
         write_sentences([f"{what}: {conditions}", *messages]),
     )
 

@@ -17,7 +17,7 @@ from ccreport.figures.select.limit_classes import SATURATED_PCT
 from ccreport.figures.select.queries import MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.sampled_rates import find_beginnings
-from ccreport.figures.wording.runs import format_significant
+from ccreport.figures.wording.runs import format_significant, join_names
 
 PANEL_HEIGHT_PX: Final = 190
 # Dash of the mean over cores; the busiest core is a solid line.
@@ -52,6 +52,7 @@ def build_cpu_over_time(declaration: FigureDeclaration, database: Database) -> F
         sentences=["Load is the share of time in which a processor was not idle, as mpstat reports it", *missing],
         what="Line charts of CPU load over time",
         messages=[*_describe(lines), *missing],
+        finding=_compare(lines),
     )
 
 
@@ -138,6 +139,21 @@ def _describe(lines: pl.DataFrame) -> list[str]:
         else:
             sentences.append(f"the only core of the {side}{of} had a load of {high}")
     return sentences
+
+
+def _compare(lines: pl.DataFrame) -> str:
+    """Return the mean load of the busiest core of each side, with each algorithm that ran alone."""
+    several = lines["cc"].n_unique() > 1
+    busiest = lines.filter(measure="busiest_pct").group_by("side", "cc").agg(pl.col("load_pct").mean())
+    told = []
+    for side in SIDES:
+        means = dict(busiest.filter(side=side).select("cc", "load_pct").iter_rows())
+        loads = [
+            f"{_percent(means[cc])}{f' with {theme.style_of(cc).name}' if several else ''}"
+            for cc in theme.order_algorithms(list(means))
+        ]
+        told += [f"{join_names(loads)} on the {side}"] if loads else []
+    return f"Mean load of the busiest core: {'; '.join(told)}"
 
 
 def _percent(value: object) -> str:

@@ -18,7 +18,7 @@ from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.sampled_rates import SOURCES, choose_rate_source, list_flow_rates
 from ccreport.figures.select.series import choose_bin_s, measure_duration_s, measure_spacing_s, place_intervals
-from ccreport.figures.wording.runs import format_significant
+from ccreport.figures.wording.runs import format_significant, join_names
 
 ALL_WIDTH_PX: Final = 2.6
 
@@ -59,6 +59,7 @@ def build_fairness_over_time(declaration: FigureDeclaration, database: Database)
         ],
         what="Line chart of Jain's index over time",
         messages=_describe(drawn, panel.ccs),
+        finding=_sum_up(drawn, panel.ccs),
     )
 
 
@@ -94,6 +95,13 @@ def _collect_data(drawn: pl.DataFrame, band: pl.DataFrame) -> pl.DataFrame:
     parts = {"line": drawn, "band": named}
     columns = ("drawn_as", "run_id", "cc", "time_s", "flows_count", "jain_ratio", "jain_min_ratio", "jain_max_ratio")
     return stack_parts(parts).select(columns)
+
+
+def _sum_up(drawn: pl.DataFrame, ccs: list[str]) -> str:
+    means = dict(drawn.group_by("cc").agg(pl.col("jain_ratio").mean()).drop_nulls().iter_rows())
+    who = {ALL: "all flows"} | {cc: f"flows of {theme.style_of(cc).name}" for cc in ccs}
+    told = [f"{name} {format_significant(means[cc], 3)}" for cc, name in who.items() if cc in means]
+    return f"Jain's index on average over the test: {join_names(told)}"
 
 
 def _describe(drawn: pl.DataFrame, ccs: list[str]) -> list[str]:

@@ -62,6 +62,7 @@ def build_limits_over_time(declaration: FigureDeclaration, database: Database) -
         sentences=_list_sentences(limits, measured, strip_bin_s),
         what=f"Lines of {measured.name} over time above strips of what limited the flows",
         messages=_describe(strips, panel.ccs),
+        finding=_sum_up(strips, panel.ccs),
     )
 
 
@@ -144,16 +145,28 @@ def _collect_data(rates: pl.DataFrame, strips: pl.DataFrame) -> pl.DataFrame:
 
 def _describe(strips: pl.DataFrame, ccs: Sequence[str]) -> list[str]:
     """Return for each algorithm what limited its flows, the most frequent first; what is below 0.5 % is left out."""
-    sentences = []
-    for cc in ccs:
-        of_cc = strips.filter(pl.col("cc") == cc)
-        bins = of_cc["start_s"].n_unique()
-        shares = of_cc.group_by("category").agg(share=pl.col("share").sum() / max(bins, 1))
-        ranked = shares.filter(pl.col("share") >= 0.005).sort("share", "category", descending=[True, False])
-        texts = [
-            f"{CATEGORIES[name][0]} {format_significant(100 * share, 2 if share < 0.995 else 3)} %"
-            for name, share in ranked.rows()
-        ]
-        if texts:
-            sentences.append(f"{theme.style_of(cc).name}'s flows were limited by {join_names(texts)} of the time")
-    return sentences
+    told = {cc: [f"{name} {share}" for name, share in _rank(strips, cc)] for cc in ccs}
+    return [
+        f"{theme.style_of(cc).name}'s flows were limited by {join_names(texts)} of the time"
+        for cc, texts in told.items()
+        if texts
+    ]
+
+
+def _sum_up(strips: pl.DataFrame, ccs: Sequence[str]) -> str:
+    """Return what limited the flows of each algorithm most, and for how much of the time."""
+    most = {cc: ranked[0] for cc in ccs if (ranked := _rank(strips, cc))}
+    told = [f"of {theme.style_of(cc).name} {name} ({share} of the time)" for cc, (name, share) in most.items()]
+    return f"What limited flows most: {join_names(told)}"
+
+
+def _rank(strips: pl.DataFrame, cc: str) -> list[tuple[str, str]]:
+    """Return what limited an algorithm's flows, with its share of the time, the most frequent first."""
+    of_cc = strips.filter(pl.col("cc") == cc)
+    bins = of_cc["start_s"].n_unique()
+    shares = of_cc.group_by("category").agg(share=pl.col("share").sum() / max(bins, 1))
+    ranked = shares.filter(pl.col("share") >= 0.005).sort("share", "category", descending=[True, False])
+    return [
+        (CATEGORIES[name][0], f"{format_significant(100 * share, 2 if share < 0.995 else 3)} %")
+        for name, share in ranked.rows()
+    ]

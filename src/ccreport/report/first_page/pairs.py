@@ -6,7 +6,6 @@ interval grows by the root of 2.
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ import polars as pl
 
 from ccreport.compare.pairs import SUSPECT
 from ccreport.compare.reproduction import COMPARED
-from ccreport.summarise.grids.publication import read_shown_names
+from ccreport.summarise.grids.publication import read_shown_names, show_names_within
 
 PAPER: Final = "paper"
 # What a row of the forest plot has; ratios are rates of the first algorithm over those of the second.
@@ -53,12 +52,7 @@ def list_pairs(compared: pl.DataFrame, algorithms: Sequence[str]) -> pl.DataFram
 
 def call_labels(cells: pl.Series, labels: Mapping[str, Mapping[str, Any]]) -> pl.Series:
     """Return names of cells or questions, "40g sender, esnet", with what the labels of an evaluation are shown as."""
-    shown_names = read_shown_names(labels).values()
-    for value, shown in (pair for names in shown_names for pair in names.items()):
-        cells = cells.str.replace_all(
-            rf"(^|, ){re.escape(value)}\b( sender)?", f"${{1}}{shown.replace('$', '$$')}${{2}}"
-        )
-    return cells
+    return show_names_within(cells, read_shown_names(labels))
 
 
 def list_doubted(compared: pl.DataFrame, doubts: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """A table beside the publication's: names of labels, the RTTs that a bucket has here, and rows that are not in it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -53,8 +54,19 @@ def read_shown_names(labels: Mapping[str, Mapping[str, Any]]) -> Shown:
 
 
 def show_names(rows: pl.DataFrame, shown: Shown) -> pl.DataFrame:
-    """Return rows in which the values of labels are as they are shown."""
-    return rows.with_columns(pl.col(label).replace(names) for label, names in shown.items() if label in rows.columns)
+    """Return rows in which the values of labels are as they are shown, also within questions."""
+    known = [pl.col(label).replace(names) for label, names in shown.items() if label in rows.columns]
+    asked = [show_names_within(rows["question"], shown)] if "question" in rows.columns else []
+    return rows.with_columns(*known, *asked)
+
+
+def show_names_within(texts: pl.Series, shown: Shown) -> pl.Series:
+    """Return texts that join values of labels, "40g sender, esnet", with the values as they are shown."""
+    for value, name in (pair for names in shown.values() for pair in names.items()):
+        texts = texts.str.replace_all(
+            rf"(^|, ){re.escape(value)}\b( sender)?", f"${{1}}{name.replace('$', '$$')}${{2}}"
+        )
+    return texts
 
 
 def mark_unpublished(grid: Grid, expected: Path, keys: pl.DataFrame, shown: Shown = NOTHING_SHOWN) -> Grid:
