@@ -403,6 +403,8 @@ def test_flows_of_a_run_have_their_jain_index(tmp_path: Path) -> None:
     # Runs are numbered in either panel; the axis of rates has each number once more.
     assert [texts_of(output).count(text) for text in ("Run", "1", "2", "3")] == [2, 3, 3, 1]
     assert "CUBIC: single flows from 1.00 Mbit/s to 3.00 Mbit/s, Jain index 0.800." in read(output, "alt.txt")
+    shown = read(output, "caption.txt").partition("\n")[0]
+    assert shown.endswith(" Jain’s fairness index of a run’s flows, mean over the runs: CUBIC 0.800 and BBR 1.000.")
 
 
 def test_the_title_of_a_panel_keeps_numbers_with_their_units() -> None:
@@ -461,6 +463,7 @@ def make_testbed() -> Rows:
 
 def test_the_topology_has_senders_paths_and_destinations(tmp_path: Path) -> None:
     output = plot(tmp_path, make_testbed(), kind="topology")
+    assert " between 2 senders and " in read(output, "caption.txt").partition("\n")[0]
     texts = texts_of(output)
     for text in (
         "a",

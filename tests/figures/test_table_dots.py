@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 import pytest
 
-from ccreport.figures.conditions.table_dots import RETRANSMITS, _describe_largest_gap, build_table_dots
+from ccreport.figures.conditions.table_dots import RETRANSMITS as MEASURE
+from ccreport.figures.conditions.table_dots import _describe_largest_gap, build_table_dots
 from ccreport.figures.kit.theme import style_of
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError
 from ccreport.figures.select.queries import MissingFigure
@@ -69,9 +71,9 @@ def test_cells_with_a_mean_are_drawn_as_the_table_has_them(database: Path) -> No
 def test_a_caption_says_where_two_algorithms_are_farthest_apart() -> None:
     rows = [(0, "BBR", 9.0), (0, "CUBIC", 3.0), (1, "BBR", 1.0), (1, "CUBIC", 4.0), (2, "BBR", 8.0), (2, "CUBIC", 0.0)]
     cells = pl.DataFrame(rows, schema=["row", "algorithm", "mean"], orient="row")
-    said = _describe_largest_gap(cells, {0: "no loss", 1: "loss", 2: "fast"}, RETRANSMITS)
-    assert said == ["Farthest apart at loss: CUBIC had 4.00 times the retransmit ratio of BBR"]
-    assert _describe_largest_gap(cells.filter(row=2), {2: "fast"}, RETRANSMITS) == []
+    said = _describe_largest_gap(cells, {0: "no loss", 1: "loss", 2: "fast"}, MEASURE)
+    assert said == ["Farthest apart at loss: CUBIC had 4.00 times the retransmitted segments of BBR"]
+    assert _describe_largest_gap(cells.filter(row=2), {2: "fast"}, MEASURE) == []
 
 
 def test_a_table_that_is_missing_or_empty_says_so(database: Path) -> None:
