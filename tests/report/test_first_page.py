@@ -529,11 +529,13 @@ def test_below_the_name_of_a_table_are_the_round_trip_times_of_its_buckets():
     cells = ("1 flow, RTT < 30 ms", "1 flow, RTT ≥ 30 ms")
     pairs = make_pairs(AHEAD, *(make_cells("table_2", cell, REPRODUCED, (2, 1, 3), (2, 1, 3)) for cell in cells))
     rtts = pl.DataFrame(
-        [("table_2", cells[0], [10.0]), ("table_2", cells[1], [80.0, 88.0])], schema=NO_RTTS.schema, orient="row"
+        [("table_2", cells[0], [5.0, 9.0, 13.0]), ("table_2", cells[1], [41.0, 87.0, 109.0])],
+        schema=NO_RTTS.schema,
+        orient="row",
     )
     for layout in (WIDE, NARROW):
         figure = draw_forest(pairs, TITLES, BOTH, layout, rtts=rtts)
-        assert "RTT < 30 ms: 10 ms; RTT ≥ 30 ms: 80, 88 ms" in figure.chart.to_json(ensure_ascii=False)
+        assert "RTT < 30 ms: 5, 9, 13 ms; ≥ 30 ms: 41, 87, 109 ms" in figure.chart.to_json(ensure_ascii=False)
         assert "RTTs here that each bucket pools" in figure.caption
         plain = draw_forest(pairs, TITLES, BOTH, layout)
         assert "RTTs here" not in plain.caption

@@ -121,8 +121,8 @@ def _note_rtts(pairs: pl.DataFrame, rtts: pl.DataFrame) -> dict[str, str]:
     notes: dict[str, list[str]] = {}
     for (table, bucket), asked in bucketed.group_by("table_name", "bucket", maintain_order=True):
         if here := name_rtts(rtts, asked):
-            notes.setdefault(str(table), []).append(f"{bucket}: {here}")
-    return {table: "; ".join(buckets) for table, buckets in notes.items()}
+            notes.setdefault(str(table), []).append(f"{bucket.removeprefix('RTT ')}: {here}")
+    return {table: f"RTT {'; '.join(buckets)}" for table, buckets in notes.items()}
 
 
 def _place_rows(
@@ -215,7 +215,7 @@ def _write_names(rows: pl.DataFrame, headings: list[tuple[str, str, float]], lay
         write([shorten(title, layout.width)], (left, at), align="left", weight="bold") for title, _, at in headings
     ]
     noted = [
-        write([shorten(note, layout.width)], (left, at + NOTE_PX), align="left", colour=theme.FAINT_INK)
+        write([shorten(note, layout.width * NAME_ROOM)], (left, at + NOTE_PX), align="left", colour=theme.FAINT_INK)
         for _, note, at in headings
         if note
     ]
