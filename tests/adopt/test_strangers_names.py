@@ -172,7 +172,7 @@ def test_the_check_shows_loss_and_rate_of_qdiscs_and_the_rtt_that_was_measured(
     # The smallest RTT of the result is 10 ms; what a qdisc says counts before a name.
     assert [row[:1] + row[3:6] for row in rows] == [
         ["named", "40", "1", "–"],
-        ["recorded", "10 measured", "0.1", "bottleneck_bps=50000000"],
+        ["recorded", "10 measured", "0.1", "bottleneck_bps=50000000, buffer_bytes=250000"],
     ]
 
 

@@ -127,6 +127,17 @@ def test_the_loss_of_a_run(
     assert (run["loss_pct"], run["loss_source"]) == expected
 
 
+@pytest.mark.parametrize(("declared", "expected"), [(None, (4000, 60)), (5000, (5000, 70))])
+def test_recorded_qdiscs_tell_the_buffer_where_nothing_else_does(
+    declared: int | None, expected: tuple[int, int], tmp_path: Path
+) -> None:
+    queues = [{"qdisc": "bfifo", "limit_bytes": 4000}, {"qdisc": "pfifo", "limit_packets_count": 60}]
+    qdiscs = [{"run_id": "r", "line_number": number, **queue} for number, queue in enumerate(queues, 1)]
+    job = {"buffer_bytes": declared, "limit_packets_count": 70 if declared else None}
+    run, _ = measure(tmp_path, experiments=[{"experiment_id": "e"} | job], qdiscs=qdiscs)
+    assert (run["buffer_bytes"], run["limit_packets_count"]) == expected
+
+
 TWO_PATHS = [
     {"number": 1, "host": "h", "rtt_ms": 5.0, "congestion_control": "bbr", "start_s": 0.0},
     {"number": 2, "host": "g", "rtt_ms": 50.0, "congestion_control": "cubic", "start_s": 3.0},

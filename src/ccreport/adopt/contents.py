@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ccreport.archive.raw_file import RawFileError, iterate_blocks, read_head, read_whole
 from ccreport.core.identifiers import normalise_address
-from ccreport.ingest.harness.qdiscs import parse_qdiscs
+from ccreport.ingest.harness.qdiscs import find_buffer, parse_qdiscs
 from ccreport.ingest.iperf3.reader import read_client_output
 from ccreport.inventory.formats import recognise_format
 
@@ -41,8 +41,8 @@ class Content:
     """What one file holds; times are in s since 1970, and what it does not say is None or empty.
 
     `min_rtt_ms` is the smallest round-trip time that a sender measured, `loss_pct` what all qdiscs of a path lose,
-    `delay_ms` by how much they delay in all, and `rate_bps` the rate of the slowest; `problem` is why it is not read,
-    or not to its end.
+    `delay_ms` by how much they delay in all, `rate_bps` the rate of the slowest, and `buffer_bytes` or `buffer_packets`
+    what waits in front of it; `problem` is why it is not read, or not to its end.
     """
 
     kind: str | None
@@ -57,6 +57,8 @@ class Content:
     loss_pct: float | None = None
     delay_ms: float | None = None
     rate_bps: float | None = None
+    buffer_bytes: int | None = None
+    buffer_packets: int | None = None
 
     def overlaps(self, other: "Content", slack_s: float = 0) -> bool:
         """Tell whether two files are of one time, as far as both say their times."""
@@ -111,11 +113,14 @@ def _read_qdiscs(path: Path) -> Content:
     losses_pct, delays_ms, rates_bps = (
         [row[key] for row in rows if row[key] is not None] for key in ("loss_pct", "delay_ms", "rate_bps")
     )
+    buffer_bytes, buffer_packets = find_buffer(rows)
     return Content(
         "netem",
         loss_pct=min(sum(losses_pct), 100) if losses_pct else None,
         delay_ms=sum(delays_ms) if delays_ms else None,
         rate_bps=min(rates_bps, default=None),
+        buffer_bytes=buffer_bytes,
+        buffer_packets=buffer_packets,
     )
 
 

@@ -40,7 +40,8 @@ class Row:
     min_rtts_ms: list[float] = field(default_factory=list)
     loss_pct: float | None = None
     delay_ms: float | None = None
-    rate_bps: float | None = None
+    # Conditions that recorded qdiscs tell.
+    recorded: dict[str, float] = field(default_factory=dict)
 
     @property
     def longest_gap_s(self) -> float:
@@ -57,7 +58,10 @@ class Row:
         if content.min_rtt_ms is not None:
             self.min_rtts_ms.append(content.min_rtt_ms)
         if kind == "pre-netem":
-            self.loss_pct, self.delay_ms, self.rate_bps = content.loss_pct, content.delay_ms, content.rate_bps
+            self.loss_pct, self.delay_ms = content.loss_pct, content.delay_ms
+            told = (content.rate_bps, content.buffer_bytes, content.buffer_packets)
+            names = ("bottleneck_bps", "buffer_bytes", "limit_packets_count")
+            self.recorded = {name: value for name, value in zip(names, told, strict=True) if value is not None}
         if kind == "ss":
             self.sampled |= content.ends
         if kind != "src-cmd":
@@ -96,8 +100,7 @@ class Row:
     def format(self) -> tuple[str, ...]:
         """Return the cells of the table; what nothing says is a dash."""
         run, conditions = self.run, self.run.conditions or {}
-        recorded = {"bottleneck_bps": self.rate_bps} if self.rate_bps is not None else {}
-        others = recorded | conditions | self.parameters
+        others = self.recorded | conditions | self.parameters
         start = datetime.fromtimestamp(self.start_s, UTC).strftime("%Y-%m-%d %H:%M:%S") if self.start_s else "–"
         lasted = f"{self.end_s - self.start_s:.0f}" if self.start_s is not None and self.end_s is not None else "–"
         kinds = sorted((kind != "src-cmd", FILES.get(kind, kind), count) for kind, count in self.kinds.items())

@@ -7,6 +7,7 @@ import polars as pl
 from ccreport.archive.harness_layout import slug
 from ccreport.archive.manifest import Manifest, ManifestRun
 from ccreport.core.identifiers import short_hash
+from ccreport.ingest.harness.qdiscs import find_buffer
 
 RUN_SCHEMA: Final = {
     "run_id": pl.String(),
@@ -31,6 +32,11 @@ LAYOUT_SCHEMA: Final = {
     "queue_discipline": pl.String(),
 }
 PREFIX: Final = "layout_"
+BUFFER_SCHEMA: Final = {
+    "run_id": pl.String(),
+    "qdisc_buffer_bytes": pl.Int64(),
+    "qdisc_limit_packets_count": pl.Int64(),
+}
 
 
 def list_runs(manifest: Manifest) -> pl.DataFrame:
@@ -97,14 +103,17 @@ def part_conditions(runs: pl.DataFrame, manifest: Manifest) -> pl.DataFrame:
 
 
 def describe_paths(qdiscs: pl.DataFrame) -> pl.DataFrame:
-    """Return per run what its recorded qdiscs say: the loss and the rate of the slowest shaper."""
-    return qdiscs.group_by("run_id").agg(
+    """Return per run what its recorded qdiscs say: the loss, and rate and buffer of the slowest shaper."""
+    buffers = [(run_id, *find_buffer(own.to_dicts())) for (run_id,), own in qdiscs.group_by("run_id")]
+    named = pl.DataFrame(buffers, schema=BUFFER_SCHEMA, orient="row")
+    described = qdiscs.group_by("run_id").agg(
         # ASSUME: losses of several netem on the path are small enough to add up, to 100 % at most.
         pl.when(pl.col("loss_pct").is_not_null().any())
         .then(pl.col("loss_pct").sum().clip(0, 100))
         .alias("qdisc_loss_pct"),
         pl.col("rate_bps").min().alias("qdisc_rate_bps"),
     )
+    return described.join(named, on="run_id", how="left")
 
 
 def join_conditions(
@@ -145,7 +154,8 @@ def join_conditions(
         .then(pl.lit("layout"))
         .when(job_loss.is_not_null())
         .then(pl.lit("jobmeta")),
-        limit_packets_count=pl.coalesce("suffix_limit", "limit_packets_count"),
+        limit_packets_count=pl.coalesce("suffix_limit", "limit_packets_count", "qdisc_limit_packets_count"),
+        buffer_bytes=pl.coalesce("buffer_bytes", "qdisc_buffer_bytes"),
         bottleneck_bps=pl.coalesce("layout_bottleneck_bps", "job_bottleneck_bps", "qdisc_rate_bps"),
     )
 

@@ -10,7 +10,7 @@ from readings import read_files
 
 from ccreport.archive.raw_file import RawFileError
 from ccreport.ingest.harness.jobmeta import find_congestion, parse_loss
-from ccreport.ingest.harness.qdiscs import parse_qdiscs
+from ccreport.ingest.harness.qdiscs import find_buffer, parse_qdiscs
 
 
 def ingest(files: dict[str, str | bytes], tmp_path: Path) -> dict[str, pl.DataFrame]:
@@ -194,6 +194,35 @@ def test_recorded_qdiscs() -> None:
         (15, None, "tbf", None, None, None, None, 50e6),
         (16, None, "netem", 10.0, None, 0.1, 1000, None),
     ]
+
+
+TBF = "qdisc tbf 1: dev r0 root refcnt 2 rate 50Mbit burst 32Kb lat 34.8ms \n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # 50e6 · 0.0348 / 8 + 32 · 1024 = 250,268, of which three digits are known.
+        (TBF, (250000, None)),
+        ("qdisc tbf 1: dev r0 root refcnt 2 rate 10Mbit burst 3000b lat 800us \n", (4000, None)),
+        ("qdisc bfifo 8002: dev lo root refcnt 2 limit 250000b\n", (250000, None)),
+        ("qdisc bfifo 8002: dev lo root refcnt 2 limit 256Kb\n", (262144, None)),
+        ("qdisc pfifo 8003: dev lo root refcnt 2 limit 1000p\n", (None, 1000)),
+        # What waits, waits in the discipline below the tbf.
+        (TBF + "qdisc bfifo 10: dev r0 parent 1: limit 90000b\n", (90000, None)),
+        (TBF + "qdisc pfifo 10: dev r0 parent 1:1 limit 60p\n", (None, 60)),
+        (TBF + "qdisc netem 10: dev r0 parent 1:1 limit 1000 delay 10ms\n", (None, None)),
+        # Below a netem the tbf has a queue of its own, and those of other devices are not the bottleneck's.
+        ("qdisc netem 8: dev r0 root limit 9 delay 1ms\n" + TBF.replace("root", "parent 8:1"), (250000, None)),
+        (TBF + TBF.replace("r0", "r1").replace("50M", "90M"), (250000, None)),
+        (TBF + "qdisc bfifo 1: dev r1 root limit 90000b\nqdisc pfifo 1: dev r2 root limit 7p\n", (250000, None)),
+        # Two of one rate with different queues: nothing says which counts.
+        (TBF + TBF.replace("r0", "r1").replace("34.8", "90"), (None, None)),
+        ("qdisc fq_codel 0: dev e0 root refcnt 2 limit 10240p flows 1024 memory_limit 32Mb ecn\n", (None, None)),
+    ],
+)
+def test_the_buffer_is_that_of_the_slowest_shaper(text: str, expected: tuple[int | None, int | None]) -> None:
+    assert find_buffer(parse_qdiscs(text)) == expected
 
 
 @pytest.mark.parametrize("declared", [0.001, 0.005, 0.0001, 0.00005, 0.000003, 0.1, 12.345, 99.9, 100.0])

@@ -2,16 +2,19 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from ccreport.archive.raw_file import RawFileError
-from ccreport.core.units import UnitError, parse_rate_bps, parse_time_ms
+from ccreport.core.units import UnitError, parse_rate_bps, parse_size_bytes, parse_time_ms
 
 # qdisc netem 80f2: dev r1 root refcnt 2 limit 10000 delay 5ms loss 1%
 # qdisc tbf 10: dev r1 parent 1:1 rate 50Mbit burst 32Kb lat 14.8ms
 # qdisc tbf 8001: root refcnt 2 rate 50Mbit burst 32Kb lat 34.8ms: of `tc -s qdisc show dev lo`, without it
-QDISC: Final = re.compile(r"\s*qdisc (\S+) \S+ (?:dev (\S+)|(?=(?:root|parent)\b))(.*)")
+QDISC: Final = re.compile(
+    r"\s*qdisc (?P<name>\S+) (?P<handle>\S+) (?:dev (?P<device>\S+)|(?=(?:root|parent)\b))(?P<options>.*)"
+)
+PARENT: Final = re.compile(r"\bparent ([0-9a-f]+:)")
 DELAY: Final = re.compile(r"\bdelay (\S+)(?:\s+(\d\S*s)\b)?")
 # As C's %g: 9.99775e-06
 PERCENT: Final = r"\d{1,9}(?:\.\d+)?(?:e-\d\d)?"
@@ -26,6 +29,11 @@ GILBERT_ELLIOTT: Final = re.compile(
 PERCENT_STEP: Final = 100 / (2**32 - 1)
 PRINTED_DIGITS: Final = 6
 LIMIT: Final = re.compile(r"\blimit (\d+)p?\b")
+# qdisc bfifo 10: dev r1 parent 1: limit 250000b · limit 256Kb
+LIMIT_BYTES: Final = re.compile(r"\blimit (\d+(?:\.\d+)?[KM]?b)\b", re.ASCII)
+# What tc prints in place of a tbf's limit: how long that takes to leave, once the burst has.
+BUCKET: Final = re.compile(r"\brate (?P<rate>\S+) burst (?P<burst>\d[^\s/]*)\S* lat (?P<latency>\d\S*)", re.ASCII)
+LATENCY_DIGITS: Final = 3
 # qdisc cake 1: dev r0 root refcnt 2 bandwidth 50Mbit besteffort triple-isolate …
 RATE: Final = re.compile(r"\b(?:rate|bandwidth) (\S+)")
 
@@ -35,22 +43,25 @@ def parse_qdiscs(text: str) -> list[dict[str, Any]]:
 
     Raise RawFileError (`no_measurement`) where no line does.
     """
+    lines = [(number, QDISC.fullmatch(line)) for number, line in enumerate(text.splitlines(), start=1)]
+    matches = [(number, match) for number, match in lines if match is not None]
+    parents = {(match["device"], found[1]) for _, match in matches if (found := PARENT.search(match["options"]))}
     rows = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        match = QDISC.fullmatch(line)
-        if match is None:
-            continue
-        options = match[3]
+    for number, match in matches:
+        options = match["options"]
         delay = DELAY.search(options)
         limit = LIMIT.search(options)
+        # What waits in front of a discipline with a child waits in that.
+        has_child = (match["device"], match["handle"]) in parents
         row = {
             "line_number": number,
-            "device": match[2],
-            "qdisc": match[1],
+            "device": match["device"],
+            "qdisc": match["name"],
             "delay_ms": _read(delay and delay[1], parse_time_ms),
             "delay_jitter_ms": _read(delay and delay[2], parse_time_ms),
-            "loss_pct": _read_loss(options) if match[1] == "netem" else None,
+            "loss_pct": _read_loss(options) if match["name"] == "netem" else None,
             "limit_packets_count": int(limit[1]) if limit and len(limit[1]) < 18 else None,
+            "limit_bytes": None if has_child else _read_limit_bytes(options),
             "rate_bps": _read(rate[1] if (rate := RATE.search(options)) else None, parse_rate_bps),
         }
         rows.append(row)
@@ -59,6 +70,33 @@ def parse_qdiscs(text: str) -> list[dict[str, Any]]:
             "no_measurement", "no line of tc -s qdisc in it, so the path's delay and loss are not recorded"
         )
     return rows
+
+
+def find_buffer(rows: Iterable[Mapping[str, Any]]) -> tuple[int | None, int | None]:
+    """Return the buffer of a path's bottleneck in bytes, and in packets; None where its qdiscs do not tell it.
+
+    The bottleneck is the device of the slowest shaper, and without one may be any.
+    """
+    rows = list(rows)
+    rate_bps = min((row["rate_bps"] for row in rows if row["rate_bps"] is not None), default=None)
+    devices = {row["device"] for row in rows if row["rate_bps"] == rate_bps}
+    own = [row for row in rows if rate_bps is None or row["device"] in devices]
+    sizes = {row["limit_bytes"] for row in own} - {None}
+    counts = {row["limit_packets_count"] for row in own if row["qdisc"] == "pfifo"} - {None}
+    return (sizes.pop() if len(sizes) == 1 else None, counts.pop() if len(counts) == 1 else None)
+
+
+def _read_limit_bytes(options: str) -> int | None:
+    try:
+        if match := LIMIT_BYTES.search(options):
+            return parse_size_bytes(match[1])
+        if match := BUCKET.search(options):
+            drained_bytes = parse_rate_bps(match["rate"]) * parse_time_ms(match["latency"]) / 8000
+            # As exact as the latency is printed: 249,628 bytes were 250,000.
+            return int(float(f"{drained_bytes + parse_size_bytes(match['burst']):.{LATENCY_DIGITS}g}"))
+    except UnitError:
+        pass
+    return None
 
 
 def _read(text: str | None, parse: Callable[[str], float]) -> float | None:
