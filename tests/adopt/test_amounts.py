@@ -56,6 +56,34 @@ def test_qdiscs_tell_ratios_from_per_cent(
     assert [values["loss_pct"] for values in told[::2]] == list(expected)
 
 
+@pytest.mark.parametrize(
+    ("names", "recorded", "is_open"),
+    [
+        (("0.0001", "0.001"), None, True),
+        (("0.1", "none"), None, True),
+        (("0.0001", "0.001"), "0.01", False),
+        (("0.1", "2"), None, False),
+        (("0.1pct", "0.2pct"), None, False),
+        (("1e-4", "0.01"), None, False),
+        (("0", "none"), None, False),
+    ],
+)
+def test_the_layout_asks_for_the_unit_of_losses_that_nothing_tells(
+    names: tuple[str, str], recorded: str | None, is_open: bool, tmp_path: Path
+) -> None:
+    files = {f"{number}_loss{name}.json": result_of(number) for number, name in enumerate(names)}
+    files |= {f"0_loss{names[0]}.tc": NETEM.format(recorded)} if recorded else {}
+    adopt(write_archive(tmp_path / "raw", files), check=False)
+    asked = "# Are losses in per cent? No name and no qdisc says it. If not, write loss_ratio for each loss_pct.\n"
+    text = (tmp_path / "raw/layout.yaml").read_text()
+    assert (asked in text) is is_open
+    # What it says to type is all that there is to do.
+    if is_open:
+        (tmp_path / "raw/layout.yaml").write_text(text.replace("<loss_pct>", "<loss_ratio>"))
+        (first, *_) = load_layout(tmp_path / "raw/layout.yaml").read_paths([f"0_loss{names[0]}.json"]).values()
+        assert first.values["loss_pct"] == pytest.approx(100 * float(names[0]))
+
+
 @pytest.mark.parametrize("words", ["x{}", "{}st", "n{}", "{}conn", "flux{}", "{}ports"])
 def test_numbers_with_any_letters_are_flows_where_the_tests_say_so(
     words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -122,6 +150,12 @@ def test_words_of_other_languages_and_with_blanks_are_known(tmp_path: Path) -> N
         ("20msLoss0.{}.json", {"rtt_ms": 20, "loss_pct": "0.{}"}),
         ("179560000{}/iperf.json", {"run": "179560000{}"}),
         ("p{}e-4.json", {"loss_pct": "0.0{}"}),
+        # Decimal commas, and commas that separate words.
+        ("0,0{}pct_2,5ms.json", {"loss_pct": "0.0{}", "rtt_ms": 2.5}),
+        ("lab 80 ms, 0,{} %.json", {"rtt_ms": 80, "loss_pct": "0.{}"}),
+        ("0,{}BDP,16,20ms.json", {"bdp": "0.{}", "rtt_ms": 20}),
+        ("x1,{}.json", {"x": "x1,{}"}),
+        ("x0.{}.json", {"x": "x0.{}"}),
     ],
 )
 def test_amounts_of_all_styles_are_read(names: str, told: dict[str, object], tmp_path: Path) -> None:
@@ -149,7 +183,9 @@ def check(folder: Path, files: dict[str, str], capsys: pytest.CaptureFixture[str
 def test_losses_that_qdiscs_contradict_are_doubted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {"a_0.0001_10ms.json": result_of(1), "b_0.005_10ms.json": result_of(2)}
     recorded = files | {"a_tc.txt": NETEM.format(0.01), "b_tc.txt": NETEM.format(0.5)}
-    ratios = "Names say a loss of 0.005 %, qdiscs of 0.5 %: ratios? Then call the group `loss_ratio`."
+    ratios = (
+        "Names say a loss of 0.005 %, qdiscs of 0.5 %: ratios? Then write `loss_ratio` for `loss_pct` in the layout."
+    )
     said = check(tmp_path / "recorded", recorded, capsys)
     assert ratios in said
     assert "contradict each other" not in said

@@ -52,6 +52,21 @@ def test_words_that_differ_are_one_group_whatever_kinds_of_words_they_are(
     assert "its name says" not in said
 
 
+def test_an_algorithm_is_the_same_however_it_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = {"BBR v2": "bbr2", "bbr-v2": "bbr2", "BBR2": "bbr2", "bbrv2": "bbr2", "BBR.v1": "bbr", "New-Reno": "reno"}
+    files = {}
+    for number, (name, cc) in enumerate(names.items()):
+        files[f"{name}_{number + 1}0ms.json"] = client_output(4000 + number, cc, START_S + 60 * number)
+        files[f"{name}_{number + 1}0ms_ss.txt"] = socket_samples(4000 + number, cc, START_S + 60 * number)
+    folder = write_archive(tmp_path / "raw", files)
+    assert adopt(folder, check=False) == 0
+    said = capsys.readouterr().out
+    expected = [("bbr2", n) for n in range(1, 5)] + [("bbr1", 5), ("reno", 6)]
+    assert sorted(read_run_names(said)) == sorted(f"cc={cc}, rtt_ms={number}0" for cc, number in expected)
+    assert said.count("iperf3, ss") == 6
+    assert "its name says" not in said
+
+
 def test_words_in_names_of_different_length_keep_runs_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ("lab-none-{}", "lab-tenth-percent-{}")
     files = {}

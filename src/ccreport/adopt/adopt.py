@@ -147,6 +147,10 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
         lines += ["# Its rows say more of a file, or of a run, than the names.\n", f"table: {_quote(proposal.table)}\n"]
     if proposal.ignored_columns:
         lines += [f"ignore_columns: [{', '.join(proposal.ignored_columns)}]\n"]
+    if proposal.has_open_losses:
+        lines += [
+            "# Are losses in per cent? No name and no qdisc says it. If not, write loss_ratio for each loss_pct.\n"
+        ]
     lines += ["files:\n"] if proposal.patterns else []
     for one in proposal.patterns:
         lines += _write_files_of(one, proposal.list_constants(one))

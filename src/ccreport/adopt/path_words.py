@@ -6,29 +6,9 @@
 import re
 from typing import Final, NamedTuple
 
-from ccreport.archive.layout_groups import NO_LOSS
+from ccreport.archive.layout_groups import NO_LOSS, point_decimals
+from ccreport.core.algorithms import name_algorithm
 
-ALGORITHMS: Final = frozenset(
-    {
-        *(
-            "cubic",
-            "reno",
-            "newreno",
-            "bbr",
-            "bbr1",
-            "bbr2",
-            "bbr3",
-            "bbrv1",
-            "bbrv2",
-            "bbrv3",
-            "htcp",
-            "vegas",
-            "dctcp",
-        ),
-        *("prague", "westwood", "illinois", "scalable", "yeah", "bic", "cdg", "hybla", "lp", "nv", "veno", "highspeed"),
-        *("copa", "pcc", "vivace", "swift"),
-    }
-)
 # A unit behind a number, in small letters → the group, the factor to the group's unit (1: none), and the group's own.
 UNITS: Final = {
     **dict.fromkeys(("ms", "msec"), ("rtt_ms", 1.0)),
@@ -66,15 +46,18 @@ CAPITAL: Final = rf"(?i:{'|'.join(sorted({*NAMED, *RUNS} - {'p', 'it'}, reverse=
 UNIT: Final = rf"(?i:{'|'.join(sorted(UNITS, reverse=True))})"
 END: Final = r"(?![A-Za-z0-9%])"
 CC: Final = r"(?P<cc>[A-Za-z0-9]+)"
+# Two words that are one algorithm.
+SPELT: Final = "(?i:bbr[ ._-]v[1-9]|new-reno|h-tcp)"
 DAY: Final = r"(?:19|20)[0-9]{2}[-/]?[01][0-9][-/]?[0-3][0-9]"
 STAMP: Final = rf"{DAY}(?:[T_-][0-9]{{2}}[-:]?[0-9]{{2}}(?:[-:]?[0-9]{{2}})?Z?)?|1[4-9][0-9]{{8}}"
-# 2026-11-20T22:10 · plr1e-4 · 20ms · 0.01pct · owd_20ms · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · any other one
+# 2026-11-20T22:10 · plr1e-4 · 20ms · 0.01pct · owd_20ms · BBR v2 · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · others
 WORD: Final = re.compile(
     rf"(?P<stamp>{STAMP}){END}"
     rf"|(?P<losing>(?:(?i:{'|'.join(RATIOS)})[=_ -]?)?)(?P<ratio>{NUMBER}[eE]-[0-9]+){END}"
     rf"|(?P<amount>{NUMBER})(?P<unit>{UNIT}(?=[A-Z][a-z])|(?:[A-Za-z]+|%|{APART}){END})"
     rf"|(?P<label>[A-Za-z]+=?|(?i:{'|'.join(ONE_WAY)})[_ -])(?P<labelled>{NUMBER})(?P<known>{UNIT}){END}"
     rf"|(?P<lossless>(?i:{'|'.join(LOSSES)})[=_ -]?)none{END}"
+    rf"|(?P<algorithm>{SPELT}){END}"
     rf"|(?:(?P<capital>{CAPITAL})|(?P<name>[A-Za-z]+))(?P<between>[=_ -]?)(?P<value>{NUMBER})(?(capital)|{END})"
     rf"|(?P<number>{NUMBER}){END}"
     r"|(?P<word>[A-Za-z0-9%]+)"
@@ -100,12 +83,14 @@ def split_path(path: str) -> list[Word]:
     """Return the words of a path and what separates them; their texts together are the path."""
     words: list[Word] = []
     position = 0
+    pointed = point_decimals(path)
     while position < len(path):
-        match = WORD.match(path, position)
+        match = WORD.match(pointed, position)
         assert match is not None  # noqa: S101 (the last alternative fits any character)
         word = _read(match)
-        words.append(word)
-        position += len(word.text)
+        end = position + len(word.text)
+        words.append(word._replace(text=path[position:end]))
+        position = end
     return words
 
 
@@ -120,16 +105,16 @@ def _read(match: re.Match[str]) -> Word:
         return Word(text, "loss_ratio", rf"{escape(match['losing'])}(?P<loss_ratio>{RATIO})", match["ratio"])
     if match["unit"] and match["unit"].strip().lower() in UNITS:
         return _read_amount(text, "", match["amount"], match["unit"])
-    if match["label"] and match["label"].rstrip("=_ -").lower() not in ALGORITHMS:
+    if match["label"] and not name_algorithm(match["label"].rstrip("=_ -")):
         return _read_amount(text, match["label"], match["labelled"], match["known"])
     if match["lossless"]:
         return Word(text, "loss_pct", rf"{escape(match['lossless'])}(?P<loss_pct>{LOSS})", NO_LOSS)
+    if name_algorithm(text):
+        return Word(text, "cc", CC, text)
     if match["capital"] or match["name"]:
         return _read_named(match)
     if match["number"]:
         return Word(text, "number", value=text)
-    if text.lower() in ALGORITHMS:
-        return Word(text, "cc", CC, text)
     return Word(text, "word", value=text)
 
 
@@ -138,9 +123,14 @@ def escape(text: str) -> str:
     return re.sub(r"\\([ #&~-])", r"\1", re.escape(text))
 
 
+def is_without_unit(word: Word) -> bool:
+    """Tell whether a word says a loss without its unit."""
+    return f"loss_pct>{LOSS}" in word.expression
+
+
 def read_as_ratio(word: Word) -> Word:
     """Return a word that says a loss without a unit as one that says a ratio, others as they are."""
-    if f"loss_pct>{LOSS}" not in word.expression:
+    if not is_without_unit(word):
         return word
     expression = word.expression.replace(f"loss_pct>{LOSS}", f"loss_ratio>{RATIO}")
     return word._replace(kind="loss_ratio", expression=expression)
@@ -162,15 +152,13 @@ def _count_ways(word: str) -> int:
 def _read_named(match: re.Match[str]) -> Word:
     text, word = match[0], match["capital"] or match["name"]
     name = word.lower()
-    if text.lower() in ALGORITHMS:
-        return Word(text, "cc", CC, text)
     start = escape(word + match["between"])
     if name in RUNS:
         return Word(text, "run", rf"(?P<run>{start}[0-9.]+)", text)
     if name in NAMED and (match["between"] or name not in ("p", "it") or "." not in match["value"]):
         values = LOSS if name in LOSSES else "[0-9.]+"
         return Word(text, NAMED[name], rf"{start}(?P<{NAMED[name]}>{values})", match["value"], _count_ways(name))
-    if match["between"] and name in ALGORITHMS:
+    if match["between"] and name_algorithm(name):
         return Word(word, "cc", CC, word)
     if match["between"] and match["between"] != "=":
         # loss_test-3: the word is one of its own.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ccreport.adopt.path_words import LOSS, NUMBER, RUNS, Word, escape
+from ccreport.adopt.path_words import CC, LOSS, NUMBER, RUNS, Word, escape
 from ccreport.archive.layout_groups import NO_LOSS, check_group, find_group, sort_naturally
 
 # Words that say what a file is, and not of what.
@@ -19,6 +19,9 @@ KIND_WORDS: Final = frozenset(
 ANY_WORD: Final = "[^/]+?"
 # Behind the second group of a name, as variant_2.
 COUNT: Final = re.compile(r"_[0-9]+$")
+# What expressions are where some texts have a decimal comma, or an algorithm of two words.
+WITH_COMMA: Final = {"[0-9.]+": "[0-9.,]+", r"(?:\.[0-9]+)?": "(?:[.,][0-9]+)?"}
+OF_TWO_WORDS: Final = {CC: "(?P<cc>[A-Za-z0-9]+(?:[ ._-](?:[Vv][0-9]|(?i:reno|tcp)))?)"}
 
 
 @dataclass
@@ -121,6 +124,7 @@ def make_pattern(kind: str, members: Sequence[tuple[str, list[Word]]]) -> Propos
     former = ""
     for column in columns:
         _name_column(column, former, taken)
+        _widen(column)
         if column.group and column.words[0].factor != 1:
             own.factors[column.group] = column.words[0].factor
         if column.kind != "separator":
@@ -162,6 +166,14 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
     _take(column, unique, taken, name)
 
 
+def _widen(column: Column) -> None:
+    """Have the expression of a group match decimal commas, and algorithms of two words, where some text has them."""
+    wider = WITH_COMMA if any("," in text for text in column.texts) else {}
+    wider |= OF_TWO_WORDS if not all(map(str.isalnum, column.texts)) else {}
+    for narrow, wide in wider.items() if column.group else ():
+        column.expression = column.expression.replace(narrow, wide)
+
+
 def _name_numbers(column: Column, former: str, taken: Counter[str]) -> tuple[str, str]:
     """Return the group of numbers without a unit and their expression; `former` is the word before them."""
     has_none = NO_LOSS in {text.lower() for text in column.texts}
@@ -178,4 +190,4 @@ def _take(column: Column, group: str | None, taken: Counter[str], name: str) -> 
 
 def find_start(word: Word) -> str:
     """Return what is before the number of a counted word: `lab` of `lab1`."""
-    return re.sub(r"[0-9.]+$", "", word.text)
+    return re.sub(r"[0-9.,]+$", "", word.text)

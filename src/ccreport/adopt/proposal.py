@@ -6,12 +6,12 @@ Which of the groups tells flows of one run apart, and which repetitions, the tim
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ccreport.adopt.contents import Content
-from ccreport.adopt.path_words import CC, Word, read_as_ratio, split_path
+from ccreport.adopt.path_words import CC, Word, is_without_unit, read_as_ratio, split_path
 from ccreport.adopt.patterns import KIND_WORDS, ProposedPattern, find_start, make_pattern
 from ccreport.adopt.rivals import SINGLE, Ignored
 from ccreport.adopt.roles import name_roles
@@ -42,6 +42,8 @@ class Proposal:
     ignored_columns: tuple[str, ...] = ()
     # Files in whose place others are used.
     ignored: tuple[Ignored, ...] = ()
+    # Nothing says whether losses are in per cent, or ratios.
+    has_open_losses: bool = False
 
     def list_constants(self, pattern: ProposedPattern) -> dict[str, str]:
         """Return what is set for the files of a pattern beside its groups."""
@@ -54,7 +56,9 @@ class Proposal:
 def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     """Return patterns for the names of files; `contents` are by path."""
     named = [(path, content.kind, split_path(path)) for path, content in sorted(contents.items()) if content.kind]
-    if _are_ratios([(word, contents[path]) for path, _, words in named for word in words]):
+    said = [(word, contents[path]) for path, _, words in named for word in words]
+    are_open = _are_open([word for word, _ in said], contents.values())
+    if _are_ratios(said):
         named = [(path, kind, [read_as_ratio(word) for word in words]) for path, kind, words in named]
     unnamed = [path for path in sorted(contents) if not contents[path].kind]
     made = [make_pattern(kind, members) for kind, members in _group_by_form(named)]
@@ -74,9 +78,10 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     if common and _is_by_kind(patterns) and not any("job" in pattern.groups for pattern in patterns):
         for pattern in patterns:
             pattern.is_whole = True
-        return Proposal(patterns, [] if "run" in common else sorted(common), sorted(unnamed), JOB)
+        runs_by = [] if "run" in common else sorted(common)
+        return Proposal(patterns, runs_by, sorted(unnamed), JOB, has_open_losses=are_open)
     job = JOB if _is_by_iteration(patterns) else None
-    return Proposal(patterns, _choose_runs_by(patterns), sorted(unnamed), job)
+    return Proposal(patterns, _choose_runs_by(patterns), sorted(unnamed), job, has_open_losses=are_open)
 
 
 def _are_ratios(said: Sequence[tuple[Word, Content]]) -> bool:
@@ -84,6 +89,18 @@ def _are_ratios(said: Sequence[tuple[Word, Content]]) -> bool:
     numbers = [(word.value, one.loss_pct) for word, one in said if word.kind == "loss_pct" and word.value != NO_LOSS]
     recorded = [math.isclose(float(text) * 100, loss_pct, rel_tol=0.01) for text, loss_pct in numbers if loss_pct]
     return any(word.kind == "loss_ratio" for word, _ in said) or (bool(recorded) and all(recorded))
+
+
+def _are_open(words: Sequence[Word], contents: Iterable[Content]) -> bool:
+    """Tell whether all losses in paths may be ratios or per cent: they have no unit, and no qdisc tells it."""
+    losses = [word for word in words if word.kind in ("loss_pct", "loss_ratio")]
+    numbers = [float(word.value) for word in losses if word.value != NO_LOSS]
+    return (
+        any(numbers)
+        and max(numbers) <= 1
+        and all(is_without_unit(word) for word in losses)
+        and all(content.loss_pct is None for content in contents)
+    )
 
 
 def _group_by_form(named: Sequence[tuple[str, str, list[Word]]]) -> Iterator[tuple[str, list[tuple[str, list[Word]]]]]:

@@ -135,7 +135,8 @@ def _find_runs(own: ProposedPattern, _contents: Mapping[str, Content]) -> Role |
             return Role(column.group, "run", column.texts, f"(?P<run>{HASH.pattern})")
         (start, *others) = {find_start(word) for word in column.words}
         is_padded = column.words[0].text.startswith(f"{start}0")
-        if column.kind == "counted" and not others and (is_padded or start.lower() in NUMBERED):
+        is_whole = all(word.text.removeprefix(start).isdigit() for word in column.words)
+        if column.kind == "counted" and not others and is_whole and (is_padded or start.lower() in NUMBERED):
             return Role(column.group, "run", column.texts, rf"(?P<run>{escape(start)}[0-9]+)")
     return None
 

@@ -10,11 +10,11 @@ from typing import Final
 from ccreport.adopt.contents import Content
 from ccreport.adopt.layout_faults import describe_parted, describe_untaken, find_parted, join_parted
 from ccreport.adopt.missing import describe_missing
-from ccreport.adopt.path_words import ALGORITHMS
 from ccreport.adopt.rows import Row, list_rows
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import read_value, sort_naturally
 from ccreport.archive.manifest import Manifest, RawFile
+from ccreport.core.algorithms import FIRST_BBR, name_algorithm
 from ccreport.core.text import count_alike, count_things, display_name
 from ccreport.inventory.kinds import IGNORE_RULES, LAYOUT_RULE, MEASUREMENT_RULE
 
@@ -93,8 +93,9 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
                 "delete one of the two; until then one of them is suspect, and in no mean."
             )
         known = {algorithm.lower() for algorithm in row.algorithms}
+        known |= FIRST_BBR if known & FIRST_BBR else set()
         # A word that is not an algorithm's name, and always beside the same one, is somebody's own name for it.
-        own = {name for name in row.named if name.lower() not in ALGORITHMS and len(meant[name]) == 1}
+        own = {name for name in row.named if not name_algorithm(name) and len(meant[name]) == 1}
         strange = sorted(name for name in row.named - own if name.lower() not in known)
         if row.named and row.algorithms and strange:
             told = ", ".join(sorted(row.algorithms))
@@ -158,7 +159,8 @@ def _doubt_ratios(rows: Sequence[Row]) -> Iterator[str]:
     if _are_ratios(lossy):
         row = max(recorded or lossy, key=lambda row: row.named_loss_pct or 0)
         also = f", qdiscs of {row.loss_pct:g} %" if recorded else ""
-        yield f"Names say a loss of {row.named_loss_pct:g} %{also}: ratios? Then call the group `loss_ratio`."
+        said = f"Names say a loss of {row.named_loss_pct:g} %{also}"
+        yield f"{said}: ratios? Then write `loss_ratio` for `loss_pct` in the layout."
 
 
 def _are_ratios(lossy: Sequence[Row]) -> bool:

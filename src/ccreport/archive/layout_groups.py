@@ -1,9 +1,12 @@
 """The groups of a layout's patterns that have a meaning, and how their texts become values."""
 
 import difflib
+import re
 from collections.abc import Collection
 from string import ascii_letters, ascii_lowercase
 from typing import Final
+
+from ccreport.core.algorithms import name_algorithm
 
 Value = str | int | float
 
@@ -75,6 +78,10 @@ OTHER_UNITS: Final = {
 UNITS: Final = {"kbit": "kbps", "mbit": "mbps", "gbit": "gbps", "usec": "us", "msec": "ms", "sec": "s"}
 # As people write it where others have a number, and in place of one behind "loss".
 NO_LOSS: Final = "none"
+# 0,01 · 2,5, but not 1,000, and neither where commas separate words: 16,20ms,cubic
+FRACTION: Final = re.compile(r"(?<![0-9.,])0,(?=[0-9]+(?![0-9,]))")
+DECIMAL: Final = re.compile(r"(?<![0-9.,])([0-9]+),(?![0-9]{3}(?![0-9]))(?=[0-9]+(?![0-9,]))")
+SEPARATING: Final = re.compile(r"[^0-9],\S|,[^0-9\s]")
 WITH_UNIT: Final = NUMBERS | OTHER_UNITS.keys() | COUNTS - {"iteration", "flows"}
 
 
@@ -121,7 +128,16 @@ def read_value(name: str, given: Value, factor: float = 1) -> Value:
         return SIDES[text.lower()]
     if name == "kind":
         return KINDS.get(text.lower(), "unknown")
-    return text
+    if name == "cc":
+        return name_algorithm(text) or text
+    pointed = point_decimals(text)
+    return pointed if name not in KNOWN and pointed.replace(".", "").isdigit() else text
+
+
+def point_decimals(text: str) -> str:
+    """Return a text with points in place of its decimal commas; those that may be others stay."""
+    pointed = FRACTION.sub("0.", text)
+    return pointed if SEPARATING.search(pointed) else DECIMAL.sub(r"\1.", pointed)
 
 
 def _read_number(name: str, text: str, factor: float) -> int | float:
@@ -131,7 +147,7 @@ def _read_number(name: str, text: str, factor: float) -> int | float:
         # Repetitions a, b and c are 1, 2 and 3.
         return ascii_lowercase.index(text.lower()) + 1
     try:
-        number = float(text) * factor
+        number = float(point_decimals(text)) * factor
     except ValueError:
         raise ValueError(f"{name} is {text!r}, which is not a number") from None
     top = 100 if name == "loss_pct" else LARGEST_COUNT

@@ -1,5 +1,6 @@
 """Congestion control algorithms by the names that kernels give them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,22 @@ KNOWN: Final = (
     *("htcp", "hybla", "illinois", "lp", "nv", "prague", "reno", "scalable", "vegas", "veno", "westwood", "yeah"),
 )
 
+# Of user space and of data centres.
+ELSEWHERE: Final = ("copa", "pcc", "swift", "vivace")
+# BBR v2 · bbr-v2 · BBRv2
+VERSION: Final = re.compile(r"[ ._-]?v(?=[0-9])")
+OTHER_NAMES: Final = {"newreno": "reno", "new-reno": "reno", "h-tcp": "htcp"}
+# What Linux calls bbr is version 1, which kernels with a later one call bbr1.
+FIRST_BBR: Final = frozenset({"bbr", "bbr1"})
+
 AVAILABLE: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def name_algorithm(text: str) -> str | None:
+    """Return the kernel's name of an algorithm however it is written, bbr2 for BBR v2, None for any other text."""
+    name = VERSION.sub("", text.strip().lower())
+    name = OTHER_NAMES.get(name, name)
+    return name if name in KNOWN or name in ELSEWHERE else None
 
 
 def list_available() -> list[str]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from rpc_inputs import ingest
 
 from ccreport.archive.raw_file import RawFileError
+from ccreport.ingest.rpc.labels import Labels, read_labels
 from ccreport.ingest.rpc.netperf import read_netperf
 from ccreport.ingest.rpc.netperf_forms import find_banners
 from ccreport.ingest.rpc.netperf_histogram import parse_histogram, summarise_histogram
@@ -371,3 +372,8 @@ def test_a_long_line_of_one_kind_takes_no_longer_than_others() -> None:
         with contextlib.suppress(RawFileError):
             read_netperf(text.encode())
         recognise_format(text.encode()[:65536])
+
+
+@pytest.mark.parametrize("name", ["bbr2", "BBR v2", "bbr-v2", "BBRv2", "cc=bbr2"])
+def test_an_algorithm_in_a_path_is_the_same_however_it_is_written(name: str) -> None:
+    assert read_labels(f"rpc/{name}/load=8/rep=2/client-3.txt") == Labels("bbr2", 8)

@@ -17,35 +17,12 @@ from typing import Final
 import polars as pl
 
 from ccreport.archive.manifest import RawFile
+from ccreport.core.algorithms import name_algorithm
 from ccreport.core.identifiers import short_hash
 
-# ASSUME: a word of a path that is the kernel's name of one of these is the algorithm of the tests below it.
-ALGORITHMS: Final = frozenset(
-    {
-        "bbr",
-        "bbr1",
-        "bbr2",
-        "bbr3",
-        "bic",
-        "cdg",
-        "cubic",
-        "dctcp",
-        "highspeed",
-        "htcp",
-        "hybla",
-        "illinois",
-        "lp",
-        "nv",
-        "prague",
-        "reno",
-        "scalable",
-        "vegas",
-        "veno",
-        "westwood",
-        "yeah",
-    }
-)
-WORD: Final = re.compile(r"[A-Za-z0-9]+")
+# ASSUME: a word of a path that is an algorithm's name is the algorithm of the tests below it.
+# cubic · bbr2 · BBR-v2
+WORD: Final = re.compile(r"[A-Za-z0-9]+(?:[ ._-][Vv][0-9](?![A-Za-z0-9]))?")
 NAMED_CC: Final = re.compile(r"(?<![A-Za-z0-9])cc=([A-Za-z0-9_]{1,15}?)(?=_load|_rep|_run|[^A-Za-z0-9_]|$)")
 LOAD: Final = re.compile(r"(?<![A-Za-z0-9])load[=_-]?(\d{1,6})(?![A-Za-z0-9])", re.IGNORECASE)
 REPETITION: Final = re.compile(r"(?<![A-Za-z0-9])(?:rep|run|iteration)[=_-]?\d{1,6}(?![A-Za-z0-9])", re.IGNORECASE)
@@ -64,7 +41,7 @@ NOTHING: Final = Labels(None, None)
 
 def read_labels(text: str) -> Labels:
     """Return the labels of a path or a title; one algorithm beside another is none, and so are two loads."""
-    named = set(NAMED_CC.findall(text)) or {word for word in WORD.findall(text.lower()) if word in ALGORITHMS}
+    named = set(NAMED_CC.findall(text)) or {cc for word in WORD.findall(text) if (cc := name_algorithm(word))}
     loads = {int(number) for number in LOAD.findall(text)} - {0}
     return Labels(
         named.pop() if len(named) == 1 else None,
