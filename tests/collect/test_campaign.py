@@ -142,7 +142,7 @@ BOTTLENECK = {"bottleneck_mbps": 10, "buffer_bytes": 10_000}
             {"instruments": {"ss_interval": 1}},
             r"job a, instruments: `ss_interval` is not a key; did you mean `ss_interval_s`\?",
         ),
-        ({"rtt_ms": -1}, r"session one, job a, rtt_ms: -1 is less than the minimum of 0"),
+        ({"rtt_ms": -1}, r"session one, job a, rtt_ms: `-1` is out of range; write a number from 0 up to 10000"),
         ({"volume_bytes": 1, "duration_s": 1}, r"job a: duration_s and volume_bytes exclude each other"),
         ({"name": "a/b"}, r"job a/b, name: `a/b` is not allowed here: Folder, of letters"),
         ({"name": "{x}"}, r"job \{x\}, name: for_each has no `x`"),

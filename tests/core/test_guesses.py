@@ -1,8 +1,11 @@
-"""The word that is meant by a misspelt one."""
+"""The word that is meant by a misspelt one, and what is said of a value that breaks a schema."""
+
+from typing import Any
 
 import pytest
 
-from ccreport.core.schema_problems import find_near
+from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.schema_problems import find_near, find_problem
 
 
 @pytest.mark.parametrize(
@@ -21,3 +24,49 @@ from ccreport.core.schema_problems import find_near
 )
 def test_a_guess_is_the_nearest_in_whichever_case(word: str, known: list[str], near: str | None) -> None:
     assert find_near(word, known) == near
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "said"),
+    [
+        (-1, {"type": "number", "minimum": 0}, "`-1` is out of range; write a number from 0 on"),
+        (101, {"type": ["number", "null"], "maximum": 100}, "`101` is out of range; write a number up to 100"),
+        (0, {"type": "integer", "exclusiveMinimum": 0, "maximum": 9}, "write a whole number above 0 up to 9"),
+        (1, {"minimum": 0, "exclusiveMaximum": 1}, "`1` is out of range; write a number from 0 below 1"),
+        ([], {"minItems": 2}, "is empty"),
+        ([1], {"minItems": 2}, "has 1 item; write at least 2"),
+        ([1, 2, 3], {"maxItems": 2}, "has 3 items; write at most 2"),
+        ("abc", {"maxLength": 2}, "has 3 characters; write at most 2"),
+        ({"a": 1}, {"dependentRequired": {"a": ["b"]}}, "`a` needs `b` beside it"),
+        (
+            {"a": 1, "b": 1, "c": 1},
+            {"oneOf": [{"required": ["a"]}, {"required": ["b", "c"]}]},
+            "has more than it needs; write either `a` or `b` and `c`",
+        ),
+    ],
+)
+def test_a_value_that_breaks_a_schema_says_what_is_allowed(value: object, schema: dict[str, Any], said: str) -> None:
+    problem = find_problem(value, schema)
+    assert problem is not None
+    assert said in problem.text
+
+
+def test_no_sentence_of_the_library_is_left_for_a_keyword_of_our_schemas() -> None:
+    """Each keyword that a schema of ours has either is described, or cannot be what is wrong with a value itself."""
+    described = {
+        *("type", "enum", "required", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "uniqueItems"),
+        *("pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "oneOf", "dependentRequired"),
+        *("format", "additionalProperties"),
+    }
+    structural = {"properties", "items", "propertyNames", "if", "then", "$defs", "$ref"}
+    notes = {"$schema", "$id", "title", "description", "default", "examples"}
+
+    def list_keywords(schema: object) -> set[str]:
+        if not isinstance(schema, dict):
+            return set()
+        named = [one for key in ("properties", "$defs") for one in schema.get(key, {}).values()]
+        below = [schema.get(key) for key in ("items", "propertyNames", "additionalProperties", "if", "then")]
+        return {*schema}.union(*map(list_keywords, (*named, *below, *schema.get("oneOf", []))))
+
+    for path in sorted(SCHEMAS.glob("*.schema.yaml")):
+        assert list_keywords(load_yaml(path)) <= described | structural | notes, path.name

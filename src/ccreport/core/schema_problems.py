@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ccreport.core.text import count_things
+
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
@@ -32,6 +34,7 @@ KINDS: Final = {
     "object": "a group of keys",
     "null": "null",
 }
+BOUNDS: Final = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "up to", "exclusiveMaximum": "below"}
 
 
 @dataclass(frozen=True)
@@ -134,20 +137,35 @@ def _describe(error: "ValidationError") -> str:
         case "required":
             missing = next(key for key in wanted if key not in value)
             return f"`{missing}` is missing"
-        case "minLength" | "minItems" | "minProperties":
+        case "minLength" | "minItems" | "minProperties" if not value:
             return "is empty"
+        case "minItems" | "maxItems" | "minLength" | "maxLength":
+            counted = count_things(len(value), "item" if isinstance(value, list) else "character")
+            return f"has {counted}; write at {'least' if error.validator.startswith('min') else 'most'} {wanted}"
         case "uniqueItems":
             return f"`{next(item for item in value if value.count(item) > 1)}` is listed twice"
         case "pattern":
             about = SENTENCE_END.split(schema.get("description", f"it does not match {wanted}"))[0]
             return f"{shown} is not allowed here: {about}"
-        case "exclusiveMinimum" | "exclusiveMaximum":
-            side = "above" if error.validator == "exclusiveMinimum" else "below"
-            return f"{shown} is not {side} {wanted}; write a number {side} {wanted}"
+        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
+            kind = KINDS["integer" if "integer" in schema.get("type", "") else "number"]
+            return f"{shown} is out of range; write {kind} {_name_bounds(schema)}"
+        case "oneOf":
+            ways = [" and ".join(f"`{key}`" for key in way["required"]) for way in wanted]
+            return f"has more than it needs; write either {' or '.join(ways)}"
+        case "dependentRequired":
+            key, missing = next((key, other) for key in wanted for other in wanted[key] if other not in value)
+            return f"`{key}` needs `{missing}` beside it"
         case "format":
             return f"{shown} is not a {wanted}"
         case _:
             return error.message
+
+
+def _name_bounds(schema: Mapping[str, Any]) -> str:
+    """Return what numbers a schema allows: from 1 up to 16, or from 0 on."""
+    named = [f"{word} {schema[key]}" for key, word in BOUNDS.items() if key in schema]
+    return " ".join(named if len(named) > 1 or "minimum" not in schema else [*named, "on"])
 
 
 def _last_key(error: "ValidationError") -> str:

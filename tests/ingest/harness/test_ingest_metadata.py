@@ -84,7 +84,17 @@ def test_a_value_that_cannot_be_read_is_named_and_left_out(tmp_path: Path) -> No
     assert (row["pacing_bps"], row["iterations_count"], row["loss_pct"], row["mtu_bytes"]) == (None,) * 4
     assert row["rtt_nominal_ms"] == 10
     assert set(tables["rejects"]["reason"]) == {"bad_metadata"}
-    assert sorted(message.split(" ")[0] for message in tables["rejects"]["message"]) == ["iters", "loss", "pacing"]
+    assert sorted(tables["rejects"]["message"]) == [
+        "iters is '-1': not a whole number from 0 on; the value is left out",
+        "loss is '150': not a loss in percent such as 0.001; the value is left out",
+        "pacing is 'fast': not a rate such as 50Mbit or 9.8Gbps: 'fast'; the value is left out",
+    ]
+
+
+@pytest.mark.parametrize("text", ["1.2.3", ".", "1..", "abc"])
+def test_what_is_not_a_loss_is_said_in_words_of_our_own(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^not a loss in percent such as 0\.001$"):
+        parse_loss(text)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import jsonschema
 import yaml
 
 from ccreport.collect.harness_ini.jobs import HarnessJob
 from ccreport.collect.harness_ini.paths import Lists, Paths, express_loss, list_paths, to_mbps
+from ccreport.core.schema_problems import find_problem
 
 WIDTH: Final = 110
 # Algorithms that Linux itself does not have, in Debian's user-mode kernel as little as elsewhere.
@@ -64,10 +64,8 @@ def _declare_job(name: str, job: HarnessJob, paths: Paths, schema: Mapping[str, 
         if key not in settings:
             continue
         # Whatever a file says, what is written can be read: the schema has the last word on each value.
-        if fault := jsonschema.exceptions.best_match(
-            jsonschema.Draft202012Validator(schema[key]).iter_errors(settings[key])
-        ):
-            lost.append((key, f"{fault.message[:200]}; left out"))
+        if problem := find_problem(settings[key], schema[key]):
+            lost.append((key, f"{str(problem)[:200]}; left out"))
         else:
             ordered[key] = settings[key]
     if job.command and not {"duration_s", "volume_bytes"} & ordered.keys():

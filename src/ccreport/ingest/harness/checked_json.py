@@ -57,7 +57,7 @@ class Recorded:
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300 and value >= at_least:
             return float(value)
         if value is not None:
-            self._leave_out(key, "a number")
+            self._leave_out(key, "a number" if at_least == -math.inf else f"a number of at least {at_least:g}")
         return None
 
     def read_count(self, key: str) -> int | None:
@@ -66,7 +66,7 @@ class Recorded:
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63:
             return value
         if value is not None:
-            self._leave_out(key, "a count")
+            self._leave_out(key, "a whole number from 0 on")
         return None
 
     def read_bool(self, key: str) -> bool | None:

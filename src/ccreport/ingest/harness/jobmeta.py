@@ -18,7 +18,7 @@ from ccreport.ingest.rejects import Rejects
 # iperf3 -c {dst} -P 16 -C bbr · pscheduler task throughput --congestion=bbr2 · sysctl -w …tcp_congestion_control=bbr2
 CONGESTION: Final = re.compile(r"(?:\s-C[ =]?|--congestion[ =]|tcp_congestion_control=)\s*([A-Za-z0-9_]+)")
 # 0.001 · 0.001% · 0.001 gemodel
-LOSS: Final = re.compile(r"\s*([0-9.]+)\s*%?\s*(.*)", re.DOTALL)
+LOSS: Final = re.compile(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)(?![0-9.])\s*%?\s*(.*)", re.DOTALL)
 
 
 def find_congestion(command: str) -> str | None:
@@ -30,16 +30,16 @@ def find_congestion(command: str) -> str | None:
 def parse_loss(text: str) -> tuple[float, str | None]:
     """Return the percentage of netem's loss argument and what follows it; raise ValueError for anything else."""
     match = LOSS.fullmatch(text)
-    if match is None or not 0 <= float(match[1]) <= 100:
+    if match is None or not float(match[1]) <= 100:
         raise UnitError("not a loss in percent such as 0.001")
     return float(match[1]), match[2] or None
 
 
 def _parse_count(text: str) -> int:
-    number = int(text)
-    if not 0 <= number < 2**63:
-        raise UnitError("not a count")
-    return number
+    # int would read 1_000 and digits of other scripts as well.
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < 2**63):
+        raise UnitError("not a whole number from 0 on")
+    return int(text)
 
 
 def _parse_bool(text: str) -> bool:
