@@ -11,6 +11,7 @@ BLOCKS ?=
 ARGS ?=
 TARGET ?= report
 VERBOSE ?=
+VERSION ?=
 QUARTO_SECONDS ?= 600
 # Of each of 24 readers, two at a time: an hour in all, as before a release.
 SECONDS ?= 300
@@ -46,7 +47,7 @@ PROGRESS = $(if $(VERBOSE),,--logger ccreport)
 unexport ARCHIVE PYTHONHOME PYTHONPATH PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help collect kernel scorecard collected cluster report tables ingest database test test-slow test-all browser pictures lint bench fuzz audit lock setup sql quarto s3server clean
+.PHONY: help collect kernel scorecard collected cluster report tables ingest database publish test test-slow test-all browser pictures lint bench fuzz audit lock setup sql quarto s3server clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -57,6 +58,9 @@ ingest: ## the typed tables only, one Parquet file per table and experiment
 database: ## the DuckDB file with one view per typed table
 report tables ingest database: .venv/.complete
 	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" $@ $(ARCHIVE_CONFIG)
+
+publish: .venv/.complete ## the report, and a release of it that others can check: VERSION=2.1 in place of the configured one
+	@$(IN_VENV) snakemake $(PROGRESS) --cores "$(CORES)" publish $(if $(VERSION),--config "release={version: '$(VERSION)'}")
 
 collect: .venv/.complete ## run a declared sweep into archive/<its name>: CAMPAIGN=campaigns/quick.yaml, CLOCK=virtual, KERNEL=path
 	@$(IN_VENV) snakemake --cores 1 collect $(if $(CAMPAIGN)$(CLOCK)$(KERNEL),--config) \

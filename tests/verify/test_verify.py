@@ -4,13 +4,13 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -398,14 +398,15 @@ def make_anew(results: Path, monkeypatch: pytest.MonkeyPatch, returncode: int = 
     """Let what Snakemake would make be a copy of these results; return where it would have run."""
     folders: list[Path] = []
 
-    def run(command: list[str], *, cwd: Path, stdout: Any, **_options: Any) -> subprocess.CompletedProcess[bytes]:
+    @contextmanager
+    def start(command: list[str], *, cwd: Path, **_options: Any) -> Iterator[SimpleNamespace]:
         assert "ingest" in command
         folders.append(cwd)
-        stdout.write(b"Building\nWorkflowError: no such thing\n")
         shutil.copytree(results, cwd.parent / "results")
-        return subprocess.CompletedProcess(command, returncode)
+        said = ["Building\n", "  12%  reading raw files\n", "WorkflowError: no such thing\n"]
+        yield SimpleNamespace(stdout=said, returncode=returncode)
 
-    monkeypatch.setattr(recompute.subprocess, "run", run)
+    monkeypatch.setattr(recompute.subprocess, "Popen", start)
     return folders
 
 
@@ -478,12 +479,16 @@ def test_cells_and_texts_that_are_others_made_anew_are_named(
     assert "evaluations/one/tables/jobs.tex: not made anew" in failures
 
 
-def test_a_build_that_fails_is_not_a_pass(release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_that_fails_is_not_a_pass(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "results").mkdir()
     make_anew(tmp_path / "results", monkeypatch, returncode=1)
     check = check_recomputed(release, tmp_path / "work")
     assert check.state == UNCHECKED
     assert check.unchecked == "the tables could not be made anew: WorkflowError: no such thing"
+    # While it ran, its progress was shown, and nothing else.
+    assert capsys.readouterr() == ("", "  12%  reading raw files\n")
 
 
 def test_the_same_cells_in_other_bytes_are_equal_cell_by_cell(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ EXAMPLE = "https://host.example"
 # Snakemake plans what these would run, all other words being as they stand.
 PLANNED = {
     "make report",
-    ".venv/bin/snakemake --cores 8 publish",
+    "make publish VERSION=2.1",
     "make report ARCHIVE=path/to/archive",
     "make report ARCHIVE=archive/quick",
     "make report ARCHIVE=archive/packed",
@@ -46,7 +46,6 @@ PLANNED = {
     "snakemake --cores 2 evaluation --config evaluation=satellites archive=path/to/archive",
     "snakemake --cores 2 ingest --config archive=path/to/archive strict=True",
     "snakemake --cores 2 report --config strict=False 'report={renderer: embedded}'",
-    "snakemake --cores 8 publish",
     "snakemake --cores 8 report --config archive=https://host.example/measurements/ offline=True",
     "snakemake --cores 8 store_results --config store_results=s3://bucket/results",
     "snakemake --profile workflow/profiles/slurm report",

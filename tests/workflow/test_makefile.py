@@ -91,12 +91,20 @@ def test_every_test_is_run_by_one_of_the_two_calls_of_continuous_integration(wor
     assert asked == ["-m not slow -k name", "-m slow -k name", "-k name"]
 
 
-@pytest.mark.parametrize("target", ["report", "tables", "ingest", "database"])
+@pytest.mark.parametrize("target", ["report", "tables", "ingest", "database", "publish"])
 def test_targets_call_snakemake(workbench: Path, target: str) -> None:
     assert make(workbench, target).returncode == 0
     assert json.loads((workbench / "arguments.json").read_text()) == [*PROGRESS, "--cores", "8", target]
     make(workbench, target, "VERBOSE=1")
     assert json.loads((workbench / "arguments.json").read_text()) == ["--cores", "8", target]
+
+
+def test_a_release_has_the_version_that_is_typed(workbench: Path) -> None:
+    assert make(workbench, "publish", "VERSION=2.10").returncode == 0
+    *command, option, version = json.loads((workbench / "arguments.json").read_text())
+    assert [*command, option] == [*PROGRESS, "--cores", "8", "publish", "--config"]
+    # A text, where 2.10 would be a number.
+    assert parse_config([version]) == {"release": {"version": "2.10"}}
 
 
 @pytest.mark.parametrize(

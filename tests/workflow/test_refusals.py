@@ -142,6 +142,8 @@ def test_a_target_that_does_not_exist_is_refused_in_the_last_line(target: str, m
     pattern = re.escape(f"ccreport: {message}").replace(r"\.\*", ".*")
     assert re.match(pattern, done.stderr.splitlines()[-1]), done.stderr
     assert "Exception" not in done.stderr
+    # Nor is it below a list of facts about the machine.
+    assert "Snakemake version" not in done.stderr
 
 
 @pytest.mark.parametrize(

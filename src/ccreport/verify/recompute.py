@@ -8,6 +8,7 @@ machine to machine.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ NAME: Final = "recomputed"
 # What of the code decides what tables hold; documents and pages do not.
 CODE: Final = ("rules/", "schemas/", "src/", "workflow/", "evaluations/", "requirements.lock")
 SHOWN: Final = 3
+#   12%  reading raw files  about 2 min left
+STAGE: Final = re.compile(r" *\d+%  ")
 FIGURE_PARTS: Final = (".csv", ".json", ".txt")
 
 
@@ -46,13 +49,8 @@ def check_recomputed(release: Path, work: Path) -> Check:
     declared = {path.parent.name: load_evaluation(path) for path in list_evaluations(release)}
     write_yaml(code / "config.yaml", _make_config(release, archive, list(declared), work))
     targets = ["ingest", *(str(path) for name in declared for path in _list_targets(results / name, declared[name]))]
-    command = [sys.executable, "-m", "snakemake", "--cores", str(os.cpu_count() or 1), *targets]
-    with (work / "recompute.txt").open("wb") as log:
-        done = subprocess.run(  # noqa: S603 (the program that runs this, and paths as arguments)
-            command, cwd=code, stdout=log, stderr=log, check=False
-        )
-    if done.returncode:
-        said = (work / "recompute.txt").read_text(encoding="utf-8", errors="replace")
+    status, said = _build(code, targets)
+    if status:
         return Check(NAME, unchecked=f"the tables could not be made anew: {_find_reason(said)}")
     stage_tables(results / "tables", work / "tables")
     compared = compare_files(_pair(release, work, declared))
@@ -62,6 +60,20 @@ def check_recomputed(release: Path, work: Path) -> Check:
     others = () if told == found else (f"raw/archive.json: has another hash than the raw archive: {told}",)
     facts = f"{compared.facts}; {_compare_code(release, code)}"
     return Check(NAME, facts, (*others, *compared.failures), hashes=((found, "raw archive"),))
+
+
+def _build(code: Path, targets: list[str]) -> tuple[int, list[str]]:
+    """Make targets with the pipeline in a folder, showing progress as `make report` does; return status and lines."""
+    command = [sys.executable, "-m", "snakemake", "--logger", "ccreport", "--cores", str(os.cpu_count() or 1), *targets]
+    said = []
+    with subprocess.Popen(  # noqa: S603 (the program that runs this, and paths as arguments)
+        command, cwd=code, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace"
+    ) as build:
+        for line in build.stdout or ():
+            said.append(line.strip())
+            if STAGE.match(line):
+                print(line, end="", file=sys.stderr, flush=True)
+    return build.returncode, list(filter(None, said))
 
 
 def list_evaluations(release: Path) -> list[Path]:
@@ -130,8 +142,7 @@ def _compare_code(release: Path, code: Path) -> str:
     return f"{by}, other than code/ in {count_things(len(others), 'file')}: {', '.join(others[:SHOWN])}{more}"
 
 
-def _find_reason(said: str) -> str:
+def _find_reason(lines: list[str]) -> str:
     """Return the line of Snakemake's output that says why it ended, else its last one."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
     errors = [line for line in lines if "Error" in line or line.startswith("ccreport: ")]
     return (errors or lines or ["nothing was said"])[-1]
