@@ -287,6 +287,9 @@ def test_a_figure_goes_by_its_number_in_the_report(tmp_path: Path) -> None:
     for wanted, name in {"4": "figure_4", "Figure 10": "figure_10", "fig. 2": "figure_2", "s1": "topology"}.items():
         assert find_number(exhibits, wanted) == name
     assert find_number(exhibits, "S99") is None
+    # A table is not a figure of the same number.
+    assert find_number(exhibits, "Table 10") is None
+    assert find_number(exhibits, "table_10") is None
     # Those without data come last.
     (tmp_path / "topology").mkdir()
     (tmp_path / "topology/missing.txt").touch()

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+from archives import ROOT
 from condition_runs import build_database
 from test_summarise import EVALUATION, gather, run
 
@@ -148,6 +149,8 @@ def test_a_comparison_is_told_in_sentences(database: Path, capsys: pytest.Captur
         "Runs (1):",
     ):
         assert f"\n{line}\n" in told
+    # What counts as equal is a bound of the question, not a number of its runs.
+    assert "Equal within" not in told.partition("\nRuns (1):")[2]
     # The rows of one run are told apart by their algorithms.
     listed = told.partition("Runs (1):\n")[2].partition("\n\n")[0].splitlines()
     place = listed[1].index("Algorithm")
@@ -411,9 +414,12 @@ def test_sql_describes_a_table_by_names_and_types(database: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("query", "hint"),
     [
-        ("SELECT test_group FROM runs", "; `labelled_runs`, `algorithm_runs`, "),
-        ("SELECT r.rtt_bucket FROM runs AS r", "; `labelled_runs`, `algorithm_runs`, "),
-        ("SELECT cc, avg(goodput_bps) FROM runs GROUP BY cc", "; `algorithm_runs`, `flows`, `samples` have it"),
+        ("SELECT test_group FROM runs", "; `measured`, `labelled_runs`, `algorithm_runs` have it"),
+        ("SELECT r.rtt_bucket FROM runs AS r", "; `measured`, `labelled_runs`, `algorithm_runs` have it"),
+        ("SELECT cc, avg(goodput_bps) FROM runs GROUP BY cc", "; `measured`, `algorithm_runs`, `flows` have it"),
+        # Of a table of few columns these are named before others that have it.
+        ("SELECT status FROM raw_files", "; did you mean `state`?; `grouped_requests`, "),
+        ("SELECT rtt_ms FROM raw_files", "size_bytes, sha256, state, rule, reason; `measured`, "),
         ("SELECT goodput FROM runs", "; did you mean `goodput_bps`?"),
         ("FROM table_2", "; did you mean `table_2_testbed`?"),
     ],
@@ -423,6 +429,20 @@ def test_sql_says_which_table_has_a_column(
 ) -> None:
     assert main(["sql", query, "--database", str(database)]) == 1
     assert hint in capsys.readouterr().err
+
+
+def test_questions_of_the_documentation_have_answers(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    section = (ROOT / "reports/commands.qmd").read_text().partition("{#commands-sql}")[2].partition("\n## ")[0]
+    queries = re.findall(r'ccreport sql "(.*?)"\n', section, re.DOTALL)
+    assert len(queries) == 5
+    for query in queries:
+        assert main(["sql", query, "--database", str(database)]) == 0, capsys.readouterr().err
+        assert capsys.readouterr().out.startswith("┌")
+    # What is asked most is said where one begins.
+    assert main(["sql", "--database", str(database)]) == 0
+    assert capsys.readouterr().out.endswith(
+        'Means: sql "SELECT algorithm, avg(goodput_bps) FROM measured GROUP BY ALL"\n'
+    )
 
 
 def test_sql_prints_a_table_from_any_folder(

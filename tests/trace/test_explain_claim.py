@@ -149,6 +149,9 @@ def test_an_undecided_check_says_what_would_tell() -> None:
     assert _show_check(row | {"verdict": HOLDS}, "", 5, is_exact=True)[0] == "Check 3, ratio: holds"
     read = _show_check(row | {"needed_runs_count": None}, "", 99, is_exact=False)
     assert "  runs           5 (at least 3 needed); the query reads 99, listed below" in read
+    several = _show_check(row | {"needed_runs_count": 16}, "", 9, is_exact=True, checks_count=4)
+    widened = "  95 % interval  0.344–0.579 (that of the query, widened so that all 4 checks hold with 95 %)"
+    assert several[2] == widened
     alone = row | {"value": None, "low": None, "high": None, "runs_count": 0}
     for count, lack in {0: "no such runs", 3: "nothing to compare its runs with"}.items():
         assert _show_check(alone, "", count, is_exact=True)[0] == f"Check 3, ratio: not enough data ({lack})"

@@ -53,7 +53,7 @@ def name_lack(row: Mapping[str, Any]) -> str:
     if row["verdict"] != UNKNOWN:
         return ""
     if row["value"] is None:
-        lack = "no such runs"
+        lack = "nothing to compare its runs with" if row["runs_count"] else "no such runs"
     elif row["runs_count"] < row["minimum_runs_count"]:
         lack = f"fewer than {row['minimum_runs_count']} runs"
     elif row["low"] is None or row["high"] is None:

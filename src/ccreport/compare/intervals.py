@@ -69,7 +69,7 @@ def find_extreme(cells: Sequence[Measured], extreme: str, comparisons: int = 1) 
     known = [widen(cell, comparisons * len(cells)) for cell in cells if cell.value is not None]
     runs = min((cell.runs for cell in cells), default=0)
     if not known or (extreme == RANGE and len(known) < 2):
-        return Measured(None, runs=0 if extreme == RANGE else runs)
+        return Measured(None, runs=runs)
     values = [cell.value for cell in known if cell.value is not None]
     lows = [cell.low for cell in known if cell.low is not None]
     highs = [cell.high for cell in known if cell.high is not None]

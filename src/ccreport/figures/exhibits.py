@@ -15,7 +15,7 @@ CAPTURE_TABLES: Final = ("witnesses",)
 # figure_2 · Table II: mean
 PUBLISHED: Final = (re.compile(r"^figure_(\d+)$"), re.compile(r"^Table ([IVX]+): "))
 # Figure 2 · fig. S6 · Table II
-NUMBER: Final = re.compile(r"^(?:fig(?:ure|\.)?|table)?[ _]*", re.IGNORECASE)
+NUMBER: Final = re.compile(r"^(?:(?P<figure>fig(?:ure|\.)?)|(?P<table>table))?[ _]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -75,5 +75,7 @@ def find_exhibits(evaluation: Mapping[str, Any], figures: Path | None = None) ->
 
 def find_number(exhibits: Iterable[Exhibit], wanted: str) -> str | None:
     """Return the name of the exhibit of a number as the report shows it: `Figure S6`, `S6`, `table ii`."""
+    kind = match.lastgroup if (match := NUMBER.match(wanted)) else None
     number = NUMBER.sub("", wanted).upper()
-    return next((exhibit.name for exhibit in exhibits if exhibit.number and exhibit.number == number), None)
+    fitting = (one for one in exhibits if kind is None or one.is_figure == (kind == "figure"))
+    return next((exhibit.name for exhibit in fitting if exhibit.number and exhibit.number == number), None)

@@ -27,8 +27,12 @@ MISSING: Final = re.compile(r'(?:Referenced column|have a column named) "(\w+)"'
 # Table with name table_2 does not exist!
 TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
 # Of all tables with a column, those that hold the most runs or flows come first.
-FULLEST: Final = ("labelled_runs", "algorithm_runs", "flows", "samples")
+FULLEST: Final = ("measured", "labelled_runs", "algorithm_runs", "flows", "samples")
 TABLES_AT_MOST: Final = 3
+# Of a table with few columns all are named.
+FEW_COLUMNS: Final = 20
+# FROM raw_files · JOIN "flows"
+ASKED: Final = re.compile(r'\b(?:FROM|JOIN)\s+"?(\w+)', re.IGNORECASE)
 # No function matches the given name and argument types 'sum(VARCHAR)'. · Type with name foo does not exist!
 CALLED: Final = re.compile(r"(?:types '|Type with name )(\w+)")
 # LINE 2: host = 'a' AND AND rtt_ms > 5)
@@ -56,7 +60,7 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
         return f"{said.partition('. ')[0]}; {_name_mean(*of_many.groups())}"
     if reserved := RESERVED.search(said):
         return f"{said}; text takes single quotes ({_quote(reserved[1], query)}), a column of this name double ones"
-    hint = _name_tables(connection, said) or _name_table(connection, said) if connection else ""
+    hint = _name_tables(connection, said, query) or _name_table(connection, said) if connection else ""
     if word and (of_own := _name_longer(word[1], known) or ("" if hint else guess_near(word[1], known))):
         hint = of_own + hint
     if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
@@ -90,19 +94,29 @@ def _name_mean(function: str, kind: str) -> str:
     """Return how to write a mean or a sum of what is not a number."""
     if kind.endswith("[]"):
         return f"of a list take list_{function}(…)"
-    return "of such runs take mean_of(list(…))" if kind.startswith("STRUCT(run ") else "it takes numbers"
+    return (
+        "of such runs take mean_of(list(…)), or avg of a number as goodput_bps"
+        if kind.startswith("STRUCT(run ")
+        else "it takes numbers"
+    )
 
 
-def _name_tables(connection: duckdb.DuckDBPyConnection, said: str) -> str:
-    """Return which tables have a column that those of a query lack, or nothing."""
+def _name_tables(connection: duckdb.DuckDBPyConnection, said: str, query: str) -> str:
+    """Return the columns of a query's only table, if these are few, and which tables have one that it lacks."""
     if not (column := MISSING.search(said)):
         return ""
-    query = "SELECT DISTINCT table_name FROM duckdb_columns() WHERE NOT internal AND column_name = ?"
-    held = {name for (name,) in connection.execute(query, [column[1]]).fetchall()}
+    own = "SELECT column_name FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index"
+    (asked, *others) = dict.fromkeys(ASKED.findall(query)) or [""]
+    columns = [name for (name,) in connection.execute(own, [asked]).fetchall()] if not others else []
+    is_short = 0 < len(columns) <= FEW_COLUMNS
+    of_own = guess_near(column[1], columns) or f"; `{asked}` has {', '.join(columns)}" if is_short else ""
+    having = "SELECT DISTINCT table_name FROM duckdb_columns() WHERE NOT internal AND column_name = ?"
+    held = {name for (name,) in connection.execute(having, [column[1]]).fetchall()}
     # Behind each published table is a view of its own runs.
-    others = sorted(name for name in held if not name.startswith("all_") and not name.endswith("_runs"))
-    tables = list(dict.fromkeys([*(name for name in FULLEST if name in held), *others]))[:TABLES_AT_MOST]
-    return f"; {', '.join(f'`{name}`' for name in tables)} {'has' if len(tables) == 1 else 'have'} it" if tables else ""
+    holding = sorted(name for name in held if not name.startswith("all_") and not name.endswith("_runs"))
+    tables = list(dict.fromkeys([*(name for name in FULLEST if name in held), *holding]))[:TABLES_AT_MOST]
+    listed = ", ".join(f"`{name}`" for name in tables)
+    return f"{of_own}; {listed} {'has' if len(tables) == 1 else 'have'} it" if tables else of_own
 
 
 def _name_table(connection: duckdb.DuckDBPyConnection, said: str) -> str:

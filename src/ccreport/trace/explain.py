@@ -44,6 +44,8 @@ COMPARED: Final = {"modes": ("algorithm",), "stability": ("algorithm",)}
 IDENTITY: Final = ("session", "job", "host", "iteration", "rtt_ms")
 RESULTS: Final = Path("results")
 COMMENT: Final = re.compile(r"--.*")
+# A bound of a comparison, not a number of its runs.
+EQUAL: Final = "equal_within_pct"
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFil
         else tuple(
             name
             for name, kind in source.schema.items()
-            if name in words and kind.is_numeric() and name not in selecting and not name.endswith("_rank")
+            if name in words and kind.is_numeric() and name not in (*selecting, EQUAL) and not name.endswith("_rank")
         )
     )
     facts = ("experiment_id", *IDENTITY, "result_path")
@@ -163,8 +165,8 @@ def explain(
     and claims are listed. It may also be the name of a claim: then its checks are printed with their values, bounds,
     queries and runs; or the name or number of a figure. `evaluation` is the name or file of the evaluation to ask, of a
     claim also its file, if that has moved since the build. `row` and `column` name the cell, as `test_group=no
-    loss,flows_count=16`, each key with its value as the CSV file has it, or some words of that; numbers also by <, <=,
-    > and >=, as `flows_count>=16`. It does not matter which of the two a key is in. `database` is an evaluation's, or a
+    loss,flows_count=16`: each as key=value, with a value of the CSV file or some words of it; numbers also by <, <=, >
+    and >=, as `flows_count>=16`. It does not matter which of the two a key is in. `database` is an evaluation's, or a
     folder of results, where the configured evaluation goes before others.
     """
     if evaluation:

@@ -95,7 +95,7 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
         _prepare(connection, database.resolve().parent / "summaries")
         found = [_find_runs(connection, query) for query in queries]
         for row, query, (selected, is_exact) in zip(rows, queries, found, strict=True):
-            lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact)]
+            lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact, checks_count=len(queries))]
         runs = _join_runs(connection, [selected for selected, _ in found])
         files = load_read_files(connection)
         words = {word for query in queries for word in WORD.findall(query)}
@@ -111,8 +111,10 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
     return "\n".join(map(display_name, "\n".join(lines).split("\n")))
 
 
-def _show_check(row: Mapping[str, Any], sql: str, runs_count: int, *, is_exact: bool) -> list[str]:
-    """Return the lines of a check; `runs_count` runs are behind its number, or only read."""
+def _show_check(
+    row: Mapping[str, Any], sql: str, runs_count: int, *, is_exact: bool, checks_count: int = 1
+) -> list[str]:
+    """Return the lines of one of a claim's checks; `runs_count` runs are behind its number, or only read."""
     lack = name_lack(row)
     if row["value"] is None and runs_count and is_exact:
         lack = "nothing to compare its runs with"
@@ -121,9 +123,12 @@ def _show_check(row: Mapping[str, Any], sql: str, runs_count: int, *, is_exact: 
         counted += f"; the query reads {runs_count:,}, listed below"
     elif runs_count > row["runs_count"]:
         counted += f", the fewest of what is compared; {runs_count:,} in all"
+    interval = show_interval(row)
+    if interval and checks_count > 1:
+        interval += f" (that of the query, widened so that all {checks_count} checks hold with 95 %)"
     facts = {
         "here": None if row["value"] is None else show_plain(row["value"]),
-        INTERVAL: show_interval(row),
+        INTERVAL: interval,
         "paper": None if row["paper_value"] is None else f"{row['paper_value']:g}",
         "accepted": name_bounds(row["at_least"], row["at_most"]),
         "runs": counted,

@@ -20,6 +20,11 @@ from ccreport.trace.find_table import find_databases
 RESULTS: Final = Path("results")
 # A published table is there twice: as it was published, and as the view that it is made by.
 TABLES: Final = "SELECT DISTINCT name FROM (SHOW TABLES) ORDER BY name"
+GUIDE: Final = """\
+runs            a row for each run; labelled_runs: with labels, and with what makes a run suspect
+algorithm_runs  a row for each run and algorithm
+measured        the same of steady tests that count: what means are of
+Columns: sql "DESCRIBE measured". Means: sql "SELECT algorithm, avg(goodput_bps) FROM measured GROUP BY ALL\""""
 WRITES: Final = frozenset(
     getattr(duckdb.StatementType, name) for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
 )
@@ -33,8 +38,10 @@ WIDE: Final = 100_000
 def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> None:
     """Print what a query over the results gives as a table, from any folder; without a query, which tables there are.
 
-    `query` is DuckDB's SQL, such as `FROM runs LIMIT 5`. `database` is an evaluation's, or a folder of results, where
-    the configured evaluation goes before others. At most so many `rows` are shown.
+    Ask `measured` for means: it has a row for each run and algorithm of steady tests that count; `algorithm_runs` has
+    those of all runs, `runs` a row for each run. `query` is DuckDB's SQL, such as `FROM runs LIMIT 5`. `database` is an
+    evaluation's, or a folder of results, where the configured evaluation goes before others. At most so many `rows` are
+    shown.
     """
     if rows < 1:
         raise InputError(f"--rows {rows} would show nothing; COUNT(*) in the query counts rows")
@@ -69,6 +76,8 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
             # Of the database's own files.
             raise
         except duckdb.Error as error:
-            raise QueryError(describe_refusal(error, connection)) from error
+            raise QueryError(describe_refusal(error, connection, query)) from error
     # A terminal obeys what a name of the archive may contain.
     print("\n".join(map(display_name, shown.getvalue().splitlines())))
+    if query == TABLES:
+        print(GUIDE)
