@@ -195,6 +195,10 @@ def test_losses_that_qdiscs_contradict_are_doubted(tmp_path: Path, capsys: pytes
     assert "ratios?" not in said
     assert "Names say a loss of 0.005 %: ratios? Then" in check(tmp_path / "named", files, capsys)
     assert "ratios?" not in check(tmp_path / "large", {"a_0.1.json": result_of(1)}, capsys)
+    # A name that says its unit is not asked for it.
+    write_archive(tmp_path / "unit", {"a_0.001pct.json": result_of(1), "b_0.002pct.json": result_of(2)})
+    adopt(tmp_path / "unit", check=False)
+    assert "ratios?" not in capsys.readouterr().out
 
 
 def test_conditions_that_qdiscs_contradict_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -114,3 +114,13 @@ def test_a_small_loss_that_is_a_ratio_already_is_not_doubted(
     said = check(tmp_path / "raw", layout, files, capsys)
     assert list_columns(said, "loss %") == [("0.01",)]
     assert "ratios?" not in said
+
+
+def test_the_table_of_the_layout_is_not_a_file_without_a_pattern(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = "table: runs.csv\nfiles: [{pattern: '(?P<cc>[a-z]+)[.]json'}]\n"
+    files = {"cubic.json": result(1), "runs.csv": "run,rtt_ms\nmonday,20\n"}
+    said = check(tmp_path, layout, files, capsys)
+    assert "  table: run monday\n" in said
+    assert "such as runs.csv" not in said

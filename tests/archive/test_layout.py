@@ -108,6 +108,10 @@ def test_rows_of_a_table_add_to_a_pattern(tmp_path: Path) -> None:
         ),
         ("files:\n  - kind: ss\n", ":2: files.0: `pattern` is missing"),
         ("files:\n  - pattern: '('\n", ":2: files.0.pattern: '(' is not a regular expression (unclosed group)"),
+        ("ignore: ['*_ss.txt']\n", r":1: ignore.0: '*_ss.txt' is not a regular expression ("),
+        ("ignore: ['*_ss.txt']\n", r"); write `.*_ss\.txt`"),
+        ("files:\n  - pattern: '(a\\.json'\n", r"'(a\.json' is not a regular expression (unclosed group)"),
+        ('ignore: ["a\\.json"]\n', "a backslash in double quotes; write the text in single quotes"),
         ("files:\n  - pattern: '(?=a)'\n", "is not a regular expression (look-around"),
         (
             "files:\n\n  - pattern: '(?P<rtt>a)'\n",

@@ -51,7 +51,9 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     if not folder.exists():
         raise InputError(f"{folder} does not exist{guess_path(folder)}")
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; unpack an archive, and give the folder")
+        raise InputError(
+            f"{folder} is not a folder; put files by themselves into one, or unpack an archive, and give the folder"
+        )
     place = folder / layout
     if check:
         declared = load_layout(place) if place.exists() or layout != Path(NAME) else None

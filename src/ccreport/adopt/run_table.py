@@ -47,7 +47,7 @@ def describe_runs(
         *(_describe_patterns(layout, manifests) if layout is not None else []),
         *describe_parted(parted),
         *_doubt_delays(rows),
-        *(_doubt_ratios(rows) if layout is None or not layout.converts_losses else []),
+        *(_doubt_ratios(rows) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
         *_doubt_parameters(rows),
         *_doubt_jobs(manifests, rows),
@@ -150,6 +150,11 @@ def _doubt_delays(rows: Iterable[Row]) -> Iterator[str]:
             f"Names say {declared:g} ms, files measured {measured:.3g} ms: one-way delays? Then write "
             "`scale: {rtt_ms: 2}` below each pattern of the layout that has `rtt_ms`."
         )
+
+
+def _tells_losses(layout: Layout) -> bool:
+    """Tell whether a layout says in which unit losses are."""
+    return layout.converts_losses or layout.has_losses_in_per_cent
 
 
 def _doubt_ratios(rows: Sequence[Row]) -> Iterator[str]:

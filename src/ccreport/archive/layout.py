@@ -5,6 +5,7 @@ Patterns are matched by polars, in a time that only grows with the length of a p
 to be trusted than its files.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -17,6 +18,8 @@ NAME: Final = "layout.yaml"
 # A path fits as a whole, else all of it behind one of its slashes, the longest first.
 WHOLE: Final = r"^(?:(?s:.*?)/)??(?:{})$"
 COMPRESSED: Final = r"\.(?:gz|zst|xz|bz2)$"
+# (?P<loss_pct>[0-9.]+)pct
+PER_CENT: Final = re.compile(r"\(\?P<loss_pct>[^()]*\)[ _-]?(?:pct|percent|%)", re.IGNORECASE)
 IGNORED: Final = "ignored"
 # The run of all files of a job that nothing tells apart but flows.
 WHOLE_RUN: Final = "all"
@@ -70,6 +73,11 @@ class Layout:
         """Tell whether losses are said as ratios, or in some other unit than per cent."""
         ratio = "loss_ratio"
         return ratio in self.names or any({"loss_pct", ratio} & pattern.factors.keys() for pattern in self.patterns)
+
+    @property
+    def has_losses_in_per_cent(self) -> bool:
+        """Tell whether some pattern has the unit behind a loss."""
+        return any(PER_CENT.search(pattern.expression) for pattern in self.patterns)
 
     def name_run(self, values: Mapping[str, Value], *, has_one_cc: bool = False) -> str:
         """Return what tells a file's run from the others of its job (`tell_run`) as a text."""

@@ -120,8 +120,8 @@ def _read_file(path: Path, *, is_trusted: bool) -> tuple[Any, Source]:
 
 
 def load_layout(path: Path) -> Layout:
-    """Return the layout of a file."""
-    return _build(*_read_file(path, is_trusted=True))[0]
+    """Return the layout of a file in the folder of its archive, whose table is one of the files there."""
+    return _build(*_read_file(path, is_trusted=False))[0]
 
 
 def load_table(folder: Path, name: str) -> list[dict[str, str]]:
@@ -197,7 +197,10 @@ def _check_expression(pattern: Pattern, source: Source) -> list[str]:
             pl.Series([""]).str.contains(expression)
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().rpartition("\n")[2].removeprefix("error: ")
-        raise source.fail(place, f"{pattern.expression!r} is not a regular expression ({reason})") from None
+        # *_ss.txt, as shells have it
+        start, star, rest = pattern.expression.partition("*")
+        hint = f"; write `.*{re.escape(rest)}`" if star and not start else ""
+        raise source.fail(place, f"'{pattern.expression}' is not a regular expression ({reason}){hint}") from None
     names = [name for name in groups if not name.isdigit()]
     for name in names:
         if problem := check_group(name):

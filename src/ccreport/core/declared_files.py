@@ -24,6 +24,7 @@ OPENED: Final = {
     "while scanning a quoted scalar": "a quote that is not closed",
 }
 PLAIN: Final = {
+    "found unknown escape character": "a backslash in double quotes; write the text in single quotes",
     "mapping values are not allowed in this context": (
         "indented deeper than the line above, or a colon within a text, which then needs quotes"
     ),
