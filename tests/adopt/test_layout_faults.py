@@ -124,3 +124,16 @@ def test_the_table_of_the_layout_is_not_a_file_without_a_pattern(
     said = check(tmp_path, layout, files, capsys)
     assert "  table: run monday\n" in said
     assert "such as runs.csv" not in said
+
+
+def test_a_run_without_a_test_has_the_name_of_the_one_that_is_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = "files: [{pattern: '(?P<cc>[a-z]+)_(?P<iteration>[0-9])([.]json|_ss[.]txt)'}]\n"
+    files = {"cubic_1.json": result(1), "cubic_2.json": result(2), "cubik_1_ss.txt": socket_samples(4001)}
+    said = check(tmp_path, layout, files, capsys)
+    told = "Without a result of a test (1 run):\n  cc=cubik, iteration=1: ss; is it of cc=cubic, iteration=1?\n"
+    assert told in said
+    # With the name mended, nothing is missed.
+    mended = {"cubic_1_ss.txt" if name.startswith("cubik") else name: text for name, text in files.items()}
+    assert "Without a result" not in check(tmp_path / "mended", layout, mended, capsys)

@@ -1,5 +1,6 @@
 """What is wrong with a layout: patterns that fit no file, or the files of others, and groups that keep files apart."""
 
+import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -11,8 +12,12 @@ from ccreport.adopt.rows import FILES, Row
 from ccreport.archive.layout import Layout
 from ccreport.archive.manifest import Manifest
 from ccreport.core.text import count_things, display_name
+from ccreport.inventory.kinds import TEST_KINDS
 
 TEST: Final = "src-cmd"
+# Names of runs are long, and many differ in a number only.
+CLOSE: Final = 0.8
+SHOWN: Final = 10
 
 
 class Parted(NamedTuple):
@@ -79,6 +84,22 @@ def describe_parted(parted: Iterable[Parted]) -> Iterator[str]:
         yield f"  {test.run.suffix}"
         yield "Set these in the patterns of the others, too, or add to the layout:"
         yield f"  runs_by: [{', '.join(sorted(common))}]"
+
+
+def describe_untested(rows: Iterable[Row], parted: Iterable[Parted]) -> Iterator[str]:
+    """Yield which runs have no result of a test, and the test that each is nearly called as."""
+    joined = {pair.row.run.run_id for pair in parted}
+    rows = [row for row in rows if row.run.run_id not in joined]
+    tests = [row.run.suffix for row in rows if row.kinds.keys() & TEST_KINDS]
+    untested = [row for row in rows if not row.kinds.keys() & TEST_KINDS]
+    if tests and untested:
+        yield f"Without a result of a test ({count_things(len(untested), 'run')}):"
+        for row in untested[:SHOWN]:
+            kinds = " and ".join(sorted(FILES.get(kind, kind) for kind in row.kinds))
+            near = difflib.get_close_matches(row.run.suffix, tests, 1, CLOSE)
+            yield f"  {row.run.suffix}: {kinds}{f'; is it of {near[0]}?' if near else ''}"
+        if len(untested) > SHOWN:
+            yield f"  and {len(untested) - SHOWN} more"
 
 
 def join_parted(rows: Iterable[Row], parted: Iterable[Parted]) -> list[Row]:

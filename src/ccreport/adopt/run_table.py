@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from ccreport.adopt.contents import Content
-from ccreport.adopt.layout_faults import describe_parted, describe_untaken, find_parted, join_parted
+from ccreport.adopt.layout_faults import describe_parted, describe_untaken, describe_untested, find_parted, join_parted
 from ccreport.adopt.missing import describe_missing
 from ccreport.adopt.rows import Row, list_rows
 from ccreport.archive.layout import Layout
@@ -46,6 +46,7 @@ def describe_runs(
         *_describe_ignored(manifests),
         *(_describe_patterns(layout, manifests) if layout is not None else []),
         *describe_parted(parted),
+        *describe_untested(rows, parted),
         *_doubt_delays(rows),
         *(_doubt_ratios(rows) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
