@@ -38,15 +38,18 @@ CREATE TEMP MACRO within_cvs(strata) AS list_transform(list_filter(strata, lambd
     'variance': 0.5 / (len(s) - 1) + (list_aggregate(s, 'stddev_samp') / list_avg(s)) ** 2 / len(s)
 });
 
-CREATE TEMP MACRO sum_cvs(cvs) AS {
-    'total': list_sum(list_sort(list_transform(cvs, lambda c: c.cv * c.weight))),
-    'weight': list_sum(list_sort(list_transform(cvs, lambda c: c.weight))),
-    -- Null where one of them has no interval.
-    'variance': CASE WHEN len(list_filter(cvs, lambda c: c.variance IS NULL)) = 0 THEN
-        list_sum(list_sort(list_transform(cvs, lambda c: (c.cv * c.weight) ** 2 * c.variance)))
-        / nullif(list_sum(list_sort(list_transform(cvs, lambda c: c.cv * c.weight))), 0) ** 2
-    END
-};
+CREATE TEMP MACRO sum_cvs(cvs) AS (
+    SELECT {
+        'total': list_sum(list_sort(list_transform(named, lambda c: c.cv * c.weight))),
+        'weight': list_sum(list_sort(list_transform(named, lambda c: c.weight))),
+        -- Null where one of them has no interval.
+        'variance': CASE WHEN len(list_filter(named, lambda c: c.variance IS NULL)) = 0 THEN
+            list_sum(list_sort(list_transform(named, lambda c: (c.cv * c.weight) ** 2 * c.variance)))
+            / nullif(list_sum(list_sort(list_transform(named, lambda c: c.cv * c.weight))), 0) ** 2
+        END
+    }
+    FROM (SELECT cvs AS named)
+);
 
 -- The weighted mean of CVs in a over that in b, with n of runs.
 -- ASSUME: where two algorithms sent at once, how much each one's rate varies tells nothing of how much the other's does.
@@ -62,25 +65,25 @@ CREATE TEMP MACRO cv_quotient(a, b, n) AS (
     )
 );
 
--- The variance of the logarithm of what mean_of returns.
-CREATE TEMP MACRO log_variance(m) AS
-    coalesce((ln((m).high / (m).value) / student_quantile((m).df)) ** 2, 0 * ln((m).high / (m).value));
-
 -- How far a is from b and c, three of mean_of, on a scale of logarithms that runs from b to c: below 1 it is nearer to b.
 CREATE TEMP MACRO nearness(a, b, c) AS (
-    SELECT with_interval(
-        (of_a.value / sqrt(of_b.value * of_c.value)) ** sign(of_c.value - of_b.value),
-        {'variance': in_a + in_b + in_c, 'df': (in_a + in_b + in_c) ** 2 / nullif(
-            coalesce(in_a ** 2 / of_a.df, 0) + coalesce(in_b ** 2 / of_b.df, 0) + coalesce(in_c ** 2 / of_c.df, 0), 0
-        )},
-        coalesce(CASE WHEN of_a IS NOT NULL AND of_b IS NOT NULL AND of_c IS NOT NULL THEN
-            least(of_a.n, of_b.n, of_c.n)
-        END, 0)
-    )
-    -- Named once: a macro puts what it is given wherever it names it, and planning that took a minute.
+    SELECT with_interval(value, half_width, n, (spread).df)
     FROM (
-        SELECT *, log_variance(of_a) AS in_a, log_variance(of_b) / 4 AS in_b, log_variance(of_c) / 4 AS in_c
-        FROM (SELECT a AS of_a, b AS of_b, c AS of_c)
+        SELECT *, half_width_of(spread) AS half_width
+        FROM (
+            SELECT
+                (of_a.value / sqrt(of_b.value * of_c.value)) ** sign(of_c.value - of_b.value) AS value,
+                {'variance': in_a + in_b + in_c, 'df': (in_a + in_b + in_c) ** 2 / nullif(
+                    coalesce(in_a ** 2 / of_a.df, 0) + coalesce(in_b ** 2 / of_b.df, 0) + coalesce(in_c ** 2 / of_c.df, 0), 0
+                )} AS spread,
+                coalesce(CASE WHEN of_a IS NOT NULL AND of_b IS NOT NULL AND of_c IS NOT NULL THEN
+                    least(of_a.n, of_b.n, of_c.n)
+                END, 0) AS n
+            FROM (
+                SELECT *, log_variance(of_a) AS in_a, log_variance(of_b) / 4 AS in_b, log_variance(of_c) / 4 AS in_c
+                FROM (SELECT a AS of_a, b AS of_b, c AS of_c)
+            )
+        )
     )
 );
 

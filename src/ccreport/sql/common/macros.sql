@@ -33,6 +33,8 @@ CREATE MACRO variance_high(df) AS exp(
 -- Spread of the logarithm of a statistic: the variance of its error, and its degrees of freedom after Satterthwaite (1946).
 -- `parts` has a list for each condition: how far each of its runs moves the logarithm. Only differences within a condition
 -- count. Null below two degrees of freedom within conditions, so always for one run and for two.
+-- What a macro is given is put wherever the macro names it, and planned as often: one that is given more than a column names it
+-- once, in its innermost query. One that is given columns is an expression: each query within a query doubles what planning takes.
 -- ASSUME: a condition with a single run varies as much as the others of its cell.
 CREATE MACRO log_spread(parts) AS (
     SELECT {
@@ -42,25 +44,24 @@ CREATE MACRO log_spread(parts) AS (
     FROM (
         SELECT conditions, list_sum(list_transform(conditions, lambda c: c.variance)) AS variance
         FROM (
-            SELECT list_transform(list_filter(parts, lambda p: len(p) > 1), lambda p: {
+            SELECT list_transform(list_filter(named, lambda p: len(p) > 1), lambda p: {
                 'df': len(p) - 1,
                 'variance': list_aggregate(p, 'var_samp') * (len(p) + singles * (len(p) - 1) / within_df)
             }) AS conditions
             FROM (
                 SELECT
-                    list_sum(list_transform(parts, lambda p: greatest(len(p) - 1, 0))) AS within_df,
-                    len(list_filter(parts, lambda p: len(p) = 1)) AS singles
+                    named, list_sum(list_transform(named, lambda p: greatest(len(p) - 1, 0))) AS within_df,
+                    len(list_filter(named, lambda p: len(p) = 1)) AS singles
+                FROM (SELECT parts AS named)
             )
             WHERE within_df >= 2
         )
     )
 );
 
--- Half width of the 95 % interval of the logarithm of a statistic: none where runs do not differ.
-CREATE MACRO log_half_width(parts) AS (
-    SELECT coalesce(sqrt(spread.variance) * student_quantile(spread.df), 0 * spread.variance)
-    FROM (SELECT log_spread(parts) AS spread)
-);
+-- Half width of the 95 % interval of the logarithm of a value with this spread: none where runs do not differ.
+CREATE MACRO half_width_of(spread) AS
+    coalesce(sqrt((spread).variance) * student_quantile((spread).df), 0 * (spread).variance);
 
 -- The values of a cell without missing ones.
 CREATE MACRO known_strata(strata) AS list_filter(
@@ -73,10 +74,13 @@ CREATE MACRO known_strata(strata) AS list_filter(
 CREATE MACRO cell_interval(strata) AS (
     SELECT CASE WHEN mean * half_width IS NOT NULL THEN [mean / exp(half_width), mean * exp(half_width)] END
     FROM (
-        SELECT
-            total / len(flatten(known)) AS mean,
-            log_half_width(list_transform(known, lambda s: list_transform(s, lambda x: x / total))) AS half_width
-        FROM (SELECT known, nullif(list_sum(flatten(known))::DOUBLE, 0) AS total FROM (SELECT known_strata(strata) AS known))
+        SELECT mean, half_width_of(spread) AS half_width
+        FROM (
+            SELECT
+                total / len(flatten(known)) AS mean,
+                log_spread(list_transform(known, lambda s: list_transform(s, lambda x: x / total))) AS spread
+            FROM (SELECT known, nullif(list_sum(flatten(known))::DOUBLE, 0) AS total FROM (SELECT known_strata(strata) AS known))
+        )
     )
 );
 
@@ -182,15 +186,9 @@ CREATE MACRO has_spread(runs) AS
 CREATE MACRO quotient_spread(a, b) AS CASE WHEN has_spread(a) AND has_spread(b) THEN log_spread(parts_of(a, b)) END;
 
 -- Value with the ends of its 95 % interval and the degrees of freedom: Student's t on the logarithm of the value.
-CREATE MACRO with_interval(value, spread, n) AS (
-    SELECT {
-        'value': v, 'low': nullif(v, 0) / exp(half_width), 'high': nullif(v, 0) * exp(half_width), 'n': size, 'df': s.df
-    }
-    FROM (
-        SELECT *, coalesce(sqrt(s.variance) * student_quantile(s.df), 0 * s.variance) AS half_width
-        FROM (SELECT value AS v, spread AS s, n AS size)
-    )
-);
+CREATE MACRO with_interval(value, half_width, n, df) AS {
+    'value': value, 'low': nullif(value, 0) / exp(half_width), 'high': nullif(value, 0) * exp(half_width), 'n': n, 'df': df
+};
 
 -- Mean (or ratio of the group) of a list of runs. Where values may be negative, Student's t is not on the logarithm. Where
 -- nothing was counted (no segment of many was retransmitted), the upper end is the exact Poisson limit of the ratio.
@@ -202,10 +200,10 @@ CREATE MACRO mean_of(runs) AS (
             'df': (spread).df
         }
         WHEN value = 0 AND y_total > n THEN {'value': value, 'low': 0.0, 'high': 3.688879 / y_total, 'n': n, 'df': NULL}
-        ELSE with_interval(value, spread, n)
+        ELSE with_interval(value, half_width, n, (spread).df)
     END
     FROM (
-        SELECT *, coalesce(sqrt((spread).variance) * student_quantile((spread).df), 0 * (spread).variance) AS half_width
+        SELECT *, half_width_of(spread) AS half_width
         FROM (
             SELECT
                 count_runs(known) AS n, total_of(known) AS value, log_spread(parts_of(known, [])) AS spread,
@@ -218,24 +216,36 @@ CREATE MACRO mean_of(runs) AS (
 
 -- That of a over that of b; n is that of the side with fewer runs.
 CREATE MACRO quotient_of(a, b) AS (
-    SELECT with_interval(
-        total_of(known_a) / nullif(total_of(known_b), 0), quotient_spread(known_a, known_b),
-        least(count_runs(known_a), count_runs(known_b))
+    SELECT with_interval(value, half_width, n, (spread).df)
+    FROM (
+        SELECT *, half_width_of(spread) AS half_width
+        FROM (
+            SELECT
+                total_of(known_a) / nullif(total_of(known_b), 0) AS value, quotient_spread(known_a, known_b) AS spread,
+                least(count_runs(known_a), count_runs(known_b)) AS n
+            FROM (SELECT known_runs(a) AS known_a, known_runs(b) AS known_b)
+        )
     )
-    FROM (SELECT known_runs(a) AS known_a, known_runs(b) AS known_b)
 );
+
+-- The variance of the logarithm of what mean_of and quotient_of return.
+CREATE MACRO log_variance(m) AS
+    coalesce((ln((m).high / (m).value) / student_quantile((m).df)) ** 2, 0 * ln((m).high / (m).value));
 
 -- One quotient_of over another, of other runs: their errors are independent (degrees of freedom after Satterthwaite).
 CREATE MACRO quotient_of_quotients(a, b) AS (
-    SELECT with_interval((a).value / nullif((b).value, 0), spread, coalesce(least((a).n, (b).n), 0))
+    SELECT with_interval(value, half_width, n, (spread).df)
     FROM (
-        SELECT {'variance': in_a + in_b, 'df': (in_a + in_b) ** 2 / nullif(
-            coalesce(in_a ** 2 / (a).df, 0) + coalesce(in_b ** 2 / (b).df, 0), 0
-        )} AS spread
+        SELECT *, half_width_of(spread) AS half_width
         FROM (
             SELECT
-                coalesce((ln((a).high / (a).value) / student_quantile((a).df)) ** 2, 0 * ln((a).high / (a).value)) AS in_a,
-                coalesce((ln((b).high / (b).value) / student_quantile((b).df)) ** 2, 0 * ln((b).high / (b).value)) AS in_b
+                (of_a).value / nullif((of_b).value, 0) AS value, coalesce(least((of_a).n, (of_b).n), 0) AS n,
+                {'variance': in_a + in_b, 'df': (in_a + in_b) ** 2 / nullif(
+                    coalesce(in_a ** 2 / (of_a).df, 0) + coalesce(in_b ** 2 / (of_b).df, 0), 0
+                )} AS spread
+            FROM (
+                SELECT *, log_variance(of_a) AS in_a, log_variance(of_b) AS in_b FROM (SELECT a AS of_a, b AS of_b)
+            )
         )
     )
 );
