@@ -14,10 +14,11 @@ from ccreport.core.declarations import load_yaml, read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import TableError, load_schema, read_table
+from ccreport.summarise.compute_table import STATISTICS
 from ccreport.summarise.database import connect, list_views
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
 from ccreport.summarise.grids.publication import read_shown_names
-from ccreport.summarise.summarise import STATISTICS, lay_out_table
+from ccreport.summarise.summarise import lay_out_table
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
 

@@ -22,9 +22,9 @@ from ccreport.core.declared_files import DeclarationError, blame, load_declared
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import guess, guess_near
 from ccreport.core.tables import conform, write_table
+from ccreport.summarise.compute_table import compute_table
 from ccreport.summarise.database import QueryError, connect, quote_name, read_files
 from ccreport.summarise.refused_sql import refuse_sql
-from ccreport.summarise.summarise import compute_table
 from ccreport.summarise.suspect_runs import include_suspects
 
 HOLDS: Final = "holds"

@@ -1,6 +1,5 @@
 """Published tables: each the result of one query over the database, as Parquet, CSV, HTML and LaTeX."""
 
-from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -11,8 +10,9 @@ import polars as pl
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.csv_files import write_csv
 from ccreport.core.evaluation import load_evaluation
-from ccreport.core.tables import TableError, TableWriter, conform, load_schema
-from ccreport.summarise.database import QueryError, connect, quote_name
+from ccreport.core.tables import TableError, TableWriter, load_schema
+from ccreport.summarise.compute_table import STATISTICS, compute_table
+from ccreport.summarise.database import QueryError, connect
 from ccreport.summarise.grids.cells import NOTHING_BOLD, Bold, lay_out_cells, lay_out_rows
 from ccreport.summarise.grids.grid import Grid
 from ccreport.summarise.grids.headings import name_tables, shorten_titles
@@ -31,23 +31,10 @@ from ccreport.summarise.grids.publication import (
 from ccreport.summarise.grids.shared_runs import share_runs
 from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.questions import ask_table, find_bold
-from ccreport.summarise.statistics.comparisons import add_verdicts, judge_questions
-from ccreport.summarise.statistics.edge_comparisons import add_run_tests
-from ccreport.summarise.statistics.modes import add_modes
-from ccreport.summarise.statistics.published_values import add_published_verdicts
-from ccreport.summarise.statistics.survival import add_log_rank_tests, add_survival
+from ccreport.summarise.statistics.comparisons import judge_questions
 from ccreport.summarise.suspect_runs import include_suspects
 
 RATE_NAMES: Final = {"goodput": "receiver's rate (goodput)", "throughput": "sender's rate (throughput)"}
-# What completes the result of a query with statistics that SQL lacks.
-STATISTICS: Final[Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
-    "comparisons": add_verdicts,
-    "completion": add_survival,
-    "completion_tests": add_log_rank_tests,
-    "edge_comparisons": add_run_tests,
-    "modes": add_modes,
-    "published_values": add_published_verdicts,
-}
 # Queries at a time, each of one thread.
 THREADS: Final = 2
 
@@ -100,20 +87,6 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
     grid = share_runs(grid)
     (output / f"{table}.html").write_text(format_html(grid), encoding="utf-8")
     (output / f"{table}.tex").write_text(format_latex(grid), encoding="utf-8")
-
-
-def compute_table(connection: duckdb.DuckDBPyConnection, table: str) -> pl.DataFrame:
-    """Return one published table, conformed to its schema; raise QueryError where its query fails."""
-    try:
-        summary = connection.sql(f"FROM {quote_name(table)}").pl()
-    except duckdb.Error as error:
-        raise QueryError(f"{table}: {error}") from error
-    return conform(add_statistics(summary, table), table)
-
-
-def add_statistics(summary: pl.DataFrame, table: str) -> pl.DataFrame:
-    """Return the result of a table's query with the statistics that SQL lacks, in place of what they are made of."""
-    return STATISTICS[table](summary) if table in STATISTICS else summary
 
 
 def count_runs(connection: duckdb.DuckDBPyConnection, table: str, condition: str) -> int:

@@ -19,13 +19,13 @@ from ccreport.core.errors import InputError
 from ccreport.core.evaluation import resolve_evaluation
 from ccreport.core.tables import load_schema
 from ccreport.core.text import display_name
+from ccreport.summarise.compute_table import add_statistics
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.headings import QUANTITIES, name_quantities
 from ccreport.summarise.grids.plain_numbers import find_quantity
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.statistics.comparisons import SIDES
-from ccreport.summarise.summarise import add_statistics
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.comparison import describe_comparison
 from ccreport.trace.edge import GROUPED, load_edge_source, restrict_edge
