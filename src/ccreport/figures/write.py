@@ -1,5 +1,6 @@
 """Plot a declared figure: read its runs from the database, draw, and write the files that a report includes."""
 
+import atexit
 import json
 import re
 from concurrent.futures import ProcessPoolExecutor
@@ -29,6 +30,7 @@ from ccreport.figures.select.cache import digest_code, name_copy, prune_copies, 
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError, read_declaration, read_declarations
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Asked, Database
+from ccreport.summarise.open_database import open_database
 from ccreport.summarise.open_results import open_results
 from ccreport.workflow_fixes.orphans import end_with_build
 
@@ -83,7 +85,7 @@ def plot_figures(figures: list[str], evaluation: Path, database: Path, cache: Pa
             if not restore_copy(copies, names[declaration.name], opened, output / declaration.name)
         ]
     try:
-        plotted = _plot_all([(declaration, database, output / declaration.name) for declaration in missing])
+        plotted = _plot_all(missing, database, output)
     except FigureError as error:
         raise blame(evaluation, error) from error
     for declaration, asked in zip(missing, plotted, strict=True):
@@ -91,13 +93,20 @@ def plot_figures(figures: list[str], evaluation: Path, database: Path, cache: Pa
     replace_text(cache, json.dumps(names, indent=1, sort_keys=True) + "\n")
 
 
-def _plot_all(jobs: list[tuple[FigureDeclaration, Path, Path]]) -> list[list[Asked]]:
+def _plot_all(declarations: list[FigureDeclaration], database: Path, output: Path) -> list[list[Asked]]:
     """Plot figures, and return what each asked the database."""
+    jobs = [(declaration, database, output / declaration.name) for declaration in declarations]
     if len(jobs) < WORTH_PROCESSES:
         return [_plot(*job) for job in jobs]
     # The drawing engine has threads of its own, which a forked process would lack.
-    with ProcessPoolExecutor(PROCESSES, get_context("spawn"), end_with_build) as pool:
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn"), _start, (database,)) as pool:
         return [future.result() for future in [pool.submit(_plot, *job) for job in jobs]]
+
+
+def _start(database: Path) -> None:
+    """Prepare a process that draws: as long as it has the database open, to open it for a figure takes no time."""
+    end_with_build()
+    atexit.register(open_database(database).close)
 
 
 def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> None:

@@ -28,6 +28,8 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self._connection = open_database(path)
+        # Views read the tables of all batches.
+        self._connection.execute("SET parquet_metadata_cache = true")
         self.asked: list[Asked] = []
 
     def __enter__(self) -> Self:
