@@ -123,6 +123,21 @@ def test_measures_are_in_the_units_they_are_labelled_with(export: Path) -> None:
     assert all(column["description"] for column in columns.values())
 
 
+def test_rates_have_the_unit_that_fits_the_archive(export: Path, tmp_path: Path) -> None:
+    assert read_list(export)["rate"] == {"unit": "Mbit/s", "divisor": 1}
+    database = write_database(tmp_path)
+    runs = pl.read_parquet(tmp_path / "runs.parquet").with_columns(pl.col("goodput_bps", "throughput_bps") * 1000)
+    write_table(runs, "runs", tmp_path / "runs.parquet")
+    export_database(database, tmp_path / "explorer")
+    # 60 Gbit/s is the largest; the series keep their Mbit/s.
+    packed = read_list(tmp_path / "explorer")
+    columns = {column["key"]: column for column in packed["columns"]}
+    assert packed["rate"] == {"unit": "Gbit/s", "divisor": 1000}
+    assert {columns[key]["unit"] for key in ("rate_bps", "throughput_bps")} == {"Gbit/s"}
+    assert columns["rate_bps"]["values"][0] == 24
+    assert read_run(tmp_path / "explorer", FIRST)["flows"] == read_run(export, FIRST)["flows"]
+
+
 def test_an_id_that_is_no_file_name_gets_a_digest_for_a_name() -> None:
     assert name_script("2026-11-20.h1-1-10.0ms-aa") == "2026-11-20.h1-1-10.0ms-aa"
     for odd in ("", ".", "..", ".hidden", "a/b", "a b", "é", "x" * 201):

@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import duckdb
+import polars as pl
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import needs_chromium
@@ -29,6 +30,7 @@ from explorer_site import (
 )
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from ccreport.core.tables import write_table
 from ccreport.explorer.palette import lighten
 from ccreport.explorer.script import write_call
 from ccreport.figures.kit.theme import STYLES
@@ -353,6 +355,42 @@ def test_a_suspect_run_says_by_which_rules_and_leads_to_its_raw_files(open_page:
     expect(card.get_by_role("link", name="what makes a run suspect")).to_have_attribute("href", "ledger.html#suspects")
     page.fill("#x-find", "kernel_drops")
     expect(rows_of(page)).to_have_count(1)
+
+
+def test_fast_archives_have_gigabits_in_list_panel_legend_and_charts(open_page: Open, tmp_path: Path) -> None:
+    database = write_database(tmp_path)
+    runs = pl.read_parquet(tmp_path / "runs.parquet").with_columns(pl.col("goodput_bps", "throughput_bps") * 1000)
+    write_table(runs, "runs", tmp_path / "runs.parquet")
+    page = open_page(f"#run={FIRST}", of=write_site(database, tmp_path))
+    drawn(page)
+    assert page.locator("#x-table th", has_text="Rate").inner_text().split() == ["Rate", "Gbit/s"]
+    expect(page.locator("#x-picked")).to_contain_text("24 Gbit/s")
+    # The series are still of 4 Mbit/s, and of 3.5 at the receiver.
+    expect(page.locator("#x-legend")).to_contain_text("CUBIC: 0.0035 Gbit/s")
+    expect(page.locator("#x-chart")).to_have_attribute("aria-label", re.compile(r"^Throughput \(Gbit/s\)"))
+    page.click("#x-flows_count")
+    flow = page.locator("#x-flows_table tbody tr").first.inner_text().split("\t")
+    assert flow[1:4] == ["CUBIC", "0.004", "0.0035"]
+    assert "Mbit/s" not in page.locator("#explorer").inner_text()
+
+
+def test_modes_have_the_names_that_figures_give_algorithms(open_page: Open) -> None:
+    page = open_page("#mode=cubic")
+    assert set(column(page, "Mode")) == {"CUBIC"}
+    assert page.locator("#x-mode option").all_text_contents() == ["all", "both", "CUBIC", "unknown"]
+
+
+@pytest.mark.parametrize("width", [1400, 1920])
+def test_no_column_is_cut_beside_a_run_that_is_open(open_page: Open, width: int) -> None:
+    page = open_page(width=width)
+    heads = page.locator("#x-table th:visible")
+    count = heads.count()
+    rows_of(page).first.click()
+    drawn(page)
+    assert page.locator("#x-scroll").evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert 8 <= heads.count() < count
+    page.click("#x-clear")
+    expect(heads).to_have_count(count)
 
 
 def test_columns_of_which_nothing_is_known_are_left_out(open_page: Open) -> None:

@@ -4,7 +4,7 @@
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   // A state lasts between two samples, so its line bridges bins without one; a rate that nobody observed is a gap.
   const MEASURES = [
-    { key: "rate", title: "Throughput", unit: "Mbit/s", combine: "sum" },
+    { key: "rate", title: "Throughput", combine: "sum" },
     { key: "retransmits", title: "Retransmits", unit: "segments", combine: "sum" },
     { key: "cwnd", title: "Congestion window", unit: "segments", combine: "mean", isState: true },
     { key: "rtt", title: "RTT", unit: "ms", combine: "mean", isState: true },
@@ -67,10 +67,10 @@
     });
 
   // `unit` of one value, `basis` the words behind the panel's title.
-  const nameUnit = ({ key, unit, combine: how }, runs, by, isLarge) => {
+  const nameUnit = ({ key, combine: how }, unit, runs, by) => {
     const bins = new Set(runs.map(run => run.bin_s));
     const perBin = `segments per ${bins.size > 1 ? "bin" : `${[...bins][0]} s`}`;
-    const named = isLarge ? "Gbit/s" : key === "retransmits" ? perBin : unit;
+    const named = key === "retransmits" ? perBin : unit;
     return { unit: named, basis: by === "flow" ? named : `${named}, ${how} of flows` };
   };
 
@@ -82,12 +82,12 @@
     const missing = [];
     for (const measure of MEASURES) {
       const lines = explorer.collectLines(runs, measure, by);
-      const most = findLargest(lines.flatMap(({ points }) => points.map(([, value]) => value)));
-      const isLarge = measure.key === "rate" && most >= 10000;
-      const all = flatten(lines, list, isMany, isLarge ? 1000 : 1);
+      const { unit, divisor } = measure.key === "rate" ? list.rate : { ...measure, divisor: 1 };
+      const most = findLargest(lines.flatMap(({ points }) => points.map(([, value]) => value))) / divisor;
+      const all = flatten(lines, list, isMany, divisor);
       const rows = measure.isState ? all.filter(row => row.v !== null) : all;
       if (!rows.some(row => row.v !== null)) missing.push(measure.title);
-      else shown.push({ ...measure, ...nameUnit(measure, runs, by, isLarge), lines: lines.length, most: most / (isLarge ? 1000 : 1) });
+      else shown.push({ ...measure, ...nameUnit(measure, unit, runs, by), lines: lines.length, most });
       datasets[measure.key] = rows;
     }
     const end = findLargest(shown.flatMap(({ key }) => datasets[key].map(row => row.t)));

@@ -290,25 +290,30 @@
     if (current === drawing) byId("chart").dataset.drawn = ids.join(" ");
   };
 
-  const FLOW_COLUMNS = [
+  const listFlowColumns = () => [
     { label: "Flow", isText: true },
     { label: "Algorithm", isText: true },
     // As explorer/run_series.py lists the totals.
-    { label: "Throughput", unit: "Mbit/s" },
-    { label: "Goodput", unit: "Mbit/s" },
+    { label: "Throughput", unit: list.rate.unit },
+    { label: "Goodput", unit: list.rate.unit },
     { label: "Retransmits", unit: "segments", decimals: 0 },
     { label: "Retransmit ratio", unit: "%" },
     { label: "RTT", unit: "ms, mean" },
     { label: "Window", unit: "segments, mean" },
   ];
+  // As precise as the series are, which have Mbit/s.
+  const scaleRate = rate => (rate === null ? null : Number((rate / list.rate.divisor).toPrecision(4)));
   const showFlows = runs => {
     const flows = runs.flatMap((run, i) => run.flows.map(flow => [explorer.runLetters[i], flow]));
     const nameOf = cc => list.algorithms.get(cc)?.name ?? cc;
     const isMany = runs.length > 1;
     byId("flows_list").hidden = flows.length === 0;
     byId("flows_count").textContent = `Flows (${flows.length.toLocaleString("en")})`;
-    const columns = isMany ? [{ label: "Run", isText: true }, ...FLOW_COLUMNS] : FLOW_COLUMNS;
-    const shown = flows.map(([run, { name, cc, totals }]) => [...(isMany ? [run] : []), name, nameOf(cc), ...totals]);
+    const columns = [...(isMany ? [{ label: "Run", isText: true }] : []), ...listFlowColumns()];
+    const shown = flows.map(([run, { name, cc, totals }]) => {
+      const [throughput, goodput, ...others] = totals;
+      return [...(isMany ? [run] : []), name, nameOf(cc), scaleRate(throughput), scaleRate(goodput), ...others];
+    });
     explorer.fillTable(byId("flows_table"), columns, shown);
     byId("flows_save").onclick = () => explorer.saveCsv("flows", columns.map(explorer.nameColumn), shown);
   };
@@ -360,7 +365,7 @@
     const facts = [
       `RTT ${show("rtt_ms")} ms`,
       `loss ${show("loss_pct")} %`,
-      `${show("rate_bps")} Mbit/s`,
+      `${show("rate_bps")} ${list.rate.unit}`,
       `${show("retransmits_count")} retransmits (${show("retransmit_ratio")} %)`,
       ...[explorer.describeState(list, row)].filter(Boolean),
       show("session"),
@@ -399,12 +404,12 @@
   // Of each run the rate of all of its flows, or of those of one algorithm.
   const sumRates = (runs, cc = null) => {
     const sums = runs.map(({ flows }) => {
-      // As FLOW_COLUMNS says: goodput, where it is known.
+      // As the list of flows says: goodput, where it is known.
       const rates = flows.filter(flow => cc === null || flow.cc === cc).map(({ totals }) => totals[1] ?? totals[0]);
       return rates.reduce((sum, rate) => sum + (rate ?? 0), 0);
     });
-    const shown = sums.map((sum, i) => (sum ? `${runs.length > 1 ? `${explorer.runLetters[i]} ` : ""}${explorer.showNumber(sum)}` : ""));
-    return shown.some(Boolean) ? `: ${shown.filter(Boolean).join(", ")} Mbit/s` : "";
+    const shown = sums.map((sum, i) => (sum ? `${runs.length > 1 ? `${explorer.runLetters[i]} ` : ""}${explorer.showNumber(sum / list.rate.divisor)}` : ""));
+    return shown.some(Boolean) ? `: ${shown.filter(Boolean).join(", ")} ${list.rate.unit}` : "";
   };
 
   const makeLegend = runs => {

@@ -9,11 +9,16 @@
     const [head, middle] = [textOf(packed.heads), textOf(packed.middles)];
     const columns = new Map(packed.columns.map(column => [column.key, prepareColumn(column, textOf)]));
     columns.set("state", prepareColumn({ key: "state", label: "State", unit: "", ...packed.states }, textOf));
+    // Modes are algorithms or "both".
+    const algorithms = new Map(packed.algorithms.map(algorithm => [algorithm.cc, algorithm]));
+    const mode = columns.get("mode");
+    mode.show = row => nameMode(algorithms, mode.value(row));
     const list = {
       count: packed.count,
       columns,
-      algorithms: new Map(packed.algorithms.map(algorithm => [algorithm.cc, algorithm])),
+      algorithms,
       paper: packed.paper,
+      rate: packed.rate,
       exhibits: packed.exhibits,
       files: textOf(packed.files),
       id: row => head(row) + middle(row) + packed.tails[row],
@@ -33,6 +38,8 @@
     );
     return list;
   };
+
+  const nameMode = (algorithms, mode) => algorithms.get(mode)?.name ?? mode ?? "–";
 
   const memoize = compute => {
     const known = new Map();
@@ -114,6 +121,7 @@
     const { exhibits } = list;
     if (name === "exhibit") return exhibits.length ? [[ANY, "the paper"], ...exhibits.map(exhibit => [exhibit, exhibit])] : [];
     const column = list.columns.get(EXACT[name]);
+    if (name === "mode") return column.texts.map(mode => [mode, nameMode(list.algorithms, mode)]);
     if (column.isText) return column.texts.map(text => [text, text]);
     const numbers = [...new Set(column.values)].filter(number => number !== null).sort((a, b) => a - b);
     return numbers.map(number => [String(number), String(number)]);

@@ -5,7 +5,7 @@ put together from parts that runs share, and numbers are rounded to what the tab
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import duckdb
@@ -14,6 +14,7 @@ import polars as pl
 from ccreport.core.tables import load_schema
 from ccreport.explorer.palette import describe_algorithms, describe_paper
 from ccreport.explorer.script import name_script, round_number
+from ccreport.summarise.grids.grid import rate_unit
 from ccreport.trace.raw_files import ReadFiles
 
 
@@ -21,7 +22,8 @@ from ccreport.trace.raw_files import ReadFiles
 class ListColumn:
     """A column of the list: key, label and unit on the page, what the table's unit is divided by, decimals shown.
 
-    Text has no decimals; None of a number means 4 significant digits. The schema describes what is a column of `runs`.
+    Text has no decimals; None of a number means 4 significant digits. A rate has the unit that fits the archive. The
+    schema describes what is a column of `runs`.
     """
 
     key: str
@@ -29,6 +31,7 @@ class ListColumn:
     unit: str = ""
     divisor: float = 1.0
     is_text: bool = False
+    is_rate: bool = False
     decimals: int | None = None
     description: str = ""
 
@@ -43,8 +46,7 @@ COLUMNS: Final = (
     ListColumn(
         "rate_bps",
         "Rate",
-        "Mbit/s",
-        1e6,
+        is_rate=True,
         description="Goodput, what the receiver got; throughput, what the sender's sockets took, where the receiver's "
         "side is not known.",
     ),
@@ -59,7 +61,7 @@ COLUMNS: Final = (
     ListColumn("retransmits_count", "Retransmits", "segments", decimals=0),
     ListColumn("retransmit_ratio", "Retransmit ratio", "%", 0.01),
     ListColumn("jain_ratio", "Jain", "index", decimals=3),
-    ListColumn("throughput_bps", "Throughput", "Mbit/s", 1e6),
+    ListColumn("throughput_bps", "Throughput", is_rate=True),
     ListColumn("rtt_min_ms", "Min RTT", "ms"),
     ListColumn("cpu_sender_mean_pct", "CPU", "sender, %"),
     ListColumn("cpu_receiver_mean_pct", "CPU", "receiver, %"),
@@ -76,6 +78,8 @@ DERIVED: Final = ("rate_bps", "deviation_z", "uncounted_reason", "exhibits")
 # What runs are, the usual first: whether published tables count them, and why not. Suspect runs may count all the same.
 STATES: Final = ("counted", "not counted", "interrupted", "suspect")
 FLAGS: Final = ("is_interrupted", "is_suspect", "is_counted")
+# Of the rates of series over time, as `run_series.py` writes them.
+SERIES_BPS: Final = 1e6
 # Of whole numbers (counts) all digits are shown: a count is what it is.
 COUNT_DIGITS: Final = 15
 NORMAL_MAD: Final = 1.4826
@@ -141,10 +145,12 @@ def describe_list(runs: pl.DataFrame, files: ReadFiles, published: pl.DataFrame)
 
     A text column is `{texts, index}`, the state and the parts of the ids too. `scripts` has the name of a run's file
     where that is not its id, `files` where the report lists its raw files, `exhibits` those of `published`, in the
-    order of the pages. A run's id is head + middle + tail.
+    order of the pages, `rate` the unit of rates and what those of series are divided by. A run's id is head + middle +
+    tail.
     """
     ids = runs["run_id"].to_list()
     heads, middles, tails = zip(*map(_split_id, ids, runs["experiment_id"]), strict=True) if ids else ((), (), ())
+    divisor, unit = rate_unit(runs["rate_bps"])
     names = {number: name_script(run_id) for number, run_id in enumerate(ids)}
     algorithms = {cc for listed in runs["cc_list"].drop_nulls() for cc in listed.split(",") if cc}
     return {
@@ -155,10 +161,11 @@ def describe_list(runs: pl.DataFrame, files: ReadFiles, published: pl.DataFrame)
         "scripts": {str(number): name for number, name in names.items() if name != ids[number]},
         "files": _number_texts([files.find_address(job) for job in runs["experiment_id"]]),
         "states": _number_texts([_state_of(*flags) for flags in runs.select(FLAGS).rows()]),
-        "columns": [_describe_column(column, runs) for column in COLUMNS],
+        "columns": [_describe_column(_scale_rate(column, divisor, unit), runs) for column in COLUMNS],
         "algorithms": describe_algorithms(algorithms),
         "exhibits": published["exhibit"].unique(maintain_order=True).to_list(),
         "paper": describe_paper(),
+        "rate": {"unit": unit, "divisor": divisor / SERIES_BPS},
     }
 
 
@@ -171,6 +178,10 @@ def _split_id(run_id: str, experiment_id: str) -> tuple[str, str, str]:
 
 def _state_of(is_interrupted: bool, is_suspect: bool, is_counted: bool) -> str:
     return STATES[2] if is_interrupted else STATES[3] if is_suspect else STATES[0] if is_counted else STATES[1]
+
+
+def _scale_rate(column: ListColumn, divisor: float, unit: str) -> ListColumn:
+    return replace(column, divisor=divisor, unit=unit) if column.is_rate else column
 
 
 def _describe_column(column: ListColumn, runs: pl.DataFrame) -> dict[str, Any]:

@@ -7,7 +7,10 @@
   const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "uncounted_reason", "exhibits", "throughput_bps"]);
   // On a phone these come first: what a list is looked through for. Below the job is why a run is suspect.
   const FIRST = ["mode", "rtt_ms", "loss_pct", "rate_bps", "deviation_z", "job"];
+  // Beside a run that is open there is room for these.
+  const MAIN = [...FIRST, "iteration", "flows_count", "retransmit_ratio"];
   const isPhone = () => matchMedia("(max-width: 40rem)").matches;
+  const classOf = ({ key, isText }, ofText) => [isText ? ofText : "x-number", MAIN.includes(key) ? null : "x-more"].filter(Boolean).join(" ") || null;
   const isKnown = column => column.rank.some(value => value !== null && value !== -1);
 
   // All text of the archive enters the page here, as text.
@@ -45,7 +48,7 @@
       const unit = column.unit ? make("span", { class: "x-unit" }, column.unit) : null;
       const button = make("button", { type: "button", title: column.description }, `${column.label} `, unit);
       button.addEventListener("click", () => this.actions.sort(column.key));
-      return make("th", { scope: "col", class: column.isText ? null : "x-number" }, button);
+      return make("th", { scope: "col", class: classOf(column, null) }, button);
     }
 
     pages(rows) {
@@ -86,7 +89,7 @@
     }
 
     makeCell(column, row) {
-      const cell = make("td", column.isText ? { class: "x-text", title: column.value(row) } : { class: "x-number" });
+      const cell = make("td", { class: classOf(column, "x-text"), title: column.isText ? column.value(row) : null });
       if (column.key === "mode") cell.append(...this.makeDots(row));
       cell.append(column.show(row));
       const state = column.key === "job" ? explorer.describeState(this.list, row) : "";
