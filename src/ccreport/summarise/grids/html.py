@@ -8,7 +8,7 @@ import polars as pl
 from great_tables import GT
 from great_tables import html as markup
 
-from ccreport.summarise.grids.grid import Cell, Grid, html_id
+from ccreport.summarise.grids.grid import INTERVAL, Cell, Grid, html_id
 from ccreport.summarise.grids.links import cell_href
 
 # A longer text may break, and of a much longer one the first part alone is open: its row would be a band of blanks.
@@ -59,7 +59,13 @@ def format_html(grid: Grid) -> str:
 
 
 def _label(text: str) -> Any:
-    return markup(html.escape(text).replace("{", "&#123;"))
+    escaped = html.escape(text).replace("{", "&#123;")
+    return markup(_mark_interval(escaped) if text == INTERVAL else escaped)
+
+
+def _mark_interval(text: str) -> str:
+    """Return what the pages leave out where a screen is too narrow for two algorithms beside each other."""
+    return f'<span class="interval">{text}</span>'
 
 
 def _show_cells(grid: Grid) -> dict[str, str]:
@@ -68,7 +74,8 @@ def _show_cells(grid: Grid) -> dict[str, str]:
     linked: set[int | None] = {None}
     for row, (cells, pads) in enumerate(zip(grid.cells, grid.pads, strict=True)):
         for column, (cell, pad) in enumerate(zip(cells, pads, strict=True)):
-            shown[f"{row}:{column}"] = _show(grid.table, cell, is_link=cell.number not in linked) + pad
+            text = _show(grid.table, cell, is_link=cell.number not in linked) + pad
+            shown[f"{row}:{column}"] = _mark_interval(text) if grid.headings[column] == INTERVAL else text
             linked.add(cell.number)
     return shown
 
