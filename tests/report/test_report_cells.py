@@ -91,6 +91,19 @@ def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Pat
     assert "GROUP BY ALL" in page
 
 
+def test_a_page_says_once_what_its_numbers_mean(tmp_path: Path) -> None:
+    page = (build(tmp_path, archive()) / "cells_comparisons.qmd").read_text()
+    told = html.unescape(page[page.index("What the numbers mean") : page.index("{#cell-1}")])
+    section = page[page.index("{#cell-1}") :]
+    headings = {html.unescape(heading) for heading in re.findall("<dt>(.+?)</dt>", section)}
+    explained = set(re.findall(r"^- \*\*(.+?)\*\*: .", told, re.MULTILINE))
+    assert {"Verdict", "Ratio", "Strata", "In pairs?"} <= headings <= explained
+    assert "the geometric mean over the strata" in told
+    # The ends of intervals are within the numbers.
+    assert not any("low" in heading.lower() for heading in explained)
+    assert "[data dictionary](dictionary.qmd#table-comparisons)" in told
+
+
 def test_numbers_of_a_quantity_have_its_unit(tmp_path: Path) -> None:
     page = html.unescape((build(tmp_path, archive()) / "cells_comparisons.qmd").read_text())
     assert " · Goodput (Mbit/s) · " in page
@@ -198,8 +211,8 @@ def test_numbers_are_rounded_and_have_their_unit(column: str, value: Any, name: 
 
 def test_what_is_behind_a_row_is_closed_until_it_is_looked_for(tmp_path: Path) -> None:
     page = (build(tmp_path, archive()) / "cells_table_2_testbed.qmd").read_text()
-    # One for each row, and that of the query.
-    assert page.count('<details class="fold">') == page.count("</details>") == page.count("{#cell-") + 1
+    # One for each row, and those of the numbers' meaning and of the query.
+    assert page.count('<details class="fold">') == page.count("</details>") == page.count("{#cell-") + 2
     # The numbers of the row are seen, its runs and files are not.
     section = html.unescape(page[page.index("{#cell-1}") : page.index("{#cell-2}")])
     assert section.index("10.00") < section.index('<details class="fold">') < section.index("explorer.html")

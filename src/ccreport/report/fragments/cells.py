@@ -25,6 +25,7 @@ from ccreport.report.markup.blocks import (
     Html,
     close_fold,
     link_run,
+    markdown,
     open_fold,
     render_callout,
     render_quotation,
@@ -38,6 +39,7 @@ from ccreport.summarise.grids.headings import name_quantities, name_tables, shor
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.summarise.grids.plain_numbers import (
     VALUE,
+    find_ends,
     find_quantity,
     list_numbers,
     name_column,
@@ -161,9 +163,24 @@ def _render_head(
     if is_cut:
         yield render_callout("note", "Runs", LEFT_OUT)
     query = render_quotation(read_query(trace.table), f"Query of {declared['title']}")
+    yield from (open_fold("What the numbers mean"), _explain_numbers(trace.table, summary), close_fold())
     yield from (open_fold(f"Query: {name_query(trace.table)}"), query, close_fold())
     if summary.is_empty():
         yield "The archive has no run for this table.\n"
+
+
+def _explain_numbers(table: str, summary: pl.DataFrame) -> str:
+    """Return what the schema says of each number of the sections, with a link to the data dictionary."""
+    schema = load_schema(table)
+    ends = {end for pair in find_ends(summary.columns).values() for end in pair}
+    shown = [
+        column
+        for column in schema.columns
+        if column.name not in {*schema.key, *ends} and summary[column.name].null_count() < summary.height
+    ]
+    explained = [f"- **{escape_text(name_column(column.name))}**: {markdown(column.description)}\n" for column in shown]
+    declared = f"[data dictionary](dictionary.qmd#{make_label('table', table)})"
+    return f"{''.join(explained)}\nThe {declared} has their columns.\n"
 
 
 def _render_row(

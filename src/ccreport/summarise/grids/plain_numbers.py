@@ -53,7 +53,7 @@ def list_numbers(numbers: Mapping[str, Any], headings: Mapping[str, str] = NO_HE
     The ends of an interval are the columns that have `low` and `high` in a number's name, in place of `mean` if it has
     one: `rate_mean_bps`, `rate_low_bps` and `rate_high_bps`. `headings` go before those that all tables have.
     """
-    ends = _find_ends(numbers)
+    ends = find_ends(numbers)
     within = {end for pair in ends.values() for end in pair}
     listed = []
     for name, value in numbers.items():
@@ -64,7 +64,7 @@ def list_numbers(numbers: Mapping[str, Any], headings: Mapping[str, str] = NO_HE
     return listed
 
 
-def _find_ends(names: Collection[str]) -> dict[str, tuple[str, str]]:
+def find_ends(names: Collection[str]) -> dict[str, tuple[str, str]]:
     """Return the columns of the lower and the upper end of an interval, by the column of the number between."""
     ends = {}
     for low in names:
