@@ -17,12 +17,13 @@ from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts, read_rtts
 from ccreport.report.fragments.claim_direction import FAILURES
-from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
+from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_means, describe_retransmits
 from ccreport.report.fragments.first_page.software import describe_release, render_bibtex
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
+from ccreport.report.markup.escape import escape_text
 
 CLAIMS = {
     "first": {"text": "BBR is *faster*.", "source": "Section 1"},
@@ -216,7 +217,7 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     (said,) = describe_retransmits(asked)
     assert said == (
         "**Who retransmits less?** Of [4 comparisons](tables.qmd?rows=retransmit#table-comparisons): BBR in 1, with "
-        "flows of both algorithms together &#40;slow port&#41; (1.00 &#37; of segments, CUBIC 2.00 &#37;); equal in 1; "
+        "flows of both algorithms together &#40;slow port; 1.00 &#37; of segments, CUBIC 2.00 &#37;&#41;; equal in 1; "
         "2 undecided."
     )
     assert describe_retransmits(NO_COMPARISONS) == []
@@ -453,9 +454,7 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     assert "In the other conditions BBR is faster in 3 of 4 comparisons" in html.unescape(said)
     alike = [("CUBIC faster", f"short, {speed}G sender", 0.2) for speed in (10, 40)]
     (said,) = describe_leads(make_comparisons(*lossy, *alike))
-    assert "CUBIC is faster in only 2 comparisons, both (short) (up to 5.00 times the mean rate)." in html.unescape(
-        said
-    )
+    assert "CUBIC is faster in only 2 comparisons, both (short; up to 5.00 times the mean rate)." in html.unescape(said)
     # Without conditions of loss, all comparisons are one group; of a tie nothing is said.
     (said,) = describe_leads(make_comparisons(*lossy, *short))
     assert "**BBR or CUBIC?** BBR is faster in 3 of 5 comparisons, most with 1 flows at" in html.unescape(said)
@@ -506,6 +505,20 @@ def test_a_bucket_is_followed_by_the_round_trip_times_that_it_pools_here():
     faster = [("BBR faster", name, 5.0) for _, name, _ in rtts[:3]]
     (answer,) = describe_leads(make_comparisons(*faster, ("undecided", "no loss, RTT < 30 ms", 1.0)), known)
     assert " At RTT ≥ 30 ms (here 80, 88 ms) BBR has 5.00 to" in html.unescape(answer)
+
+
+def test_words_join_the_bracket_that_ends_a_phrase():
+    phrase = escape_text(phrase_conditions("RTT < 30 ms", "5, 9 ms"))
+    assert html.unescape(add_bracket(phrase, "up to 3 times")) == "at RTT < 30 ms (here 5, 9 ms; up to 3 times)"
+    assert add_bracket("with no loss", "up to 3 times") == "with no loss (up to 3 times)"
+    rtts = [("comparisons", f"0.1 % loss, {n} flows, RTT ≥ 30 ms", [80.0]) for n in range(4)]
+    known = pl.DataFrame(rtts, schema=NO_RTTS.schema, orient="row")
+    verdicts = ("BBR faster", "BBR faster", "CUBIC faster", "CUBIC faster", "BBR faster")
+    names = [*(name for _, name, _ in rtts), "no loss, 9 flows"]
+    asked = [(verdict, name, 0.5 if verdict[0] == "C" else 5.0) for verdict, name in zip(verdicts, names, strict=True)]
+    said = html.unescape(" ".join(describe_leads(make_comparisons(*asked), known)))
+    assert ") (" not in said
+    assert "RTT ≥ 30 ms (here 80 ms; " in said
 
 
 def test_round_trip_times_are_those_of_runs_that_count(tmp_path: Path):

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from ccreport.report.markup.escape import escape_text
+
 FLOWS: Final = re.compile(r"[\d,]+ flows?")
 # both · both bbr2 and cubic · alone
 SHARING: Final = re.compile(r"(?P<how>both|alone)(?: (?P<names>.+))?")
@@ -13,6 +15,7 @@ LOSS: Final = re.compile(r"(?:no|[\d.]+ %) loss")
 # buffer 12 MB
 BUFFER: Final = re.compile(r"buffer (?P<size>.+)")
 RTT: Final = re.compile(r"RTT .+")
+END: Final = escape_text(")")
 
 
 def phrase_conditions(question: str, rtts: str = "") -> str:
@@ -21,6 +24,11 @@ def phrase_conditions(question: str, rtts: str = "") -> str:
     `rtts` are the round-trip times that its bucket pools here. What is not known is said as it is, in brackets.
     """
     return " ".join(filter(None, _list_phrases(question, rtts)))
+
+
+def add_bracket(phrase: str, words: str) -> str:
+    """Return a phrase, escaped, with words in a bracket after it, or within that which ends it; both as Markdown."""
+    return f"{phrase.removesuffix(END)}; {words}{END}" if phrase.endswith(END) else f"{phrase} ({words})"
 
 
 def _list_phrases(question: str, rtts: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ import polars as pl
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
-from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
+from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_measured, rate_unit
 from ccreport.summarise.grids.plain_numbers import show_plain
@@ -114,7 +114,7 @@ def _compare_shares(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
     row = own.row(0, named=True)
     (low, _), (high, other) = sorted((100 * row[f"{which}_mean"], row[f"{which}_algorithm"]) for which in SIDES)
     shares = f"{show_plain(low)} &#37; of segments, {escape_text(other)} {show_plain(high)} &#37;"
-    return f"{escape_text(phrase_conditions(row['question'], name_rtts(rtts, own)))} ({shares})"
+    return add_bracket(escape_text(phrase_conditions(row["question"], name_rtts(rtts, own))), shares)
 
 
 def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame) -> str:
@@ -167,15 +167,16 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, *, names_most: bool) -> Iter
         ahead = own.filter(verdict=verdict)
         leaders.update(ahead["ahead_algorithm"].drop_nulls())
         how_many = f"all {count:,}" if count == own.height else f"{count:,} of {own.height:,}"
-        yield f"{where}{_say_verdict(verdict)} in {how_many} comparisons{_name_most(ahead, rtts) if names_most else ''}"
+        said = f"{where}{_say_verdict(verdict)} in {how_many} comparisons"
+        yield _add_most(said, ahead, rtts) if names_most else said
     for (name,), own in pair.group_by("ahead_algorithm", maintain_order=True):
         if leaders and name is not None and name not in leaders:
             shared = phrase_conditions(", ".join(_list_shared(own["condition"].to_list())), name_rtts(rtts, own))
             each = "both" if own.height == 2 else "all"
             where = f", {each} {escape_text(shared)}" if shared and own.height > 1 else ""
             counted = f"{count_things(own.height, 'comparison')}{where}"
-            most = _name_most(own, rtts, is_placed=bool(where))
-            yield f"{escape_text(str(name))} is faster in only {counted}{most}"
+            only = f"{escape_text(str(name))} is faster in only {counted}"
+            yield _add_most(only, own, rtts, is_placed=bool(where))
 
 
 def _answer_by_loss(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
@@ -217,20 +218,20 @@ def _say_verdict(verdict: str) -> str:
     return f"the two are {escape_text(verdict)}"
 
 
-def _name_most(own: pl.DataFrame, rtts: pl.DataFrame, *, is_placed: bool = False) -> str:
-    """Return where the ratio of the mean rates is largest, of comparisons in which one algorithm is ahead.
+def _add_most(said: str, own: pl.DataFrame, rtts: pl.DataFrame, *, is_placed: bool = False) -> str:
+    """Add to a sentence where the ratio of the mean rates is largest, of comparisons in which one algorithm is ahead.
 
-    Where a reader knows already, only how large it is.
+    Where the sentence says where, only how large it is.
 
     It is the ratio of the reproduction page, not that of the table `comparisons`, which is a mean of logarithms.
     """
     ratio = pl.col("first_mean") / pl.col("second_mean")
     known = own.with_columns(ahead=pl.max_horizontal(ratio, 1 / ratio)).drop_nulls(("ahead_algorithm", "ahead"))
     if known.is_empty():
-        return ""
+        return said
     most = known.sort("ahead", descending=True, maintain_order=True).head(1)
     rate = f"{show_plain(most['ahead'].item())} times the mean rate"
     if is_placed:
-        return f" (up to {rate})"
-    phrase = phrase_conditions(most["condition"].item(), name_rtts(rtts, most))
-    return f", most {escape_text(phrase)} ({rate})" if own.height > 1 else f" ({rate})"
+        return add_bracket(said, f"up to {rate}")
+    phrase = escape_text(phrase_conditions(most["condition"].item(), name_rtts(rtts, most)))
+    return add_bracket(f"{said}, most {phrase}" if own.height > 1 else said, rate)
