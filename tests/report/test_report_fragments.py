@@ -24,6 +24,7 @@ from ccreport.report.archive_fragments.archive_facts import (
     render_sessions,
     summarise_ledger,
 )
+from ccreport.report.archive_fragments.failed_attempts import describe_bias
 from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impossible, render_ledger, render_rejects
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
@@ -447,19 +448,50 @@ def test_suspect_runs_are_counted_by_rule_and_lead_to_the_explorer() -> None:
     assert render_suspects(make_table("suspects", []), runs, attempts, make_uses()) == "No run is suspect.\n"
 
 
+def test_runs_that_were_made_again_are_compared_with_others_of_their_conditions() -> None:
+    rates = {"r0": 90e6, "r1": 110e6, "r2": 100e6, "r3": 102e6, "r4": 5e6}
+    hosts = {"r4": "h2"}
+    runs = make_table(
+        "runs", [{"run_id": run, "host": hosts.get(run, "h"), "goodput_bps": rate} for run, rate in rates.items()]
+    )
+    tries = [
+        *(("r0", 1, "failed", "a"), ("r0", 2, "interrupted", "a/2"), ("r0", 3, "completed", "a/2")),
+        *(("r1", 1, "interrupted", "b"), ("r1", 2, "completed", "b"), ("r2", 1, "completed", "c")),
+        *(("r4", 1, "failed", "d"), ("r4", 2, "completed", "d"), ("r5", 1, "failed", "e")),
+    ]
+    columns = ("run_id", "attempt_number", "attempt_outcome", "seed")
+    shared = {"job": NASTY[0], "line_number": 1}
+    attempts = make_table("attempts", [shared | dict(zip(columns, row, strict=True)) for row in tries])
+    suspects = make_table("suspects", [{"run_id": "r0"}])
+    said = html.unescape(describe_bias(attempts, runs, suspects))
+    # The others have 100 and 102 Mbit/s, so 101 in the median: 90 / 101 and 110 / 101. No other run is to host h2.
+    assert said == (
+        "Of the 4 runs behind them, 3 completed at a later attempt. The means lack the other 1. "
+        f"2 after failures, of {NASTY[0]} (2): 1 with another seed, 1 suspect; rates 0.891 to 0.891 times the median "
+        "of the other runs of their conditions, which vary from 0.990 to 1.01 times. 1 after interruptions alone: 0 "
+        "with another seed, 0 suspect; rates 1.09 to 1.09 times the median of the other runs of their conditions, "
+        "which vary from 0.990 to 1.01 times."
+    )
+    assert describe_bias(attempts.filter(run_id="r2"), runs, suspects) == ""
+
+
 def test_the_first_page_names_what_was_left_out_and_why() -> None:
     runs = make_table("runs", [{"run_id": f"r{n}", "is_interrupted": n == 0, "is_cpu_bound": n < 2} for n in range(3)])
     broken = {"suspect_rule": "sample_gap", "observed": 2.5, "bound": 1.0, "bound_unit": "s"}
     suspects = make_table("suspects", [{"run_id": f"r{n}"} | broken for n in range(2)])
     outcomes = ("completed", "failed", "interrupted", "failed")
-    attempts = make_table("attempts", [{"attempt_outcome": outcome, "line_number": 1} for outcome in outcomes])
+    attempts = make_table(
+        "attempts",
+        [{"run_id": f"r{n}", "attempt_outcome": outcome, "line_number": 1} for n, outcome in enumerate(outcomes)],
+    )
     said = summarise_left_out(suspects, runs, attempts, make_uses(r1="II", r2="III"), {"include_cpu_bound": False})
     why = "([which and why](ledger.qmd#tbl-suspects))"
+    fate = "Of the 3 runs behind them, 0 completed at a later attempt. The means lack the other 3."
     assert html.unescape(said).splitlines() == [
         f"- 2 of the 3 runs are suspect and in no mean {why}: 2 by `sample_gap`. 1 of them is for Table II.",
         "- 1 interrupted run is in no mean.",
         "- 2 CPU-bound runs are in no mean.",
-        "- 3 of 4 attempts (2 failed and 1 interrupted) gave no run ([which](collection.qmd#tries)).",
+        f"- 3 of 4 attempts (2 failed and 1 interrupted) gave no run ([which](collection.qmd#tries)). {fate}",
     ]
     config = {"include_suspect": True, "include_interrupted": True}
     (said,) = summarise_left_out(suspects, runs, attempts.clear(), make_uses(r2="III"), config).splitlines()

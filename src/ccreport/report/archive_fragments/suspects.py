@@ -1,7 +1,7 @@
 """Suspect runs: how many each rule finds, which they are, and what the rules say."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
@@ -9,6 +9,7 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.measure.suspects.measure import RULES
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut
+from ccreport.report.archive_fragments.failed_attempts import FAILED, describe_bias
 from ccreport.report.markup.blocks import (
     Html,
     link_run,
@@ -21,9 +22,6 @@ from ccreport.report.markup.blocks import (
     verbatim,
 )
 from ccreport.trace.uses import name_uses
-
-# Outcomes of attempts that leave no run behind.
-FAILED: Final = ("failed", "interrupted")
 
 
 def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFrame, uses: pl.DataFrame) -> str:
@@ -51,10 +49,10 @@ def summarise_left_out(
     uses: pl.DataFrame,
     config: Mapping[str, Any],
 ) -> str:
-    """Return a list for the first page: runs that do not count, with why, and failed attempts; nothing without any.
+    """Return a list for the first page: runs that do not count, with why, and failed attempts, with what they may bias.
 
     `suspects`, `runs` and `attempts` as the tables are, `uses` as `list_uses` gives them; `config` says which runs
-    count all the same.
+    count all the same. Nothing without any.
     """
     interrupted, cpu_bound = (runs.filter(flag).height for flag in ("is_interrupted", "is_cpu_bound"))
     said = []
@@ -74,7 +72,7 @@ def summarise_left_out(
         counted = join_names([f"{outcomes[outcome]:,} {outcome}" for outcome in FAILED if outcome in outcomes])
         said.append(
             f"{tried.height:,} of {count_things(attempts.height, 'attempt')} ({counted}) gave no "
-            "run ([which](collection.qmd#tries))."
+            f"run ([which](collection.qmd#tries)). {describe_bias(attempts, runs, suspects)}"
         )
     return "".join(f"- {sentence}\n" for sentence in said)
 
