@@ -14,7 +14,6 @@ rule render_paper:
         fragments="<results>/{evaluation}/fragments",
         pages=collect("reports/{page}", page=REPORT_SOURCES),
         templates=list_package_files("paper*.lua", "*.typ"),
-        citation="CITATION.cff",
     output:
         paper="<results>/{evaluation}/{document}.pdf",
         # Snakemake removes outputs before a job: it must not know of the converted pages beside this one.

@@ -19,9 +19,10 @@ from ccreport.report.first_page.rtts import NO_RTTS, name_rtts, read_rtts
 from ccreport.report.fragments.claim_direction import FAILURES
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
+from ccreport.report.fragments.first_page.mean_findings import describe_bound, describe_means
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
-from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_means, describe_retransmits
-from ccreport.report.fragments.first_page.software import describe_release, render_bibtex
+from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits
+from ccreport.report.fragments.first_page.software import describe_release, list_authors, render_bibtex
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
 from ccreport.report.markup.escape import escape_text
 
@@ -97,11 +98,14 @@ NO_CLAIMS = conform(pl.DataFrame(), "claims")
 NO_PAIRS = list_pairs(conform(pl.DataFrame(), "reproduction"), BOTH)
 
 
-def make_comparisons(*verdicts: str | tuple[str, str, float | None], least: float | None = None) -> pl.DataFrame:
-    """Return comparisons of BBR and CUBIC, each as its verdict, or as its verdict, question and ratio."""
+def make_comparisons(
+    *verdicts: str | tuple[str, str, float | tuple[float, float, float] | None], least: float | None = None
+) -> pl.DataFrame:
+    """Return comparisons of BBR and CUBIC, each as its verdict, or with its question and ratio, with an interval."""
     rows = []
     for given in verdicts:
-        verdict, question, ratio = (given, "no loss", None) if isinstance(given, str) else given
+        verdict, question, ratios = (given, "no loss", None) if isinstance(given, str) else given
+        ratio, low, high = ratios if isinstance(ratios, tuple) else (ratios, None, None)
         rows.append(
             {
                 "table_name": "comparisons",
@@ -113,6 +117,9 @@ def make_comparisons(*verdicts: str | tuple[str, str, float | None], least: floa
                 "ahead_algorithm": verdict.removesuffix(" faster") if verdict.endswith(" faster") else None,
                 "first_mean": ratio,
                 "second_mean": None if ratio is None else 1.0,
+                "effect_mean_ratio": ratio,
+                "effect_low_ratio": low,
+                "effect_high_ratio": high,
                 "least_effect_pct": least,
                 **dict.fromkeys(("first_runs_count", "second_runs_count", "strata_count"), 1),
                 "is_paired": False,
@@ -416,15 +423,62 @@ def test_the_means_of_each_algorithm_are_said_in_words():
         shared | {"algorithm": "CUBIC", "rate_mean_bps": 10e6, "rate_low_bps": 9e6, "rate_high_bps": 11e6},
         {"path_rtt": "RTT 80 ms", "algorithm": "CUBIC", "rate_mean_bps": 5e6, "runs_count": 1},
     ]
-    verdicts = ["BBR faster", "equal within ±5 %", "undecided", "BBR faster"]
-    assert describe_means(make_means(rows), make_comparisons(*verdicts)) == [
+    verdicts = [
+        ("BBR faster", "0.01 % loss, RTT 20 ms", (1.4, 1.25, 1.6)),
+        ("undecided", "no loss, RTT 20 ms", (1.04, 0.897, 1.2)),
+        ("BBR faster", "0.01 % loss, RTT 80 ms", (1.5, 1.3, 1.7)),
+        ("CUBIC faster", "no loss, RTT 80 ms", (0.5, 0.4, 0.8)),
+    ]
+    assert list(map(html.unescape, describe_means(make_means(rows), make_comparisons(*verdicts)))) == [
         "**BBR** (3 runs): goodput of 91.0 Mbit/s, 1.00 % of segments retransmitted.",
         "**CUBIC** (2 conditions, 4 runs): goodput of 5.00 to 10.0 Mbit/s, 1.00 % of segments retransmitted.",
         (
-            f"**BBR or CUBIC?** BBR is faster in 2 of 4 comparisons. Of [4 comparisons]({RATES}) "
-            "of rates: BBR faster in 2; equal within ±5 &#37; in 1; 1 undecided."
+            "**BBR or CUBIC?** BBR is faster at 0.01 % loss (RTT 20 and 80 ms), 1.40 to 1.50 times CUBIC’s rate (95 % "
+            "intervals within 1.25 to 1.70); CUBIC is faster with no loss at RTT 80 ms, 2.00 times BBR’s rate (95 % "
+            "interval 1.25 to 2.50); undecided with no loss at RTT 20 ms: BBR has 1.04 times CUBIC’s rate (95 % "
+            f"interval 0.897 to 1.20) ([4 comparisons]({RATES}) of geometric means)."
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("questions", "said"),
+    [
+        (
+            ["RTT 10 ms, fq", "RTT 10 ms, pfifo", "RTT 40 ms, fq", "RTT 40 ms, pfifo"],
+            "under all 4 conditions (RTT 10 and 40 ms; fq and pfifo), 2.00 times",
+        ),
+        (
+            ["RTT 10 ms, fq, 1 flow", "RTT 40 ms, pfifo, 2 flows"],
+            (
+                ["RTT 10 ms, fq, 1 flow", "RTT 40 ms, pfifo, 2 flows"],
+                "under both conditions (with 1 flow (fq) at RTT 10 ms; with 2 flows (pfifo) at RTT 40 ms), ",
+            ),
+        ),
+        (["RTT 10 ms, a b", "RTT 10 ms, c"], "under both conditions (a b and c), "),
+        (["RTT 10 ms, host"], "(host) at RTT 10 ms, "),
+    ],
+)
+def test_conditions_that_agree_are_named_by_what_varies(questions: list[str], said: str):
+    means = make_means([{"algorithm": "BBR", "rate_mean_bps": 9e7}])
+    faster = [("BBR faster", question, 2.0) for question in questions]
+    *_, last = map(html.unescape, describe_means(means, make_comparisons(*faster)))
+    assert f"BBR is faster {said}" in last
+
+
+def test_many_comparisons_of_one_verdict_are_counted_once():
+    means = make_means([{"algorithm": "BBR", "rate_mean_bps": 9e7}])
+    faster = [("BBR faster", f"RTT {number} ms", 2.0) for number in range(13)]
+    *_, last = map(html.unescape, describe_means(means, make_comparisons(*faster)))
+    most = "most at RTT 0 ms (2.00 times the mean rate)"
+    assert last == f"**BBR or CUBIC?** BBR is faster in [all 13 comparisons]({RATES}), {most}."
+
+
+def test_runs_that_processors_limited_are_counted_beside_the_verdicts():
+    runs = pl.DataFrame({"is_counted": [True, True, False], "is_cpu_bound": [True, None, True]})
+    (said,) = describe_bound(runs)
+    assert said.startswith("**Caution:** [1 of the 2 runs](collection.qmd#cpu-bound) was CPU-bound")
+    assert describe_bound(runs[1:]) == []
 
 
 def test_fairness_is_said_of_several_flows():
@@ -558,7 +612,7 @@ def test_below_the_name_of_a_table_are_the_round_trip_times_of_its_buckets():
 def test_nothing_is_faster_where_no_comparison_says_so():
     rows = [{"algorithm": name, "rate_mean_bps": rate} for name, rate in (("BBR", 9e7), ("CUBIC", 1e6))]
     *_, last = describe_means(make_means(rows), make_comparisons("undecided"))
-    assert last.endswith(f"**BBR or CUBIC?** Of [1 comparison]({RATES}) of rates: 1 undecided.")
+    assert last.endswith(f"**BBR or CUBIC?** Undecided with no loss ([1 comparison]({RATES}) of geometric means).")
     assert describe_means(make_means(rows).clear(), make_comparisons()) == []
 
 
@@ -583,17 +637,18 @@ RELEASE = {"version": "1", "doi": None, "creators": [], "raw": "archive"}
 def test_a_report_has_an_entry_for_bibtex_with_the_authors_of_its_software(tmp_path: Path):
     citation = tmp_path / "CITATION.cff"
     citation.write_text("authors: [{name: A & B}, {family-names: Doe, given-names: Jo}]\n", encoding="utf-8")
+    authors = list_authors(RELEASE, citation, "esnet-dtn")
     times = pl.Series([datetime(2025, 12, 31, 9, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)])
-    entry = html.unescape(render_bibtex(RELEASE, citation, "100 % {x}", times, "ab" * 32))
+    entry = html.unescape(render_bibtex(RELEASE, authors, "100 % {x}", times, "ab" * 32))
     assert "@misc{ccreport-abababab," in entry
     assert "  author = {{A \\& B} and {" in entry
     assert "  title = {{100 \\% \\{x\\}}}," in entry
     assert "  year = {2026}," in entry
     assert "  version = {1}," in entry
     assert "doi" not in entry
-    assert "year" not in html.unescape(render_bibtex(RELEASE, citation, "T", times.clear(), "ab" * 32))
+    assert "year" not in html.unescape(render_bibtex(RELEASE, authors, "T", times.clear(), "ab" * 32))
     released = RELEASE | {"doi": "10.5281/zenodo.1", "creators": [{"name": "C. D."}]}
-    entry = html.unescape(render_bibtex(released, citation, "T", times, "ab" * 32))
+    entry = html.unescape(render_bibtex(released, list_authors(released, citation, "generic"), "T", times, "ab" * 32))
     assert "  author = {{C. D.}}," in entry
     assert "  doi = {10.5281/zenodo.1}," in entry
 
@@ -601,18 +656,31 @@ def test_a_report_has_an_entry_for_bibtex_with_the_authors_of_its_software(tmp_p
 def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Path):
     citation = tmp_path / "CITATION.cff"
     citation.write_text("authors: [{name: A & B}]\n", encoding="utf-8")
-    assert describe_release(RELEASE, citation) == {
+    assert describe_release(RELEASE, list_authors(RELEASE, citation, "esnet-dtn")) == {
         "authors": "A &#38; B",
+        "by": "A &#38; B: ",
+        "undeclared": "",
         "name": ", release 1",
         "raw": "the raw archive",
     }
     released = RELEASE | {"version": "2.0", "doi": "10.5281/a(b)", "creators": [{"name": "C"}], "raw": "manifest"}
-    said = describe_release(released, citation)
+    said = describe_release(released, list_authors(released, citation, "generic"))
     assert said["authors"] == "C"
     assert html.unescape(said["name"]) == (
         ", release 2.0, [https://doi.org/10.5281/a(b)](https://doi.org/10.5281/a%28b%29)"
     )
     assert said["raw"].startswith("the list of the raw files")
+
+
+@pytest.mark.parametrize("evaluation", ["generic", "of-a-stranger"])
+def test_own_measurements_are_not_said_to_be_by_the_authors_of_ccreport(tmp_path: Path, evaluation: str):
+    citation = tmp_path / "CITATION.cff"
+    citation.write_text("authors: [{name: A}]\n", encoding="utf-8")
+    authors = list_authors(RELEASE, citation, evaluation)
+    said = describe_release(RELEASE, authors)
+    assert said["authors"] == said["by"] == ""
+    assert "`release.creators`" in said["undeclared"]
+    assert "author" not in render_bibtex(RELEASE, authors, "T", pl.Series([], dtype=pl.Datetime), "ab" * 32)
 
 
 def test_an_archive_on_the_web_is_a_link_and_one_of_this_machine_a_name():

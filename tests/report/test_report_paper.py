@@ -122,14 +122,12 @@ def test_what_is_numbered_by_the_paper_is_not_counted(tmp_path: Path) -> None:
 
 def test_the_title_page_names_authors_date_and_version(tmp_path: Path) -> None:
     arguments = make_project(tmp_path, {"page": "Text."})
-    (tmp_path / "CITATION.cff").write_text(
-        "authors: [{given-names: Ada, family-names: Byron}, {name: 'the #others'}]\n", encoding="utf-8"
-    )
-    facts = "archive: {dates: 2026-11-25}\nsoftware: {version: 0.1.0}\n"
+    authors = escape_text("Ada Byron and the #others")
+    facts = f"archive: {{dates: 2026-11-25}}\nsoftware: {{version: 0.1.0}}\nrelease: {{authors: '{authors}'}}\n"
     with (tmp_path / "fragments/_variables.yml").open("a", encoding="utf-8") as variables:
         variables.write(facts)
     render_paper(**arguments)
-    assert "Ada Byron, the #others · measured 2026-11-25 · ccreport 0.1.0" in read(tmp_path)
+    assert "Ada Byron and the #others · measured 2026-11-25 · ccreport 0.1.0" in read(tmp_path)
 
 
 def test_a_document_has_its_own_of_a_fragment(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from ccreport.core.declarations import load_yaml, read_query
 from ccreport.core.declared_files import DeclarationError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import conform
-from ccreport.report.fragments.first_page.rate_findings import describe_means
+from ccreport.report.fragments.first_page.mean_findings import describe_means
 from ccreport.summarise.database import connect
 
 GENERIC = ROOT / "evaluations/generic.yaml"

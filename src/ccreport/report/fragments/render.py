@@ -57,9 +57,14 @@ from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment, render_list, render_table_fragment
 from ccreport.report.fragments.first_page.figures_asked import ask_figures
 from ccreport.report.fragments.first_page.findings import render_findings, render_list_of_findings
+from ccreport.report.fragments.first_page.mean_findings import describe_bound, describe_means
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
-from ccreport.report.fragments.first_page.rate_findings import describe_means
-from ccreport.report.fragments.first_page.software import describe_release, describe_software, render_bibtex
+from ccreport.report.fragments.first_page.software import (
+    describe_release,
+    describe_software,
+    list_authors,
+    render_bibtex,
+)
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
 from ccreport.report.fragments.first_page.version_findings import describe_versions
 from ccreport.report.fragments.gallery_pages.figure_kinds import find_examples, render_figure_kinds
@@ -126,6 +131,8 @@ def render_fragments(
     explained = load_explanations(explanations, evaluation.stem, declared["claims"], archive)
     judged = show_percentages(judged, declared["claims"])
     exhibits = _count_exhibits(declared, summaries, figures)
+    release = settings["release"]
+    authors = list_authors(release, citation, evaluation.stem)
     variables: dict[str, Any] = {
         "archive": describe_archive(raw_files, runs, flows, results, others)
         | {"sha256": escape_text(facts["sha256"]), "place": name_archive(settings) or escape_text(facts["name"])},
@@ -136,7 +143,7 @@ def render_fragments(
         | {"overlooked": describe_overlooked(raw_files), "parts": describe_parts(rejects)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__), **describe_software(citation)},
-        "release": describe_release(settings["release"], citation),
+        "release": describe_release(release, authors),
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }
@@ -148,7 +155,7 @@ def render_fragments(
     write_fragment(
         fragments,
         "bibtex.md",
-        render_bibtex(settings["release"], citation, declared["title"], runs["start_utc"], facts["sha256"]),
+        render_bibtex(release, authors, declared["title"], runs["start_utc"], facts["sha256"]),
     )
     with call_algorithms(declared["algorithm_names"]):
         groups = render_groups(flows["cc"].drop_nulls(), declared["algorithms"])
@@ -168,6 +175,7 @@ def render_fragments(
         judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions, rtts
     ) or render_list_of_findings(
         describe_means(_read_published(MEANS, declared, summaries), named_questions.filter(table_name=MEANS), rtts)
+        + describe_bound(runs)
     )
     shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
     write_fragment(fragments, "findings.md", found or shows)

@@ -20,7 +20,6 @@ import typst
 
 from ccreport.figures.kit.dark_colours import remove_dark_colours
 from ccreport.figures.kit.text_lengths import unpin_lengths
-from ccreport.report.markup.escape import escape_text
 from ccreport.report.pdf.tables import set_tables
 from ccreport.report.site.absent_pages import leave_out_pages, list_absent
 from ccreport.report.site.links import PageError
@@ -53,8 +52,8 @@ FONT_SIZE: Final = re.compile(r'font-size="([\d.]+)px"')
 def render_paper(document: str, sources: Path, fragments: Path, figures: list[Path], kept: Path, output: Path) -> None:
     """Render the report as the PDF `output`, from the pages in `sources`, their fragments and the figures.
 
-    `document` is `report` or `supplement`; the authors are those of `CITATION.cff` beside `sources`. Each of `figures`
-    has folders with the SVGs of the figures that were drawn; `kept` has what pandoc made of these pages before.
+    `document` is `report` or `supplement`. Each of `figures` has folders with the SVGs of the figures that were drawn;
+    `kept` has what pandoc made of these pages before.
     Raise PageError for a page that is not there and for one that cannot be rendered.
     """
     if document not in DOCUMENTS:
@@ -73,7 +72,7 @@ def render_paper(document: str, sources: Path, fragments: Path, figures: list[Pa
         (work / "figures" / drawing.parent.name / drawing.name).write_text(text, encoding="utf-8")
     shutil.copyfile(ASSETS / "paper.typ", work / "paper.typ")
     pandoc = Pandoc(kept)
-    _write_pages(work, document, sources.parent / "CITATION.cff", pandoc)
+    _write_pages(work, document, pandoc)
     output.write_bytes(_compress(_compile(work)))
     shutil.rmtree(work)
     pandoc.prune()
@@ -87,7 +86,7 @@ def _set_type(svg: str) -> str:
     return FONT_FAMILY.sub(f'font-family="{FONT}"', larger)
 
 
-def _write_pages(work: Path, document: str, citation: Path, pandoc: Pandoc) -> None:
+def _write_pages(work: Path, document: str, pandoc: Pandoc) -> None:
     """Write each page as a Typst file, and the file that includes them all."""
     variables = read_yaml(work / "fragments" / "_variables.yml")
     absent = list_absent(variables)
@@ -119,7 +118,7 @@ def _write_pages(work: Path, document: str, citation: Path, pandoc: Pandoc) -> N
     text = "\n".join(includes)
     (work / MAIN).write_text(
         f'#import "paper.typ": *\n#let title = [{title}]\n#show: paper.with(title: title)\n'
-        f"#title-block(title, [{_write_byline(variables, citation)}])\n{text}\n",
+        f"#title-block(title, [{_write_byline(variables)}])\n{text}\n",
         encoding="utf-8",
     )
 
@@ -138,13 +137,11 @@ def _title(variables: Mapping[str, Any]) -> str:
     return _convert(variables["evaluation"]["title"])
 
 
-def _write_byline(variables: Mapping[str, Any], citation: Path) -> str:
-    """Return the authors, where a citation file names them, when the archive was measured, and by which version."""
-    cited = read_yaml(citation)["authors"] if citation.exists() else []
-    names = (author.get("name") or f"{author['given-names']} {author['family-names']}" for author in cited)
+def _write_byline(variables: Mapping[str, Any]) -> str:
+    """Return the authors, where they are known, when the archive was measured, and by which version."""
     dates, made_by = variables.get("archive", {}).get("dates"), variables["software"].get("version")
     parts = [
-        ", ".join(map(escape_text, names)),
+        variables.get("release", {}).get("authors", ""),
         f"measured {dates}" if dates else "",
         f"ccreport {made_by}" if made_by else "",
     ]

@@ -1,4 +1,4 @@
-"""Findings about rates: the means of each algorithm, and which is faster, how often, by how much and where always."""
+"""Findings about rates: which of two algorithms is faster, how often, by how much and where always."""
 
 import re
 from collections import Counter
@@ -12,66 +12,17 @@ from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.grid import format_measured, rate_unit
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 # The least number of comparisons of which "most" and "all" are said.
 ENOUGH: Final = 3
-FAIRNESS: Final = "jain_mean_ratio"
 FASTER: Final = " faster"
 RETRANSMITS: Final = "retransmit_ratio"
 SIDES: Final = ("first", "second")
 # no loss · 0.01 % loss
 LOSS: Final = re.compile(r"(?:no|([\d.]+) %) loss")
 LONG_PATH: Final = re.compile(r"RTT ≥ [\d.]+ ms")
-# Columns of the table `means` beside the rate, by what they are multiplied with, and how a sentence says the numbers.
-MEASURES: Final = {
-    "retransmit_ratio": (100.0, "{} % of segments retransmitted"),
-    "smoothed_rtt_mean_ms": (1.0, "an RTT of {} ms"),
-    FAIRNESS: (1.0, "a fairness among flows (Jain’s index) of {}"),
-}
-
-
-def describe_means(means: pl.DataFrame, comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS) -> list[str]:
-    """Return a sentence on each algorithm of the table `means`, and one on each two of them, as Markdown.
-
-    `comparisons` are the rows of the table of that name about it, `rtts` is as `read_rtts` returns it.
-    """
-    known = means.filter(pl.col("algorithm").is_not_null())
-    groups = known.partition_by("algorithm", maintain_order=True)
-    divisor, unit = rate_unit(known["rate_mean_bps"])
-    said = [_describe_algorithm(own, divisor, unit) for own in groups]
-    return [*said, *describe_leads(comparisons, rtts)]
-
-
-def _describe_algorithm(own: pl.DataFrame, divisor: float, unit: str) -> str:
-    numbers = [f"{own['rate_basis'][0]} of {_show_range(own['rate_mean_bps'] / divisor)} {unit}{_count_flows(own)}"]
-    # The fairness between one flow and those of another algorithm is not that of this one.
-    is_one = (own["algorithm_flows_count"].fill_null(own["flows_count"]) == 1).all()
-    numbers += [
-        words.format(_show_range(own[column] * factor))
-        for column, (factor, words) in MEASURES.items()
-        if own[column].count() and not (is_one and column == FAIRNESS)
-    ]
-    conditions = f"{count_things(own.height, 'condition')}, " if own.height > 1 else ""
-    name = escape_text(own["algorithm"][0])
-    return f"**{name}** ({conditions}{count_things(int(own['runs_count'].sum()), 'run')}): {', '.join(numbers)}."
-
-
-def _count_flows(own: pl.DataFrame) -> str:
-    """Return how many flows a rate is the sum of, where another algorithm in the same runs has more or fewer."""
-    counts = own["algorithm_flows_count"].drop_nulls().unique().sort()
-    if counts.is_empty():
-        return ""
-    shown = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
-    partly = " in some conditions" if own["algorithm_flows_count"].null_count() else ""
-    return f" ({'the sum of ' if counts[-1] > 1 else ''}{shown} flow{'' if counts[-1] == 1 else 's'}{partly})"
-
-
-def _show_range(values: pl.Series) -> str:
-    ends = [format_measured(end)[0] for end in (values.min(), values.max())]  # type: ignore[arg-type]
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def link_comparisons(words: str, filtered: str) -> str:
@@ -120,7 +71,7 @@ def _compare_shares(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
 def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame) -> str:
     """Return an answer in plain words, then how many comparisons have each verdict."""
     first, second, *_ = pair.select("first_algorithm", "second_algorithm").row(0)
-    pair = pair.with_columns(condition=pl.Series(_leave_out_shared(pair["question"].to_list())))
+    pair = pair.with_columns(condition=leave_out_shared(pair["question"]))
     compared = link_comparisons(count_things(pair.height, "comparison"), pair["measure"][0].removesuffix("_bps"))
     counted = Counter(pair["verdict"])
     undecided = counted.pop(UNDECIDED, 0)
@@ -131,15 +82,18 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame) -> str:
     parts = filter(None, (said_first, *by_loss, *others))
     answer = " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
     title = f"**{escape_text(first)} or {escape_text(second)}?**"
-    return " ".join(filter(None, (title, answer, f"Of {compared} of rates: {'; '.join(said)}.")))
+    # An answer says by itself that all have one verdict.
+    counts = "" if answer and len(said) == 1 else f"Of {compared} of rates: {'; '.join(said)}."
+    return " ".join(filter(None, (title, answer, counts)))
 
 
-def _leave_out_shared(questions: list[str]) -> list[str]:
+def leave_out_shared(questions: pl.Series) -> pl.Series:
     """Return questions without the parts that all of them have; one alone keeps its own."""
-    if len(questions) < 2:
+    if questions.len() < 2:
         return questions
-    shared = _list_shared(questions)
-    return [", ".join(part for part in question.split(", ") if part not in shared) for question in questions]
+    shared = _list_shared(questions.to_list())
+    own = [", ".join(part for part in question.split(", ") if part not in shared) for question in questions]
+    return pl.Series(own, dtype=pl.String)
 
 
 def _list_shared(questions: list[str]) -> list[str]:
@@ -166,8 +120,10 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, *, names_most: bool) -> Iter
             continue
         ahead = own.filter(verdict=verdict)
         leaders.update(ahead["ahead_algorithm"].drop_nulls())
-        how_many = f"all {count:,}" if count == own.height else f"{count:,} of {own.height:,}"
-        said = f"{where}{_say_verdict(verdict)} in {how_many} comparisons"
+        how_many = f"{f'all {count:,}' if count == own.height else f'{count:,} of {own.height:,}'} comparisons"
+        if count == pair.height:
+            how_many = link_comparisons(how_many, pair["measure"][0].removesuffix("_bps"))
+        said = f"{where}{say_verdict(verdict)} in {how_many}"
         yield _add_most(said, ahead, rtts) if names_most else said
     for (name,), own in pair.group_by("ahead_algorithm", maintain_order=True):
         if leaders and name is not None and name not in leaders:
@@ -211,7 +167,7 @@ def _find_loss(condition: str) -> bool | None:
     return float(losses[0] or 0) > 0 if losses else None
 
 
-def _say_verdict(verdict: str) -> str:
+def say_verdict(verdict: str) -> str:
     """Return "BBR faster" or "equal within ±5 %" as the beginning of a sentence."""
     if verdict.endswith(FASTER):
         return f"{escape_text(verdict.removesuffix(FASTER))} is faster"

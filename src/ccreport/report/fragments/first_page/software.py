@@ -1,7 +1,7 @@
 """How to cite: ccreport itself, the release that the report is part of, and the report as an entry for BibTeX."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,6 +9,7 @@ import polars as pl
 import yaml
 
 import ccreport
+from ccreport.core.evaluation import GENERIC, list_evaluations
 from ccreport.core.text import name_author
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.archive_fragments.archive_facts import show_dates
@@ -17,6 +18,8 @@ from ccreport.report.markup.escape import escape_text, link_address
 
 # What the folder `raw` of a release has, by the configuration's `release.raw`.
 RAW: Final = {"archive": "the raw archive", "manifest": "the list of the raw files with their SHA-256"}
+# What is said where nobody is named.
+UNDECLARED: Final = "No author is named: say who measured by `release.creators` in the configuration. "
 # What means something to BibTeX within a field.
 SPECIAL: Final = re.compile(r"[\\{}%&$#_^~]")
 
@@ -28,27 +31,41 @@ def describe_software(citation: Path) -> dict[str, str]:
     return {"title": escape_text(cited["title"]), "address": escape_text(f", {address}" if address else "")}
 
 
-def describe_release(release: Mapping[str, Any], citation: Path) -> dict[str, str]:
+def list_authors(release: Mapping[str, Any], citation: Path, evaluation: str) -> list[str]:
+    """Return the names of a release's creators; where none are declared, those of CITATION.cff for what comes with it.
+
+    `release` is that of the configuration, `evaluation` the name of the report's. Who made other measurements is not
+    known, and nobody is named.
+    """
+    is_published = evaluation != GENERIC and evaluation in list_evaluations()
+    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))["authors"] if is_published else []
+    return [creator["name"] for creator in release["creators"]] or [name_author(author) for author in cited]
+
+
+def describe_release(release: Mapping[str, Any], authors: Sequence[str]) -> dict[str, str]:
     """Return who made the release, its name after the report's title, and what it has of the archive, as Markdown.
 
-    `release` is that of the configuration. Without creators, the authors are those of CITATION.cff.
+    `release` is that of the configuration. Without authors, `undeclared` says where to name them.
     """
+    names = escape_text(join_names(authors))
     named = f", release {escape_text(release['version'])}"
     if release["doi"]:
         named += f", {link_address('https://doi.org/' + release['doi'])}"
     return {
-        "authors": escape_text(join_names(_list_authors(release, citation))),
+        "authors": names,
+        "by": f"{names}: " if authors else "",
+        "undeclared": "" if authors else UNDECLARED,
         "name": named,
         "raw": RAW[release["raw"]],
     }
 
 
-def render_bibtex(release: Mapping[str, Any], citation: Path, title: str, times: pl.Series, sha256: str) -> str:
+def render_bibtex(release: Mapping[str, Any], authors: Sequence[str], title: str, times: pl.Series, sha256: str) -> str:
     """Return the report as an entry for BibTeX; `times` are those of its runs, the others as `describe_release` has."""
     days = show_dates(times)
     made = f"made with ccreport {ccreport.__version__}"
     fields = {
-        "author": " and ".join(f"{{{_escape(name)}}}" for name in _list_authors(release, citation)),
+        "author": " and ".join(f"{{{_escape(name)}}}" for name in authors),
         "title": f"{{{_escape(title)}}}",
         "year": days[-10:-6] if times.count() else "",
         "version": _escape(release["version"]),
@@ -57,11 +74,6 @@ def render_bibtex(release: Mapping[str, Any], citation: Path, title: str, times:
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
     return render_quotation("\n".join([f"@misc{{ccreport-{sha256[:8]},", *lines, "}"]), "BibTeX")
-
-
-def _list_authors(release: Mapping[str, Any], citation: Path) -> list[str]:
-    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))["authors"]
-    return [creator["name"] for creator in release["creators"]] or [name_author(author) for author in cited]
 
 
 def _escape(words: str) -> str:
