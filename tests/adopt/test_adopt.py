@@ -271,6 +271,29 @@ def test_delays_in_one_direction_are_doubted(
     assert "one-way" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("word", ["delay-30ms", "delay30", "lat_30ms"])
+def test_whether_a_delay_is_one_way_is_asked_where_nothing_longer_is_measured(
+    word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    question = "Are delays in names one-way? If so, write `scale: {rtt_ms: 2}`"
+    files = {f"{word}_cubic_{number}.json": client_output(number, start_s=START_S + 60 * number) for number in (1, 2)}
+    folder = write_archive(tmp_path / "raw", files)
+    propose(folder)
+    said = capsys.readouterr().out
+    # Its smallest RTT is 10 ms.
+    assert "An RTT is declared; 2 of 2 runs measured less than half of that: was the delay set" in said
+    assert f"\n{question}" in said
+    assert f"# {question}" in (folder / "layout.yaml").read_text()
+    near = write_archive(tmp_path / "near", {name.replace("30", "8"): text for name, text in files.items()})
+    propose(near)
+    said = capsys.readouterr().out
+    assert question not in said
+    assert "less than half" not in said
+    rtts = {name.replace(word, "rtt-30ms"): text for name, text in files.items()}
+    propose(write_archive(tmp_path / "rtts", rtts))
+    assert question not in capsys.readouterr().out
+
+
 def test_flows_that_did_not_run_together_are_doubted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     layout = "files:\n  - {pattern: '(?P<run>[a-z]+)_(?P<flow>h[0-9])[.]json'}\n"
     files = {

@@ -47,7 +47,9 @@ def test_the_first_of_two_files_of_a_run_is_used(
     said = capsys.readouterr().out
     assert list_columns(said, "loss %", "other", "files") == [("0.1", "–", "iperf3, netem")] * 2
     assert f"  {ignored}: 2 files" in said
-    assert said.endswith(f"a run takes one, here {qdiscs[0].format('bbr')}.\n")
+    ignored_last, _, after = said.partition("\n\nFor the report: ")
+    assert ignored_last.endswith(f"a run takes one, here {qdiscs[0].format('bbr')}.")
+    assert after == f"make report ARCHIVE={folder}\n"
     former, later = (name.format("bbr") for name in qdiscs)
     why = f"# 2 netem files, such as {later}: a run takes one, here {former}\n  - '{ignored}'\n"
     assert why in (folder / "layout.yaml").read_text()

@@ -293,3 +293,23 @@ def test_folders_of_conditions_stay_jobs(tmp_path: Path) -> None:
         for place, (rtt, cc, number) in enumerate(names)
     }
     assert all("job" not in values for values in propose(write_archive(tmp_path / "raw", files)))
+
+
+@pytest.mark.parametrize(
+    ("form", "queues", "column"),
+    [
+        ("{queue}/{cc}-{number}.json", ("fq", "pfifo"), "queue_discipline"),
+        ("{cc}_{queue}_{number}.json", ("fq_codel", "cake"), "queue_discipline"),
+        ("{cc}-{queue}-{number}.json", ("red", "pfifo_fast"), "queue_discipline"),
+        # One of the two is a word of somebody's own.
+        ("{queue}/{cc}-{number}.json", ("fq", "lab"), "variant"),
+    ],
+)
+def test_names_of_queueing_disciplines_are_a_condition(
+    form: str, queues: tuple[str, str], column: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [form.format(queue=queue, cc="cubic", number=number) for queue in queues for number in (1, 2)]
+    files = {name: client_output(4000 + place, start_s=START_S + 60 * place) for place, name in enumerate(names)}
+    propose(write_archive(tmp_path / "raw", files))
+    others = [other for (other,) in list_columns(capsys.readouterr().out, "other")]
+    assert sorted(others) == sorted(f"{column}={queue}" for queue in queues for _ in (1, 2))

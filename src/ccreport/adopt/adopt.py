@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -39,6 +40,9 @@ HEAD = """\
 # pacing_bps, mtu_bytes, queue_discipline, kernel; any other group is a parameter of the sweep. Files say themselves
 # what they know.
 """
+
+# What nothing that was measured tells.
+OPEN_DELAYS: Final = "Are delays in names one-way? If so, write `scale: {rtt_ms: 2}` below each pattern with `rtt_ms`."
 
 
 def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
@@ -73,6 +77,9 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
         status = _show_runs(folder, load_layout(place))
         for ignored in proposal.ignored:
             print(f"Ignored: {ignored.describe()}.")
+        if proposal.has_open_delays:
+            print(OPEN_DELAYS)
+        _say_next(folder)
         return status
     count = sum(content.kind == "iperf3" for content in contents.values())
     if not count:
@@ -80,7 +87,13 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     results = f"each of its {count} results as a run" if count > 1 else "its one result as a run"
     print(f"The names in {folder} say nothing of runs: it needs no layout, and is read without one, {results}.")
     print("To say more, write a layout with a `table`, a CSV with a row a file.\n")
-    return _show_runs(folder, None)
+    status = _show_runs(folder, None)
+    _say_next(folder)
+    return status
+
+
+def _say_next(folder: Path) -> None:
+    print(f"\nFor the report: make report ARCHIVE={shlex.quote(str(folder))}")
 
 
 def _propose(contents: Mapping[str, Content]) -> Proposal:
@@ -153,6 +166,7 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
         lines += [
             "# Are losses in per cent? No name and no qdisc says it. If not, write loss_ratio for each loss_pct.\n"
         ]
+    lines += [f"# {OPEN_DELAYS}\n"] if proposal.has_open_delays else []
     lines += ["files:\n"] if proposal.patterns else []
     for one in proposal.patterns:
         lines += _write_files_of(one, proposal.list_constants(one))

@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ccreport.archive.layout_groups import NO_LOSS, point_decimals
@@ -33,6 +34,8 @@ NAMED: Final = {
     **dict.fromkeys(("versuch", "lauf", "wiederholung", "essai"), "iteration"),
     **dict.fromkeys(("p", "flows", "streams", "parallel"), "flows"),
 }
+# Words of delays in one direction or in both.
+DELAYS: Final = frozenset({"delay", "lat", "latency", "delai", "latenz"})
 # Words of delays in one direction, of which a round-trip time has two.
 ONE_WAY: Final = frozenset({"owd"})
 RUNS: Final = frozenset({"run", "test", "exp", "experiment", "measurement"})
@@ -48,9 +51,12 @@ END: Final = r"(?![A-Za-z0-9%])"
 CC: Final = r"(?P<cc>[A-Za-z0-9]+)"
 # Two words that are one algorithm.
 SPELT: Final = "(?i:bbr[ ._-]v[1-9]|new-reno|h-tcp)"
+# Queueing disciplines of Linux, and what people call the plain ones.
+QUEUES: Final = "fq[_-]codel|fq[_-]pie|pfifo[_-]fast|[pb]?fifo|droptail|fq|codel|cake|red|pie|sfq|hhf|choke|dualpi2"
+QUEUE_DISCIPLINE: Final = "(?P<queue_discipline>[A-Za-z0-9]+(?:[_-](?i:codel|pie|fast))?)"
 DAY: Final = r"(?:19|20)[0-9]{2}[-/]?[01][0-9][-/]?[0-3][0-9]"
 STAMP: Final = rf"{DAY}(?:[T_-][0-9]{{2}}[-:]?[0-9]{{2}}(?:[-:]?[0-9]{{2}})?Z?)?|1[4-9][0-9]{{8}}"
-# 2026-11-20T22:10 · plr1e-4 · 20ms · 0.01pct · owd_20ms · BBR v2 · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · others
+# 2026-11-20T22:10 · plr1e-4 · 20ms · 1pct · owd_20ms · BBR v2 · fq · rtt20 · loss=0.1 · run_1 · h3 · cubic · 7 · others
 WORD: Final = re.compile(
     rf"(?P<stamp>{STAMP}){END}"
     rf"|(?P<losing>(?:(?i:{'|'.join(RATIOS)})[=_ -]?)?)(?P<ratio>{NUMBER}[eE]-[0-9]+){END}"
@@ -58,6 +64,7 @@ WORD: Final = re.compile(
     rf"|(?P<label>[A-Za-z]+=?|(?i:{'|'.join(ONE_WAY)})[_ -])(?P<labelled>{NUMBER})(?P<known>{UNIT}){END}"
     rf"|(?P<lossless>(?i:{'|'.join(LOSSES)})[=_ -]?)none{END}"
     rf"|(?P<algorithm>{SPELT}){END}"
+    rf"|(?P<queue>(?i:{QUEUES})){END}"
     rf"|(?:(?P<capital>{CAPITAL})|(?P<name>[A-Za-z]+))(?P<between>[=_ -]?)(?P<value>{NUMBER})(?(capital)|{END})"
     rf"|(?P<number>{NUMBER}){END}"
     r"|(?P<word>[A-Za-z0-9%]+)"
@@ -111,6 +118,8 @@ def _read(match: re.Match[str]) -> Word:
         return Word(text, "loss_pct", rf"{escape(match['lossless'])}(?P<loss_pct>{LOSS})", NO_LOSS)
     if name_algorithm(text):
         return Word(text, "cc", CC, text)
+    if match["queue"]:
+        return Word(text, "queue_discipline", QUEUE_DISCIPLINE, text)
     if match["capital"] or match["name"]:
         return _read_named(match)
     if match["number"]:
@@ -142,6 +151,16 @@ def _read_amount(text: str, label: str, amount: str, unit: str) -> Word:
     # 1stream · 16streams
     ending = f"{re.sub('s$', '', unit)}s?" if group == "flows" else escape(unit)
     return Word(text, group, rf"{escape(label)}(?P<{group}>[0-9.]+){ending}", amount, factor)
+
+
+def list_delays(words: Sequence[Word]) -> Iterator[Word]:
+    """Yield the words of a path that say a delay, which may be that of one direction: delay10 · 10ms behind delay-."""
+    before = ""
+    for word in words:
+        label = re.sub(r"[^A-Za-z].*", "", word.text).lower() or before
+        if word.kind == "rtt_ms" and label in DELAYS:
+            yield word
+        before = before if word.kind == "separator" else label
 
 
 def _count_ways(word: str) -> int:

@@ -7,15 +7,23 @@ Which of the groups tells flows of one run apart, and which repetitions, the tim
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ccreport.adopt.contents import Content
-from ccreport.adopt.path_words import CC, Word, is_without_unit, read_as_ratio, split_path
+from ccreport.adopt.path_words import (
+    CC,
+    QUEUE_DISCIPLINE,
+    Word,
+    is_without_unit,
+    list_delays,
+    read_as_ratio,
+    split_path,
+)
 from ccreport.adopt.patterns import KIND_WORDS, ProposedPattern, find_start, make_pattern
 from ccreport.adopt.rivals import SINGLE, Ignored
 from ccreport.adopt.roles import name_roles
-from ccreport.archive.layout_groups import NO_LOSS, OF_FILES
+from ccreport.archive.layout_groups import NO_LOSS, OF_FILES, point_decimals
 
 # Kinds that content does not show, so that the pattern has to say them.
 DECLARED: Final = frozenset({"iperf3-server", "netem"})
@@ -24,7 +32,9 @@ RECEIVER_WORDS: Final = ("receiver", "server", "dst")
 SIDED: Final = frozenset({"mpstat", "ss"})
 # A kind of word, its text where that is fixed, and its expression; those of words that may differ.
 Form = tuple[tuple[str, str, str], ...]
-ANY_FORM: Final = frozenset({("counted", "", ""), ("word", "", ""), ("cc", "", CC)})
+ANY_FORM: Final = frozenset(
+    {("counted", "", ""), ("word", "", ""), ("cc", "", CC), ("queue_discipline", "", QUEUE_DISCIPLINE)}
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,8 @@ class Proposal:
     ignored: tuple[Ignored, ...] = ()
     # Nothing says whether losses are in per cent, or ratios.
     has_open_losses: bool = False
+    # Nothing says whether delays are those of one direction.
+    has_open_delays: bool = False
 
     def list_constants(self, pattern: ProposedPattern) -> dict[str, str]:
         """Return what is set for the files of a pattern beside its groups."""
@@ -57,7 +69,9 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     """Return patterns for the names of files; `contents` are by path."""
     named = [(path, content.kind, split_path(path)) for path, content in sorted(contents.items()) if content.kind]
     said = [(word, contents[path]) for path, _, words in named for word in words]
-    are_open = _are_open([word for word, _ in said], contents.values())
+    delays = [(word, contents[path]) for path, _, words in named for word in list_delays(words)]
+    open_losses = _are_open([word for word, _ in said], contents.values())
+    open_delays = bool(delays) and not any(_is_measured(word, one) for word, one in delays)
     if _are_ratios(said):
         named = [(path, kind, [read_as_ratio(word) for word in words]) for path, kind, words in named]
     unnamed = [path for path in sorted(contents) if not contents[path].kind]
@@ -74,14 +88,13 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     for number, pattern in enumerate(patterns):
         if any(pattern.fits(path) for later in patterns[number + 1 :] for path in later.paths):
             pattern.list_texts()
+    proposal = Proposal(patterns, [], sorted(unnamed), has_open_losses=open_losses, has_open_delays=open_delays)
     common = set.intersection(*(set(pattern.groups) for pattern in patterns)) - OF_FILES if patterns else set()
     if common and _is_by_kind(patterns) and not any("job" in pattern.groups for pattern in patterns):
         for pattern in patterns:
             pattern.is_whole = True
-        runs_by = [] if "run" in common else sorted(common)
-        return Proposal(patterns, runs_by, sorted(unnamed), JOB, has_open_losses=are_open)
-    job = JOB if _is_by_iteration(patterns) else None
-    return Proposal(patterns, _choose_runs_by(patterns), sorted(unnamed), job, has_open_losses=are_open)
+        return replace(proposal, runs_by=[] if "run" in common else sorted(common), job=JOB)
+    return replace(proposal, runs_by=_choose_runs_by(patterns), job=JOB if _is_by_iteration(patterns) else None)
 
 
 def _are_ratios(said: Sequence[tuple[Word, Content]]) -> bool:
@@ -101,6 +114,11 @@ def _are_open(words: Sequence[Word], contents: Iterable[Content]) -> bool:
         and all(is_without_unit(word) for word in losses)
         and all(content.loss_pct is None for content in contents)
     )
+
+
+def _is_measured(word: Word, content: Content) -> bool:
+    """Tell whether a file measured an RTT that is not below the delay in its name, as that of the same path is."""
+    return content.min_rtt_ms is not None and content.min_rtt_ms >= float(point_decimals(word.value)) * word.factor
 
 
 def _group_by_form(named: Sequence[tuple[str, str, list[Word]]]) -> Iterator[tuple[str, list[tuple[str, list[Word]]]]]:

@@ -14,6 +14,7 @@ from ccreport.adopt.rows import Row, list_rows
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import read_value, sort_naturally
 from ccreport.archive.manifest import Manifest, RawFile
+from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
 from ccreport.core.algorithms import FIRST_BBR, name_algorithm
 from ccreport.core.text import count_alike, count_things, display_name
 from ccreport.inventory.kinds import IGNORE_RULES, LAYOUT_RULE, MEASUREMENT_RULE
@@ -48,6 +49,7 @@ def describe_runs(
         *describe_parted(parted),
         *describe_untested(rows, parted),
         *_doubt_delays(rows),
+        *_doubt_paths(rows),
         *(_doubt_ratios(rows) if layout is None or not _tells_losses(layout) else []),
         *_doubt_conditions(rows),
         *_doubt_parameters(rows),
@@ -151,6 +153,15 @@ def _doubt_delays(rows: Iterable[Row]) -> Iterator[str]:
             f"Names say {declared:g} ms, files measured {measured:.3g} ms: one-way delays? Then write "
             "`scale: {rtt_ms: 2}` below each pattern of the layout that has `rtt_ms`."
         )
+
+
+def _doubt_paths(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield how many runs measured so little of their declared RTT that they took another path."""
+    pairs = [(row.run.rtt_nominal_ms, min(row.min_rtts_ms, default=0.0)) for row in rows]
+    declared = [(rtt_ms, measured_ms) for rtt_ms, measured_ms in pairs if rtt_ms]
+    if count := sum(0 < measured_ms < rtt_ms * LEAST_PART for rtt_ms, measured_ms in declared):
+        said = describe_shorter(count, len(declared))
+        yield f"An RTT is declared; {said}: was the delay set on the path that they took?"
 
 
 def _tells_losses(layout: Layout) -> bool:

@@ -5,6 +5,7 @@ from typing import Final
 
 import polars as pl
 
+from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
 from ccreport.inventory.kinds import MEASUREMENT_RULE
 from ccreport.report.markup.blocks import Html, number, render_table, text, verbatim
 from ccreport.report.markup.escape import escape_text
@@ -85,10 +86,9 @@ def describe_rtts(runs: pl.DataFrame) -> str:
 
 def _remark_shorter(runs: pl.DataFrame) -> str:
     """Return that runs took another path than the declared one, such as loopback: a queue only lengthens an RTT."""
-    # ASSUME: half of a declared RTT is one that was declared for both directions and set in one.
-    is_shorter = (pl.col("rtt_min_ms") > 0) & (pl.col("rtt_min_ms") < pl.col("rtt_nominal_ms") / 2)
+    is_shorter = (pl.col("rtt_min_ms") > 0) & (pl.col("rtt_min_ms") < pl.col("rtt_nominal_ms") * LEAST_PART)
     count = runs.filter(is_shorter & pl.col("stages_json").is_null()).height
-    return f"; {count:,} of {_count(runs.height, 'run')} measured less than half of that" if count else ""
+    return f"; {describe_shorter(count, runs.height)}" if count else ""
 
 
 def describe_undeclared(runs: pl.DataFrame, raw_files: pl.DataFrame) -> str:
