@@ -13,7 +13,7 @@ from ccreport.__main__ import main
 from ccreport.compare.claims import HOLDS, UNKNOWN, judge_claims
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.compared_cells import show_compared
-from ccreport.trace.explain_claim import _find_runs, _prepare, _select_runs, _show_check
+from ccreport.trace.explain_claim import _find_runs, _measure_plainly, _prepare, _select_runs, _show_check
 
 FASTER = "SELECT avg(rate_bps) AS value, count(*) AS n FROM measured WHERE rtt_ms < 15 AND algorithm = 'CUBIC'"
 SHORT_AND_LONG = """\
@@ -149,8 +149,8 @@ def test_an_undecided_check_says_what_would_tell() -> None:
     assert _show_check(row | {"verdict": HOLDS}, "", 5, is_exact=True)[0] == "Check 3, ratio: holds"
     read = _show_check(row | {"needed_runs_count": None}, "", 99, is_exact=False)
     assert "  runs           5 (at least 3 needed); the query reads 99, listed below" in read
-    several = _show_check(row | {"needed_runs_count": 16}, "", 9, is_exact=True, checks_count=4)
-    widened = "  95 % interval  0.344–0.579 (that of the query, widened so that all 4 checks hold with 95 %)"
+    several = _show_check(row | {"needed_runs_count": 16}, "", 9, is_exact=True, plain="0.400–0.5")
+    widened = "  95 % interval  0.400–0.5 by the query; 0.344–0.579 judges, so that all checks hold at once with 95 %"
     assert several[2] == widened
     alone = row | {"value": None, "low": None, "high": None, "runs_count": 0}
     for count, lack in {0: "no such runs", 3: "nothing to compare its runs with"}.items():
@@ -168,16 +168,42 @@ def test_every_part_of_a_query_selects_its_runs() -> None:
         assert _select_runs(connection, "SELECT") == set()
 
 
+# Two conditions of a cell, and one of another cell that has a single run.
+CELLS = """
+CREATE TEMP TABLE varied AS
+SELECT 'g' AS test_group, 'alone' AS sharing, 1 AS flows_count, 'CUBIC' AS algorithm, * FROM (VALUES
+    ('r2', 'short', 'a', 1.0), ('r3', 'short', 'a', 2.0), ('r4', 'short', 'b', 3.0), ('r1', 'long', 'c', 4.0)
+) AS runs(run_id, rtt_bucket, condition_id, rate_bps)
+"""
+
+
+def _compare_cvs(macro: str) -> str:
+    return f"SELECT cv_quotient(flatten(list({macro}(strata))), [], min(cell_count(strata))) FROM rate_cells('varied')"
+
+
+def test_the_query_gives_the_plain_interval_in_the_unit_of_the_check() -> None:
+    with duckdb.connect() as connection:
+        columns = "SELECT 0.2 AS value, 0.1 AS low, 0.4 AS high, 5 AS n"
+        for query in (columns, "SELECT {'value': 0.2, 'low': 0.1, 'high': 0.4}"):
+            assert _measure_plainly(connection, query, {"value": 20.0}) == "10.0–40.0"
+        for query in ("SELECT 0.2 AS value, 5 AS n", "SELECT NULL AS value, 1 AS low, 2 AS high", "FROM range(2)"):
+            assert _measure_plainly(connection, query, {"value": 20.0}) is None
+
+
 def test_the_runs_of_a_check_are_those_that_its_number_is_computed_from(results: Path) -> None:
     # Not those of a subquery that filters, nor those that no FILTER passes, nor those that have no value.
     beside = "WHERE run_id IN (SELECT run_id FROM algorithm_runs WHERE algorithm = 'CUBIC')"
     long_paths = "SELECT quotient_of(list(rate) FILTER (rtt_ms > 50), list(rate) FILTER (rtt_ms < 15)) FROM measured"
     with open_results(results / "archive.duckdb") as connection:
         _prepare(connection, results / "none")
+        connection.execute(CELLS)
         cases = {
             f"SELECT mean_of(list(rate)) FROM measured {beside} AND rtt_ms < 50": {"r2", "r3"},
             f"{long_paths} WHERE algorithm = 'CUBIC'": {"r2", "r4"},
             f"WITH m AS (SELECT mean_of(list(rate)) FROM measured {beside} GROUP BY rtt_ms) FROM m": {"r2", "r3", "r4"},
+            # Two runs of one condition in a cell, and one alone in another, which does not vary.
+            _compare_cvs("pooled_cvs"): {"r2", "r3", "r4"},
+            _compare_cvs("within_cvs"): {"r2", "r3"},
             "SELECT mean_of(list({'run': run, 'x': NULL::DOUBLE, 'y': 1.0::DOUBLE})) FROM measured": set(),
         }
         assert {query: _find_runs(connection, query) for query in cases} == {

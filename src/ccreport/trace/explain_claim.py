@@ -36,13 +36,26 @@ WORD: Final = re.compile(r"\w+")
 # rate_cells('stability_runs')
 CELLS: Final = re.compile(r"rate_cells\('(\w+)'\)")
 # Macros that compute a number from lists of runs, and macros that return the run_id of these runs instead.
-COMPUTED: Final = re.compile(r"\b(mean_of|quotient_of|quotient_of_quotients|difference_of|nearness)(?=\()")
+COMPUTED: Final = re.compile(
+    r"\b(mean_of|quotient_of|quotient_of_quotients|difference_of|nearness|rate_cells|pooled_cvs|within_cvs|cv_quotient)"
+    r"(?=\()"
+)
 LISTED: Final = """
 CREATE TEMP MACRO listed_mean_of(runs) AS list_transform(known_runs(runs), lambda r: r.run.id);
 CREATE TEMP MACRO listed_quotient_of(a, b) AS listed_mean_of(a) || listed_mean_of(b);
 CREATE TEMP MACRO listed_difference_of(a, b) AS listed_mean_of(a) || listed_mean_of(b);
 CREATE TEMP MACRO listed_quotient_of_quotients(a, b) AS a || b;
 CREATE TEMP MACRO listed_nearness(a, b, c) AS a || b || c;
+CREATE TEMP MACRO listed_rate_cells(selected) AS TABLE
+SELECT test_group, sharing, flows_count, rtt_bucket, algorithm, list(runs) AS strata
+FROM (
+    SELECT test_group, sharing, flows_count, rtt_bucket, algorithm, condition_id, list(run_id) AS runs
+    FROM query_table(selected) WHERE rate_bps IS NOT NULL GROUP BY ALL
+)
+GROUP BY ALL;
+CREATE TEMP MACRO listed_pooled_cvs(strata) AS flatten(CASE WHEN cell_count(strata) > 1 THEN strata END);
+CREATE TEMP MACRO listed_within_cvs(strata) AS flatten(list_filter(strata, lambda s: len(s) > 1));
+CREATE TEMP MACRO listed_cv_quotient(a, b, n) AS coalesce(a, []) || coalesce(b, []);
 """
 
 
@@ -95,7 +108,8 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
         _prepare(connection, database.resolve().parent / "summaries")
         found = [_find_runs(connection, query) for query in queries]
         for row, query, (selected, is_exact) in zip(rows, queries, found, strict=True):
-            lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact, checks_count=len(queries))]
+            plain = _measure_plainly(connection, query, row) if len(queries) > 1 else None
+            lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain)]
         runs = _join_runs(connection, [selected for selected, _ in found])
         files = load_read_files(connection)
         words = {word for query in queries for word in WORD.findall(query)}
@@ -112,9 +126,12 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
 
 
 def _show_check(
-    row: Mapping[str, Any], sql: str, runs_count: int, *, is_exact: bool, checks_count: int = 1
+    row: Mapping[str, Any], sql: str, runs_count: int, *, is_exact: bool, plain: str | None = None
 ) -> list[str]:
-    """Return the lines of one of a claim's checks; `runs_count` runs are behind its number, or only read."""
+    """Return the lines of one of a claim's checks; `runs_count` runs are behind its number, or only read.
+
+    `plain` is the interval that the query gives, where that which judges is wider.
+    """
     lack = name_lack(row)
     if row["value"] is None and runs_count and is_exact:
         lack = "nothing to compare its runs with"
@@ -124,8 +141,8 @@ def _show_check(
     elif runs_count > row["runs_count"]:
         counted += f", the fewest of what is compared; {runs_count:,} in all"
     interval = show_interval(row)
-    if interval and checks_count > 1:
-        interval += f" (that of the query, widened so that all {checks_count} checks hold with 95 %)"
+    if interval and plain:
+        interval = f"{plain} by the query; {interval} judges, so that all checks hold at once with 95 %"
     facts = {
         "here": None if row["value"] is None else show_plain(row["value"]),
         INTERVAL: interval,
@@ -138,6 +155,19 @@ def _show_check(
         *(f"  {name:{len(INTERVAL)}}  {fact}" for name, fact in facts.items() if fact is not None),
         *(f"    {s}" for s in sql.strip().split("\n")),
     ]
+
+
+def _measure_plainly(connection: duckdb.DuckDBPyConnection, query: str, row: Mapping[str, Any]) -> str | None:
+    """Return the interval that a check's query gives, in the unit of the check's row; None where it gives none."""
+    found = connection.execute(query)
+    names, rows = [name for name, *_ in found.description or ()], found.fetchall()
+    if len(rows) != 1:
+        return None
+    own = rows[0][0] if isinstance(rows[0][0], dict) else dict(zip(names, rows[0], strict=True))
+    if not own.get("value") or own.get("low") is None or own.get("high") is None:
+        return None
+    factor = row["value"] / float(own["value"])
+    return show_interval({end: factor * float(own[end]) for end in ("low", "high")})
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path) -> None:
