@@ -1,5 +1,6 @@
 """`adopt --check` on layouts that somebody wrote: patterns that fit nothing or too much, and groups that part runs."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,20 @@ def test_a_run_without_a_test_has_the_name_of_the_one_that_is_meant(
     # With the name mended, nothing is missed.
     mended = {"cubic_1_ss.txt" if name.startswith("cubik") else name: text for name, text in files.items()}
     assert "Without a result" not in check(tmp_path / "mended", layout, mended, capsys)
+
+
+def test_a_result_whose_name_lacks_a_unit_is_that_of_the_files_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files: dict[str, str] = {}
+    for number, (cc, rtt_ms) in enumerate(itertools.product(ALGORITHMS, (20, 80))):
+        port, start_s = 4000 + number, START_S + 60 * number
+        name = f"dtn1_{cc}_{rtt_ms}ms_1"
+        files[f"{name}_ss.txt"] = socket_samples(port, cc, start_s)
+        files[f"{name.replace('cubic_80ms', 'cubic_80')}.json"] = client_output(port, cc, start_s)
+    folder = write_archive(tmp_path / "raw", files)
+    adopt(folder, check=False)
+    said = capsys.readouterr().out
+    told = "Without a result of a test (1 run):\n  cc=cubic, rtt_ms=80: ss; is it of dtn1_cubic_80_1.json?\n"
+    assert told in said
+    assert "runs_by" not in said

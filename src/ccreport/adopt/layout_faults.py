@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -43,13 +43,19 @@ def describe_untaken(layout: Layout, manifests: Iterable[Manifest]) -> Iterator[
 
 
 def find_parted(layout: Layout, manifests: Iterable[Manifest], rows: Iterable[Row]) -> list[Parted]:
-    """Return the runs without a test that agree with a run that has one in all groups that both have."""
+    """Return the runs without a test that agree with a run that has one in all groups that both have.
+
+    Where another run has a test and all these kinds of files, a name is misspelt, and no group keeps files apart.
+    """
     by_id = {row.run.run_id: row for row in rows}
+    complete = [row.kinds.keys() for row in by_id.values() if row.kinds[TEST]]
     parted = []
     for manifest in manifests:
         keys = _read_keys(layout, manifest)
         tests = [run_id for run_id in keys if by_id[run_id].kinds[TEST]]
         for run_id in (run_id for run_id in keys if not by_id[run_id].kinds[TEST]):
+            if any(by_id[run_id].kinds.keys() <= kinds for kinds in complete):
+                continue
             own = keys[run_id]
             for test in tests:
                 common = own.keys() & keys[test].keys()
@@ -90,16 +96,31 @@ def describe_untested(rows: Iterable[Row], parted: Iterable[Parted]) -> Iterator
     """Yield which runs have no result of a test, and the test that each is nearly called as."""
     joined = {pair.row.run.run_id for pair in parted}
     rows = [row for row in rows if row.run.run_id not in joined]
-    tests = [row.run.suffix for row in rows if row.kinds.keys() & TEST_KINDS]
+    tests = [row for row in rows if row.kinds.keys() & TEST_KINDS]
     untested = [row for row in rows if not row.kinds.keys() & TEST_KINDS]
     if tests and untested:
         yield f"Without a result of a test ({count_things(len(untested), 'run')}):"
         for row in untested[:SHOWN]:
             kinds = " and ".join(sorted(FILES.get(kind, kind) for kind in row.kinds))
-            near = difflib.get_close_matches(row.run.suffix, tests, 1, CLOSE)
-            yield f"  {row.run.suffix}: {kinds}{f'; is it of {near[0]}?' if near else ''}"
+            near = next(_find_near(row, tests), None)
+            yield f"  {row.run.suffix}: {kinds}{f'; is it of {near}?' if near else ''}"
         if len(untested) > SHOWN:
             yield f"  and {len(untested) - SHOWN} more"
+
+
+def _find_near(row: Row, tests: Sequence[Row]) -> Iterator[str]:
+    """Yield the runs and results that are nearly called as a run without a test, first those that lack its files."""
+    lacking = [test for test in tests if not test.kinds.keys() & row.kinds.keys()]
+    yield from _find_close(row.run.suffix, {test.run.suffix: test.run.suffix for test in lacking})
+    # Without its unit, a number is in another group, or in none.
+    results = {path.rpartition(".")[0]: path for test in lacking for path in test.paths}
+    for path in row.paths:
+        yield from _find_close(path.rpartition(".")[0], results)
+    yield from _find_close(row.run.suffix, {test.run.suffix: test.run.suffix for test in tests})
+
+
+def _find_close(name: str, shown: Mapping[str, str]) -> list[str]:
+    return [shown[near] for near in difflib.get_close_matches(name, shown, 1, CLOSE)]
 
 
 def join_parted(rows: Iterable[Row], parted: Iterable[Parted]) -> list[Row]:

@@ -29,6 +29,7 @@ class Row:
     run: ManifestRun
     algorithms: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
+    paths: list[str] = field(default_factory=list)
     flows_count: int = 0
     start_s: float | None = None
     end_s: float | None = None
@@ -137,6 +138,7 @@ def list_rows(manifest: Manifest, folder: Path, read: Callable[[Path], Content])
         if file.run_id in rows and file.action != "rejected":
             content = read(folder / file.path)
             rows[file.run_id].add(file.kind, content, file.cc)
+            rows[file.run_id].paths.append(display_name(file.path))
             if content.problem is not None:
                 rows[file.run_id].problems.append((display_name(file.path), content.problem))
     # Samples under any name are of the test in the same folder that has their connections.
