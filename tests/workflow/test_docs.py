@@ -192,6 +192,14 @@ def test_every_option_of_a_command_for_people_has_a_help_text(command: str) -> N
         assert describe_option(inspect.getdoc(function) or "", name), f"{command} --{name}"
 
 
+def test_each_option_has_a_sentence_of_its_own() -> None:
+    for command in COMMANDS:
+        function = find_command(command)
+        options = (describe_option(read_about(function), name) for name in inspect.signature(function).parameters)
+        said = list(filter(None, options))
+        assert len(set(said)) == len(said), command
+
+
 def test_help_lists_commands_for_people_first_a_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--help"])

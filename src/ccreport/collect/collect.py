@@ -35,9 +35,9 @@ def collect(
 
     `campaign` is the file of the campaign, such as campaigns/quick.yaml. `archive` is the archive's own folder,
     `{campaign}` in it the campaign's name. `summary`, if given, becomes a JSON file with the counts of runs and
-    attempts. `clock`, virtual or real, and `kernel`, a path, count in place of the campaign's. `dry_run` measures
-    nothing, and says which engine would. Raise InputError where the machine or the declaration does not allow it, or
-    when runs have failed, after all others were made.
+    attempts. `clock` is virtual or real, in place of the campaign's. `kernel` is the path of a kernel, in place of
+    the campaign's. `dry_run` measures nothing, and says which engine would. Raise InputError where the machine or the
+    declaration does not allow it, or when runs have failed, after all others were made.
     """
     given = {key: value for key, value in (("clock", clock), ("kernel", kernel)) if value}
     declared = load_campaign(campaign, given)

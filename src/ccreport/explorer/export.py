@@ -55,7 +55,7 @@ def export_runs(
     has it), the page's own scripts and style sheet, and with an SQL `engine` what `write_sql` writes, the `published`
     tables among it. Algorithms have the names that the figures of the `evaluation` give them, and runs are listed with
     the exhibits of its publication that they are for. A run of more than 1,000 flows has their number in place of
-    series. `batches` and `tables` tell what each experiment was made of.
+    series. `batches` lists the batches of experiments. `tables` is the folder of their tables.
     """
     scripts = output / "runs"
     scripts.mkdir(parents=True, exist_ok=True)

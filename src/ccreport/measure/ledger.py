@@ -41,10 +41,10 @@ def measure_ledger(
 ) -> None:
     """Write `raw_files` and `rejects` of the whole archive.
 
-    `batches` lists the batches of experiments, `manifests` and `tables` are the folders of their manifests and ingested
-    tables, `rejected` that of the readers' rejects. Prints on stderr, behind `WARNING`, what whoever builds is to see
-    at the end. Raise LedgerError if a file is neither in a table nor
-    rejected, or both, or if `strict` is set and any file or part of one was rejected.
+    `batches` lists the batches of experiments. `manifests` is the folder of their manifests. `tables` is that of their
+    ingested tables. `rejected` is that of the readers' rejects. Prints on stderr, behind `WARNING`, what whoever builds
+    is to see at the end. Raise LedgerError if a file is neither in a table nor rejected, or both, or if `strict` is set
+    and any file or part of one was rejected.
     """
     names = list(read_batches(batches))
     listed, by_inventory = _list_files(manifests / f"{name}.json" for name in names)

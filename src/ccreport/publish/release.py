@@ -31,9 +31,9 @@ def publish(
 ) -> None:
     """Write a release of a build into a folder, which is replaced, and beside it the same in one file if asked for.
 
-    `config` is the configuration as JSON text; `archive` the raw archive as given, in one or in parts;
-    `evaluations` are the declarations, the report's own first, of which those count that the file in `sections` names.
-    Raise InputError where the release of a former version that the config names is none, or nothing tells the time.
+    `config` is the configuration as JSON text; `archive` the raw archive as given, in one or in parts; `evaluations`
+    are the declarations, the report's own first. `sections` is a file with the names of those that count. Raise
+    InputError where the release of a former version that the config names is none, or nothing tells the time.
     """
     settings = read_settings(config)
     shown = list_shown(evaluations, sections)

@@ -164,10 +164,10 @@ def explain(
     `table` may be the beginning of a name, or a number as the report has it, such as Table II; without it all tables
     and claims are listed. It may also be the name of a claim: then its checks are printed with their values, bounds,
     queries and runs; or the name or number of a figure. `evaluation` is the name or file of the evaluation to ask, of a
-    claim also its file, if that has moved since the build. `row` and `column` name the cell, as `test_group=no
+    claim also its file, if that has moved since the build. `row` names the cell, as `test_group=no
     loss,flows_count=16`: each as key=value, with a value of the CSV file or some words of it; numbers also by <, <=, >
-    and >=, as `flows_count>=16`. It does not matter which of the two a key is in. `database` is an evaluation's, or a
-    folder of results, where the configured evaluation goes before others.
+    and >=, as `flows_count>=16`. `column` names it as well: it does not matter which of the two options a key is in.
+    `database` is an evaluation's, or a folder of results, where the configured evaluation goes before others.
     """
     if evaluation:
         database = _narrow(database, evaluation, table)

@@ -17,8 +17,8 @@ from ccreport.verify.sums import check_sums
 def diff(old: str, new: str, /, *, html: str = "") -> int:
     """Print what differs between two releases (folders, packed ones or addresses): verdicts, cells, figures, and why.
 
-    `old` and `new` are their paths or addresses. `html` is the path of a page to write. Return 0 where it could be
-    told, whatever it is, else 2.
+    `old` is the path or address of the former. `new` is that of the later. `html` is the path of a page to write.
+    Return 0 where it could be told, whatever it is, else 2.
     """
     with tempfile.TemporaryDirectory(prefix="ccreport-diff-") as work:
         try:

@@ -23,7 +23,8 @@ changed of the raw files, the configuration and the code as a whole.
 def compare_former(config: str, results: Path, evaluations: list[Path], sections: list[Path], changes: Path) -> None:
     """Write the page's text: what the results of a build have otherwise than the release that the config names, if any.
 
-    `config`, `evaluations` and `sections` are as for `publish`. Raise InputError where that release is none.
+    `config` is as `publish` takes it. `evaluations` are as it takes them. `sections` is as it takes it.
+    Raise InputError where that release is none.
     """
     settings = read_settings(config)
     former = find_former(settings)

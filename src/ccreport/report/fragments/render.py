@@ -111,11 +111,11 @@ def render_fragments(
 ) -> None:
     """Write all fragments into one folder, which is replaced.
 
-    `batches` lists the batches, `tables` is the folder of their tables and of the archive's; `archive` is the
+    `batches` lists the batches. `tables` is the folder of their tables and of the archive's; `archive` is the
     inventory's JSON object about the archive as a whole; `config` the configuration as YAML or JSON text; `summaries`
-    and `figures` are folders as `exhibits` says, `first_page` one of figures as `plot_reproduction` writes it;
-    `reproduction` and `claims` are tables; `explanations` is none or one file about this archive;
-    `citation` is CITATION.cff, `database` the evaluation's.
+    is the folder of published tables. `figures` is that of figures. `first_page` is one of figures as
+    `plot_reproduction` writes it; `reproduction` is the table of that name. `claims` is the table of that name;
+    `explanations` is none or one file about this archive; `citation` is CITATION.cff, `database` the evaluation's.
     """
     raw_files, rejects, suspects = (read_table(name, [tables / name / "archive.parquet"]) for name in ARCHIVE_TABLES)
     names = list(read_batches(batches))

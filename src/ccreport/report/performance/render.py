@@ -73,7 +73,7 @@ WAYS: Final = {"today": "today's script", "ccreport": "ccreport"}
 def render_performance(scale: Path, side_by_side: Path, output: Path) -> None:
     """Write fragments and figures of the page into the folders `fragments` and `figures` of a folder that is replaced.
 
-    `scale` and `side_by_side` are result files. Raise InputError where one is not as its schema says.
+    `scale` is a result file. `side_by_side` is another. Raise InputError where one is not as its schema says.
     """
     sizes, compared = load_measurements(scale, "scale"), load_measurements(side_by_side, "side_by_side")
     fragments, figures = output / "fragments", output / "figures"

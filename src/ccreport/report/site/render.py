@@ -62,14 +62,14 @@ def render_report(
 ) -> None:
     """Render the pages in `sources` with their fragments into `output`, a folder that is replaced.
 
-    `renderer` is `quarto`, or `embedded` or `auto`, which are the same; `tables` is a
-    folder as `exhibits` says, and each of `figures`, no two of which have a figure of the same name. `cells` has a page
-    `cells_<table>.qmd` for each table whose cells are traced, `explorer` is the folder that the explorer's page loads
-    from, none for a section, `performance` and `reference` those that `render_performance` and `render_reference`
-    wrote, `changes` is the text of that page, empty without a former release, none for a section, and `files` are those
-    that pages link to by their bare names: the report as one PDF, the comparisons as CSV. `sections` are folders of
-    sites that were rendered as sections before, and `kept` is one with what was made of this site's pages before.
-    Raise PageError where a page cannot be rendered.
+    `renderer` is `quarto`, or `embedded` or `auto`, which are the same; `tables` is a folder as `exhibits` says, and
+    each of `figures`, no two of which have a figure of the same name. `cells` has a page `cells_<table>.qmd` for each
+    table whose cells are traced. `explorer` is the folder that the explorer's page loads from, none for a section.
+    `performance` is that which `render_performance` wrote. `reference` is that which `render_reference` wrote.
+    `changes` is the text of that page, empty without a former release, none for a section. `files` are those that pages
+    link to by their bare names: the report as one PDF, the comparisons as CSV. `sections` are folders of sites that
+    were rendered as sections before. `kept` is one with what was made of this site's pages before. Raise PageError
+    where a page cannot be rendered.
     """
     # Quarto runs in a folder of its own, where a relative path would lead elsewhere.
     work = output.absolute().with_name(output.name + ".work")
