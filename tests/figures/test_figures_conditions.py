@@ -404,7 +404,7 @@ def test_flows_of_a_run_have_their_jain_index(tmp_path: Path) -> None:
     assert [texts_of(output).count(text) for text in ("Run", "1", "2", "3")] == [2, 3, 3, 1]
     assert "CUBIC: single flows from 1.00 Mbit/s to 3.00 Mbit/s, Jain index 0.800." in read(output, "alt.txt")
     shown = read(output, "caption.txt").partition("\n")[0]
-    assert shown.endswith(" Jain’s fairness index of a run’s flows, mean over the runs: CUBIC 0.800 and BBR 1.000.")
+    assert shown.endswith(" Jain’s fairness index of a run’s flows, mean over the runs: CUBIC 0.800 and BBRv1 1.000.")
 
 
 def test_the_title_of_a_panel_keeps_numbers_with_their_units() -> None:

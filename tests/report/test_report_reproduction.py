@@ -266,10 +266,12 @@ def test_the_overview_has_the_value_that_decides_each_claim() -> None:
 
 
 def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
-    nothing, _ = render(make_claim("a", "not enough data"))
+    (row,) = make_claim("a", "not enough data")
+    alone, _ = render([row])
+    nothing, _ = render([row | {"runs_count": 0}])
+    assert "(nothing to compare its runs with)" in alone
     assert "(no such runs)" in nothing
     assert "Needed: runs of &#42;BBRv2&#42;." in nothing
-    (row,) = make_claim("a", "not enough data")
     wide, _ = render([row | {"value": 2.94, "needed_runs_count": 22}])
     assert "(about 22 runs would tell)" in wide
     assert "Needed" not in wide
