@@ -75,6 +75,13 @@ def test_and_those_of_the_sample_s_report() -> None:
     assert shown == {cell: f"{here[cell]:.2f}" for cell in shown}
 
 
+@pytest.mark.skipif("CCREPORT_SITE" not in os.environ, reason="CCREPORT_SITE names no built report of the sample")
+def test_and_what_is_known_of_the_sample_is_shown_with_it() -> None:
+    # Only for the archive whose hash archive/explanations.yaml names, which changes with each of its files.
+    page = (Path(os.environ["CCREPORT_SITE"]) / "index.html").read_text(encoding="utf-8")
+    assert "About this archive" in page
+
+
 def test_every_path_that_the_readme_names_exists() -> None:
     for path in re.findall(
         r"`((?:src|schemas|rules|reports|evaluations|archive|tests|benchmarks|workflow)/[^`{}*]*)`", README
