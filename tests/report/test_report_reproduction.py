@@ -254,6 +254,11 @@ def test_a_claim_shows_value_interval_and_bounds() -> None:
     assert "1&#46;90–4&#46;00</td>" in shown
 
 
+def test_a_claim_says_how_to_take_it_apart() -> None:
+    shown, _ = render(make_claim("bbr1_rate", "holds"))
+    assert "`python -m ccreport explain bbr1_rate`" in shown
+
+
 def test_the_overview_has_the_value_that_decides_each_claim() -> None:
     (first, second) = make_claim("a", "holds", "does not hold")
     shown, _ = render([first, second | {"value": 1.23, "low": 1.1, "high": 1.4, "paper_value": 4.2}])

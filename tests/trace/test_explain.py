@@ -189,14 +189,15 @@ def test_a_verdict_says_why() -> None:
         "  CUBIC: mean 1 Mbit/s, of 3 runs",
     ]
     assert ahead[3].startswith("  Ratio of the geometric means, BBR / CUBIC: 2.000, 95 % interval 1.9")
-    assert ahead[4].endswith(" of a ratio beyond ±5 %; after Holm's correction for 1 question")
-    assert ahead[5] == "  Why: the p value of a ratio of 1 is below 0.05"
+    assert ahead[4] == "  Ratio of the arithmetic means, BBR / CUBIC: 2"
+    assert ahead[5].endswith(" of a ratio beyond ±5 %; after Holm's correction for 1 question")
+    assert ahead[6] == "  Why: the p value of a ratio of 1 is below 0.05"
     equal = compare([1.0e6, 1.001e6, 0.999e6], [1.0e6, 1.001e6, 0.999e6])
     assert equal[0].endswith(": equal within ±5 %")
-    assert equal[5] == "  Why: the p value of a ratio beyond ±5 % is below 0.05"
+    assert equal[6] == "  Why: the p value of a ratio beyond ±5 % is below 0.05"
     undecided = compare([1.0e6, 1.3e6, 0.7e6], [1.0e6, 1.2e6, 0.8e6])
     shown = r"these runs would show a difference of \S+ %; about \d+ runs of each would show one of 5 %"
-    assert re.fullmatch(rf"  Why: neither p value is below 0\.05; {shown}", undecided[5])
+    assert re.fullmatch(rf"  Why: neither p value is below 0\.05; {shown}", undecided[6])
     censored = compare([1.0, 1.1, 1.2, 1.3], [9.0, 9.1, 9.2, 9.3], measure="completion_s", known=False)
     assert censored[1] == "  BBR: mean –, of 4 runs"
     assert censored[-1].startswith("  Why: by the log-rank test, as not all times are known, ")

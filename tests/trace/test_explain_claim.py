@@ -62,8 +62,12 @@ def test_a_claim_is_explained_by_its_checks_runs_and_files(results: Path, capsys
     assert f"    {FASTER}\n" in printed
     # One run of a short path with CUBIC, one of a long path; a part of the query that is called `runs` selects none.
     assert "Runs of the checks (2):\n" in printed
-    assert "  In all: Session s; Job j; Host 10.0.0.2\n" in printed
-    assert "\n  1       2          10        r2\n" in printed
+    assert "  In all: Session s; Job j; Host 10.0.0.2; Algorithm CUBIC; Retransmit source ss\n" in printed
+    assert (
+        "  Checks  Iteration  RTT (ms)  Goodput (Mbit/s)  Retransmitted (%)  Run\n"
+        "  1       2          10        10.00             0.2000             r2\n"
+        "  2       4          60        30.00             0.4000             r4\n"
+    ) in printed
     assert printed.count("  r4\n") == 1
     assert f"  # run r2\n  {'2' * 64}  2/src\n" in printed
     assert "3/src" not in printed
@@ -98,6 +102,14 @@ def test_names_that_are_not_claims(results: Path, capsys: pytest.CaptureFixture[
     assert "is a claim, which has no rows" in capsys.readouterr().err
     assert main(["explain", *own]) == 0
     assert capsys.readouterr().out.endswith("claims:\n  fast\n")
+
+
+def test_a_claim_has_a_number(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = ["--database", str(results), "--evaluation", str(results / "mine.yaml")]
+    assert main(["explain", "claim 1", *own]) == 0
+    assert capsys.readouterr().out.startswith("claim fast: ")
+    assert main(["explain", "Claim 2", *own]) == 1
+    assert capsys.readouterr().err == "ccreport: no claim 2; there are 1\n"
 
 
 def test_a_claim_that_is_not_judged_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

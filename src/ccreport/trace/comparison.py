@@ -28,7 +28,11 @@ def _describe_effect(row: Mapping[str, Any]) -> Iterator[str]:
     if row["effect_mean_ratio"] is not None:
         ratio, low, high = (round_value("", row[f"effect_{part}_ratio"]) for part in ("mean", "low", "high"))
         interval = "no interval" if row["effect_low_ratio"] is None else f"95 % interval {low} to {high}"
-        yield f"Ratio of the geometric means, {row['first_algorithm']} / {row['second_algorithm']}: {ratio}, {interval}"
+        quotient = f"{row['first_algorithm']} / {row['second_algorithm']}"
+        yield f"Ratio of the geometric means, {quotient}: {ratio}, {interval}"
+        if row["first_mean"] and row["second_mean"]:
+            arithmetic = round_value("", row["first_mean"] / row["second_mean"])
+            yield f"Ratio of the arithmetic means, {quotient}: {arithmetic}"
     tests = {"a ratio of 1": "p_holm_ratio", f"a ratio beyond ±{row['equal_within_pct']:g} %": "p_equal_holm_ratio"}
     told = [f"{format_probability(row[p])} of {name}" for name, p in tests.items() if row[p] is not None]
     if told:

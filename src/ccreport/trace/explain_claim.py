@@ -30,9 +30,21 @@ from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.shown_runs import show_runs
 
 SHOWN: Final = ("session", "job", "host", "iteration", "rtt_ms")
+# What checks compare, of each algorithm in a run: of all flows together where no algorithm is known.
+MEASURED: Final = ("algorithm", "goodput_bps", "retransmit_ratio", "retransmit_source")
+RUNS: Final = """
+SELECT runs.* REPLACE (
+    coalesce(own.goodput_bps, runs.goodput_bps) AS goodput_bps,
+    coalesce(own.retransmit_ratio, runs.retransmit_ratio) AS retransmit_ratio,
+    coalesce(own.retransmit_source, runs.retransmit_source) AS retransmit_source
+), own.algorithm
+FROM all_labelled_runs AS runs LEFT JOIN all_algorithm_runs AS own USING (run_id)
+"""
 # The column of that name, as a syntax tree of DuckDB has it.
 RUN_ID: Final = {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": "", "column_names": ["run_id"]}
 WORD: Final = re.compile(r"\w+")
+# claim 2
+NUMBERED: Final = re.compile(r"claim[ _]*(\d+)", re.IGNORECASE)
 # rate_cells('stability_runs')
 CELLS: Final = re.compile(r"rate_cells\('(\w+)'\)")
 # Macros that compute a number from lists of runs, and macros that return the run_id of these runs instead.
@@ -62,10 +74,16 @@ CREATE TEMP MACRO listed_cv_quotient(a, b, n) AS coalesce(a, []) || coalesce(b, 
 def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
     """Return the database and the whole name of a claim, by its name or the beginning of one; None for tables' names.
 
-    Raise InputError where several claims begin so, for what is nearly the name of a claim and not that of a table, and
-    for a claim of an evaluation that comes with ccreport whose tables are not built yet.
+    Of the first database a claim is also known by its number, "claim 2". Raise InputError where several claims begin
+    so, for what is nearly the name of a claim and not that of a table, for a number that no claim has, and for a claim
+    of an evaluation that comes with ccreport whose tables are not built yet.
     """
     databases = find_databases(place)
+    if numbered := NUMBERED.fullmatch(name):
+        names = list_claims(databases[0])
+        if not 1 <= int(numbered[1]) <= len(names):
+            raise InputError(f"no claim {numbered[1]}; there are {len(names)}")
+        return databases[0], names[int(numbered[1]) - 1]
     found = [(database, claim) for database in databases for claim in list_claims(database)]
     if exact := next((one for one in found if one[1] == name), None):
         return exact
@@ -115,10 +133,8 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
         words = {word for query in queries for word in WORD.findall(query)}
         tables = [table for table in list_published(connection) if table in words]
     if not runs.is_empty():
-        lines += [
-            "",
-            *show_runs("Runs of the checks", runs, ("checks", *SHOWN), files, database.parent.parent / "archive"),
-        ]
+        columns, unpacked = ("checks", *SHOWN, *MEASURED), database.parent.parent / "archive"
+        lines += ["", *show_runs("Runs of the checks", runs, columns, files, unpacked)]
     if tables:
         lines += ["", f"Published tables, whose rows are explained by their names: {', '.join(tables)}"]
     lines += ["", f"SQL: {show_path(path)}:{find_line(path, (CLAIMS, claim))}"]
@@ -178,7 +194,7 @@ def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path) -> None:
 
 
 def _join_runs(connection: duckdb.DuckDBPyConnection, selected: Sequence[set[str]]) -> pl.DataFrame:
-    """Return the runs of the checks, as `all_labelled_runs` has them, with the numbers of the checks of each."""
+    """Return the runs of the checks, a row for each algorithm in a run, with the numbers of the checks of each."""
     checks: dict[str, list[str]] = {}
     for number, runs in enumerate(selected, 1):
         for run in runs:
@@ -187,8 +203,8 @@ def _join_runs(connection: duckdb.DuckDBPyConnection, selected: Sequence[set[str
         {"run_id": list(checks), "checks": [", ".join(numbers) for numbers in checks.values()]},
         schema={"run_id": pl.String, "checks": pl.String},
     )
-    known: pl.DataFrame = connection.sql("FROM all_labelled_runs").pl()
-    return known.join(told, on="run_id").sort("checks", *SHOWN, "run_id", nulls_last=True)
+    known: pl.DataFrame = connection.sql(RUNS).pl()
+    return known.join(told, on="run_id").sort("checks", *SHOWN, "run_id", "algorithm", nulls_last=True)
 
 
 def _find_runs(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[set[str], bool]:

@@ -199,7 +199,8 @@ def _render_claim(
         f"{escape_text(check['name'])}\n\n{render_quotation(check['sql'], 'Query of ' + check['name'])}"
         for check in facts["checks"]
     ]
-    folded = "\n".join((open_fold("How it is computed"), *queries, close_fold()))
+    told = f"With its runs and raw files, in a terminal: `python -m ccreport explain {claim}`\n"
+    folded = "\n".join((open_fold("How it is computed"), told, *queries, close_fold()))
     yield f':::: {{.content-visible when-format="html"}}\n\n{folded}\n::::\n'
     yield close_fold()
 
