@@ -105,7 +105,7 @@ def _are_ratios(said: Sequence[tuple[Word, Content]]) -> bool:
 
 
 def _are_open(words: Sequence[Word], contents: Iterable[Content]) -> bool:
-    """Tell whether all losses in paths may be ratios or per cent: they have no unit, and no qdisc tells it."""
+    """Tell whether losses in paths may be ratios or per cent: none has a unit, and no recorded qdisc has a loss."""
     losses = [word for word in words if word.kind in ("loss_pct", "loss_ratio")]
     numbers = [float(word.value) for word in losses if word.value != NO_LOSS]
     return (

@@ -30,7 +30,7 @@ TICKS: Final = re.compile(r"^# ticks: (\d+)$", re.MULTILINE)
 # The room for a process's registers. A processor with AMX has 11,008 bytes of them; Linux 6.1 keeps 2,696, so that on
 # such a processor its first process crashes.
 REGISTERS_BYTES: Final = 12_288
-# What is changed in the source: a file, the one place in it, what stands there then.
+# Changes to the source: a file, the pattern of the one place in it, and what replaces that.
 CHANGES: Final = (
     ("arch/x86/um/user-offsets.c", r"(?<=DEFINE_LONGS\(HOST_FP_SIZE, )2696(?=\))", str(REGISTERS_BYTES)),
     # Each timer that fires would clear room for a process's registers, which nobody reads: a twelfth of the time at
