@@ -29,30 +29,11 @@ UNREADABLE = (
     "libpcap__pcapng-invalid-vers-2.pcapng",
 )
 
-# tcptrace gives a FIN's sequence number to the data it counts as sent again; the packet has no payload.
-FIN_AGAIN = "a FIN without data that is sent again: no data packet, so ours is right (control_retransmits)"
-SYN_AGAIN = "a SYN or SYN-ACK that is sent again: no data packet, so ours is right (control_retransmits)"
 REUSED = (
     "a new SYN after both FINs is a new connection (RFC 9293 3.6), which tcptrace joins to the old one: ours is right"
 )
 COPIES = "copies of one packet with one IP id are made by a network or the capture, not sent twice: ours is right"
 SPLIT = "tcptrace begins a new connection where the times of the packets are impossible: ours is right"
-
-# tshark takes any byte that ends where the highest one did for a keep-alive.
-ONE_BYTE = "a byte of iperf3's control connection, with PSH, sent again: tcptrace agrees that it is not a keep-alive"
-BYTES_AGAIN = {
-    "fctcap_12KB_both_p10_lossnone/tcpdump:10.201.1.2:1:100.0ms": "474",
-    "fctcap_50KB_both_p10_loss1/tcpdump:10.201.1.2:1:100.0ms": "7083",
-    "fctcap_50KB_both_p10_loss1/tcpdump:10.201.1.2:2:100.0ms": "5859",
-    "fctcap_200KB_both_p10_loss1/tcpdump:10.201.1.2:1:100.0ms": (
-        "368 370 376 6050 6447 8036 8193 8425 8746 8925 9034 9197"
-    ),
-    "fctcap_200KB_both_p10_loss1/tcpdump:10.201.1.2:2:100.0ms": "250 338 345 7701 7913 8133 8303 8513 8651 8694",
-    "fctcap_200KB_both_p10_lossnone/tcpdump:10.201.1.2:1:100.0ms": "365 367 369 5917 6133 7262 7603 7650",
-    "fctcap_200KB_both_p10_lossnone/tcpdump:10.201.1.2:2:100.0ms": (
-        "338 340 342 350 372 5358 5618 7273 7494 7660 8194 8306 8709"
-    ),
-}
 
 TCPTRACE: Differences = {
     "arkime__tcp-reassembly-synthetic.pcap": {
@@ -61,16 +42,6 @@ TCPTRACE: Differences = {
         "10.180.156.1:40009 10.180.156.2:80 connections": (2, 1, f"packet 101: {REUSED}"),
         "10.180.156.2:80 10.180.156.1:40009 connections": (2, 1, f"packet 101: {REUSED}"),
     },
-    "arkime__v6.pcap": {
-        "3ffe:507:0:1:200:86ff:fe05:80da:1022 3ffe:501:410:0:2c0:dfff:fe47:33e:22 0 retransmits_seen_count": (
-            *(0, 1),
-            f"packet 74: {FIN_AGAIN}",
-        ),
-        "3ffe:501:410:0:2c0:dfff:fe47:33e:22 3ffe:507:0:1:200:86ff:fe05:80da:1022 0 retransmits_seen_count": (
-            *(0, 1),
-            f"packet 75: {FIN_AGAIN}",
-        ),
-    },
     "tcpdump__bgp_vpn_rt-oobr.pcap": {
         "241.0.128.19:179 239.8.0.1:0 connections": (1, 0, "packet 1: tcptrace drops a packet whose lengths are wrong"),
         "239.8.0.1:0 241.0.128.19:179 connections": (1, 0, "packet 1: tcptrace drops a packet whose lengths are wrong"),
@@ -78,17 +49,6 @@ TCPTRACE: Differences = {
     "tcpdump__timestamp_invalid_nano.pcap": {
         "131.155.215.69:46656 137.116.81.94:80 connections": (1, 2, f"packets 1 to 3: {SPLIT}"),
         "137.116.81.94:80 131.155.215.69:46656 connections": (1, 2, f"packets 1 to 3: {SPLIT}"),
-    },
-    "tcpreplay__test.pcap": {
-        "172.16.11.12:64565 74.125.19.17:443 0 retransmits_seen_count": (0, 2, f"packets 4 and 6: {FIN_AGAIN}"),
-    },
-    "tcptrace__bad_ack_code.dmp.gz": {
-        "128.224.1.148:9 128.224.2.23:1036 0 retransmits_seen_count": (0, 1, f"packets 3 and 6: {SYN_AGAIN}"),
-        "128.224.1.148:19 128.224.2.23:1037 0 retransmits_seen_count": (0, 1, f"packets 3 and 6: {SYN_AGAIN}"),
-    },
-    "tcptrace__pcap_v2.2.dmp.gz": {
-        "128.224.1.148:9 128.224.2.23:1036 0 retransmits_seen_count": (0, 1, f"packets 3 and 6: {SYN_AGAIN}"),
-        "128.224.1.148:19 128.224.2.23:1037 0 retransmits_seen_count": (0, 1, f"packets 3 and 6: {SYN_AGAIN}"),
     },
     "tcptrace__zwnd.dmp.gz": {
         "132.235.3.154:58213 132.235.3.151:5001 0 data_packets_count": (
@@ -100,29 +60,15 @@ TCPTRACE: Differences = {
         "10.1.30.117:55344 17.167.193.62:443 connections": (1, 2, "packets 1 to 5 are one connection: ours is right"),
         "17.167.193.62:443 10.1.30.117:55344 connections": (1, 2, "packets 1 to 5 are one connection: ours is right"),
     },
-    "zeek__reassembly.pcap": {
-        "128.3.97.175:80 63.193.213.194:2564 0 retransmits_seen_count": (0, 3, f"packets 8, 10 and 12: {FIN_AGAIN}"),
-    },
     "zeek__ssh-dups.pcap": {
         "192.168.0.112:22 192.168.0.102:53206 0 retransmits_seen_count": (
             *(0, 92),
-            f"the 90 packets listed for tshark: {COPIES}; packets 372 and 373: {FIN_AGAIN}",
+            f"the 90 packets listed for tshark: {COPIES}; 372 and 373 are a FIN again, no data packet: ours is right",
         ),
-        "192.168.0.102:53206 192.168.0.112:22 0 retransmits_seen_count": (
-            *(72, 74),
-            f"packets 365 and 366: {FIN_AGAIN}",
-        ),
-    },
-    "fctcap_200KB_both_p10_loss1/tcpdump:10.201.1.2:2:100.0ms": {
-        "10.202.1.2:38192 10.201.1.2:5203 0 retransmits_seen_count": (0, 1, f"packet 484: {SYN_AGAIN}"),
     },
 }
 
 TSHARK: Differences = {
-    **{
-        name: {"retransmit": (numbers(text), [], ONE_BYTE), "probe": ([], numbers(text), ONE_BYTE)}
-        for name, text in BYTES_AGAIN.items()
-    },
     "arkime__tcp-reassembly-synthetic.pcap": {
         "retransmit": (
             [],

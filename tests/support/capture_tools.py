@@ -38,6 +38,7 @@ VALUES = (
     "tcp.len",
     "ip.id",
     "tcp.options.timestamp.tsval",
+    "tcp.options.timestamp.tsecr",
     "tcp.analysis.bytes_in_flight",
     "tcp.analysis.ack_rtt",
 )
@@ -55,6 +56,7 @@ class TsharkPacket:
     payload: int
     ip_id: int | None
     tsval: int | None
+    tsecr: int | None
     in_flight: int | None
     ack_rtt_ms: float | None
     marks: frozenset[str]
@@ -99,7 +101,8 @@ def run_tshark(path: Path) -> list[TsharkPacket]:
 
 def parse_tshark(line: str) -> TsharkPacket:
     """Return a packet from a line of fields."""
-    number, stream, port, sequence, acknowledgement, payload, ip_id, tsval, in_flight, rtt, *marks = line.split("|")
+    values, marks = line.split("|")[: len(VALUES)], line.split("|")[len(VALUES) :]
+    number, stream, port, sequence, acknowledgement, payload, ip_id, tsval, tsecr, in_flight, rtt = values
     return TsharkPacket(
         number=int(number),
         stream=int(stream or -1),
@@ -109,6 +112,7 @@ def parse_tshark(line: str) -> TsharkPacket:
         payload=int(payload or 0),
         ip_id=int(ip_id, 0) if ip_id else None,
         tsval=int(tsval) if tsval else None,
+        tsecr=int(tsecr) if tsecr else None,
         in_flight=int(in_flight) if in_flight else None,
         ack_rtt_ms=float(rtt) * 1000 if rtt else None,
         marks=frozenset(name for name, value in zip(MARKS, marks, strict=True) if value),

@@ -48,13 +48,13 @@ def test_parse_tcptrace() -> None:
 
 
 def test_parse_tshark() -> None:
-    # Ten values, then a field for each of twelve marks.
-    values = "41|0|40000|6000|5000|1000|0x0029|131|21000|"
+    # Eleven values, then a field for each of twelve marks.
+    values = "41|0|40000|6000|5000|1000|0x0029|131|7020|21000|"
     marks = frozenset({"retransmission", "fast_retransmission"})
     packet = parse_tshark(f"{values}|1|1" + "|" * 10)
-    assert packet == TsharkPacket(41, 0, 40000, 6000, 5000, 1000, 41, 131, 21000, None, marks)
-    acknowledgement = parse_tshark("42|0|5201|5000|6000|0||||0.0205" + "|" * 12)
-    assert acknowledgement == TsharkPacket(42, 0, 5201, 5000, 6000, 0, None, None, None, 20.5, frozenset())
+    assert packet == TsharkPacket(41, 0, 40000, 6000, 5000, 1000, 41, 131, 7020, 21000, None, marks)
+    acknowledgement = parse_tshark("42|0|5201|5000|6000|0|||||0.0205" + "|" * 12)
+    assert acknowledgement == TsharkPacket(42, 0, 5201, 5000, 6000, 0, None, None, None, None, 20.5, frozenset())
 
 
 def test_generated_transfer_in_tcptrace(tmp_path: Path) -> None:
