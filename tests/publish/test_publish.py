@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 from archives import ROOT, save_table
-from small_release import HELLO, NOTHING, make_config, make_results, release_of, save_manifests
+from small_release import EVALUATION, HELLO, NOTHING, make_config, make_results, release_of, save_manifests
 
 from ccreport.archive.manifest import RawFile
 from ccreport.archive.pack import pack_folder
 from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
+from ccreport.core.evaluation import resolve_evaluation
 from ccreport.core.tables import load_schema
 from ccreport.publish.declaration import declare_release
 from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
@@ -216,15 +217,26 @@ def test_changes_name_what_a_former_release_had_otherwise(release: Path, tmp_pat
 
 def test_a_release_has_a_date_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     declared = json.loads(make_config())["release"]
-    facts = {"title": "T", "subtitle": ""}
+    one = tmp_path / "one.yaml"
+    one.write_text(EVALUATION)
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     with pytest.raises(InputError, match=r"set release\.date"):
-        declare_release(declared, facts, ROOT / "CITATION.cff", tmp_path)
+        declare_release(declared, one, ROOT / "CITATION.cff", tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
     with pytest.raises(InputError, match="SOURCE_DATE_EPOCH is 'yesterday' in the environment; write a whole number"):
-        declare_release(declared, facts, ROOT / "CITATION.cff", tmp_path)
+        declare_release(declared, one, ROOT / "CITATION.cff", tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    assert declare_release(declared, facts, ROOT / "CITATION.cff", tmp_path).day == "1970-01-02"
+    assert declare_release(declared, one, ROOT / "CITATION.cff", tmp_path).day == "1970-01-02"
+
+
+def test_somebodys_measurements_are_not_published_under_the_names_of_ccreports_authors(tmp_path: Path) -> None:
+    declared = json.loads(make_config(creators=[], date="2030-01-02"))["release"]
+    one = tmp_path / "one.yaml"
+    one.write_text(EVALUATION)
+    with pytest.raises(InputError, match=r"release\.creators names nobody; say in config\.yaml who measured"):
+        declare_release(declared, one, ROOT / "CITATION.cff", tmp_path)
+    sample = declare_release(declared, resolve_evaluation("esnet-dtn"), ROOT / "CITATION.cff", tmp_path)
+    assert sample.creators
 
 
 def test_actions_are_read_from_snakemake_s_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

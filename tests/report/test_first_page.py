@@ -656,9 +656,8 @@ def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Pa
     assert describe_release(RELEASE, list_authors(RELEASE, citation, "esnet-dtn")) == {
         "authors": "A &#38; B",
         "by": "A &#38; B: ",
-        "undeclared": "",
         "name": ", release 1",
-        "raw": "the raw archive",
+        "contents": "The release's `CITATION.cff` says the same, and its folder `raw` has the raw archive. ",
     }
     released = RELEASE | {"version": "2.0", "doi": "10.5281/a(b)", "creators": [{"name": "C"}], "raw": "manifest"}
     said = describe_release(released, list_authors(released, citation, "generic"))
@@ -666,7 +665,7 @@ def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Pa
     assert html.unescape(said["name"]) == (
         ", release 2.0, [https://doi.org/10.5281/a(b)](https://doi.org/10.5281/a%28b%29)"
     )
-    assert said["raw"].startswith("the list of the raw files")
+    assert "`raw` has the list of the raw files" in said["contents"]
 
 
 @pytest.mark.parametrize("evaluation", ["generic", "of-a-stranger"])
@@ -676,7 +675,8 @@ def test_own_measurements_are_not_said_to_be_by_the_authors_of_ccreport(tmp_path
     authors = list_authors(RELEASE, citation, evaluation)
     said = describe_release(RELEASE, authors)
     assert said["authors"] == said["by"] == ""
-    assert "`release.creators`" in said["undeclared"]
+    assert "`release.creators`" in said["contents"]
+    assert "CITATION.cff" not in said["contents"]
     assert "author" not in render_bibtex(RELEASE, authors, "T", pl.Series([], dtype=pl.Datetime), "ab" * 32)
 
 

@@ -95,9 +95,12 @@ def judge(results: Path, evaluation: Path) -> None:
     judge_claims(evaluation, own / "archive.duckdb", own / "summaries", results / "archive.json", [], *made)
 
 
+RELEASE = {"version": "2.1", "creators": [{"name": "Ada Example"}]}
+
+
 def make_config(**release: Any) -> str:
     schema = load_yaml(ROOT / "schemas/config.schema.yaml")
-    config: dict[str, Any] = {"archive": "raw", "evaluation": "one.yaml", "release": {"version": "2.1", **release}}
+    config: dict[str, Any] = {"archive": "raw", "evaluation": "one.yaml", "release": RELEASE | release}
     fill_defaults(config, schema)
     jsonschema.validate(config, schema)
     return json.dumps(config)

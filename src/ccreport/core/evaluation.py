@@ -72,6 +72,11 @@ def list_evaluations(folder: Path = EVALUATIONS) -> list[str]:
     return sorted(path.stem for path in folder.glob(f"*{SUFFIX}") if path.is_file())
 
 
+def has_known_authors(name: str) -> bool:
+    """Return whether an evaluation is of measurements that come with the pipeline, and so of its authors."""
+    return name != GENERIC and name in list_evaluations()
+
+
 def list_queries() -> list[str]:
     """Return the names of the tables that have a query and a schema, sorted: those that an evaluation can publish."""
     return [table for table in list_tables() if table != CLAIMS and table in QUERIES]

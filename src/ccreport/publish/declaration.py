@@ -10,6 +10,7 @@ import polars as pl
 import yaml
 
 from ccreport.core.errors import InputError
+from ccreport.core.evaluation import has_known_authors, load_evaluation
 from ccreport.core.tables import load_schema
 from ccreport.core.text import name_author
 from ccreport.core.units import read_whole_number
@@ -45,15 +46,19 @@ class Release:
         return f"{self.moment:%Y-%m-%d}"
 
 
-def declare_release(
-    declared: Mapping[str, Any], evaluation: Mapping[str, Any], citation: Path, tables: Path
-) -> Release:
+def declare_release(declared: Mapping[str, Any], declaration: Path, citation: Path, tables: Path) -> Release:
     """Return what the config's `release` declares, what it leaves open taken from elsewhere.
 
     Title and description are the evaluation's, creators and licence those of CITATION.cff, the time that of
-    SOURCE_DATE_EPOCH, else of the last row of `tables`. Raise InputError where nothing tells the time.
+    SOURCE_DATE_EPOCH, else of the last row of `tables`. Raise InputError where nothing tells the time, and
+    where nobody is named who measured: those of CITATION.cff did so for the evaluations that come with them.
     """
+    evaluation = load_evaluation(declaration)
     cited = yaml.safe_load(citation.read_text(encoding="utf-8"))
+    if not declared["creators"] and not has_known_authors(declaration.stem):
+        raise InputError(
+            "release.creators names nobody; say in config.yaml who measured: creators: [{name: Ada Example}]"
+        )
     creators = declared["creators"] or [_name_author(author) for author in cited["authors"]]
     return Release(
         version=declared["version"],

@@ -10,7 +10,6 @@ from ccreport.archive.pack import pack_folder
 from ccreport.core.atomic_files import replace_folder
 from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import load_evaluation
 from ccreport.publish.crate import write_crate
 from ccreport.publish.datapackage import write_package
 from ccreport.publish.declaration import Release, declare_release
@@ -33,13 +32,13 @@ def publish(
 
     `config` is the configuration as JSON text; `archive` the raw archive as given, in one or in parts; `evaluations`
     are the declarations, the report's own first. `sections` is a file with the names of those that count. Raise
-    InputError where the release of a former version that the config names is none, or nothing tells the time.
+    InputError where the release of a former version that the config names is none, nobody is named who measured, or
+    nothing tells the time.
     """
     settings = read_settings(config)
     shown = list_shown(evaluations, sections)
     root = SCHEMAS.parent
-    main = load_evaluation(shown[0])
-    declared = declare_release(settings["release"], main, root / "CITATION.cff", results / "tables")
+    declared = declare_release(settings["release"], shown[0], root / "CITATION.cff", results / "tables")
     former = find_former(settings)
     moment_s = int(declared.moment.timestamp())
     is_whole = settings["release"]["raw"] == "archive"

@@ -9,7 +9,7 @@ import polars as pl
 import yaml
 
 import ccreport
-from ccreport.core.evaluation import GENERIC, list_evaluations
+from ccreport.core.evaluation import has_known_authors
 from ccreport.core.text import name_author
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.archive_fragments.archive_facts import show_dates
@@ -18,8 +18,11 @@ from ccreport.report.markup.escape import escape_text, link_address
 
 # What the folder `raw` of a release has, by the configuration's `release.raw`.
 RAW: Final = {"archive": "the raw archive", "manifest": "the list of the raw files with their SHA-256"}
-# What is said where nobody is named.
-UNDECLARED: Final = "No author is named: say who measured by `release.creators` in the configuration. "
+# Where nobody is named there is not a release yet.
+DECLARED: Final = "The release's `CITATION.cff` says the same, and its folder `raw` has {raw}. "
+UNDECLARED: Final = (
+    "No author is named: a release needs `release.creators` in the configuration, which says who measured. "
+)
 # What means something to BibTeX within a field.
 SPECIAL: Final = re.compile(r"[\\{}%&$#_^~]")
 
@@ -37,15 +40,14 @@ def list_authors(release: Mapping[str, Any], citation: Path, evaluation: str) ->
     `release` is that of the configuration, `evaluation` the name of the report's. Who made other measurements is not
     known, and nobody is named.
     """
-    is_published = evaluation != GENERIC and evaluation in list_evaluations()
-    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))["authors"] if is_published else []
+    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))["authors"] if has_known_authors(evaluation) else []
     return [creator["name"] for creator in release["creators"]] or [name_author(author) for author in cited]
 
 
 def describe_release(release: Mapping[str, Any], authors: Sequence[str]) -> dict[str, str]:
-    """Return who made the release, its name after the report's title, and what it has of the archive, as Markdown.
+    """Return who made the release, its name after the report's title, and what it says and has, as Markdown.
 
-    `release` is that of the configuration. Without authors, `undeclared` says where to name them.
+    `release` is that of the configuration. Without authors, `contents` says where to name them.
     """
     names = escape_text(join_names(authors))
     named = f", release {escape_text(release['version'])}"
@@ -54,9 +56,8 @@ def describe_release(release: Mapping[str, Any], authors: Sequence[str]) -> dict
     return {
         "authors": names,
         "by": f"{names}: " if authors else "",
-        "undeclared": "" if authors else UNDECLARED,
         "name": named,
-        "raw": RAW[release["raw"]],
+        "contents": DECLARED.format(raw=RAW[release["raw"]]) if authors else UNDECLARED,
     }
 
 
