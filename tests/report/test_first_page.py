@@ -436,7 +436,7 @@ def test_the_means_of_each_algorithm_are_said_in_words():
             "**BBR or CUBIC?** BBR is faster at 0.01 % loss (RTT 20 and 80 ms), 1.40 to 1.50 times CUBIC’s rate (95 % "
             "intervals within 1.25 to 1.70); CUBIC is faster with no loss at RTT 80 ms, 2.00 times BBR’s rate (95 % "
             "interval 1.25 to 2.50); undecided with no loss at RTT 20 ms: BBR has 1.04 times CUBIC’s rate (95 % "
-            f"interval 0.897 to 1.20) ([4 comparisons]({RATES}) of geometric means)."
+            f"interval 0.897 to 1.20; 1 run of each) ([4 comparisons]({RATES}) of geometric means)."
         ),
     ]
 

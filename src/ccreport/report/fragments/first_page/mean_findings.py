@@ -151,8 +151,13 @@ def _say_ratios(own: pl.DataFrame) -> Iterator[str]:
     subject = "" if own["ahead_algorithm"].count() else f"{faster} has "
     times = " to ".join(dict.fromkeys(show_plain(end) for end in (ratios.min(), ratios.max())))  # type: ignore[arg-type]
     ends = pl.concat([lows, highs])
-    intervals = ""
+    notes = []
     if lows.len() == own.height:
         between = " to ".join(show_plain(end) for end in (ends.min(), ends.max()))  # type: ignore[arg-type]
-        intervals = f" (95 % interval{'' if own.height == 1 else 's within'} {between})"
-    yield escape_text(f"{subject}{times} times {slower}’s rate{intervals}")
+        notes.append(f"95 % interval{'' if own.height == 1 else 's within'} {between}")
+    if subject:
+        counts = own.select(pl.min_horizontal("first_runs_count", "second_runs_count")).to_series()
+        fewest, most = (int(end) for end in (counts.min(), counts.max()))  # type: ignore[arg-type]
+        notes.append(f"{'' if fewest == most else f'{fewest} to '}{count_things(most, 'run')} of each")
+    noted = f" ({'; '.join(notes)})" if notes else ""
+    yield escape_text(f"{subject}{times} times {slower}’s rate{noted}")
