@@ -510,16 +510,24 @@ def test_an_explanation_stands_beside_the_verdict(tmp_path: Path, capsys: pytest
     assert capsys.readouterr().out == "claim open: does not hold, and nothing explains it\n"
 
 
-def test_an_explanation_of_another_archive_is_not_shown(tmp_path: Path) -> None:
+def test_an_explanation_of_another_archive_is_not_shown_but_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     fails = [{"sql": "SELECT 0 AS value, 0 AS low, 0 AS high, 9 AS n", "at_least": 1}]
     explanations = {"archive_sha256": "cd" * 32} | explain(c="It is short.")
     assert judge(tmp_path, {"c": fails}, explanations=explanations)["about_archive"].to_list() == [None]
+    warned, _ = capsys.readouterr().out.splitlines()
+    assert warned.startswith("warning: ")
+    assert warned.endswith(f"write `archive_sha256: {SHA256}`")
 
 
-def test_an_explanation_for_another_evaluation_is_not_shown(tmp_path: Path) -> None:
+def test_an_explanation_for_another_evaluation_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fails = [{"sql": "SELECT 0 AS value, 0 AS low, 0 AS high, 9 AS n", "at_least": 1}]
     explanations = {"evaluations": {"another": {"claims": {"other": "It is short."}}}}
     assert judge(tmp_path, {"c": fails}, explanations=explanations)["about_archive"].to_list() == [None]
+    others = explanations | {"archive_sha256": "cd" * 32}
+    assert judge(tmp_path, {"c": fails}, explanations=others)["about_archive"].to_list() == [None]
+    assert "warning" not in capsys.readouterr().out
 
 
 def test_an_explanation_of_no_claim_is_an_error(tmp_path: Path) -> None:

@@ -130,18 +130,22 @@ def load_explanations(
 ) -> dict[str, Any]:
     """Return what is said of an archive in an evaluation: of `claims` by name, for `reproduction` `note` and `pairs`.
 
-    All are empty without a file, where it says nothing of the evaluation, and where it is about an archive of another
-    hash than `archive` has, the inventory's JSON object. Raise DeclarationError where the file breaks its schema, or is
-    about both and explains a claim that is not made.
+    All are empty without a file, where it says nothing of the evaluation, and, with a warning, where it is about an
+    archive of another hash than `archive` has, the inventory's JSON object. Raise DeclarationError where the file
+    breaks its schema, or is about both and explains a claim that is not made.
     """
     nothing: dict[str, Any] = {"claims": {}, "reproduction": {"note": "", "pairs": {}}}
     if not paths:
         return nothing
     (path,) = paths
     explanations = load_declared(path, "explanations")
-    if explanations["archive_sha256"] != json.loads(archive.read_text(encoding="utf-8"))["sha256"]:
-        return nothing
     own: dict[str, Any] = explanations["evaluations"].get(evaluation, nothing)
+    sha256 = json.loads(archive.read_text(encoding="utf-8"))["sha256"]
+    if explanations["archive_sha256"] != sha256:
+        if own is not nothing:
+            said = f"warning: {path} explains another archive, and what it says of {evaluation} is left out"
+            print(f"{said}; if it holds for this one, write `archive_sha256: {sha256}`")
+        return nothing
     if unknown := sorted(set(own["claims"]) - set(claims)):
         place, claim = f"evaluations.{evaluation}.claims", unknown[0]
         problem = f"{place}: {evaluation} makes no claim `{claim}`{guess(claim, claims)}"
