@@ -1,5 +1,6 @@
 """`explain` of a claim: its checks as they were judged, their queries, and the runs and raw files behind them."""
 
+import json
 from pathlib import Path
 
 import duckdb
@@ -11,8 +12,10 @@ from test_summarise import EVALUATION, build_database, gather, run
 
 from ccreport.__main__ import main
 from ccreport.compare.claims import HOLDS, UNKNOWN, judge_claims
+from ccreport.core.tables import load_schema
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.compared_cells import show_compared
+from ccreport.trace.deciding_rows import describe_deciding
 from ccreport.trace.explain_claim import _find_runs, _measure_plainly, _prepare, _select_runs, _show_check
 
 FASTER = "SELECT avg(rate_bps) AS value, count(*) AS n FROM measured WHERE rtt_ms < 15 AND algorithm = 'CUBIC'"
@@ -92,6 +95,69 @@ def test_the_evaluation_is_found_where_the_build_had_it(results: Path, capsys: p
     assert "mine.yaml is gone; name its file by --evaluation" in capsys.readouterr().err
     assert main([*own, "--evaluation", str(moved)]) == 0
     moved.rename(results / "mine.yaml")
+
+
+def explain_extreme(folder: Path, capsys: pytest.CaptureFixture[str], sql: str, extreme: str) -> str:
+    """Return what is printed of a claim on CUBIC's three runs, 10 and 30 Mbit/s at 10 ms and 20 Mbit/s at 60 ms."""
+    tables = gather(
+        run(1, {"cubic": 10.0}, rtt_ms=10.0, condition_id="a", **FACTS),
+        run(2, {"cubic": 30.0}, rtt_ms=10.0, condition_id="a", **FACTS),
+        run(3, {"cubic": 20.0}, rtt_ms=60.0, condition_id="b", **FACTS),
+    ) | {"raw_files": [raw_file("2/src", "r2")]}
+    folder = folder / "mine"
+    folder.mkdir()
+    check = {"name": "rate", "sql": sql, "extreme": extreme, "at_least": 1, "minimum_runs": 1}
+    other = {"name": "far runs", "sql": SHORT_AND_LONG, "at_least": 1, "minimum_runs": 1}
+    claim = {"text": "It is fast", "source": "Section 1", "checks": [check, other]}
+    declared = yaml.safe_load(EVALUATION.read_text())
+    declared = {key: declared[key] for key in ("title", "algorithms", "labels", "tables")} | {"claims": {"fast": claim}}
+    (folder / "mine.yaml").write_text(yaml.safe_dump(declared))
+    build_database(folder, tables, folder / "mine.yaml")
+    (folder / "archive.json").write_text("{}")
+    database, claims = folder / "archive.duckdb", folder / "claims.parquet"
+    judge_claims(folder / "mine.yaml", database, folder, folder / "archive.json", [], claims, folder / "claims.csv")
+    assert main(["explain", "fast", "--database", str(folder)]) == 0
+    return capsys.readouterr().out
+
+
+GROUPED = "SELECT mean_of(list(rate)) FROM measured WHERE algorithm = 'CUBIC' AND rtt_ms < {} GROUP BY rtt_ms"
+NAMED = (
+    "WITH paths AS (SELECT rtt_ms, mean_of(list(rate)) AS mean FROM measured GROUP BY rtt_ms) SELECT mean FROM paths"
+)
+
+
+def test_an_extreme_says_which_row_it_is_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = explain_extreme(tmp_path, capsys, GROUPED.format(50), "greatest")
+    assert "\n  here           20000000\n  which          the greatest of 1 row: RTT (ms) 10\n" in printed
+
+
+def test_of_a_range_both_ends_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slower = NAMED.replace("mean_of(list(rate))", "any_value({'value': 2 * rtt_ms, 'n': 1})")
+    printed = explain_extreme(tmp_path, capsys, slower, "range")
+    assert "\n  here           6.00\n" in printed
+    assert "the greatest, 120, of 2 rows: RTT (ms) 60; the least, 20.0, of 2 rows: RTT (ms) 10\n" in printed
+
+
+def test_an_extreme_without_a_value_is_explained_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = explain_extreme(tmp_path, capsys, GROUPED.format(50), "range")
+    assert "Check 1, rate: not enough data" in printed
+    assert "  which  " not in printed
+
+
+def test_an_extreme_of_a_published_table_is_of_the_row_with_its_value() -> None:
+    connection = duckdb.connect()
+    key = load_schema("stability").key
+    columns = ", ".join(f"c AS {name}" for name in key)
+    rows = "(VALUES ('a', 0.5::DOUBLE), ('b', 0.75::DOUBLE)) AS t (c, cv)"
+    connection.execute(f"CREATE TABLE stability AS SELECT {columns}, cv FROM {rows}")
+    connection.execute("CREATE VIEW cvs AS SELECT cv FROM stability")
+    (text,) = connection.execute("SELECT json_serialize_sql('SELECT cv AS value, 3 AS n FROM cvs')").fetchall()[0]
+    node = json.loads(text)["statements"][0]["node"]
+    named = ",".join(f"{name}=b" for name in key)
+    said = f'the greatest of 2 rows: explain stability --row "{named}"'
+    assert describe_deciding(connection, node, "greatest", ["stability"]) == (2, said)
+    connection.execute("UPDATE stability SET cv = 0.75")
+    assert describe_deciding(connection, node, "greatest", ["stability"]) == (2, "")
 
 
 def test_names_that_are_not_claims(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,11 +25,12 @@ from ccreport.summarise.database import quote_name, read_files
 from ccreport.summarise.grids.grid import INTERVAL
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.open_results import open_results
+from ccreport.trace.deciding_rows import describe_deciding
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_published, list_tables
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.shown_runs import show_runs
 
-SHOWN: Final = ("session", "job", "host", "iteration", "rtt_ms")
+SHOWN: Final = ("session", "job", "host", "iteration", "rtt_ms", "parameter_name", "parameter_value")
 # What checks compare, of each algorithm in a run: of all flows together where no algorithm is known.
 MEASURED: Final = ("algorithm", "goodput_bps", "retransmit_ratio", "retransmit_source")
 RUNS: Final = """
@@ -125,13 +126,18 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
     with open_results(database) as connection:
         _prepare(connection, database.resolve().parent / "summaries")
         found = [_find_runs(connection, query) for query in queries]
-        for row, query, (selected, is_exact) in zip(rows, queries, found, strict=True):
-            plain = _measure_plainly(connection, query, row) if len(queries) > 1 else None
-            lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain)]
-        runs = _join_runs(connection, [selected for selected, _ in found])
-        files = load_read_files(connection)
         words = {word for query in queries for word in WORD.findall(query)}
         tables = [table for table in list_published(connection) if table in words]
+        for row, check, (selected, is_exact) in zip(rows, declared["checks"], found, strict=True):
+            query = check["sql"]
+            plain, deciding = None, (0, "")
+            if row["value"] is not None and "extreme" in check:
+                deciding = describe_deciding(connection, _parse(connection, query), check["extreme"], tables)
+            elif row["value"] is not None and len(queries) > 1:
+                plain = _measure_plainly(connection, query, row)
+            lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain, deciding=deciding)]
+        runs = _join_runs(connection, [selected for selected, _ in found])
+        files = load_read_files(connection)
     if not runs.is_empty():
         columns, unpacked = ("checks", *SHOWN, *MEASURED), database.parent.parent / "archive"
         lines += ["", *show_runs("Runs of the checks", runs, columns, files, unpacked)]
@@ -142,11 +148,18 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
 
 
 def _show_check(
-    row: Mapping[str, Any], sql: str, runs_count: int, *, is_exact: bool, plain: str | None = None
+    row: Mapping[str, Any],
+    sql: str,
+    runs_count: int,
+    *,
+    is_exact: bool,
+    plain: str | None = None,
+    deciding: tuple[int, str] = (0, ""),
 ) -> list[str]:
     """Return the lines of one of a claim's checks; `runs_count` runs are behind its number, or only read.
 
-    `plain` is the interval that the query gives, where that which judges is wider.
+    `deciding` is of how many rows the value is the extreme, 0 where it is not one, and which row that is. `plain` is
+    the interval that the query gives, where that which judges is wider.
     """
     lack = name_lack(row)
     if row["value"] is None and runs_count and is_exact:
@@ -159,8 +172,12 @@ def _show_check(
     interval = show_interval(row)
     if interval and plain:
         interval = f"{plain} by the query; {interval} judges, so that all checks hold at once with 95 %"
+    rows_count, extreme = deciding
+    if interval and rows_count > 1:
+        interval += f" of the true one, whichever of the {rows_count} rows has it: their intervals hold at once"
     facts = {
         "here": None if row["value"] is None else show_plain(row["value"]),
+        "which": extreme or None,
         INTERVAL: interval,
         "paper": None if row["paper_value"] is None else f"{row['paper_value']:g}",
         "accepted": name_bounds(row["at_least"], row["at_most"]),
