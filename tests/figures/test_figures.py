@@ -15,7 +15,7 @@ from PIL import Image
 from ccreport.__main__ import EXAMPLES
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, resolve_evaluation
-from ccreport.figures.exhibits import find_number, list_exhibits
+from ccreport.figures.exhibits import Exhibit, find_number, list_exhibits
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.select.declaration import FigureError, read_declaration
 from ccreport.figures.select.recording_database import Database
@@ -290,6 +290,9 @@ def test_a_figure_goes_by_its_number_in_the_report(tmp_path: Path) -> None:
     # A table is not a figure of the same number.
     assert find_number(exhibits, "Table 10") is None
     assert find_number(exhibits, "table_10") is None
+    tables = [Exhibit("first", "Table I: a", number="I"), Exhibit("third", "Table III: b", number="III")]
+    assert [find_number(tables, wanted) for wanted in ("Table 3", "table iii", "III")] == ["third"] * 3
+    assert find_number(tables, "Table 2") is None
     # Those without data come last.
     (tmp_path / "topology").mkdir()
     (tmp_path / "topology/missing.txt").touch()

@@ -19,7 +19,7 @@ from ccreport.core.tables import load_schema
 from ccreport.summarise.database import connect, read_files
 from ccreport.summarise.grids.headings import name_quantities
 from ccreport.summarise.statistics.comparisons import add_verdicts
-from ccreport.trace.comparison import describe_comparison
+from ccreport.trace.compared_cells import describe_comparison
 from ccreport.trace.explain import explain, load_trace, recompute_row
 from ccreport.trace.find_table import find_database, find_databases, find_table
 from ccreport.trace.select_rows import find_row, name_row
@@ -239,6 +239,15 @@ def test_signs_of_tables_may_be_typed() -> None:
     assert [find_row(summary, "table_2_testbed", f"rtt_bucket={text}") for text in typed] == [1, 2, 3, 4]
 
 
+def test_case_does_not_matter_where_nothing_is_spelt_so() -> None:
+    key = {"path_class": "esnet", "sharing": "both", "flows_count": 16, "rtt_bucket": "RTT < 30 ms", "algorithm": "BBR"}
+    summary = pl.DataFrame([key | {"sender_speed": speed} for speed in ("10g", "40g", "A", "a")])
+    summary = pl.concat([summary, summary.with_columns(path_class=pl.lit("non-esnet"))])
+    assert find_row(summary, "table_3_paths", "sender_speed=40G,path_class=ESnet") == 2
+    assert find_row(summary, "table_3_paths", "sender_speed=A,path_class=esnet") == 3
+    assert find_row(summary, "table_3_paths", "sender_speed=a,path_class=Non-ESnet") == 8
+
+
 def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for size in ("25000", "25 kB"):
         explain("table_1", row=f"buffer_bytes={size}", column="algorithm=CUBIC", database=database)
@@ -291,6 +300,7 @@ def test_words_of_a_value_stand_for_it() -> None:
     assert find_row(summary, "comparisons", "question=no loss") == 3
     # What is equal goes before what has the words.
     assert find_row(summary, "comparisons", "question=both") == 4
+    assert find_row(summary, "comparisons", "measure=goodput,question=No loss") == 3
     with pytest.raises(InputError, match=r"2 rows fit; name one of them:"):
         find_row(summary, "comparisons", "question=0.01 % loss, both")
 

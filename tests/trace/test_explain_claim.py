@@ -17,6 +17,8 @@ from ccreport.summarise.open_results import open_results
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.deciding_rows import describe_deciding
 from ccreport.trace.explain_claim import _find_runs, _measure_plainly, _prepare, _select_runs, _show_check
+from ccreport.trace.raw_files import ReadFiles
+from ccreport.trace.shown_runs import show_runs
 
 FASTER = "SELECT avg(rate_bps) AS value, count(*) AS n FROM measured WHERE rtt_ms < 15 AND algorithm = 'CUBIC'"
 SHORT_AND_LONG = """\
@@ -291,3 +293,18 @@ def test_the_runs_of_a_check_are_those_that_its_number_is_computed_from(results:
         read, is_exact = _find_runs(connection, computed)
         assert read >= {"r2", "r3", "r4"}
         assert not is_exact
+
+
+def test_of_many_files_the_first_are_listed(tmp_path: Path) -> None:
+    runs = pl.DataFrame({"run_id": ["a", "b", "c"], "experiment_id": "j", "result_path": None})
+    files = [
+        {"path": f"{run}/{number}", "sha256": "0", "run_id": run, "experiment_id": "j"}
+        for run in "abc"
+        for number in range(30)
+    ]
+    schema = dict.fromkeys(("run_id", "experiment_id", "result_path"), pl.String)
+    lines = show_runs("Runs", runs.cast(schema), ("run_id",), ReadFiles(pl.DataFrame(files)), tmp_path)
+    assert sum(line.startswith("  0  ") for line in lines) == 60
+    assert lines[-1].startswith("  # 30 more files; those of a run: python -m ccreport sql ")
+    few = ReadFiles(pl.DataFrame(files[:60]))
+    assert "more" not in show_runs("Runs", runs.cast(schema), ("run_id",), few, tmp_path)[-1]

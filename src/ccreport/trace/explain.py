@@ -26,8 +26,7 @@ from ccreport.summarise.grids.plain_numbers import find_quantity
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.statistics.comparisons import SIDES
-from ccreport.trace.compared_cells import show_compared
-from ccreport.trace.comparison import describe_comparison
+from ccreport.trace.compared_cells import describe_comparison, show_compared
 from ccreport.trace.edge import GROUPED, load_edge_source, restrict_edge
 from ccreport.trace.explain_claim import describe_claim, find_claim
 from ccreport.trace.explain_exhibit import describe_figure, find_exhibit

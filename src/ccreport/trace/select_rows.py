@@ -100,22 +100,29 @@ def _select(
 
 
 def _choose(name: str, held: list[Any], sign: str, value: str) -> list[Any]:
-    """Return the values of a key that are meant; without an equal one, texts of which the words are a part."""
-    if chosen := [held_value for held_value in held if _fits(name, held_value, sign, value)]:
-        return chosen
-    words = re.compile(rf"(?<![\w.]){re.escape(value.translate(TYPED))}(?![\w.])")
+    """Return the values of a key that are meant; without an equal one, texts of which the words are a part.
+
+    `40G` stands for `40g` where nothing is spelt so, and `goodput` for `goodput_bps`. An algorithm is not its kernel's
+    of nearly the same name.
+    """
+    folds: list[Callable[[str], str]] = [str] if name == ALGORITHM else [str, str.casefold]
+    for fold in folds:
+        if chosen := [held_value for held_value in held if _fits(name, held_value, sign, value, fold)]:
+            return chosen
+    flags = re.IGNORECASE if len(folds) > 1 else re.NOFLAG
+    words = re.compile(rf"(?<![^\W_])(?<!\.){re.escape(value.translate(TYPED))}(?![^\W_]|\.)", flags)
     texts = [held_value for held_value in held if isinstance(held_value, str)] if sign == "=" and value else []
     return [text for text in texts if words.search(text.translate(TYPED))]
 
 
-def _fits(name: str, held: Any, sign: str, value: str) -> bool:
+def _fits(name: str, held: Any, sign: str, value: str, fold: Callable[[str], str]) -> bool:
     number = _read_number(value)
     is_number = isinstance(held, (int, float)) and not isinstance(held, bool)
     if sign != "=":
         return is_number and number is not None and COMPARISONS[sign](held, number)
     if is_number and number is not None and held == number:
         return True
-    return value.translate(TYPED) in (spelling.translate(TYPED) for spelling in _spell(name, held))
+    return fold(value.translate(TYPED)) in (fold(spelling.translate(TYPED)) for spelling in _spell(name, held))
 
 
 def _read_number(text: str) -> float | None:

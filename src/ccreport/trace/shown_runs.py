@@ -1,13 +1,19 @@
 """Runs and their raw files as text, for a terminal."""
 
+import bisect
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
+from ccreport.core.text import count_things
 from ccreport.summarise.grids.plain_numbers import NO_HEADINGS, VALUE, list_numbers, name_column, round_value
 from ccreport.trace.raw_files import ReadFiles
+
+# More than a screen or two of files would bury what is said of the runs.
+FILES_AT_MOST: Final = 60
 
 
 def show_runs(
@@ -22,7 +28,8 @@ def show_runs(
 ) -> list[str]:
     """Return lines on runs: some of their columns and run_id, then what was read for them.
 
-    What all of several runs have in common is said once, what none has is left out. `runs` also has experiment_id and
+    What all of several runs have in common is said once, what none has is left out, and of many files the first are
+    listed. `runs` also has experiment_id and
     result_path. `unpacked` is where raw files are, if the archive is of packed ones; `quantity` is what their column
     `value` is of, and `noun` what a row is.
     """
@@ -37,8 +44,12 @@ def show_runs(
     read = files.find(runs)
     is_packed = any((unpacked / path).is_file() for _, own in read for path, _ in own[:1])
     lines += ["", f"Raw files{f', unpacked in {unpacked}' if is_packed else ''} (sha256, path):"]
-    for whose, own in read:
+    shown_count = max(1, bisect.bisect_right([*accumulate(len(own) for _, own in read)], FILES_AT_MOST))
+    for whose, own in read[:shown_count]:
         lines += [f"  # {whose}", *(f"  {digest}  {path}" for path, digest in own)]
+    if left := sum(len(own) for _, own in read[shown_count:]):
+        asked = "SELECT sha256, path FROM raw_files WHERE run_id = '…'"
+        lines.append(f'  # {count_things(left, "more file")}; those of a run: python -m ccreport sql "{asked}"')
     return lines
 
 
