@@ -415,7 +415,9 @@ def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.C
 
 def test_sql_describes_a_table_by_names_and_types(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", "DESCRIBE measured", "--database", str(database)]) == 0
-    assert re.findall(r"\w+", capsys.readouterr().out)[:6] == [
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[-1].startswith("The report's page Dictionary has the meaning of each column")
+    assert re.findall(r"\w+", printed)[:6] == [
         *("column_name", "column_type"),
         *("varchar", "varchar"),
         *("run_id", "VARCHAR"),

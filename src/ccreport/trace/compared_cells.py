@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ccreport.compare.verdicts import PAIR_FACTOR
 from ccreport.core.tables import load_schema
 from ccreport.core.text import count_things
 from ccreport.summarise.grids.grid import MISSING, format_probability
@@ -37,14 +38,18 @@ HEADINGS: Final = {
     "value_ratio": "Here over there",
     "cell_verdict": "Verdict on the cell",
     "needed_runs_count": "Runs that would tell",
-    "pair_expected_ratio": "First algorithm over second, there",
-    "pair_ratio": "First algorithm over second, here",
-    "pair_factor_ratio": "That here over that there",
-    "pair_p_holm_ratio": "Holm-adjusted p of a ratio of 1 here",
+    "pair_expected_ratio": "Ratio of the pair's rates, there",
+    "pair_ratio": "Ratio of the pair's rates, here",
+    "pair_factor_ratio": "Ratio here over ratio there",
+    "pair_p_holm_ratio": "p of a ratio of 1 here (Holm)",
     "pair_verdict": "Verdict on the pair",
     "other_cell_verdict": "Verdict on the cell, matched the other way",
     "other_pair_verdict": "Verdict on the pair, matched the other way",
 }
+RULES: Final = (
+    "  Inconsistent: the interval of here over there does not contain 1. Not reproduced: the pair's other algorithm is",
+    f"  ahead, or its ratios surely differ by a factor above {PAIR_FACTOR:g}. The page Reproduction has all rules.",
+)
 # What names a cell, and is said above its numbers.
 NAMES: Final = frozenset({"comparison", "table_name", "cell_number", "cell"})
 
@@ -64,7 +69,7 @@ def show_compared(folder: Path, table: str, row: Mapping[str, Any]) -> list[str]
     for cell in cells.sort("comparison", "cell_number").iter_rows(named=True):
         facts = {name: value for name, value in cell.items() if value is not None and name not in {*NAMES, *row}}
         lines += ["", f"Compared with {OTHERS[cell['comparison']]}, {cell['cell']}, {cell['algorithm']}:"]
-        lines += show_numbers(facts, HEADINGS)
+        lines += [*show_numbers(facts, HEADINGS), *RULES]
     return lines
 
 

@@ -31,6 +31,7 @@ WRITES: Final = frozenset(
 # What DESCRIBE gives: of views and tables without constraints only the first two tell anything.
 DESCRIBED: Final = ["column_name", "column_type", "null", "key", "default", "extra"]
 READ_ONLY: Final = "the database is read only, as a build makes it; save an answer with COPY (SELECT …) TO 'file.csv'"
+MEANINGS: Final = "The report's page Dictionary has the meaning of each column; the files of schemas/tables too."
 # Where the output is not a terminal, nothing is left out.
 WIDE: Final = 100_000
 
@@ -68,7 +69,7 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
             found: duckdb.DuckDBPyRelation | None = connection.sql(query)
             if found is None:
                 return
-            if found.columns == DESCRIBED:
+            if is_description := found.columns == DESCRIBED:
                 found = found.select(*DESCRIBED[:2])
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
@@ -81,3 +82,5 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
     print("\n".join(map(display_name, shown.getvalue().splitlines())))
     if query == TABLES:
         print(GUIDE)
+    if is_description:
+        print(MEANINGS)
