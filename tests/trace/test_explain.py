@@ -231,6 +231,21 @@ def test_the_examples_of_the_help_are_cells_of_the_paper_s_table(capsys: pytest.
         assert find_row(summary, "table_2_testbed", cell) == 1
 
 
+def test_a_suspect_run_of_the_same_condition_is_named_as_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [run(n, {"bbr": 9.0 + n}, rtt_ms=10.0, condition_id="a", **FACTS) for n in (1, 2)]
+    other = run(3, {"bbr": 9.0}, rtt_ms=20.0, condition_id="b", **FACTS)
+    elsewhere = run(4, {"bbr": 9.0}, rtt_ms=10.0, condition_id="a", **FACTS | {"session": "t"})
+    suspect = {"suspect_rule": "kernel_drops", "observed": 3.0, "bound": 0.0, "bound_unit": "events"}
+    tables = gather(*runs, other, elsewhere) | {"suspects": [suspect | {"run_id": f"r{n}"} for n in (2, 3, 4)]}
+    database = build_database(tmp_path, tables)
+    assert main(["explain", "jobs", "--row", "session=s", "--database", str(database)]) == 0
+    printed = capsys.readouterr().out
+    # Another condition's, and one of a session that has a row of its own, would not be among the runs of this row.
+    assert "\nLeft out as suspect (why: page Ledger):\n  r2 (kernel_drops)\n\nSQL: " in printed
+
+
 def test_signs_of_tables_may_be_typed() -> None:
     key = {"test_group": "no loss", "sharing": "both", "flows_count": 16, "algorithm": "BBR"}
     buckets = ["RTT < 30 ms", "RTT 30–60 ms", "RTT ≥ 60 ms", "RTT unknown"]

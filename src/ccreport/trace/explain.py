@@ -194,8 +194,9 @@ def explain(
         chosen = summary.row(number - 1, named=True)
         trace = load_trace(connection, name)
         computed = recompute_row(connection, trace, chosen)
+        left_out = _list_left_out(connection, trace, chosen)
     compared = show_compared(of_table.resolve().parent, name, chosen)
-    print(_show(trace, number, _complete_row(summary, name, number, computed), compared, of_table))
+    print(_show(trace, number, _complete_row(summary, name, number, computed), compared, left_out, of_table))
 
 
 def _narrow(place: Path, evaluation: str, table: str) -> Path:
@@ -213,8 +214,30 @@ def _complete_row(summary: pl.DataFrame, table: str, number: int, computed: Mapp
     return _pick_row(add_statistics(pl.concat([summary[: number - 1], own, summary[number:]]), table), table, computed)
 
 
-def _show(trace: Trace, number: int, row: Mapping[str, Any], compared: Sequence[str], database: Path) -> str:
-    """Return the text on a number; `compared` are lines on what it was compared with."""
+def _list_left_out(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapping[str, Any]) -> list[str]:
+    """Return lines on suspect runs of the conditions of a row's runs, which would be among these if they counted."""
+    known = connection.sql("FROM all_labelled_runs").pl()
+    runs = trace.select_runs(row)["run_id"].unique()
+    names = [name for name in trace.selecting if name in known.columns and name not in trace.compared]
+    alike = known.filter(pl.lit(value=True), *(pl.col(name).eq_missing(pl.lit(row[name])) for name in names))
+    conditions = alike.filter(pl.col("run_id").is_in(runs.implode()))["condition_id"]
+    suspects = alike.filter(
+        "is_suspect", pl.col("condition_id").is_in(conditions.implode()), ~pl.col("run_id").is_in(runs.implode())
+    )
+    told = suspects.select("run_id", "suspect_rules").sort("run_id").iter_rows()
+    lines = [f"  {run} ({rules})" for run, rules in told]
+    return ["", "Left out as suspect (why: page Ledger):", *lines] if lines else []
+
+
+def _show(
+    trace: Trace,
+    number: int,
+    row: Mapping[str, Any],
+    compared: Sequence[str],
+    left_out: Sequence[str],
+    database: Path,
+) -> str:
+    """Return the text on a number; `compared` are lines on what it was compared with, `left_out` on runs not in it."""
     noun = "file" if trace.table in GROUPED else "run"
     unpacked = database.parent.parent / "archive"
     (shown,) = name_quantities(pl.DataFrame([row], infer_schema_length=None)).to_dicts()
@@ -230,7 +253,7 @@ def _show(trace: Trace, number: int, row: Mapping[str, Any], compared: Sequence[
     lines += show_runs(
         f"{noun.capitalize()}s", runs, trace.shown, trace.files, unpacked, quantity=find_quantity(row), noun=noun
     )
-    lines += ["", f"SQL: {name_query(trace.table)}"]
+    lines += [*left_out, "", f"SQL: {name_query(trace.table)}"]
     if (written := database.parent / f"summaries/{trace.table}.csv").is_file():
         lines.append(f"All digits: {written}, row {number}")
     # A terminal obeys what a name of the archive may contain.
