@@ -115,7 +115,8 @@ def test_a_cell_shows_both_rates_shares_and_the_verdict() -> None:
     assert "It is &#42;small&#42;&#46;" in shown
     short = render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS, "It is *small*.", has_cells=False)
     assert "**1 of 1** pairs of cells are reproduced." in short
-    assert "The supplement has all cells." in short
+    # In the summary above the tables: no line below them.
+    assert re.search(r"^\*\*1 of 1\*\*.* The supplement has all cells\.$", short, re.MULTILINE)
     assert "80.0 %" not in short
     assert "&#42;small&#42;" not in short
 

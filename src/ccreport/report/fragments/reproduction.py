@@ -101,7 +101,9 @@ def render_reproduction(
             if comparison == "paper":
                 parts.append("The evaluation names no published values to compare with.\n")
             continue
-        parts.append(f"## {heading} {{#{comparison}}}\n\n{_summarise(own, doubts if comparison == 'paper' else {})}\n")
+        summary = _summarise(own, doubts if comparison == "paper" else {})
+        elsewhere = "" if has_cells else " The supplement has all cells."
+        parts.append(f"## {heading} {{#{comparison}}}\n\n{summary}{elsewhere}\n")
         # On paper the summary, a few pages before, has it.
         if note and comparison == "paper" and has_cells:
             parts.append(render_callout("note", "About this archive", escape_text(note)))
@@ -109,12 +111,10 @@ def render_reproduction(
             own, titles, algorithms, OTHERS[comparison], reasons if comparison == "paper" else {}
         )
         parts += [_render_summary(own, titles), failed]
-        if not has_cells:
-            parts.append("The supplement has all cells.\n")
-            continue
         parts += [
             _render_cells(own.filter(pl.col("table_name") == table), str(table), titles, algorithms)
             for table in own["table_name"].unique(maintain_order=True)
+            if has_cells
         ]
     return "\n".join(parts)
 

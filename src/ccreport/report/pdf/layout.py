@@ -20,6 +20,8 @@ LEAST_SCALE: Final = 0.7
 # A table that would be smaller than the first breaks its long cells, of which none counts as shorter than the second.
 UNBROKEN_SCALE: Final = 0.75
 SHORTEST_SENTENCE: Final = 20
+# At 1 the widths of long columns are as their cells, at 0 all are the same.
+EVENNESS: Final = 0.6
 CELL_CHARACTERS: Final = 30
 LONG_CHARACTERS: Final = 50
 # Beyond the first the words of headings are stacked, in lines of at least the second.
@@ -116,7 +118,8 @@ def break_sentences(table: Table) -> tuple[float, list[float | None]] | None:
     """Return the size of text of a table whose long cells break, and the columns' widths; none where all is narrow.
 
     The size is a share of the usual one. Long columns share what the others leave, which have no width: by the middle
-    between their mean and their longest cell, which else would be many lines high.
+    between their mean and their longest cell, which else would be many lines high. The shares differ less than these
+    middles, as else the shortest column would have one word a line.
     """
     columns = _measure(table)
     upright = LEAST_SCALE * UPRIGHT_CHARACTERS
@@ -129,7 +132,7 @@ def break_sentences(table: Table) -> tuple[float, list[float | None]] | None:
     # Blanks and dashes would make a column that has sentences in some rows too narrow for them.
     lengths = [[row[column].length for row in whole if row[column].length > 1] for column in range(table.columns)]
     middles = [max(SHORTEST_SENTENCE, fmean((fmean(own or [0]), max(own or [0])))) for own in lengths]
-    widths = [middle if long else None for middle, long in zip(middles, is_long, strict=True)]
+    widths = [middle**EVENNESS if long else None for middle, long in zip(middles, is_long, strict=True)]
     return min(1.0, max(LEAST_SCALE, upright / broken)), widths
 
 

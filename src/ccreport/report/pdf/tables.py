@@ -66,7 +66,8 @@ def _write_table(table: Table, writer: CellWriter) -> str:
     def write_rows(rows: Iterable[Row]) -> list[str]:
         return [_array(_write_cell(cell, _list_options(cell, table.columns), writer) for cell in row) for row in rows]
 
-    notes = "; parbreak(); ".join(writer.write(row[0].element) for row in table.foot if len(row) == 1)
+    # On paper they follow each other in one paragraph.
+    notes = "; [ ]; ".join(writer.write(row[0].element) for row in table.foot if len(row) == 1)
     head = [_write_cell(cell, _list_head_options(cell), writer) for row in table.head for cell in row]
     totals = write_rows(row for row in table.foot if len(row) > 1)
     parts = [
@@ -85,7 +86,7 @@ def _list_sizes(table: Table) -> list[str]:
     if (broken := break_sentences(table)) is None:
         return [str(table.columns)]
     scale, widths = broken
-    return [_array("auto" if width is None else f"{width:.0f}fr" for width in widths), f"broken: {scale:.2f}"]
+    return [_array("auto" if width is None else f"{width:.1f}fr" for width in widths), f"broken: {scale:.2f}"]
 
 
 def _list_head_options(cell: Cell) -> list[str]:
