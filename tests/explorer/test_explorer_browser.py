@@ -36,6 +36,8 @@ from ccreport.explorer.script import write_call
 from ccreport.figures.kit.theme import STYLES
 
 ALL = PLAIN_COUNT + 3
+# What the first run was.
+NAME = "BBRv1 and CUBIC, 2 flows, RTT 10 ms, loss 0 %, iteration 1"
 # No inline script, no eval, no other host. Vega gives its elements styles.
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:"
 
@@ -538,9 +540,9 @@ def test_the_listed_runs_are_saved_as_csv(open_page: Open, server: str, origin: 
         page.click("#x-save")
     header, row = Path(saved.value.path()).read_text(encoding="utf-8").splitlines()
     assert saved.value.suggested_filename == "runs.csv"
-    assert header.startswith("Run,Job,Iteration,Mode")
+    assert header.startswith("Run,Mode,Flows,RTT (ms),Loss (%),Iteration")
     assert "Rate (Mbit/s)" in header
-    assert row.startswith("e2.h1-7-20ms-cc,job_e2,7,cubic")
+    assert row.startswith("e2.h1-7-20ms-cc,cubic,1,20,0,7,")
 
 
 def test_a_saved_file_holds_no_formula_of_the_archive(open_page: Open) -> None:
@@ -578,7 +580,7 @@ def test_the_chart_keeps_its_own_label(open_page: Open) -> None:
     drawn(page)
     chart = page.locator("#x-chart")
     expect(chart).to_have_attribute("role", "img")
-    expect(chart).to_have_attribute("aria-label", re.compile("^Throughput .* over time, per algorithm, of A: job_e1$"))
+    expect(chart).to_have_attribute("aria-label", re.compile(f"^Throughput .* over time, per algorithm, of A: {NAME}$"))
 
 
 def test_a_chart_that_is_shown_late_has_its_full_width(open_page: Open) -> None:
@@ -601,6 +603,26 @@ def test_no_violation_and_no_sideways_scroll(open_page: Open, width: int, scheme
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     found = Axe().run(page, options={"preload": False}).response["violations"]
     assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
+
+
+@pytest.mark.parametrize("width", [840, 1024, 1120, 1280, 1350])
+def test_the_list_needs_no_scrolling_at_middle_widths(open_page: Open, width: int) -> None:
+    for state in ("", f"#run={FIRST}"):
+        page = open_page(state, width=width)
+        expect(rows_of(page).first).to_be_visible()
+        boxes = "[document.documentElement, document.getElementById('x-scroll')]"
+        assert page.evaluate(f"{boxes}.map(box => box.scrollWidth > box.clientWidth)") == [False, False]
+        # What a run was, and how fast, is always there.
+        heads = [head.split()[0] for head in page.locator("#x-table thead button:visible").all_inner_texts()]
+        assert heads[:7] == ["Mode", "Flows", "RTT", "Loss", "Iteration", "Rate", "Deviation"]
+
+
+def test_a_run_is_named_by_what_it_was_and_its_job_in_small(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}")
+    card = page.locator("#x-picked .x-name")
+    expect(card).to_have_text(re.compile(f"^{NAME}.*job_e1"))
+    expect(card.locator("small")).to_contain_text("job_e1")
+    expect(rows_of(page).first.locator("input")).to_have_attribute("aria-label", f"Pick {NAME}, job_e1")
 
 
 def test_flows_of_an_algorithm_are_added_up_or_averaged_bin_by_bin(open_page: Open) -> None:

@@ -9,7 +9,7 @@
   const MOST_RUNS = explorer.runLetters.length;
   // With more runs, or on a phone, the scatter plot is drawn when it is asked for: the list must be there at once.
   const SCATTERED_RUNS = 2000;
-  const WIDE = "(min-width: 70rem)";
+  const WIDE = "(min-width: 84rem)";
   const byId = id => document.getElementById(`x-${id}`);
 
   let list;
@@ -328,7 +328,7 @@
 
   const describe = ({ shown }) =>
     `${shown.map(({ title, unit }) => `${title} (${unit})`).join(", ")} over time, per ${state.by}, of ${state.picked
-      .map((row, i) => `${explorer.runLetters[i]}: ${list.columns.get("job").show(row)}`)
+      .map((row, i) => `${explorer.runLetters[i]}: ${explorer.nameRun(list, row)}`)
       .join("; ")}`;
 
   const paint = () => {
@@ -361,14 +361,11 @@
     const label = `Remove run ${explorer.runLetters[i]}`;
     const remove = make("button", { type: "button", class: "x-remove", "aria-label": label }, "×");
     remove.addEventListener("click", () => setPicked(state.picked.filter(other => other !== row)));
-    const name = [show("job"), show("host"), `iteration ${show("iteration")}`].join(" · ");
     const facts = [
-      `RTT ${show("rtt_ms")} ms`,
-      `loss ${show("loss_pct")} %`,
       `${show("rate_bps")} ${list.rate.unit}`,
       `${show("retransmits_count")} retransmits (${show("retransmit_ratio")} %)`,
       ...[explorer.describeState(list, row)].filter(Boolean),
-      show("session"),
+      ...["job", "host", "session"].map(show),
     ].join(" · ");
     const links = [
       list.files(row) ? make("a", { href: list.files(row) }, "raw files") : null,
@@ -381,7 +378,7 @@
       {},
       isMany ? make("b", {}, explorer.runLetters[i]) : null,
       dashes ? makeSample(dashes[i]) : null,
-      make("span", { class: "x-name", title: list.id(row) }, name, make("small", { title: facts }, facts)),
+      make("span", { class: "x-name", title: list.id(row) }, explorer.nameRun(list, row), make("small", { title: facts }, facts)),
       make("span", { class: "x-links" }, ...links),
       remove,
     );

@@ -101,6 +101,23 @@
     return list.sort(sort).filter(row => tests.every(test => test(row)));
   };
 
+  // What a run was: "CUBIC and BBRv2, 16 flows, RTT 80 ms, loss 0.1 %, iteration 2", without what is not known.
+  explorer.nameRun = (list, row) => {
+    const show = (key, before, after) => {
+      const column = list.columns.get(key);
+      return column.value(row) === null ? "" : `${before}${column.show(row)}${after}`;
+    };
+    const algorithms = explorer.listAlgorithms(list, row).map(cc => list.algorithms.get(cc).name);
+    const parts = [
+      algorithms.join(" and "),
+      show("flows_count", "", list.columns.get("flows_count").value(row) === 1 ? " flow" : " flows"),
+      show("rtt_ms", "RTT ", " ms"),
+      show("loss_pct", "loss ", " %"),
+      show("iteration", "iteration ", ""),
+    ];
+    return parts.filter(Boolean).join(", ");
+  };
+
   explorer.nameColumn = ({ label, unit }) => (unit ? `${label} (${unit})` : label);
 
   // What makes a run an exception, nothing of one that counts.

@@ -37,12 +37,11 @@ class ListColumn:
 
 
 COLUMNS: Final = (
-    ListColumn("job", "Job", is_text=True),
-    ListColumn("iteration", "Iteration", decimals=0),
     ListColumn("mode", "Mode", is_text=True),
     ListColumn("flows_count", "Flows", decimals=0),
     ListColumn("rtt_ms", "RTT", "ms"),
     ListColumn("loss_pct", "Loss", "%"),
+    ListColumn("iteration", "Iteration", decimals=0),
     ListColumn(
         "rate_bps",
         "Rate",
@@ -58,6 +57,7 @@ COLUMNS: Final = (
         description="Robust z: rate less the median of its condition, over 1.4826 times the median absolute deviation "
         "there or 1 % of the median, whichever is more; a run beyond ±3.5 is an outlier.",
     ),
+    ListColumn("job", "Job", is_text=True),
     ListColumn("retransmits_count", "Retransmits", "segments", decimals=0),
     ListColumn("retransmit_ratio", "Retransmit ratio", "%", 0.01),
     ListColumn("jain_ratio", "Jain", "index", decimals=3),

@@ -45,7 +45,7 @@
   };
 
   explorer.placePoints = (list, axes, rows) => {
-    const [x, y, ...texts] = [...axes, "job", "host", "iteration"].map(key => list.columns.get(key));
+    const [x, y] = axes.map(key => list.columns.get(key));
     return rows
       .filter(row => x.values[row] !== null && y.values[row] !== null)
       .map(row => ({
@@ -54,7 +54,7 @@
         y: y.values[row],
         c: styleOf(list, row).name,
         odd: list.columns.get("state").value(row) === "suspect",
-        n: texts.map(column => column.show(row)).join(" · "),
+        n: `${explorer.nameRun(list, row)} (${list.columns.get("job").show(row)})`,
       }));
   };
 

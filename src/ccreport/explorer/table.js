@@ -10,7 +10,10 @@
   // Beside a run that is open there is room for these.
   const MAIN = [...FIRST, "iteration", "flows_count", "retransmit_ratio"];
   const isPhone = () => matchMedia("(max-width: 40rem)").matches;
-  const classOf = ({ key, isText }, ofText) => [isText ? ofText : "x-number", MAIN.includes(key) ? null : "x-more"].filter(Boolean).join(" ") || null;
+  // The machines and when: what is left out first where the list is too narrow.
+  const LAST = ["host", "session", "sender_host"];
+  const rankOf = key => (MAIN.includes(key) ? null : LAST.includes(key) ? "x-more x-last" : "x-more");
+  const classOf = ({ key, isText }, ofText) => [isText ? ofText : "x-number", rankOf(key)].filter(Boolean).join(" ") || null;
   const isKnown = column => column.rank.some(value => value !== null && value !== -1);
 
   // All text of the archive enters the page here, as text.
@@ -80,7 +83,7 @@
     }
 
     makeRow(row, i) {
-      const name = ["job", "host", "iteration"].map(key => this.list.columns.get(key).show(row)).join(", ");
+      const name = `${explorer.nameRun(this.list, row)}, ${this.list.columns.get("job").show(row)}`;
       const box = make("input", { type: "checkbox", tabindex: "-1", "aria-label": `Pick ${name}` });
       const cells = this.columns.map(column => this.makeCell(column, row));
       const attributes = { tabindex: i === this.focused ? "0" : "-1", "aria-rowindex": this.first + i + 2 };
