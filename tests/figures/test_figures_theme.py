@@ -5,7 +5,9 @@ from itertools import combinations
 import pytest
 
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.dark_colours import find_dark_colour
+from ccreport.figures.kit.dark_colours import find_dark_colour, measure_luminance, parse_colour
+from ccreport.figures.kit.text import write
+from ccreport.figures.kit.text_colours import find_text_colour
 from ccreport.figures.run.limits import CATEGORIES
 
 BBRS = ("bbr", "bbr1", "bbr2", "bbr3")
@@ -94,3 +96,16 @@ def test_cubic_and_bbr_differ_in_dash_and_marker_too() -> None:
     for bbr in BBRS:
         assert theme.STYLES[bbr].dash != cubic.dash
         assert theme.STYLES[bbr].marker != cubic.marker
+
+
+@pytest.mark.parametrize(
+    ("colour", "shown"),
+    # What has 4.5:1 to white stays; at 80 % of its parts the orange of BBR does, which has 3.1:1.
+    [(theme.INK, theme.INK), (theme.STYLES["bbr2"].colour, "#007f68"), (theme.STYLES["bbr"].colour, "#b16200")],
+)
+def test_names_beside_lines_are_dark_enough_to_be_read(colour: str, shown: str) -> None:
+    assert find_text_colour(colour) == shown
+    assert write(["BBR"], (0.0, 0.0), align="left", colour=colour).to_dict()["mark"]["color"] == shown
+    for paper, ink in ((1.0, shown), (measure_luminance(parse_colour("#13171d")), find_dark_colour(shown))):
+        dark, light = sorted((paper, measure_luminance(parse_colour(ink))))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5

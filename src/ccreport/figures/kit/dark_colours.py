@@ -49,9 +49,9 @@ def remove_dark_colours(svg: str) -> str:
 @cache
 def find_dark_colour(colour: str) -> str:
     """Return the colour of the same hue for the dark page, where `colour` is that for white paper."""
-    red, green, blue = _parse(colour)
+    red, green, blue = parse_colour(colour)
     contrast = 1.05 / (measure_luminance((red, green, blue)) + 0.05)
-    wanted = min(1.0, lift_contrast(contrast) * (measure_luminance(_parse(DARK_PAPER)) + 0.05) - 0.05)
+    wanted = min(1.0, lift_contrast(contrast) * (measure_luminance(parse_colour(DARK_PAPER)) + 0.05) - 0.05)
     hue, _, saturation = colorsys.rgb_to_hls(red, green, blue)
     if contrast < 1.001:
         return DARK_PAPER
@@ -79,7 +79,8 @@ def measure_luminance(colour: Rgb) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _parse(colour: str) -> Rgb:
+def parse_colour(colour: str) -> Rgb:
+    """Return the parts of an sRGB colour, from 0 to 1, of any of the notations of PAINT."""
     if colour in NAMED:
         return NAMED[colour]
     if colour.startswith("rgb"):

@@ -7,6 +7,7 @@ import altair as alt
 
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.label_placement import Point
+from ccreport.figures.kit.text_colours import find_text_colour
 
 LEGEND_ROW_PX: Final = 21
 LEGEND_LINE_PX: Final = 30
@@ -36,9 +37,14 @@ def write(
     weight: Literal["normal", "bold"] = "normal",
     colour: str = theme.INK,
 ) -> alt.Chart:
-    """Return a text at a place in px of the plot area, which may be outside it."""
+    """Return a text at a place in px of the plot area, which may be outside it, in a colour as dark as text needs."""
     mark = alt.Chart(NO_DATA).mark_text(
-        text=list(lines), align=align, baseline=baseline, fontWeight=weight, color=colour, lineHeight=LINE_HEIGHT_PX
+        text=list(lines),
+        align=align,
+        baseline=baseline,
+        fontWeight=weight,
+        color=find_text_colour(colour),
+        lineHeight=LINE_HEIGHT_PX,
     )
     chart: alt.Chart = mark.encode(x=at_x(round(place[0], 1)), y=at_y(round(place[1], 1)))
     return chart
