@@ -27,6 +27,7 @@ from ccreport.report.site.render import render_report
 pytestmark = [pytest.mark.slow, needs_chromium]
 DESK = {"width": 1400, "height": 900}
 PHONE = {"width": 390, "height": 844}
+TABLET = {"width": 768, "height": 1024}
 PAGE_BYTES = 1_000_000
 LONGEST_PX = 8_500
 PAPER_PAGES = 35
@@ -419,15 +420,25 @@ def test_the_first_page_of_the_pdf_has_the_conclusion_and_contents(paper: Path):
         assert "How to verify" in words
 
 
-def test_no_page_scrolls_sideways_on_a_phone(site: Path, pages: list[str], page: Page):
-    page.set_viewport_size(PHONE)
+def test_no_page_scrolls_sideways_on_a_phone_or_a_tablet(site: Path, pages: list[str], page: Page):
     wide = {}
     for name in pages:
         page.goto((site / name).as_uri())
-        width = page.evaluate("document.documentElement.scrollWidth")
-        if width > PHONE["width"]:
-            wide[name] = width
+        for viewport in (PHONE, TABLET):
+            page.set_viewport_size(viewport)
+            width = page.evaluate("document.documentElement.scrollWidth")
+            if width > viewport["width"]:
+                wide[name] = width
     assert wide == {}
+
+
+def test_an_open_menu_is_on_the_screen_of_a_tablet(site: Path, page: Page):
+    page.set_viewport_size(TABLET)
+    page.goto((site / "index.html").as_uri())
+    for menu in page.locator("details.menu").all():
+        menu.locator("summary").click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= TABLET["width"]
+        assert menu.locator("ul").evaluate("list => list.getBoundingClientRect().x") >= 0
 
 
 def test_axe_finds_nothing_on_any_page(site: Path, pages: list[str], page: Page):
