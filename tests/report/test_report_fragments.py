@@ -29,7 +29,7 @@ from ccreport.report.archive_fragments.ledger import LISTED_REJECTS, render_impo
 from ccreport.report.archive_fragments.other_records import count_others, render_others
 from ccreport.report.archive_fragments.provenance import render_assumptions, render_provenance
 from ccreport.report.archive_fragments.suspects import render_suspect_rules, render_suspects, summarise_left_out
-from ccreport.report.fragments.about import render_groups
+from ccreport.report.fragments.about import render_groups, render_note
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment
 from ccreport.report.fragments.render import render_fragments
@@ -516,3 +516,12 @@ def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Pat
     headings = ("Algorithm", "Loss (%)", "Runs", "Rate (Gbit/s)", "Retransmitted (%)")
     for words in (*headings, ">cubic<", ">0.01<", ">12345<", ">9.234<", ">0.012<"):
         assert words in shown
+
+
+def test_of_what_is_known_about_an_archive_two_sentences_are_shown_and_the_others_folded() -> None:
+    note = "Not *theirs*: at 0.02 % loss. BBR means BBRv2. Tests last 30 s. All else is as in the paper."
+    shown, _, folded = render_note(note).partition("<details")
+    assert "Not &#42;theirs&#42;&#58; at 0&#46;02 &#37; loss&#46; BBR means BBRv2&#46;\n" in shown
+    assert "Tests last 30 s&#46; All else is as in the paper&#46;" in folded
+    assert "<details" not in render_note("One. Two.")
+    assert render_note("") == ""

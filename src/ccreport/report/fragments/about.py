@@ -1,15 +1,18 @@
 """What a report is about: its publication, the archive, and what its groups of algorithms are called."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
 
 from ccreport.figures.kit.theme import style_of
-from ccreport.report.markup.blocks import render_callout
+from ccreport.report.markup.blocks import close_fold, open_fold, render_callout
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.database import name_algorithms
 
+SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+SENTENCES_SHOWN: Final = 2
 # What names of cells, titles and captions call a run of several algorithms.
 BOTH: Final = (
     "*Both* means that flows of both algorithms share the path at the same time, *alone* that the flows of a run are "
@@ -39,5 +42,13 @@ def render_groups(held: pl.Series, groups: Mapping[str, Mapping[str, Any]]) -> s
 
 
 def render_note(note: str) -> str:
-    """Return what is known about the archive beside its data, nothing where there is nothing."""
-    return render_callout("note", "About this archive", escape_text(note)) if note else ""
+    """Return what is known about the archive beside its data, nothing where there is nothing.
+
+    The first sentences are shown, the others folded up: the conclusion, below, is what most readers come for.
+    """
+    if not note:
+        return ""
+    sentences = [escape_text(sentence) for sentence in SENTENCE_END.split(note.strip())]
+    shown, folded = (" ".join(part) for part in (sentences[:SENTENCES_SHOWN], sentences[SENTENCES_SHOWN:]))
+    fold = f"\n\n{open_fold('More about this archive')}\n{folded}\n\n{close_fold()}" if folded else ""
+    return render_callout("note", "About this archive", f"{shown}{fold}")
