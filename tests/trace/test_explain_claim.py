@@ -14,9 +14,10 @@ from ccreport.__main__ import main
 from ccreport.compare.claims import HOLDS, UNKNOWN, judge_claims
 from ccreport.core.tables import load_schema
 from ccreport.summarise.open_results import open_results
+from ccreport.trace.claims.checked_runs import find_runs, select_runs
+from ccreport.trace.claims.deciding_rows import describe_deciding
+from ccreport.trace.claims.explain_claim import _measure_plainly, _prepare, _show_check
 from ccreport.trace.compared_cells import show_compared
-from ccreport.trace.deciding_rows import describe_deciding
-from ccreport.trace.explain_claim import _find_runs, _measure_plainly, _prepare, _select_runs, _show_check
 from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.shown_runs import show_runs
 
@@ -244,9 +245,9 @@ def test_every_part_of_a_query_selects_its_runs() -> None:
         joined = (
             "SELECT sum(x) FROM cells WHERE x < (SELECT max(x) FROM cells WHERE x > 2) GROUP BY x > 1 HAVING sum(x) > 9"
         )
-        assert _select_runs(connection, joined) == {"a", "b", "c"}
-        assert _select_runs(connection, "SELECT strata FROM rate_cells('cells') WHERE x = 2") == {"b"}
-        assert _select_runs(connection, "SELECT") == set()
+        assert select_runs(connection, joined) == {"a", "b", "c"}
+        assert select_runs(connection, "SELECT strata FROM rate_cells('cells') WHERE x = 2") == {"b"}
+        assert select_runs(connection, "SELECT") == set()
 
 
 # Two conditions of a cell, and one of another cell that has a single run.
@@ -287,11 +288,11 @@ def test_the_runs_of_a_check_are_those_that_its_number_is_computed_from(results:
             _compare_cvs("within_cvs"): {"r2", "r3"},
             "SELECT mean_of(list({'run': run, 'x': NULL::DOUBLE, 'y': 1.0::DOUBLE})) FROM measured": set(),
         }
-        assert {query: _find_runs(connection, query) for query in cases} == {
+        assert {query: find_runs(connection, query) for query in cases} == {
             query: (runs, True) for query, runs in cases.items()
         }
         computed = f"SELECT mean_of(list(rate)).value AS value, 1 AS n FROM measured {beside}"
-        read, is_exact = _find_runs(connection, computed)
+        read, is_exact = find_runs(connection, computed)
         assert read >= {"r2", "r3", "r4"}
         assert not is_exact
 

@@ -26,9 +26,9 @@ from ccreport.summarise.grids.plain_numbers import find_quantity
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.statistics.comparisons import SIDES
+from ccreport.trace.claims.explain_claim import describe_claim, find_claim
 from ccreport.trace.compared_cells import describe_comparison, show_compared
 from ccreport.trace.edge import GROUPED, load_edge_source, restrict_edge
-from ccreport.trace.explain_claim import describe_claim, find_claim
 from ccreport.trace.explain_exhibit import describe_figure, find_exhibit
 from ccreport.trace.find_table import describe_tables, find_database, find_databases, find_table
 from ccreport.trace.raw_files import ReadFiles, load_read_files

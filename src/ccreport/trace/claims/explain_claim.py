@@ -1,13 +1,7 @@
-"""What the verdict on a claim is made of: its checks with values and bounds, their queries, and the runs behind them.
+"""What the verdict on a claim is made of: its checks with values and bounds, their queries, and their runs."""
 
-A check's query may pool and compare as it likes. Its runs are those in the lists that its number is computed from, or
-where there are no such lists all those that its parts read, each SELECT over tables that have runs.
-"""
-
-import contextlib
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,51 +19,15 @@ from ccreport.summarise.database import quote_name, read_files
 from ccreport.summarise.grids.grid import INTERVAL
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.open_results import open_results
-from ccreport.trace.deciding_rows import describe_deciding
+from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_runs, join_runs, parse_query
+from ccreport.trace.claims.deciding_rows import describe_deciding
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_published, list_tables
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.shown_runs import show_runs
 
-SHOWN: Final = ("session", "job", "host", "iteration", "rtt_ms", "parameter_name", "parameter_value")
-# What checks compare, of each algorithm in a run: of all flows together where no algorithm is known.
-MEASURED: Final = ("algorithm", "goodput_bps", "retransmit_ratio", "retransmit_source")
-RUNS: Final = """
-SELECT runs.* REPLACE (
-    coalesce(own.goodput_bps, runs.goodput_bps) AS goodput_bps,
-    coalesce(own.retransmit_ratio, runs.retransmit_ratio) AS retransmit_ratio,
-    coalesce(own.retransmit_source, runs.retransmit_source) AS retransmit_source
-), own.algorithm
-FROM all_labelled_runs AS runs LEFT JOIN all_algorithm_runs AS own USING (run_id)
-"""
-# The column of that name, as a syntax tree of DuckDB has it.
-RUN_ID: Final = {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": "", "column_names": ["run_id"]}
 WORD: Final = re.compile(r"\w+")
 # claim 2
 NUMBERED: Final = re.compile(r"claim[ _]*(\d+)", re.IGNORECASE)
-# rate_cells('stability_runs')
-CELLS: Final = re.compile(r"rate_cells\('(\w+)'\)")
-# Macros that compute a number from lists of runs, and macros that return the run_id of these runs instead.
-COMPUTED: Final = re.compile(
-    r"\b(mean_of|quotient_of|quotient_of_quotients|difference_of|nearness|rate_cells|pooled_cvs|within_cvs|cv_quotient)"
-    r"(?=\()"
-)
-LISTED: Final = """
-CREATE TEMP MACRO listed_mean_of(runs) AS list_transform(known_runs(runs), lambda r: r.run.id);
-CREATE TEMP MACRO listed_quotient_of(a, b) AS listed_mean_of(a) || listed_mean_of(b);
-CREATE TEMP MACRO listed_difference_of(a, b) AS listed_mean_of(a) || listed_mean_of(b);
-CREATE TEMP MACRO listed_quotient_of_quotients(a, b) AS a || b;
-CREATE TEMP MACRO listed_nearness(a, b, c) AS a || b || c;
-CREATE TEMP MACRO listed_rate_cells(selected) AS TABLE
-SELECT test_group, sharing, flows_count, rtt_bucket, algorithm, list(runs) AS strata
-FROM (
-    SELECT test_group, sharing, flows_count, rtt_bucket, algorithm, condition_id, list(run_id) AS runs
-    FROM query_table(selected) WHERE rate_bps IS NOT NULL GROUP BY ALL
-)
-GROUP BY ALL;
-CREATE TEMP MACRO listed_pooled_cvs(strata) AS flatten(CASE WHEN cell_count(strata) > 1 THEN strata END);
-CREATE TEMP MACRO listed_within_cvs(strata) AS flatten(list_filter(strata, lambda s: len(s) > 1));
-CREATE TEMP MACRO listed_cv_quotient(a, b, n) AS coalesce(a, []) || coalesce(b, []);
-"""
 
 
 def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
@@ -125,18 +83,18 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
     queries = [check["sql"] for check in declared["checks"]]
     with open_results(database) as connection:
         _prepare(connection, database.resolve().parent / "summaries")
-        found = [_find_runs(connection, query) for query in queries]
+        found = [find_runs(connection, query) for query in queries]
         words = {word for query in queries for word in WORD.findall(query)}
         tables = [table for table in list_published(connection) if table in words]
         for row, check, (selected, is_exact) in zip(rows, declared["checks"], found, strict=True):
             query = check["sql"]
             plain, deciding = None, (0, "")
             if row["value"] is not None and "extreme" in check:
-                deciding = describe_deciding(connection, _parse(connection, query), check["extreme"], tables)
+                deciding = describe_deciding(connection, parse_query(connection, query), check["extreme"], tables)
             elif row["value"] is not None and len(queries) > 1:
                 plain = _measure_plainly(connection, query, row)
             lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain, deciding=deciding)]
-        runs = _join_runs(connection, [selected for selected, _ in found])
+        runs = join_runs(connection, [selected for selected, _ in found])
         files = load_read_files(connection)
     if not runs.is_empty():
         columns, unpacked = ("checks", *SHOWN, *MEASURED), database.parent.parent / "archive"
@@ -208,70 +166,3 @@ def _prepare(connection: duckdb.DuckDBPyConnection, summaries: Path) -> None:
     for path in sorted(summaries.glob("*.parquet")):
         connection.execute(f"CREATE TEMP VIEW {quote_name(path.stem)} AS {read_files([path])}")
     connection.execute(read_query(CLAIMS) + LISTED)
-
-
-def _join_runs(connection: duckdb.DuckDBPyConnection, selected: Sequence[set[str]]) -> pl.DataFrame:
-    """Return the runs of the checks, a row for each algorithm in a run, with the numbers of the checks of each."""
-    checks: dict[str, list[str]] = {}
-    for number, runs in enumerate(selected, 1):
-        for run in runs:
-            checks.setdefault(run, []).append(str(number))
-    told = pl.DataFrame(
-        {"run_id": list(checks), "checks": [", ".join(numbers) for numbers in checks.values()]},
-        schema={"run_id": pl.String, "checks": pl.String},
-    )
-    known: pl.DataFrame = connection.sql(RUNS).pl()
-    return known.join(told, on="run_id").sort("checks", *SHOWN, "run_id", "algorithm", nulls_last=True)
-
-
-def _find_runs(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[set[str], bool]:
-    """Return the run_id of the runs that a check's number rests on, or else of those that it reads; and which it is."""
-    listing, computed_count = COMPUTED.subn(r"listed_\1", query)
-    # What computes with the numbers of macros does not take their runs.
-    with contextlib.suppress(duckdb.Error):
-        if computed_count:
-            rows = connection.execute(listing).fetchall()
-            if all(len(row) == 1 and isinstance(row[0], list) for row in rows):
-                return {run for (runs,) in rows for run in runs}, True
-    return _select_runs(connection, query), False
-
-
-def _select_runs(connection: duckdb.DuckDBPyConnection, query: str) -> set[str]:
-    """Return the run_id of all rows that the parts of a query read, whatever they make of these."""
-    # The macro makes rows of a view's runs, and the cells that it gives are of none.
-    whole = _parse(connection, CELLS.sub(r"\1", query))
-    if whole is None:
-        return set()
-    tables = whole["cte_map"]["map"]
-    found: set[str] = set()
-    for part in _list_selects(whole):
-        own = part | {
-            "select_list": [RUN_ID],
-            "cte_map": {"map": [*tables, *(table for table in part["cte_map"]["map"] if table not in tables)]},
-            **{name: [] for name in ("modifiers", "group_expressions", "group_sets")},
-            **dict.fromkeys(("having", "qualify", "sample")),
-        }
-        statement = json.dumps({"error": False, "statements": [{"node": own, "named_param_map": []}]})
-        # A part over rows that are not runs has no such column.
-        with contextlib.suppress(duckdb.Error):
-            (sql,) = connection.execute("SELECT json_deserialize_sql(?::JSON)", [statement]).fetchall()[0]
-            found |= {run for (run,) in connection.execute(sql).fetchall()}
-    return found
-
-
-def _parse(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, Any] | None:
-    """Return the syntax tree of a query as DuckDB has it, None where that has none."""
-    (text,) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0]
-    parsed = json.loads(text)
-    return None if parsed["error"] else parsed["statements"][0]["node"]
-
-
-def _list_selects(node: Any) -> Iterator[dict[str, Any]]:
-    """Yield each SELECT of a syntax tree that has a FROM."""
-    if isinstance(node, dict):
-        if node.get("type") == "SELECT_NODE" and node["from_table"]["type"] != "EMPTY":
-            yield node
-        node = list(node.values())
-    if isinstance(node, list):
-        for item in node:
-            yield from _list_selects(item)
