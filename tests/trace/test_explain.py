@@ -21,7 +21,8 @@ from ccreport.summarise.grids.headings import name_quantities
 from ccreport.summarise.statistics.comparisons import add_verdicts
 from ccreport.trace.compared_cells import describe_comparison
 from ccreport.trace.explain import explain, load_trace, recompute_row
-from ccreport.trace.find_table import find_database, find_databases, find_table
+from ccreport.trace.find_table import describe_others, find_database, find_databases, find_table, list_with_table
+from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.select_rows import find_row, name_row
 
 FACTS = {"session": "s", "job": "j", "cpu_sender_mean_pct": 20.0}
@@ -115,14 +116,49 @@ def test_explain_prints_runs_files_and_the_number(database: Path, capsys: pytest
     assert main(["explain", "table_2", *given, "--database", str(database)]) == 0
     printed = capsys.readouterr().out
     key = "test_group=no loss,sharing=alone,flows_count=16,rtt_bucket=RTT < 30 ms,algorithm=BBR"
-    assert printed.startswith(f"table_2_testbed, row 1: {key}\n")
+    assert printed.startswith(f"{database.parent.name}, table_2_testbed, row 1: {key}\n")
     # Of the logarithms of 9 and 11, and of 18 and 22: each cell's mean, in the unit and with the digits of the pages.
     assert re.search(r"^  Rate mean \(Mbit/s\)  15\.00 \(", printed, re.MULTILINE)
     assert "Runs (4):\n  In all: Session s; Job j; Host 10.0.0.2; Loss (%) 0\n" in printed
     assert "\n  Iteration  RTT (ms)  Rate (Mbit/s)  Run\n" in printed
     assert "\n  2          10        11.00          r2\n" in printed
     assert f"  # all runs of e\n  {'m' * 64}  meta.json\n" in printed
-    assert printed.endswith("SQL: src/ccreport/sql/testbed/table_2_testbed.sql\n")
+    # What the rate is read from, by its basis, and the query as it is.
+    assert "\n  goodput_bps: Receiver's bytes times 8 " in printed
+    assert "Source: iperf3 `end.streams[].receiver` (`bytes`, `seconds`)" in printed
+    assert "\nSQL: src/ccreport/sql/testbed/table_2_testbed.sql\n  -- Table II: " in printed
+    assert printed.endswith("\n      rtt_bucket_rank, algorithm_rank, algorithm\n")
+
+
+def test_a_long_query_is_printed_when_all_is_asked_for(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = ["explain", "retransmits", "--row", "algorithm=BBR,test_group=no loss,sharing=alone"]
+    own += ["--database", str(database)]
+    assert main(own) == 0
+    assert re.search(r"\nSQL: \S+/retransmits\.sql \(\d+ lines, which --full prints\)\n$", capsys.readouterr().out)
+    assert main([*own, "--full"]) == 0
+    assert "/retransmits.sql\n  -- " in capsys.readouterr().out
+
+
+def test_a_result_file_is_named_with_the_algorithm_of_its_flows(tmp_path: Path) -> None:
+    tables = gather(run(1, {"bbr": 9.0, "cubic": 9.0}, **FACTS))
+    flow = {"run_id": "r1", "is_reverse": False}
+    flows = [flow | {"flow_id": f"{cc}1", "cc": cc, "samples_count": 1} for cc in ("bbr", "cubic")]
+    streams = [
+        flow | {"client_number": client, "stream_number": 1, "flow_id": flow_id, "raw_file_id": path}
+        for client, flow_id, path in ((1, "bbr1", "src-cmd"), (2, "cubic1", "src-cmd-2"))
+    ]
+    files = [raw_file(path, "r1") for path in ("src-cmd", "src-cmd-2", "ss")]
+    database = build_database(tmp_path, tables | {"flows": flows, "streams": streams, "raw_files": files})
+    with connect(database) as connection:
+        assert load_read_files(connection).algorithms == {"src-cmd": "BBR", "src-cmd-2": "CUBIC"}
+
+
+def test_what_other_evaluations_have_too_is_said() -> None:
+    assert describe_others([], "jobs") == ""
+    others = [Path("results/a/archive.duckdb"), Path("results/b/archive.duckdb")]
+    assert describe_others(others, "claim 1") == (
+        "Other evaluations have `claim 1`, too; ask by --database results/a or results/b\n"
+    )
 
 
 def test_no_table_is_explained_by_what_only_programs_read(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -243,7 +279,14 @@ def test_a_suspect_run_of_the_same_condition_is_named_as_left_out(
     assert main(["explain", "jobs", "--row", "session=s", "--database", str(database)]) == 0
     printed = capsys.readouterr().out
     # Another condition's, and one of a session that has a row of its own, would not be among the runs of this row.
-    assert "\nLeft out as suspect (why: page Ledger):\n  r2 (kernel_drops)\n\nSQL: " in printed
+    assert "\nLeft out as suspect (why: page Ledger):\n  r2 (kernel_drops)\n\nWhat a run's values are:\n" in printed
+
+
+def test_a_size_may_be_typed_as_pages_have_it_without_its_blank() -> None:
+    key = {"sharing": "both", "flows_count": 16, "algorithm": "BBR"}
+    summary = pl.DataFrame([key | {"buffer_bytes": size} for size in (8_000_000, 16_000_000)])
+    for text in ("16 MB", "16MB", "16mb", "16e6"):
+        assert find_row(summary, "table_1_buffer_size", f"buffer_bytes={text}") == 2
 
 
 def test_signs_of_tables_may_be_typed() -> None:
@@ -364,6 +407,8 @@ def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path) -> None
             for table in tables:
                 connection.execute(f"CREATE VIEW {table} AS SELECT 1; CREATE VIEW {table}_runs AS SELECT 1")
     assert find_database(tmp_path, "compl") == tmp_path / "b" / "archive.duckdb"
+    own, other = (tmp_path / name / "archive.duckdb" for name in "ab")
+    assert [list_with_table(tmp_path, own, table) for table in ("jobs", "cpu")] == [[other], []]
     assert find_database(tmp_path / "a" / "archive.duckdb", "jobs") == tmp_path / "a" / "archive.duckdb"
     with pytest.raises(InputError, match=r"several evaluations have a table `jobs`.*a/archive\.duckdb, .*b/archive"):
         find_database(tmp_path, "jobs")
@@ -431,12 +476,15 @@ def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.C
 def test_sql_describes_a_table_by_names_and_types(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sql", "DESCRIBE measured", "--database", str(database)]) == 0
     printed = capsys.readouterr().out
-    assert printed.splitlines()[-1].startswith("The report's page Dictionary has the meaning of each column")
-    assert re.findall(r"\w+", printed)[:6] == [
-        *("column_name", "column_type"),
-        *("varchar", "varchar"),
+    assert printed.splitlines()[-1].startswith("The report's page Dictionary has units, sources and whole meanings")
+    assert re.findall(r"\w+", printed)[:8] == [
+        *("column_name", "column_type", "meaning"),
+        *("varchar", "varchar", "varchar"),
         *("run_id", "VARCHAR"),
     ]
+    # One sentence of what each means, of a table its own meaning.
+    assert re.search(r" run_id +│ VARCHAR +│ One test execution, one iteration of one condition +│\n", printed)
+    assert re.search(r" is_counted +│ BOOLEAN +│ The run could count in means: ", printed)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """`explain` of a claim: its checks as they were judged, their queries, and the runs and raw files behind them."""
 
-import json
 from pathlib import Path
 
 import duckdb
@@ -14,9 +13,9 @@ from ccreport.__main__ import main
 from ccreport.compare.claims import HOLDS, UNKNOWN, judge_claims
 from ccreport.core.tables import load_schema
 from ccreport.summarise.open_results import open_results
-from ccreport.trace.claims.checked_runs import find_runs, select_runs
+from ccreport.trace.claims.checked_runs import find_runs, join_runs, parse_query, select_runs
 from ccreport.trace.claims.deciding_rows import describe_deciding
-from ccreport.trace.claims.explain_claim import _measure_plainly, _prepare, _show_check
+from ccreport.trace.claims.explain_claim import _measure_plainly, _prepare, _show_check, list_others
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.shown_runs import show_runs
@@ -63,7 +62,8 @@ def test_a_claim_is_explained_by_its_checks_runs_and_files(results: Path, capsys
     assert main(["explain", "fast", "--database", str(results), "--evaluation", evaluation]) == 0
     printed = capsys.readouterr().out
     verdict = pl.read_parquet(results / "claims.parquet")["claim_verdict"][0]
-    assert printed.startswith(f"claim fast: {verdict}\n  It is fast (Section 1)\n\nCheck 1, rate: ")
+    assert printed.startswith(f"mine, claim 1, fast: {verdict}\n  It is fast (Section 1)\n")
+    assert "\n  All checks must hold. Not enough data: 1, 2.\n\nCheck 1, rate: " in printed
     assert "  here           10000000\n  accepted       at least 1\n  runs           1 (at least 1 needed)\n" in printed
     assert f"    {FASTER}\n" in printed
     # One run of a short path with CUBIC, one of a long path; a part of the query that is called `runs` selects none.
@@ -85,7 +85,7 @@ def test_what_its_maker_says_of_an_archive_is_below_the_verdict(
     judged = pl.read_parquet(results / "claims.parquet")
     judged.with_columns(about_archive=pl.lit("The link was slow.")).write_parquet(results / "claims.parquet")
     assert main(["explain", "fast", "--database", str(results)]) == 0
-    assert "\n  It is fast (Section 1)\n  Why: The link was slow.\n\nCheck 1" in capsys.readouterr().out
+    assert ".\n  Why: The link was slow.\n\nCheck 1" in capsys.readouterr().out
     judged.write_parquet(results / "claims.parquet")
 
 
@@ -151,16 +151,37 @@ def test_an_extreme_of_a_published_table_is_of_the_row_with_its_value() -> None:
     connection = duckdb.connect()
     key = load_schema("stability").key
     columns = ", ".join(f"c AS {name}" for name in key)
-    rows = "(VALUES ('a', 0.5::DOUBLE), ('b', 0.75::DOUBLE)) AS t (c, cv)"
-    connection.execute(f"CREATE TABLE stability AS SELECT {columns}, cv FROM {rows}")
-    connection.execute("CREATE VIEW cvs AS SELECT cv FROM stability")
-    (text,) = connection.execute("SELECT json_serialize_sql('SELECT cv AS value, 3 AS n FROM cvs')").fetchall()[0]
-    node = json.loads(text)["statements"][0]["node"]
-    named = ",".join(f"{name}=b" for name in key)
-    said = f'the greatest of 2 rows: explain stability --row "{named}"'
-    assert describe_deciding(connection, node, "greatest", ["stability"]) == (2, said)
+    rows = "(VALUES ('a', 0.5::DOUBLE, 0.4, 3.0), ('b', 0.75::DOUBLE, 0.6, 1.0)) AS t (c, cv, low, high)"
+    connection.execute(f"CREATE TABLE stability AS SELECT {columns}, cv, low, high FROM {rows}")
+    connection.execute("CREATE VIEW cvs AS SELECT cv, low, high FROM stability")
+    connection.execute("CREATE VIEW stability_runs AS SELECT unnest(['r1', 'r2']) AS run_id, rtt_bucket FROM stability")
+    query = "SELECT cv AS value, low, high, 3 AS n FROM cvs"
+    node = parse_query(connection, query)
+    names = {letter: ",".join(f"{name}={letter}" for name in key) for letter in "ab"}
+    found = describe_deciding(connection, node, "greatest", ["stability"])
+    assert (found.rows_count, found.runs) == (2, {"r1", "r2"})
+    assert found.which == f'the greatest of 2 rows: explain stability --row "{names["b"]}"'
+    # The interval reaches to where that of a row with less does.
+    assert found.ends == (
+        "the greatest lower and the greatest upper end of the intervals of the 2 rows, widened so that all hold at once"
+        f' with 95 %; the upper end is of explain stability --row "{names["a"]}" (3 runs)'
+    )
+    assert "; the lower end is of " in describe_deciding(connection, node, "least", ["stability"]).ends
     connection.execute("UPDATE stability SET cv = 0.75")
-    assert describe_deciding(connection, node, "greatest", ["stability"]) == (2, "")
+    assert describe_deciding(connection, node, "greatest", ["stability"]).which == ""
+
+
+def test_of_runs_those_algorithms_are_shown_that_a_check_names(results: Path) -> None:
+    with open_results(results / "archive.duckdb") as connection:
+        every = {"r1", "r2"}
+        for text, shown in {
+            "": [("r1", "BBR", "1"), ("r2", "CUBIC", "1")],
+            # A run that has none of the named algorithms keeps its rows.
+            "it's WHERE algorithm = 'BBR'": [("r1", "BBR", "1"), ("r2", "CUBIC", "1")],
+        }.items():
+            assert join_runs(connection, [(every, text)]).select("run_id", "algorithm", "checks").rows() == shown
+        both = join_runs(connection, [(every, ""), ({"r1"}, "algorithm=BBR")])
+        assert both.select("run_id", "checks").rows() == [("r2", "1"), ("r1", "1, 2")]
 
 
 def test_names_that_are_not_claims(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,7 +197,17 @@ def test_names_that_are_not_claims(results: Path, capsys: pytest.CaptureFixture[
 def test_a_claim_has_a_number(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = ["--database", str(results), "--evaluation", str(results / "mine.yaml")]
     assert main(["explain", "claim 1", *own]) == 0
-    assert capsys.readouterr().out.startswith("claim fast: ")
+    assert capsys.readouterr().out.startswith("mine, claim 1, fast: ")
+    assert main(["explain", "claim fa", *own]) == 0
+    assert capsys.readouterr().out.startswith("mine, claim 1, fast: ")
+    # Another evaluation beside it has one of that number, too, and none of that name.
+    other = results.parent / "other"
+    other.mkdir()
+    pl.DataFrame({"claim": ["slow"]}).write_parquet(other / "claims.parquet")
+    duckdb.connect(other / "archive.duckdb").close()
+    found = results / "archive.duckdb"
+    asked = ("claim 1", "claim 2", "fast")
+    assert [list_others(results.parent, found, "fast", name) for name in asked] == [[other / "archive.duckdb"], [], []]
     assert main(["explain", "Claim 2", *own]) == 1
     assert capsys.readouterr().err == "ccreport: no claim 2; there are 1\n"
 
@@ -205,8 +236,9 @@ def test_a_cell_is_shown_beside_what_it_was_compared_with(tmp_path: Path) -> Non
     assert show_compared(tmp_path, "table_3_paths", row) == []
     shown = show_compared(tmp_path, "table_2_testbed", row)
     assert shown[:2] == ["", "Compared with the paper, no loss, 16 flows, BBR:"]
-    assert " ".join(shown[-2:]).count("Inconsistent: ") == 1
-    assert shown[2:-2] == [
+    assert " ".join(shown[-3:]).count("There: where it was compared with; here: this archive.") == 1
+    assert " ".join(shown[-3:]).count("Inconsistent: ") == 1
+    assert shown[2:-3] == [
         "  Verdict on the pair         undecided",
         "  Matched with the loss here  1 % loss",
         "  Here over there             0.5000",
@@ -222,6 +254,7 @@ def test_an_undecided_check_says_what_would_tell() -> None:
         "  95 % interval  0.344–0.579",
         "  paper          0.4",
         "  accepted       at most 0.5",
+        "  because        the interval contains 0.5, so the true value may be on either side",
         "  runs           5 (at least 3 needed), the fewest of what is compared; 9 in all",
         "    SELECT 1",
     ]
@@ -306,7 +339,11 @@ def test_of_many_files_the_first_are_listed(tmp_path: Path) -> None:
     ]
     schema = dict.fromkeys(("run_id", "experiment_id", "result_path"), pl.String)
     lines = show_runs("Runs", runs.cast(schema), ("run_id",), ReadFiles(pl.DataFrame(files)), tmp_path)
-    assert sum(line.startswith("  0  ") for line in lines) == 60
-    assert lines[-1].startswith("  # 30 more files; those of a run: python -m ccreport sql ")
-    few = ReadFiles(pl.DataFrame(files[:60]))
-    assert "more" not in show_runs("Runs", runs.cast(schema), ("run_id",), few, tmp_path)[-1]
+    assert sum(line.startswith("  0  ") for line in lines) == 12
+    assert "Raw files (90; sha256, path):" in lines
+    assert lines[-1] == "  … and 78 more files, which --full lists"
+    few = ReadFiles(pl.DataFrame(files[:12]), {"a/1": "BBR"})
+    shown = show_runs("Runs", runs.cast(schema), ("run_id",), few, tmp_path)
+    assert shown[-12:-10] == ["  0  a/0", "  0  a/1  (BBR)"]
+    every = show_runs("Runs", runs.cast(schema), ("run_id",), ReadFiles(pl.DataFrame(files)), tmp_path, is_full=True)
+    assert sum(line.startswith("  0  ") for line in every) == 90

@@ -8,6 +8,7 @@ from test_explain import FACTS
 from test_summarise import EVALUATION, gather, run
 
 from ccreport.__main__ import main
+from ccreport.trace.explain_exhibit import list_with_exhibit
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_figure_by_number_or_name(name: str, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", name, "--database", str(results)]) == 0
     title, caption, details, _, data, declared, drawn = capsys.readouterr().out.splitlines()
-    assert title.startswith("Figure S1: ")
+    assert title.startswith("esnet-dtn, Figure S1: ")
     assert title.endswith(" (topology)")
     assert (caption, details) == ("  What is connected.", "  In detail.")
     assert data == f"Data: {results}/esnet-dtn/figures/topology/figure.csv"
@@ -39,7 +40,15 @@ def test_a_table_by_its_number(results: Path, capsys: pytest.CaptureFixture[str]
     assert main(["explain", "Table II", "--row", "flows_count=1", "--database", str(results)]) == 1
     assert "table_2_testbed has no flows_count `1` there" in capsys.readouterr().err
     assert main(["explain", "Table II", "--database", str(results)]) == 0
-    assert capsys.readouterr().out.startswith("table_2_testbed, row 1: ")
+    assert capsys.readouterr().out.startswith("esnet-dtn, table_2_testbed, row 1: ")
+
+
+def test_other_evaluations_with_an_exhibit_of_that_number(results: Path, tmp_path: Path) -> None:
+    other = build_database(tmp_path, gather(run(1, {"bbr": 9.0}, condition_id="a", **FACTS)), EVALUATION)
+    own = results / "esnet-dtn/archive.duckdb"
+    assert list_with_exhibit(results, other, "Figure S1") == [own]
+    assert list_with_exhibit(results, other, "Figure S999") == []
+    assert list_with_exhibit(results, own, "Figure S1") == []
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """What pages and `explain` say of a claim's check: its bounds, its interval, and what it lacks for a verdict."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claims import UNKNOWN
+from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 # What the table `claims` has of a check in its unit.
@@ -63,3 +63,30 @@ def name_lack(row: Mapping[str, Any]) -> str:
     else:
         lack = f"about {row['needed_runs_count']} runs would tell"
     return lack
+
+
+def explain_verdict(row: Mapping[str, Any]) -> str | None:
+    """Return which bound a check's interval keeps to or breaks; None of one without an interval."""
+    low, high = row["low"], row["high"]
+    if low is None or high is None or row["value"] is None or row["runs_count"] < row["minimum_runs_count"]:
+        return None
+    if row["verdict"] == HOLDS:
+        return "the whole interval is within what is accepted"
+    is_below = row["at_least"] is not None and high < row["at_least"]
+    if row["verdict"] == FAILS:
+        return f"the whole interval is {'below' if is_below else 'above'} what is accepted"
+    inside = [
+        f"{bound:.3g}" for bound in (row["at_least"], row["at_most"]) if bound is not None and low <= bound <= high
+    ]
+    return f"the interval contains {' and '.join(inside)}, so the true value may be on either side" if inside else None
+
+
+def sum_up_checks(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return which of a claim's checks have which verdict, all of which must hold; nothing for a claim of one check."""
+    if len(rows) == 1:
+        return ""
+    numbers: dict[str, list[str]] = {}
+    for row in rows:
+        numbers.setdefault(row["verdict"], []).append(str(row["check_number"]))
+    listed = (f"{verdict.capitalize()}: {', '.join(checks)}." for verdict, checks in numbers.items())
+    return f"All checks must hold. {' '.join(listed)}"

@@ -19,7 +19,7 @@ from ccreport.report.markup.blocks import (
     render_table,
     verbatim,
 )
-from ccreport.summarise.view_columns import Needs, find_needs, list_view_columns
+from ccreport.summarise.view_columns import Needs, describe_columns, find_needs, list_view_columns
 
 COLUMNS: Final = ("Column", "Type", "Meaning")
 QUERIES: Final = ("Query", "What it gives", "Labels", "Needs the tables")
@@ -28,7 +28,7 @@ QUERIES: Final = ("Query", "What it gives", "Labels", "Needs the tables")
 def render_views(connection: duckdb.DuckDBPyConnection) -> str:
     """Return one closed part for each view, with the columns that it adds to what it is made of."""
     declared = load_yaml(SCHEMAS / "views.yaml")
-    meanings = describe_columns(declared["columns"])
+    meanings = describe_columns()
     tables = {table: dict.fromkeys(load_schema(table).polars, "") for table in list_tables()}
     views = list_view_columns(connection)
     sections = []
@@ -38,12 +38,6 @@ def render_views(connection: duckdb.DuckDBPyConnection) -> str:
         left_out = [column for column in base if column not in views[view]]
         sections.append(_render_view(view, facts, added, left_out, meanings))
     return "\n".join([open_fold(f"{len(sections)} views"), *sections, close_fold()])
-
-
-def describe_columns(own: Mapping[str, str]) -> dict[str, str]:
-    """Return what columns mean: as the tables declare them, and of views `own`."""
-    columns = [column for table in list_tables() for column in load_schema(table).columns]
-    return {column.name: column.description for column in columns} | dict(own)
 
 
 def _render_view(

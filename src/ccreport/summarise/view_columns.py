@@ -3,6 +3,7 @@
 The views are made over tables without rows, so that documents say what the queries say, and not what somebody noted.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.core.declarations import SCHEMAS, load_yaml, read_query
+from ccreport.core.declarations import SCHEMAS, list_tables, load_yaml, read_query
 from ccreport.core.declared_files import DeclarationError, blame, fill_defaults
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.tables import load_schema, write_table
@@ -99,6 +100,15 @@ def list_view_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[s
         if view not in {*EXPERIMENT_TABLES, *ARCHIVE_TABLES, EXAMPLE}:
             views.setdefault(view.replace(f"{EXAMPLE}_runs", "<table>_runs"), {})[column] = kind
     return views
+
+
+def describe_columns(table: str = "") -> dict[str, str]:
+    """Return what columns mean, as tables and views declare them; first as `table` does, else as `runs` do."""
+    tables = {name: load_schema(name).columns for name in list_tables()}
+    of_views: dict[str, str] = load_yaml(SCHEMAS / "views.yaml")["columns"]
+    columns = [*itertools.chain.from_iterable(tables.values()), *tables["runs"]]
+    meanings = {column.name: column.description for column in columns} | of_views
+    return meanings | {column.name: column.description for column in tables.get(table, ())}
 
 
 def find_needs(connection: duckdb.DuckDBPyConnection, table: str) -> Needs:

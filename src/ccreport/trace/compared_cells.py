@@ -47,8 +47,13 @@ HEADINGS: Final = {
     "other_pair_verdict": "Verdict on the pair, matched the other way",
 }
 RULES: Final = (
+    "  There: where it was compared with; here: this archive. A pair's rates: the first algorithm's over the second's.",
     "  Inconsistent: the interval of here over there does not contain 1. Not reproduced: the pair's other algorithm is",
     f"  ahead, or its ratios surely differ by a factor above {PAIR_FACTOR:g}. The page Reproduction has all rules.",
+)
+TERMS: Final = (
+    "  Equal within: a ratio no farther from 1 than this does not matter, as the evaluation declares. p: the",
+    "  probability of such a difference by chance; Holm's correction raises it where several questions are asked.",
 )
 # What names a cell, and is said above its numbers.
 NAMES: Final = frozenset({"comparison", "table_name", "cell_number", "cell"})

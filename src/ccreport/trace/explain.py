@@ -14,7 +14,7 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.core.declarations import name_query, read_query
+from ccreport.core.declarations import read_query
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import resolve_evaluation
 from ccreport.core.tables import load_schema
@@ -26,11 +26,19 @@ from ccreport.summarise.grids.plain_numbers import find_quantity
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.statistics.comparisons import SIDES
-from ccreport.trace.claims.explain_claim import describe_claim, find_claim
-from ccreport.trace.compared_cells import describe_comparison, show_compared
+from ccreport.trace.claims.explain_claim import describe_claim, find_claim, list_others
+from ccreport.trace.compared_cells import TERMS, describe_comparison, show_compared
 from ccreport.trace.edge import GROUPED, load_edge_source, restrict_edge
-from ccreport.trace.explain_exhibit import describe_figure, find_exhibit
-from ccreport.trace.find_table import describe_tables, find_database, find_databases, find_table
+from ccreport.trace.explain_exhibit import describe_figure, find_exhibit, list_with_exhibit
+from ccreport.trace.find_table import (
+    describe_others,
+    describe_tables,
+    find_database,
+    find_databases,
+    find_table,
+    list_with_table,
+)
+from ccreport.trace.origins import describe_sources, show_query
 from ccreport.trace.raw_files import ReadFiles, load_read_files
 from ccreport.trace.select_rows import ALGORITHM, find_row, name_row
 from ccreport.trace.shown_runs import show_numbers, show_runs
@@ -156,7 +164,14 @@ def _pick_row(rows: pl.DataFrame, table: str, row: Mapping[str, Any]) -> dict[st
 
 
 def explain(
-    table: str = "", /, row: str = "", column: str = "", database: Path = RESULTS, evaluation: str = ""
+    table: str = "",
+    /,
+    row: str = "",
+    column: str = "",
+    database: Path = RESULTS,
+    evaluation: str = "",
+    *,
+    full: bool = False,
 ) -> None:
     """Print the runs, raw files and SQL behind one number of a published table, computed anew from its runs alone.
 
@@ -166,7 +181,8 @@ def explain(
     claim also its file, if that has moved since the build. `row` names the cell, as `test_group=no
     loss,flows_count=16`: each as key=value, with a value of the CSV file or some words of it; numbers also by <, <=, >
     and >=, as `flows_count>=16`. `column` names it as well: it does not matter which of the two options a key is in.
-    `database` is an evaluation's, or a folder of results, where the configured evaluation goes before others.
+    `database` is an evaluation's, or a folder of results, where the configured evaluation goes before others. `full`
+    lists all raw files, and prints a long query, too.
     """
     if evaluation:
         database = _narrow(database, evaluation, table)
@@ -179,10 +195,13 @@ def explain(
     if about and (row or column):
         raise InputError(f"{about}, which has no rows; leave out --row and --column")
     if claim:
-        print(describe_claim(*claim, evaluation))
+        print(describe_claim(*claim, evaluation, is_full=full))
+        print(describe_others(list_others(database, *claim, table), table), end="")
         return
+    asked = table
     if exhibit and exhibit[1].is_figure:
         print(describe_figure(*exhibit))
+        print(describe_others(list_with_exhibit(database, exhibit[0], asked), asked), end="")
         return
     table = exhibit[1].name if exhibit else table
     of_table = find_database(database, table)
@@ -196,7 +215,10 @@ def explain(
         computed = recompute_row(connection, trace, chosen)
         left_out = _list_left_out(connection, trace, chosen)
     compared = show_compared(of_table.resolve().parent, name, chosen)
-    print(_show(trace, number, _complete_row(summary, name, number, computed), compared, left_out, of_table))
+    others = list_with_exhibit(database, of_table, asked) if exhibit else list_with_table(database, of_table, name)
+    computed = _complete_row(summary, name, number, computed)
+    print(_show(trace, number, computed, compared, left_out, of_table, is_full=full))
+    print(describe_others(others, asked if exhibit else name), end="")
 
 
 def _narrow(place: Path, evaluation: str, table: str) -> Path:
@@ -236,8 +258,13 @@ def _show(
     compared: Sequence[str],
     left_out: Sequence[str],
     database: Path,
+    *,
+    is_full: bool,
 ) -> str:
-    """Return the text on a number; `compared` are lines on what it was compared with, `left_out` on runs not in it."""
+    """Return the text on a number; `compared` are lines on what it was compared with, `left_out` on runs not in it.
+
+    Of many raw files the first are listed, and a long query is only named, unless the text `is_full`.
+    """
     noun = "file" if trace.table in GROUPED else "run"
     unpacked = database.parent.parent / "archive"
     (shown,) = name_quantities(pl.DataFrame([row], infer_schema_length=None)).to_dicts()
@@ -245,16 +272,27 @@ def _show(
     names = {*load_schema(trace.table).key} - {*QUANTITIES}
     numbers = {name: value for name, value in shown.items() if name not in names}
     runs = trace.select_runs(row)
-    lines = [f"{trace.table}, row {number}: {name_row(trace.table, row)}", ""]
+    lines = [f"{database.resolve().parent.name}, {trace.table}, row {number}: {name_row(trace.table, row)}", ""]
     if trace.table == COMPARISONS:
-        lines += [*describe_comparison(shown), ""]
+        lines += [*describe_comparison(shown), *TERMS, ""]
     lines += [f"Computed again from the {noun}s below alone:", *show_numbers(numbers)]
     lines += [*compared, ""]
     lines += show_runs(
-        f"{noun.capitalize()}s", runs, trace.shown, trace.files, unpacked, quantity=find_quantity(row), noun=noun
+        f"{noun.capitalize()}s",
+        runs,
+        trace.shown,
+        trace.files,
+        unpacked,
+        quantity=find_quantity(row),
+        noun=noun,
+        is_full=is_full,
     )
-    lines += [*left_out, "", f"SQL: {name_query(trace.table)}"]
+    lines += left_out
+    if trace.table not in GROUPED:
+        lines += describe_sources([name for name in trace.values if runs[name].count()], row)
+    lines.append("")
     if (written := database.parent / f"summaries/{trace.table}.csv").is_file():
         lines.append(f"All digits: {written}, row {number}")
+    lines += show_query(trace.table, is_full=is_full)
     # A terminal obeys what a name of the archive may contain.
     return "\n".join(map(display_name, lines))

@@ -1,5 +1,6 @@
 """Figures and tables by the numbers that a report shows: which is `Figure S6`, and where its data are."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ccreport.core.declared_files import find_line, show_path
@@ -23,12 +24,22 @@ def find_exhibit(place: Path, name: str) -> tuple[Path, Exhibit] | None:
     figures: list[str] = []
     for database in databases:
         exhibits = _list_exhibits(database)
-        if found := exhibits.get(name) or exhibits.get(find_number(exhibits.values(), name) or ""):
+        if found := _choose(exhibits, name):
             return database, found
         figures += exhibits.keys() - {*known}
     if find_near(name, figures) and not find_near(name, known):
         raise InputError(f"no published table, claim or figure `{name}`{guess_near(name, figures)}")
     return None
+
+
+def list_with_exhibit(place: Path, database: Path, name: str) -> list[Path]:
+    """Return the other databases at a place that have an exhibit of a name or number."""
+    others = (other for other in find_databases(place) if other != database)
+    return [other for other in others if _choose(_list_exhibits(other), name)]
+
+
+def _choose(exhibits: Mapping[str, Exhibit], name: str) -> Exhibit | None:
+    return exhibits.get(name) or exhibits.get(find_number(exhibits.values(), name) or "")
 
 
 def _list_exhibits(database: Path) -> dict[str, Exhibit]:
@@ -49,7 +60,7 @@ def describe_figure(database: Path, figure: Exhibit) -> str:
     declared = f"{show_path(evaluation)}:{find_line(evaluation, ('figures', figure.name))}"
     command = f"plot_figure --evaluation {show_path(evaluation)} --figure {figure.name} --database {database}"
     lines = [
-        f"{' '.join(figure.heading.split())} ({figure.name})",
+        f"{database.resolve().parent.name}, {' '.join(figure.heading.split())} ({figure.name})",
         *(f"  {line}" for line in caption.splitlines()),
         "",
         f"Data: {folder / 'figure.csv'}" if (folder / "figure.csv").is_file() else "Data: none",

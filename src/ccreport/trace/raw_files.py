@@ -1,7 +1,8 @@
 """The raw files that the ledger says were read, by what they were read for."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -16,12 +17,27 @@ FILES_PER_PAGE: Final = 3_000
 # A closed job is about 80 px high.
 JOBS_PER_PAGE: Final = 90
 
+# Of a result file whose flows all have a known algorithm.
+ALGORITHMS: Final = """
+    SELECT path, string_agg(DISTINCT algorithm, ', ' ORDER BY algorithm)
+    FROM streams
+    JOIN flows USING (run_id, flow_id)
+    LEFT JOIN algorithms USING (cc)
+    JOIN raw_files USING (raw_file_id)
+    GROUP BY path
+    HAVING count(*) = count(algorithm)
+"""
+
 
 @dataclass(frozen=True)
 class ReadFiles:
-    """path, sha256, run_id and experiment_id of all files that a step read; those of whole jobs have no run_id."""
+    """path, sha256, run_id and experiment_id of all files that a step read; those of whole jobs have no run_id.
+
+    `algorithms` are those of the flows of each result file, by its path.
+    """
 
     files: pl.DataFrame
+    algorithms: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, runs: pl.DataFrame) -> list[tuple[str, list[tuple[str, str]]]]:
         """Return what was read for runs as (run or job, [(path, sha256)]), the files of whole jobs last.
@@ -77,8 +93,5 @@ def _group(files: pl.DataFrame, by: str) -> dict[str, list[tuple[str, str]]]:
 
 def load_read_files(connection: duckdb.DuckDBPyConnection) -> ReadFiles:
     """Return the files of the archive that a step read."""
-    return ReadFiles(
-        connection.sql(
-            "SELECT path, sha256, run_id, experiment_id FROM raw_files WHERE state = 'ingested' ORDER BY path"
-        ).pl()
-    )
+    query = "SELECT path, sha256, run_id, experiment_id FROM raw_files WHERE state = 'ingested' ORDER BY path"
+    return ReadFiles(connection.sql(query).pl(), dict(connection.sql(ALGORITHMS).fetchall()))

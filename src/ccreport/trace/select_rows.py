@@ -136,8 +136,8 @@ def _spell(name: str, value: Any) -> list[str]:
     """Return how a key may be written: as in the CSV file, a size also as on the pages."""
     if value is None:
         return [MISSING, ""]
-    sizes = [format_size(value)] if name.endswith("_bytes") else []
-    return [str(value), *sizes]
+    size = format_size(value) if name.endswith("_bytes") else ""
+    return [str(value), *filter(None, (size, size.replace(" ", "")))]
 
 
 def name_row(table: str, row: Mapping[str, Any], keys: tuple[str, ...] | None = None) -> str:

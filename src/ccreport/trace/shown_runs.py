@@ -1,8 +1,6 @@
 """Runs and their raw files as text, for a terminal."""
 
-import bisect
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +10,8 @@ from ccreport.core.text import count_things
 from ccreport.summarise.grids.plain_numbers import NO_HEADINGS, VALUE, list_numbers, name_column, round_value
 from ccreport.trace.raw_files import ReadFiles
 
-# More than a screen or two of files would bury what is said of the runs.
-FILES_AT_MOST: Final = 60
+# More files would bury what is said of the runs.
+FILES_AT_MOST: Final = 12
 
 
 def show_runs(
@@ -25,13 +23,13 @@ def show_runs(
     *,
     quantity: str = VALUE,
     noun: str = "run",
+    is_full: bool = False,
 ) -> list[str]:
     """Return lines on runs: some of their columns and run_id, then what was read for them.
 
     What all of several runs have in common is said once, what none has is left out, and of many files the first are
-    listed. `runs` also has experiment_id and
-    result_path. `unpacked` is where raw files are, if the archive is of packed ones; `quantity` is what their column
-    `value` is of, and `noun` what a row is.
+    listed, unless the list `is_full`. `runs` also has experiment_id and result_path. `unpacked` is where raw files are,
+    if the archive is of packed ones; `quantity` is what their column `value` is of, and `noun` what a row is.
     """
     names = {name: quantity if name == VALUE else name for name in columns if runs[name].count()}
     texts = {name: [round_value(name, value) for value in runs[column]] for column, name in names.items()}
@@ -43,14 +41,21 @@ def show_runs(
     lines += [f"  {line}" for line in _align([*told, (noun.capitalize(), *runs["run_id"])])]
     read = files.find(runs)
     is_packed = any((unpacked / path).is_file() for _, own in read for path, _ in own[:1])
-    lines += ["", f"Raw files{f', unpacked in {unpacked}' if is_packed else ''} (sha256, path):"]
-    shown_count = max(1, bisect.bisect_right([*accumulate(len(own) for _, own in read)], FILES_AT_MOST))
-    for whose, own in read[:shown_count]:
-        lines += [f"  # {whose}", *(f"  {digest}  {path}" for path, digest in own)]
-    if left := sum(len(own) for _, own in read[shown_count:]):
-        asked = "SELECT sha256, path FROM raw_files WHERE run_id = '…'"
-        lines.append(f'  # {count_things(left, "more file")}; those of a run: python -m ccreport sql "{asked}"')
+    count = sum(len(own) for _, own in read)
+    lines += ["", f"Raw files{f', unpacked in {unpacked}' if is_packed else ''} ({count:,}; sha256, path):"]
+    left = count if is_full else FILES_AT_MOST
+    for whose, own in read:
+        if left > 0:
+            lines.append(f"  # {whose}")
+            lines += [f"  {digest}  {path}{_tell(files.algorithms, path)}" for path, digest in own[:left]]
+        left -= len(own)
+    if left < 0:
+        lines.append(f"  … and {count_things(-left, 'more file')}, which --full lists")
     return lines
+
+
+def _tell(algorithms: Mapping[str, str], path: str) -> str:
+    return f"  ({algorithms[path]})" if path in algorithms else ""
 
 
 def show_numbers(numbers: Mapping[str, Any], headings: Mapping[str, str] = NO_HEADINGS) -> list[str]:

@@ -2,26 +2,29 @@
 
 import contextlib
 import io
+import re
 import shutil
 from pathlib import Path
 from typing import Final
 
 import duckdb
+import polars as pl
 
-from ccreport.core.declarations import read_query
+from ccreport.core.declarations import list_tables, read_query
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.text import display_name
 from ccreport.summarise.database import QueryError, quote_name, read_files
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.refused_sql import describe_refusal
+from ccreport.summarise.view_columns import describe_columns
 from ccreport.trace.find_table import find_databases
 
 RESULTS: Final = Path("results")
 # A published table is there twice: as it was published, and as the view that it is made by.
 TABLES: Final = "SELECT DISTINCT name FROM (SHOW TABLES) ORDER BY name"
 GUIDE: Final = """\
-runs            a row for each run; labelled_runs: with labels, and with what makes a run suspect
+runs            a row for each run; labelled_runs: with labels, what makes a run suspect, and whether it counts then
 algorithm_runs  a row for each run and algorithm
 measured        the same of steady tests that count: what means are of
 Columns: sql "DESCRIBE measured". Means: sql "SELECT algorithm, avg(goodput_bps) FROM measured GROUP BY ALL\""""
@@ -31,7 +34,9 @@ WRITES: Final = frozenset(
 # What DESCRIBE gives: of views and tables without constraints only the first two tell anything.
 DESCRIBED: Final = ["column_name", "column_type", "null", "key", "default", "extra"]
 READ_ONLY: Final = "the database is read only, as a build makes it; save an answer with COPY (SELECT …) TO 'file.csv'"
-MEANINGS: Final = "The report's page Dictionary has the meaning of each column; the files of schemas/tables too."
+MEANINGS: Final = "The report's page Dictionary has units, sources and whole meanings; the files of schemas/ too."
+NAME: Final = re.compile(r"\w+")
+SENTENCE_END: Final = re.compile(r"(?:\.|;)(?:\s|$)")
 # Where the output is not a terminal, nothing is left out.
 WIDE: Final = 100_000
 
@@ -70,7 +75,7 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
             if found is None:
                 return
             if is_description := found.columns == DESCRIBED:
-                found = found.select(*DESCRIBED[:2])
+                found = _add_meanings(connection, found.select(*DESCRIBED[:2]), query)
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
         except duckdb.IOException:
@@ -84,3 +89,14 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
         print(GUIDE)
     if is_description:
         print(MEANINGS)
+
+
+def _add_meanings(
+    connection: duckdb.DuckDBPyConnection, described: duckdb.DuckDBPyRelation, query: str
+) -> duckdb.DuckDBPyRelation:
+    """Return a description of columns with the first sentence of what each means, where that is declared."""
+    names = [name for name in NAME.findall(query) if name in list_tables()]
+    meanings = {name: SENTENCE_END.split(text)[0] for name, text in describe_columns(*names[:1]).items()}
+    columns = described.pl()
+    meaning = columns[DESCRIBED[0]].replace_strict(meanings, default=None, return_dtype=pl.String).alias("meaning")
+    return connection.from_arrow(columns.with_columns(meaning).to_arrow())

@@ -7,7 +7,7 @@ where there are no such lists all those that its parts read, each SELECT over ta
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, Final
 
 import duckdb
@@ -26,6 +26,8 @@ FROM all_labelled_runs AS runs LEFT JOIN all_algorithm_runs AS own USING (run_id
 """
 # The column of that name, as a syntax tree of DuckDB has it.
 RUN_ID: Final = {"class": "COLUMN_REF", "type": "COLUMN_REF", "alias": "", "column_names": ["run_id"]}
+# algorithm = 'BBR', algorithm=BBR
+NAMED: Final = r"'{0}'|algorithm={0}(?![\w.])"
 # rate_cells('stability_runs')
 CELLS: Final = re.compile(r"rate_cells\('(\w+)'\)")
 # Macros that compute a number from lists of runs, and macros that return the run_id of these runs instead.
@@ -52,18 +54,28 @@ CREATE TEMP MACRO listed_cv_quotient(a, b, n) AS coalesce(a, []) || coalesce(b, 
 """
 
 
-def join_runs(connection: duckdb.DuckDBPyConnection, selected: Sequence[set[str]]) -> pl.DataFrame:
-    """Return the runs of the checks, a row for each algorithm in a run, with the numbers of the checks of each."""
-    checks: dict[str, list[str]] = {}
-    for number, runs in enumerate(selected, 1):
-        for run in runs:
-            checks.setdefault(run, []).append(str(number))
-    told = pl.DataFrame(
-        {"run_id": list(checks), "checks": [", ".join(numbers) for numbers in checks.values()]},
-        schema={"run_id": pl.String, "checks": pl.String},
-    )
+def join_runs(connection: duckdb.DuckDBPyConnection, checks: Sequence[tuple[Set[str], str]]) -> pl.DataFrame:
+    """Return the runs of checks, a row for each algorithm in a run, with the numbers of the checks of each.
+
+    Of each check `checks` has the run_id of its runs, and a text: where that names algorithms, as queries and rows do,
+    a run that has one of these is shown without its others.
+    """
     known: pl.DataFrame = connection.sql(RUNS).pl()
-    return known.join(told, on="run_id").sort("checks", *SHOWN, "run_id", "algorithm", nulls_last=True)
+    algorithms = [name for name in known["algorithm"].unique() if name is not None]
+    parts = []
+    for number, (runs, text) in enumerate(checks, 1):
+        own = known.filter(pl.col("run_id").is_in([*runs]))
+        names = [name for name in algorithms if re.search(NAMED.format(re.escape(name)), text)]
+        named = own.filter(pl.col("algorithm").is_in(names))
+        parts += [part.with_columns(check=pl.lit(str(number))) for part in (named, own.join(named, "run_id", "anti"))]
+    told = pl.concat(parts)
+    columns = [name for name in told.columns if name != "check"]
+    numbers = pl.col("check").str.join(", ").alias("checks")
+    return (
+        told.group_by("run_id", "algorithm", maintain_order=True)
+        .agg(numbers, *(pl.first(name) for name in columns if name not in {"run_id", "algorithm"}))
+        .sort("checks", *SHOWN, "run_id", "algorithm", nulls_last=True)
+    )
 
 
 def find_runs(connection: duckdb.DuckDBPyConnection, query: str) -> tuple[set[str], bool]:

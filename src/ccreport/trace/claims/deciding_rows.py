@@ -4,11 +4,14 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any, Final
 
 import duckdb
+import polars as pl
 
-from ccreport.compare.intervals import GREATEST, LEAST
+from ccreport.compare.intervals import GREATEST, LEAST, Measured, widen
+from ccreport.core.tables import load_schema
 from ccreport.core.text import count_things
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.plain_numbers import name_column, round_value, show_plain
@@ -26,30 +29,79 @@ STAR: Final = {
 }
 
 
+@dataclass(frozen=True)
+class Deciding:
+    """How many rows a check's query has, which of them decide, how its interval comes about, and the deciding runs."""
+
+    rows_count: int = 0
+    which: str = ""
+    ends: str = ""
+    runs: frozenset[str] = frozenset()
+
+
+NOTHING: Final = Deciding()
+
+
+@dataclass(frozen=True)
+class _Row:
+    value: float
+    measured: Measured
+    labels: str
+
+
 def describe_deciding(
-    connection: duckdb.DuckDBPyConnection, parsed: Mapping[str, Any] | None, extreme: str, tables: Sequence[str]
-) -> tuple[int, str]:
+    connection: duckdb.DuckDBPyConnection,
+    parsed: Mapping[str, Any] | None,
+    extreme: str,
+    tables: Sequence[str],
+    checks_count: int = 1,
+) -> Deciding:
     """Return how many rows a check's query has, and which of them decide, in words.
 
     `parsed` is the query's syntax tree as DuckDB has it, None where that has none; `tables` are the published tables
-    that it names. A row is named by what the query groups by, or by the published row with the same value.
+    that it names, and `checks_count` how many checks the claim has, whose intervals hold at once. A row is named by
+    what the query groups by, or by the published row with the same value, whose runs are returned then.
     """
     rows = list(_list_rows(connection, parsed)) if parsed else []
     if not rows:
-        return 0, ""
-    least, greatest = (choose(rows, key=lambda row: row[0]) for choose in (min, max))
+        return NOTHING
+    least, greatest = (choose(rows, key=lambda row: row.value) for choose in (min, max))
     chosen = {LEAST: {LEAST: least}, GREATEST: {GREATEST: greatest}}.get(extreme, {GREATEST: greatest, LEAST: least})
     counted = count_things(len(rows), "row")
+    found = {which: _find_published(connection, tables, row) for which, row in chosen.items()}
     said = [
-        f"the {which}{f', {show_plain(value)},' if len(chosen) > 1 else ''} of {counted}: {named}"
-        for which, (value, labels) in chosen.items()
-        if (named := labels or _find_published(connection, tables, value))
+        f"the {which}{f', {show_plain(row.value)},' if len(chosen) > 1 else ''} of {counted}: {named}"
+        for which, row in chosen.items()
+        if (named := row.labels or _name_published(found[which]))
     ]
-    return len(rows), "; ".join(said)
+    runs = [_find_runs(connection, *published) for published in found.values() if published]
+    ends = _describe_ends(connection, rows, extreme, tables, checks_count * len(rows))
+    return Deciding(len(rows), "; ".join(said), ends, frozenset[str]().union(*runs))
 
 
-def _list_rows(connection: duckdb.DuckDBPyConnection, parsed: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
-    """Yield the value of each row that has one, and, in words, what the query knows of the row beside its result."""
+def _describe_ends(
+    connection: duckdb.DuckDBPyConnection, rows: Sequence[_Row], extreme: str, tables: Sequence[str], comparisons: int
+) -> str:
+    """Return what the ends of the interval of an extreme over rows are, and whose row the farther end is."""
+    if len(rows) == 1:
+        return ""
+    widened = f"intervals of the {len(rows)} rows, widened so that all hold at once with 95 %"
+    if extreme not in {LEAST, GREATEST}:
+        return f"between the {widened}"
+    side = "lower" if extreme == LEAST else "upper"
+    said = f"the {extreme} lower and the {extreme} upper end of the {widened}"
+    intervals = [widen(row.measured, comparisons) for row in rows]
+    ends = [interval.low if extreme == LEAST else interval.high for interval in intervals]
+    known = [(end, row) for end, row in zip(ends, rows, strict=True) if end is not None]
+    if not known:
+        return said
+    _, row = (min if extreme == LEAST else max)(known, key=lambda one: one[0])
+    named = row.labels or _name_published(_find_published(connection, tables, row))
+    return f"{said}; the {side} end is of {named} ({row.measured.runs} runs)" if named else said
+
+
+def _list_rows(connection: duckdb.DuckDBPyConnection, parsed: Mapping[str, Any]) -> Iterator[_Row]:
+    """Yield each row that has a value, with, in words, what the query knows of the row beside its result."""
     node = deepcopy(dict(parsed))
     results_count = len(node["select_list"])
     node["select_list"] += node.get("group_expressions") or [STAR]
@@ -59,25 +111,42 @@ def _list_rows(connection: duckdb.DuckDBPyConnection, parsed: Mapping[str, Any])
         found = connection.execute(sql)
         names = [name for name, *_ in found.description or ()]
         for row in found.fetchall():
-            results = [*row[:results_count]]
-            if isinstance(results[0], dict):
-                results = [*results[0].values()]
-            value = dict(zip(names, row, strict=True)).get("value", results[0])
+            result = row[0] if isinstance(row[0], dict) else dict(zip(names, row[:results_count], strict=False))
             told = [
                 f"{name_column(name)} {round_value(name, cell)}"
                 for name, cell in zip(names[results_count:], row[results_count:], strict=True)
-                if cell is not None and not isinstance(cell, dict | list) and cell not in results
+                if cell is not None and not isinstance(cell, dict | list) and cell not in result.values()
             ]
-            if value is not None:
-                yield float(value), ", ".join(told)
+            if result.get("value") is not None:
+                low, high, df = (
+                    None if result.get(name) is None else float(result[name]) for name in ("low", "high", "df")
+                )
+                value = float(result["value"])
+                measured = Measured(value, low, high, int(result.get("n") or 0), df)
+                yield _Row(value, measured, ", ".join(told))
 
 
-def _find_published(connection: duckdb.DuckDBPyConnection, tables: Sequence[str], value: float) -> str:
-    """Return the one row of published tables that has this value, as `explain` takes it; nothing where several have."""
+def _find_published(
+    connection: duckdb.DuckDBPyConnection, tables: Sequence[str], row: _Row
+) -> tuple[str, dict[str, Any]] | None:
+    """Return the table and the one row of published tables that has the value of a row; None where several have it."""
     found = [
-        f'explain {table} --row "{name_row(table, row)}"'
+        (table, published)
         for table in tables
-        for row in connection.sql(f"FROM {quote_name(table)}").pl().iter_rows(named=True)
-        if any(isinstance(cell, float) and cell == value for cell in row.values())
+        for published in connection.sql(f"FROM {quote_name(table)}").pl().iter_rows(named=True)
+        if any(isinstance(cell, float) and cell == row.value for cell in published.values())
     ]
-    return found[0] if len(found) == 1 else ""
+    return found[0] if len(found) == 1 else None
+
+
+def _name_published(found: tuple[str, dict[str, Any]] | None) -> str:
+    """Return a row of a published table as `explain` takes it; nothing of none."""
+    return f'explain {found[0]} --row "{name_row(*found)}"' if found else ""
+
+
+def _find_runs(connection: duckdb.DuckDBPyConnection, table: str, row: Mapping[str, Any]) -> set[str]:
+    """Return the run_id of the runs of a published table's row."""
+    runs = connection.sql(f"FROM {quote_name(f'{table}_runs')}").pl()
+    key = [name for name in load_schema(table).key if name in runs.columns]
+    own = runs.filter(pl.lit(value=True), *(pl.col(name).eq_missing(pl.lit(row[name])) for name in key))
+    return {*own["run_id"]}

@@ -8,7 +8,14 @@ from typing import Any, Final
 import duckdb
 import polars as pl
 
-from ccreport.compare.claim_wording import name_bounds, name_lack, show_interval, show_percentages
+from ccreport.compare.claim_wording import (
+    explain_verdict,
+    name_bounds,
+    name_lack,
+    show_interval,
+    show_percentages,
+    sum_up_checks,
+)
 from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import find_line, show_path
 from ccreport.core.errors import InputError
@@ -20,14 +27,27 @@ from ccreport.summarise.grids.grid import INTERVAL
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_runs, join_runs, parse_query
-from ccreport.trace.claims.deciding_rows import describe_deciding
+from ccreport.trace.claims.deciding_rows import NOTHING, Deciding, describe_deciding
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_published, list_tables
 from ccreport.trace.raw_files import load_read_files
 from ccreport.trace.shown_runs import show_runs
 
 WORD: Final = re.compile(r"\w+")
-# claim 2
+# claim 2, claim mismatch_both
 NUMBERED: Final = re.compile(r"claim[ _]*(\d+)", re.IGNORECASE)
+CALLED: Final = re.compile(r"claim\s+", re.IGNORECASE)
+# What the words that queries of checks are written with stand for.
+WORDS: Final = {
+    "measured": "a row for each run and algorithm of steady tests that count",
+    "rate": "goodput, or throughput where no receiver reports",
+    "share": "the rate over the line rate",
+    "retransmits": "retransmitted over sent segments",
+    "mean_of": "the mean over all runs of a list; of retransmits the sum over the sum",
+    "quotient_of": "the mean of the first list's runs over that of the second's",
+    "quotient_of_quotients": "the first quotient of means over the second",
+    "difference_of": "the mean of the first list's runs less that of the second's",
+    "cv_quotient": "the mean coefficient of variation of the first list over that of the second",
+}
 
 
 def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
@@ -38,15 +58,17 @@ def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
     of an evaluation that comes with ccreport whose tables are not built yet.
     """
     databases = find_databases(place)
+    called = CALLED.match(name)
     if numbered := NUMBERED.fullmatch(name):
         names = list_claims(databases[0])
         if not 1 <= int(numbered[1]) <= len(names):
             raise InputError(f"no claim {numbered[1]}; there are {len(names)}")
         return databases[0], names[int(numbered[1]) - 1]
+    name = name[called.end() :] if called else name
     found = [(database, claim) for database in databases for claim in list_claims(database)]
     if exact := next((one for one in found if one[1] == name), None):
         return exact
-    if any(table.startswith(name) for database in databases for table in list_tables(database)):
+    if not called and any(table.startswith(name) for database in databases for table in list_tables(database)):
         return None
     fitting = [one for one in found if one[1].startswith(name)]
     if len(fitting) > 1:
@@ -60,16 +82,26 @@ def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
     return fitting[0] if fitting else None
 
 
+def list_others(place: Path, database: Path, claim: str, name: str) -> list[Path]:
+    """Return the other databases at a place that have a claim of the same name, or number if `name` was one."""
+    numbered = NUMBERED.fullmatch(name)
+    others = {other: list_claims(other) for other in find_databases(place) if other != database}
+    return [
+        other for other, claims in others.items() if (len(claims) >= int(numbered[1]) if numbered else claim in claims)
+    ]
+
+
 def _list_declared(database: Path) -> list[str]:
     """Return the claims of the evaluation of a database, if it comes with ccreport."""
     name = database.resolve().parent.name
     return list(load_evaluation(resolve_evaluation(name))[CLAIMS]) if name in list_evaluations() else []
 
 
-def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
+def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full: bool = False) -> str:
     """Return the text on a claim; `evaluation` is the file or name of its evaluation, else that which was built.
 
-    Raise InputError where that is not known, or makes no such claim any more.
+    Of many raw files the first are listed, unless the text `is_full`. Raise InputError where the file is not known, or
+    makes no such claim any more.
     """
     path = resolve_evaluation(evaluation) if evaluation else find_evaluation(database)
     declared = load_evaluation(path)[CLAIMS].get(claim)
@@ -77,7 +109,10 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
         raise InputError(f"{show_path(path)} makes no claim `{claim}` any more; build its evaluation once more")
     judged = pl.read_parquet(database.parent / f"{CLAIMS}.parquet").filter(pl.col("claim") == claim)
     rows = list(show_percentages(judged.sort("check_number"), {claim: declared}).iter_rows(named=True))
-    lines = [f"claim {claim}: {rows[0]['claim_verdict']}", f"  {declared['text']} ({declared['source']})"]
+    own = f"{database.resolve().parent.name}, claim {rows[0]['claim_number']}, {claim}"
+    lines = [f"{own}: {rows[0]['claim_verdict']}", f"  {declared['text']} ({declared['source']})"]
+    if summed := sum_up_checks(rows):
+        lines.append(f"  {summed}")
     if rows[0]["about_archive"] is not None:
         lines.append(f"  Why: {rows[0]['about_archive']}")
     queries = [check["sql"] for check in declared["checks"]]
@@ -86,19 +121,25 @@ def describe_claim(database: Path, claim: str, evaluation: str = "") -> str:
         found = [find_runs(connection, query) for query in queries]
         words = {word for query in queries for word in WORD.findall(query)}
         tables = [table for table in list_published(connection) if table in words]
+        checked = []
         for row, check, (selected, is_exact) in zip(rows, declared["checks"], found, strict=True):
             query = check["sql"]
-            plain, deciding = None, (0, "")
+            plain, deciding = None, NOTHING
             if row["value"] is not None and "extreme" in check:
-                deciding = describe_deciding(connection, parse_query(connection, query), check["extreme"], tables)
+                parsed = parse_query(connection, query)
+                deciding = describe_deciding(connection, parsed, check["extreme"], tables, len(queries))
             elif row["value"] is not None and len(queries) > 1:
                 plain = _measure_plainly(connection, query, row)
+            checked.append((selected | deciding.runs, query + deciding.which))
             lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain, deciding=deciding)]
-        runs = join_runs(connection, [selected for selected, _ in found])
+        runs = join_runs(connection, checked)
         files = load_read_files(connection)
+    if told := [f"  {word}: {meaning}" for word, meaning in WORDS.items() if word in words]:
+        lines += ["", "Words of the queries:", *told]
     if not runs.is_empty():
         columns, unpacked = ("checks", *SHOWN, *MEASURED), database.parent.parent / "archive"
-        lines += ["", *show_runs("Runs of the checks", runs, columns, files, unpacked)]
+        shown = show_runs("Runs of the checks", runs, columns, files, unpacked, is_full=is_full)
+        lines += ["", *shown]
     if tables:
         lines += ["", f"Published tables, whose rows are explained by their names: {', '.join(tables)}"]
     lines += ["", f"SQL: {show_path(path)}:{find_line(path, (CLAIMS, claim))}"]
@@ -112,33 +153,37 @@ def _show_check(
     *,
     is_exact: bool,
     plain: str | None = None,
-    deciding: tuple[int, str] = (0, ""),
+    deciding: Deciding = NOTHING,
 ) -> list[str]:
     """Return the lines of one of a claim's checks; `runs_count` runs are behind its number, or only read.
 
-    `deciding` is of how many rows the value is the extreme, 0 where it is not one, and which row that is. `plain` is
-    the interval that the query gives, where that which judges is wider.
+    `deciding` is which row has the value, where that is the extreme of several. `plain` is the interval that the query
+    gives, where that which judges is wider.
     """
     lack = name_lack(row)
     if row["value"] is None and runs_count and is_exact:
         lack = "nothing to compare its runs with"
     counted = f"{row['runs_count']:,} (at least {row['minimum_runs_count']:,} needed)"
-    if runs_count > row["runs_count"] and not is_exact:
+    if deciding.rows_count > 1:
+        counted += ", the fewest of any row"
+    elif runs_count > row["runs_count"] and not is_exact:
         counted += f"; the query reads {runs_count:,}, listed below"
     elif runs_count > row["runs_count"]:
         counted += f", the fewest of what is compared; {runs_count:,} in all"
+    if deciding.runs:
+        counted += f"; listed below: the {len(deciding.runs):,} of the row that decides"
     interval = show_interval(row)
     if interval and plain:
         interval = f"{plain} by the query; {interval} judges, so that all checks hold at once with 95 %"
-    rows_count, extreme = deciding
-    if interval and rows_count > 1:
-        interval += f" of the true one, whichever of the {rows_count} rows has it: their intervals hold at once"
+    if interval and deciding.ends:
+        interval += f": {deciding.ends}"
     facts = {
         "here": None if row["value"] is None else show_plain(row["value"]),
-        "which": extreme or None,
+        "which": deciding.which or None,
         INTERVAL: interval,
         "paper": None if row["paper_value"] is None else f"{row['paper_value']:g}",
         "accepted": name_bounds(row["at_least"], row["at_most"]),
+        "because": explain_verdict(row),
         "runs": counted,
     }
     return [

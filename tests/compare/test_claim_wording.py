@@ -1,0 +1,40 @@
+"""What is said of a check's verdict, and of those of a claim together."""
+
+from typing import Any
+
+import pytest
+
+from ccreport.compare.claim_wording import explain_verdict, sum_up_checks
+from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
+
+
+def check(
+    verdict: str, *, low: float | None = 2.0, high: float = 3.0, runs: int = 3, **bounds: float
+) -> dict[str, Any]:
+    facts = {"verdict": verdict, "value": 2.5, "low": low, "high": None if low is None else high, "runs_count": runs}
+    return {"at_least": None, "at_most": None, "minimum_runs_count": 3} | facts | bounds
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (check(HOLDS, at_most=4), "the whole interval is within what is accepted"),
+        (check(FAILS, at_least=4, at_most=6), "the whole interval is below what is accepted"),
+        (check(FAILS, at_least=1, at_most=1.5), "the whole interval is above what is accepted"),
+        (check(UNKNOWN, at_least=2.5), "the interval contains 2.5, so the true value may be on either side"),
+        (
+            check(UNKNOWN, at_least=2.25, at_most=2.75),
+            "the interval contains 2.25 and 2.75, so the true value may be on either side",
+        ),
+        (check(UNKNOWN, low=None, at_most=4), None),
+        (check(UNKNOWN, runs=2, at_most=4), None),
+    ],
+)
+def test_a_verdict_is_explained_by_the_bounds_and_the_interval(row: dict[str, Any], said: str | None) -> None:
+    assert explain_verdict(row) == said
+
+
+def test_the_checks_of_a_claim_are_summed_up_by_verdict() -> None:
+    rows = [check(verdict) | {"check_number": n} for n, verdict in enumerate((HOLDS, FAILS, HOLDS), 1)]
+    assert sum_up_checks(rows) == "All checks must hold. Holds: 1, 3. Does not hold: 2."
+    assert sum_up_checks(rows[:1]) == ""
