@@ -22,7 +22,7 @@ from ccreport.summarise.statistics.comparisons import add_verdicts
 from ccreport.trace.compared_cells import describe_comparison
 from ccreport.trace.explain import explain, load_trace, recompute_row
 from ccreport.trace.find_table import describe_others, find_database, find_databases, find_table, list_with_table
-from ccreport.trace.raw_files import load_read_files
+from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.select_rows import find_row, name_row
 
 FACTS = {"session": "s", "job": "j", "cpu_sender_mean_pct": 20.0}
@@ -150,7 +150,7 @@ def test_a_result_file_is_named_with_the_algorithm_of_its_flows(tmp_path: Path) 
     files = [raw_file(path, "r1") for path in ("src-cmd", "src-cmd-2", "ss")]
     database = build_database(tmp_path, tables | {"flows": flows, "streams": streams, "raw_files": files})
     with connect(database) as connection:
-        assert load_read_files(connection).algorithms == {"src-cmd": "BBR", "src-cmd-2": "CUBIC"}
+        assert load_files_by_algorithm(connection).algorithms == {"src-cmd": "BBR", "src-cmd-2": "CUBIC"}
 
 
 def test_what_other_evaluations_have_too_is_said() -> None:

@@ -39,7 +39,7 @@ from ccreport.trace.find_table import (
     list_with_table,
 )
 from ccreport.trace.origins import describe_sources, show_query
-from ccreport.trace.raw_files import ReadFiles, load_read_files
+from ccreport.trace.raw_files import ReadFiles, load_files_by_algorithm
 from ccreport.trace.select_rows import ALGORITHM, find_row, name_row
 from ccreport.trace.shown_runs import show_numbers, show_runs
 
@@ -135,7 +135,7 @@ def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFil
         rows = runs.select(shown).unique()
     order = ["session", "job", "host", "iteration", "rtt_ms", "run_id", *selecting, *compared]
     ordered = rows.sort(list(dict.fromkeys([*order, *shown])), nulls_last=True)
-    return Trace(table, selecting, compared, values, source, ordered, files or load_read_files(connection))
+    return Trace(table, selecting, compared, values, source, ordered, files or load_files_by_algorithm(connection))
 
 
 def _find_view(table: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -33,7 +33,7 @@ ALGORITHMS: Final = """
 class ReadFiles:
     """path, sha256, run_id and experiment_id of all files that a step read; those of whole jobs have no run_id.
 
-    `algorithms` are those of the flows of each result file, by its path.
+    `algorithms` are those of the flows of each result file, by its path, where they were asked for.
     """
 
     files: pl.DataFrame
@@ -94,4 +94,9 @@ def _group(files: pl.DataFrame, by: str) -> dict[str, list[tuple[str, str]]]:
 def load_read_files(connection: duckdb.DuckDBPyConnection) -> ReadFiles:
     """Return the files of the archive that a step read."""
     query = "SELECT path, sha256, run_id, experiment_id FROM raw_files WHERE state = 'ingested' ORDER BY path"
-    return ReadFiles(connection.sql(query).pl(), dict(connection.sql(ALGORITHMS).fetchall()))
+    return ReadFiles(connection.sql(query).pl())
+
+
+def load_files_by_algorithm(connection: duckdb.DuckDBPyConnection) -> ReadFiles:
+    """Return the files of the archive that a step read, with the algorithms of result files."""
+    return replace(load_read_files(connection), algorithms=dict(connection.sql(ALGORITHMS).fetchall()))

@@ -29,7 +29,7 @@ from ccreport.summarise.open_results import open_results
 from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_runs, join_runs, parse_query
 from ccreport.trace.claims.deciding_rows import NOTHING, Deciding, describe_deciding
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_published, list_tables
-from ccreport.trace.raw_files import load_read_files
+from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.shown_runs import show_runs
 
 WORD: Final = re.compile(r"\w+")
@@ -133,7 +133,7 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
             checked.append((selected | deciding.runs, query + deciding.which))
             lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain, deciding=deciding)]
         runs = join_runs(connection, checked)
-        files = load_read_files(connection)
+        files = load_files_by_algorithm(connection)
     if told := [f"  {word}: {meaning}" for word, meaning in WORDS.items() if word in words]:
         lines += ["", "Words of the queries:", *told]
     if not runs.is_empty():
