@@ -473,7 +473,10 @@ def test_a_check_of_a_claim_can_be_tried_in_sql(database: Path, capsys: pytest.C
         assert len(names) == len(set(names))
 
 
-def test_sql_describes_a_table_by_names_and_types(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sql_describes_a_table_by_names_and_types(
+    database: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     assert main(["sql", "DESCRIBE measured", "--database", str(database)]) == 0
     printed = capsys.readouterr().out
     assert printed.splitlines()[-1].startswith("The report's page Dictionary has units, sources and whole meanings")
