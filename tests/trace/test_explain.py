@@ -19,9 +19,9 @@ from ccreport.core.tables import load_schema
 from ccreport.summarise.database import connect, read_files
 from ccreport.summarise.grids.headings import name_quantities
 from ccreport.summarise.statistics.comparisons import add_verdicts
-from ccreport.trace.compared_cells import describe_comparison
+from ccreport.trace.comparison import describe_comparison
 from ccreport.trace.explain import explain, load_trace, recompute_row
-from ccreport.trace.find_table import describe_others, find_database, find_databases, find_table, list_with_table
+from ccreport.trace.find_table import describe_others, find_database, find_databases, find_table, list_tables
 from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.select_rows import find_row, name_row
 
@@ -153,11 +153,14 @@ def test_a_result_file_is_named_with_the_algorithm_of_its_flows(tmp_path: Path) 
         assert load_files_by_algorithm(connection).algorithms == {"src-cmd": "BBR", "src-cmd-2": "CUBIC"}
 
 
-def test_what_other_evaluations_have_too_is_said() -> None:
-    assert describe_others([], "jobs") == ""
-    others = [Path("results/a/archive.duckdb"), Path("results/b/archive.duckdb")]
-    assert describe_others(others, "claim 1") == (
-        "Other evaluations have `claim 1`, too; ask by --database results/a or results/b\n"
+def test_what_other_evaluations_have_too_is_said(tmp_path: Path) -> None:
+    for name in "abcd":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "archive.duckdb").touch()
+    own = tmp_path / "a/archive.duckdb"
+    assert describe_others(tmp_path, own, "jobs", lambda _: False) == ""
+    assert describe_others(tmp_path, own, "claim 1", lambda other: other.parent.name != "c") == (
+        f"Other evaluations have `claim 1`, too; ask by --database {tmp_path}/b or {tmp_path}/d\n"
     )
 
 
@@ -407,8 +410,8 @@ def test_a_folder_of_results_has_the_database_of_a_table(tmp_path: Path) -> None
             for table in tables:
                 connection.execute(f"CREATE VIEW {table} AS SELECT 1; CREATE VIEW {table}_runs AS SELECT 1")
     assert find_database(tmp_path, "compl") == tmp_path / "b" / "archive.duckdb"
-    own, other = (tmp_path / name / "archive.duckdb" for name in "ab")
-    assert [list_with_table(tmp_path, own, table) for table in ("jobs", "cpu")] == [[other], []]
+    other = tmp_path / "b/archive.duckdb"
+    assert [table in list_tables(other) for table in ("jobs", "cpu")] == [True, False]
     assert find_database(tmp_path / "a" / "archive.duckdb", "jobs") == tmp_path / "a" / "archive.duckdb"
     with pytest.raises(InputError, match=r"several evaluations have a table `jobs`.*a/archive\.duckdb, .*b/archive"):
         find_database(tmp_path, "jobs")

@@ -15,7 +15,7 @@ from ccreport.core.tables import load_schema
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.claims.checked_runs import find_runs, join_runs, parse_query, select_runs
 from ccreport.trace.claims.deciding_rows import describe_deciding
-from ccreport.trace.claims.explain_claim import _measure_plainly, _prepare, _show_check, list_others
+from ccreport.trace.claims.explain_claim import _measure_plainly, _prepare, _show_check, has_claim
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.shown_runs import show_runs
@@ -205,9 +205,9 @@ def test_a_claim_has_a_number(results: Path, capsys: pytest.CaptureFixture[str])
     other.mkdir()
     pl.DataFrame({"claim": ["slow"]}).write_parquet(other / "claims.parquet")
     duckdb.connect(other / "archive.duckdb").close()
-    found = results / "archive.duckdb"
     asked = ("claim 1", "claim 2", "fast")
-    assert [list_others(results.parent, found, "fast", name) for name in asked] == [[other / "archive.duckdb"], [], []]
+    assert [has_claim(other / "archive.duckdb", "fast", name) for name in asked] == [True, False, False]
+    assert has_claim(results / "archive.duckdb", "fast", "fast")
     assert main(["explain", "Claim 2", *own]) == 1
     assert capsys.readouterr().err == "ccreport: no claim 2; there are 1\n"
 

@@ -8,7 +8,8 @@ from test_explain import FACTS
 from test_summarise import EVALUATION, gather, run
 
 from ccreport.__main__ import main
-from ccreport.trace.explain_exhibit import list_with_exhibit
+from ccreport.trace.explain_exhibit import has_exhibit
+from ccreport.trace.find_table import describe_others
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +47,12 @@ def test_a_table_by_its_number(results: Path, capsys: pytest.CaptureFixture[str]
 def test_other_evaluations_with_an_exhibit_of_that_number(results: Path, tmp_path: Path) -> None:
     other = build_database(tmp_path, gather(run(1, {"bbr": 9.0}, condition_id="a", **FACTS)), EVALUATION)
     own = results / "esnet-dtn/archive.duckdb"
-    assert list_with_exhibit(results, other, "Figure S1") == [own]
-    assert list_with_exhibit(results, other, "Figure S999") == []
-    assert list_with_exhibit(results, own, "Figure S1") == []
+    assert has_exhibit(own, "Figure S1")
+    assert not has_exhibit(own, "Figure S999")
+    assert describe_others(results, other, "Figure S1", lambda database: has_exhibit(database, "Figure S1")) == (
+        f"Other evaluations have `Figure S1`, too; ask by --database {own.parent}\n"
+    )
+    assert describe_others(results, own, "Figure S1", lambda database: has_exhibit(database, "Figure S1")) == ""
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ CAPTURE_TABLES: Final = ("witnesses",)
 PUBLISHED: Final = (re.compile(r"^figure_(\d+)$"), re.compile(r"^Table ([IVX]+): "))
 # Figure 2 · fig. S6 · Table II
 NUMBER: Final = re.compile(r"^(?:(?P<figure>fig(?:ure|\.)?)|(?P<table>table))?[ _]*", re.IGNORECASE)
-DIGITS: Final = {str(number): name for number, name in enumerate(("I", "II", "III", "IV", "V", "VI", "VII", "VIII"), 1)}
+ROMAN: Final = {str(number): name for number, name in enumerate(("I", "II", "III", "IV", "V", "VI", "VII", "VIII"), 1)}
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def find_number(exhibits: Iterable[Exhibit], wanted: str) -> str | None:
     """Return the name of the exhibit of a number in the report: `Figure S6`, `S6`, `table ii`, `Table 2`."""
     kind = match.lastgroup if (match := NUMBER.match(wanted)) else None
     number = NUMBER.sub("", wanted).upper()
-    if kind == "table" and number in DIGITS:
-        number = DIGITS[number]
+    if kind == "table" and number in ROMAN:
+        number = ROMAN[number]
     fitting = (one for one in exhibits if kind is None or one.is_figure == (kind == "figure"))
     return next((exhibit.name for exhibit in fitting if exhibit.number and exhibit.number == number), None)

@@ -26,17 +26,18 @@ from ccreport.summarise.grids.plain_numbers import find_quantity
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.summarise.statistics.comparisons import SIDES
-from ccreport.trace.claims.explain_claim import describe_claim, find_claim, list_others
-from ccreport.trace.compared_cells import TERMS, describe_comparison, show_compared
+from ccreport.trace.claims.explain_claim import describe_claim, find_claim, has_claim
+from ccreport.trace.compared_cells import show_compared
+from ccreport.trace.comparison import TERMS, describe_comparison
 from ccreport.trace.edge import GROUPED, load_edge_source, restrict_edge
-from ccreport.trace.explain_exhibit import describe_figure, find_exhibit, list_with_exhibit
+from ccreport.trace.explain_exhibit import describe_figure, find_exhibit, has_exhibit
 from ccreport.trace.find_table import (
     describe_others,
     describe_tables,
     find_database,
     find_databases,
     find_table,
-    list_with_table,
+    list_tables,
 )
 from ccreport.trace.origins import describe_sources, show_query
 from ccreport.trace.raw_files import ReadFiles, load_files_by_algorithm
@@ -195,13 +196,14 @@ def explain(
     if about and (row or column):
         raise InputError(f"{about}, which has no rows; leave out --row and --column")
     if claim:
-        print(describe_claim(*claim, evaluation, is_full=full))
-        print(describe_others(list_others(database, *claim, table), table), end="")
+        of_claim, called = claim
+        print(describe_claim(of_claim, called, evaluation, is_full=full))
+        print(describe_others(database, of_claim, table, lambda other: has_claim(other, called, table)), end="")
         return
     asked = table
     if exhibit and exhibit[1].is_figure:
         print(describe_figure(*exhibit))
-        print(describe_others(list_with_exhibit(database, exhibit[0], asked), asked), end="")
+        print(describe_others(database, exhibit[0], asked, lambda other: has_exhibit(other, asked)), end="")
         return
     table = exhibit[1].name if exhibit else table
     of_table = find_database(database, table)
@@ -215,10 +217,13 @@ def explain(
         computed = recompute_row(connection, trace, chosen)
         left_out = _list_left_out(connection, trace, chosen)
     compared = show_compared(of_table.resolve().parent, name, chosen)
-    others = list_with_exhibit(database, of_table, asked) if exhibit else list_with_table(database, of_table, name)
     computed = _complete_row(summary, name, number, computed)
     print(_show(trace, number, computed, compared, left_out, of_table, is_full=full))
-    print(describe_others(others, asked if exhibit else name), end="")
+
+    def has_it(other: Path) -> bool:
+        return has_exhibit(other, asked) if exhibit else name in list_tables(other)
+
+    print(describe_others(database, of_table, asked if exhibit else name, has_it), end="")
 
 
 def _narrow(place: Path, evaluation: str, table: str) -> Path:
@@ -277,16 +282,8 @@ def _show(
         lines += [*describe_comparison(shown), *TERMS, ""]
     lines += [f"Computed again from the {noun}s below alone:", *show_numbers(numbers)]
     lines += [*compared, ""]
-    lines += show_runs(
-        f"{noun.capitalize()}s",
-        runs,
-        trace.shown,
-        trace.files,
-        unpacked,
-        quantity=find_quantity(row),
-        noun=noun,
-        is_full=is_full,
-    )
+    heading, quantity = f"{noun.capitalize()}s", find_quantity(row)
+    lines += show_runs(heading, runs, trace.shown, trace.files, unpacked, quantity=quantity, noun=noun, is_full=is_full)
     lines += left_out
     if trace.table not in GROUPED:
         lines += describe_sources([name for name in trace.values if runs[name].count()], row)

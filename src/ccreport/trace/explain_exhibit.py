@@ -32,10 +32,9 @@ def find_exhibit(place: Path, name: str) -> tuple[Path, Exhibit] | None:
     return None
 
 
-def list_with_exhibit(place: Path, database: Path, name: str) -> list[Path]:
-    """Return the other databases at a place that have an exhibit of a name or number."""
-    others = (other for other in find_databases(place) if other != database)
-    return [other for other in others if _choose(_list_exhibits(other), name)]
+def has_exhibit(database: Path, name: str) -> bool:
+    """Return whether the evaluation of a database has an exhibit of a name or number."""
+    return _choose(_list_exhibits(database), name) is not None
 
 
 def _choose(exhibits: Mapping[str, Exhibit], name: str) -> Exhibit | None:

@@ -1,6 +1,6 @@
 """Where results and their published tables are: in the database of which evaluation, and by which whole name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -152,12 +152,7 @@ def describe_tables(place: Path) -> str:
     return "\n\n".join("\n".join([f"{heading}:", *(f"  {name}" for name in names)]) for heading, names in lists)
 
 
-def list_with_table(place: Path, database: Path, table: str) -> list[Path]:
-    """Return the other databases at a place that have a published table."""
-    return [other for other in find_databases(place) if other != database and table in list_tables(other)]
-
-
-def describe_others(databases: Sequence[Path], what: str) -> str:
-    """Return a line on other databases that have what was asked for, such as `claim 2`; nothing without any."""
-    folders = " or ".join(str(database.parent) for database in databases)
+def describe_others(place: Path, database: Path, what: str, has: Callable[[Path], bool]) -> str:
+    """Return a line on the other databases at a place that have what was asked for, such as `claim 2`; else no text."""
+    folders = " or ".join(str(other.parent) for other in find_databases(place) if other != database and has(other))
     return f"Other evaluations have `{what}`, too; ask by --database {folders}\n" if folders else ""

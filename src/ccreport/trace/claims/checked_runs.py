@@ -7,7 +7,7 @@ where there are no such lists all those that its parts read, each SELECT over ta
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, Final
 
 import duckdb
@@ -105,11 +105,9 @@ def select_runs(connection: duckdb.DuckDBPyConnection, query: str) -> set[str]:
             **{name: [] for name in ("modifiers", "group_expressions", "group_sets")},
             **dict.fromkeys(("having", "qualify", "sample")),
         }
-        statement = json.dumps({"error": False, "statements": [{"node": own, "named_param_map": []}]})
         # A part over rows that are not runs has no such column.
         with contextlib.suppress(duckdb.Error):
-            (sql,) = connection.execute("SELECT json_deserialize_sql(?::JSON)", [statement]).fetchall()[0]
-            found |= {run for (run,) in connection.execute(sql).fetchall()}
+            found |= {run for (run,) in execute_parsed(connection, own).fetchall()}
     return found
 
 
@@ -118,6 +116,13 @@ def parse_query(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, 
     (text,) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0]
     parsed = json.loads(text)
     return None if parsed["error"] else parsed["statements"][0]["node"]
+
+
+def execute_parsed(connection: duckdb.DuckDBPyConnection, node: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+    """Execute the query of a syntax tree as `parse_query` returns it."""
+    statement = json.dumps({"error": False, "statements": [{"node": node, "named_param_map": []}]})
+    (sql,) = connection.execute("SELECT json_deserialize_sql(?::JSON)", [statement]).fetchall()[0]
+    return connection.execute(sql)
 
 
 def _list_selects(node: Any) -> Iterator[dict[str, Any]]:

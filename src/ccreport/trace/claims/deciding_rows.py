@@ -1,9 +1,7 @@
 """Which row decides a check that asks for the least or the greatest of several: each is a cell or a group of runs."""
 
 import contextlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,8 +13,10 @@ from ccreport.core.tables import load_schema
 from ccreport.core.text import count_things
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.plain_numbers import name_column, round_value, show_plain
+from ccreport.trace.claims.checked_runs import execute_parsed
 from ccreport.trace.select_rows import name_row
 
+# All columns, as a syntax tree of DuckDB has it.
 STAR: Final = {
     "class": "STAR",
     "type": "STAR",
@@ -102,13 +102,10 @@ def _describe_ends(
 
 def _list_rows(connection: duckdb.DuckDBPyConnection, parsed: Mapping[str, Any]) -> Iterator[_Row]:
     """Yield each row that has a value, with, in words, what the query knows of the row beside its result."""
-    node = deepcopy(dict(parsed))
-    results_count = len(node["select_list"])
-    node["select_list"] += node.get("group_expressions") or [STAR]
-    statement = json.dumps({"error": False, "statements": [{"node": node, "named_param_map": []}]})
+    results_count = len(parsed["select_list"])
+    labelled = [*parsed["select_list"], *(parsed.get("group_expressions") or [STAR])]
     with contextlib.suppress(duckdb.Error):
-        (sql,) = connection.execute("SELECT json_deserialize_sql(?::JSON)", [statement]).fetchall()[0]
-        found = connection.execute(sql)
+        found = execute_parsed(connection, {**parsed, "select_list": labelled})
         names = [name for name, *_ in found.description or ()]
         for row in found.fetchall():
             result = row[0] if isinstance(row[0], dict) else dict(zip(names, row[:results_count], strict=False))

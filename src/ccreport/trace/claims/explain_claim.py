@@ -82,13 +82,10 @@ def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
     return fitting[0] if fitting else None
 
 
-def list_others(place: Path, database: Path, claim: str, name: str) -> list[Path]:
-    """Return the other databases at a place that have a claim of the same name, or number if `name` was one."""
-    numbered = NUMBERED.fullmatch(name)
-    others = {other: list_claims(other) for other in find_databases(place) if other != database}
-    return [
-        other for other, claims in others.items() if (len(claims) >= int(numbered[1]) if numbered else claim in claims)
-    ]
+def has_claim(database: Path, claim: str, name: str) -> bool:
+    """Return whether the evaluation of a database has a claim, or one of the same number if that was its `name`."""
+    claims = list_claims(database)
+    return int(numbered[1]) <= len(claims) if (numbered := NUMBERED.fullmatch(name)) else claim in claims
 
 
 def _list_declared(database: Path) -> list[str]:
