@@ -5,7 +5,7 @@ import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -35,6 +35,7 @@ from ccreport.collect.testbed.commands import (
 )
 from ccreport.collect.testbed.instruments import judge_cpu
 from ccreport.collect.testbed.kernel_drops import compare_drops, name_host_limit
+from ccreport.collect.virtual_time import VirtualGuest
 from ccreport.core.errors import InputError
 
 ROUTE = Route("10.201.1.2", "10.201.1.2", None, 20.0)
@@ -279,6 +280,33 @@ def test_a_session_tells_of_the_declaration_as_it_is_now(tmp_path: Path, monkeyp
     told = json.loads((session / "session.json").read_text())
     assert (told["planned_runs_count"], told["expected_s"], told["label"]) == (2, 24.0, "main")
     assert (session / "campaign.yaml").read_text() == "title: A shorter sweep\n"
+
+
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+def test_a_stop_while_the_testbed_comes_up_ends_the_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: Literal["virtual", "real"]
+) -> None:
+    session, run = begin(tmp_path), make_run()
+    ended: list[str] = []
+    slot = Slot(make_plan(run), Place("user-mode-kernel", clock), 1, tmp_path / ".partial/slot-1", {})
+
+    def order(*_: object, **told: Any) -> None:
+        raise AssertionError(f"a testbed that is to end was told {told}")
+
+    def start(*_: object) -> Guest:
+        slot.close()
+        slot.guest = Guest(None, -1, -1, -1)  # type: ignore[arg-type]
+        return slot.guest
+
+    monkeypatch.setattr(Guest, "tell", order)
+    monkeypatch.setattr(Guest, "close", lambda _: ended.append("closed"))
+    monkeypatch.setattr(VirtualGuest, "perform", order)
+    monkeypatch.setattr(slot, "_write_spec", lambda _: slot.close())
+    monkeypatch.setattr(slot, "_start", start)
+    assert slot.attempt(run, 1, session, 0, keeps_cpu_bound=False).outcome == "interrupted"
+    assert [one.outcome for one in read_attempts(session)] == ["interrupted"]
+    assert slot.guest is None
+    assert bool(ended) is (clock == "real")
 
 
 def test_after_a_failure_virtual_time_draws_another_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

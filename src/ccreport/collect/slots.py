@@ -117,6 +117,7 @@ class Slot:
             self._write_spec([replace(run, virtual_clock=clock)])
             return self._perform(run.module_parameters, clock, do="run", number=0, folder=folder)[-1]
         guest = self._start(run.module_parameters)
+        self._refuse_if_stopped()
         guest.tell(do="run", number=self.plan.runs.index(run), folder=folder)
         return guest.hear(run.expected_s * PATIENCE + SILENCE_LIMIT_S)
 
@@ -144,6 +145,7 @@ class Slot:
         """Carry out an order in virtual time; return what the testbed says of itself, and its answer."""
         guest = VirtualGuest(self.place, self.folder, self.plan.testbed.memory_bytes, parameters, self.number)
         self.guest = guest
+        self._refuse_if_stopped()
         told = guest.perform(clock, **order)
         if told[-1]["event"] == "unfit":
             raise InputError(told[-1]["message"])
@@ -154,10 +156,15 @@ class Slot:
         self.is_stopped = True
         self._end_guest()
 
+    def _refuse_if_stopped(self) -> None:
+        """Raise GuestEnded where `close` came before there was a testbed that it could have ended."""
+        if self.is_stopped:
+            raise GuestEnded("stopped")
+
     def _end_guest(self) -> None:
-        if self.guest is not None:
-            self.guest.close()
-        self.guest = None
+        guest, self.guest = self.guest, None
+        if guest is not None:
+            guest.close()
 
     def _write_spec(self, runs: Sequence[Run]) -> None:
         """Write what the testbed is to know to make these runs, which orders name by their place among them."""
