@@ -24,12 +24,13 @@ from polars.testing import assert_frame_equal
 from ccreport.core.tables import write_table
 from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches, write_vega
 from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
-from ccreport.explorer.run_list import explain_uncounted, measure_deviation
+from ccreport.explorer.run_list import measure_deviation
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
 from ccreport.figures.kit.theme import STYLES
 from ccreport.rebuild.batches import IGNORE_CACHES
 from ccreport.summarise.database import connect
+from ccreport.trace.rows.left_out import explain_uncounted
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from ccreport.report.fragments.cells import count_runs_at_most, render_numbers, 
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.links import cell_href
 from ccreport.summarise.grids.plain_numbers import list_numbers, name_column, round_value
-from ccreport.trace.explain import load_trace
+from ccreport.trace.rows.load_trace import load_trace
 
 NASTY = '"><script>alert(1)</script> {{< include x >}} ```\n# heading'
 

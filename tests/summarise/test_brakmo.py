@@ -20,7 +20,7 @@ from ccreport.figures.select.declaration import read_declaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.summarise.database import connect, list_views
-from ccreport.trace.explain import load_trace, recompute_row
+from ccreport.trace.rows.load_trace import load_trace, recompute_row
 
 EVALUATION = ROOT / "evaluations/brakmo-bbr.yaml"
 SHARES = [0.50, 0.51, 0.49, 0.505, 0.495, 0.52, 0.48, 0.5, 0.05, 0.06, 0.055]

@@ -19,11 +19,13 @@ from ccreport.core.tables import load_schema
 from ccreport.summarise.database import connect, read_files
 from ccreport.summarise.grids.headings import name_quantities
 from ccreport.summarise.statistics.comparisons import add_verdicts
+from ccreport.summarise.suspect_runs import include_suspects
 from ccreport.trace.comparison import describe_comparison
-from ccreport.trace.explain import explain, load_trace, recompute_row
+from ccreport.trace.explain import explain
 from ccreport.trace.find_table import describe_others, find_database, find_databases, find_table, list_tables
 from ccreport.trace.raw_files import load_files_by_algorithm
-from ccreport.trace.select_rows import find_row, name_row
+from ccreport.trace.rows.load_trace import load_trace, recompute_row
+from ccreport.trace.rows.select_rows import find_row, name_row
 
 FACTS = {"session": "s", "job": "j", "cpu_sender_mean_pct": 20.0}
 
@@ -127,14 +129,25 @@ def test_explain_prints_runs_files_and_the_number(database: Path, capsys: pytest
     assert "\n  goodput_bps: Receiver's bytes times 8 " in printed
     assert "Source: iperf3 `end.streams[].receiver` (`bytes`, `seconds`)" in printed
     assert "\nSQL: src/ccreport/sql/testbed/table_2_testbed.sql\n  -- Table II: " in printed
-    assert printed.endswith("\n      rtt_bucket_rank, algorithm_rank, algorithm\n")
+    query, _, macros = printed.partition("\nMacros: ")
+    assert query.endswith("\n      rtt_bucket_rank, algorithm_rank, algorithm")
+    assert re.fullmatch(r"cell_count, cell_mean, cell_cv, .*, cell_cv_interval \(src/\S+/macros\.sql\)\n", macros)
+    # The query's own names of numbers are explained, and how to list the runs of the row.
+    assert "\n  rate_within_cv: Mean of the CVs of the conditions " in printed
+    listing = re.search(r"^  The row's: (.*)$", printed, re.MULTILINE)
+    assert listing is not None
+    with connect(database) as connection:
+        listed = connection.sql(f"SELECT run_id FROM ({listing[1]}) ORDER BY ALL").fetchall()
+    assert [run for (run,) in listed] == sorted(re.findall(r"^  \d .*  (r\d)$", printed, re.MULTILINE))
 
 
 def test_a_long_query_is_printed_when_all_is_asked_for(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = ["explain", "retransmits", "--row", "algorithm=BBR,test_group=no loss,sharing=alone"]
     own += ["--database", str(database)]
     assert main(own) == 0
-    assert re.search(r"\nSQL: \S+/retransmits\.sql \(\d+ lines, which --full prints\)\n$", capsys.readouterr().out)
+    assert re.search(
+        r"\nSQL: \S+/retransmits\.sql \(\d+ lines, which --full prints\)\nMacros: ", capsys.readouterr().out
+    )
     assert main([*own, "--full"]) == 0
     assert "/retransmits.sql\n  -- " in capsys.readouterr().out
 
@@ -170,7 +183,7 @@ def test_no_table_is_explained_by_what_only_programs_read(database: Path, capsys
     for table, summary in rows.items():
         for row in summary.head(2).iter_rows(named=True):
             explain(table, row=name_row(table, row), database=database)
-            told = capsys.readouterr().out.partition("\nRaw files")[0]
+            told = re.split("\nWhich runs these are:|\nRaw files", capsys.readouterr().out)[0]
             assert not re.search(r"[\[{]|_count|_ratio|_bps  |\d\.\d{5}", told.partition("\n")[2])
 
 
@@ -270,7 +283,7 @@ def test_the_examples_of_the_help_are_cells_of_the_paper_s_table(capsys: pytest.
         assert find_row(summary, "table_2_testbed", cell) == 1
 
 
-def test_a_suspect_run_of_the_same_condition_is_named_as_left_out(
+def test_a_suspect_run_that_a_row_would_have_is_named_as_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = [run(n, {"bbr": 9.0 + n}, rtt_ms=10.0, condition_id="a", **FACTS) for n in (1, 2)]
@@ -281,8 +294,31 @@ def test_a_suspect_run_of_the_same_condition_is_named_as_left_out(
     database = build_database(tmp_path, tables)
     assert main(["explain", "jobs", "--row", "session=s", "--database", str(database)]) == 0
     printed = capsys.readouterr().out
-    # Another condition's, and one of a session that has a row of its own, would not be among the runs of this row.
-    assert "\nLeft out as suspect (why: page Ledger):\n  r2 (kernel_drops)\n\nWhat a run's values are:\n" in printed
+    # Not of a session that has a row of its own. The row pools conditions, so one of which no run counts is told, too.
+    told = [f"  r{n} (kernel_drops: 3.00 events, the bound is 0)\n" for n in (2, 3)]
+    assert f"\nLeft out, though alike:\n{told[0]}{told[1]}\nRaw files" in printed
+    with connect(database) as connection, include_suspects(connection):
+        trace = load_trace(connection, "jobs")
+        row = connection.sql("FROM jobs WHERE session = 's'").pl().row(0, named=True)
+        assert {*trace.select_runs(row)["run_id"]} == {"r1", "r2", "r3"}
+
+
+def test_runs_that_fit_a_row_and_are_not_of_its_table_are_counted_with_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [run(n, {"bbr": 9.0 + n}, rtt_ms=10.0, condition_id="a", **FACTS) for n in (1, 2)]
+    others = [run(n, {"bbr": 9.0}, rtt_ms=10.0, buffer_bytes=25_000, condition_id="b", **FACTS) for n in (3, 4)]
+    uncounted = run(5, {"bbr": 9.0}, rtt_ms=10.0, is_counted=False, is_interrupted=True, condition_id="a", **FACTS)
+    far = run(6, {"bbr": 9.0}, rtt_ms=60.0, condition_id="c", **FACTS)
+    database = build_database(tmp_path, gather(*runs, *others, uncounted, far))
+    explain("table_2", row="rtt_bucket=RTT < 30 ms", database=database)
+    printed = capsys.readouterr().out
+    left = printed.partition("\nLeft out, though alike:\n")[2].partition("\n\n")[0]
+    condition = "(buffer_bytes IS NULL) OR (test_group = '100G to 10G')"
+    buffered = f"  2 runs: Buffer (bytes) 25,000; Test group no loss, where the table has {condition}"
+    assert left.splitlines() == [buffered, "  1 run: not counted, interrupted"]
+    explain("table_2", row="rtt_bucket=RTT ≥ 30 ms", database=database)
+    assert "\nLeft out, though alike:\n  no run\n" in capsys.readouterr().out
 
 
 def test_a_size_may_be_typed_as_pages_have_it_without_its_blank() -> None:

@@ -18,7 +18,7 @@ from ccreport.trace.claims.deciding_rows import describe_deciding
 from ccreport.trace.claims.explain_claim import _measure_plainly, _prepare, _show_check, has_claim
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.raw_files import ReadFiles
-from ccreport.trace.shown_runs import show_runs
+from ccreport.trace.shown_runs import show_files
 
 FASTER = "SELECT avg(rate_bps) AS value, count(*) AS n FROM measured WHERE rtt_ms < 15 AND algorithm = 'CUBIC'"
 SHORT_AND_LONG = """\
@@ -338,12 +338,12 @@ def test_of_many_files_the_first_are_listed(tmp_path: Path) -> None:
         for number in range(30)
     ]
     schema = dict.fromkeys(("run_id", "experiment_id", "result_path"), pl.String)
-    lines = show_runs("Runs", runs.cast(schema), ("run_id",), ReadFiles(pl.DataFrame(files)), tmp_path)
+    lines = show_files(runs.cast(schema), ReadFiles(pl.DataFrame(files)), tmp_path)
     assert sum(line.startswith("  0  ") for line in lines) == 12
     assert "Raw files (90; sha256, path):" in lines
     assert lines[-1] == "  … and 78 more files, which --full lists"
     few = ReadFiles(pl.DataFrame(files[:12]), {"a/1": "BBR"})
-    shown = show_runs("Runs", runs.cast(schema), ("run_id",), few, tmp_path)
+    shown = show_files(runs.cast(schema), few, tmp_path)
     assert shown[-12:-10] == ["  0  a/0", "  0  a/1  (BBR)"]
-    every = show_runs("Runs", runs.cast(schema), ("run_id",), ReadFiles(pl.DataFrame(files)), tmp_path, is_full=True)
+    every = show_files(runs.cast(schema), ReadFiles(pl.DataFrame(files)), tmp_path, is_full=True)
     assert sum(line.startswith("  0  ") for line in every) == 90

@@ -16,6 +16,7 @@ from ccreport.explorer.palette import describe_algorithms, describe_paper
 from ccreport.explorer.script import name_script, round_number
 from ccreport.summarise.grids.grid import rate_unit
 from ccreport.trace.raw_files import ReadFiles
+from ccreport.trace.rows.left_out import explain_uncounted
 
 
 @dataclass(frozen=True)
@@ -105,23 +106,6 @@ def read_runs(connection: duckdb.DuckDBPyConnection, published: pl.DataFrame) ->
         runs.with_columns(rate_bps=pl.coalesce(rates), uncounted_reason=explain_uncounted())
         .with_columns(deviation_z=measure_deviation())
         .join(exhibits, on="run_id", how="left", maintain_order="left")
-    )
-
-
-def explain_uncounted() -> pl.Expr:
-    """Return why a run that does not count does not, as `is_counted` of the table `runs` has it; null where it does."""
-    return (
-        pl.when("is_counted")
-        .then(None)
-        .when("is_interrupted")
-        .then(pl.lit("interrupted"))
-        .when(pl.col("throughput_bps").is_null())
-        .then(pl.lit("no rate"))
-        .when("is_host_limited")
-        .then(pl.lit("limited by its hosts"))
-        .when("is_cpu_bound")
-        .then(pl.lit("CPU-bound"))
-        .otherwise(pl.lit("not TCP"))
     )
 
 

@@ -162,6 +162,9 @@ def create_views(
     # It asks about the others.
     for table in sorted(declared["tables"], key=lambda table: table == COMPARISONS):
         _create_view(connection, f"{table}_runs", select_source(table, declared))
+        # What `explain` says of the runs that are not in it.
+        condition = quote_text(declared["tables"][table]["where"])
+        connection.execute(f"COMMENT ON VIEW {quote_name(f'{table}_runs')} IS {condition}")
         _create_view(connection, table, read_query(table), kind="TABLE" if table in stored else "VIEW")
 
 

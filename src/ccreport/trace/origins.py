@@ -1,17 +1,23 @@
 """Where a published number comes from, as text: which raw fields its runs' values are of, and the query over these."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ccreport.core.declarations import list_tables, name_query, read_query
+from ccreport.core.evaluation import CLAIMS
 from ccreport.core.tables import Column, load_schema
-from ccreport.summarise.grids.plain_numbers import VALUE, find_quantity
+from ccreport.summarise.grids.plain_numbers import VALUE, find_ends, find_quantity
 
 # Tables whose columns runs have; what they do not have is looked for in all.
 RATE: Final = "rate_bps"
 OF_RUNS: Final = ("runs", "flows")
 # Longer queries would bury the rest.
 QUERY_AT_MOST: Final = 40
+# Files of macros, and how one begins there.
+MACROS: Final = ("macros", "fairness", CLAIMS)
+MACRO: Final = re.compile(r"^CREATE (?:TEMP )?MACRO (\w+)", re.MULTILINE)
+COMMENT: Final = re.compile(r"--.*")
 
 
 def describe_sources(values: Sequence[str], row: Mapping[str, Any]) -> list[str]:
@@ -19,6 +25,18 @@ def describe_sources(values: Sequence[str], row: Mapping[str, Any]) -> list[str]
     columns = dict.fromkeys(filter(None, (_name_column(name, row) for name in values)))
     lines = [f"  {column.name}: {column.description} Source: {column.source}." for column in _find_columns(columns)]
     return ["", "What a run's values are:", *lines] if lines else []
+
+
+def describe_numbers(table: str, row: Mapping[str, Any]) -> list[str]:
+    """Return lines on what the numbers of a row are; ends of intervals are not told by themselves."""
+    schema = load_schema(table)
+    ends = {end for pair in find_ends(row).values() for end in pair}
+    told = [
+        f"  {column.name}: {column.description}"
+        for column in schema.columns
+        if column.name not in {*schema.key, *ends} and isinstance(row.get(column.name), int | float)
+    ]
+    return ["", "What the row's numbers are:", *told] if told else []
 
 
 def _name_column(name: str, row: Mapping[str, Any]) -> str:
@@ -38,7 +56,19 @@ def _find_columns(names: Mapping[str, None]) -> Iterator[Column]:
 
 def show_query(table: str, *, is_full: bool) -> list[str]:
     """Return lines on a table's query: its file and, unless it is long and the text is not full, the query itself."""
-    query = read_query(table).strip().split("\n")
+    text = read_query(table).strip()
+    query = text.split("\n")
+    macros = name_macros(text)
     if len(query) > QUERY_AT_MOST and not is_full:
-        return [f"SQL: {name_query(table)} ({len(query)} lines, which --full prints)"]
-    return [f"SQL: {name_query(table)}", *(f"  {line}".rstrip() for line in query)]
+        return [f"SQL: {name_query(table)} ({len(query)} lines, which --full prints)", *macros]
+    return [f"SQL: {name_query(table)}", *(f"  {line}".rstrip() for line in query), *macros]
+
+
+def name_macros(query: str) -> list[str]:
+    """Return a line for each file of macros that a query uses: which, and where they are."""
+    lines = []
+    for file in MACROS:
+        own = dict.fromkeys(re.findall(rf"\b({'|'.join(MACRO.findall(read_query(file)))})\(", COMMENT.sub("", query)))
+        if own:
+            lines.append(f"Macros: {', '.join(own)} ({name_query(file)})")
+    return lines

@@ -12,6 +12,7 @@ import polars as pl
 from ccreport.core.text import make_label
 
 PAGE: Final = "ledger_files"
+RUN: Final = "run "
 # About half a megabyte of a page that lists them.
 FILES_PER_PAGE: Final = 3_000
 # A closed job is about 80 px high.
@@ -47,7 +48,7 @@ class ReadFiles:
         found = []
         for run_id, result_path in runs.select("run_id", "result_path").unique(maintain_order=True).iter_rows():
             own = self._of_runs.get(run_id) if result_path is None else self._of_results.get(result_path)
-            found.append((f"run {run_id}", own or []))
+            found.append((f"{RUN}{run_id}", own or []))
         raw_runs = runs.filter(pl.col("result_path").is_null())
         for (experiment_id,) in raw_runs.select("experiment_id").unique(maintain_order=True).iter_rows():
             found.append((f"all runs of {experiment_id}", self._of_jobs.get(experiment_id, [])))

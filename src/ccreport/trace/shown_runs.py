@@ -8,7 +8,7 @@ import polars as pl
 
 from ccreport.core.text import count_things
 from ccreport.summarise.grids.plain_numbers import NO_HEADINGS, VALUE, list_numbers, name_column, round_value
-from ccreport.trace.raw_files import ReadFiles
+from ccreport.trace.raw_files import RUN, ReadFiles
 
 # More files would bury what is said of the runs.
 FILES_AT_MOST: Final = 12
@@ -18,18 +18,14 @@ def show_runs(
     heading: str,
     runs: pl.DataFrame,
     columns: Sequence[str],
-    files: ReadFiles,
-    unpacked: Path,
     *,
     quantity: str = VALUE,
     noun: str = "run",
-    is_full: bool = False,
 ) -> list[str]:
-    """Return lines on runs: some of their columns and run_id, then what was read for them.
+    """Return lines on runs: some of their columns and run_id.
 
-    What all of several runs have in common is said once, what none has is left out, and of many files the first are
-    listed, unless the list `is_full`. `runs` also has experiment_id and result_path. `unpacked` is where raw files are,
-    if the archive is of packed ones; `quantity` is what their column `value` is of, and `noun` what a row is.
+    What all of several runs have in common is said once, and what none has is left out. `quantity` is what their column
+    `value` is of, and `noun` what a row is.
     """
     names = {name: quantity if name == VALUE else name for name in columns if runs[name].count()}
     texts = {name: [round_value(name, value) for value in runs[column]] for column, name in names.items()}
@@ -38,11 +34,21 @@ def show_runs(
     if shared:
         lines.append(f"  In all: {'; '.join(f'{name_column(name)} {text}' for name, text in shared.items())}")
     told = [(name_column(name), *cells) for name, cells in texts.items() if name not in shared]
-    lines += [f"  {line}" for line in _align([*told, (noun.capitalize(), *runs["run_id"])])]
+    return lines + [f"  {line}" for line in _align([*told, (noun.capitalize(), *runs["run_id"])])]
+
+
+def show_files(runs: pl.DataFrame, files: ReadFiles, unpacked: Path, *, is_full: bool = False) -> list[str]:
+    """Return lines on what was read for runs, which also have experiment_id and result_path.
+
+    Of many files the first are listed, unless the list `is_full`. `unpacked` is where raw files are, if the archive is
+    of packed ones.
+    """
     read = files.find(runs)
     is_packed = any((unpacked / path).is_file() for _, own in read for path, _ in own[:1])
     count = sum(len(own) for _, own in read)
-    lines += ["", f"Raw files{f', unpacked in {unpacked}' if is_packed else ''} ({count:,}; sha256, path):"]
+    of_runs = sum(len(own) for whose, own in read if whose.startswith(RUN))
+    shared = f": {of_runs:,} of the runs, {count - of_runs:,} of their jobs" if 0 < of_runs < count else ""
+    lines = ["", f"Raw files{f', unpacked in {unpacked}' if is_packed else ''} ({count:,}{shared}; sha256, path):"]
     left = count if is_full else FILES_AT_MOST
     for whose, own in read:
         if left > 0:

@@ -14,7 +14,7 @@ from ccreport.summarise.statistics.comparisons import add_verdicts
 from ccreport.summarise.statistics.correction import correct_holm
 from ccreport.summarise.statistics.survival import Time, estimate_curve, find_quantile
 from ccreport.summarise.summarise import summarise_tables
-from ccreport.trace.explain import load_trace
+from ccreport.trace.rows.load_trace import load_trace
 
 EVALUATION = ROOT / "evaluations/mininet-bbr2.yaml"
 ESNET = ROOT / "evaluations/esnet-dtn.yaml"

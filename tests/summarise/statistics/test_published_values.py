@@ -13,7 +13,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.summarise.database import connect
 from ccreport.summarise.statistics.published_values import Interval, judge, predict
-from ccreport.trace.explain import load_trace, recompute_row
+from ccreport.trace.rows.load_trace import load_trace, recompute_row
 
 EVALUATION = ROOT / "evaluations/brakmo-bbr.yaml"
 TABLE_5 = "Table 5, share of packets retransmitted at 10 Mbit/s and 40 ms"

@@ -46,9 +46,9 @@ from ccreport.summarise.grids.plain_numbers import (
     name_key,
     round_value,
 )
-from ccreport.trace.explain import Trace, load_trace
 from ccreport.trace.raw_files import load_read_files
-from ccreport.trace.select_rows import name_row
+from ccreport.trace.rows.load_trace import Trace, load_trace
+from ccreport.trace.rows.select_rows import name_row
 
 # The site's pages may have 3 MB; around this text comes what every page has.
 LARGEST_BYTES: Final = 2_500_000

@@ -120,9 +120,14 @@ def parse_query(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, 
 
 def execute_parsed(connection: duckdb.DuckDBPyConnection, node: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
     """Execute the query of a syntax tree as `parse_query` returns it."""
+    return connection.execute(write_parsed(connection, node))
+
+
+def write_parsed(connection: duckdb.DuckDBPyConnection, node: Mapping[str, Any]) -> str:
+    """Return the query of a syntax tree as `parse_query` returns it."""
     statement = json.dumps({"error": False, "statements": [{"node": node, "named_param_map": []}]})
     (sql,) = connection.execute("SELECT json_deserialize_sql(?::JSON)", [statement]).fetchall()[0]
-    return connection.execute(sql)
+    return str(sql)
 
 
 def _list_selects(node: Any) -> Iterator[dict[str, Any]]:

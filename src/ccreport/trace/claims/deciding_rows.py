@@ -14,7 +14,7 @@ from ccreport.core.text import count_things
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.grids.plain_numbers import name_column, round_value, show_plain
 from ccreport.trace.claims.checked_runs import execute_parsed
-from ccreport.trace.select_rows import name_row
+from ccreport.trace.rows.select_rows import name_row
 
 # All columns, as a syntax tree of DuckDB has it.
 STAR: Final = {

@@ -30,7 +30,7 @@ from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_run
 from ccreport.trace.claims.deciding_rows import NOTHING, Deciding, describe_deciding
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_published, list_tables
 from ccreport.trace.raw_files import load_files_by_algorithm
-from ccreport.trace.shown_runs import show_runs
+from ccreport.trace.shown_runs import show_files, show_runs
 
 WORD: Final = re.compile(r"\w+")
 # claim 2, claim mismatch_both
@@ -134,9 +134,8 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
     if told := [f"  {word}: {meaning}" for word, meaning in WORDS.items() if word in words]:
         lines += ["", "Words of the queries:", *told]
     if not runs.is_empty():
-        columns, unpacked = ("checks", *SHOWN, *MEASURED), database.parent.parent / "archive"
-        shown = show_runs("Runs of the checks", runs, columns, files, unpacked, is_full=is_full)
-        lines += ["", *shown]
+        lines += ["", *show_runs("Runs of the checks", runs, ("checks", *SHOWN, *MEASURED))]
+        lines += show_files(runs, files, database.parent.parent / "archive", is_full=is_full)
     if tables:
         lines += ["", f"Published tables, whose rows are explained by their names: {', '.join(tables)}"]
     lines += ["", f"SQL: {show_path(path)}:{find_line(path, (CLAIMS, claim))}"]

@@ -1,0 +1,141 @@
+"""Runs that a row of a published table does not have although they look like its own: suspect, uncounted, others."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from ccreport.core.text import count_things
+from ccreport.summarise.database import quote_name, quote_text
+from ccreport.summarise.grids.plain_numbers import name_column, round_value, show_plain
+from ccreport.summarise.questions import COMPARISONS
+from ccreport.trace.claims.checked_runs import parse_query, write_parsed
+from ccreport.trace.rows.load_trace import Trace, find_view
+
+ANY: Final = "TRUE"
+# More reasons would bury the rest.
+REASONS_AT_MOST: Final = 6
+SUSPECTS: Final = """
+    SELECT run_id, suspect_rule, observed, bound, bound_unit FROM suspects WHERE list_contains(?, run_id) ORDER BY ALL
+"""
+
+
+def read_condition(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapping[str, Any]) -> str:
+    """Return the condition by which the evaluation selects the runs of a row's table; no text where that has none."""
+    asked = row["table_name"] if trace.table == COMPARISONS else trace.table
+    query = "SELECT comment FROM duckdb_views() WHERE view_name = ? AND comment IS NOT NULL"
+    found = connection.execute(query, [find_view(asked)]).fetchall()
+    return " ".join(found[0][0].split()) if found else ""
+
+
+def describe_selection(condition: str, trace: Trace, row: Mapping[str, Any]) -> list[str]:
+    """Return lines on how the runs of a row are selected, with a query that lists them."""
+    if not condition:
+        return []
+    which = [f"{name} = {_quote(row[name])}" for name in trace.names_of_rows if row[name] is not None]
+    query = f"FROM {find_view(trace.table)}{' WHERE ' if which else ''}{' AND '.join(which)}"
+    own = "all runs that count" if condition.upper() == ANY else f"the runs that count and have {condition}"
+    return ["", "Which runs these are:", f"  The table is made of {own}.", f"  The row's: {query}"]
+
+
+def _quote(value: object) -> str:
+    return quote_text(value) if isinstance(value, str) else str(value)
+
+
+def describe_left_out(
+    connection: duckdb.DuckDBPyConnection, condition: str, trace: Trace, row: Mapping[str, Any]
+) -> list[str]:
+    """Return lines on runs that have a row's labels and are not among its own.
+
+    Suspect ones that would be among them are listed, with what is suspect; of others it is counted why they are not.
+    """
+    runs = connection.sql("FROM all_algorithm_runs").pl()
+    own = trace.select_runs(row)["run_id"].unique()
+    labels = [name for name in trace.names_of_rows if name in runs.columns and row[name] is not None]
+    if not labels:
+        return []
+    alike = runs.filter(~pl.col("run_id").is_in(own.implode()), *(pl.col(name) == row[name] for name in labels))
+    failing = dict(_find_failing(connection, condition, alike))
+    reasons: dict[str, set[str]] = {}
+    suspects = set()
+    for run, is_suspect, uncounted in alike.select("run_id", "is_suspect", explain_uncounted()).iter_rows():
+        if uncounted is None and run not in failing and is_suspect:
+            suspects.add(run)
+        else:
+            reason = f"not counted, {uncounted}" if uncounted else failing.get(run, "no rate")
+            reasons.setdefault(reason, set()).add(run)
+    lines = [
+        f"  {run} ({rule}: {show_plain(observed)} {unit}, the bound is {show_plain(bound)})"
+        for run, rule, observed, bound, unit in connection.execute(SUSPECTS, [[*suspects]]).fetchall()
+    ]
+    ranked = sorted(reasons.items(), key=lambda told: (-len(told[1]), told[0]))
+    lines += [f"  {count_things(len(found), 'run')}: {reason}" for reason, found in ranked[:REASONS_AT_MOST]]
+    if left := ranked[REASONS_AT_MOST:]:
+        count = len(set().union(*(found for _, found in left)))
+        lines.append(f"  {count_things(count, 'more run')} for {count_things(len(left), 'other reason')}")
+    return ["", "Left out, though alike:", *(lines or ["  no run"])]
+
+
+def _find_failing(
+    connection: duckdb.DuckDBPyConnection, condition: str, runs: pl.DataFrame
+) -> Iterator[tuple[str, str]]:
+    """Yield each run of which a condition is not true, with what it has, and the first part that this contradicts."""
+    parts = list(_split(connection, condition))
+    if runs.is_empty() or not parts:
+        return
+    tests = ", ".join(f"coalesce({text}, FALSE)" for text, _ in parts)
+    columns = list(dict.fromkeys(name for _, names in parts for name in names if name in runs.columns))
+    connection.register("runs_alike", runs)
+    told = ", ".join(["run_id", f"[{tests}]", *map(quote_name, columns)])
+    rows = connection.execute(f"SELECT {told} FROM runs_alike").fetchall()  # noqa: S608 (names and conditions of files)
+    connection.unregister("runs_alike")
+    for run, passed, *values in rows:
+        if not all(passed):
+            text, names = parts[passed.index(False)]
+            held = dict(zip(columns, values, strict=True))
+            shown = (f"{name_column(name)} {round_value(name, held[name])}" for name in names if name in held)
+            yield run, f"{'; '.join(shown) or 'other tests'}, where the table has {text}"
+
+
+def _split(connection: duckdb.DuckDBPyConnection, condition: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the parts of a condition that must all be true, each with the columns that it names."""
+    parsed = parse_query(connection, f"FROM runs WHERE ({condition})") if condition else None
+    if parsed is None:
+        return
+    pending = [parsed["where_clause"]]
+    while pending:
+        part = pending.pop(0)
+        if part["type"] == "CONJUNCTION_AND":
+            pending = [*part["children"], *pending]
+            continue
+        whole = write_parsed(connection, parsed | {"where_clause": part})
+        text = whole.partition(" WHERE ")[2].removeprefix("(").removesuffix(")")
+        yield text, list(dict.fromkeys(_list_columns(part)))
+
+
+def _list_columns(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if node.get("class") == "COLUMN_REF":
+            yield node["column_names"][-1]
+        node = list(node.values())
+    if isinstance(node, Sequence) and not isinstance(node, str):
+        for item in node:
+            yield from _list_columns(item)
+
+
+def explain_uncounted() -> pl.Expr:
+    """Return why a run that does not count does not, as `is_counted` of the table `runs` has it; null where it does."""
+    return (
+        pl.when("is_counted")
+        .then(None)
+        .when("is_interrupted")
+        .then(pl.lit("interrupted"))
+        .when(pl.col("throughput_bps").is_null())
+        .then(pl.lit("no rate"))
+        .when("is_host_limited")
+        .then(pl.lit("limited by its hosts"))
+        .when("is_cpu_bound")
+        .then(pl.lit("CPU-bound"))
+        .otherwise(pl.lit("not TCP"))
+    )

@@ -1,0 +1,143 @@
+"""The runs behind the rows of one published table, and a row computed anew from its own runs alone.
+
+Tables share one mechanism. The columns of a table's key that the view behind it has as well select the runs of a row;
+the numbers of that view that its query names are what a run adds to the row's.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from ccreport.core.declarations import read_query
+from ccreport.core.tables import load_schema
+from ccreport.summarise.database import quote_name
+from ccreport.summarise.statistics.comparisons import SIDES
+from ccreport.trace.raw_files import ReadFiles, load_files_by_algorithm
+from ccreport.trace.rows.edge import GROUPED, load_edge_source, restrict_edge
+from ccreport.trace.rows.select_rows import ALGORITHM
+
+# Views that queries read instead of `<table>_runs`.
+VIEWS: Final = {"witnesses": "reconciliation"}
+# Columns of keys over which a table compares its rows: a number rests on the runs of all of them.
+COMPARED: Final = {"modes": ("algorithm",), "stability": ("algorithm",)}
+# Which run it was, in the order of the archive's folders.
+IDENTITY: Final = ("session", "job", "host", "iteration", "rtt_ms")
+COMMENT: Final = re.compile(r"--.*")
+# A bound of a comparison, not a number of its runs.
+EQUAL: Final = "equal_within_pct"
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The runs behind the rows of one table, one row per run (and algorithm, where the table tells them apart).
+
+    `source` is the view that the table's query reads; `runs` has of it what there is to show: run_id, experiment_id,
+    result_path, `IDENTITY` and the columns `selecting`, `compared` (by which runs of one row differ) and `values`.
+    `files` are all that a step read.
+    """
+
+    table: str
+    selecting: tuple[str, ...]
+    compared: tuple[str, ...]
+    values: tuple[str, ...]
+    source: pl.DataFrame
+    runs: pl.DataFrame
+    files: ReadFiles
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Return the columns by which runs of one row may differ: identity, what is compared, values."""
+        identity = ("host",) if self.table in GROUPED else IDENTITY
+        return tuple(dict.fromkeys([*identity, *self.compared, *self.values]))
+
+    @property
+    def names_of_rows(self) -> list[str]:
+        """Return the columns of runs that tell a row from others."""
+        return [name for name in self.selecting if name not in self.compared]
+
+    def select_source(self, row: Mapping[str, Any]) -> pl.DataFrame:
+        """Return what a row of the table is made of, of `source`."""
+        equal = (pl.col(name).eq_missing(pl.lit(row[name])) for name in self.names_of_rows)
+        return self.source.filter(pl.lit(value=True), *equal)
+
+    def select_runs(self, row: Mapping[str, Any]) -> pl.DataFrame:
+        """Return what a row of the table is made of, of `runs`; where it compares two algorithms, theirs alone."""
+        runs = self._runs_of_rows.get(tuple(row[name] for name in self.names_of_rows), self.runs.clear())
+        pairs = [name for name in self.compared if f"{SIDES[0]}_{name}" in row]
+        own = (pl.col(name).is_in([row[f"{side}_{name}"] for side in SIDES]) for name in pairs)
+        return runs.filter(pl.lit(value=True), *own)
+
+    @cached_property
+    def _runs_of_rows(self) -> dict[tuple[Any, ...], pl.DataFrame]:
+        # A table of thousands of rows would else go through all runs for each.
+        names = self.names_of_rows
+        return self.runs.partition_by(names, as_dict=True) if names else {(): self.runs}
+
+
+def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFiles | None = None) -> Trace:
+    """Return the runs and files behind a published table; `files` are those of all tables, where they are there."""
+    is_edge = table in GROUPED
+    source = (
+        load_edge_source(connection, table) if is_edge else connection.sql(f"FROM {quote_name(find_view(table))}").pl()
+    )
+    words = set(re.findall(r"\w+", COMMENT.sub("", read_query(table))))
+    key = load_schema(table).key
+    selecting = tuple(name for name in key if name in source.columns)
+    pairs = (name.removeprefix(f"{SIDES[0]}_") for name in key if name.startswith(f"{SIDES[0]}_"))
+    compared = (*COMPARED.get(table, ()), *(name for name in pairs if name in source.columns))
+    values = (
+        ("rows_count", "kept_count")
+        if is_edge
+        else tuple(
+            name
+            for name, kind in source.schema.items()
+            if name in words and kind.is_numeric() and name not in (*selecting, EQUAL) and not name.endswith("_rank")
+        )
+    )
+    facts = ("experiment_id", *IDENTITY, "result_path")
+    runs = source
+    if set(facts) - set(source.columns):
+        missing = [name for name in facts if name not in source.columns]
+        known = connection.sql("FROM labelled_runs").pl()
+        runs = source.join(known.select("run_id", *missing), on="run_id", how="left", maintain_order="left")
+    shown = list(dict.fromkeys(["run_id", *facts, *selecting, *compared, *values]))
+    # A run may have a row for each of its algorithms.
+    rows = runs.select(shown).unique()
+    if ALGORITHM in set(runs.columns) - set(shown) and rows.select({"run_id", *selecting}).is_duplicated().any():
+        compared, shown = (*compared, ALGORITHM), [*shown, ALGORITHM]
+        rows = runs.select(shown).unique()
+    order = ["session", "job", "host", "iteration", "rtt_ms", "run_id", *selecting, *compared]
+    ordered = rows.sort(list(dict.fromkeys([*order, *shown])), nulls_last=True)
+    return Trace(table, selecting, compared, values, source, ordered, files or load_files_by_algorithm(connection))
+
+
+def find_view(table: str) -> str:
+    """Return the view of the runs that a table is made of."""
+    return VIEWS.get(table, f"{table}_runs")
+
+
+def recompute_row(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one row of a table as its query gives it over the runs of that row alone."""
+    if trace.table in GROUPED:
+        with restrict_edge(connection, trace.table, row):
+            return pick_row(connection.sql(read_query(trace.table)).pl(), trace.table, row)
+    view = find_view(trace.table)
+    # What is registered is a temporary view, which comes before the database's own of the same name.
+    connection.register(view, trace.select_source(row))
+    try:
+        rows = connection.sql(read_query(trace.table)).pl()
+    finally:
+        connection.unregister(view)
+    return pick_row(rows, trace.table, row)
+
+
+def pick_row(rows: pl.DataFrame, table: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a table that has the key of another one."""
+    key = load_schema(table).key
+    computed: dict[str, Any] = rows.filter(*(pl.col(k).eq_missing(pl.lit(row[k])) for k in key)).row(0, named=True)
+    return computed
