@@ -279,7 +279,7 @@ def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     assert "(no such runs)" in nothing
     assert "Needed: runs of &#42;BBRv2&#42;." in nothing
     wide, _ = render([row | {"value": 2.94, "needed_runs_count": 22}])
-    assert "(about 22 runs would tell)" in wide
+    assert f"(about 22 runs in place of {row['runs_count']} would tell)" in wide
     assert "Needed" not in wide
     few, _ = render([row | {"value": 2.94, "runs_count": 2}])
     assert "(fewer than 3 runs)" in few

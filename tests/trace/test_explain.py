@@ -328,12 +328,25 @@ def test_a_size_may_be_typed_as_pages_have_it_without_its_blank() -> None:
         assert find_row(summary, "table_1_buffer_size", f"buffer_bytes={text}") == 2
 
 
+def test_all_wrong_keys_are_told_at_once() -> None:
+    summary = pl.DataFrame([{"test_group": "no loss", "sharing": "both", "flows_count": 16}])
+    with pytest.raises(InputError) as refused:
+        find_row(summary, "table_2_testbed", "tst_group=no loss,flows_count=17", "sharing=bot")
+    assert [line.split("; ")[1] for line in str(refused.value).splitlines()] == [
+        "did you mean `test_group`?",
+        "there are `16`",
+        "did you mean `both`?",
+    ]
+
+
 def test_signs_of_tables_may_be_typed() -> None:
     key = {"test_group": "no loss", "sharing": "both", "flows_count": 16, "algorithm": "BBR"}
     buckets = ["RTT < 30 ms", "RTT 30–60 ms", "RTT ≥ 60 ms", "RTT unknown"]
     summary = pl.DataFrame([key | {"rtt_bucket": bucket} for bucket in buckets])
     typed = ["RTT < 30 ms", "RTT 30-60 ms", "RTT >= 60 ms", "RTT unknown"]
     assert [find_row(summary, "table_2_testbed", f"rtt_bucket={text}") for text in typed] == [1, 2, 3, 4]
+    for text in ("rtt_bucket>=60", "rtt_bucket=>=60", "rtt_bucket >= 60 ms"):
+        assert find_row(summary, "table_2_testbed", text) == 3
 
 
 def test_case_does_not_matter_where_nothing_is_spelt_so() -> None:

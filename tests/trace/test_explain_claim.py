@@ -14,6 +14,7 @@ from ccreport.compare.claims import HOLDS, UNKNOWN, judge_claims
 from ccreport.core.tables import load_schema
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.claims.checked_runs import find_runs, join_runs, parse_query, select_runs
+from ccreport.trace.claims.compared_means import describe_parts
 from ccreport.trace.claims.deciding_rows import describe_deciding
 from ccreport.trace.claims.explain_claim import _measure_plainly, _prepare, _show_check, has_claim
 from ccreport.trace.compared_cells import show_compared
@@ -249,7 +250,7 @@ def test_an_undecided_check_says_what_would_tell() -> None:
     numbers = {"value": 0.4462, "low": 0.3441, "high": 0.5786, "paper_value": 0.4, "at_least": None, "at_most": 0.5}
     row = numbers | {"check_number": 3, "check": "ratio", "verdict": UNKNOWN, "runs_count": 5, "minimum_runs_count": 3}
     assert _show_check(row | {"needed_runs_count": 16}, "SELECT 1\n", 9, is_exact=True) == [
-        "Check 3, ratio: not enough data (about 16 runs would tell)",
+        "Check 3, ratio: not enough data (about 16 runs in place of 5 would tell)",
         "  here           0.446",
         "  95 % interval  0.344–0.579",
         "  paper          0.4",
@@ -267,6 +268,8 @@ def test_an_undecided_check_says_what_would_tell() -> None:
     several = _show_check(row | {"needed_runs_count": 16}, "", 9, is_exact=True, plain="0.400–0.5")
     widened = "  95 % interval  0.400–0.5 by the query; 0.344–0.579 judges, so that all checks hold at once with 95 %"
     assert several[2] == widened
+    lone = _show_check(row | {"value": None, "runs_count": 3}, "", 3, is_exact=True)
+    assert "  runs           3" in lone
     alone = row | {"value": None, "low": None, "high": None, "runs_count": 0}
     for count, lack in {0: "no such runs", 3: "nothing to compare its runs with"}.items():
         assert _show_check(alone, "", count, is_exact=True)[0] == f"Check 3, ratio: not enough data ({lack})"
@@ -328,6 +331,36 @@ def test_the_runs_of_a_check_are_those_that_its_number_is_computed_from(results:
         read, is_exact = find_runs(connection, computed)
         assert read >= {"r2", "r3", "r4"}
         assert not is_exact
+
+
+def test_a_quotient_shows_what_it_is_of(results: Path) -> None:
+    within = _compare_cvs("within_cvs").replace("[]", "[{'cv': 0.1, 'weight': 1.0, 'variance': 0.5}]")
+    compared = "SELECT quotient_of(list(rate) FILTER (rtt_ms > 50), list(rate) FILTER (rtt_ms < 15)) FROM measured"
+    with open_results(results / "archive.duckdb") as connection:
+        _prepare(connection, results / "none")
+        connection.execute(CELLS)
+        told = {
+            query: describe_parts(connection, query)
+            for query in (
+                f"{compared} WHERE algorithm = 'CUBIC'",
+                f"{compared.replace('quotient', 'difference')} WHERE algorithm = 'CUBIC'",
+                # 1 and 2 of one condition: a standard deviation of 0.7071 over 1.5.
+                f"{within} WHERE rtt_bucket = 'short'",
+                f"{compared} WHERE algorithm = 'none'",
+                f"{compared} GROUP BY algorithm",
+                "SELECT mean_of(list(rate)) FROM measured",
+                "SELECT 1 AS value, 2 AS n",
+            )
+        }
+    assert list(told.values()) == [
+        "30.00 Mbit/s (mean of 1 run) over 10.00 Mbit/s (mean of 1 run)",
+        "30.00 Mbit/s (mean of 1 run) less 10.00 Mbit/s (mean of 1 run)",
+        "47.14 % (mean of 1 CV) over 10.00 % (mean of 1 CV)",
+        None,
+        None,
+        None,
+        None,
+    ]
 
 
 def test_of_many_files_the_first_are_listed(tmp_path: Path) -> None:

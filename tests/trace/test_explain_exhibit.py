@@ -60,6 +60,8 @@ def test_other_evaluations_with_an_exhibit_of_that_number(results: Path, tmp_pat
     [
         (["figur_4"], "no published table, claim or figure `figur_4`; did you mean `figure_4`?"),
         (["tabel_2"], "no published table `tabel_2`; did you mean `table_2_testbed`?"),
+        (["table VII"], "the report on esnet-dtn has no table VII; its tables are I, II, III, "),
+        (["Figure S999"], "the report on esnet-dtn has no Figure S999; its figures are 2, 3, "),
         (["S1", "--row", "a=b"], "S1 is a figure, which has no rows; leave out --row and --column"),
         (["table_2", "--evaluation", "esnet-dt"], "no evaluation is called `esnet-dt`; did you mean `esnet-dtn`?"),
         (["--evaluation", "generic"], "no results of the evaluation `generic` at "),

@@ -61,7 +61,7 @@ def name_lack(row: Mapping[str, Any]) -> str:
     elif row["needed_runs_count"] is None:
         lack = "the interval holds a bound"
     else:
-        lack = f"about {row['needed_runs_count']} runs would tell"
+        lack = f"about {row['needed_runs_count']} runs in place of {row['runs_count']} would tell"
     return lack
 
 

@@ -26,6 +26,7 @@ from ccreport.trace.find_table import (
     find_database,
     find_databases,
     find_table,
+    list_claims,
     list_tables,
 )
 from ccreport.trace.origins import describe_numbers, describe_sources, show_query
@@ -77,6 +78,8 @@ def explain(
     asked = table
     if exhibit and exhibit[1].is_figure:
         print(describe_figure(*exhibit))
+        if asked.isdecimal() and int(asked) <= len(list_claims(exhibit[0])):
+            print(f"Claim {asked} is another matter: explain 'claim {asked}'")
         print(describe_others(database, exhibit[0], asked, lambda other: has_exhibit(other, asked)), end="")
         return
     table = exhibit[1].name if exhibit else table

@@ -1,15 +1,20 @@
 """Figures and tables by the numbers that a report shows: which is `Figure S6`, and where its data are."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from ccreport.core.declared_files import find_line, show_path
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import find_near, guess_near
 from ccreport.core.text import display_name
-from ccreport.figures.exhibits import Exhibit, find_exhibits, find_number
+from ccreport.figures.exhibits import NUMBER, Exhibit, find_exhibits, find_number
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_tables
+
+# V, S12, 3a
+IS_NUMBER: Final = re.compile(r"[A-Z]?\d+[a-z]?|[IVX]+", re.IGNORECASE)
 
 
 def find_exhibit(place: Path, name: str) -> tuple[Path, Exhibit] | None:
@@ -27,6 +32,12 @@ def find_exhibit(place: Path, name: str) -> tuple[Path, Exhibit] | None:
         if found := _choose(exhibits, name):
             return database, found
         figures += exhibits.keys() - {*known}
+    if (match := NUMBER.match(name)) and (kind := match.lastgroup) and IS_NUMBER.fullmatch(NUMBER.sub("", name)):
+        own = _list_exhibits(databases[0]).values()
+        numbers = [one.number for one in own if one.number and one.is_figure == (kind == "figure")]
+        if numbers:
+            evaluation = databases[0].resolve().parent.name
+            raise InputError(f"the report on {evaluation} has no {name}; its {kind}s are {', '.join(numbers)}")
     if find_near(name, figures) and not find_near(name, known):
         raise InputError(f"no published table, claim or figure `{name}`{guess_near(name, figures)}")
     return None

@@ -27,6 +27,7 @@ from ccreport.summarise.grids.grid import INTERVAL
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_runs, join_runs, parse_query
+from ccreport.trace.claims.compared_means import describe_parts
 from ccreport.trace.claims.deciding_rows import NOTHING, Deciding, describe_deciding
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_published, list_tables
 from ccreport.trace.raw_files import load_files_by_algorithm
@@ -127,8 +128,12 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
                 deciding = describe_deciding(connection, parsed, check["extreme"], tables, len(queries))
             elif row["value"] is not None and len(queries) > 1:
                 plain = _measure_plainly(connection, query, row)
+            parts = describe_parts(connection, query) if row["value"] is not None else None
             checked.append((selected | deciding.runs, query + deciding.which))
-            lines += ["", *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain, deciding=deciding)]
+            lines += [
+                "",
+                *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain, parts=parts, deciding=deciding),
+            ]
         runs = join_runs(connection, checked)
         files = load_files_by_algorithm(connection)
     if told := [f"  {word}: {meaning}" for word, meaning in WORDS.items() if word in words]:
@@ -149,17 +154,19 @@ def _show_check(
     *,
     is_exact: bool,
     plain: str | None = None,
+    parts: str | None = None,
     deciding: Deciding = NOTHING,
 ) -> list[str]:
     """Return the lines of one of a claim's checks; `runs_count` runs are behind its number, or only read.
 
     `deciding` is which row has the value, where that is the extreme of several. `plain` is the interval that the query
-    gives, where that which judges is wider.
+    gives, where that which judges is wider; `parts` are what a quotient or difference is of.
     """
     lack = name_lack(row)
     if row["value"] is None and runs_count and is_exact:
         lack = "nothing to compare its runs with"
-    counted = f"{row['runs_count']:,} (at least {row['minimum_runs_count']:,} needed)"
+    needed = f" (at least {row['minimum_runs_count']:,} needed)"
+    counted = f"{row['runs_count']:,}{'' if row['value'] is None and row['runs_count'] else needed}"
     if deciding.rows_count > 1:
         counted += ", the fewest of any row"
     elif runs_count > row["runs_count"] and not is_exact:
@@ -176,6 +183,7 @@ def _show_check(
     facts = {
         "here": None if row["value"] is None else show_plain(row["value"]),
         "which": deciding.which or None,
+        "made of": parts,
         INTERVAL: interval,
         "paper": None if row["paper_value"] is None else f"{row['paper_value']:g}",
         "accepted": name_bounds(row["at_least"], row["at_most"]),

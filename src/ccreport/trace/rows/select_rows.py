@@ -31,6 +31,7 @@ OPERATOR: Final = "|".join((*COMPARISONS, "="))
 UNKNOWN_KEY: Final = re.compile(rf",\s*(\w+)\s*(?:{OPERATOR})")
 # How keyboards have what the tables write otherwise: RTT ≥ 30 ms, RTT 10–30 ms.
 TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
+AFTER_SIGN: Final = re.compile(r"(?<=[<>=])\s+")
 
 
 def find_row(summary: pl.DataFrame, table: str, *wanted: str, members: Mapping[str, Sequence[str]] = NO_MEMBERS) -> int:
@@ -43,8 +44,14 @@ def find_row(summary: pl.DataFrame, table: str, *wanted: str, members: Mapping[s
     fitting = summary.with_columns(labels).with_row_index("number", offset=1)
     known = (*keys, *(label.name for label in labels))
     start_of_key = rf",\s*(?=(?:{'|'.join(map(re.escape, known))})\s*(?:{OPERATOR}))"
+    refused = []
     for part in (part for text in wanted if text for part in re.split(start_of_key, text)):
-        fitting = _select(fitting, table, known, part, members)
+        try:
+            fitting = _select(fitting, table, known, part, members)
+        except InputError as error:
+            refused.append(str(error))
+    if refused:
+        raise InputError("\n  ".join(refused))
     if fitting.height != 1:
         # A key that no row of the table has tells none apart.
         told = tuple(name for name in keys if summary[name].null_count() < summary.height)
@@ -84,7 +91,7 @@ def _select(
         hint = f"; did you mean `{held_by}={wanted}`?" if held_by and not guess_near(name, keys) else ""
         raise _refuse_key(table, keys, name, hint)
     held = rows[name].unique(maintain_order=True).to_list()
-    chosen = _choose(name, held, sign, value)
+    chosen = _choose(name, held, sign, value) or _choose(name, held, "=", f"{sign}{value}")
     if not chosen and name == ALGORITHM:
         chosen = [one for one in held if [style_of(cc).name for cc in members.get(one, ())] == [value]]
     if not chosen:
@@ -110,9 +117,14 @@ def _choose(name: str, held: list[Any], sign: str, value: str) -> list[Any]:
         if chosen := [held_value for held_value in held if _fits(name, held_value, sign, value, fold)]:
             return chosen
     flags = re.IGNORECASE if len(folds) > 1 else re.NOFLAG
-    words = re.compile(rf"(?<![^\W_])(?<!\.){re.escape(value.translate(TYPED))}(?![^\W_]|\.)", flags)
+    words = re.compile(rf"(?<![^\W_])(?<!\.){re.escape(_type(value))}(?![^\W_]|\.)", flags)
     texts = [held_value for held_value in held if isinstance(held_value, str)] if sign == "=" and value else []
-    return [text for text in texts if words.search(text.translate(TYPED))]
+    return [text for text in texts if words.search(_type(text))]
+
+
+def _type(text: str) -> str:
+    """Return a text as keyboards have it, without the blank after a sign: RTT >=30 ms."""
+    return AFTER_SIGN.sub("", text.translate(TYPED))
 
 
 def _fits(name: str, held: Any, sign: str, value: str, fold: Callable[[str], str]) -> bool:
@@ -122,7 +134,7 @@ def _fits(name: str, held: Any, sign: str, value: str, fold: Callable[[str], str
         return is_number and number is not None and COMPARISONS[sign](held, number)
     if is_number and number is not None and held == number:
         return True
-    return fold(value.translate(TYPED)) in (fold(spelling.translate(TYPED)) for spelling in _spell(name, held))
+    return fold(_type(value)) in (fold(_type(spelling)) for spelling in _spell(name, held))
 
 
 def _read_number(text: str) -> float | None:
