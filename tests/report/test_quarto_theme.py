@@ -44,7 +44,7 @@ div.sourceCode { background-color: rgba(233, 236, 239, .65) }
 code span.kw { color: #003b4f }
 pre > code.sourceCode > span, div.sourceCode pre.sourceCode, div.sourceCode > pre > code > span { color: #003b4f }
 details > summary { color: #6c757d }
-figcaption, caption { color: #5a6570 }
+figcaption, caption, .header-section-number { color: #5a6570 }
 .page-columns .column-page table { background: #fff }
 table.gt_table { width: 100%; font-size: 1em; color: var(--quarto-body-color) }
 :root { --quarto-body-color: #212529; --quarto-border-color: #dee2e6 }
@@ -93,7 +93,8 @@ PAGE = f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
 <li><a href="#sec-two" class="nav-link">Tables</a><ul class="collapse"><li><a href="#sec-three"
 class="nav-link">More</a></li></ul></li></ul></nav></div>
 <main class="content column-page" id="quarto-document-content"><h1 class="title">Methods</h1>
-<section id="sec-one" class="level2"><h2 class="anchored">File <code>{LONG}</code></h2>
+<section id="sec-one" class="level2"><h2 class="anchored"><span
+class="header-section-number">1</span> File <code>{LONG}</code></h2>
 <p>See <code>{LONG}</code> and <a href="#sec-two">tables</a>.</p>{CODE}
 {CALLOUT.format(LONG, f"<p>Read <code>{LONG}</code>.</p>{CODE}")}</section>
 <section id="sec-two" class="level2"><h2 class="anchored">Tables</h2>
@@ -106,6 +107,11 @@ class="nav-link">More</a></li></ul></li></ul></nav></div>
 <a href="report.pdf">This report as PDF</a></p></div></div></footer></body></html>"""
 SHEETS = ("styles.css", "quarto.css")
 LINK = '<link rel="stylesheet" href="{}">'
+# Of the page, the bar and its menus.
+GROUNDS = {
+    "light": ["rgb(255, 255, 255)", "rgb(20, 48, 79)", "rgb(244, 246, 248)"],
+    "dark": ["rgb(19, 23, 29)", "rgb(12, 22, 34)", "rgb(28, 34, 42)"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -219,8 +225,8 @@ def test_the_button_of_the_bar_works_under_the_policy_and_no_other_handler(page:
 def test_the_page_is_readable_in_both_themes(site: Path, page: Page, tmp_path: Path, width: int, scheme: str):
     page.emulate_media(color_scheme=scheme)
     show(page, site, width)
-    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(19, 23, 29)"}[scheme]
+    parts = "['body', '.navbar', '.dropdown-menu'].map(part => document.querySelector(part))"
+    assert page.evaluate(f"{parts}.map(part => getComputedStyle(part).backgroundColor)") == GROUNDS[scheme]
     found = Axe().run(page, options={"runOnly": ["color-contrast"]})
     nodes = [node for violation in found.response["violations"] for node in violation["nodes"]]
     assert [(node["html"][:80], node["any"][0]["message"]) for node in nodes] == []
