@@ -9,7 +9,7 @@ from ccreport.core.declarations import SCHEMAS, list_tables, load_yaml
 from ccreport.core.evaluation import list_evaluations, list_queries, load_evaluation, resolve_evaluation
 from ccreport.core.tables import load_schema
 from ccreport.report.database_reference import render_views
-from ccreport.summarise.view_columns import find_needs, list_view_columns, open_empty
+from ccreport.summarise.view_columns import describe_columns, find_needs, list_view_columns, open_empty
 
 DECLARED = load_yaml(SCHEMAS / "views.yaml")
 
@@ -27,6 +27,17 @@ def test_all_views_and_what_only_they_have_are_described_and_nothing_else(
     assert set(DECLARED["views"]) == set(views)
     of_tables = {column.name for table in list_tables() for column in load_schema(table).columns}
     assert set(DECLARED["columns"]) == {column for columns in views.values() for column in columns} - of_tables
+    for view, facts in DECLARED["views"].items():
+        assert set(facts.get("columns", ())) <= set(views[view])
+
+
+def test_a_column_means_what_its_view_says_and_else_what_tables_say() -> None:
+    of_table = describe_columns("table_2_testbed_runs")
+    assert of_table["rate_bps"] == "The rate that the table is about, goodput or throughput, as `rate_basis` says."
+    assert of_table["is_counted"].startswith("The run counts in means, ")
+    assert describe_columns("all_algorithm_runs")["is_counted"].startswith("The run could count in means; ")
+    assert describe_columns("qdiscs")["rate_bps"] == "Rate of a shaper (tbf) or of netem."
+    assert describe_columns("runs")["is_counted"].startswith("The run could count in means: TCP, ")
 
 
 def test_a_view_shows_what_it_adds_and_what_it_leaves_out(database: duckdb.DuckDBPyConnection) -> None:

@@ -539,12 +539,57 @@ def test_sql_describes_a_table_by_names_and_types(
     ]
     # One sentence of what each means, of a table its own meaning.
     assert re.search(r" run_id +│ VARCHAR +│ One test execution, one iteration of one condition +│\n", printed)
-    assert re.search(r" is_counted +│ BOOLEAN +│ The run could count in means: ", printed)
+    assert re.search(r" is_counted +│ BOOLEAN +│ The run counts in means, which suspect runs do only ", printed)
+
+
+def test_sql_names_texts_that_no_row_has(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queries = {
+        "FROM measured WHERE algorithm = 'BBRv2'": ["No row has algorithm = 'BBRv2'; did you mean `BBR`?"],
+        "FROM runs WHERE job IN ('j', 'x9') OR 'nobody' = host": [
+            "No row has job = 'x9'; there are 'j'",
+            "No row has host = 'nobody'; there are '10.0.0.2', 'far.example.org'",
+        ],
+        # What has another meaning than equality, or is a row's, is not told.
+        "FROM runs WHERE job = 'j' AND host <> 'nobody' AND run_id LIKE 'x'": [],
+        "WITH own AS (SELECT 'a' AS name) FROM own WHERE name = 'a'": [],
+        "FROM runs WHERE run_id IN (SELECT run_id FROM flows WHERE cc = 'reno')": [
+            "No row has cc = 'reno'; there are 'bbr', 'cubic'"
+        ],
+        "FROM runs WHERE queue_discipline = 'fq'": ["No row has queue_discipline = 'fq'; there are none"],
+    }
+    for query, told in queries.items():
+        assert main(["sql", query, "--database", str(database)]) == 0
+        printed = capsys.readouterr().out.splitlines()
+        assert [line for line in printed if line.startswith("No row")] == told
+
+
+def test_sql_shows_six_digits_and_whole_numbers(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = "1e-9 / 3, 12345678.9 / 1::DOUBLE, -2::DOUBLE / 3, 0::DOUBLE, 'inf'::DOUBLE, NULL::DOUBLE, 123456789"
+    assert main(["sql", f"SELECT {values}", "--database", str(database)]) == 0
+    shown = capsys.readouterr().out.splitlines()[-3]
+    assert [cell.strip() for cell in shown.strip("│").split("│")] == [
+        "3.33333e-10",
+        "12345679.0",
+        "-0.666667",
+        "0.0",
+        "inf",
+        "NULL",
+        "123456789",
+    ]
+
+
+def test_an_empty_query_is_refused(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", " ;", "--database", str(database)]) == 1
+    assert capsys.readouterr().err == "ccreport: the query is empty; without one, sql lists the tables\n"
 
 
 @pytest.mark.parametrize(
     ("query", "hint"),
     [
+        ("SELECT (1 FROM runs", 'syntax error at or near "FROM"; a closing parenthesis is missing\n'),
+        ("SELECT 1) FROM runs", "; an opening parenthesis is missing\n"),
+        ("SELECT cv(rtt_ms) FROM runs", "; write stddev(x) / avg(x), the coefficient of variation of x\n"),
+        ("FROM table_2", "does not exist; did you mean `table_2_testbed`?\n"),
         ("SELECT test_group FROM runs", "; `measured`, `labelled_runs`, `algorithm_runs` have it"),
         ("SELECT r.rtt_bucket FROM runs AS r", "; `measured`, `labelled_runs`, `algorithm_runs` have it"),
         ("SELECT cc, avg(goodput_bps) FROM runs GROUP BY cc", "; `measured`, `algorithm_runs`, `flows` have it"),

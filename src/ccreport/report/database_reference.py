@@ -28,15 +28,15 @@ QUERIES: Final = ("Query", "What it gives", "Labels", "Needs the tables")
 def render_views(connection: duckdb.DuckDBPyConnection) -> str:
     """Return one closed part for each view, with the columns that it adds to what it is made of."""
     declared = load_yaml(SCHEMAS / "views.yaml")
-    meanings = describe_columns()
     tables = {table: dict.fromkeys(load_schema(table).polars, "") for table in list_tables()}
     views = list_view_columns(connection)
     sections = []
     for view, facts in declared["views"].items():
         base: Mapping[str, str] = (tables | views)[facts["of"]] if "of" in facts else {}
-        added = {column: kind for column, kind in views[view].items() if column not in base}
+        own = facts.get("columns", {})
+        added = {column: kind for column, kind in views[view].items() if column not in base or column in own}
         left_out = [column for column in base if column not in views[view]]
-        sections.append(_render_view(view, facts, added, left_out, meanings))
+        sections.append(_render_view(view, facts, added, left_out, describe_columns(view)))
     return "\n".join([open_fold(f"{len(sections)} views"), *sections, close_fold()])
 
 

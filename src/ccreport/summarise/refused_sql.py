@@ -18,6 +18,8 @@ SYNTAX: Final = "syntax error at or near"
 KEYWORDS: Final = ("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "USING", "DISTINCT", "UNION")
 # No function matches the given name and argument types 'avg(DOUBLE[])'.
 OF_MANY: Final = re.compile(r"types '(avg|sum)\((STRUCT\(.*|.*\[\])\)'")
+# Functions that people look for, and what they are in SQL.
+SPELT: Final = {"cv": "stddev(x) / avg(x), the coefficient of variation of x"}
 COLUMN: Final = re.compile(r'Referenced column "(\w+)" not found')
 UNTERMINATED: Final = re.compile("unterminated quoted|unterminated string")
 # LINE 2: mode = 'both AND rtt_ms > 5: without another quote behind it
@@ -58,10 +60,16 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
         return f"{said}{meant}"
     if of_many := OF_MANY.search(said):
         return f"{said.partition('. ')[0]}; {_name_mean(*of_many.groups())}"
+    if SYNTAX in said and (open_count := query.count("(") - query.count(")")):
+        return f"{said}; {'a closing' if open_count > 0 else 'an opening'} parenthesis is missing"
     if reserved := RESERVED.search(said):
         return f"{said}; text takes single quotes ({_quote(reserved[1], query)}), a column of this name double ones"
-    hint = _name_tables(connection, said, query) or _name_table(connection, said) if connection else ""
-    if word and (of_own := _name_longer(word[1], known) or ("" if hint else guess_near(word[1], known))):
+    hint = (_name_tables(connection, said, query) or _name_table(connection, said)) if connection else ""
+    if hint and TABLE.search(said):
+        return f"{said}{hint}"
+    if word and word[1] in SPELT:
+        hint = f"; write {SPELT[word[1]]}"
+    elif word and (of_own := _name_longer(word[1], known) or ("" if hint else guess_near(word[1], known))):
         hint = of_own + hint
     if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
         others = f", else one of {', '.join(known)}" if known and not hint else ""

@@ -27,6 +27,7 @@ from ccreport.summarise.table_sources import select_source
 ARCHIVE: Final = "archive"
 # The table whose view `<table>_runs` represents those of all tables of runs.
 EXAMPLE: Final = "jobs"
+RUNS_OF_TABLES: Final = "<table>_runs"
 # Binder Error: Referenced column "test_group" not found in FROM clause!
 # Binder Error: Table "runs" does not have a column named "test_group"
 # Binder Error: column "test_group" does not exist on left side of join!
@@ -98,17 +99,25 @@ def list_view_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[s
     views: dict[str, dict[str, str]] = {}
     for view, column, kind in rows:
         if view not in {*EXPERIMENT_TABLES, *ARCHIVE_TABLES, EXAMPLE}:
-            views.setdefault(view.replace(f"{EXAMPLE}_runs", "<table>_runs"), {})[column] = kind
+            views.setdefault(view.replace(f"{EXAMPLE}_runs", RUNS_OF_TABLES), {})[column] = kind
     return views
 
 
-def describe_columns(table: str = "") -> dict[str, str]:
-    """Return what columns mean, as tables and views declare them; first as `table` does, else as `runs` do."""
+def describe_columns(name: str = "") -> dict[str, str]:
+    """Return what columns mean, as tables and views declare them; first as that of a name does, else as `runs` do."""
     tables = {name: load_schema(name).columns for name in list_tables()}
-    of_views: dict[str, str] = load_yaml(SCHEMAS / "views.yaml")["columns"]
+    declared = load_yaml(SCHEMAS / "views.yaml")
+    of_views: dict[str, str] = declared["columns"]
     columns = [*itertools.chain.from_iterable(tables.values()), *tables["runs"]]
     meanings = {column.name: column.description for column in columns} | of_views
-    return meanings | {column.name: column.description for column in tables.get(table, ())}
+    meanings |= {column.name: column.description for column in tables.get(name, ())}
+    views: dict[str, dict[str, Any]] = declared["views"]
+    view = views.get(name) or (views[RUNS_OF_TABLES] if name.endswith("_runs") else None)
+    own: dict[str, str] = {}
+    while view:
+        own = view.get("columns", {}) | own
+        view = views.get(view.get("of", ""))
+    return meanings | own
 
 
 def find_needs(connection: duckdb.DuckDBPyConnection, table: str) -> Needs:

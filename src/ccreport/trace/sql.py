@@ -10,7 +10,7 @@ from typing import Final
 import duckdb
 import polars as pl
 
-from ccreport.core.declarations import list_tables, read_query
+from ccreport.core.declarations import read_query
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import CLAIMS
 from ccreport.core.text import display_name
@@ -18,6 +18,7 @@ from ccreport.summarise.database import QueryError, quote_name, read_files
 from ccreport.summarise.open_results import open_results
 from ccreport.summarise.refused_sql import describe_refusal
 from ccreport.summarise.view_columns import describe_columns
+from ccreport.trace.absent_values import describe_absent_values
 from ccreport.trace.find_table import find_databases
 
 RESULTS: Final = Path("results")
@@ -26,7 +27,8 @@ TABLES: Final = "SELECT DISTINCT name FROM (SHOW TABLES) ORDER BY name"
 GUIDE: Final = """\
 runs            a row for each run; labelled_runs: with labels, what makes a run suspect, and whether it counts then
 algorithm_runs  a row for each run and algorithm
-measured        the same of steady tests that count: what means are of
+measured        the same of all steady tests that count, those of several tables together
+<table>_runs    exactly those of a published table, such as table_2_testbed_runs
 Columns: sql "DESCRIBE measured". Means: sql "SELECT algorithm, avg(goodput_bps) FROM measured GROUP BY ALL\""""
 WRITES: Final = frozenset(
     getattr(duckdb.StatementType, name) for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
@@ -37,6 +39,11 @@ READ_ONLY: Final = "the database is read only, as a build makes it; save an answ
 MEANINGS: Final = "The report's page Dictionary has units, sources and whole meanings; the files of schemas/ too."
 NAME: Final = re.compile(r"\w+")
 SENTENCE_END: Final = re.compile(r"(?:\.|;)(?:\s|$)")
+# Near 0 there are as many digits behind zeros.
+ROUNDED: Final = (
+    "CASE WHEN {0} = 0 OR NOT isfinite({0}) THEN {0}"
+    " ELSE round({0}, greatest(0, 5 - floor(log10(abs({0})))::INTEGER)) END AS {0}"
+)
 # Where the output is not a terminal, nothing is left out.
 WIDE: Final = 100_000
 
@@ -47,8 +54,10 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
     Ask `measured` for means: it has a row for each run and algorithm of steady tests that count; `algorithm_runs` has
     those of all runs, `runs` a row for each run. `query` is DuckDB's SQL, such as `FROM runs LIMIT 5`. `database` is an
     evaluation's, or a folder of results, where the configured evaluation goes before others. At most so many `rows` are
-    shown.
+    shown, and six digits of a number that is not whole; `COPY (SELECT …) TO 'file.csv'` saves all of them.
     """
+    if not query.strip(" ;\n"):
+        raise InputError("the query is empty; without one, sql lists the tables")
     if rows < 1:
         raise InputError(f"--rows {rows} would show nothing; COUNT(*) in the query counts rows")
     shown = io.StringIO()
@@ -76,6 +85,7 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
                 return
             if is_description := found.columns == DESCRIBED:
                 found = _add_meanings(connection, found.select(*DESCRIBED[:2]), query)
+            found, hints = _round(found), describe_absent_values(connection, query)
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
         except duckdb.IOException:
@@ -85,18 +95,31 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
             raise QueryError(describe_refusal(error, connection, query)) from error
     # A terminal obeys what a name of the archive may contain.
     print("\n".join(map(display_name, shown.getvalue().splitlines())))
+    for hint in hints:
+        print(display_name(hint))
     if query == TABLES:
         print(GUIDE)
     if is_description:
         print(MEANINGS)
 
 
+def _round(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    """Return rows with six significant digits of numbers; of whole numbers, and of the whole part of others, all."""
+    if len(set(found.columns)) < len(found.columns):
+        return found
+    shown = [
+        ROUNDED.format(quote_name(name)) if str(kind) == "DOUBLE" else quote_name(name)
+        for name, kind in zip(found.columns, found.types, strict=True)
+    ]
+    return found.project(", ".join(shown))
+
+
 def _add_meanings(
     connection: duckdb.DuckDBPyConnection, described: duckdb.DuckDBPyRelation, query: str
 ) -> duckdb.DuckDBPyRelation:
     """Return a description of columns with the first sentence of what each means, where that is declared."""
-    names = [name for name in NAME.findall(query) if name in list_tables()]
-    meanings = {name: SENTENCE_END.split(text)[0] for name, text in describe_columns(*names[:1]).items()}
+    described_name = NAME.findall(query)[1:][-1:]
+    meanings = {name: SENTENCE_END.split(text)[0] for name, text in describe_columns(*described_name).items()}
     columns = described.pl()
     meaning = columns[DESCRIBED[0]].replace_strict(meanings, default=None, return_dtype=pl.String).alias("meaning")
     return connection.from_arrow(columns.with_columns(meaning).to_arrow())

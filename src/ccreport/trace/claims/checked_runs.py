@@ -98,7 +98,7 @@ def select_runs(connection: duckdb.DuckDBPyConnection, query: str) -> set[str]:
         return set()
     tables = whole["cte_map"]["map"]
     found: set[str] = set()
-    for part in _list_selects(whole):
+    for part in list_selects(whole):
         own = part | {
             "select_list": [RUN_ID],
             "cte_map": {"map": [*tables, *(table for table in part["cte_map"]["map"] if table not in tables)]},
@@ -130,7 +130,7 @@ def write_parsed(connection: duckdb.DuckDBPyConnection, node: Mapping[str, Any])
     return str(sql)
 
 
-def _list_selects(node: Any) -> Iterator[dict[str, Any]]:
+def list_selects(node: Any) -> Iterator[dict[str, Any]]:
     """Yield each SELECT of a syntax tree that has a FROM."""
     if isinstance(node, dict):
         if node.get("type") == "SELECT_NODE" and node["from_table"]["type"] != "EMPTY":
@@ -138,4 +138,4 @@ def _list_selects(node: Any) -> Iterator[dict[str, Any]]:
         node = list(node.values())
     if isinstance(node, list):
         for item in node:
-            yield from _list_selects(item)
+            yield from list_selects(item)
