@@ -223,9 +223,9 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     asked = asked.with_columns(ahead_algorithm=pl.Series(["BBR", None, None, None]))
     (said,) = describe_retransmits(asked)
     assert said == (
-        "**Who retransmits less?** Of [4 comparisons](tables.qmd?rows=retransmit#table-comparisons): BBR in 1, with "
-        "flows of both algorithms together &#40;slow port; 1.00 &#37; of segments, CUBIC 2.00 &#37;&#41;; equal in 1; "
-        "2 undecided."
+        "**Who retransmits less?** Of [4 comparisons](tables.qmd?rows=retransmit#table-comparisons) 2 are undecided "
+        "and 1 is equal; BBR retransmits less in 1, with flows of both algorithms together &#40;slow port; 1.00 &#37; "
+        "of segments, CUBIC 2.00 &#37;&#41;."
     )
     assert describe_retransmits(NO_COMPARISONS) == []
 
@@ -252,10 +252,10 @@ def test_bounds_that_are_younger_than_the_archive_are_confessed_on_the_first_pag
     dated = judged.with_columns(is_preregistered=pl.Series([True, False, False, False]))
     *_, caution = list_sentences(render_findings(dated, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     fitted = "claims were set after the first run, so they could have been fitted to it."
-    assert caution == f"**Caution:** the bounds of 2 of 3 {fitted}"
+    assert caution == f"**Caution:** The bounds of 2 of 3 {fitted}"
     late = judged.with_columns(is_preregistered=pl.lit(value=False))
     *_, caution = list_sentences(render_findings(late, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
-    assert caution == f"**Caution:** the bounds of all 3 {fitted}"
+    assert caution == f"**Caution:** The bounds of all 3 {fitted}"
 
 
 def test_why_claims_cannot_be_told_is_said():

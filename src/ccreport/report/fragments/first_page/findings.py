@@ -80,9 +80,8 @@ def render_list_of_findings(sentences: Sequence[str], kind: str = "") -> str:
 
 
 def _join(what: str, *parts: str) -> str:
-    first, *others = [part for part in parts if part] or [""]
-    sentences = [first, *(f"{part[0].upper()}{part[1:]}" for part in others)]
-    return f"**{what}:** {'. '.join(sentences)}." if first else ""
+    sentences = [f"{part[0].upper()}{part[1:]}" for part in parts if part]
+    return f"**{what}:** {'. '.join(sentences)}." if sentences else ""
 
 
 def _confirm_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:

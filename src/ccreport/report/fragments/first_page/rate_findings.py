@@ -50,14 +50,14 @@ def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS
     undecided = asked.filter(verdict=UNDECIDED).height
     equal = asked.height - decided.height - undecided
     said = [
-        f"{escape_text(name)} in {count:,}{', most clearly' if count > 1 else ','} "
+        f"{escape_text(name)} retransmits less in {count:,}{', most clearly' if count > 1 else ','} "
         f"{_compare_shares(decided.filter(ahead_algorithm=name).head(1), rtts)}"
         for name, count in Counter(decided["ahead_algorithm"]).most_common()
     ]
-    said += [f"equal in {equal:,}"] if equal else []
-    said += [f"{undecided:,} undecided"] if undecided else []
     compared = link_comparisons(count_things(asked.height, "comparison"), "retransmit")
-    return [f"**Who retransmits less?** Of {compared}: {'; '.join(said)}."]
+    counts = ((undecided, "undecided"), (equal, "equal"))
+    told = join_names([f"{count:,} {'is' if count == 1 else 'are'} {word}" for count, word in counts if count])
+    return [f"**Who retransmits less?** Of {compared} {'; '.join([*filter(None, (told,)), *said])}."]
 
 
 def _compare_shares(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
