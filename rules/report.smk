@@ -111,7 +111,7 @@ rule render_report:
         sections=list_section_pages,
         pages=collect("reports/{page}", page=REPORT_SOURCES),
         pictures="reports/kinds",
-        templates=list_package_files("*.lua", "*.html", "*.css", "report/*.js"),
+        templates=list_package_files("*.lua", "*.html", "*.css", "report/*/*.js"),
     output:
         index="<results>/{site}/index.html",
         # Snakemake removes outputs before a job: it must not know of the converted pages beside this one.

@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -73,6 +74,14 @@ BROKEN: dict[str, str | bytes] = {
     f"{JOB}/copy/src-cmd:h:1": iperf3_json(),
     "2026-11-20:22:10/no metadata/src-cmd:h:1": iperf3_json(),
 }
+
+
+def test_each_pattern_by_which_rules_watch_the_package_has_files() -> None:
+    rules = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk"))
+    calls = re.findall(r'(?:list_package_files|digest_package)\(("[^)]+)\)', rules)
+    patterns = {pattern for call in calls for pattern in re.findall(r'"([^"]+)"', call)}
+    assert {"*.html", "report/*/*.js"} <= patterns
+    assert [pattern for pattern in patterns if not any((ROOT / "src/ccreport").rglob(pattern))] == []
 
 
 def test_a_broken_archive_still_builds_and_says_what_was_broken(tmp_path: Path) -> None:
