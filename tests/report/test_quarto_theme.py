@@ -1,4 +1,4 @@
-"""Our style sheets on a page as Quarto writes it, without Quarto: its DOM, Bootstrap, and rules of its theme.
+"""Our style sheets and script on a page as Quarto writes it, without Quarto: its DOM, Bootstrap, rules of its theme.
 
 The page is written here, after those that Quarto 1.6 and 1.9 make; Bootstrap is the one that MkDocs brings.
 """
@@ -13,8 +13,9 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import needs_chromium
 from playwright.sync_api import Browser, Page
 
+from ccreport.report.markup.blocks import BLOCKS_SCRIPT
 from ccreport.report.markup.content_security import hash_handlers, make_quarto_policy, set_policy
-from ccreport.report.site.quarto import STYLES
+from ccreport.report.site.quarto import HEAD, STYLES
 
 pytestmark = [pytest.mark.slow, needs_chromium]
 
@@ -40,7 +41,8 @@ pre { color: #000 }
 div.callout-note.callout-style-default > .callout-header { background-color: #e9f2fc }
 .callout-body-container { flex-grow: 1 }
 p code:not(.sourceCode), li code:not(.sourceCode) { background-color: #f8f9fa; color: #7d12ba }
-div.sourceCode { background-color: rgba(233, 236, 239, .65) }
+.sourceCode { overflow: visible }
+div.sourceCode { background-color: rgba(233, 236, 239, .65); overflow: auto }
 code span.kw { color: #003b4f }
 pre > code.sourceCode > span, div.sourceCode pre.sourceCode, div.sourceCode > pre > code > span { color: #003b4f }
 details > summary { color: #6c757d }
@@ -66,7 +68,7 @@ CALLOUT = """<div class="callout callout-style-default callout-note callout-titl
 <div class="callout-title-container flex-fill">Query: <code>{0}</code></div>
 <div class="callout-btn-toggle d-inline-block border-0 py-1 ps-1 pe-0 float-end"><i>toggle</i></div></div>
 <div class="callout-body-container callout-body">{1}</div></div>"""
-CODE = f"""<div class="sourceCode"><pre class="sourceCode sh code-with-copy" tabindex="0"><code class="sourceCode bash">
+CODE = f"""<div class="sourceCode"><pre class="sourceCode sh code-with-copy"><code class="sourceCode bash">
 <span id="cb1-1"><span class="kw">for</span> file in {LONG} {LONG}</span></code></pre></div>"""
 CELLS = "".join(f"<td>{LONG[:18]}_{n}</td>" for n in range(7))
 HEADS = "".join(f"<th>Column {n}</th>" for n in range(7))
@@ -102,7 +104,9 @@ class="header-section-number">1</span> File <code>{LONG}</code></h2>
 <ul class="nav nav-tabs" role="tablist"><li class="nav-item" role="presentation">
 <a class="nav-link" href="#x" role="tab">Query</a></li></ul><table class="caption-top table">{ROWS}</table>
 {PUBLISHED}<p id="after">Below it.</p>{FILLER}</section>
-<section id="sec-three" class="level2"><h2 class="anchored">More</h2>{FILLER}</section></main></div>
+<section id="sec-three" class="level2"><h2 class="anchored">More</h2>{FILLER}</section>
+<section id="sec-fold" class="level2"><h2 class="anchored">Folded</h2>
+<details class="fold"><summary>7 columns</summary>{PUBLISHED}</details></section></main></div>
 <footer class="footer"><div class="nav-footer"><div class="nav-footer-center"><p>Made by ccreport.
 <a href="report.pdf">This report as PDF</a></p></div></div></footer></body></html>"""
 SHEETS = ("styles.css", "quarto.css")
@@ -119,11 +123,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     (folder / "bootstrap.min.css").write_bytes(files("mkdocs").joinpath(BOOTSTRAP).read_bytes())
     (folder / "theme.css").write_text(THEME, encoding="utf-8")
-    for sheet in (ROOT / "reports/styles.css", STYLES):
-        (folder / sheet.name).write_bytes(sheet.read_bytes())
-    for name, sheets in (("ours", SHEETS), ("theirs", SHEETS[:1])):
-        text = PAGE.replace("<!-- sheets -->", "".join(map(LINK.format, sheets)))
+    for file in (ROOT / "reports/styles.css", STYLES, BLOCKS_SCRIPT):
+        (folder / file.name).write_bytes(file.read_bytes())
+    for name, sheets, head in (("ours", SHEETS, HEAD), ("theirs", SHEETS[:1], "")):
+        text = PAGE.replace("<!-- sheets -->", "".join(map(LINK.format, sheets)) + head)
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    set_policy(folder, make_quarto_policy([], hash_handlers(PAGE)))
     return folder
 
 
@@ -194,6 +199,31 @@ def test_nothing_makes_the_page_scroll_sideways(site: Path, page: Page, width: i
 def test_there_is_space_below_a_table_that_scrolls(site: Path, page: Page):
     show(page, site, 390)
     assert edges(page, "#after")[1] - edges(page, ".table-scroll")[3] >= 12
+
+
+def test_a_link_to_a_folded_section_opens_it(site: Path, page: Page):
+    show(page, site, 1400)
+    table = page.locator("#sec-fold table")
+    assert not table.is_visible()
+    show(page, site, 1400, "#sec-fold")
+    assert table.is_visible()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_boxes_that_scroll_are_stops_of_the_tab_key_and_no_others(site: Path, page: Page, width: int):
+    show(page, site, width, "#sec-fold")
+    boxes = "[...document.querySelectorAll('main :is(.table-scroll, div.sourceCode, table.table)')]"
+    page.wait_for_function(f"{boxes}.every(box => box.hasAttribute('tabindex'))")
+    stops = page.evaluate(f"{boxes}.map(box => [box.scrollWidth > box.clientWidth, box.tabIndex === 0])")
+    assert [scrolls for scrolls, _ in stops] == [is_stop for _, is_stop in stops]
+    # The first is code, too long for any of these windows.
+    assert stops[0] == [True, True]
+    assert page.locator("main pre[tabindex]").count() == 0
+
+
+def test_no_browser_asks_for_an_icon_that_is_not_there(site: Path, page: Page):
+    show(page, site, 1400)
+    assert page.locator("head link[rel=icon]").get_attribute("href") == "data:,"
 
 
 def test_without_our_sheet_the_page_has_these_faults(site: Path, page: Page):

@@ -21,6 +21,7 @@ from ccreport.report.fragments.render import render_fragments
 from ccreport.report.markup.blocks import render_callout, render_float, render_table, render_tabs, text, verbatim
 from ccreport.report.markup.escape import escape_text, show_text
 from ccreport.report.site.links import PageError, check_links, read_links
+from ccreport.report.site.quarto import HEAD
 from ccreport.report.site.render import render_report
 from ccreport.report.site.sections import SHARED_PAGES
 from ccreport.report.site.without_quarto import render_embedded
@@ -231,8 +232,8 @@ def test_names_of_an_archive_show_literally_and_do_nothing(report: dict[str, Pag
     for name in NASTY:
         assert show_text(name) in listed
         assert show_text(f"cut off: {name}") in listed
-    # The one script is the template's own; the search, the explorer and pages of long tables load more.
-    with_scripts = {name for name, page in report.items() if len(page.find("script")) > 1}
+    # Two scripts are the template's own; the search, the explorer and pages of long tables load more.
+    with_scripts = {name for name, page in report.items() if len(page.find("script")) > 2}
     assert with_scripts == {"search", "explorer", "tables", "captures"}
     assert not report["ledger"].find("b")
     assert "root:x:" not in report["ledger"].text
@@ -308,6 +309,7 @@ def test_the_same_input_gives_the_same_bytes(tmp_path: Path, fragments: Path):
     others = [name for name in sites[0] if not name.startswith("figures/performance_")]
     others = [name for name in others if name.startswith(("figures/", "tables/")) or name.endswith((".js", ".pdf"))]
     assert others == [
+        "blocks.js",
         "explorer/charts.js",
         "explorer/explorer.js",
         "explorer/list.js",
@@ -607,10 +609,12 @@ def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: P
         assert settings["website"]["title"] == "BBR & CUBIC"
         assert settings["format"]["html"]["css"] == ["styles.css", "quarto.css"]
         assert settings["format"]["html"]["filters"] == [{"path": "floats.lua", "at": "pre-ast"}]
+        assert settings["format"]["html"]["include-in-header"] == {"text": HEAD}
         assert sorted(settings["project"]["render"]) == sorted(f"{path.stem}.qmd" for path in call.glob("*.qmd"))
     assert homes == {f"HOME={tmp_path}/report.work/home-{number}" for number in (0, 1)}
     assert (tmp_path / "report/site_libs/nav.js").exists()
     assert (tmp_path / "report/quarto.css").exists()
+    assert (tmp_path / "report/blocks.js").exists()
 
 
 def test_quarto_renders_only_pages_that_changed(tmp_path: Path, fragments: Path, monkeypatch: pytest.MonkeyPatch):
@@ -702,6 +706,8 @@ def test_real_quarto_renders_the_same_pages(tmp_path: Path, fragments: Path, rep
         assert "?var:" not in source
         assert "?@" not in source
         assert not re.search(r"(?:src|<link[^>]*href)=\"(?:https?:)?//", source)
+        # What every page of ours has in its head, below the policy.
+        assert source.index("Content-Security-Policy") < source.index(HEAD) < source.index("</head>")
     for style in (tmp_path / "report").rglob("*.css"):
         assert not re.search(r"(?:@import|url\()[\s\"'(url]*(?:https?:)?//", style.read_text(encoding="utf-8"))
     ledger = Page((tmp_path / "report" / "ledger.html").read_text(encoding="utf-8"))

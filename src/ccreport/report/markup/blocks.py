@@ -18,6 +18,8 @@ Html = NewType("Html", str)
 CODE: Final = re.compile(r"`([^`]+)`")
 NONE: Final = Html('<span class="none">–</span>')
 EXPLORER: Final = "explorer.html"
+# What they do in a browser, which pages of either renderer load.
+BLOCKS_SCRIPT: Final = Path(__file__).with_name("blocks.js")
 # From so many rows on, a column of one value is not a coincidence.
 ALIKE_ROWS: Final = 3
 

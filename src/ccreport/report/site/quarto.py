@@ -25,6 +25,7 @@ from ccreport.core.atomic_files import replace_text
 from ccreport.core.hard_links import link_tree
 from ccreport.core.identifiers import short_hash
 from ccreport.rebuild.batches import IGNORE_CACHES
+from ccreport.report.markup.blocks import BLOCKS_SCRIPT
 from ccreport.report.markup.content_security import (
     BLANK_PAGE,
     hash_handlers,
@@ -60,6 +61,8 @@ PAGE_LINK: Final = re.compile(r"(\]\(|\bhref: )([\w.-]+)\.qmd\b")
 STYLES: Final = Path(__file__).with_name("quarto.css")
 # Numbers figures and tables as the embedded renderer does, before Quarto would.
 FILTER: Final = Path(__file__).parents[1] / "markup/floats.lua"
+# As the embedded renderer's template has them; without an icon browsers ask for /favicon.ico.
+HEAD: Final = f'<link rel="icon" href="data:,">\n<script src="{BLOCKS_SCRIPT.name}"></script>'
 PAPER: Final = "report.pdf"
 PAPER_LINKS: Final = f"[This report as PDF]({PAPER}) · [Supplement](supplement.pdf)"
 
@@ -88,9 +91,11 @@ def find_quarto(home: Path) -> Quarto | None:
 
 def add_to_theme(project: Path, settings: dict[str, Any]) -> None:
     """Add to a project and its settings what Quarto's pages lack beside those of the embedded renderer."""
-    shutil.copyfile(STYLES, project / STYLES.name)
+    for asset in (STYLES, BLOCKS_SCRIPT):
+        shutil.copyfile(asset, project / asset.name)
     options = settings["format"]["html"]
     options["css"] = [options["css"], STYLES.name]
+    options["include-in-header"] = {"text": HEAD}
     options["filters"] = [{"path": FILTER.name, "at": "pre-ast"}]
     if (project / PAPER).exists():
         settings["website"]["page-footer"] += f" {PAPER_LINKS}"

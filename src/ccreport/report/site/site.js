@@ -1,5 +1,4 @@
-// What pages of the embedded renderer do: the theme, tabs, the menu, and boxes that scroll. Without script all of them
-// are readable.
+// What pages of the embedded renderer do: the theme, tabs and the menu. Without script all of them are readable.
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -75,13 +74,6 @@
     addEventListener("hashchange", reveal);
   };
 
-  // A link leads to a section whose part is closed: without script a reader opens it.
-  const openFold = () => {
-    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const fold = target && target.querySelector(":scope > details.fold");
-    if (fold) fold.open = true;
-  };
-
   // Without script a menu is closed as it was opened.
   const setUpMenu = menu => {
     const leave = event => {
@@ -96,27 +88,9 @@
     });
   };
 
-  // A box is a stop of the Tab key only where there is something to scroll.
-  const watchBoxes = boxes => {
-    const observer = new ResizeObserver(entries => {
-      for (const { target } of entries) {
-        const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
-        target.tabIndex = scrolls ? 0 : -1;
-      }
-    });
-    for (const box of boxes) observer.observe(box);
-  };
-
   document.addEventListener("DOMContentLoaded", () => {
     setUpTheme(document.getElementById("theme"));
     document.querySelectorAll(".tabset").forEach(setUpTabs);
     document.querySelectorAll("details.menu").forEach(setUpMenu);
-    openFold();
-    addEventListener("hashchange", openFold);
-    watchBoxes(document.querySelectorAll(".table-scroll, .figure-scroll, pre.quotation"));
-  });
-  addEventListener("beforeprint", () => {
-    for (const fold of document.querySelectorAll("details.fold")) fold.open = true;
-    for (const image of document.querySelectorAll("img[loading=lazy]")) image.loading = "eager";
   });
 })();

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
+from ccreport.report.markup.blocks import BLOCKS_SCRIPT
 from ccreport.report.markup.content_security import POLICY
 from ccreport.report.markup.escape import decode_harmless
 from ccreport.report.markup.html_blocks import put_back, set_aside
@@ -78,8 +79,8 @@ def render_embedded(project: Path, output: Path, kept: Path | None = None) -> No
     # Most of the work is pandoc's, a process of its own for each page; links are read while others run.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         links = dict(threads.map(render_page, sorted(project.glob("*.qmd"))))
-    for asset in ("page.css", "site.js"):
-        shutil.copyfile(ASSETS / asset, output / asset)
+    for asset in (ASSETS / "page.css", ASSETS / "site.js", BLOCKS_SCRIPT):
+        shutil.copyfile(asset, output / asset.name)
     link_resources(project, site, output)
     write_search(output)
     check_links(output, links)
