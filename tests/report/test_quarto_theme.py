@@ -202,9 +202,12 @@ def test_there_is_space_below_a_table_that_scrolls(site: Path, page: Page):
 
 
 def test_a_link_to_a_folded_section_opens_it(site: Path, page: Page):
-    show(page, site, 1400)
     table = page.locator("#sec-fold table")
+    show(page, site, 1400, "#sec-fold")
+    assert table.is_visible()
+    show(page, site, 1400)
     assert not table.is_visible()
+    # Now from within the page.
     show(page, site, 1400, "#sec-fold")
     assert table.is_visible()
 
