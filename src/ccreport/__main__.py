@@ -185,13 +185,21 @@ def add_options(parser: argparse.ArgumentParser, command: Callable[..., int | No
             listed.required, listed.default = required, default if default is None else [*default]
         elif get_origin(kind) is Literal:
             values = kind.__args__
-            parser.add_argument(
-                option, choices=values, metavar=name.upper(), required=required, default=default, help=about
-            )
-        elif kind in (Path | None, str | None):
-            parser.add_argument(option, type=kind.__args__[0], default=default, help=about)
+            facts = {"choices": values, "metavar": name.upper(), "required": required, "default": default}
+            parser.add_argument(option, action=Once, help=about, **facts)
         else:
-            parser.add_argument(option, type=kind, required=required, default=default, help=about)
+            kind = kind.__args__[0] if kind in (Path | None, str | None) else kind
+            parser.add_argument(option, action=Once, type=kind, required=required, default=default, help=about)
+
+
+class Once(argparse.Action):
+    """An option that is given once: argparse would take the last of several without a word."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:  # noqa: D102
+        if self.const:
+            parser.error(f"{option_string} is given twice; it takes one value")
+        self.const = True
+        setattr(namespace, self.dest, values)
 
 
 def read_about(command: Callable[..., int | None]) -> str:

@@ -23,6 +23,7 @@ from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.write import plot_figure
 from ccreport.summarise.database import connect
+from ccreport.trace.rows.load_trace import load_trace, recompute_row
 
 
 def build(folder: Path, figure: str, tables: Rows) -> Figure:
@@ -199,6 +200,11 @@ def test_completion_times_have_a_median_with_its_interval(tmp_path: Path) -> Non
     assert (cubic["completion_p50_s"], cubic["completion_p90_s"]) == (7.0, 9.0)
     # 1, 2, 3, 6+, 7, 9: a half are left after 3.
     assert (together["algorithm"], together["measured_count"], together["completion_p50_s"]) == ("all", 6, 3.0)
+    with connect(build_database(tmp_path, gather(*runs), EVALUATION)) as connection:
+        trace = load_trace(connection, "completion")
+        for row in connection.sql("FROM completion").pl().iter_rows(named=True):
+            assert recompute_row(connection, trace, row) == row
+            assert {*trace.select_runs(row)["run_id"]} == {"r001", "r002"}
 
 
 def test_completion_times_beside_another_algorithm_stand_apart(tmp_path: Path) -> None:

@@ -295,7 +295,7 @@ def test_a_suspect_run_that_a_row_would_have_is_named_as_left_out(
     assert main(["explain", "jobs", "--row", "session=s", "--database", str(database)]) == 0
     printed = capsys.readouterr().out
     # Not of a session that has a row of its own. The row pools conditions, so one of which no run counts is told, too.
-    told = [f"  r{n} (kernel_drops: 3.00 events, the bound is 0)\n" for n in (2, 3)]
+    told = [f"  r{n} (kernel_drops: 3 events, the bound is 0; page Ledger)\n" for n in (2, 3)]
     assert f"\nLeft out, though alike:\n{told[0]}{told[1]}\nRaw files" in printed
     with connect(database) as connection, include_suspects(connection):
         trace = load_trace(connection, "jobs")
@@ -313,10 +313,12 @@ def test_runs_that_fit_a_row_and_are_not_of_its_table_are_counted_with_why(
     database = build_database(tmp_path, gather(*runs, *others, uncounted, far))
     explain("table_2", row="rtt_bucket=RTT < 30 ms", database=database)
     printed = capsys.readouterr().out
-    left = printed.partition("\nLeft out, though alike:\n")[2].partition("\n\n")[0]
+    left = printed.partition("\nLeft out, though alike (--full lists all):\n")[2].partition("\n\n")[0]
     condition = "(buffer_bytes IS NULL) OR (test_group = '100G to 10G')"
     buffered = f"  2 runs: Buffer (bytes) 25,000; Test group no loss, where the table has {condition}"
     assert left.splitlines() == [buffered, "  1 run: not counted, interrupted"]
+    explain("table_2", row="rtt_bucket=RTT < 30 ms", database=database, full=True)
+    assert f"{buffered}\n    r3\n    r4\n" in capsys.readouterr().out
     explain("table_2", row="rtt_bucket=RTT ≥ 30 ms", database=database)
     assert "\nLeft out, though alike:\n  no run\n" in capsys.readouterr().out
 
@@ -576,6 +578,12 @@ def test_sql_shows_six_digits_and_whole_numbers(database: Path, capsys: pytest.C
         "NULL",
         "123456789",
     ]
+
+
+def test_an_option_with_one_value_is_given_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["explain", "table_2", "--row", "sharing=both", "--row", "flows_count=16"])
+    assert "--row is given twice; it takes one value" in capsys.readouterr().err
 
 
 def test_an_empty_query_is_refused(database: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from ccreport.trace.claims.deciding_rows import describe_deciding
 from ccreport.trace.claims.explain_claim import _measure_plainly, _prepare, _show_check, has_claim
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.raw_files import ReadFiles
+from ccreport.trace.rows.left_out import describe_suspects
 from ccreport.trace.shown_runs import show_files
 
 FASTER = "SELECT avg(rate_bps) AS value, count(*) AS n FROM measured WHERE rtt_ms < 15 AND algorithm = 'CUBIC'"
@@ -78,6 +79,17 @@ def test_a_claim_is_explained_by_its_checks_runs_and_files(results: Path, capsys
     assert printed.count("  r4\n") == 1
     assert f"  # run r2\n  {'2' * 64}  2/src\n" in printed
     assert "3/src" not in printed
+    assert "\nLeft out as suspect, of the same conditions:\n  no run\n" in printed
+
+
+def test_suspect_runs_of_the_conditions_of_some_runs_are_told(results: Path) -> None:
+    with open_results(results / "archive.duckdb") as connection:
+        conditions = "(VALUES ('a', 'x'), ('b', 'x'), ('c', 'y')) AS runs(run_id, condition_id)"
+        connection.execute(f"CREATE TEMP TABLE all_labelled_runs AS FROM {conditions}")
+        facts = "'slow' AS suspect_rule, 0.5 AS observed, 2.0 AS bound, 's' AS bound_unit"
+        connection.execute(f"CREATE TEMP TABLE suspects AS SELECT run_id, {facts} FROM all_labelled_runs")
+        told = describe_suspects(connection, pl.DataFrame({"run_id": ["a"]}))
+    assert told[2:] == ["  b (slow: 0.500 s, the bound is 2; page Ledger)"]
 
 
 def test_what_its_maker_says_of_an_archive_is_below_the_verdict(

@@ -139,8 +139,7 @@ def create_views(
         _create_view(connection, table, read_files(table_files(tables, table, names)))
     for table in ARCHIVE_TABLES:
         (path,) = table_files(tables, table, ["archive"])
-        is_missing = table == "suspects" and not path.exists()
-        _create_view(connection, table, NO_SUSPECTS if is_missing else read_files([path]))
+        _create_view(connection, table, read_files([path]) if table != "suspects" or path.exists() else NO_SUSPECTS)
     _create_algorithms(connection, declared["algorithms"])
     # Unlike the other macros these name the views above, which must be there before.
     connection.execute(read_query("fairness"))
@@ -159,12 +158,10 @@ def create_views(
     views["published_cells"] = select_cells(declared["published"], declared["consistent_within_factor"])
     for view, query in views.items():
         _create_view(connection, view, query)
-    # It asks about the others.
-    for table in sorted(declared["tables"], key=lambda table: table == COMPARISONS):
+    for table in sorted(declared["tables"], key=lambda table: table == COMPARISONS):  # these ask about the others
         _create_view(connection, f"{table}_runs", select_source(table, declared))
-        # What `explain` says of the runs that are not in it.
-        condition = quote_text(declared["tables"][table]["where"])
-        connection.execute(f"COMMENT ON VIEW {quote_name(f'{table}_runs')} IS {condition}")
+        comment = f"COMMENT ON VIEW {quote_name(f'{table}_runs')} IS "
+        connection.execute(comment + quote_text(declared["tables"][table]["where"]))
         _create_view(connection, table, read_query(table), kind="TABLE" if table in stored else "VIEW")
 
 

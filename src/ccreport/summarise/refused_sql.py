@@ -70,7 +70,7 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
     if word and word[1] in SPELT:
         hint = f"; write {SPELT[word[1]]}"
     elif word and (of_own := _name_longer(word[1], known) or ("" if hint else guess_near(word[1], known))):
-        hint = of_own + hint
+        hint = of_own + hint.removeprefix(of_own)
     if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
         others = f", else one of {', '.join(known)}" if known and not hint else ""
         hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}{others}"

@@ -94,8 +94,7 @@ def explain(
         computed = recompute_row(connection, trace, chosen)
         condition = read_condition(connection, trace, chosen)
         selected = describe_selection(condition, trace, chosen)
-        if name not in GROUPED:
-            selected += describe_left_out(connection, condition, trace, chosen)
+        selected += describe_left_out(connection, condition, trace, chosen, is_full=full)
     compared = show_compared(of_table.resolve().parent, name, chosen)
     computed = _complete_row(summary, name, number, computed)
     print(_show(trace, number, computed, compared, selected, of_table, is_full=full))

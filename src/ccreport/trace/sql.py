@@ -28,7 +28,8 @@ GUIDE: Final = """\
 runs            a row for each run; labelled_runs: with labels, what makes a run suspect, and whether it counts then
 algorithm_runs  a row for each run and algorithm
 measured        the same of all steady tests that count, those of several tables together
-<table>_runs    exactly those of a published table, such as table_2_testbed_runs
+<table>_runs    exactly those of a published table, such as table_2_testbed_runs: take these to compare with its rows
+reproduction    published numbers beside those here, with verdicts; claims has the checks of claims
 Columns: sql "DESCRIBE measured". Means: sql "SELECT algorithm, avg(goodput_bps) FROM measured GROUP BY ALL\""""
 WRITES: Final = frozenset(
     getattr(duckdb.StatementType, name) for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")

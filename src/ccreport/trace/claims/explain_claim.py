@@ -31,6 +31,7 @@ from ccreport.trace.claims.compared_means import describe_parts
 from ccreport.trace.claims.deciding_rows import NOTHING, Deciding, describe_deciding
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_published, list_tables
 from ccreport.trace.raw_files import load_files_by_algorithm
+from ccreport.trace.rows.left_out import describe_suspects
 from ccreport.trace.shown_runs import show_files, show_runs
 
 WORD: Final = re.compile(r"\w+")
@@ -135,11 +136,12 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
                 *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain, parts=parts, deciding=deciding),
             ]
         runs = join_runs(connection, checked)
+        left_out = describe_suspects(connection, runs)
         files = load_files_by_algorithm(connection)
     if told := [f"  {word}: {meaning}" for word, meaning in WORDS.items() if word in words]:
         lines += ["", "Words of the queries:", *told]
     if not runs.is_empty():
-        lines += ["", *show_runs("Runs of the checks", runs, ("checks", *SHOWN, *MEASURED))]
+        lines += ["", *show_runs("Runs of the checks", runs, ("checks", *SHOWN, *MEASURED)), *left_out]
         lines += show_files(runs, files, database.parent.parent / "archive", is_full=is_full)
     if tables:
         lines += ["", f"Published tables, whose rows are explained by their names: {', '.join(tables)}"]

@@ -1,6 +1,6 @@
 """Runs that a row of a published table does not have although they look like its own: suspect, uncounted, others."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import duckdb
@@ -11,6 +11,7 @@ from ccreport.summarise.database import quote_name, quote_text
 from ccreport.summarise.grids.plain_numbers import name_column, round_value, show_plain
 from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.claims.checked_runs import parse_query, write_parsed
+from ccreport.trace.rows.edge import GROUPED
 from ccreport.trace.rows.load_trace import Trace, find_view
 
 ANY: Final = "TRUE"
@@ -31,9 +32,9 @@ def read_condition(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Map
 
 def describe_selection(condition: str, trace: Trace, row: Mapping[str, Any]) -> list[str]:
     """Return lines on how the runs of a row are selected, with a query that lists them."""
-    if not condition:
+    if not condition or trace.table in GROUPED:
         return []
-    which = [f"{name} = {_quote(row[name])}" for name in trace.names_of_rows if row[name] is not None]
+    which = [f"{name} = {_quote(row[name])}" for name in trace.list_labels(row) if row[name] is not None]
     query = f"FROM {find_view(trace.table)}{' WHERE ' if which else ''}{' AND '.join(which)}"
     own = "all runs that count" if condition.upper() == ANY else f"the runs that count and have {condition}"
     return ["", "Which runs these are:", f"  The table is made of {own}.", f"  The row's: {query}"]
@@ -44,16 +45,23 @@ def _quote(value: object) -> str:
 
 
 def describe_left_out(
-    connection: duckdb.DuckDBPyConnection, condition: str, trace: Trace, row: Mapping[str, Any]
+    connection: duckdb.DuckDBPyConnection,
+    condition: str,
+    trace: Trace,
+    row: Mapping[str, Any],
+    *,
+    is_full: bool = False,
 ) -> list[str]:
     """Return lines on runs that have a row's labels and are not among its own.
 
-    Suspect ones that would be among them are listed, with what is suspect; of others it is counted why they are not.
+    Suspect ones that would be among them are listed, with what is suspect; of others it is counted why they are not,
+    and they are listed if the text `is_full`.
     """
     runs = connection.sql("FROM all_algorithm_runs").pl()
     own = trace.select_runs(row)["run_id"].unique()
-    labels = [name for name in trace.names_of_rows if name in runs.columns and row[name] is not None]
-    if not labels:
+    labels = [name for name in trace.list_labels(row) if row[name] is not None]
+    # Where rows are told apart by more than the labels of runs, others that have these are not alike.
+    if not labels or set(labels) - set(runs.columns):
         return []
     alike = runs.filter(~pl.col("run_id").is_in(own.implode()), *(pl.col(name) == row[name] for name in labels))
     failing = dict(_find_failing(connection, condition, alike))
@@ -65,16 +73,39 @@ def describe_left_out(
         else:
             reason = f"not counted, {uncounted}" if uncounted else failing.get(run, "no rate")
             reasons.setdefault(reason, set()).add(run)
-    lines = [
-        f"  {run} ({rule}: {show_plain(observed)} {unit}, the bound is {show_plain(bound)})"
-        for run, rule, observed, bound, unit in connection.execute(SUSPECTS, [[*suspects]]).fetchall()
-    ]
+    lines = list_suspects(connection, suspects)
     ranked = sorted(reasons.items(), key=lambda told: (-len(told[1]), told[0]))
-    lines += [f"  {count_things(len(found), 'run')}: {reason}" for reason, found in ranked[:REASONS_AT_MOST]]
-    if left := ranked[REASONS_AT_MOST:]:
+    shown_count = len(ranked) if is_full else REASONS_AT_MOST
+    for reason, found in ranked[:shown_count]:
+        lines.append(f"  {count_things(len(found), 'run')}: {reason}")
+        lines += [f"    {run}" for run in sorted(found)] if is_full else []
+    if left := ranked[shown_count:]:
         count = len(set().union(*(found for _, found in left)))
         lines.append(f"  {count_things(count, 'more run')} for {count_things(len(left), 'other reason')}")
-    return ["", "Left out, though alike:", *(lines or ["  no run"])]
+    hint = " (--full lists all)" if reasons and not is_full else ""
+    return ["", f"Left out, though alike{hint}:", *(lines or ["  no run"])]
+
+
+def describe_suspects(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame) -> list[str]:
+    """Return lines on the suspect runs that repeat the conditions of some runs, and are not among them."""
+    known = connection.sql("SELECT run_id, condition_id FROM all_labelled_runs").pl()
+    own = pl.col("run_id").is_in(runs["run_id"].implode())
+    conditions = known.filter(own)["condition_id"]
+    lines = list_suspects(connection, known.filter(~own & pl.col("condition_id").is_in(conditions.implode()))["run_id"])
+    return ["", "Left out as suspect, of the same conditions:", *(lines or ["  no run"])]
+
+
+def list_suspects(connection: duckdb.DuckDBPyConnection, runs: Collection[str]) -> list[str]:
+    """Return a line for each rule by which some runs are suspect: what was observed, and what the rule allows."""
+    return [
+        f"  {run} ({rule}: {show_count(observed)} {unit}, the bound is {show_count(bound)}; page Ledger)"
+        for run, rule, observed, bound, unit in connection.execute(SUSPECTS, [[*runs]]).fetchall()
+    ]
+
+
+def show_count(value: float) -> str:
+    """Return a whole number as it is, another with three digits."""
+    return f"{value:,.0f}" if value == round(value) else show_plain(value)
 
 
 def _find_failing(

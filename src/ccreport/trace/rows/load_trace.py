@@ -6,8 +6,7 @@ the numbers of that view that its query names are what a run adds to the row's.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import duckdb
@@ -28,6 +27,8 @@ COMPARED: Final = {"modes": ("algorithm",), "stability": ("algorithm",)}
 # Which run it was, in the order of the archive's folders.
 IDENTITY: Final = ("session", "job", "host", "iteration", "rtt_ms")
 COMMENT: Final = re.compile(r"--.*")
+# What a table has beside its algorithms: a row of the flows of all of them.
+ALL_ALGORITHMS: Final = "all"
 # A bound of a comparison, not a number of its runs.
 EQUAL: Final = "equal_within_pct"
 
@@ -48,6 +49,7 @@ class Trace:
     source: pl.DataFrame
     runs: pl.DataFrame
     files: ReadFiles
+    divided: dict[tuple[str, ...], dict[tuple[Any, ...], pl.DataFrame]] = field(default_factory=dict, repr=False)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -55,28 +57,30 @@ class Trace:
         identity = ("host",) if self.table in GROUPED else IDENTITY
         return tuple(dict.fromkeys([*identity, *self.compared, *self.values]))
 
-    @property
-    def names_of_rows(self) -> list[str]:
-        """Return the columns of runs that tell a row from others."""
-        return [name for name in self.selecting if name not in self.compared]
+    def list_labels(self, row: Mapping[str, Any]) -> list[str]:
+        """Return the columns of runs that a row's runs have as the row has them."""
+        is_of_all = row.get(ALGORITHM) == ALL_ALGORITHMS
+        names = [name for name in self.selecting if name not in self.compared]
+        return [name for name in names if not (is_of_all and name == ALGORITHM)]
 
     def select_source(self, row: Mapping[str, Any]) -> pl.DataFrame:
         """Return what a row of the table is made of, of `source`."""
-        equal = (pl.col(name).eq_missing(pl.lit(row[name])) for name in self.names_of_rows)
+        equal = (pl.col(name).eq_missing(pl.lit(row[name])) for name in self.list_labels(row))
         return self.source.filter(pl.lit(value=True), *equal)
 
     def select_runs(self, row: Mapping[str, Any]) -> pl.DataFrame:
         """Return what a row of the table is made of, of `runs`; where it compares two algorithms, theirs alone."""
-        runs = self._runs_of_rows.get(tuple(row[name] for name in self.names_of_rows), self.runs.clear())
+        labels = tuple(self.list_labels(row))
+        runs = self._divide_runs(labels).get(tuple(row[name] for name in labels), self.runs.clear())
         pairs = [name for name in self.compared if f"{SIDES[0]}_{name}" in row]
         own = (pl.col(name).is_in([row[f"{side}_{name}"] for side in SIDES]) for name in pairs)
         return runs.filter(pl.lit(value=True), *own)
 
-    @cached_property
-    def _runs_of_rows(self) -> dict[tuple[Any, ...], pl.DataFrame]:
+    def _divide_runs(self, labels: tuple[str, ...]) -> dict[tuple[Any, ...], pl.DataFrame]:
         # A table of thousands of rows would else go through all runs for each.
-        names = self.names_of_rows
-        return self.runs.partition_by(names, as_dict=True) if names else {(): self.runs}
+        if labels not in self.divided:
+            self.divided[labels] = self.runs.partition_by(labels, as_dict=True) if labels else {(): self.runs}
+        return self.divided[labels]
 
 
 def load_trace(connection: duckdb.DuckDBPyConnection, table: str, files: ReadFiles | None = None) -> Trace:
