@@ -304,7 +304,7 @@ def test_a_stop_while_the_testbed_comes_up_ends_the_attempt(
     monkeypatch.setattr(slot, "_write_spec", lambda _: slot.close())
     monkeypatch.setattr(slot, "_start", start)
     assert slot.attempt(run, 1, session, 0, keeps_cpu_bound=False).outcome == "interrupted"
-    assert [one.outcome for one in read_attempts(session)] == ["interrupted"]
+    assert [attempt.outcome for attempt in read_attempts(session)] == ["interrupted"]
     assert slot.guest is None
     assert bool(ended) is (clock == "real")
 

@@ -24,6 +24,7 @@ from ccreport.trace.comparison import describe_comparison
 from ccreport.trace.explain import explain
 from ccreport.trace.find_table import describe_others, find_database, find_databases, find_table, list_tables
 from ccreport.trace.raw_files import load_files_by_algorithm
+from ccreport.trace.rows.left_out import _split
 from ccreport.trace.rows.load_trace import load_trace, recompute_row
 from ccreport.trace.rows.select_rows import find_row, name_row
 
@@ -321,6 +322,12 @@ def test_runs_that_fit_a_row_and_are_not_of_its_table_are_counted_with_why(
     assert f"{buffered}\n    r3\n    r4\n" in capsys.readouterr().out
     explain("table_2", row="rtt_bucket=RTT ≥ 30 ms", database=database)
     assert "\nLeft out, though alike:\n  no run\n" in capsys.readouterr().out
+
+
+def test_a_condition_may_have_comments() -> None:
+    with duckdb.connect() as connection:
+        parts = list(_split(connection, "loss_pct > 0 -- lossy\nAND (host = 'a' AND job IS NULL) -- one"))
+    assert [names for _, names in parts] == [["loss_pct"], ["host"], ["job"]]
 
 
 def test_a_size_may_be_typed_as_pages_have_it_without_its_blank() -> None:

@@ -48,8 +48,8 @@ def _list_compared(node: Any) -> Iterator[tuple[dict[str, Any], str]]:
     elif isinstance(node, dict) and node.get("class") != "SUBQUERY":
         compared = [node["left"], node["right"]] if node.get("type") == "COMPARE_EQUAL" else []
         compared = node["children"] if node.get("type") == "COMPARE_IN" else compared
-        columns = [one for one in compared if one["class"] == "COLUMN_REF"]
-        literals = [one["literal"] for one in compared if one["class"] == "CONSTANT"]
+        columns = [side for side in compared if side["class"] == "COLUMN_REF"]
+        literals = [side["literal"] for side in compared if side["class"] == "CONSTANT"]
         if len(columns) == 1:
             yield from ((columns[0], literal["text"]) for literal in literals if literal["kind"] == "STRING")
         yield from _list_compared(list(node.values()))

@@ -34,7 +34,7 @@ def find_exhibit(place: Path, name: str) -> tuple[Path, Exhibit] | None:
         figures += exhibits.keys() - {*known}
     if (match := NUMBER.match(name)) and (kind := match.lastgroup) and IS_NUMBER.fullmatch(NUMBER.sub("", name)):
         own = _list_exhibits(databases[0]).values()
-        numbers = [one.number for one in own if one.number and one.is_figure == (kind == "figure")]
+        numbers = [exhibit.number for exhibit in own if exhibit.number and exhibit.is_figure == (kind == "figure")]
         if numbers:
             evaluation = databases[0].resolve().parent.name
             raise InputError(f"the report on {evaluation} has no {name}; its {kind}s are {', '.join(numbers)}")

@@ -27,7 +27,7 @@ def read_condition(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Map
     asked = row["table_name"] if trace.table == COMPARISONS else trace.table
     query = "SELECT comment FROM duckdb_views() WHERE view_name = ? AND comment IS NOT NULL"
     found = connection.execute(query, [find_view(asked)]).fetchall()
-    return " ".join(found[0][0].split()) if found else ""
+    return str(found[0][0]) if found else ""
 
 
 def describe_selection(condition: str, trace: Trace, row: Mapping[str, Any]) -> list[str]:
@@ -36,7 +36,8 @@ def describe_selection(condition: str, trace: Trace, row: Mapping[str, Any]) -> 
         return []
     which = [f"{name} = {_quote(row[name])}" for name in trace.list_labels(row) if row[name] is not None]
     query = f"FROM {find_view(trace.table)}{' WHERE ' if which else ''}{' AND '.join(which)}"
-    own = "all runs that count" if condition.upper() == ANY else f"the runs that count and have {condition}"
+    shown = " ".join(condition.split())
+    own = "all runs that count" if shown.upper() == ANY else f"the runs that count and have {shown}"
     return ["", "Which runs these are:", f"  The table is made of {own}.", f"  The row's: {query}"]
 
 
@@ -131,7 +132,7 @@ def _find_failing(
 
 def _split(connection: duckdb.DuckDBPyConnection, condition: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the parts of a condition that must all be true, each with the columns that it names."""
-    parsed = parse_query(connection, f"FROM runs WHERE ({condition})") if condition else None
+    parsed = parse_query(connection, f"FROM runs WHERE (\n{condition}\n)") if condition else None
     if parsed is None:
         return
     pending = [parsed["where_clause"]]
