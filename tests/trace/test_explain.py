@@ -16,6 +16,7 @@ from ccreport.__main__ import EXAMPLES, main
 from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema
+from ccreport.measure.suspects.measure import RULES
 from ccreport.summarise.database import connect, read_files
 from ccreport.summarise.grids.headings import name_quantities
 from ccreport.summarise.statistics.comparisons import add_verdicts
@@ -297,7 +298,9 @@ def test_a_suspect_run_that_a_row_would_have_is_named_as_left_out(
     printed = capsys.readouterr().out
     # Not of a session that has a row of its own. The row pools conditions, so one of which no run counts is told, too.
     told = [f"  r{n} (kernel_drops: 3 events, the bound is 0; page Ledger)\n" for n in (2, 3)]
-    assert f"\nLeft out, though alike:\n{told[0]}{told[1]}\nRaw files" in printed
+    (rule,) = (rule for rule in RULES if rule.name == "kernel_drops")
+    why = f"    kernel_drops: {rule.definition} {rule.reason}\n"
+    assert f"\nLeft out, though alike:\n{told[0]}{told[1]}{why}\nRaw files" in printed
     with connect(database) as connection, include_suspects(connection):
         trace = load_trace(connection, "jobs")
         row = connection.sql("FROM jobs WHERE session = 's'").pl().row(0, named=True)
@@ -335,6 +338,21 @@ def test_a_size_may_be_typed_as_pages_have_it_without_its_blank() -> None:
     summary = pl.DataFrame([key | {"buffer_bytes": size} for size in (8_000_000, 16_000_000)])
     for text in ("16 MB", "16MB", "16mb", "16e6"):
         assert find_row(summary, "table_1_buffer_size", f"buffer_bytes={text}") == 2
+
+
+def test_of_many_rows_the_values_of_their_keys_are_told() -> None:
+    key = {"test_group": "no loss", "sharing": "both", "rtt_bucket": None}
+    summary = pl.DataFrame([key | {"flows_count": n, "algorithm": cc} for n in range(20) for cc in ("BBR", "CUBIC")])
+    with pytest.raises(InputError) as refused:
+        find_row(summary, "table_2_testbed", "flows_count>=1")
+    assert [line.strip() for line in str(refused.value).splitlines()] == [
+        "table_2_testbed: 38 rows fit; name one by values of these keys:",
+        "test_group   no loss",
+        "sharing      both",
+        "flows_count  1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | and 7 more",
+        "algorithm    BBR | CUBIC",
+        'for example --row "test_group=no loss,sharing=both,flows_count=1,algorithm=BBR"',
+    ]
 
 
 def test_all_wrong_keys_are_told_at_once() -> None:
@@ -380,6 +398,9 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_", "", r"several tables begin with `table_`: table_1_buffer_size, table_2_testbed"),
         ("table_2", "colour=red", r"no key `colour`; name a cell by test_group, sharing, flows_count"),
         ("table_2", "flows_count=16,rtt_ms=80", r"has no key `rtt_ms`; name a cell by test_group"),
+        ("table_2", "flows_count=16,rtt_ms<30", r"has no key `rtt_ms`; did you mean `rtt_bucket<30`\?$"),
+        ("table_2", "column=1,loss=0.1,rtt=1", r"key `column`; .*\n.*key `loss`; did .*=0\.1`\?\n.*key `rtt`"),
+        ("table_2", "rate_mean_bps", r"no key `rate_mean_bps`, which is a number of each row: all are shown of"),
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
         ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?$"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),

@@ -14,7 +14,7 @@ from ccreport.compare.claims import HOLDS, UNKNOWN, judge_claims
 from ccreport.core.tables import load_schema
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.claims.checked_runs import find_runs, join_runs, parse_query, select_runs
-from ccreport.trace.claims.compared_means import describe_parts
+from ccreport.trace.claims.compared_means import describe_cvs, describe_parts
 from ccreport.trace.claims.deciding_rows import describe_deciding
 from ccreport.trace.claims.explain_claim import _measure_plainly, _prepare, _show_check, has_claim
 from ccreport.trace.compared_cells import show_compared
@@ -167,19 +167,22 @@ def test_an_extreme_of_a_published_table_is_of_the_row_with_its_value() -> None:
     rows = "(VALUES ('a', 0.5::DOUBLE, 0.4, 3.0), ('b', 0.75::DOUBLE, 0.6, 1.0)) AS t (c, cv, low, high)"
     connection.execute(f"CREATE TABLE stability AS SELECT {columns}, cv, low, high FROM {rows}")
     connection.execute("CREATE VIEW cvs AS SELECT cv, low, high FROM stability")
-    connection.execute("CREATE VIEW stability_runs AS SELECT unnest(['r1', 'r2']) AS run_id, rtt_bucket FROM stability")
+    connection.execute("CREATE VIEW stability_runs AS SELECT 'r' || rtt_bucket AS run_id, rtt_bucket FROM stability")
     query = "SELECT cv AS value, low, high, 3 AS n FROM cvs"
     node = parse_query(connection, query)
     names = {letter: ",".join(f"{name}={letter}" for name in key) for letter in "ab"}
     found = describe_deciding(connection, node, "greatest", ["stability"])
-    assert (found.rows_count, found.runs) == (2, {"r1", "r2"})
+    # Those of the greatest, and of the row whose interval has the upper end.
+    assert (found.rows_count, found.runs) == (2, {"ra", "rb"})
     assert found.which == f'the greatest of 2 rows: explain stability --row "{names["b"]}"'
     # The interval reaches to where that of a row with less does.
     assert found.ends == (
         "the greatest lower and the greatest upper end of the intervals of the 2 rows, widened so that all hold at once"
         f' with 95 %; the upper end is of explain stability --row "{names["a"]}" (3 runs)'
     )
-    assert "; the lower end is of " in describe_deciding(connection, node, "least", ["stability"]).ends
+    least = describe_deciding(connection, node, "least", ["stability"])
+    assert "; the lower end is of " in least.ends
+    assert least.runs == {"ra"}
     connection.execute("UPDATE stability SET cv = 0.75")
     assert describe_deciding(connection, node, "greatest", ["stability"]).which == ""
 
@@ -373,6 +376,21 @@ def test_a_quotient_shows_what_it_is_of(results: Path) -> None:
         None,
         None,
     ]
+
+
+def test_the_coefficients_of_variation_behind_a_mean_are_listed_by_cell(results: Path) -> None:
+    with open_results(results / "archive.duckdb") as connection:
+        _prepare(connection, results / "none")
+        connection.execute(CELLS)
+        within, pooled = (describe_cvs(connection, _compare_cvs(macro)) for macro in ("within_cvs", "pooled_cvs"))
+        assert describe_cvs(connection, "SELECT mean_of(list(rate)) FROM measured") == []
+    assert within[0] == "  CVs (1), each of a cell:"
+    assert [line.split() for line in within[1:]] == [
+        [*"Test group Sharing Flows RTT bucket Algorithm Rate CV (%)".split()],
+        [*"g alone 1 short CUBIC 47.14".split()],
+    ]
+    # Of 1, 2 and 3: a standard deviation of 1 over a mean of 2.
+    assert [line.split()[-2:] for line in pooled[2:]] == [["CUBIC", "50.00"]]
 
 
 def test_of_many_files_the_first_are_listed(tmp_path: Path) -> None:

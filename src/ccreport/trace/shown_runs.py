@@ -29,12 +29,23 @@ def show_runs(
     """
     names = {name: quantity if name == VALUE else name for name in columns if runs[name].count()}
     texts = {name: [round_value(name, value) for value in runs[column]] for column, name in names.items()}
-    shared = {name: cells[0] for name, cells in texts.items() if len(cells) > 1 and len(set(cells)) == 1}
-    lines = [f"{heading} ({runs['run_id'].n_unique():,}):"]
-    if shared:
-        lines.append(f"  In all: {'; '.join(f'{name_column(name)} {text}' for name, text in shared.items())}")
-    told = [(name_column(name), *cells) for name, cells in texts.items() if name not in shared]
-    return lines + [f"  {line}" for line in _align([*told, (noun.capitalize(), *runs["run_id"])])]
+    told = {name_column(name): cells for name, cells in texts.items()}
+    return [f"{heading} ({runs['run_id'].n_unique():,}):", *_show_columns(told | {noun.capitalize(): [*runs["run_id"]]})]
+
+
+def show_rows(rows: pl.DataFrame) -> list[str]:
+    """Return lines on rows of any columns; what all of several rows have in common is said once."""
+    texts = {name_column(name): [round_value(name, value) for value in rows[name]] for name in rows.columns}
+    return _show_columns(texts)
+
+
+def _show_columns(texts: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return lines on columns of texts by heading; a text that a whole column but the last has is said once."""
+    *firsts, last = texts.items()
+    shared = {name: cells[0] for name, cells in firsts if len(cells) > 1 and len(set(cells)) == 1}
+    lines = [f"  In all: {'; '.join(f'{name} {text}' for name, text in shared.items())}"] if shared else []
+    told = [(name, *cells) for name, cells in (*firsts, last) if name not in shared]
+    return lines + [f"  {line}" for line in _align(told)]
 
 
 def show_files(runs: pl.DataFrame, files: ReadFiles, unpacked: Path, *, is_full: bool = False) -> list[str]:

@@ -60,44 +60,49 @@ def describe_deciding(
 
     `parsed` is the query's syntax tree as DuckDB has it, None where that has none; `tables` are the published tables
     that it names, and `checks_count` how many checks the claim has, whose intervals hold at once. A row is named by
-    what the query groups by, or by the published row with the same value, whose runs are returned then.
+    what the query groups by, or by the published row with the same value, whose runs are returned then, with those of
+    the row whose interval has the farther end.
     """
     rows = list(_list_rows(connection, parsed)) if parsed else []
     if not rows:
         return NOTHING
     least, greatest = (choose(rows, key=lambda row: row.value) for choose in (min, max))
     chosen = {LEAST: {LEAST: least}, GREATEST: {GREATEST: greatest}}.get(extreme, {GREATEST: greatest, LEAST: least})
+    farther = _find_farther_end(rows, extreme, checks_count * len(rows))
+    found = {row: _find_published(connection, tables, row) for row in (*chosen.values(), farther) if row}
+    named = {row: row.labels or _name_published(published) for row, published in found.items()}
     counted = count_things(len(rows), "row")
-    found = {which: _find_published(connection, tables, row) for which, row in chosen.items()}
     said = [
-        f"the {which}{f', {show_plain(row.value)},' if len(chosen) > 1 else ''} of {counted}: {named}"
+        f"the {which}{f', {show_plain(row.value)},' if len(chosen) > 1 else ''} of {counted}: {named[row]}"
         for which, row in chosen.items()
-        if (named := row.labels or _name_published(found[which]))
+        if named[row]
     ]
+    ends = _describe_ends(len(rows), extreme)
+    if farther and named[farther]:
+        side = "lower" if extreme == LEAST else "upper"
+        ends += f"; the {side} end is of {named[farther]} ({count_things(farther.measured.runs, 'run')})"
     runs = [_find_runs(connection, *published) for published in found.values() if published]
-    ends = _describe_ends(connection, rows, extreme, tables, checks_count * len(rows))
     return Deciding(len(rows), "; ".join(said), ends, frozenset[str]().union(*runs))
 
 
-def _describe_ends(
-    connection: duckdb.DuckDBPyConnection, rows: Sequence[_Row], extreme: str, tables: Sequence[str], comparisons: int
-) -> str:
-    """Return what the ends of the interval of an extreme over rows are, and whose row the farther end is."""
-    if len(rows) == 1:
+def _describe_ends(rows_count: int, extreme: str) -> str:
+    """Return what the ends of the interval of an extreme over rows are."""
+    if rows_count == 1:
         return ""
-    widened = f"intervals of the {len(rows)} rows, widened so that all hold at once with 95 %"
+    widened = f"intervals of the {rows_count} rows, widened so that all hold at once with 95 %"
     if extreme not in {LEAST, GREATEST}:
         return f"between the {widened}"
-    side = "lower" if extreme == LEAST else "upper"
-    said = f"the {extreme} lower and the {extreme} upper end of the {widened}"
+    return f"the {extreme} lower and the {extreme} upper end of the {widened}"
+
+
+def _find_farther_end(rows: Sequence[_Row], extreme: str, comparisons: int) -> _Row | None:
+    """Return whose interval the lower end of a least, or the upper end of a greatest, is of; None of one row alone."""
+    if len(rows) == 1 or extreme not in {LEAST, GREATEST}:
+        return None
     intervals = [widen(row.measured, comparisons) for row in rows]
     ends = [interval.low if extreme == LEAST else interval.high for interval in intervals]
     known = [(end, row) for end, row in zip(ends, rows, strict=True) if end is not None]
-    if not known:
-        return said
-    _, row = (min if extreme == LEAST else max)(known, key=lambda one: one[0])
-    named = row.labels or _name_published(_find_published(connection, tables, row))
-    return f"{said}; the {side} end is of {named} ({row.measured.runs} runs)" if named else said
+    return (min if extreme == LEAST else max)(known, key=lambda one: one[0])[1] if known else None
 
 
 def _list_rows(connection: duckdb.DuckDBPyConnection, parsed: Mapping[str, Any]) -> Iterator[_Row]:

@@ -27,7 +27,7 @@ from ccreport.summarise.grids.grid import INTERVAL
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.claims.checked_runs import LISTED, MEASURED, SHOWN, find_runs, join_runs, parse_query
-from ccreport.trace.claims.compared_means import describe_parts
+from ccreport.trace.claims.compared_means import describe_cvs, describe_parts
 from ccreport.trace.claims.deciding_rows import NOTHING, Deciding, describe_deciding
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_published, list_tables
 from ccreport.trace.raw_files import load_files_by_algorithm
@@ -130,10 +130,11 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
             elif row["value"] is not None and len(queries) > 1:
                 plain = _measure_plainly(connection, query, row)
             parts = describe_parts(connection, query) if row["value"] is not None else None
-            checked.append((selected | deciding.runs, query + deciding.which))
+            checked.append((selected | deciding.runs, f"{query} {deciding.which} {deciding.ends}"))
             lines += [
                 "",
                 *_show_check(row, query, len(selected), is_exact=is_exact, plain=plain, parts=parts, deciding=deciding),
+                *describe_cvs(connection, query),
             ]
         runs = join_runs(connection, checked)
         left_out = describe_suspects(connection, runs)
@@ -176,7 +177,7 @@ def _show_check(
     elif runs_count > row["runs_count"]:
         counted += f", the fewest of what is compared; {runs_count:,} in all"
     if deciding.runs:
-        counted += f"; listed below: the {len(deciding.runs):,} of the row that decides"
+        counted += f"; listed below: the {len(deciding.runs):,} of the rows named above"
     interval = show_interval(row)
     if interval and plain:
         interval = f"{plain} by the query; {interval} judges, so that all checks hold at once with 95 %"

@@ -7,6 +7,7 @@ import duckdb
 import polars as pl
 
 from ccreport.core.text import count_things
+from ccreport.measure.suspects.measure import RULES
 from ccreport.summarise.database import quote_name, quote_text
 from ccreport.summarise.grids.plain_numbers import name_column, round_value, show_plain
 from ccreport.summarise.questions import COMPARISONS
@@ -97,10 +98,15 @@ def describe_suspects(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame)
 
 
 def list_suspects(connection: duckdb.DuckDBPyConnection, runs: Collection[str]) -> list[str]:
-    """Return a line for each rule by which some runs are suspect: what was observed, and what the rule allows."""
+    """Return a line for each rule by which some runs are suspect: what was observed and is allowed; and on each rule."""
+    found = connection.execute(SUSPECTS, [[*runs]]).fetchall()
+    broken = {rule for _, rule, *_ in found}
     return [
-        f"  {run} ({rule}: {show_count(observed)} {unit}, the bound is {show_count(bound)}; page Ledger)"
-        for run, rule, observed, bound, unit in connection.execute(SUSPECTS, [[*runs]]).fetchall()
+        *(
+            f"  {run} ({rule}: {show_count(observed)} {unit}, the bound is {show_count(bound)}; page Ledger)"
+            for run, rule, observed, bound, unit in found
+        ),
+        *(f"    {rule.name}: {rule.definition} {rule.reason}" for rule in RULES if rule.name in broken),
     ]
 
 

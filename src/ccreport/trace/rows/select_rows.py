@@ -2,7 +2,7 @@
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -16,6 +16,8 @@ from ccreport.summarise.grids.grid import MISSING, format_size
 from ccreport.summarise.questions import LABELS
 
 ALGORITHM: Final = "algorithm"
+# More rows than this are not listed, and no more values of a key.
+ROWS_AT_MOST: Final = 12
 NO_MEMBERS: Final[Mapping[str, Sequence[str]]] = {}
 # Longer ones first, as a regular expression takes the first that fits.
 COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -28,7 +30,7 @@ COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 }
 OPERATOR: Final = "|".join((*COMPARISONS, "="))
 # flows_count=16,rtt_ms=80: a value with a key behind it that no table has
-UNKNOWN_KEY: Final = re.compile(rf",\s*(\w+)\s*(?:{OPERATOR})")
+START_OF_UNKNOWN: Final = re.compile(rf",\s*(?=\w+(?:{OPERATOR}))")
 # How keyboards have what the tables write otherwise: RTT ≥ 30 ms, RTT 10–30 ms.
 TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
 AFTER_SIGN: Final = re.compile(r"(?<=[<>=])\s+")
@@ -45,20 +47,37 @@ def find_row(summary: pl.DataFrame, table: str, *wanted: str, members: Mapping[s
     known = (*keys, *(label.name for label in labels))
     start_of_key = rf",\s*(?=(?:{'|'.join(map(re.escape, known))})\s*(?:{OPERATOR}))"
     refused = []
-    for part in (part for text in wanted if text for part in re.split(start_of_key, text)):
+    parts = [part for text in wanted if text for part in re.split(start_of_key, text)]
+    for part in parts:
         try:
             fitting = _select(fitting, table, known, part, members)
         except InputError as error:
-            refused.append(str(error))
+            divided = START_OF_UNKNOWN.split(part)
+            if len(divided) > 1:
+                parts += divided
+            else:
+                refused.append(str(error))
     if refused:
         raise InputError("\n  ".join(refused))
     if fitting.height != 1:
         # A key that no row of the table has tells none apart.
         told = tuple(name for name in keys if summary[name].null_count() < summary.height)
-        listed = [name_row(table, row, told) for row in fitting.head(20).iter_rows(named=True)]
-        more = [f"and {fitting.height - len(listed)} more"] if fitting.height > len(listed) else []
-        raise InputError("\n  ".join([f"{table}: {fitting.height:,} rows fit; name one of them:", *listed, *more]))
+        raise InputError("\n  ".join(_list_fitting(table, fitting, told)))
     return int(fitting["number"][0])
+
+
+def _list_fitting(table: str, rows: pl.DataFrame, told: tuple[str, ...]) -> list[str]:
+    """Return lines on the rows that fit: each by what names it, or of many the values of each key, and one of them."""
+    named = (name_row(table, row, told) for row in rows.iter_rows(named=True))
+    if rows.height <= ROWS_AT_MOST:
+        return [f"{table}: {rows.height:,} rows fit; name one of them:", *named]
+    lines = [f"{table}: {rows.height:,} rows fit; name one by values of these keys:"]
+    width = max(map(len, told))
+    for name in told:
+        held = [display_name(_spell(name, value)[0]) for value in rows[name].unique(maintain_order=True)]
+        more = [f"and {len(held) - ROWS_AT_MOST} more"] if len(held) > ROWS_AT_MOST else []
+        lines.append(f"{name:{width}}  {' | '.join([*held[:ROWS_AT_MOST], *more])}")
+    return [*lines, f'for example --row "{next(named)}"']
 
 
 def _read_labels(summary: pl.DataFrame) -> list[pl.Series]:
@@ -72,7 +91,9 @@ def _read_labels(summary: pl.DataFrame) -> list[pl.Series]:
     ]
 
 
-def _refuse_key(table: str, keys: tuple[str, ...], name: str, hint: str = "") -> InputError:
+def _refuse_key(table: str, keys: tuple[str, ...], name: str, columns: Collection[str], hint: str = "") -> InputError:
+    if name in columns:
+        hint = f", which is a number of each row: all are shown of the row that {', '.join(keys)} name"
     listed = f"; name a cell by {', '.join(keys)}, each as key=value"
     return InputError(f"{table} has no key `{name}`{hint or guess_near(name, keys) or listed}")
 
@@ -86,17 +107,15 @@ def _select(
     if name in keys and not sign:
         raise InputError(f"{table}: the key `{name}` needs a value; write `{name}={rows[name][0]}`, for example")
     if name not in keys:
-        wanted = value if sign == "=" else name
+        wanted = value if sign == "=" else f"{sign}{value}" or name
         held_by = next((key for key in keys if _choose(key, rows[key].unique().to_list(), "=", wanted)), None)
-        hint = f"; did you mean `{held_by}={wanted}`?" if held_by and not guess_near(name, keys) else ""
-        raise _refuse_key(table, keys, name, hint)
+        hint = f"; did you mean `{held_by}{'' if wanted.startswith(sign or '=') else '='}{wanted}`?" if held_by and not guess_near(name, keys) else ""
+        raise _refuse_key(table, keys, name, rows.columns, hint)
     held = rows[name].unique(maintain_order=True).to_list()
     chosen = _choose(name, held, sign, value) or _choose(name, held, "=", f"{sign}{value}")
     if not chosen and name == ALGORITHM:
         chosen = [one for one in held if [style_of(cc).name for cc in members.get(one, ())] == [value]]
     if not chosen:
-        if unknown := UNKNOWN_KEY.search(value):
-            raise _refuse_key(table, keys, unknown[1])
         spelt = [display_name(_spell(name, held_value)[0]) for held_value in held]
         offered = ", ".join(f"`{spelling}`" for spelling in spelt) or "none"
         wanted, hint = (value, guess_near(value, spelt)) if sign == "=" else (f"{sign} {value}", "")
