@@ -37,11 +37,15 @@ RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
         ("SELECT 1 FROM t WHER rtt_ms = 1", 'syntax error at or near "rtt_ms"; did you mean `WHERE`?'),
         ("SELECT avg([rtt_ms]) FROM t", "'avg(DOUBLE[])'; of a list take list_avg(…)"),
         ("SELECT avg({'run': {'id': 1}, 'x': 1, 'y': 2})", "INTEGER))'; of such runs take mean_of(list(…))"),
+        ("FROM t WHERE loss_pct = '0.01 %'", "'0.01 %' to DOUBLE; loss_pct holds numbers: loss_pct = 0.01"),
+        ("FROM t WHERE t.loss_pct IN ('low')", "'low' to DOUBLE; t.loss_pct holds numbers"),
+        ("SELECT x.rtt_ms FROM t AS own", 'Referenced table "x" not found; the query reads own'),
+        ("SELECT rtt_ms + 'a' FROM t", "'a' to DOUBLE; a number takes no quotes"),
     ],
 )
 def test_what_is_refused_is_said_in_a_line(query: str, said: str) -> None:
     with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE t (rtt_ms DOUBLE, loss_pct DOUBLE)")
+        connection.execute("CREATE TABLE t (rtt_ms DOUBLE, loss_pct DOUBLE); INSERT INTO t VALUES (1, 2)")
         with pytest.raises(duckdb.Error) as refused:
             connection.sql(query).fetchall()
     assert said in describe_refusal(refused.value)
@@ -65,6 +69,20 @@ def test_a_column_of_the_query_s_own_table_goes_before_other_tables() -> None:
             connection.sql("SELECT rule FROM suspects")
         said = describe_refusal(refused.value, connection)
     assert "FROM clause; did you mean `suspect_rule`?; `files` has it" in said
+
+
+@pytest.mark.parametrize("named", ["runs", "runs AS r", "runs r", "suspects JOIN runs r USING (run_id)"])
+def test_a_column_of_a_named_table_is_looked_for_there(named: str) -> None:
+    alias = "r" if " r" in named else "runs"
+    columns = [f"c{number} INTEGER" for number in range(20)]
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE runs (run_id VARCHAR, goodput_bps DOUBLE, algorithm VARCHAR, {', '.join(columns)})")
+        connection.execute("CREATE TABLE suspects (run_id VARCHAR)")
+        for column, meant in (("algoritm", "algorithm"), ("goodput", "goodput_bps")):
+            query = f"SELECT {alias}.{column} FROM {named}"
+            with pytest.raises(duckdb.Error) as refused:
+                connection.sql(query)
+            assert describe_refusal(refused.value, connection, query).endswith(f"; did you mean `{meant}`?")
 
 
 def write_changed(folder: Path, change: dict[str, Any]) -> Path:

@@ -259,6 +259,11 @@ def test_a_cell_is_shown_beside_what_it_was_compared_with(tmp_path: Path) -> Non
         "  Matched with the loss here  1 % loss",
         "  Here over there             0.5000",
     ]
+    # How cells were matched is said where they were.
+    pl.DataFrame([cell | {"match": "name"} for cell in cells]).write_parquet(tmp_path / "reproduction.parquet")
+    matched = show_compared(tmp_path, "table_2_testbed", row)
+    assert matched[:-3] == [*shown[:5], "  Matched by                  name", *shown[5:]]
+    assert matched[-1] == "  Matched the other way: as the other of these two has it."
 
 
 def test_an_undecided_check_says_what_would_tell() -> None:

@@ -26,6 +26,13 @@ UNTERMINATED: Final = re.compile("unterminated quoted|unterminated string")
 OPENED: Final = re.compile(r"(['\"])\w[\w.-]*(?=[^'\"\n]*\n *\^)")
 # Values list "r" does not have a column named "test_group"
 MISSING: Final = re.compile(r'(?:Referenced column|have a column named) "(\w+)"')
+# Table "m" does not have a column named "algoritm", of a query that has FROM measured AS m
+OF_TABLE: Final = re.compile(r'"(\w+)" does not have a column')
+ALIASED: Final = r'\b(?:FROM|JOIN)\s+"?(\w+)"?\s+(?:AS\s+)?"?{}\b'
+# Could not convert string '0.01 %' to DOUBLE, and before the place: LINE 1: FROM runs WHERE loss_pct =
+NOT_A_NUMBER: Final = re.compile(r"Could not convert string '(.*)' to (?:DOUBLE|U?INT\d+)")
+NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
+COMPARED: Final = re.compile(r"([\w.]+)\s*([<>=!]+|\bIN\s*\()\s*$", re.IGNORECASE)
 # Table with name table_2 does not exist!
 TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
 # Of all tables with a column, those that hold the most runs or flows come first.
@@ -43,8 +50,9 @@ LINE: Final = re.compile(r"^(LINE \d+: (?:\.\.\.)?)(.*)\n( *)(\^+)", re.MULTILIN
 # NOT both
 IN_CAPITALS: Final = re.compile(r"\b[A-Z]{2,}\b")
 TOKEN: Final = re.compile(r"\w+|[^\w\s]")
-# Candidate bindings: "rtt_ms", "rttvar_ms" · Did you mean "runs"?
-NAMES: Final = re.compile(r"(?:Candidate bindings:|Did you mean)(.*)")
+# Candidate bindings: "rtt_ms", "rttvar_ms" · Candidate tables: "m" · Did you mean "runs"?
+NAMES: Final = re.compile(r"(?:Candidate (?:bindings|tables):|Did you mean)(.*)")
+NO_TABLE: Final = re.compile(r'Referenced table "\w+" not found$')
 
 
 def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection | None = None, query: str = "") -> str:
@@ -60,6 +68,8 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
         return f"{said}{meant}"
     if of_many := OF_MANY.search(said):
         return f"{said.partition('. ')[0]}; {_name_mean(*of_many.groups())}"
+    if not_a_number := NOT_A_NUMBER.search(said):
+        return f"{said}{_compare_numbers(not_a_number[1], text)}"
     if SYNTAX in said and (open_count := query.count("(") - query.count(")")):
         return f"{said}; {'a closing' if open_count > 0 else 'an opening'} parenthesis is missing"
     if reserved := RESERVED.search(said):
@@ -74,10 +84,22 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
     if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
         others = f", else one of {', '.join(known)}" if known and not hint else ""
         hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}{others}"
+    if NO_TABLE.match(said) and known:
+        hint = f"; the query reads {', '.join(known)}"
     if UNTERMINATED.match(said):
         opened = OPENED.search(text)
         hint = f"; close the quote: {opened[0]}{opened[1]}" if opened else "; a quote is missing, or one too many"
     return f"{said}{hint}"
+
+
+def _compare_numbers(value: str, text: str) -> str:
+    """Return how the column that a text was compared with is compared with a number; `text` is what DuckDB says."""
+    line = LINE.search(text)
+    compared = COMPARED.search(line[2][: len(line[3]) - len(line[1])]) if line else None
+    if compared is None:
+        return "; a number takes no quotes"
+    found = NUMBER.search(value)
+    return f"; {compared[1]} holds numbers" + (f": {compared[1]} {compared[2]} {found[0]}" if found else "")
 
 
 def _name_longer(word: str, known: Iterable[str]) -> str:
@@ -115,9 +137,15 @@ def _name_tables(connection: duckdb.DuckDBPyConnection, said: str, query: str) -
         return ""
     own = "SELECT column_name FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index"
     (asked, *others) = dict.fromkeys(ASKED.findall(query)) or [""]
+    if of_table := OF_TABLE.search(said):
+        aliased = re.search(ALIASED.format(of_table[1]), query, re.IGNORECASE)
+        asked, others = aliased[1] if aliased else of_table[1], []
     columns = [name for (name,) in connection.execute(own, [asked]).fetchall()] if not others else []
     is_short = 0 < len(columns) <= FEW_COLUMNS
-    of_own = guess_near(column[1], columns) or f"; `{asked}` has {', '.join(columns)}" if is_short else ""
+    of_own = guess_near(column[1], columns) if is_short or of_table else ""
+    of_own = of_own or (_name_longer(column[1], columns) if of_table else "")
+    if is_short and not of_own:
+        of_own = f"; `{asked}` has {', '.join(columns)}"
     having = "SELECT DISTINCT table_name FROM duckdb_columns() WHERE NOT internal AND column_name = ?"
     held = {name for (name,) in connection.execute(having, [column[1]]).fetchall()}
     # Behind each published table is a view of its own runs.

@@ -46,6 +46,11 @@ RULES: Final = (
     "  Inconsistent: the interval of here over there does not contain 1. Not reproduced: the pair's other algorithm is",
     f"  ahead, or its ratios surely differ by a factor above {PAIR_FACTOR:g}. The page Reproduction has all rules.",
 )
+MATCHING: Final = (
+    "  Matched by name: with the cell here of the same name. Dimensionless: with the one here whose condition has the same",
+    "  effect, by its buffer over the bandwidth-delay product (BDP), or by its loss times the square of the BDP in segments.",
+    "  Matched the other way: as the other of these two has it.",
+)
 # What names a cell, and is said above its numbers.
 NAMES: Final = frozenset({"comparison", "table_name", "cell_number", "cell"})
 
@@ -65,5 +70,5 @@ def show_compared(folder: Path, table: str, row: Mapping[str, Any]) -> list[str]
     for cell in cells.sort("comparison", "cell_number").iter_rows(named=True):
         facts = {name: value for name, value in cell.items() if value is not None and name not in {*NAMES, *row}}
         lines += ["", f"Compared with {OTHERS[cell['comparison']]}, {cell['cell']}, {cell['algorithm']}:"]
-        lines += [*show_numbers(facts, HEADINGS), *RULES]
+        lines += [*show_numbers(facts, HEADINGS), *RULES, *(MATCHING if "match" in facts else ())]
     return lines

@@ -4,11 +4,12 @@ import contextlib
 import io
 import re
 import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import duckdb
-import polars as pl
 
 from ccreport.core.declarations import read_query
 from ccreport.core.errors import InputError
@@ -30,7 +31,8 @@ algorithm_runs  a row for each run and algorithm
 measured        the same of all steady tests that count, those of several tables together
 <table>_runs    exactly those of a published table, such as table_2_testbed_runs: take these to compare with its rows
 reproduction    published numbers beside those here, with verdicts; claims has the checks of claims
-Columns: sql "DESCRIBE measured". Means: sql "SELECT algorithm, avg(goodput_bps) FROM measured GROUP BY ALL\""""
+Columns: sql "DESCRIBE measured". Means, of which those of runs alone and of runs beside others differ:
+  sql "SELECT sharing, loss_pct, algorithm, count(*), avg(goodput_bps) FROM measured GROUP BY ALL ORDER BY ALL\""""
 WRITES: Final = frozenset(
     getattr(duckdb.StatementType, name) for name in ("INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER")
 )
@@ -40,6 +42,9 @@ READ_ONLY: Final = "the database is read only, as a build makes it; save an answ
 MEANINGS: Final = "The report's page Dictionary has units, sources and whole meanings; the files of schemas/ too."
 NAME: Final = re.compile(r"\w+")
 SENTENCE_END: Final = re.compile(r"(?:\.|;)(?:\s|$)")
+LONG_TYPE: Final = re.compile(r"\(.*\)", re.DOTALL)
+# Meanings are not made narrower than this.
+LEAST_WIDTH: Final = 30
 # Near 0 there are as many digits behind zeros.
 ROUNDED: Final = (
     "CASE WHEN {0} = 0 OR NOT isfinite({0}) THEN {0}"
@@ -84,8 +89,10 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
             found: duckdb.DuckDBPyRelation | None = connection.sql(query)
             if found is None:
                 return
-            if is_description := found.columns == DESCRIBED:
-                found = _add_meanings(connection, found.select(*DESCRIBED[:2]), query)
+            if found.columns == DESCRIBED:
+                for line in _describe(found.fetchall(), query, width):
+                    print(display_name(line))
+                return
             found, hints = _round(found), describe_absent_values(connection, query)
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
@@ -100,8 +107,6 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
         print(display_name(hint))
     if query == TABLES:
         print(GUIDE)
-    if is_description:
-        print(MEANINGS)
 
 
 def _round(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
@@ -115,12 +120,17 @@ def _round(found: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     return found.project(", ".join(shown))
 
 
-def _add_meanings(
-    connection: duckdb.DuckDBPyConnection, described: duckdb.DuckDBPyRelation, query: str
-) -> duckdb.DuckDBPyRelation:
-    """Return a description of columns with the first sentence of what each means, where that is declared."""
-    described_name = NAME.findall(query)[1:][-1:]
-    meanings = {name: SENTENCE_END.split(text)[0] for name, text in describe_columns(*described_name).items()}
-    columns = described.pl()
-    meaning = columns[DESCRIBED[0]].replace_strict(meanings, default=None, return_dtype=pl.String).alias("meaning")
-    return connection.from_arrow(columns.with_columns(meaning).to_arrow())
+def _describe(columns: Sequence[tuple[str, ...]], query: str, width: int) -> Iterator[str]:
+    """Yield lines of so many characters at most on the columns that DESCRIBE gives: name, type, and what each means."""
+    meanings = describe_columns(*NAME.findall(query)[1:][-1:])
+    # What a list of runs is of is longer than its meaning.
+    told = [(name, LONG_TYPE.sub("(…)", kind)) for name, kind, *_ in columns]
+    widths = [max(map(len, texts)) for texts in zip(*told, strict=True)]
+    indent = sum(widths) + 4
+    for name, kind in told:
+        meaning = SENTENCE_END.split(meanings.get(name, ""))[0]
+        start = f"{name:{widths[0]}}  {kind:{widths[1]}}  "
+        lines = textwrap.wrap(meaning, max(width - indent, LEAST_WIDTH)) or [""]
+        yield f"{start}{lines[0]}".rstrip()
+        yield from (" " * indent + line for line in lines[1:])
+    yield MEANINGS
