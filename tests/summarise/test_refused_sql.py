@@ -76,7 +76,9 @@ def test_a_column_of_a_named_table_is_looked_for_there(named: str) -> None:
     alias = "r" if " r" in named else "runs"
     columns = [f"c{number} INTEGER" for number in range(20)]
     with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE runs (run_id VARCHAR, goodput_bps DOUBLE, algorithm VARCHAR, {', '.join(columns)})")
+        connection.execute(
+            f"CREATE TABLE runs (run_id VARCHAR, goodput_bps DOUBLE, algorithm VARCHAR, {', '.join(columns)})"
+        )
         connection.execute("CREATE TABLE suspects (run_id VARCHAR)")
         for column, meant in (("algoritm", "algorithm"), ("goodput", "goodput_bps")):
             query = f"SELECT {alias}.{column} FROM {named}"

@@ -47,8 +47,8 @@ RULES: Final = (
     f"  ahead, or its ratios surely differ by a factor above {PAIR_FACTOR:g}. The page Reproduction has all rules.",
 )
 MATCHING: Final = (
-    "  Matched by name: with the cell here of the same name. Dimensionless: with the one here whose condition has the same",
-    "  effect, by its buffer over the bandwidth-delay product (BDP), or by its loss times the square of the BDP in segments.",
+    "  Matched by name: with the cell here of that name. Dimensionless: with that whose condition has the same effect,",
+    "  by its buffer over the bandwidth-delay product (BDP), or by its loss times the square of the BDP in segments.",
     "  Matched the other way: as the other of these two has it.",
 )
 # What names a cell, and is said above its numbers.

@@ -30,7 +30,10 @@ def show_runs(
     names = {name: quantity if name == VALUE else name for name in columns if runs[name].count()}
     texts = {name: [round_value(name, value) for value in runs[column]] for column, name in names.items()}
     told = {name_column(name): cells for name, cells in texts.items()}
-    return [f"{heading} ({runs['run_id'].n_unique():,}):", *_show_columns(told | {noun.capitalize(): [*runs["run_id"]]})]
+    return [
+        f"{heading} ({runs['run_id'].n_unique():,}):",
+        *_show_columns(told | {noun.capitalize(): [*runs["run_id"]]}),
+    ]
 
 
 def show_rows(rows: pl.DataFrame) -> list[str]:

@@ -98,7 +98,7 @@ def describe_suspects(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame)
 
 
 def list_suspects(connection: duckdb.DuckDBPyConnection, runs: Collection[str]) -> list[str]:
-    """Return a line for each rule by which some runs are suspect: what was observed and is allowed; and on each rule."""
+    """Return a line for each rule that some runs break: what was observed and is allowed; and one on each such rule."""
     found = connection.execute(SUSPECTS, [[*runs]]).fetchall()
     broken = {rule for _, rule, *_ in found}
     return [

@@ -109,7 +109,8 @@ def _select(
     if name not in keys:
         wanted = value if sign == "=" else f"{sign}{value}" or name
         held_by = next((key for key in keys if _choose(key, rows[key].unique().to_list(), "=", wanted)), None)
-        hint = f"; did you mean `{held_by}{'' if wanted.startswith(sign or '=') else '='}{wanted}`?" if held_by and not guess_near(name, keys) else ""
+        meant = f"{held_by}{'' if sign and sign != '=' else '='}{wanted}"
+        hint = f"; did you mean `{meant}`?" if held_by and not guess_near(name, keys) else ""
         raise _refuse_key(table, keys, name, rows.columns, hint)
     held = rows[name].unique(maintain_order=True).to_list()
     chosen = _choose(name, held, sign, value) or _choose(name, held, "=", f"{sign}{value}")
