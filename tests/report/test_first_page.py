@@ -196,21 +196,22 @@ def test_versions_are_compared_on_pages_alone():
 
 
 def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those_that_fail_in_size():
-    judged = make_claims(first=[("does not hold", 9)], second=[("does not hold", 9)], third=[("does not hold", 9)])
-    # At least 2 and 1.5, at least 2 and 0.5, about 1 and 5.
-    bounds = {"at_least": [2.0, 2.0, 0.9], "at_most": [None, None, 1.1], "value": [1.5, 0.5, 5.0]}
+    judged = make_claims(**{name: [("does not hold", 9)] for name in ("first", "second", "third", "fourth")})
+    # At least 2 and 1.5, at least 2 and 0.5, about 1 and 5, at least 2 and from 0.7 to 1.2.
+    bounds = {"at_least": [2.0, 2.0, 0.9, 2.0], "at_most": [None, None, 1.1, None], "value": [1.5, 0.5, 5.0, 0.9]}
+    bounds |= {"low": [1.4, 0.4, 4.0, 0.7], "high": [1.6, 0.6, 6.0, 1.2]}
     judged = judged.with_columns(**{name: pl.Series(values) for name, values in bounds.items()})
     (found,) = list_sentences(render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     assert found == (
-        "**Contradicted:** [3 of 3 claims](claims.qmd) do not hold (1 in the other direction, 1 different "
-        "where the claim says equal, 1 only in size), among them "
+        "**Contradicted:** [4 of 4 claims](claims.qmd) do not hold (1 in the other direction, 1 with neither side "
+        "surely ahead here, 1 different where the claim says equal, 1 only in size), among them "
         "“CUBIC &#60;b&#62;varies&#60;&#47;b&#62; more”."
     )
     # Without a value where neither is ahead there is no direction.
     (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
-    assert "(3 only in size)" in found
+    assert "(4 only in size)" in found
     of_each = [f"1 does not hold: {failure}" for failure in FAILURES]
-    counts = {1.0: of_each, None: ["3 do not hold"]}
+    counts = {1.0: of_each, None: ["4 do not hold"]}
     for neutral, counted in counts.items():
         shown = render_strip(judged, declare(judged, neutral))
         assert re.findall(r'class="count">([^<]+)<', shown) == counted
@@ -228,6 +229,18 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
         "of segments, CUBIC 2.00 &#37;&#41;."
     )
     assert describe_retransmits(NO_COMPARISONS) == []
+    # With random loss the typical ratio goes first; where nobody retransmits none is there to be compared.
+    ratios = (0.5, 0.9, 1.0, 1.2)
+    lossy = make_comparisons(*(("undecided", f"0.1 % loss, {n} flows", ratio) for n, ratio in enumerate(ratios)))
+    none = make_comparisons(("equal within ±5 %", "no loss, 1 flow", None)).with_columns(
+        first_mean=0.0, second_mean=0.0
+    )
+    (said,) = describe_retransmits(pl.concat([lossy, none]).with_columns(measure=pl.lit("retransmit_ratio")))
+    assert said == (
+        "**Who retransmits less?** With random loss BBR retransmits 0.950 times as much as CUBIC, in the median of 4 "
+        "comparisons (0.500 to 1.20). Of [5 comparisons](tables.qmd?rows=retransmit#table-comparisons) 4 are "
+        "undecided; in 1 neither retransmits anything."
+    )
 
 
 def test_pairs_that_look_wrong_in_the_paper_are_named_on_the_first_page():
@@ -267,8 +280,8 @@ def test_why_claims_cannot_be_told_is_said():
     )
     *_, last = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     assert last == (
-        "**Undecided:** 3 of 4 claims: for 1 no run here meets the conditions, for 1 no run repeats the condition of "
-        "another (the evaluation’s `condition` says which do), for 1 the runs are too few or vary too much."
+        "**Undecided:** 3 of 4 claims: for 1 no run here meets the conditions, for 1 each condition has "
+        "only one run, for 1 the runs are too few or vary too much."
     )
 
 
@@ -467,7 +480,7 @@ def test_many_comparisons_of_one_verdict_are_counted_once():
     means = make_means([{"algorithm": "BBR", "rate_mean_bps": 9e7}])
     faster = [("BBR faster", f"RTT {number} ms", 2.0) for number in range(13)]
     *_, last = map(html.unescape, describe_means(means, make_comparisons(*faster)))
-    most = "most at RTT 0 ms (2.00 times the mean rate)"
+    most = "most at RTT 0 ms (2.00 times the rate)"
     assert last == f"**BBR or CUBIC?** BBR is faster in [all 13 comparisons]({RATES}), {most}."
 
 
@@ -495,17 +508,23 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     (said,) = describe_leads(make_comparisons(*lossy, *lossless, *short))
     assert html.unescape(said) == (
         "**BBR or CUBIC?** With random loss BBR is faster in all 3 comparisons, most with 1 flows at 0.1 % loss (9.50 "
-        "times the mean rate). With no loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in "
-        "only 2 comparisons, most from a 10G sender (5.00 times the mean rate). Of [8 "
+        "times the rate). With no loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in "
+        "only 2 comparisons, most from a 10G sender (5.00 times the rate). Of [8 "
         f"comparisons]({RATES}) of rates: BBR faster in 3; equal within ±5 % in 3; CUBIC faster "
         "in 2."
     )
     deep = [("BBR faster", f"{size} MB, RTT 20 ms", 3.0) for size in (8, 16, 32)]
-    (said,) = describe_leads(make_comparisons(*lossy, *lossless, *short[:1], *deep))
-    assert "In the other conditions BBR is faster in 3 of 4 comparisons" in html.unescape(said)
+    asked = make_comparisons(*lossy, *lossless, *short[:1], *deep)
+    (said,) = describe_leads(asked, titles=TITLES)
+    told = "(10G sender, 8 MB, 16 MB, 32 MB) BBR is faster in 3 of 4 comparisons"
+    assert f"Where queues may overflow {told}" in html.unescape(said)
+    # Of tables that have none of the conditions with a loss only the table is named.
+    tables = pl.Series(["table_2"] * 7 + ["table_1"] * 3)
+    (said,) = describe_leads(asked.with_columns(table_name=tables), titles=TITLES)
+    assert "Where queues may overflow (Table I, 10G sender) BBR is faster" in html.unescape(said)
     alike = [("CUBIC faster", f"short, {speed}G sender", 0.2) for speed in (10, 40)]
     (said,) = describe_leads(make_comparisons(*lossy, *alike))
-    assert "CUBIC is faster in only 2 comparisons, both (short; up to 5.00 times the mean rate)." in html.unescape(said)
+    assert "CUBIC is faster in only 2 comparisons, both (short; up to 5.00 times the rate)." in html.unescape(said)
     # Without conditions of loss, all comparisons are one group; of a tie nothing is said.
     (said,) = describe_leads(make_comparisons(*lossy, *short))
     assert "**BBR or CUBIC?** BBR is faster in 3 of 5 comparisons, most with 1 flows at" in html.unescape(said)
@@ -555,7 +574,7 @@ def test_a_bucket_is_followed_by_the_round_trip_times_that_it_pools_here():
     known = pl.DataFrame(rtts, schema=NO_RTTS.schema, orient="row")
     faster = [("BBR faster", name, 5.0) for _, name, _ in rtts[:3]]
     (answer,) = describe_leads(make_comparisons(*faster, ("undecided", "no loss, RTT < 30 ms", 1.0)), known)
-    assert " At RTT ≥ 30 ms (here 80, 88 ms) BBR has 5.00 to" in html.unescape(answer)
+    assert " At RTT ≥ 30 ms (here 80, 88 ms) BBR has 5.00 times CUBIC’s" in html.unescape(answer)
 
 
 def test_words_join_the_bracket_that_ends_a_phrase():
@@ -622,10 +641,18 @@ def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
     other = ("BBR faster", "0.001 % loss, 9 flows, RTT ≥ 30 ms", 3.74)
     (answer,) = map(html.unescape, describe_leads(make_comparisons(*faster, *equal, other)))
     assert (
-        " At RTT ≥ 30 ms BBR has 8.22 to 116 times CUBIC’s mean rate at 0.1 % loss and 2.11 to 21.0 times at "
+        " At RTT ≥ 30 ms BBR has 8.22 to 116 times CUBIC’s rate at 0.1 % loss and 2.11 to 21.0 times at "
         "0.01 % loss, depending on the condition; each lead is significant. " in answer
     )
     assert "0.001 %" not in answer
+    # Of the slower algorithm's ratio, 0.25 and its interval from 0.2 to 0.4, the faster one has the reciprocals.
+    ratios = [(0.25, 0.2, 0.4), (0.5, 0.4, 0.8), (0.1, 0.05, 0.2)]
+    slower = [("CUBIC faster", f"0.1 % loss, {n} flows, RTT ≥ 30 ms", ratio) for n, ratio in enumerate(ratios)]
+    (answer,) = map(
+        html.unescape, describe_leads(make_comparisons(*slower, ("undecided", "no loss, RTT < 30 ms", 1.0)))
+    )
+    within = "95 % intervals within 1.25 to 20.0"
+    assert f"CUBIC has 2.00 to 10.0 times BBR’s rate at 0.1 % loss ({within}), depending on" in answer
 
 
 RELEASE = {"version": "1", "doi": None, "creators": [], "raw": "archive"}

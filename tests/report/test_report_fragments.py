@@ -140,9 +140,15 @@ def test_archive_facts(inputs: dict[str, Any]):
     assert facts["interrupted"] == "1 interrupted run"
     assert facts["flows"] == "3 flows"
     assert facts["results"] == "no result rows"
-    assert facts["hosts"] == "4 hosts"
+    assert facts["hosts"] == "4 destinations"
     assert facts["rtt"] == "10 to 80&#46;5 ms"
-    assert facts["durations"] == facts["kernels"] == "unknown"
+    assert facts["durations"] == facts["kernels"] == facts["lines"] == facts["losses"] == "unknown"
+    paths = frames["runs"].with_columns(
+        bottleneck_bps=pl.Series([1e8, None, None, None]), nic_bps=2.5e9, loss_pct=pl.Series([0.0, 0.1, None, 0.01])
+    )
+    set_up = describe_archive(frames["raw_files"], paths, frames["flows"], frames["harness_results"], NO_OTHERS)
+    said = html.unescape(render_measured(set_up, has_runs=True))
+    assert " Lines carry 0.1 to 2.5 Gbit/s. Random loss: 0 to 0.1 %. Congestion" in said
     assert "Tests take" not in render_measured(facts, has_runs=True)
     known = facts | {"durations": "4 to 120 s", "kernels": "6&#46;1"}
     assert "Tests take 4 to 120 s. Kernel of the sender: 6&#46;1." in render_measured(known, has_runs=True)
@@ -158,7 +164,7 @@ def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs:
     tables = (frames["raw_files"], runs, frames["flows"], frames["harness_results"], NO_OTHERS)
     facts = describe_archive(*tables)
     assert html.unescape(facts["rtts"]) == (
-        "round-trip times of 10 to 20 ms (declared) and round-trip times of 40 to 80.5 ms (measured)"
+        "round-trip times of 10 to 20 ms (declared) or 40 to 80.5 ms (measured in 2 runs of which none is declared)"
     )
     # Half of 10 ms is 5; where stages change the path, nothing is said.
     near = runs.filter(rtt_source="nominal").with_columns(rtt_nominal_ms=10.0, rtt_min_ms=4.9, stages_json=None)
@@ -467,10 +473,9 @@ def test_runs_that_were_made_again_are_compared_with_others_of_their_conditions(
     # The others have 100 and 102 Mbit/s, so 101 in the median: 90 / 101 and 110 / 101. No other run is to host h2.
     assert said == (
         "Of the 4 runs behind them, 3 completed at a later attempt. The means lack the other 1. "
-        f"2 after failures, of {NASTY[0]} (2): 1 with another seed, 1 suspect; rates 0.891 to 0.891 times the median "
-        "of the other runs of their conditions, which vary from 0.990 to 1.01 times. 1 after interruptions alone: 0 "
-        "with another seed, 0 suspect; rates 1.09 to 1.09 times the median of the other runs of their conditions, "
-        "which vary from 0.990 to 1.01 times."
+        "2 runs after failures: 1 with another seed, 1 suspect; rates 0.891 times the median of other runs of the same "
+        "conditions, which are themselves 0.990 to 1.01 times it. 1 run after interruptions alone: rates 1.09 times "
+        "the median of other runs of the same conditions, which are themselves 0.990 to 1.01 times it."
     )
     assert describe_bias(attempts.filter(run_id="r2"), runs, suspects) == ""
 
@@ -518,10 +523,10 @@ def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Pat
         assert words in shown
 
 
-def test_of_what_is_known_about_an_archive_two_sentences_are_shown_and_the_others_folded() -> None:
+def test_of_what_is_known_about_an_archive_three_sentences_are_shown_and_the_others_folded() -> None:
     note = "Not *theirs*: at 0.02 % loss. BBR means BBRv2. Tests last 30 s. All else is as in the paper."
     shown, _, folded = render_note(note).partition("<details")
-    assert "Not &#42;theirs&#42;&#58; at 0&#46;02 &#37; loss&#46; BBR means BBRv2&#46;\n" in shown
-    assert "Tests last 30 s&#46; All else is as in the paper&#46;" in folded
-    assert "<details" not in render_note("One. Two.")
+    assert "Not &#42;theirs&#42;&#58; at 0&#46;02 &#37; loss&#46; BBR means BBRv2&#46; Tests last 30 s&#46;\n" in shown
+    assert "All else is as in the paper&#46;" in folded
+    assert "<details" not in render_note("One. Two. Three.")
     assert render_note("") == ""

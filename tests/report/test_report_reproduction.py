@@ -97,7 +97,7 @@ def test_all_pairs_that_are_not_reproduced_are_listed_the_worst_first_each_with_
     assert "## The 6 pairs that are not reproduced {#paper-worst}" in shown
     failed = shown[shown.index("{#paper-worst}") : shown.index("{#paper-table")]
     assert re.findall(r'<td data-head="Cell">f(\d)</td>', failed) == ["9", "7", "6", "5", "4", "3"]
-    assert re.findall(r"</strong>\. ([^<]*)", failed) == ["The &#42;buffer&#42; is ours&#46;", "As above&#46;"]
+    assert re.findall(r"</strong>\. ([^<]*)", failed) == ["The &#42;buffer&#42; is ours&#46;", "As for f6&#46;"]
     none = render_reproduction(make_compared(make_pair("a")), TITLES, ALGORITHMS)
     assert "No pair is not reproduced." in none
 

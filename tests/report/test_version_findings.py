@@ -11,20 +11,20 @@ HEADER = "category,cc,runs_count,rate_mean_bps,rate_low_bps,rate_high_bps"
 # Beside CUBIC the first is ahead, 9/6 = 1.5, and CUBIC is beside the second, 3/1; alone 9.1 and 8.9 may differ by
 # 9.2/8.8, which is less than 5 %. CUBIC alone is of no version, and without an interval nothing is said.
 NEAR = (
-    "CUBIC alone,cubic,5,7,6.9,7.1",
-    "BBRv1 alone,bbr,5,9.1,9,9.2",
-    "BBRv1 beside CUBIC,bbr,5,9,8.8,9.2",
-    "BBRv1 beside CUBIC,cubic,5,1,0.9,1.1",
-    "BBRv2 alone,bbr2,5,8.9,8.8,9",
-    "BBRv2 beside CUBIC,bbr2,5,6,5.8,6.2",
-    "BBRv2 beside CUBIC,cubic,5,3,2.9,3.1",
+    "CUBIC alone,cubic,5,7e9,6.9e9,7.1e9",
+    "BBRv1 alone,bbr,5,9.1e9,9e9,9.2e9",
+    "BBRv1 beside CUBIC,bbr,5,9e9,8.8e9,9.2e9",
+    "BBRv1 beside CUBIC,cubic,5,1e9,0.9e9,1.1e9",
+    "BBRv2 alone,bbr2,5,8.9e9,8.8e9,9e9",
+    "BBRv2 beside CUBIC,bbr2,5,6e9,5.8e9,6.2e9",
+    "BBRv2 beside CUBIC,cubic,5,3e9,2.9e9,3.1e9",
 )
 # The second may be ahead, 8 and 9, and CUBIC of either as well.
 FAR = (
-    "BBRv1 beside CUBIC,bbr,3,8,7,9",
-    "BBRv1 beside CUBIC,cubic,3,1,0.5,2",
-    "BBRv2 beside CUBIC,bbr2,3,9,8.5,9.5",
-    "BBRv2 beside CUBIC,cubic,3,1,,",
+    "BBRv1 beside CUBIC,bbr,3,8e9,7e9,9e9",
+    "BBRv1 beside CUBIC,cubic,3,1e9,0.5e9,2e9",
+    "BBRv2 beside CUBIC,bbr2,3,9e9,8.5e9,9.5e9",
+    "BBRv2 beside CUBIC,cubic,3,1e9,,",
 )
 KIND = {"kind": "rate_by_version", "title": "Versions"}
 DECLARED = {"figures": {"near": KIND, "far": KIND, "other": KIND | {"kind": "rate_by_rtt"}}, "equal_within_pct": 5}
@@ -48,8 +48,8 @@ def test_versions_are_compared_by_the_intervals_of_their_means(tmp_path: Path) -
     assert compared.startswith("3 comparisons (figures [")
     assert "](figures.qmd#figure-near)" in compared
     assert compared.endswith(
-        "): equal within ±5 &#37; in 1; BBRv1 faster in 1 (1.50 times the mean rate); undecided in 1. "
-        "CUBIC: faster beside BBRv2 in 1 (3.00 times the mean rate)."
+        "): equal within ±5 &#37; in 1; BBRv1 faster in 1 (1.50 times the mean rate, 9.00 against 6.00 Gbit/s); "
+        "undecided in 1. CUBIC: faster beside BBRv2 in 1 (3.00 times the mean rate, 3.00 against 1.00 Gbit/s)."
     )
 
 

@@ -17,6 +17,9 @@ STATES: Final = ("ingested", "ignored", "rejected")
 IS_DECLARED: Final = (pl.col("rtt_source") == "nominal").fill_null(value=False)
 # Kinds of files that say more of a run than its result, as `adopt` asks for them.
 RECORDED: Final = {"ss": "ss", "mpstat": "mpstat", "tcpdump": "tcpdump"}
+# What the narrowest line of a path carries, as far as it is known.
+LINE_BPS: Final = pl.coalesce("bottleneck_bps", "nic_bps")
+PER_GIGABIT: Final = 1e9
 SESSION_HEADER: Final = ("Session", "Jobs", "Runs", "Flows", "Hosts", "RTT, ms", "Algorithms", "First test, UTC", "For")
 
 
@@ -43,7 +46,9 @@ def describe_archive(
         "flows": _count(flows.height, "flow"),
         "results": _count(results.height, "result row"),
         "algorithms": show_names(pl.concat([flows["cc"], others["algorithms"].explode()])),
-        "hosts": _count(runs["host"].drop_nulls().n_unique(), "host"),
+        "hosts": _count(runs["host"].drop_nulls().n_unique(), "destination"),
+        "lines": _show_range(runs.select(LINE_BPS / PER_GIGABIT).to_series(), "Gbit/s"),
+        "losses": _show_range(runs["loss_pct"], "%"),
         "rtt": _show_range(runs["rtt_ms"], "ms"),
         "durations": _show_range(runs["duration_s"].round(1), "s"),
         "kernels": show_names(runs["kernel"]),
@@ -65,7 +70,12 @@ def render_measured(facts: Mapping[str, str], *, has_runs: bool) -> str:
     runs = f"{recorded} {facts['runs']}{interrupted} with {facts['flows']}."
     subject = "It was" if facts["runs"] == "1 run" else "These were"
     where = f"{subject} measured {facts['dates']} (UTC), to {facts['hosts']}, at {facts['rtts']}."
-    known = {"Tests take": facts["durations"], "Kernel of the sender:": facts["kernels"]}
+    known = {
+        "Lines carry": facts["lines"],
+        "Random loss:": facts["losses"],
+        "Tests take": facts["durations"],
+        "Kernel of the sender:": facts["kernels"],
+    }
     more = [f"{said} {fact}." for said, fact in known.items() if fact != UNKNOWN]
     named = "" if facts["sessions"].startswith("no ") else f" of {facts['sessions']} with {facts['jobs']}"
     sentences = [f"{held}{named}.", runs, where, *more, algorithms, *filter(None, [facts["undeclared"]])]
@@ -80,8 +90,10 @@ def describe_rtts(runs: pl.DataFrame) -> str:
     for how, own in (("declared", runs.filter(IS_DECLARED)), ("measured", runs.filter(~IS_DECLARED))):
         if own["rtt_ms"].count():
             noun = "a round-trip time" if own["rtt_ms"].n_unique() == 1 else "round-trip times"
-            parts.append(f"{noun} of {_show_range(own['rtt_ms'], 'ms')} ({how}{_remark_shorter(own)})")
-    return " and ".join(parts) or "round-trip times that nothing tells"
+            of_rest = f" in {_count(own.height, 'run')} of which none is declared" if parts else ""
+            range_ms = f"{'' if parts else f'{noun} of '}{_show_range(own['rtt_ms'], 'ms')}"
+            parts.append(f"{range_ms} ({how}{of_rest}{_remark_shorter(own)})")
+    return " or ".join(parts) or "round-trip times that nothing tells"
 
 
 def _remark_shorter(runs: pl.DataFrame) -> str:

@@ -5,9 +5,7 @@ from typing import Final
 import polars as pl
 
 from ccreport.core.text import count_things
-from ccreport.figures.wording.runs import join_names
 from ccreport.measure.suspects.siblings import PATH, RATE_BPS
-from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 # Outcomes of attempts that leave no run behind.
@@ -26,18 +24,18 @@ def describe_bias(attempts: pl.DataFrame, runs: pl.DataFrame, suspects: pl.DataF
         return ""
     lost = again.filter("is_lost").height
     counted = count_things(again.height, "run")
-    said = [f"Of the {counted} behind them, {again.height - lost:,} completed at a later attempt"]
+    completed = "all" if again.height > 1 and not lost else f"{again.height - lost:,}"
+    said = [f"Of the {counted} behind them, {completed} completed at a later attempt"]
     if lost:
         said.append(f"The means lack the other {lost:,}")
     rates = _compare_rates(runs, again)
     failed = again.filter(~pl.col("is_lost"), pl.col("failed_count") > 0)
     interrupted = again.filter(~pl.col("is_lost"), failed_count=0)
     if failed.height:
-        counts = failed.group_by("job").agg(pl.col("failed_count").sum()).sort("job")
-        jobs = join_names([f"{escape_text(job)} ({count:,})" for job, count in counts.iter_rows()])
-        said.append(f"{failed.height:,} after failures, of {jobs}: {_describe_part(failed, rates)}")
+        said.append(f"{count_things(failed.height, 'run')} after failures: {_describe_part(failed, rates)}")
     if interrupted.height:
-        said.append(f"{interrupted.height:,} after interruptions alone: {_describe_part(interrupted, rates)}")
+        part = _describe_part(interrupted, rates)
+        said.append(f"{count_things(interrupted.height, 'run')} after interruptions alone: {part}")
     return f"{'. '.join(said)}."
 
 
@@ -75,18 +73,20 @@ def _compare_rates(runs: pl.DataFrame, again: pl.DataFrame) -> pl.DataFrame:
 
 def _describe_part(part: pl.DataFrame, rates: pl.DataFrame) -> str:
     """Return how many runs got another seed and are suspect, and how their rates lie beside those of other runs."""
-    said = [f"{part['has_new_seed'].sum():,} with another seed, {part['is_suspect'].sum():,} suspect"]
+    counts = {"with another seed": part["has_new_seed"].sum(), "suspect": part["is_suspect"].sum()}
+    said = [", ".join(f"{count:,} {what}" for what, count in counts.items() if count)]
     own = rates.join(part, on="run_id", how="semi")
     if own.is_empty():
         said.append("no other run of their conditions to compare with")
     else:
         others = rates.filter(~pl.col("is_again")).join(own, on=ALIKE, how="semi", nulls_equal=True)
         said.append(
-            f"rates {_show_range(own)} times the median of the other runs of their conditions, which vary from "
-            f"{_show_range(others)} times"
+            f"rates {_show_range(own)} times the median of other runs of the same conditions, which are themselves "
+            f"{_show_range(others)} times it"
         )
-    return "; ".join(said)
+    return "; ".join(filter(None, said))
 
 
 def _show_range(rates: pl.DataFrame) -> str:
-    return " to ".join(show_plain(end) for end in (rates["times"].min(), rates["times"].max()))  # type: ignore[arg-type]
+    ends = (rates["times"].min(), rates["times"].max())
+    return " to ".join(dict.fromkeys(show_plain(end) for end in ends))  # type: ignore[arg-type]

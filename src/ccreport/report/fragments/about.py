@@ -12,7 +12,7 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.database import name_algorithms
 
 SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
-SENTENCES_SHOWN: Final = 2
+SENTENCES_SHOWN: Final = 3
 # What names of cells, titles and captions call a run of several algorithms.
 BOTH: Final = (
     "*Both* means that flows of both algorithms share the path at the same time, *alone* that the flows of a run are "

@@ -89,7 +89,7 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
         decisive = next(row for row in rows_of[claim] if row["verdict"] == verdict)
         interval = show_interval(decisive)
         within = "" if interval is None else f" ({text(interval)})"
-        required = f"; required: {require_bounds(decisive)}" if verdict != HOLDS else ""
+        required = f"; required: {require_bounds(decisive)}"
         here = f"<br><small>{text(decisive['check'] + required)}{count_verdicts(rows_of[claim])}</small>"
         about = decisive["about_archive"]
         why = "" if about is None else f"<br><small>Why: {text(about)}</small>"

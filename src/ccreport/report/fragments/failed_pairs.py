@@ -1,6 +1,7 @@
 """Pairs of published cells that are not reproduced: each with its ratios, and why, as far as that is known."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
@@ -19,7 +20,7 @@ def render_failed_pairs(
     say what is known of single pairs by the names of their cells.
     """
     failed = compared.filter(pair_verdict=NOT_REPRODUCED, algorithm=algorithms[0])
-    said: set[str] = set()
+    said: dict[str, str] = {}
     rows = [
         [
             name_table(row["table_name"], titles),
@@ -27,7 +28,7 @@ def render_failed_pairs(
             show_figures(row["pair_expected_ratio"]),
             show_figures(row["pair_ratio"]),
             show_ratio(row["pair_factor_ratio"], row["pair_factor_low_ratio"], row["pair_factor_high_ratio"]),
-            _tell_why(explain_pair(row), reasons.get(row["cell"], ""), said),
+            _tell_why(row, reasons.get(row["cell"], ""), said),
         ]
         for row in failed.sort(pl.col("pair_factor_ratio").log().abs(), descending=True).iter_rows(named=True)
     ]
@@ -45,8 +46,8 @@ def name_table(table: str, titles: Mapping[str, str]) -> Html:
     return text(titles.get(table, table).partition(":")[0])
 
 
-def _tell_why(verdict: str, reason: str, said: set[str]) -> Html:
-    """Return by what a pair fails and what is known of the cause, which is `said` in full only once."""
-    told = "As above." if reason in said else reason
-    said.add(reason)
-    return Html(f"<strong>{text(verdict)}</strong>{f'. {text(told)}' if reason else ''}")
+def _tell_why(row: Mapping[str, Any], reason: str, said: dict[str, str]) -> Html:
+    """Return by what a pair fails and what is known of the cause; `said` has for which cell a cause was told before."""
+    told = f"As for {said[reason]}." if reason in said else reason
+    said.setdefault(reason, row["cell"])
+    return Html(f"<strong>{text(explain_pair(row))}</strong>{f'. {text(told)}' if reason else ''}")

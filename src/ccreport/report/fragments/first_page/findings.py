@@ -43,7 +43,7 @@ def render_findings(
     """
     if judged.is_empty() and pairs.is_empty():
         return ""
-    answers = [*describe_leads(comparisons, rtts), *describe_retransmits(comparisons, rtts)]
+    answers = [*describe_leads(comparisons, rtts, titles), *describe_retransmits(comparisons, rtts)]
     sentences = [
         _join(
             "Confirmed",
@@ -175,9 +175,7 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
     measured, repeated = claims["is_measured"], claims["is_repeated"]
     reasons = {
         "no run here meets the conditions": int((~measured).sum()),
-        "no run repeats the condition of another (the evaluation’s `condition` says which do)": int(
-            (measured & ~repeated).sum()
-        ),
+        "each condition has only one run": int((measured & ~repeated).sum()),
         "the runs are too few or vary too much": int(repeated.sum()),
     }
     return _give_reasons(f"{claims.height:,} of {count_things(judged['claim'].n_unique(), 'claim')}", reasons)

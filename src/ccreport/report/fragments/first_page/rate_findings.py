@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import polars as pl
@@ -10,6 +10,7 @@ import polars as pl
 from ccreport.core.text import count_things, make_label
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
+from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
@@ -20,6 +21,7 @@ ENOUGH: Final = 3
 FASTER: Final = " faster"
 RETRANSMITS: Final = "retransmit_ratio"
 SIDES: Final = ("first", "second")
+NO_TITLES: Final[Mapping[str, str]] = {}
 # no loss · 0.01 % loss
 LOSS: Final = re.compile(r"(?:no|([\d.]+) %) loss")
 LONG_PATH: Final = re.compile(r"RTT ≥ [\d.]+ ms")
@@ -30,14 +32,16 @@ def link_comparisons(words: str, filtered: str) -> str:
     return f"[{words}](tables.qmd?rows={filtered}#{make_label('table', 'comparisons')})"
 
 
-def describe_leads(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS) -> list[str]:
+def describe_leads(
+    comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS, titles: Mapping[str, str] = NO_TITLES
+) -> list[str]:
     """Return a sentence on each pair of algorithms whose rates the table `comparisons` compares, as Markdown.
 
-    `rtts` is as `read_rtts` returns it.
+    `rtts` is as `read_rtts` returns it, `titles` are those of tables by name.
     """
     rates = comparisons.filter(pl.col("measure").str.ends_with("_bps"))
     pairs = rates.partition_by("first_algorithm", "second_algorithm", maintain_order=True)
-    return [_describe_pair(pair, rtts) for pair in pairs]
+    return [_describe_pair(pair, rtts, titles) for pair in pairs]
 
 
 def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS) -> list[str]:
@@ -48,8 +52,10 @@ def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS
     ratio = pl.col("first_mean") / pl.col("second_mean")
     decided = asked.drop_nulls("ahead_algorithm").sort(pl.max_horizontal(ratio, 1 / ratio), descending=True)
     undecided = asked.filter(verdict=UNDECIDED).height
-    equal = asked.height - decided.height - undecided
-    said = [
+    neither = asked.filter(first_mean=0, second_mean=0).height
+    equal = asked.height - decided.height - undecided - neither
+    said = [f"in {neither:,} neither retransmits anything"] if neither else []
+    said += [
         f"{escape_text(name)} retransmits less in {count:,}{', most clearly' if count > 1 else ','} "
         f"{_compare_shares(decided.filter(ahead_algorithm=name).head(1), rtts)}"
         for name, count in Counter(decided["ahead_algorithm"]).most_common()
@@ -57,7 +63,21 @@ def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS
     compared = link_comparisons(count_things(asked.height, "comparison"), "retransmit")
     counts = ((undecided, "undecided"), (equal, "equal"))
     told = join_names([f"{count:,} {'is' if count == 1 else 'are'} {word}" for count, word in counts if count])
-    return [f"**Who retransmits less?** Of {compared} {'; '.join([*filter(None, (told,)), *said])}."]
+    counted = f"Of {compared} {'; '.join([*filter(None, (told,)), *said])}."
+    return [" ".join(["**Who retransmits less?**", *_compare_under_loss(asked), counted])]
+
+
+def _compare_under_loss(asked: pl.DataFrame) -> Iterator[str]:
+    """Yield how many times as much as the other the first of two algorithms retransmits with random loss."""
+    is_lossy = pl.Series([bool(_find_loss(question)) for question in asked["question"]], dtype=pl.Boolean)
+    pairs = asked.filter(is_lossy).drop_nulls("effect_mean_ratio").partition_by("first_algorithm", "second_algorithm")
+    for pair in pairs:
+        ratios = pair["effect_mean_ratio"]
+        if pair.height >= ENOUGH:
+            first, second = pair.select("first_algorithm", "second_algorithm").row(0)
+            median, least, most = (show_plain(ratios.quantile(place, "linear") or 0) for place in (0.5, 0, 1))
+            times = f"{median} times as much as {escape_text(second)}, in the median of {pair.height} comparisons"
+            yield f"With random loss {escape_text(first)} retransmits {times} ({least} to {most})."
 
 
 def _compare_shares(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
@@ -68,7 +88,7 @@ def _compare_shares(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
     return add_bracket(escape_text(phrase_conditions(row["question"], name_rtts(rtts, own))), shares)
 
 
-def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame) -> str:
+def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str]) -> str:
     """Return an answer in plain words, then how many comparisons have each verdict."""
     first, second, *_ = pair.select("first_algorithm", "second_algorithm").row(0)
     pair = pair.with_columns(condition=leave_out_shared(pair["question"]))
@@ -78,7 +98,7 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame) -> str:
     said = [f"{escape_text(verdict)} in {count:,}" for verdict, count in counted.most_common()]
     said += [f"{undecided:,} undecided"] if undecided else []
     by_loss = [*_answer_by_loss(pair, rtts)]
-    said_first, *others = (*_answer(pair, rtts, names_most=not by_loss), "")
+    said_first, *others = (*_answer(pair, rtts, titles, names_most=not by_loss), "")
     parts = filter(None, (said_first, *by_loss, *others))
     answer = " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
     title = f"**{escape_text(first)} or {escape_text(second)}?**"
@@ -102,7 +122,7 @@ def _list_shared(questions: list[str]) -> list[str]:
     return [part for part in parts[0] if all(part in own for own in parts)]
 
 
-def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, *, names_most: bool) -> Iterator[str]:
+def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], *, names_most: bool) -> Iterator[str]:
     """Yield what most comparisons show, by whether their conditions have loss, and where others are ahead."""
     is_lossy = pl.Series([_find_loss(condition) for condition in pair["condition"]], dtype=pl.Boolean)
     parts = [("with random loss ", pair.filter(is_lossy)), ("with no loss ", pair.filter(~is_lossy))]
@@ -110,7 +130,8 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, *, names_most: bool) -> Iter
         parts = [("", pair)]
     else:
         # Those of buffers or senders, say, which are not told apart by loss.
-        parts.append(("in the other conditions ", pair.filter(is_lossy.is_null())))
+        others = pair.filter(is_lossy.is_null())
+        parts.append((f"where queues may overflow{_name_places(others, pair.filter(~is_lossy), titles)} ", others))
     leaders: set[str] = set()
     for where, own in parts:
         if own.height < ENOUGH:
@@ -135,26 +156,54 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, *, names_most: bool) -> Iter
             yield _add_most(only, own, rtts, is_placed=bool(where))
 
 
+def _name_places(others: pl.DataFrame, lossless: pl.DataFrame, titles: Mapping[str, str]) -> str:
+    """Return, in brackets, the tables of some conditions; of a table that has others, too, how its own begin."""
+    is_shared = pl.col("table_name").is_in(lossless["table_name"].implode())
+    tables = others.filter(~is_shared)["table_name"].unique(maintain_order=True)
+    begun = [condition.partition(",")[0] for condition in others.filter(is_shared)["condition"]]
+    return f" ({', '.join([*(name_table(name, titles) for name in tables), *dict.fromkeys(map(escape_text, begun))])})"
+
+
 def _answer_by_loss(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
     """Yield by how much one algorithm is faster on long paths, for each loss at which it is so in all comparisons."""
-    ratio = pl.col("first_mean") / pl.col("second_mean")
-    placed = pair.with_columns(
-        ahead=pl.max_horizontal(ratio, 1 / ratio),
+    placed = _turn_ahead(pair).with_columns(
         loss=pl.Series([_find_part(LOSS, condition) for condition in pair["condition"]], dtype=pl.String),
         path=pl.Series([_find_part(LONG_PATH, condition) for condition in pair["condition"]], dtype=pl.String),
-    ).drop_nulls(("ahead", "loss", "path"))
+    )
     said: dict[tuple[str, ...], list[str]] = {}
-    for (bucket, loss), own in placed.group_by("path", "loss", maintain_order=True):
+    for (bucket, loss), own in placed.drop_nulls(("ahead", "loss", "path")).group_by(
+        "path", "loss", maintain_order=True
+    ):
         name, path = own["ahead_algorithm"][0], phrase_conditions(bucket, name_rtts(rtts, own))
         if own.height >= ENOUGH and name is not None and own["ahead_algorithm"].eq_missing(name).all():
             first, second = own.select("first_algorithm", "second_algorithm").row(0)
             other = second if name == first else first
-            ends = " to ".join(show_plain(end) for end in (own["ahead"].min(), own["ahead"].max()))  # type: ignore[arg-type]
-            times = f"{ends} times" if (path, name, other) in said else f"{ends} times {other}’s mean rate"
-            said.setdefault((path, name, other), []).append(f"{times} at {loss}")
+            times = f"{_show_ends(own['ahead'])} times"
+            if (path, name, other) not in said:
+                times += f" {other}’s rate"
+            ends = pl.concat([own["ahead_low"], own["ahead_high"]])
+            within = "" if ends.null_count() else f" (95 % intervals within {_show_ends(ends)})"
+            said.setdefault((path, name, other), []).append(f"{times} at {loss}{within}")
     for (path, name, _), parts in said.items():
         leads = f"{join_names(parts)}, depending on the condition; each lead is significant"
         yield escape_text(f"{path} {name} has {leads}")
+
+
+def _turn_ahead(pair: pl.DataFrame) -> pl.DataFrame:
+    """Return comparisons with the ratio of the faster algorithm over the other, `ahead`, and its interval."""
+    is_first = pl.col("effect_mean_ratio") >= 1
+    turned = {"ahead": ("mean", "mean"), "ahead_low": ("low", "high"), "ahead_high": ("high", "low")}
+    return pair.with_columns(
+        pl.when(is_first)
+        .then(f"effect_{of_first}_ratio")
+        .otherwise(1 / pl.col(f"effect_{of_second}_ratio"))
+        .alias(name)
+        for name, (of_first, of_second) in turned.items()
+    )
+
+
+def _show_ends(values: pl.Series) -> str:
+    return " to ".join(dict.fromkeys(show_plain(end) for end in (values.min(), values.max())))  # type: ignore[arg-type]
 
 
 def _find_part(pattern: re.Pattern[str], condition: str) -> str | None:
@@ -179,14 +228,13 @@ def _add_most(said: str, own: pl.DataFrame, rtts: pl.DataFrame, *, is_placed: bo
 
     Where the sentence says where, only how large it is.
 
-    It is the ratio of the reproduction page, not that of the table `comparisons`, which is a mean of logarithms.
+    It is the ratio of the table `comparisons`, a mean of logarithms, not that of the reproduction page.
     """
-    ratio = pl.col("first_mean") / pl.col("second_mean")
-    known = own.with_columns(ahead=pl.max_horizontal(ratio, 1 / ratio)).drop_nulls(("ahead_algorithm", "ahead"))
+    known = _turn_ahead(own).drop_nulls(("ahead_algorithm", "ahead"))
     if known.is_empty():
         return said
     most = known.sort("ahead", descending=True, maintain_order=True).head(1)
-    rate = f"{show_plain(most['ahead'].item())} times the mean rate"
+    rate = f"{show_plain(most['ahead'].item())} times the rate"
     if is_placed:
         return add_bracket(said, f"up to {rate}")
     phrase = escape_text(phrase_conditions(most["condition"].item(), name_rtts(rtts, most)))

@@ -15,6 +15,7 @@ from ccreport.figures.kit.theme import style_of
 from ccreport.report.fragments.absent_exhibits import find_missing
 from ccreport.report.fragments.first_page.figures_asked import VERSIONS
 from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.grids.grid import rate_unit
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 # BBRv1 alone · BBRv2 beside CUBIC
@@ -79,7 +80,7 @@ def _compare(bars: pl.DataFrame, first: str, second: str, equal_pct: float, wher
     for (other,), own in pairs.group_by("other", maintain_order=True):
         faster = "faster beside {}" if other else "{} faster"
         told = "; ".join(
-            f"{faster.format(escape_text(name))} in {part.height} ({_show_times(part)} times the mean rate)"
+            f"{faster.format(escape_text(name))} in {part.height} ({_show_rates(part, is_first=name == first)})"
             if name in (first, second)
             else f"{name} in {part.height}"
             for (name,), part in own.group_by("verdict", maintain_order=True)
@@ -93,6 +94,13 @@ def _reach(side: str, other: str) -> pl.Expr:
     return pl.col(f"rate_high_bps{side}") / pl.col(f"rate_low_bps{other}")
 
 
-def _show_times(pairs: pl.DataFrame) -> str:
-    times = [max(ratio, 1 / ratio) for ratio in pairs["rate_mean_bps"] / pairs[f"rate_mean_bps{OF_SECOND}"]]
-    return " to ".join(dict.fromkeys(show_plain(end) for end in (min(times), max(times))))
+def _show_rates(pairs: pl.DataFrame, *, is_first: bool) -> str:
+    """Return how many times as high the higher mean rates of pairs are, and both."""
+    higher, lower = (pairs[f"rate_mean_bps{side}"] for side in (("", OF_SECOND) if is_first else (OF_SECOND, "")))
+    divisor, unit = rate_unit(higher)
+    rates = f"{_show_range(higher / divisor)} against {_show_range(lower / divisor)} {unit}"
+    return f"{_show_range(higher / lower)} times the mean rate, {rates}"
+
+
+def _show_range(values: pl.Series) -> str:
+    return " to ".join(dict.fromkeys(show_plain(end) for end in (values.min(), values.max())))  # type: ignore[arg-type]
