@@ -62,7 +62,8 @@ MENU = """<li class="nav-item dropdown"><a class="nav-link dropdown-toggle" href
 <span class="menu-text">{}</span></a><ul class="dropdown-menu"><li><a class="dropdown-item" href="#">Page</a></li></ul>
 </li>"""
 MENUS = "".join(map(MENU.format, ("Report", "Results", "Explore", "Audit", "Docs", "Other evaluations")))
-ICON = '<li class="nav-item compact"><a class="nav-link" href="#" aria-label="{0}"><i class="bi">{0}</i></a></li>'
+ICON = '<li class="nav-item compact"><a class="nav-link" href="#" aria-label="{0}"><i class="bi bi-{1}"></i></a></li>'
+ICONS = ICON.format("PDF", "file-earmark-pdf") + ICON.format("Search", "search")
 CALLOUT = """<div class="callout callout-style-default callout-note callout-titled">
 <div class="callout-header d-flex align-content-center"><div class="callout-icon-container"></div>
 <div class="callout-title-container flex-fill">Query: <code>{0}</code></div>
@@ -87,7 +88,7 @@ PAGE = f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
 <button class="navbar-toggler" type="button" aria-label="Toggle navigation" onclick="{TOGGLE}">
 <span class="navbar-toggler-icon"></span></button>
 <div class="collapse navbar-collapse" id="navbarCollapse"><ul class="navbar-nav navbar-nav-scroll me-auto">{MENUS}</ul>
-<ul class="navbar-nav navbar-nav-scroll ms-auto">{ICON.format("PDF")}{ICON.format("Search")}</ul></div>
+<ul class="navbar-nav navbar-nav-scroll ms-auto">{ICONS}</ul></div>
 <div class="quarto-navbar-tools"></div></div></nav></header>
 <div id="quarto-content" class="quarto-container page-columns" style="padding-top: 70px">
 <div id="quarto-margin-sidebar" class="sidebar margin-sidebar"><nav id="TOC" role="doc-toc" class="toc-active">
@@ -227,6 +228,16 @@ def test_boxes_that_scroll_are_stops_of_the_tab_key_and_no_others(site: Path, pa
 def test_no_browser_asks_for_an_icon_that_is_not_there(site: Path, page: Page):
     show(page, site, 1400)
     assert page.locator("head link[rel=icon]").get_attribute("href") == "data:,"
+
+
+def test_the_icons_of_the_bar_need_no_font(site: Path, page: Page):
+    show(page, site, 1400)
+    for icon in ("file-earmark-pdf", "search"):
+        drawn = page.locator(f".bi-{icon}").evaluate(
+            "icon => (({maskImage, width}) => [maskImage, width])(getComputedStyle(icon, '::before'))"
+        )
+        assert drawn[0].startswith('url("data:image/svg+xml,')
+        assert float(drawn[1].removesuffix("px")) > 15
 
 
 def test_without_our_sheet_the_page_has_these_faults(site: Path, page: Page):

@@ -568,8 +568,10 @@ def test_quarto_that_is_not_there_is_advised(tmp_path: Path, fragments: Path, mo
 FAKE = r"""[ "$1" = --version ] && echo 1.9.38 && exit
 called=$(mktemp -d "${0%/*}/called.XXXXXX"); env | sort >"$called/env"; echo "$@" >"$called/arguments"; cp ./* "$called"
 mkdir -p _site/site_libs && echo 'own()' >_site/site_libs/nav.js
+mkdir -p _site/site_libs/bootstrap && echo >_site/site_libs/bootstrap/bootstrap-icons.css
 head="<html><head><meta charset='utf-8'>@HEAD@</head>"
-for page in *.qmd; do { echo "$head"; cat "$page"; } >"_site/${page%.qmd}.html"; done
+icons='<link href="site_libs/bootstrap/bootstrap-icons.css" rel="stylesheet">'
+for page in *.qmd; do { echo "$head$icons"; cat "$page"; } >"_site/${page%.qmd}.html"; done
 """
 
 
@@ -613,6 +615,9 @@ def test_quarto_is_run_in_an_environment_of_its_own(tmp_path: Path, fragments: P
         assert sorted(settings["project"]["render"]) == sorted(f"{path.stem}.qmd" for path in call.glob("*.qmd"))
     assert homes == {f"HOME={tmp_path}/report.work/home-{number}" for number in (0, 1)}
     assert (tmp_path / "report/site_libs/nav.js").exists()
+    # A font of which the style sheet has what pages show.
+    assert not [*(tmp_path / "report/site_libs").rglob("*icons*")]
+    assert "bootstrap-icons" not in (tmp_path / "report/index.html").read_text(encoding="utf-8")
     assert (tmp_path / "report/quarto.css").exists()
     assert (tmp_path / "report/blocks.js").exists()
 

@@ -49,6 +49,9 @@ BLANK: Final = "without-archive"
 SITE: Final = "_site"
 LIBRARIES: Final = "site_libs"
 KEY_DIGITS: Final = 32
+# The font of Bootstrap's icons, of which our style sheet has the two that pages show.
+ICON_FILES: Final = "bootstrap/bootstrap-icons*"
+ICON_LINK: Final = re.compile(r"<link [^>]*/bootstrap-icons\.css[^>]*>\n?")
 # Folders that pages show pictures of.
 IMAGES: Final = ("figures", "kinds")
 # Each part starts a Quarto, which takes as long as a few pages.
@@ -131,10 +134,12 @@ def render_quarto(quarto: Quarto, project: Path, home: Path, output: Path, kept:
     output.mkdir(parents=True, exist_ok=True)
     for name, (_, blocks) in pages.items():
         text = put_back(made[name].read_text(encoding="utf-8"), blocks)
-        text = text.replace(BAR, f'{BAR} aria-label="Site"', 1)
+        text = ICON_LINK.sub("", text.replace(BAR, f'{BAR} aria-label="Site"', 1))
         (output / f"{name}.html").write_text(text, encoding="utf-8")
     if (store / LIBRARIES).exists():
         link_tree(store / LIBRARIES, output / LIBRARIES)
+        for path in (output / LIBRARIES).glob(ICON_FILES):
+            path.unlink()
     link_resources(project, site, output)
     blank = output / f"{BLANK}.html"
     page = blank.read_text(encoding="utf-8")
