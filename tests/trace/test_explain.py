@@ -360,7 +360,7 @@ def test_all_wrong_keys_are_told_at_once() -> None:
     with pytest.raises(InputError) as refused:
         find_row(summary, "table_2_testbed", "tst_group=no loss,flows_count=17", "sharing=bot")
     assert [line.split("; ")[1] for line in str(refused.value).splitlines()] == [
-        "did you mean `test_group`?",
+        "did you mean `test_group=no loss`?",
         "there are `16`",
         "did you mean `both`?",
     ]
@@ -404,6 +404,8 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
         ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?$"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),
+        ("table_2", "loss_pct=0.1", r"has no key `loss_pct`; did you mean `test_group=0\.1`\?"),
+        ("table_2", "sharing=both flows_count=16", r"no sharing `both flows_count=16` there; .*; commas part one key"),
         ("table_2", "loss=0.1 %", r"has no key `loss`; did you mean `test_group=0\.1 %`\?"),
         ("comparisons", "16 flows", r"has no key `16 flows`; did you mean `question=16 flows`\?"),
         # Only whole words of a value stand for it.
@@ -536,7 +538,7 @@ def test_without_a_table_all_are_listed(tmp_path: Path, capsys: pytest.CaptureFi
     build_database(tmp_path / "own", run(1, {"cubic": 10.0}, rtt_ms=50.0))
     assert main(["explain", "--database", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("own:\n  coefficients\n  comparisons\n")
+    assert printed.startswith("own, tables:\n  coefficients\n  comparisons\n")
     assert "  table_2_testbed\n" in printed
 
 
@@ -587,6 +589,9 @@ def test_sql_names_texts_that_no_row_has(database: Path, capsys: pytest.CaptureF
             "No row has cc = 'reno'; there are 'bbr', 'cubic'"
         ],
         "FROM runs WHERE queue_discipline = 'fq'": ["No row has queue_discipline = 'fq'; there are none"],
+        "FROM runs WHERE rtt_ms IN (10, 0.02)": ["No row has rtt_ms = 0.02; there are 10, 20, 60"],
+        "FROM runs WHERE rtt_ms = '10.0' OR run_id = 'r1'": [],
+        "SELECT * FROM range(20) AS t(n) WHERE n = 50": ["No row has n = 50; there are 20 others, from 0 to 19"],
     }
     for query, told in queries.items():
         assert main(["sql", query, "--database", str(database)]) == 0

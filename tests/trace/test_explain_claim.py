@@ -207,19 +207,28 @@ def test_names_that_are_not_claims(results: Path, capsys: pytest.CaptureFixture[
     assert main(["explain", "fast", "--row", "a=b", *own]) == 1
     assert "is a claim, which has no rows" in capsys.readouterr().err
     assert main(["explain", *own]) == 0
-    assert capsys.readouterr().out.endswith("claims:\n  fast\n")
+    assert capsys.readouterr().out.endswith("claims:\n  1 fast  not enough data\n")
+    # A claim goes by words of its text, too.
+    assert main(["explain", "IT is  fast", *own]) == 0
+    assert capsys.readouterr().out.startswith("mine, claim 1, fast: ")
+    assert main(["explain", "it is slow", *own]) == 1
+    assert "no published table `it is slow`; there are " in capsys.readouterr().err
 
 
 def test_a_claim_has_a_number(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = ["--database", str(results), "--evaluation", str(results / "mine.yaml")]
     assert main(["explain", "claim 1", *own]) == 0
     assert capsys.readouterr().out.startswith("mine, claim 1, fast: ")
+    assert main(["explain", "claims_1", *own]) == 0
+    assert capsys.readouterr().out.startswith("mine, claim 1, fast: ")
     assert main(["explain", "claim fa", *own]) == 0
     assert capsys.readouterr().out.startswith("mine, claim 1, fast: ")
     # Another evaluation beside it has one of that number, too, and none of that name.
     other = results.parent / "other"
     other.mkdir()
-    pl.DataFrame({"claim": ["slow"]}).write_parquet(other / "claims.parquet")
+    pl.DataFrame({"claim_number": [1], "claim": ["slow"], "claim_verdict": [HOLDS]}).write_parquet(
+        other / "claims.parquet"
+    )
     duckdb.connect(other / "archive.duckdb").close()
     asked = ("claim 1", "claim 2", "fast")
     assert [has_claim(other / "archive.duckdb", "fast", name) for name in asked] == [True, False, False]

@@ -1,8 +1,10 @@
 """`explain` of figures, and of tables by the numbers that a report shows."""
 
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 from condition_runs import build_database
 from test_explain import FACTS
 from test_summarise import EVALUATION, gather, run
@@ -35,6 +37,21 @@ def test_a_figure_by_number_or_name(name: str, results: Path, capsys: pytest.Cap
     assert data == f"Data: {results}/esnet-dtn/figures/topology/figure.csv"
     assert "esnet-dtn.yaml:" in declared
     assert f"--figure topology --database {results}/esnet-dtn/archive.duckdb" in drawn
+
+
+def test_a_figure_that_only_a_copy_of_the_evaluation_has(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "esnet-dtn.yaml"
+    declared = yaml.safe_load(EVALUATION.read_text())
+    declared["figures"] = {"mine": declared["figures"]["topology"] | {"title": "My own"}}
+    copy.write_text(
+        yaml.safe_dump({key: declared[key] for key in ("title", "algorithms", "labels", "tables", "figures")})
+    )
+    assert main(["explain", "mine", "--database", str(results), "--evaluation", str(copy)]) == 0
+    printed = capsys.readouterr().out
+    assert "My own (mine)" in printed
+    assert f"plot_figure --evaluation {copy} --figure mine" in printed
 
 
 def test_a_table_by_its_number(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,8 +95,10 @@ def test_an_evaluation_is_asked_by_its_name(results: Path, capsys: pytest.Captur
     build_database(results / "other", gather(run(1, {"cubic": 9.0}, **FACTS)), EVALUATION)
     assert main(["explain", "--evaluation", "esnet-dtn", "--database", str(results)]) == 0
     listed = capsys.readouterr().out
-    assert "esnet-dtn:" in listed
-    assert "other:" not in listed
+    assert listed.startswith("esnet-dtn, tables:\n")
+    assert re.search(r"\n  table_2_testbed +Table II: mean", listed)
+    assert "\nesnet-dtn, figures:\n  figure_2  " in listed
+    assert "other, " not in listed
     assert main(["explain", "runs", "--database", str(results)]) == 1
     said = "no published table `runs`; `python -m ccreport sql 'FROM runs'` prints it"
     assert capsys.readouterr().err == f"ccreport: {said}\n"

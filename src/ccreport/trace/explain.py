@@ -19,10 +19,9 @@ from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.claims.explain_claim import describe_claim, find_claim, has_claim
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.comparison import TERMS, describe_comparison
-from ccreport.trace.explain_exhibit import describe_figure, find_exhibit, has_exhibit
+from ccreport.trace.explain_exhibit import describe_all, describe_figure, find_exhibit, has_exhibit
 from ccreport.trace.find_table import (
     describe_others,
-    describe_tables,
     find_database,
     find_databases,
     find_table,
@@ -58,14 +57,14 @@ def explain(
     loss,flows_count=16`: each as key=value, with a value of the CSV file or some words of it; numbers also by <, <=, >
     and >=, as `flows_count>=16`. `column` names it as well: it does not matter which of the two options a key is in.
     `database` is an evaluation's, or a folder of results, where the configured evaluation goes before others. `full`
-    lists all raw files, and prints a long query, too.
+    lists all runs and raw files, and prints a long query, too.
     """
     if evaluation:
         database = _narrow(database, evaluation, table)
     if not table:
-        print(describe_tables(database))
+        print(describe_all(database))
         return
-    exhibit = find_exhibit(database, table)
+    exhibit = find_exhibit(database, table, evaluation)
     claim = None if exhibit else find_claim(database, table)
     about = f"{claim[1]} is a claim" if claim else f"{table} is a figure" if exhibit and exhibit[1].is_figure else ""
     if about and (row or column):
@@ -77,7 +76,7 @@ def explain(
         return
     asked = table
     if exhibit and exhibit[1].is_figure:
-        print(describe_figure(*exhibit))
+        print(describe_figure(*exhibit, evaluation))
         if asked.isdecimal() and int(asked) <= len(list_claims(exhibit[0])):
             print(f"Claim {asked} is another matter: explain 'claim {asked}'")
         print(describe_others(database, exhibit[0], asked, lambda other: has_exhibit(other, asked)), end="")
@@ -147,7 +146,7 @@ def _show(
     lines += [f"Computed again from the {noun}s below alone:", *show_numbers(numbers)]
     lines += [*compared, ""]
     heading, quantity = f"{noun.capitalize()}s", find_quantity(row)
-    lines += show_runs(heading, runs, trace.shown, quantity=quantity, noun=noun)
+    lines += show_runs(heading, runs, trace.shown, quantity=quantity, noun=noun, is_full=is_full)
     lines += [*selected, *show_files(runs, trace.files, unpacked, is_full=is_full)]
     if trace.table not in GROUPED:
         lines += describe_sources([name for name in trace.values if runs[name].count()], row)

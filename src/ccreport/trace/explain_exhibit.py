@@ -1,25 +1,26 @@
 """Figures and tables by the numbers that a report shows: which is `Figure S6`, and where its data are."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from ccreport.core.declared_files import find_line, show_path
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import load_evaluation
+from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 from ccreport.core.schema_problems import find_near, guess_near
 from ccreport.core.text import display_name
 from ccreport.figures.exhibits import NUMBER, Exhibit, find_exhibits, find_number
-from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_tables
+from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_tables, list_verdicts
 
 # V, S12, 3a
 IS_NUMBER: Final = re.compile(r"[A-Z]?\d+[a-z]?|[IVX]+", re.IGNORECASE)
 
 
-def find_exhibit(place: Path, name: str) -> tuple[Path, Exhibit] | None:
+def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Exhibit] | None:
     """Return the database and the exhibit of a figure's name, or of the number of a figure or table in a report.
 
+    `evaluation` is the name or file of the evaluation that declares it, else that of the build.
     None for what is a table's or claim's name, or the beginning of one. Raise InputError for what is nearly a figure's.
     """
     databases = find_databases(place)
@@ -28,12 +29,12 @@ def find_exhibit(place: Path, name: str) -> tuple[Path, Exhibit] | None:
         return None
     figures: list[str] = []
     for database in databases:
-        exhibits = _list_exhibits(database)
+        exhibits = list_declared(database, evaluation)
         if found := _choose(exhibits, name):
             return database, found
         figures += exhibits.keys() - {*known}
     if (match := NUMBER.match(name)) and (kind := match.lastgroup) and IS_NUMBER.fullmatch(NUMBER.sub("", name)):
-        own = _list_exhibits(databases[0]).values()
+        own = list_declared(databases[0], evaluation).values()
         numbers = [exhibit.number for exhibit in own if exhibit.number and exhibit.is_figure == (kind == "figure")]
         if numbers:
             evaluation = databases[0].resolve().parent.name
@@ -45,25 +46,51 @@ def find_exhibit(place: Path, name: str) -> tuple[Path, Exhibit] | None:
 
 def has_exhibit(database: Path, name: str) -> bool:
     """Return whether the evaluation of a database has an exhibit of a name or number."""
-    return _choose(_list_exhibits(database), name) is not None
+    return _choose(list_declared(database), name) is not None
 
 
 def _choose(exhibits: Mapping[str, Exhibit], name: str) -> Exhibit | None:
     return exhibits.get(name) or exhibits.get(find_number(exhibits.values(), name) or "")
 
 
-def _list_exhibits(database: Path) -> dict[str, Exhibit]:
-    """Return the tables and figures of the evaluation of a database by name; none where its file has moved since."""
+def list_declared(database: Path, evaluation: str = "") -> dict[str, Exhibit]:
+    """Return the tables and figures of an evaluation by name, else of that of a database; none where it has moved."""
     try:
-        evaluation = load_evaluation(find_evaluation(database))
+        path = resolve_evaluation(evaluation) if evaluation else find_evaluation(database)
+        declared = load_evaluation(path)
     except InputError:
+        if evaluation:
+            raise
         return {}
-    return {name: found for name, (_, found) in find_exhibits(evaluation, database.parent / "figures").items()}
+    return {name: found for name, (_, found) in find_exhibits(declared, database.parent / "figures").items()}
 
 
-def describe_figure(database: Path, figure: Exhibit) -> str:
+def describe_all(place: Path) -> str:
+    """Return the tables, figures and claims of all evaluations at a place, the configured evaluation first."""
+    parts = []
+    for database in find_databases(place):
+        name, declared = database.resolve().parent.name, list_declared(database)
+        tables = {table: declared[table].title if table in declared else "" for table in list_tables(database)}
+        parts += [f"{name}, tables:", *_align(tables.items()), ""]
+        if figures := [exhibit for exhibit in declared.values() if exhibit.is_figure]:
+            own = {exhibit.name: exhibit.heading for exhibit in figures}
+            parts += [f"{name}, figures:", *_align(own.items()), ""]
+        if verdicts := list_verdicts(database):
+            numbered = [(f"{number} {claim}", verdict) for number, claim, verdict in verdicts]
+            parts += [f"{name}, claims:", *_align(numbered), ""]
+    return "\n".join(map(display_name, parts[:-1]))
+
+
+def _align(rows: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line for each row of two texts, the second below one another, on one line each."""
+    listed = [(first, " ".join(second.split())) for first, second in rows]
+    width = max(len(first) for first, _ in listed)
+    return [f"  {first:{width}}  {second}".rstrip() for first, second in listed]
+
+
+def describe_figure(database: Path, figure: Exhibit, evaluation_asked: str = "") -> str:
     """Return the text on a figure: title, caption, and where its data and its declaration are."""
-    evaluation = find_evaluation(database)
+    evaluation = resolve_evaluation(evaluation_asked) if evaluation_asked else find_evaluation(database)
     folder = database.parent / "figures" / figure.name
     captions = (folder / name for name in ("caption.txt", "missing.txt"))
     caption = next((path.read_text(encoding="utf-8") for path in captions if path.is_file()), "not drawn yet\n")

@@ -11,13 +11,14 @@ from ccreport.core.declarations import QUERIES, SCHEMAS
 from ccreport.core.declared_files import read_declared
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import AUTO, CLAIMS, SAMPLE, choose_evaluation, list_evaluations, resolve_evaluation
-from ccreport.core.schema_problems import guess
+from ccreport.core.schema_problems import guess, guess_near
 from ccreport.summarise.database import connect
 from ccreport.summarise.open_results import is_outdated
 
 DATABASE: Final = "archive.duckdb"
 CONFIG: Final = "config.yaml"
 SECTIONS: Final = "sections.txt"
+VERDICT: Final = ("claim_number", "claim", "claim_verdict")
 
 
 def find_databases(place: Path) -> list[Path]:
@@ -75,7 +76,8 @@ def find_database(place: Path, name: str) -> Path:
     if not fitting:
         known = {table for names in tables.values() for table in names}
         views = {view for database in found for view in _list_views(database)}
-        hint = f"; `python -m ccreport sql 'FROM {name}'` prints it" if name in views else guess(name, known)
+        printed = f"; `python -m ccreport sql 'FROM {name}'` prints it" if name in views else ""
+        hint = printed or guess_near(name, known) or ", claim or figure of this name; `explain` alone lists all"
         raise InputError(f"no published table `{name}`{hint}")
     current = [database for database in fitting if not is_outdated(database)] or fitting
     if len(current) > 1 and fitting[0].parent.name != _read_configured(fitting[0].parent.parent):
@@ -114,12 +116,17 @@ def _list_views(database: Path) -> set[str]:
     return {view for (view,) in views} | {path.stem for path in database.parent.glob("*.parquet")}
 
 
-def list_claims(database: Path) -> list[str]:
-    """Return the names of the claims that were judged beside a database, in their order."""
+def list_verdicts(database: Path) -> list[tuple[int, str, str]]:
+    """Return number, name and verdict of the claims that were judged beside a database, in their order."""
     path = database.parent / f"{CLAIMS}.parquet"
     if not path.is_file():
         return []
-    return pl.read_parquet(path, columns=["claim"])["claim"].unique(maintain_order=True).to_list()
+    return pl.read_parquet(path, columns=VERDICT).select(VERDICT).unique(maintain_order=True).rows()
+
+
+def list_claims(database: Path) -> list[str]:
+    """Return the names of the claims that were judged beside a database, in their order."""
+    return [claim for _, claim, _ in list_verdicts(database)]
 
 
 def list_published(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -139,17 +146,6 @@ def find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     if not fitting:
         raise InputError(f"no published table `{name}`{guess(name, tables)}")
     return fitting[0]
-
-
-def describe_tables(place: Path) -> str:
-    """Return the published tables and the claims of all evaluations at a place, the configured evaluation first."""
-    lists = [
-        (f"{database.parent.name}{what}", names)
-        for database in find_databases(place)
-        for what, names in (("", list_tables(database)), (", claims", list_claims(database)))
-        if names
-    ]
-    return "\n\n".join("\n".join([f"{heading}:", *(f"  {name}" for name in names)]) for heading, names in lists)
 
 
 def describe_others(place: Path, database: Path, what: str, has: Callable[[Path], bool]) -> str:

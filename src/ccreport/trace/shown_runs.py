@@ -10,8 +10,9 @@ from ccreport.core.text import count_things
 from ccreport.summarise.grids.plain_numbers import NO_HEADINGS, VALUE, list_numbers, name_column, round_value
 from ccreport.trace.raw_files import RUN, ReadFiles
 
-# More files would bury what is said of the runs.
+# More files would bury what is said of the runs, and more runs what is said behind them.
 FILES_AT_MOST: Final = 12
+RUNS_AT_MOST: Final = 40
 
 
 def show_runs(
@@ -21,19 +22,21 @@ def show_runs(
     *,
     quantity: str = VALUE,
     noun: str = "run",
+    is_full: bool = False,
 ) -> list[str]:
     """Return lines on runs: some of their columns and run_id.
 
     What all of several runs have in common is said once, and what none has is left out. `quantity` is what their column
-    `value` is of, and `noun` what a row is.
+    `value` is of, and `noun` what a row is. Of many rows the first are listed, unless the list `is_full`.
     """
     names = {name: quantity if name == VALUE else name for name in columns if runs[name].count()}
     texts = {name: [round_value(name, value) for value in runs[column]] for column, name in names.items()}
     told = {name_column(name): cells for name, cells in texts.items()}
-    return [
-        f"{heading} ({runs['run_id'].n_unique():,}):",
-        *_show_columns(told | {noun.capitalize(): [*runs["run_id"]]}),
-    ]
+    lines = _show_columns(told | {noun.capitalize(): [*runs["run_id"]]})
+    left = 0 if is_full else max(0, runs.height - RUNS_AT_MOST)
+    shown = lines[: len(lines) - left]
+    more = [f"  … and {count_things(left, 'more row')}, which --full lists"] if left else []
+    return [f"{heading} ({runs['run_id'].n_unique():,}):", *shown, *more]
 
 
 def show_rows(rows: pl.DataFrame) -> list[str]:

@@ -57,7 +57,8 @@ WIDE: Final = 100_000
 def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> None:
     """Print what a query over the results gives as a table, from any folder; without a query, which tables there are.
 
-    Ask `measured` for means: it has a row for each run and algorithm of steady tests that count; `algorithm_runs` has
+    Ask `measured` for means, by all that conditions differ in (sharing, flows_count, rtt_ms, loss_pct, buffer_bytes):
+    it has a row for each run and algorithm of steady tests that count, of several tables together; `algorithm_runs` has
     those of all runs, `runs` a row for each run. `query` is DuckDB's SQL, such as `FROM runs LIMIT 5`. `database` is an
     evaluation's, or a folder of results, where the configured evaluation goes before others. At most so many `rows` are
     shown, and six digits of a number that is not whole; `COPY (SELECT …) TO 'file.csv'` saves all of them.

@@ -1,7 +1,8 @@
 """What the verdict on a claim is made of: its checks with values and bounds, their queries, and their runs."""
 
+import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,7 +37,7 @@ from ccreport.trace.shown_runs import show_files, show_runs
 
 WORD: Final = re.compile(r"\w+")
 # claim 2, claim mismatch_both
-NUMBERED: Final = re.compile(r"claim[ _]*(\d+)", re.IGNORECASE)
+NUMBERED: Final = re.compile(r"claims?[ _]*(\d+)", re.IGNORECASE)
 CALLED: Final = re.compile(r"claim\s+", re.IGNORECASE)
 # What the words that queries of checks are written with stand for.
 WORDS: Final = {
@@ -72,9 +73,9 @@ def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
         return exact
     if not called and any(table.startswith(name) for database in databases for table in list_tables(database)):
         return None
-    fitting = [one for one in found if one[1].startswith(name)]
+    fitting = [one for one in found if one[1].startswith(name)] or list(_find_said(databases, name))
     if len(fitting) > 1:
-        raise InputError(f"several claims begin with `{name}`: {', '.join(claim for _, claim in fitting)}")
+        raise InputError(f"several claims fit `{name}`: {', '.join(claim for _, claim in fitting)}")
     if not fitting and (hint := guess_near(name, [claim for _, claim in found])):
         raise InputError(f"no published table and no claim `{name}`{hint}")
     declaring = next((database for database in databases if name in _list_declared(database)), None)
@@ -82,6 +83,17 @@ def find_claim(place: Path, name: str) -> tuple[Path, str] | None:
         evaluation = declaring.resolve().parent.name
         raise InputError(f"claim `{name}` of {evaluation} is not judged yet; `make report` does it")
     return fitting[0] if fitting else None
+
+
+def _find_said(databases: Sequence[Path], words: str) -> Iterator[tuple[Path, str]]:
+    """Yield each claim that was judged and whose text has some words, more than one, next to one another."""
+    wanted = " ".join(words.casefold().split())
+    for database in databases if " " in wanted else ():
+        with contextlib.suppress(InputError):
+            declared = load_evaluation(find_evaluation(database))[CLAIMS]
+            for claim in list_claims(database):
+                if wanted in " ".join(declared.get(claim, {"text": ""})["text"].casefold().split()):
+                    yield database, claim
 
 
 def has_claim(database: Path, claim: str, name: str) -> bool:
@@ -99,8 +111,8 @@ def _list_declared(database: Path) -> list[str]:
 def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full: bool = False) -> str:
     """Return the text on a claim; `evaluation` is the file or name of its evaluation, else that which was built.
 
-    Of many raw files the first are listed, unless the text `is_full`. Raise InputError where the file is not known, or
-    makes no such claim any more.
+    Of many runs and raw files the first are listed, unless the text `is_full`. Raise InputError where the file is not
+    known, or makes no such claim any more.
     """
     path = resolve_evaluation(evaluation) if evaluation else find_evaluation(database)
     declared = load_evaluation(path)[CLAIMS].get(claim)
@@ -142,7 +154,8 @@ def describe_claim(database: Path, claim: str, evaluation: str = "", *, is_full:
     if told := [f"  {word}: {meaning}" for word, meaning in WORDS.items() if word in words]:
         lines += ["", "Words of the queries:", *told]
     if not runs.is_empty():
-        lines += ["", *show_runs("Runs of the checks", runs, ("checks", *SHOWN, *MEASURED)), *left_out]
+        columns = ("checks", *SHOWN, *MEASURED)
+        lines += ["", *show_runs("Runs of the checks", runs, columns, is_full=is_full), *left_out]
         lines += show_files(runs, files, database.parent.parent / "archive", is_full=is_full)
     if tables:
         lines += ["", f"Published tables, whose rows are explained by their names: {', '.join(tables)}"]

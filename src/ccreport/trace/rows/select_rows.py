@@ -31,6 +31,8 @@ COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 OPERATOR: Final = "|".join((*COMPARISONS, "="))
 # flows_count=16,rtt_ms=80: a value with a key behind it that no table has
 START_OF_UNKNOWN: Final = re.compile(rf",\s*(?=\w+(?:{OPERATOR}))")
+# both flows_count=16
+OTHERWISE_PARTED: Final = re.compile(rf"[;\s]\s*\w+(?:{OPERATOR})")
 # How keyboards have what the tables write otherwise: RTT ≥ 30 ms, RTT 10–30 ms.
 TYPED: Final = str.maketrans({"≥": ">=", "≤": "<=", "–": "-"})
 AFTER_SIGN: Final = re.compile(r"(?<=[<>=])\s+")
@@ -108,20 +110,26 @@ def _select(
         raise InputError(f"{table}: the key `{name}` needs a value; write `{name}={rows[name][0]}`, for example")
     if name not in keys:
         wanted = value if sign == "=" else f"{sign}{value}" or name
-        held_by = next((key for key in keys if _choose(key, rows[key].unique().to_list(), "=", wanted)), None)
-        meant = f"{held_by}{'' if sign and sign != '=' else '='}{wanted}"
-        hint = f"; did you mean `{meant}`?" if held_by and not guess_near(name, keys) else ""
+        held = {key: rows[key].unique().to_list() for key in keys if key in rows.columns}
+        holding = [key for key, values in held.items() if _choose(key, values, "=", wanted)]
+        # A number in a text says more than the likeness of names does, and one that many columns may have says less.
+        of_text = [key for key in holding if rows[key].dtype == pl.String]
+        held_by = of_text or ([] if guess_near(name, keys) else holding)
+        meant = f"{''.join(held_by[:1])}{'' if sign and sign != '=' else '='}{wanted}"
+        hint = f"; did you mean `{meant}`?" if held_by else ""
         raise _refuse_key(table, keys, name, rows.columns, hint)
-    held = rows[name].unique(maintain_order=True).to_list()
-    chosen = _choose(name, held, sign, value) or _choose(name, held, "=", f"{sign}{value}")
+    known = rows[name].unique(maintain_order=True).to_list()
+    chosen = _choose(name, known, sign, value) or _choose(name, known, "=", f"{sign}{value}")
     if not chosen and name == ALGORITHM:
-        chosen = [one for one in held if [style_of(cc).name for cc in members.get(one, ())] == [value]]
+        chosen = [one for one in known if [style_of(cc).name for cc in members.get(one, ())] == [value]]
     if not chosen:
-        spelt = [display_name(_spell(name, held_value)[0]) for held_value in held]
+        spelt = [display_name(_spell(name, held_value)[0]) for held_value in known]
         offered = ", ".join(f"`{spelling}`" for spelling in spelt) or "none"
         wanted, hint = (value, guess_near(value, spelt)) if sign == "=" else (f"{sign} {value}", "")
-        told = [one for one in held if one in members and [cc.lower() for cc in members[one]] != [one.lower()]]
+        told = [one for one in known if one in members and [cc.lower() for cc in members[one]] != [one.lower()]]
         about = "".join(f" ({one} is {' and '.join(members[one])} here)" for one in told)
+        if OTHERWISE_PARTED.search(value):
+            about = "; commas part one key=value from the next"
         raise InputError(f"{table} has no {name} `{wanted}` there{hint or f'; there are {offered}'}{about}")
     return rows.filter(pl.any_horizontal(pl.col(name).eq_missing(pl.lit(held_value)) for held_value in chosen))
 
