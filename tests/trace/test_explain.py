@@ -293,13 +293,17 @@ def test_a_suspect_run_that_a_row_would_have_is_named_as_left_out(
     elsewhere = run(4, {"bbr": 9.0}, rtt_ms=10.0, condition_id="a", **FACTS | {"session": "t"})
     suspect = {"suspect_rule": "kernel_drops", "observed": 3.0, "bound": 0.0, "bound_unit": "events"}
     tables = gather(*runs, other, elsewhere) | {"suspects": [suspect | {"run_id": f"r{n}"} for n in (2, 3, 4)]}
+    failed = {"attempt_outcome": "failed", "attempt_message": "client 1 did not end"}
+    tries = (failed, failed, {"attempt_outcome": "completed"})
+    tables["attempts"] = [{"run_id": "r2", "line_number": n} | tried for n, tried in enumerate(tries, 1)]
     database = build_database(tmp_path, tables)
     assert main(["explain", "jobs", "--row", "session=s", "--database", str(database)]) == 0
     printed = capsys.readouterr().out
     # Not of a session that has a row of its own. The row pools conditions, so one of which no run counts is told, too.
     told = [f"  r{n} (kernel_drops: 3 events, the bound is 0; page Ledger)\n" for n in (2, 3)]
     (rule,) = (rule for rule in RULES if rule.name == "kernel_drops")
-    why = f"    kernel_drops: {rule.definition} {rule.reason}\n"
+    why = "    r2, 2 attempts failed: client 1 did not end\n"
+    why += f"    kernel_drops: {rule.definition} {rule.reason}\n"
     assert f"\nLeft out, though alike:\n{told[0]}{told[1]}{why}\nRaw files" in printed
     with connect(database) as connection, include_suspects(connection):
         trace = load_trace(connection, "jobs")

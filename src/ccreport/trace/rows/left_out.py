@@ -21,6 +21,10 @@ REASONS_AT_MOST: Final = 6
 SUSPECTS: Final = """
     SELECT run_id, suspect_rule, observed, bound, bound_unit FROM suspects WHERE list_contains(?, run_id) ORDER BY ALL
 """
+FAILED_ATTEMPTS: Final = """
+    SELECT run_id, attempt_outcome, coalesce(attempt_message, 'no reason is recorded'), count(*) AS attempts_count
+    FROM attempts WHERE list_contains(?, run_id) AND attempt_outcome <> 'completed' GROUP BY ALL ORDER BY ALL
+"""
 
 
 def read_condition(connection: duckdb.DuckDBPyConnection, trace: Trace, row: Mapping[str, Any]) -> str:
@@ -98,14 +102,16 @@ def describe_suspects(connection: duckdb.DuckDBPyConnection, runs: pl.DataFrame)
 
 
 def list_suspects(connection: duckdb.DuckDBPyConnection, runs: Collection[str]) -> list[str]:
-    """Return a line for each rule that some runs break: what was observed and is allowed; and one on each such rule."""
+    """Return a line for each rule that some runs break, then lines on their failed attempts, and on each such rule."""
     found = connection.execute(SUSPECTS, [[*runs]]).fetchall()
     broken = {rule for _, rule, *_ in found}
+    attempts = connection.execute(FAILED_ATTEMPTS, [[*runs]]).fetchall()
     return [
         *(
             f"  {run} ({rule}: {show_count(observed)} {unit}, the bound is {show_count(bound)}; page Ledger)"
             for run, rule, observed, bound, unit in found
         ),
+        *(f"    {run}, {count_things(n, 'attempt')} {outcome}: {why}" for run, outcome, why, n in attempts),
         *(f"    {rule.name}: {rule.definition} {rule.reason}" for rule in RULES if rule.name in broken),
     ]
 
