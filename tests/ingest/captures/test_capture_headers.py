@@ -21,9 +21,11 @@ from capture_frames import (
     read,
     tcp,
 )
+from numba.core.dispatcher import Dispatcher
 
 from ccreport.ingest.captures.decode import layout as at
-from ccreport.ingest.captures.decode.pcapng import is_readable
+from ccreport.ingest.captures.decode import pcap as decode_pcap
+from ccreport.ingest.captures.decode.pcapng import READABLE_LINK_TYPES
 
 EACH_LINK = pytest.mark.parametrize(
     ("link", "frame"), LINKS, ids=[f"{link}-{number}" for number, (link, _) in enumerate(LINKS)]
@@ -194,7 +196,16 @@ def test_what_was_not_captured_does_not_count(link: int, frame: bytes) -> None:
 
 
 def test_each_readable_link_type_is_read() -> None:
-    assert [link for link in range(400) if is_readable(link)] == sorted({link for link, _ in LINKS})
+    assert list(READABLE_LINK_TYPES) == sorted({link for link, _ in LINKS})
+
+
+def test_a_header_is_read_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = [name for name, value in vars(decode_pcap).items() if isinstance(value, Dispatcher)]
+    assert compiled
+    for name in compiled:
+        monkeypatch.setattr(decode_pcap, name, None)
+    file, _ = decode_pcap.open_capture(pcap())
+    assert file[at.FILE_LINK_TYPE] == 1
 
 
 def options_of(options: bytes, captured: int | None = None) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from ccreport.ingest.captures.decode.layout import (
     Ints,
     numba_inline,
 )
-from ccreport.ingest.captures.decode.pcapng import is_readable, next_block
+from ccreport.ingest.captures.decode.pcapng import READABLE_LINK_TYPES, next_block
 
 _PCAPNG: Final = b"\x0a\x0d\x0d\x0a"
 _PCAPNG_ORDERS: Final = {b"\x4d\x3c\x2b\x1a": PCAPNG_LITTLE, b"\x1a\x2b\x3c\x4d": PCAPNG_BIG}
@@ -172,7 +172,7 @@ def _read_header(head: bytes, order: str, file: Ints) -> None:
         message = f"reserved bits of the link type are set ({link_field:#010x}): damaged; copy it again from its source"
         raise RawFileError("malformed_record", message, offset=20)
     link_type = link_field & 0xFFFF
-    if not is_readable(link_type):
+    if link_type not in READABLE_LINK_TYPES:
         message = f"link type {link_type} is not read; capture on an Ethernet, cooked, raw IP or loopback interface"
         raise RawFileError("unknown_link_type", message, offset=20)
     file[FILE_FORM] = PCAP_LITTLE if order == "<" else PCAP_BIG

@@ -55,6 +55,8 @@ _ORDER_MARK: Final = 0x1A2B3C4D
 _SHORTEST: Final = 12
 # What a block of its kind has at least, with its type and both lengths.
 _SECTION_BYTES, _INTERFACE_BYTES, _SIMPLE_BYTES, _PACKET_BYTES = 28, 20, 16, 32
+# Those of packets that can be decoded: see `link_and_ip`.
+READABLE_LINK_TYPES: Final = (0, 1, 12, 14, 101, 108, 113, 228, 229, 276)
 _END_OF_OPTIONS, _TSRESOL, _TSOFFSET = 0, 9, 14
 _MICROSECONDS: Final = 6
 _BINARY, _EXPONENT = 0x80, 0x7F
@@ -189,7 +191,7 @@ def _fill(start: int, captured: int, original: int, interface: Ints, file: Ints,
     if captured > limit or original == 0:
         return BAD_LENGTH
     link_type = interface[INTERFACE_LINK_TYPE]
-    if not is_readable(link_type):
+    if link_type not in READABLE_LINK_TYPES:
         return BAD_LINK_TYPE
     record[TIME] = file[LAST_PACKET_TIME]
     record[START] = start
@@ -237,9 +239,3 @@ def _to_ns_of_odd_unit(ticks: int, resolution: int) -> int:
     if seconds > np.uint64(TIME_LIMIT_NS // 1_000_000_000 - 1):
         return TIME_LIMIT_NS
     return int(np.int64(seconds) * 1_000_000_000 + nanoseconds)
-
-
-@numba_function
-def is_readable(link_type: int) -> bool:
-    """Return whether packets of this link type can be decoded: see `tcp_header`."""
-    return link_type in (0, 1, 12, 14, 101, 108, 113, 228, 229, 276)
