@@ -74,12 +74,12 @@ def read_watched(archive: Path, work: Path) -> dict[str, Any]:
 
 def _read_all(archive: Path, work: Path) -> dict[str, int]:
     listed = list_archive(archive, work)
-    tables = TableFolder(work / "tables")
     ingested = rejected = 0
     for manifest in listed.values():
         for reader in READERS:
             files = manifest.files_for(reader.rule)
             if files:
+                tables = TableFolder(work / "tables" / manifest.experiment_id / reader.name)
                 read_experiment(reader, manifest, _root(work), tables.folder, SETTINGS)
                 refused = tables.read("rejects").filter("is_whole_file").height
                 rejected += refused

@@ -99,3 +99,11 @@ def test_no_reader_writes_a_table_without_the_net() -> None:
                 assert len(call.args) >= count or (f"{path.parent.name}/{path.name}", function.name) in allowed, (
                     f"{path.name}:{call.lineno}"
                 )
+
+
+def test_a_table_without_rows_is_not_written(tmp_path: Path) -> None:
+    archive = write_archive(tmp_path / "archive", {f"{JOB}/src-cmd:10.0.0.2:1": iperf3_json()})
+    folder = tmp_path / "tables"
+    rejects = read_files("iperf3", list_one(archive, tmp_path / "work"), archive, folder)["rejects"]
+    assert rejects.is_empty()
+    assert sorted(path.stem for path in folder.iterdir()) == ["intervals", "streams", "tests"]

@@ -19,8 +19,9 @@ class TableFolder:
         return self.folder / f"{table}.parquet"
 
     def read(self, table: str) -> pl.DataFrame:
-        """Return a table, checked as `read_table` does."""
-        return read_table(table, [self.place(table)])
+        """Return a table, checked as `read_table` does; one that is not there has no rows."""
+        path = self.place(table)
+        return read_table(table, [path] if path.exists() else [])
 
     def write(self, table: str, frame: pl.DataFrame) -> None:
         """Write a table, checked against its schema."""

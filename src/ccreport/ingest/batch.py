@@ -7,10 +7,10 @@ configuration says about reading them. So an edit of one reader has nothing read
 One process reads every format: starting Python with polars and pyarrow costs more than reading a small experiment.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ccreport.archive.manifest import Manifest, read_manifests
 from ccreport.ingest.declaration import Reader
@@ -40,9 +40,11 @@ def ingest_batch(
     """
     listed = read_manifests(manifests)
     settings = Settings(tuple(packet_runs), edge_paths, access_log_format)
+    # To copy a manifest takes longer than to hash it, and each reader's fingerprint has all of it.
+    facts = {manifest.experiment_id: asdict(manifest) for manifest in listed}
     changed: set[str] = set()
     for reader in READERS:
-        changed |= _update(reader, batch, listed, root, tables, rejected, settings)
+        changed |= _update(reader, batch, listed, facts, root, tables, rejected, settings)
     print(f"read {len(changed)} of {len(listed)} experiments, kept {len(listed) - len(changed)}")
 
 
@@ -50,6 +52,7 @@ def _update(
     reader: Reader,
     batch: str,
     listed: Iterable[Manifest],
+    facts: Mapping[str, Any],
     root: Path,
     tables: Path,
     rejected: Path,
@@ -66,7 +69,7 @@ def _update(
         joins = (
             [part.parts[experiment].fingerprint for part in joined.values()] if _has_orphans(reader, manifest) else []
         )
-        return digest_facts(asdict(manifest), own, joins, code)
+        return digest_facts(facts[experiment], own, joins, code)
 
     def read(manifest: Manifest, folder: Path) -> None:
         if _has_orphans(reader, manifest):

@@ -79,8 +79,9 @@ class Reading:
         self.write(table, self.net.build(rows, table))
 
     def write(self, table: str, frame: pl.DataFrame) -> None:
-        """Write a frame as a table."""
-        write_table(frame, table, self.place(table), self.net)
+        """Write a frame as a table, if it has rows."""
+        if frame.height:
+            write_table(frame, table, self.place(table), self.net)
 
     def open(self, table: str) -> TableWriter:
         """Return a writer of a table that is written piece by piece."""
@@ -97,12 +98,13 @@ def load_function(reader: Reader) -> Callable[[Reading], None]:
 def read_experiment(reader: Reader, manifest: Manifest, root: Path, folder: Path, settings: Settings) -> None:
     """Write what a reader makes of an experiment, as `<table>.parquet` and `rejects.parquet`, into a folder.
 
-    A table without rows may be missing, as all are where there is nothing for the reader to do. The folder has the
-    tables that the reader `joins`, if the experiment has files whose run these must tell.
+    A table without rows may be missing. The folder has the tables that the reader `joins`, if the experiment has files
+    whose run these must tell.
     """
     files = manifest.files_for(reader.rule)
     if not files and reader.needs_files:
         return
     rejected = Rejects()
     load_function(reader)(Reading(manifest, files, root, TableFolder(folder), settings, rejected))
-    rejected.write(folder / "rejects.parquet")
+    if rejected.rows:
+        rejected.write(folder / "rejects.parquet")

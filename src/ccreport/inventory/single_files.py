@@ -67,7 +67,7 @@ def ingest(
         read_experiment(reader, manifest, Path("/"), tables.folder, settings)
         for row in tables.read("rejects").iter_rows(named=True):
             print(f"{row['path']}: {row['reason']}: {row['message']}", file=sys.stderr)
-        found = {table: tables.read(table) for table in reader.written if tables.place(table).exists()}
+        found = {table: tables.read(table) for table in reader.written}
     rows = {table: frame for table, frame in found.items() if frame.height}
     if output is None:
         _show(rows)
