@@ -4,8 +4,12 @@ What an experiment's rows are made of is in its fingerprint: that of what was in
 the schemas, the libraries, and what the configuration says about which runs count.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import polars as pl
 
 from ccreport.archive.manifest import Manifest, read_manifests
 from ccreport.core.table_folder import TableFolder
@@ -16,6 +20,25 @@ from ccreport.rebuild.fingerprints import digest_code, digest_facts
 from ccreport.rebuild.reuse import Output, update_batch
 
 LIBRARIES: Final = ("numpy", "polars", "pyarrow")
+
+
+@dataclass(frozen=True)
+class TablesOfBatch(TableFolder):
+    """The tables of one experiment, its ingested ones from those of its batch; only what is scanned becomes a file."""
+
+    ingested: Mapping[str, BatchReader]
+    experiment: str
+
+    def place(self, table: str) -> Path:
+        """Return the path of a table, an ingested one with its rows there."""
+        path = super().place(table)
+        if table in self.ingested and not path.exists():
+            self.ingested[table].extract(self.experiment, table, path)
+        return path
+
+    def read(self, table: str) -> pl.DataFrame:
+        """Return an ingested table."""
+        return self.ingested[table].read(self.experiment, table)
 
 
 def measure_batch(
@@ -31,9 +54,7 @@ def measure_batch(
         return digest_facts(read_from, code, include_interrupted, include_cpu_bound)
 
     def measure(manifest: Manifest, folder: Path) -> None:
-        own = TableFolder(folder)
-        for table, reader in ingested.items():
-            reader.extract(manifest.experiment_id, table, own.place(table))
+        own = TablesOfBatch(folder, ingested, manifest.experiment_id)
         measure_runs(manifest, own, include_interrupted=include_interrupted, include_cpu_bound=include_cpu_bound)
 
     outputs = [Output(table, tables / table / f"{batch}.parquet") for table in MEASURED_TABLES]

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -67,6 +68,11 @@ class BatchReader:
         if self._last[0] != number:
             self._last = (number, self._file.read_row_group(number))
         return self._last[1]
+
+    def read(self, experiment: str, table: str) -> pl.DataFrame:
+        """Return the rows of one experiment, with the columns of a table."""
+        batches = (batch for rows in self.iterate(experiment) for batch in rows.to_batches())
+        return pl.DataFrame(pa.Table.from_batches(batches, load_schema(table).arrow))
 
     def extract(self, experiment: str, table: str, output: Path) -> None:
         """Write the rows of one experiment as a table of its own."""
