@@ -30,8 +30,6 @@ rule export_runs:
         runs="<results>/explorer/runs.js",
     log:
         "<logs>/export_runs.txt",
-    # After what the PDF is made of: only the pages wait for this.
-    priority: -1
     conda:
         "../environment.yml"
     params:
