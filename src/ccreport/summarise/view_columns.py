@@ -133,7 +133,7 @@ def find_needs(connection: duckdb.DuckDBPyConnection, table: str) -> Needs:
             needs.labels.append(_find_missing(MISSING, error, needs.labels).removesuffix(RANK))
         except duckdb.CatalogException as error:
             missing = _find_missing(MISSING_TABLE, error, needs.tables)
-            connection.register(missing, load_schema(missing).arrow.empty_table())
+            connection.register(missing, pl.DataFrame(schema=load_schema(missing).polars))
             needs.tables.append(missing)
         else:
             return needs
