@@ -121,7 +121,7 @@ def list_verdicts(database: Path) -> list[tuple[int, str, str]]:
     path = database.parent / f"{CLAIMS}.parquet"
     if not path.is_file():
         return []
-    return pl.read_parquet(path, columns=VERDICT).select(VERDICT).unique(maintain_order=True).rows()
+    return pl.read_parquet(path, columns=[*VERDICT]).select(VERDICT).unique(maintain_order=True).rows()
 
 
 def list_claims(database: Path) -> list[str]:

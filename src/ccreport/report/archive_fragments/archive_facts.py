@@ -86,7 +86,7 @@ def render_measured(facts: Mapping[str, str], *, has_runs: bool) -> str:
 
 def describe_rtts(runs: pl.DataFrame) -> str:
     """Return the round-trip times of runs in words, those that were declared apart from those that were measured."""
-    parts = []
+    parts: list[str] = []
     for how, own in (("declared", runs.filter(IS_DECLARED)), ("measured", runs.filter(~IS_DECLARED))):
         if own["rtt_ms"].count():
             noun = "a round-trip time" if own["rtt_ms"].n_unique() == 1 else "round-trip times"

@@ -130,8 +130,8 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], *
         parts = [("", pair)]
     else:
         # Those of buffers or senders, say, which are not told apart by loss.
-        others = pair.filter(is_lossy.is_null())
-        parts.append((f"where queues may overflow{_name_places(others, pair.filter(~is_lossy), titles)} ", others))
+        rest = pair.filter(is_lossy.is_null())
+        parts.append((f"where queues may overflow{_name_places(rest, pair.filter(~is_lossy), titles)} ", rest))
     leaders: set[str] = set()
     for where, own in parts:
         if own.height < ENOUGH:
