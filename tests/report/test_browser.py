@@ -274,6 +274,17 @@ def test_tables_of_text_need_no_scrolling_on_a_phone(site: Path, page: Page):
     assert cell.evaluate("cell => getComputedStyle(cell, '::before').content") == f'"{head}: "'
 
 
+def test_a_figure_on_a_phone_has_text_of_9_px_and_says_first_that_there_is_more(site: Path, page: Page):
+    page.set_viewport_size(PHONE)
+    page.goto((site / "figures_throughput.html").as_uri())
+    box = page.locator(".figure-scroll").first
+    image = box.locator("img")
+    # Figures have text of 13 px.
+    shrunk = image.bounding_box()["width"] / float(image.get_attribute("width"))
+    assert 13 * shrunk == pytest.approx(9, abs=0.2)
+    assert "Swipe" in box.evaluate("box => getComputedStyle(box, '::before').content")
+
+
 def test_search_from_the_header_finds_a_section_and_leads_to_it(address: str, page: Page):
     page.goto(f"{address}/index.html")
     field = page.get_by_role("searchbox", name="Search this report")

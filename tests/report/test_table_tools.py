@@ -26,6 +26,12 @@ SHOWN = (
     "[...document.querySelectorAll('tbody')[0].rows].filter(row => row.offsetHeight).map(row => row.innerText.trim())"
 )
 
+COUNT_LINES = """cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return new Set([...range.getClientRects()].map(line => Math.round(line.bottom))).size;
+}"""
+
 
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[Page]:
@@ -84,3 +90,19 @@ def test_a_verdict_is_chosen_exactly_and_a_link_asks_for_rows(page: Page, tmp_pa
 def test_a_short_table_stays_as_it_is(page: Page):
     assert page.locator("input").count() == 1
     assert page.locator("table").nth(1).locator("button").count() == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "markup"),
+    [("gt_table published", "{}"), ("data", "<code>{}</code>"), ("data", '<code class="long">{}</code>')],
+)
+def test_on_a_phone_a_job_is_whole_and_a_longer_name_breaks_in_its_own_column(page: Page, kind: str, markup: str):
+    page.set_viewport_size({"width": 390, "height": 844})
+    table, cell = page.locator("table").first, page.locator("tbody td").first
+    table.evaluate("(table, kind) => { table.className = kind; }", kind)
+    # Columns beside it that need more room than there is.
+    page.evaluate("for (const cell of document.querySelectorAll('td + td')) cell.textContent = '0'.repeat(40)")
+    cell.evaluate("(cell, name) => { cell.innerHTML = name; }", markup.format("capture_cubic_p1_lossnone"))
+    assert cell.evaluate(COUNT_LINES) == 1
+    cell.evaluate("(cell, name) => { cell.innerHTML = name; }", markup.format("retransmits_" * 5))
+    assert cell.evaluate("cell => cell.scrollWidth <= cell.clientWidth && cell.clientWidth < 220")
