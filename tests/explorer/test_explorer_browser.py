@@ -379,7 +379,37 @@ def test_fast_archives_have_gigabits_in_list_panel_legend_and_charts(open_page: 
 def test_modes_have_the_names_that_figures_give_algorithms(open_page: Open) -> None:
     page = open_page("#mode=cubic")
     assert set(column(page, "Mode")) == {"CUBIC"}
-    assert page.locator("#x-mode option").all_text_contents() == ["all", "both", "CUBIC", "unknown"]
+    assert page.locator("#x-mode option").all_text_contents() == ["all", "both", "CUBIC alone", "unknown"]
+
+
+def test_a_run_with_loss_in_bursts_is_not_listed_like_one_with_random_loss(open_page: Open) -> None:
+    page = open_page(f"#find=bursts&run={SECOND}")
+    assert column(page, "Loss") == ["0.1\nbursts"]
+    expect(page.locator("#x-picked")).to_contain_text("loss 0.1 % in bursts")
+
+
+def test_decimal_points_of_a_column_are_below_each_other(open_page: Open) -> None:
+    page = open_page("#find=job_e")
+    digit, point = "\u2007", "\u2008"
+    texts = ["10", "9.6", "1,234.25", "–", "1e-7"]
+    aligned = [f"10{point}{digit * 2}", f"9.6{digit}", "1,234.25", "–", f"1e-7{point}{digit * 2}"]
+    assert page.evaluate("texts => ccreportExplorer.alignPoints(texts)", texts) == aligned
+    assert page.evaluate("texts => ccreportExplorer.alignPoints(texts)", ["1", "20", "–"]) == ["1", "20", "–"]
+    # Losses of 0 % and 0.1 %.
+    assert set(column(page, "Loss")) >= {f"0{point}{digit}", "0.1\nbursts"}
+
+
+def test_the_list_is_as_wide_as_its_frame(open_page: Open) -> None:
+    page = open_page(width=1400)
+    assert page.locator("#x-scroll").evaluate("box => box.clientWidth - box.firstElementChild.offsetWidth") == 0
+
+
+def test_throughput_above_the_line_rate_is_explained_beside_the_chart(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}")
+    drawn(page)
+    expect(page.locator("#x-rate_note")).to_contain_text("handed to its socket")
+    page.click("#x-clear")
+    expect(page.locator("#x-rate_note")).to_be_hidden()
 
 
 @pytest.mark.parametrize("width", [1400, 1920])

@@ -65,7 +65,7 @@ def write_database(folder: Path) -> Path:
 
 
 def make_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the views over runs: the second run is suspect; of each of its job's runs a file was read.
+    """Make the views over runs: the second is suspect and has loss in bursts; of each run of its job a file was read.
 
     The runs of that job are in the table of the publication.
     """
@@ -73,7 +73,8 @@ def make_views(connection: duckdb.DuckDBPyConnection) -> None:
         CREATE VIEW labelled_runs AS
         SELECT
             *, run_id = '{SECOND}' AS is_suspect,
-            CASE WHEN is_suspect THEN 'kernel_drops, sample_gap' END AS suspect_rules
+            CASE WHEN is_suspect THEN 'kernel_drops, sample_gap' END AS suspect_rules,
+            CASE WHEN loss_pct > 0 THEN 'bursts' ELSE 'random' END AS loss_pattern
         FROM runs
     """)
     connection.execute("""

@@ -276,6 +276,7 @@
     byId("chart").setAttribute("aria-label", describe(chart));
     byId("chart").dataset.lines = chart.shown.map(({ key, lines }) => `${key}:${lines}`).join(" ");
     const missing = runs.every(run => run.flows_count) ? "" : describeMissing(chart);
+    byId("rate_note").hidden = !chart.shown.some(({ key }) => key === "rate");
     byId("legend").replaceChildren(...makeLegend(runs));
     showFlows(runs);
     byId("missing").textContent = [...runs.map(describeLargeRun), missing].filter(Boolean).join(" ");
@@ -347,6 +348,7 @@
     byId("tools").hidden = isEmpty;
     for (const name of ["see", "link", "clear"]) byId(name).hidden = isEmpty;
     if (isEmpty) byId("flows_list").hidden = true;
+    if (isEmpty) byId("rate_note").hidden = true;
     if (isEmpty) byId("chart").setAttribute("aria-label", "No run picked");
     byId("see").textContent = `See ${state.picked.length} picked`;
     byId("missing").textContent = "";

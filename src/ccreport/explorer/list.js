@@ -30,7 +30,7 @@
     list.haystack = memoize(row =>
       [
         list.id(row),
-        ...["session", "job", "host", "sender_host", "cc_list", "suspect_rules", "uncounted_reason"].map(key => columns.get(key).show(row)),
+        ...["session", "job", "host", "sender_host", "cc_list", "loss_pattern", "suspect_rules", "uncounted_reason"].map(key => columns.get(key).show(row)),
         ...explorer.listAlgorithms(list, row).map(cc => list.algorithms.get(cc).name),
       ]
         .join("\n")
@@ -40,6 +40,8 @@
   };
 
   const nameMode = (algorithms, mode) => algorithms.get(mode)?.name ?? mode ?? "–";
+  // As a choice: "BBR alone", unlike that of runs with any flow of BBR.
+  const nameChoice = (algorithms, mode) => (algorithms.has(mode) ? `${nameMode(algorithms, mode)} alone` : mode);
 
   const memoize = compute => {
     const known = new Map();
@@ -59,11 +61,27 @@
     return { ...column, isText, value, show, max, rank: isText ? column.index : column.values };
   };
 
+  // Texts of numbers with blanks as wide as digits behind them, so that their points are below each other.
+  explorer.alignPoints = texts => {
+    const places = texts.map(text => (/^-?[\d,]+\.\d+$/.test(text) ? text.length - text.indexOf(".") : 0));
+    const most = Math.max(0, ...places);
+    return texts.map((text, i) => {
+      if (text === "–" || places[i] === most) return text;
+      return places[i] > 0 ? text + "\u2007".repeat(most - places[i]) : `${text}\u2008${"\u2007".repeat(most - 1)}`;
+    });
+  };
+
   // 4 significant digits where no number of decimals is given, with commas between thousands, as the charts have them.
   explorer.showNumber = (value, decimals = null) => {
     const text = decimals === null ? String(Number(value.toPrecision(4))) : value.toFixed(decimals);
     // Without the sign of a negative number that rounds to zero.
     return text.replace(/^-(?=[0.]+$)/, "").replace(/^(-?\d{4,})/, whole => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+  };
+
+  // "bursts", nothing of the usual pattern, which is random.
+  explorer.namePattern = (list, row) => {
+    const pattern = list.columns.get("loss_pattern").value(row);
+    return pattern === null || pattern === "random" ? "" : pattern;
   };
 
   // Unknown values come last in either direction; equal ones keep the order of the archive.
@@ -112,7 +130,7 @@
       algorithms.join(" and "),
       show("flows_count", "", list.columns.get("flows_count").value(row) === 1 ? " flow" : " flows"),
       show("rtt_ms", "RTT ", " ms"),
-      show("loss_pct", "loss ", " %"),
+      [show("loss_pct", "loss ", " %"), explorer.namePattern(list, row)].filter(Boolean).join(" in "),
       show("iteration", "iteration ", ""),
     ];
     return parts.filter(Boolean).join(", ");
@@ -138,7 +156,7 @@
     const { exhibits } = list;
     if (name === "exhibit") return exhibits.length ? [[ANY, "the paper"], ...exhibits.map(exhibit => [exhibit, exhibit])] : [];
     const column = list.columns.get(EXACT[name]);
-    if (name === "mode") return column.texts.map(mode => [mode, nameMode(list.algorithms, mode)]);
+    if (name === "mode") return column.texts.map(mode => [mode, nameChoice(list.algorithms, mode)]);
     if (column.isText) return column.texts.map(text => [text, text]);
     const numbers = [...new Set(column.values)].filter(number => number !== null).sort((a, b) => a - b);
     return numbers.map(number => [String(number), String(number)]);

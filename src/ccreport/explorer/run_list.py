@@ -37,6 +37,8 @@ class ListColumn:
     description: str = ""
 
 
+# Of three runs one is the median and another the deviation: each would judge itself.
+RUNS_AT_LEAST: Final = 4
 COLUMNS: Final = (
     ListColumn("mode", "Mode", is_text=True),
     ListColumn("flows_count", "Flows", decimals=0),
@@ -56,7 +58,8 @@ COLUMNS: Final = (
         "of condition",
         decimals=1,
         description="Robust z: rate less the median of its condition, over 1.4826 times the median absolute deviation "
-        "there or 1 % of the median, whichever is more; a run beyond ±3.5 is an outlier.",
+        "there or 1 % of the median, whichever is more; a run beyond ±3.5 is an outlier. A condition with fewer than "
+        f"{RUNS_AT_LEAST} runs has none.",
     ),
     ListColumn("job", "Job", is_text=True),
     ListColumn("retransmits_count", "Retransmits", "segments", decimals=0),
@@ -70,6 +73,9 @@ COLUMNS: Final = (
     ListColumn("session", "Session", is_text=True),
     ListColumn("sender_host", "Sender", is_text=True),
     ListColumn("cc_list", "Algorithms", is_text=True),
+    ListColumn(
+        "loss_pattern", "Loss pattern", is_text=True, description="Whether packets are lost at random or in bursts."
+    ),
     ListColumn("uncounted_reason", "Not counted", is_text=True, description="Why published tables do not count a run."),
     ListColumn("suspect_rules", "Suspect by", is_text=True, description="Rules by which a run is suspect."),
     ListColumn("exhibits", "Used in", is_text=True, description="Tables and figures of the paper that a run is for."),
@@ -86,8 +92,6 @@ COUNT_DIGITS: Final = 15
 NORMAL_MAD: Final = 1.4826
 # Of the median.
 LEAST_SPREAD: Final = 0.01
-# Of three runs one is the median and another the deviation: each would judge itself.
-RUNS_AT_LEAST: Final = 4
 
 
 def read_runs(connection: duckdb.DuckDBPyConnection, published: pl.DataFrame) -> pl.DataFrame:

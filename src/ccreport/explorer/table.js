@@ -3,8 +3,8 @@
 (() => {
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   const PAGE_ROWS = 50;
-  // What makes a run an exception is below the name of its job. Goodput is the rate; the plot has throughput too.
-  const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "uncounted_reason", "exhibits", "throughput_bps"]);
+  // What makes a run an exception is below the name of its job, and that its loss comes in bursts below the loss. Goodput is the rate; the plot has throughput too.
+  const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "uncounted_reason", "exhibits", "throughput_bps", "loss_pattern"]);
   // On a phone these come first: what a list is looked through for. Below the job is why a run is suspect.
   const FIRST = ["mode", "rtt_ms", "loss_pct", "rate_bps", "deviation_z", "job"];
   // Beside a run that is open there is room for these.
@@ -78,25 +78,32 @@
       this.shown = rows.slice(this.first, this.first + PAGE_ROWS);
       this.focused = Math.min(this.focused, Math.max(0, this.shown.length - 1));
       this.table.setAttribute("aria-rowcount", rows.length + 1);
-      this.body.replaceChildren(...this.shown.map((row, i) => this.makeRow(row, i)));
+      const texts = this.columns.map(column => this.listTexts(column));
+      this.body.replaceChildren(...this.shown.map((row, i) => this.makeRow(row, i, texts)));
       this.mark(picked);
     }
 
-    makeRow(row, i) {
+    listTexts(column) {
+      const texts = this.shown.map(row => column.show(row));
+      return column.isText ? texts : explorer.alignPoints(texts);
+    }
+
+    makeRow(row, i, texts) {
       const name = `${explorer.nameRun(this.list, row)}, ${this.list.columns.get("job").show(row)}`;
       const box = make("input", { type: "checkbox", tabindex: "-1", "aria-label": `Pick ${name}` });
-      const cells = this.columns.map(column => this.makeCell(column, row));
+      const cells = this.columns.map((column, place) => this.makeCell(column, row, texts[place][i]));
       const attributes = { tabindex: i === this.focused ? "0" : "-1", "aria-rowindex": this.first + i + 2 };
       if (this.list.columns.get("state").value(row) === "suspect") attributes.class = "x-suspect";
       return make("tr", attributes, make("td", { class: "x-pick" }, box), ...cells);
     }
 
-    makeCell(column, row) {
+    makeCell(column, row, text) {
       const cell = make("td", { class: classOf(column, "x-text"), title: column.isText ? column.value(row) : null });
       if (column.key === "mode") cell.append(...this.makeDots(row));
-      cell.append(column.show(row));
-      const state = column.key === "job" ? explorer.describeState(this.list, row) : "";
-      if (state) cell.append(make("small", { title: state }, state));
+      cell.append(text);
+      const describe = { job: explorer.describeState, loss_pct: explorer.namePattern }[column.key];
+      const more = describe ? describe(this.list, row) : "";
+      if (more) cell.append(make("small", { title: more }, more));
       if (column.key === "rate_bps" && column.value(row) !== null && column.max > 0) {
         cell.classList.add("x-bar");
         cell.style.setProperty("--share", column.value(row) / column.max);
