@@ -69,6 +69,8 @@ def test_a_thumbnail_leads_to_its_figure_and_keeps_the_label_that_claims_link_to
     assert "{#figure-f1}" in page
     assert "{{< include fragments/figure_f1.md >}}" in page
     assert "f2" not in page
+    # The search leaves out what a `nav` holds.
+    assert page.index("<nav ") < page.index("[All figures](figures.qmd)") < page.index("</nav>") < page.index("## ")
 
 
 def test_figures_that_need_the_same_are_one_sentence(tmp_path: Path) -> None:

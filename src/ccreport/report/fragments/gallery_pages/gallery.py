@@ -99,7 +99,9 @@ def _render_page(page: TopicPage, pages: Sequence[TopicPage]) -> Iterator[str]:
         links.append(f"Previous: [{escape_text(pages[place - 1].title)}]({pages[place - 1].name}.qmd)")
     if place + 1 < len(pages):
         links.append(f"Next: [{escape_text(pages[place + 1].title)}]({pages[place + 1].name}.qmd)")
-    yield f"{' · '.join(links)}\n"
+    # Of which the search takes no notice.
+    opened, closed = (fence_html(tag) for tag in ('<nav aria-label="Pages of figures">', "</nav>"))
+    yield f"{opened}\n{' · '.join(links)}\n\n{closed}"
     for figure in page.figures:
         yield f"## {escape_text(figure.heading)} {{#{make_label('figure', figure.name)}}}\n"
         yield f"{{{{< include fragments/figure_{figure.name}.md >}}}}\n"
