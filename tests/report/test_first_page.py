@@ -608,6 +608,18 @@ def test_round_trip_times_are_those_of_runs_that_count(tmp_path: Path):
     assert name_rtts(found, found.clear()) == ""
 
 
+def test_the_line_at_equal_rates_is_whole_and_names_within_the_plot_are_parted_from_it():
+    for layout, edges_count in ((WIDE, 0), (NARROW, 2)):
+        chart = draw_forest(make_pairs(AHEAD, AHEAD), TITLES, BOTH, layout).chart.to_dict(validate=False)
+        (line,) = (layer for layer in list_marks(chart, "rule") if "y2" in layer["encoding"])
+        above, below = chart["datasets"][line["data"]["name"]]
+        assert above["y_low"] == below["y"]
+        edges = [
+            layer for layer in chart["layer"] if layer["mark"].get("stroke") == "white" and "text" in layer["mark"]
+        ]
+        assert len(edges) == edges_count
+
+
 def test_below_the_name_of_a_table_are_the_round_trip_times_of_its_buckets():
     cells = ("1 flow, RTT < 30 ms", "1 flow, RTT ≥ 30 ms")
     pairs = make_pairs(AHEAD, *(make_cells("table_2", cell, REPRODUCED, (2, 1, 3), (2, 1, 3)) for cell in cells))

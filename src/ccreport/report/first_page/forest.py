@@ -5,6 +5,7 @@ Drawn twice: with names of rows beside them, and for narrow screens with names a
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final
 
@@ -98,7 +99,7 @@ def draw_forest(
     y = alt.Y("y:Q", scale=alt.Scale(domain=[height, 0], nice=False, zero=False, padding=0), axis=None)
     layers = [
         _draw_bands(rows, x, y),
-        _draw_equality(rows, x, y),
+        _draw_equality(rows, x, y, layout.row),
         *_draw_intervals(rows, x, y),
         *_draw_dots(rows, x, y),
         *_write_names(rows, headings, layout),
@@ -162,10 +163,9 @@ def _draw_bands(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> alt.Chart:
     return chart
 
 
-def _draw_equality(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> alt.Chart:
-    """Return the line at equal rates, in pieces that leave out the names above rows."""
-    half = WIDE.row / 2
-    pieces = rows.select(y=pl.col("y") - half, y_low=pl.col("y") + half, ratio=pl.lit(1.0))
+def _draw_equality(rows: pl.DataFrame, x: alt.X, y: alt.Y, row_px: int) -> alt.Chart:
+    """Return the line at equal rates, in pieces as high as the rows, that leave out the names of tables."""
+    pieces = rows.select(y="top", y_low=pl.col("top") + row_px, ratio=pl.lit(1.0))
     chart: alt.Chart = alt.Chart(pieces).mark_rule(color=theme.FAINT_INK, strokeWidth=1).encode(x=x, y=y, y2="y_low")
     return chart
 
@@ -205,12 +205,15 @@ def _colour(channel: str = "color") -> alt.Color | alt.Fill:
 
 def _write_names(rows: pl.DataFrame, headings: list[tuple[str, str, float]], layout: Layout) -> list[alt.Chart]:
     room = layout.names or layout.width
-    left = float(-layout.names)
-    across = left if not layout.names else left + 10
+    left, across = float(-layout.names), 10.0 * bool(layout.names) - layout.names
     names = [
         write([shorten(cell, room * NAME_ROOM)], (across, top + (layout.mark if layout.names else 8.0)), align="left")
         for cell, top in rows.select("cell", "top").iter_rows()
     ]
+    # Part names within the plot from the line at equal rates.
+    edges = [] if layout.names else deepcopy(names)
+    for edge in edges:
+        edge.mark.stroke, edge.mark.strokeWidth = "white", 5
     named = [
         write([shorten(title, layout.width)], (left, at), align="left", weight="bold") for title, _, at in headings
     ]
@@ -219,15 +222,13 @@ def _write_names(rows: pl.DataFrame, headings: list[tuple[str, str, float]], lay
         for _, note, at in headings
         if note
     ]
-    return [*names, *named, *noted]
+    return [*edges, *names, *named, *noted]
 
 
 def _write_directions(algorithms: Sequence[str], layout: Layout) -> list[alt.Chart]:
-    first, second = algorithms[:2]
-    left, right = f"← {second} faster", f"{first} faster →"
     return [
-        write([left], (0.0, -10.0), align="left", colour=theme.FAINT_INK),
-        write([right], (float(layout.plot), -10.0), align="right", colour=theme.FAINT_INK),
+        write([f"← {algorithms[1]} faster"], (0.0, -10.0), align="left", colour=theme.FAINT_INK),
+        write([f"{algorithms[0]} faster →"], (float(layout.plot), -10.0), align="right", colour=theme.FAINT_INK),
     ]
 
 
