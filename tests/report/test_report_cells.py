@@ -154,6 +154,16 @@ def test_the_command_of_a_section_prints_its_numbers(tmp_path: Path, capsys: pyt
             assert {name: printed[name] for name in numbers} == numbers
 
 
+def test_a_number_is_said_once_and_rates_have_the_unit_of_the_table() -> None:
+    row = {"rate_mean_bps": 9.6131e9, "rate_low_bps": 9.61309e9, "rate_high_bps": 9.61311e9}
+    cvs = {"rate_cv": 0.02, "rate_cv_low": None, "rate_cv_high": None, "rate_within_cv": 0.02}
+    gigabits = (1e9, "Gbit/s")
+    assert list_numbers(row | cvs, rates=gigabits) == [("Rate mean (Gbit/s)", "9.613"), ("Rate CV (%)", "2.000")]
+    # An interval that can be told from its number, and a CV within conditions that is less than the whole.
+    told = list_numbers(row | {"rate_low_bps": 9e9} | cvs | {"rate_within_cv": 0.01})
+    assert [shown for _, shown in told] == ["9613 (9000 to 9613)", "2.000", "1.000"]
+
+
 def test_names_of_the_archive_are_text(tmp_path: Path) -> None:
     page = (build(tmp_path, archive(NASTY)) / "cells_jobs.qmd").read_text()
     assert "<script>" not in page

@@ -7,6 +7,7 @@ first runs of each row, and says how to print what is left out.
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
@@ -35,12 +36,16 @@ from ccreport.report.markup.blocks import (
 )
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.database import connect
+from ccreport.summarise.grids.grid import rate_unit
 from ccreport.summarise.grids.headings import name_quantities, name_tables, shorten_titles
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.summarise.grids.plain_numbers import (
+    MEGABITS,
     VALUE,
+    RateUnit,
     find_ends,
     find_quantity,
+    is_repeated,
     list_numbers,
     name_column,
     name_key,
@@ -72,9 +77,19 @@ def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path)
             trace = load_trace(connection, table, files)
             # A table without rows has a page as well.
             for first in range(1, max(shown.height, 1) + 1, ROWS_PER_PAGE):
-                facts = declared | about | {"pages": _link_pages(table, shown.height, first)}
+                facts = (
+                    declared
+                    | about
+                    | {"pages": _link_pages(table, shown.height, first), "rates": _find_rate_unit(shown)}
+                )
                 content = render_page(trace, shown[first - 1 : first - 1 + ROWS_PER_PAGE], facts, first=first)
                 (output / f"{page_of_cells(table, first)}.qmd").write_text(content, encoding="utf-8")
+
+
+def _find_rate_unit(summary: pl.DataFrame) -> RateUnit:
+    """Return the unit that the published table has for its rates."""
+    means = [name for name in summary.columns if name.endswith("_mean_bps")]
+    return rate_unit(summary[means[0]]) if means else MEGABITS
 
 
 def _link_pages(table: str, rows_count: int, shown: int) -> str:
@@ -94,7 +109,8 @@ def render_page(
     """Return a page of one table; `summary` are its rows, whose numbers from `first` on name the sections.
 
     `declared` is what the evaluation declares of the table, under `evaluation` the evaluation's name, under
-    `short_titles` what its tables are called in rows of others, and under `pages` links to the table's other pages.
+    `short_titles` what its tables are called in rows of others, under `pages` links to the table's other pages, and
+    under `rates` the unit of its rates.
     """
     runs_of_rows = [trace.select_runs(row) for row in summary.iter_rows(named=True)]
     if sum(runs.height for runs in runs_of_rows) * LINE_BYTES > largest:
@@ -163,22 +179,29 @@ def _render_head(
     if is_cut:
         yield render_callout("note", "Runs", LEFT_OUT)
     query = render_quotation(read_query(trace.table), f"Query of {declared['title']}")
-    yield from (open_fold("What the numbers mean"), _explain_numbers(trace.table, summary), close_fold())
+    yield from (
+        open_fold("What the numbers mean"),
+        _explain_numbers(trace.table, summary, declared.get("rates", MEGABITS)),
+        close_fold(),
+    )
     yield from (open_fold(f"Query: {name_query(trace.table)}"), query, close_fold())
     if summary.is_empty():
         yield "The archive has no run for this table.\n"
 
 
-def _explain_numbers(table: str, summary: pl.DataFrame) -> str:
+def _explain_numbers(table: str, summary: pl.DataFrame, rates: RateUnit) -> str:
     """Return what the schema says of each number of the sections, with a link to the data dictionary."""
     schema = load_schema(table)
     ends = {end for pair in find_ends(summary.columns).values() for end in pair}
     shown = [
         column
         for column in schema.columns
-        if column.name not in {*schema.key, *ends} and summary[column.name].null_count() < summary.height
+        if column.name not in {*schema.key, *ends}
+        and summary[column.name].null_count() < summary.height
+        and not all(is_repeated(row, column.name) for row in summary.iter_rows(named=True))
     ]
-    explained = [f"- **{escape_text(name_column(column.name))}**: {markdown(column.description)}\n" for column in shown]
+    names = [escape_text(name_column(column.name, rates)) for column in shown]
+    explained = [f"- **{name}**: {markdown(column.description)}\n" for name, column in zip(names, shown, strict=True)]
     declared = f"[data dictionary](dictionary.qmd#{make_label('table', table)})"
     return f"{''.join(explained)}\nThe {declared} has their columns.\n"
 
@@ -197,14 +220,15 @@ def _render_row(
     # Identifiers that only machines read would fill the heading.
     names = [name_key(name, shown[name]) for name in key if not name.endswith("_id")]
     parts = [f"## {number}: {escape_text(' · '.join(names))} {{#cell-{number}}}\n"]
-    parts.append(render_numbers({name: value for name, value in shown.items() if name not in key}))
+    rates = declared.get("rates", MEGABITS)
+    parts.append(render_numbers({name: value for name, value in shown.items() if name not in key}, rates))
     listed = runs if runs_at_most is None else runs.head(runs_at_most)
     whole = listed.height == runs.height
     counted = count_things(runs["run_id"].n_unique(), "run")
     # Closed, so that a page of many rows can be read.
     first = listed["run_id"].n_unique()
     parts.append(open_fold(f"Made of {counted}" if whole else f"The first {first:,} of {counted}"))
-    parts.append(_render_runs(trace, listed, number, find_quantity(row)))
+    parts.append(_render_runs(trace, listed, number, find_quantity(row), rates))
     if jobs := link_jobs(listed["experiment_id"].drop_nulls().unique(maintain_order=True), trace.files):
         parts.append(fence_html(f"<p>Raw files: {jobs}</p>"))
     # A path in it may hold a line break, which is written as \\n on its one line.
@@ -214,30 +238,34 @@ def _render_row(
     return [*parts, close_fold()]
 
 
-def render_numbers(numbers: Mapping[str, Any]) -> str:
+def render_numbers(numbers: Mapping[str, Any], rates: RateUnit = MEGABITS) -> str:
     """Return the numbers of a row side by side, as `list_numbers` has them."""
-    parts = [f"<div><dt>{text(name)}</dt><dd>{text(shown)}</dd></div>" for name, shown in list_numbers(numbers)]
+    listed = list_numbers(numbers, rates=rates)
+    parts = [f"<div><dt>{text(name)}</dt><dd>{text(shown)}</dd></div>" for name, shown in listed]
     return fence_html(f'<dl class="numbers">\n{"".join(parts)}\n</dl>')
 
 
-def _render_runs(trace: Trace, runs: pl.DataFrame, number: int, quantity: str) -> str:
+def _render_runs(trace: Trace, runs: pl.DataFrame, number: int, quantity: str, rates: RateUnit) -> str:
     """Return the table of a row's runs, in which what all have is said once; `quantity` is what `value` is of."""
     columns, schema = trace.shown, runs.schema
     # By places: a frame of other columns for each row of a table takes longer than its lines.
     shown = itemgetter(*map(runs.get_column_index, columns))
     run, result = map(runs.get_column_index, ("run_id", "result_path"))
     names = [quantity if name == VALUE else name for name in columns]
-    rows = [[*map(_show, names, shown(values)), _link_run(values[run], values[result])] for values in runs.rows()]
+    rows = [
+        [*map(_show, names, shown(values), repeat(rates)), _link_run(values[run], values[result])]
+        for values in runs.rows()
+    ]
     numbers = [place for place, name in enumerate(columns) if schema[name].is_numeric()]
-    header = [*map(name_column, names), "Run"]
+    header = [*(name_column(name, rates) for name in names), "Run"]
     return render_varying(header, rows, title=f"Runs of row {number}", numbers=numbers)
 
 
-def _show(column: str, value: Any) -> Html:
+def _show(column: str, value: Any, rates: RateUnit) -> Html:
     # In code font a name stays on one line.
     if value is None or column in ("session", "job", "host"):
         return _show_name(value)
-    return _show_text(round_value(column, value))
+    return _show_text(round_value(column, value, rates))
 
 
 # A run is in several tables. Kept by the text: as numbers 1 and 1.0, or 0.0 and -0.0, would be one.

@@ -16,9 +16,11 @@ from ccreport.summarise.grids.headings import (
     write_heading,
 )
 
-# Units that headings leave to the values, by the end of a column's name.
-UNITS: Final = {"_bps": " (Mbit/s)", "_bytes": " (bytes)"}
-PER_MEGABIT: Final = 1e6
+# Of rates, what they are divided by and its name, as `rate_unit` gives it.
+RateUnit = tuple[float, str]
+MEGABITS: Final[RateUnit] = (1e6, "Mbit/s")
+# rate_within_cv is a part of rate_cv, or all of it.
+WITHIN: Final = "_within"
 # In per cent; published tables show less as 0.00.
 LEAST_CV: Final = 0.01
 # All digits are in the CSV files.
@@ -47,8 +49,12 @@ def name_key(column: str, value: Any) -> str:
     return name_value(column, value) if isinstance(value, int | float) else format_name(column, value)
 
 
-def list_numbers(numbers: Mapping[str, Any], headings: Mapping[str, str] = NO_HEADINGS) -> list[tuple[str, str]]:
+def list_numbers(
+    numbers: Mapping[str, Any], headings: Mapping[str, str] = NO_HEADINGS, rates: RateUnit = MEGABITS
+) -> list[tuple[str, str]]:
     """Return heading and text of each number of a row, with its 95 % interval in brackets; not of what has no value.
+
+    Nor is an interval shown whose ends are rounded to the number, nor a CV within conditions that is the whole CV.
 
     The ends of an interval are the columns that have `low` and `high` in a number's name, in place of `mean` if it has
     one: `rate_mean_bps`, `rate_low_bps` and `rate_high_bps`. `headings` go before those that all tables have.
@@ -57,11 +63,19 @@ def list_numbers(numbers: Mapping[str, Any], headings: Mapping[str, str] = NO_HE
     within = {end for pair in ends.values() for end in pair}
     listed = []
     for name, value in numbers.items():
-        if name not in within and value is not None:
-            interval = [round_value(name, numbers[end]) for end in ends.get(name, ()) if numbers[end] is not None]
-            ends_shown = f" ({' to '.join(interval)})" if interval else ""
-            listed.append((headings.get(name) or name_column(name), round_value(name, value) + ends_shown))
+        if name not in within and value is not None and not is_repeated(numbers, name):
+            shown = round_value(name, value, rates)
+            known = [numbers[end] for end in ends.get(name, ()) if numbers[end] is not None]
+            interval = [round_value(name, end, rates) for end in known]
+            ends_shown = f" ({' to '.join(interval)})" if {*interval} - {shown} else ""
+            listed.append((headings.get(name) or name_column(name, rates), shown + ends_shown))
     return listed
+
+
+def is_repeated(numbers: Mapping[str, Any], name: str) -> bool:
+    """Tell whether a number within conditions is shown like that over all of them, which is in the row as well."""
+    whole = name.replace(WITHIN, "")
+    return whole != name and whole in numbers and round_value(name, numbers[name]) == round_value(whole, numbers[whole])
 
 
 def find_ends(names: Collection[str]) -> dict[str, tuple[str, str]]:
@@ -76,12 +90,14 @@ def find_ends(names: Collection[str]) -> dict[str, tuple[str, str]]:
     return ends
 
 
-def name_column(name: str) -> str:
+def name_column(name: str, rates: RateUnit = MEGABITS) -> str:
     """Return what a column is called in a table: the heading that published tables have, always with its unit."""
-    return write_heading(name) + next((unit for ending, unit in UNITS.items() if name.endswith(ending)), "")
+    # Units that headings leave to the values.
+    units = {"_bps": rates[1], "_bytes": "bytes"}
+    return write_heading(name) + next((f" ({unit})" for ending, unit in units.items() if name.endswith(ending)), "")
 
 
-def round_value(column: str, value: Any) -> str:
+def round_value(column: str, value: Any, rates: RateUnit = MEGABITS) -> str:
     """Return a value in the unit that `name_column` announces, rounded; whole numbers with commas, yes or no."""
     if value is None or isinstance(value, bool):
         return format_answer(value)
@@ -92,7 +108,7 @@ def round_value(column: str, value: Any) -> str:
     if column in PROBABILITIES:
         return format_probability(value)
     if column.endswith("_bps"):
-        return show_plain(value / PER_MEGABIT, SIGNIFICANT)
+        return show_plain(value / rates[0], SIGNIFICANT)
     if is_percentage(column):
         percentage = PERCENT * value
         is_tiny = column.endswith("_cv") and 0 < percentage < LEAST_CV
