@@ -28,7 +28,7 @@ from ccreport.summarise.grids.publication import (
     read_shown_names,
     show_names,
 )
-from ccreport.summarise.grids.shared_runs import share_runs
+from ccreport.summarise.grids.shared_runs import share_names, share_runs
 from ccreport.summarise.grids.with_suspects import describe_suspects
 from ccreport.summarise.questions import ask_table, find_bold
 from ccreport.summarise.statistics.comparisons import judge_questions
@@ -84,7 +84,7 @@ def summarise_table(connection: duckdb.DuckDBPyConnection, table: str, declared:
         grid = head_columns(grid, list_rtts(connection, table))
     if "published" in declared:
         grid = mark_unpublished(grid, declared["published"], summary.select(declared["rows"]), declared["shown"])
-    grid = share_runs(grid)
+    grid = share_names(share_runs(grid))
     (output / f"{table}.html").write_text(format_html(grid), encoding="utf-8")
     (output / f"{table}.tex").write_text(format_latex(grid), encoding="utf-8")
 

@@ -16,7 +16,7 @@ from ccreport.summarise.grids.publication import (
     read_shown_names,
     show_names,
 )
-from ccreport.summarise.grids.shared_runs import share_runs
+from ccreport.summarise.grids.shared_runs import share_names, share_runs
 
 NEAR, FAR = "RTT < 30 ms", "RTT ≥ 30 ms"
 GRID = Grid(
@@ -99,6 +99,16 @@ def test_runs_are_counted_once_for_a_row() -> None:
     assert [[cell.text for cell in row] for row in shared.cells] == [["1", "2", "3"]] * 4
     counts = replace(GRID, headings=["Runs", "Runs"])
     assert (share_runs(GRID), share_runs(counts)) == (GRID, counts)
+
+
+def test_what_all_rows_are_named_is_said_once_below_the_table() -> None:
+    grid = replace(GRID, stubs=["Buffer", "Flows", "Runs"], names=[["8 MB", "16", "5"], ["12 MB", "16", "5"]])
+    shared = share_names(grid)
+    assert (shared.stubs, shared.names) == (["Buffer"], [["8 MB"], ["12 MB"]])
+    assert shared.notes == [*GRID.notes, "In all rows: flows 16, runs 5."]
+    # A row alone keeps its names, and the first name stays in any case.
+    for names in ([["8 MB", "16", "5"]], [["8 MB", "16", "5"], ["8 MB", "8", "4"]]):
+        assert share_names(replace(grid, names=names)) == replace(grid, names=names)
 
 
 def test_questions_have_labels_as_they_are_shown() -> None:

@@ -1,5 +1,5 @@
 -- Stability: the mean over Table II's loss rows of the coefficients of variation, by RTT bucket and algorithm, pooled
--- as the paper pools and within single conditions; with the ratio of the second algorithm's to the first's.
+-- as the paper pools and within single conditions; with the ratio of each algorithm's but the first to the first's.
 -- The view stability_runs holds the runs that the evaluation selects, one row per run and algorithm; cell_… are the
 -- macros of macros.sql.
 WITH conditions AS (
@@ -32,8 +32,12 @@ SELECT
     cells_count,
     cv_mean_cv,
     cv_within_mean_cv,
-    cv_mean_cv / nullif(first_value(cv_mean_cv) OVER bucket, 0) AS cv_ratio,
-    cv_within_mean_cv / nullif(first_value(cv_within_mean_cv) OVER bucket, 0) AS cv_within_ratio
+    CASE WHEN row_number() OVER bucket > 1 THEN cv_mean_cv / nullif(first_value(cv_mean_cv) OVER bucket, 0) END
+        AS cv_ratio,
+    CASE
+        WHEN row_number() OVER bucket > 1
+            THEN cv_within_mean_cv / nullif(first_value(cv_within_mean_cv) OVER bucket, 0)
+    END AS cv_within_ratio
 FROM means
 WINDOW bucket AS (PARTITION BY rtt_bucket ORDER BY algorithm_rank, algorithm)
 ORDER BY rtt_bucket_rank, algorithm_rank, algorithm

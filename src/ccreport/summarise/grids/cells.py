@@ -36,7 +36,7 @@ from ccreport.summarise.grids.shown_columns import ShownColumn, leave_out
 # What a cell of rows and columns consists of, each in a column of its own.
 MEASURES: Final = ("M", INTERVAL, "CV", "Runs")
 WHERE_CVS: Final = "The intervals of the CVs, and the mean CVs within single conditions, are in the CSV file."
-BETTER: Final = "Bold: faster, or with fewer retransmits, by the verdict of the table of comparisons."
+BETTER: Final = "Bold: {}, by the verdict of the table of comparisons."
 # rate_low_bps and rate_high_bps are the interval of rate_mean_bps.
 LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
 # By column, the rows whose number a verdict makes bold.
@@ -83,7 +83,7 @@ def lay_out_cells(
             [cell for group in groups for cell in cells.get((key, group), [Cell(MISSING)] * len(MEASURES))]
             for key in keys
         ],
-        notes=[*notes, WHERE_CVS, *([BETTER] if better.any() else [])],
+        notes=[*notes, WHERE_CVS, *_explain_bold(bold)],
         caption=f"M in {unit}, with its {INTERVAL}; CV in %.",
     )
 
@@ -161,9 +161,8 @@ def lay_out_rows(
     for column in shown:
         better = bold.get(column.name, pl.repeat(value=False, n=summary.height, dtype=pl.Boolean, eager=True))
         columns.append(_lay_out_column(summary, column, intervals.get(column.name), better))
-    columns, more, without = leave_out(columns)
+    columns, more, own = leave_out(columns)
     parts = [part for column in columns for part in column.parts()]
-    has_better = any(cell.is_better for column in columns for cell in column.cells)
     return Grid(
         table=schema.name,
         title=title,
@@ -173,8 +172,18 @@ def lay_out_rows(
         headings=[heading for heading, _, _ in parts],
         is_number=[is_number for _, is_number, _ in parts],
         cells=[list(cells) for cells in zip(*(cells for _, _, cells in parts), strict=True)],
-        notes=[note for note in (*notes, describe_shared(known, more), *without, BETTER if has_better else "") if note],
+        notes=[note for note in (*notes, describe_shared(known, more), *own, *_explain_bold(bold)) if note],
     )
+
+
+def _explain_bold(bold: Bold) -> list[str]:
+    """Return the note on what is bold, where anything is."""
+    meant = dict.fromkeys(
+        "with fewer retransmits" if name.startswith("retransmit") else "faster"
+        for name, rows in bold.items()
+        if rows.any()
+    )
+    return [BETTER.format(" or ".join(meant))] if meant else []
 
 
 def _find_stubs(names: list[str], key: Collection[str]) -> list[str]:

@@ -1,4 +1,7 @@
-"""How many runs the cells of a row have, said once for the row: a table of cells is a quarter narrower without."""
+"""How many runs the cells of a row have, said once for the row, and what all rows are named, said once for the table.
+
+A table of cells is a quarter narrower without.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,6 +9,7 @@ from itertools import compress
 from typing import Final
 
 from ccreport.summarise.grids.grid import MISSING, Grid
+from ccreport.summarise.grids.headings import describe_shared, name_text
 
 RUNS: Final = "Runs"
 
@@ -27,6 +31,21 @@ def share_runs(grid: Grid) -> Grid:
         headings=list(compress(grid.headings, kept)),
         is_number=list(compress(grid.is_number, kept)),
         cells=[list(compress(cells, kept)) for cells in grid.cells],
+    )
+
+
+def share_names(grid: Grid) -> Grid:
+    """Return a grid without the names that all of its rows have, but for the first, and with a note of these."""
+    shared = [place > 0 and len({names[place] for names in grid.names}) == 1 for place in range(len(grid.stubs))]
+    if len(grid.names) < 2 or not any(shared):
+        return grid
+    kept = [not is_shared for is_shared in shared]
+    said = [name_text(stub, name) for stub, name in compress(zip(grid.stubs, grid.names[0], strict=True), shared)]
+    return replace(
+        grid,
+        stubs=list(compress(grid.stubs, kept)),
+        names=[list(compress(names, kept)) for names in grid.names],
+        notes=[*grid.notes, describe_shared({}, said)],
     )
 
 

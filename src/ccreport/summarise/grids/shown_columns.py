@@ -41,22 +41,19 @@ class ShownColumn:
 
 
 def leave_out(columns: list[ShownColumn]) -> tuple[list[ShownColumn], list[str], list[str]]:
-    """Return the columns that differ from row to row and from each other, what all rows have, and notes of others."""
+    """Return the columns that differ from row to row and from each other, what all rows have, and notes on cells.
+
+    Of columns without a value, and of those like another, nothing is said: the files have them.
+    """
     kept: list[ShownColumn] = []
-    shared, without, notes = [], [], [column.note for column in columns if column.note]
+    shared, notes = [], [column.note for column in columns if column.note]
     for column in columns:
         rows_count, values = len(column.texts), set(column.texts)
-        twin = next((earlier for earlier in kept if earlier.is_measured and earlier.texts == column.texts), None)
+        has_twin = any(earlier.is_measured and earlier.texts == column.texts for earlier in kept)
         is_single = rows_count < 2 or len(columns) == 1 or column.is_answer
-        if is_single or (len(values) > 1 and (twin is None or rows_count < ROWS_ALIKE)):
+        if is_single or (len(values) > 1 and (not has_twin or rows_count < ROWS_ALIKE)):
             kept.append(column)
-        elif MISSING in values and len(values) == 1:
-            without.append(column.heading.partition(" (")[0])
-        elif len(values) == 1:
+        elif len(values) == 1 and MISSING not in values:
             shared.append(name_text(column.heading, column.texts[0]))
-        elif twin:
-            notes.append(f"{column.heading}: in each row the same as {twin.heading}.")
-    if without:
-        notes.append(f"Without values here: {', '.join(without)}.")
     # A table of names alone says nothing.
     return (kept, shared, notes) if kept else (columns, [], [])
