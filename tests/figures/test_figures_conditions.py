@@ -12,7 +12,7 @@ from ccreport.figures.conditions.rate import find_lightest, shade_colour
 from ccreport.figures.conditions.topology_drawing import Box, Lane, draw_topology
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.kit.axes import shorten
-from ccreport.figures.kit.small_multiples import break_title
+from ccreport.figures.kit.text import wrap_text
 from ccreport.figures.select.declaration import FigureError
 from ccreport.figures.write import plot_figure
 
@@ -408,7 +408,7 @@ def test_flows_of_a_run_have_their_jain_index(tmp_path: Path) -> None:
 
 
 def test_the_title_of_a_panel_keeps_numbers_with_their_units() -> None:
-    assert break_title("buffer 12 MB, 0.02 % loss, RTT 13 ms", 206) == ["buffer 12 MB, 0.02 % loss, RTT", "13 ms"]
+    assert wrap_text("buffer 12 MB, 0.02 % loss, RTT 13 ms", 33) == ["buffer 12 MB, 0.02 % loss, RTT", "13 ms"]
 
 
 def test_single_flows_have_no_spread(tmp_path: Path) -> None:
@@ -463,7 +463,10 @@ def make_testbed() -> Rows:
 
 def test_the_topology_has_senders_paths_and_destinations(tmp_path: Path) -> None:
     output = plot(tmp_path, make_testbed(), kind="topology")
-    assert " between 2 senders and " in read(output, "caption.txt").partition("\n")[0]
+    shown, _, rest = read(output, "caption.txt").partition("\n")
+    # As many as there are boxes, though two of them have the same address.
+    assert "3 runs between 2 senders and 3 destinations, at RTTs of 5–80 ms." in shown
+    assert "an address under two of them need not be the same host" in rest
     texts = texts_of(output)
     for text in (
         "a",
@@ -475,6 +478,8 @@ def test_the_topology_has_senders_paths_and_destinations(tmp_path: Path) -> None
         "limit 10,000 packets",
         "far.example.net",
         "10.0.0.1, RTT 80 ms, 1 run",
+        "host without a name",
+        "10.0.0.1, RTT 10 ms, 1 run",
         "b",
         "Network",
         "bottleneck 1 Gbit/s",
@@ -500,6 +505,21 @@ def test_lines_of_a_box_break_at_a_comma_or_a_space_and_lose_nothing() -> None:
 def test_a_topology_needs_a_destination(tmp_path: Path) -> None:
     output = plot(tmp_path, gather(make_run(1, {"bbr": 1.0}, host=None)), kind="topology")
     assert read(output, "missing.txt") == "Of 1 run that matches, none names its destination.\n"
+
+
+def test_the_caption_of_a_topology_says_which_runs_and_destinations_it_does_not_show(tmp_path: Path) -> None:
+    tables = gather(
+        make_run(1, {"bbr": 1.0}, destinations_count=3),
+        make_run(2, {"bbr": 1.0}, is_counted=False),
+        make_run(3, {"bbr": 1.0}, host=None),
+    )
+    shown, _, rest = read(plot(tmp_path, tables, kind="topology"), "caption.txt").partition("\n")
+    assert shown.endswith(
+        " 1 run between 1 sender and 1 destination, at RTTs of 10 ms; "
+        "1 more run not counted (interrupted, or without a rate); 1 more run without a destination."
+    )
+    assert "1 run to several destinations at once: only the first is drawn." in rest
+    assert "same host" not in rest
 
 
 def test_many_destinations_are_counted(tmp_path: Path) -> None:

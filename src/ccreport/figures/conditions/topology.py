@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.core.text import display_name
+from ccreport.core.text import count_things, display_name
 from ccreport.figures.conditions.topology_drawing import Box, Lane, draw_topology
 from ccreport.figures.kit.figure import Figure, deny
-from ccreport.figures.select.condition_cells import read_matching
+from ccreport.figures.select.condition_cells import keep_counted, read_matching_all
 from ccreport.figures.select.declaration import FigureDeclaration
-from ccreport.figures.select.queries import MissingFigure, read_rows
+from ccreport.figures.select.queries import UNCOUNTED, MissingFigure, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import fold_sentences, write_sentences
 from ccreport.figures.wording.runs import name_rate
@@ -19,11 +19,12 @@ from ccreport.summarise.grids.grid import format_size
 
 TOPOLOGY_COLUMNS: Final = """
     run_id, experiment_id, sender_host, host, host_address, rtt_ms, nic_bps, mtu_bytes, kernel, buffer_bytes,
-    bottleneck_bps, background_udp_bps
+    bottleneck_bps, background_udp_bps, destinations_count
 """
 # More destinations of one sender than this are counted in a last box.
 DESTINATIONS_AT_MOST: Final = 12
 VALUES_AT_MOST: Final = 3
+UNNAMED: Final = "host without a name"
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,11 @@ class Path:
 
 def build_topology(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the drawing of the hosts and paths of the runs that match; raise MissingFigure where no host is known."""
-    matching = read_matching(declaration, database, "labelled_runs", TOPOLOGY_COLUMNS, "run_id")
-    runs = matching.filter(pl.col("host").is_not_null() | pl.col("host_address").is_not_null())
+    matching = read_matching_all(declaration, database, "labelled_runs", TOPOLOGY_COLUMNS, "run_id")
+    counted = keep_counted(matching)
+    runs = counted.filter(pl.col("host").is_not_null() | pl.col("host_address").is_not_null())
     if runs.is_empty():
-        raise MissingFigure(f"{deny(matching.height)} names its destination.")
+        raise MissingFigure(f"{deny(counted.height)} names its destination.")
     qdiscs = read_rows(database, "qdiscs", runs)
     paths = [
         Path(sender, own, qdiscs.join(own.select("run_id"), on="run_id", how="semi"), _list_destinations(own))
@@ -54,7 +56,8 @@ def build_topology(declaration: FigureDeclaration, database: Database) -> Figure
         [path.destinations.select(pl.lit(path.sender, pl.String).alias("sender_host"), pl.all()) for path in paths]
     )
     title = " ".join(declaration.title.split())
-    return Figure(draw_topology(title, lanes), data, _write_caption(paths), _write_alternative(lanes))
+    caption = _write_caption(paths, matching.height - counted.height, counted.height - runs.height)
+    return Figure(draw_topology(title, lanes), data, caption, _write_alternative(lanes))
 
 
 def _list_destinations(runs: pl.DataFrame) -> pl.DataFrame:
@@ -100,21 +103,17 @@ def _describe_path(path: Path) -> Box:
 def _describe_destinations(path: Path) -> list[Box]:
     boxes = []
     for row in path.destinations.head(DESTINATIONS_AT_MOST).rows(named=True):
-        name = row["host"] or row["host_address"]
-        address = row["host_address"] if row["host_address"] not in (None, name) else None
         ends = [rtt for rtt in (row["rtt_lowest_ms"], row["rtt_highest_ms"]) if rtt is not None]
         facts = [
-            display_name(address) if address else "",
+            display_name(row["host_address"] or ""),
             f"RTT {_join_ends(ends)} ms" if ends else "RTT unknown",
-            _count(row["runs_count"], "run"),
+            count_things(row["runs_count"], "run"),
         ]
+        # An address where no name was given.
+        name = row["host"] if row["host"] not in (None, row["host_address"]) else UNNAMED
         boxes.append(Box(display_name(name), [", ".join(fact for fact in facts if fact)]))
     rest = path.destinations.height - DESTINATIONS_AT_MOST
-    return [*boxes, Box(f"and {_count(rest, 'more destination')}", [])] if rest > 0 else boxes
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}{'' if number == 1 else 's'}"
+    return [*boxes, Box(f"and {count_things(rest, 'more destination')}", [])] if rest > 0 else boxes
 
 
 def _list_numbers(name: str, values: pl.Series, style: Any) -> str:
@@ -135,21 +134,31 @@ def _span(name: str, values: pl.Series, unit: str) -> str:
     return f"{name} {'–'.join(dict.fromkeys(f'{value:,g}' for value in (known[0], known[-1])))} {unit}" if known else ""
 
 
-def _write_caption(paths: Sequence[Path]) -> str:
-    count = sum(path.runs.height for path in paths)
-    hosts = pl.concat(path.destinations for path in paths).select("host", "host_address").n_unique()
-    rtts = _span("RTTs of", pl.concat(path.runs["rtt_ms"] for path in paths).drop_nulls().round(), "ms")
-    reached = f"{_count(len(paths), 'sender')} and {_count(hosts, 'destination')}"
-    return fold_sentences(
-        [
-            "Senders, the path between them, and destinations, as the metadata of the runs names them",
-            f"{_count(count, 'run')} between {reached}{f', at {rtts}' if rtts else ''}",
-            "A range is that of all runs of the sender",
-            "Delay, loss and limit are those of netem on the path, in either direction, as tc printed them"
-            if any((path.qdiscs["qdisc"] == "netem").any() for path in paths)
-            else "No run recorded a network emulator",
-        ]
-    )
+def _write_caption(paths: Sequence[Path], uncounted: int, nowhere: int) -> str:
+    runs = pl.concat(path.runs for path in paths)
+    destinations = pl.concat(path.destinations for path in paths)
+    rtts = _span("RTTs of", runs["rtt_ms"].drop_nulls().round(), "ms")
+    reached = f"{count_things(len(paths), 'sender')} and {count_things(destinations.height, 'destination')}"
+    absent = {f"not counted ({UNCOUNTED})": uncounted, "without a destination": nowhere}
+    several = int((runs["destinations_count"] > 1).sum())
+    sentences = [
+        "Senders, the path between them, and destinations, as the metadata of the runs names them",
+        "; ".join(
+            [
+                f"{count_things(runs.height, 'run')} between {reached}{f', at {rtts}' if rtts else ''}",
+                *(f"{count_things(count, 'more run')} {why}" for why, count in absent.items() if count),
+            ]
+        ),
+        "A range is that of all runs of the sender",
+        "Delay, loss and limit are those of netem on the path, in either direction, as tc printed them"
+        if any((path.qdiscs["qdisc"] == "netem").any() for path in paths)
+        else "No run recorded a network emulator",
+    ]
+    if several:
+        sentences.append(f"{count_things(several, 'run')} to several destinations at once: only the first is drawn")
+    if destinations["host_address"].drop_nulls().is_duplicated().any():
+        sentences.append("Each sender has its own destinations: an address under two of them need not be the same host")
+    return fold_sentences(sentences)
 
 
 def _write_alternative(lanes: Sequence[Lane]) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Final
 
 import altair as alt
@@ -10,7 +9,7 @@ import altair as alt
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import CHARACTER_PX, shorten
 from ccreport.figures.kit.label_placement import Point
-from ccreport.figures.kit.text import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, to_y, write
+from ccreport.figures.kit.text import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, to_y, wrap_text, write
 
 WIDTH_PX: Final = 780
 # Left edge and width of the columns.
@@ -72,7 +71,7 @@ def _wrap_lane(lane: Lane) -> Lane:
 
 
 def _wrap(box: Box, width_px: int) -> Box:
-    """Return a box whose lines fit: broken after a comma, else at a space, and cut short where they have neither."""
+    """Return a box whose lines fit: broken after a comma, else at a space, else within a word."""
     room_px = width_px - 2 * PADDING_PX
     lines: list[str] = []
     for line in box.lines:
@@ -85,9 +84,9 @@ def _wrap(box: Box, width_px: int) -> Box:
                 lines[-1] += ","
                 lines.append(part)
     letters = int(room_px / CHARACTER_PX)
-    broken = [part for line in lines for part in wrap(line, letters, break_long_words=False, break_on_hyphens=False)]
+    broken = [part for line in lines for part in wrap_text(line, letters)]
     # A bold letter is wider.
-    return Box(shorten(box.name, 0.93 * room_px), [shorten(line, room_px) for line in broken])
+    return Box(shorten(box.name, 0.93 * room_px), broken)
 
 
 def _draw_lane(lane: Lane, top: int) -> list[alt.Chart]:

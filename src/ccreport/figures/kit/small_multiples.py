@@ -1,10 +1,8 @@
 """Small multiples of means with intervals over conditions: panels with the same scales, one legend above them."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from textwrap import wrap
 from typing import Final
 
 import altair as alt
@@ -13,7 +11,7 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import CHARACTER_PX, Position, draw_ticks
 from ccreport.figures.kit.label_placement import Point, place_labels
-from ccreport.figures.kit.text import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, write
+from ccreport.figures.kit.text import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, wrap_text, write
 
 PANEL_GAP_PX: Final = 26
 # Widths of the rate axis with its title, and of the figure without it.
@@ -30,9 +28,6 @@ RUN_OPACITY: Final = 0.4
 LEGEND_HEIGHT_PX: Final = 22
 LEGEND_SAMPLE_PX: Final = 34
 LEGEND_GAP_PX: Final = 26
-# 13 ms · 0.02 %
-BEFORE_UNIT: Final = re.compile(r"(?<=\d) (?=[A-Za-z%])")
-NO_BREAK_SPACE: Final = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -138,16 +133,10 @@ def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns:
     layers += draw_ticks(position, width, height)
     if drawn.panels[number]:
         # A title of Vega-Lite is higher over a panel with axis labels than over one without.
-        lines = break_title(drawn.panels[number], width)
+        lines = wrap_text(drawn.panels[number], int((width + PANEL_GAP_PX) / BOLD_CHARACTER_PX))
         rise_px = TITLE_RISE_PX + LINE_HEIGHT_PX * (len(lines) - 1)
         layers.append(write(lines, (0.0, -rise_px), align="left", weight="bold"))
     return alt.LayerChart(layer=layers, width=width, height=height)
-
-
-def break_title(title: str, width: int) -> list[str]:
-    """Return a panel's title in lines that fit above it; a number stays with its unit."""
-    lines = wrap(BEFORE_UNIT.sub(NO_BREAK_SPACE, title), int((width + PANEL_GAP_PX) / BOLD_CHARACTER_PX))
-    return [line.replace(NO_BREAK_SPACE, " ") for line in lines]
 
 
 def _locate(cells: pl.DataFrame, column: str, drawn: Multiples, number: int, size_px: tuple[int, int]) -> list[Point]:

@@ -11,7 +11,7 @@ import polars as pl
 
 from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.declaration import FigureDeclaration, Rate, refuse_where
-from ccreport.figures.select.queries import MissingFigure, describe_absence
+from ccreport.figures.select.queries import UNCOUNTED, MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
 
 ALGORITHM_RUN_COLUMNS: Final = """
@@ -50,6 +50,13 @@ def read_matching(
 
     Raise MissingFigure where there are none, FigureError where the database refuses the condition.
     """
+    return keep_counted(read_matching_all(declaration, database, view, columns, order))
+
+
+def read_matching_all(
+    declaration: FigureDeclaration, database: Database, view: str, columns: str, order: str
+) -> pl.DataFrame:
+    """Return the rows of a labelled view that match, with `is_counted`, and raise as `read_matching` does."""
     # The condition ends before the line does: it may close with a comment.
     query = f"SELECT is_counted, {columns} FROM {view} WHERE (\n{declaration.where}\n) ORDER BY {order}"  # noqa: S608
     try:
@@ -58,10 +65,15 @@ def read_matching(
         raise refuse_where(declaration.name, error) from error
     if matching.is_empty():
         raise MissingFigure(describe_absence(declaration, "run"))
+    return matching
+
+
+def keep_counted(matching: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that count, without `is_counted`; raise MissingFigure where there are none."""
     counted = matching.filter("is_counted").drop("is_counted")
     if counted.is_empty():
         count = matching["run_id"].n_unique()
-        raise MissingFigure(f"{deny(count)} counts (interrupted, or without a rate).")
+        raise MissingFigure(f"{deny(count)} counts ({UNCOUNTED}).")
     return counted
 
 

@@ -31,6 +31,8 @@ COLUMNS: Final = {
     "packets": """run_id, raw_file_id, flow_id, connection_number, direction, packet_number, captured_utc, capture_s,
         sequence_bytes, payload_bytes, acknowledgement_bytes, role, sack_start_bytes, sack_end_bytes, ack_rtt_ms""",
 }
+# Why a run does not count.
+UNCOUNTED: Final = "interrupted, or without a rate"
 ORDER: Final = {
     "flows": "run_id, flow_id",
     "intervals": "run_id, client_number, stream_number, is_reverse, interval_number",
@@ -73,7 +75,7 @@ def read_matching_runs(declaration: FigureDeclaration, database: Database) -> pl
         raise NoRunMatchesError(describe_absence(declaration, "run"))
     counted = matching.filter("is_counted")
     if counted.is_empty():
-        raise MissingFigure(f"{deny(matching.height)} counts (interrupted, or without a rate).")
+        raise MissingFigure(f"{deny(matching.height)} counts ({UNCOUNTED}).")
     return counted
 
 
