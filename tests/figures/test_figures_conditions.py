@@ -12,7 +12,9 @@ from ccreport.figures.conditions.rate import find_lightest, shade_colour
 from ccreport.figures.conditions.topology_drawing import Box, Lane, draw_topology
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.kit.axes import shorten
+from ccreport.figures.kit.small_multiples import join_points
 from ccreport.figures.kit.text import wrap_text
+from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.declaration import FigureError
 from ccreport.figures.write import plot_figure
 
@@ -171,11 +173,53 @@ def test_each_loss_has_a_panel_with_the_same_scale(tmp_path: Path) -> None:
     assert "All panels have the same scales." in read(output, "caption.txt")
 
 
+def test_means_far_apart_are_on_a_logarithmic_axis(tmp_path: Path) -> None:
+    runs = [make_run(10 * n, {"cubic": low, "bbr": 40.0}, rtt_ms=10.0 + n) for n, low in enumerate((1.5, 20.0))]
+    plot(tmp_path, gather(*runs), kind="rate_by_rtt")
+    assert "Mean goodput (Mbit/s), log scale" in texts_of(tmp_path / "out")
+    # From below 1.5 to above 40.
+    assert re.search(r'"domain":\s*\[\s*1(?:\.0)?,\s*50(?:\.0)?\s*\]', read(tmp_path / "out", "figure.vl.json"))
+
+
+@pytest.mark.parametrize(("means", "ticks"), [([2.0, 40.0], 0.0), ([2.0, 40.1], 1.0), ([0.0, 40.0], 0.0)])
+def test_an_axis_begins_at_0_unless_means_are_more_than_20_times_apart_and_none_is_0(
+    means: list[float], ticks: float
+) -> None:
+    assert fit_value_axis("Rate", pl.Series(means), [45.0]).ticks[0] == ticks
+
+
+def test_an_axis_of_many_powers_of_ten_has_no_ticks_between_them() -> None:
+    axis = fit_value_axis("Rate", pl.Series([0.002, 90.0]), [])
+    assert axis.ticks == [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]
+    assert [axis.part(value) for value in (0.0, 0.001, 100.0)] == pytest.approx([0.0, 0.0, 1.0])
+
+
+def test_means_are_joined_where_none_was_measured_between_and_two_are_no_line() -> None:
+    assert join_points([1.0, 2.0], [1.0, 2.0], 0.1) == [None, None]
+    assert join_points([0.0, 1.0, 2.0], [0.0, 1.0, 2.0], 0.1) == [0, 0, 0]
+    # 3 was measured elsewhere; 4.05 is where 4 is.
+    assert join_points([1.0, 2.0, 4.0, 5.0], [1.0, 2.0, 3.0, 4.0, 4.05, 5.0], 0.1) == [0, 0, 1, 1]
+    assert join_points([1.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], 0.1) == [None, 1, 1]
+
+
+def test_a_figure_draws_no_line_over_numbers_of_flows_that_a_panel_lacks(tmp_path: Path) -> None:
+    measured = {10.0: (1, 16), 80.0: (1, 4, 16)}
+    pairs = [(rtt, flows) for rtt, counts in measured.items() for flows in counts]
+    runs = [make_run(n, {"bbr": 40.0}, rtt_ms=rtt, flows_count=flows) for n, (rtt, flows) in enumerate(pairs)]
+    output = plot(tmp_path, gather(*runs), kind="rate_by_flows")
+    marks = [
+        layer["mark"]["type"]
+        for panel in json.loads(read(output, "figure.vl.json"))["vconcat"][1]["hconcat"]
+        for layer in panel["layer"]
+    ]
+    assert marks.count("line") == 1
+
+
 def test_the_alternative_says_ends_and_largest_difference(tmp_path: Path) -> None:
     output = plot(tmp_path, sweep("rtt_ms", (10.0, 40.0)), kind="rate_by_rtt")
     # 32/11 = 2.909 at both RTTs: the first is named.
     assert read(output, "alt.txt") == (
-        "Line chart of mean goodput against RTT: CUBIC and BBRv1, both, 2 flows, no loss — sender to 10.0.0.2. "
+        "Chart of mean goodput against RTT: CUBIC and BBRv1, both, 2 flows, no loss — sender to 10.0.0.2. "
         "From RTT 10 ms to RTT 40 ms: CUBIC 11.0 Mbit/s to 5.50 Mbit/s; BBRv1 32.0 Mbit/s to 16.0 Mbit/s. "
         "Farthest apart at RTT 10 ms: BBRv1 had 2.91 times the goodput of CUBIC.\n"
     )

@@ -8,7 +8,7 @@ from ccreport.figures.conditions.rate_axes import KINDS, MULTIPLES
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.small_multiples import Multiples, Series, draw_multiples
-from ccreport.figures.kit.ticks import MARK_ROOM, choose_ticks
+from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.run.fair_share import ALL
 from ccreport.figures.select.completions import (
     SETTINGS,
@@ -44,16 +44,16 @@ def build_completion_by_buffer(declaration: FigureDeclaration, database: Databas
     statistics = summarise_completions(pl.concat([flows, together]), keys)
     titles = [describe_panel(panel_keys, values) for values in panels]
     top = statistics.select(pl.max_horizontal("high", *SHARES_DONE).max()).item()
+    cells = _tag(statistics, panel_keys, panels, places)
     chart = draw_multiples(
         Multiples(
             title=[" ".join(declaration.title.split()), _describe_path(flows, ccs)],
             panels=titles,
             series=[_style(cc, statistic) for cc, statistic in _list_lines(ccs, has_all=together.height > 0)],
             positions=[position] * len(titles),
-            rate_title="Flow completion time (s)",
-            rate_ticks=choose_ticks(MARK_ROOM * top or 1.0),
+            rates=fit_value_axis("Flow completion time (s)", cells["mean"], [top]),
             unit_bps=1.0,
-            cells=_tag(statistics, panel_keys, panels, places),
+            cells=cells,
         )
     )
     sentences = [

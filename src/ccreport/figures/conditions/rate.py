@@ -13,7 +13,7 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.small_multiples import Multiples, Series, draw_multiples
-from ccreport.figures.kit.ticks import MARK_ROOM, choose_ticks
+from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.condition_cells import (
     SETTINGS,
     list_values,
@@ -140,17 +140,15 @@ def _draw(
     declaration: FigureDeclaration, facts: ConditionFacts, layout: Layout, shown: pl.DataFrame
 ) -> alt.VConcatChart:
     unit_bps = RATE_UNITS[facts.unit]
-    top = max(_top(facts.cells, "mean"), _top(facts.cells, "high"))
-    if shown.height:
-        top = max(top, _top(shown, "rate_bps"))
+    tops = [_top(facts.cells, "mean"), _top(facts.cells, "high"), *([_top(shown, "rate_bps")] if shown.height else [])]
+    title = f"Mean {facts.rate} ({facts.unit})"
     return draw_multiples(
         Multiples(
             title=[" ".join(declaration.title.split()), *wrap_title(describe_conditions(facts.runs))],
             panels=layout.titles,
             series=_style_lines(layout),
             positions=layout.positions,
-            rate_title=f"Mean {facts.rate} ({facts.unit})",
-            rate_ticks=choose_ticks(MARK_ROOM * top / unit_bps or 1.0),
+            rates=fit_value_axis(title, facts.cells["mean"] / unit_bps, [top / unit_bps for top in tops]),
             unit_bps=unit_bps,
             cells=facts.cells,
             runs=shown,

@@ -12,10 +12,10 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import CHARACTER_PX
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX, KeyEntry, draw_key
-from ccreport.figures.kit.log_axis import LogAxis, fit_log_axis
+from ccreport.figures.kit.log_axis import fit_log_axis
 from ccreport.figures.kit.series_styles import style_series
 from ccreport.figures.kit.text import write
-from ccreport.figures.kit.ticks import MARK_ROOM, choose_ticks
+from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.condition_cells import list_varying
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError
 from ccreport.figures.select.queries import MissingFigure, describe_absence
@@ -133,14 +133,11 @@ def _draw(
     styles = {name: theme.style_of(ccs.get(name, cc)) for name, cc in style_series(series).items()}
     label_px = min(LABEL_MOST_PX, max(len(name) for name in names.values()) * CHARACTER_PX)
     width, height = int(theme.PLOT_WIDTH_PX + 60 - label_px), ROW_PX * len(names)
-    logarithmic = _fit_log_axis(cells) if measure.is_log else None
-    scale, axis = _lay_axis(cells, measure, logarithmic)
+    placed, scale, axis = _lay_axis(cells, measure)
     layers: list[alt.Chart] = []
     for place, (name, style) in enumerate(styles.items()):
         shift = (place - (len(styles) - 1) / 2) * DODGE_PX
-        own = cells.filter(pl.col("algorithm") == name)
-        if logarithmic:
-            own = own.with_columns(logarithmic.place(pl.col(end), pl.col("mean")).alias(end) for end in ENDS)
+        own = placed.filter(pl.col("algorithm") == name)
         marked = own.select("row", *(pl.col(end).round(6) for end in ENDS)).with_columns(
             y_px=ROW_PX * (pl.col("row") + 0.5) + shift
         )
@@ -163,19 +160,17 @@ def _draw(
     return chart
 
 
-def _fit_log_axis(cells: pl.DataFrame) -> LogAxis:
-    return fit_log_axis(cells["mean"], cells["high"], LEAST_POWER)
-
-
-def _lay_axis(cells: pl.DataFrame, measure: Measure, logarithmic: LogAxis | None) -> tuple[alt.Scale, alt.Axis]:
-    """Return the scale and the axis of the means."""
+def _lay_axis(cells: pl.DataFrame, measure: Measure) -> tuple[pl.DataFrame, alt.Scale, alt.Axis]:
+    """Return the cells with their values where they are drawn, and the scale and the axis of the means."""
     title = f"{measure.name} ({measure.unit})"
-    if logarithmic:
-        return logarithmic.scale, logarithmic.draw(title)
-    top = cells.select(pl.max_horizontal(pl.col("mean").max(), pl.col("high").max())).item()
-    ticks = choose_ticks(MARK_ROOM * top)
-    axis = alt.Axis(title=title, values=list(ticks), grid=True)
-    return alt.Scale(domain=[0, ticks[-1]], nice=False), axis
+    if measure.is_log:
+        shares = fit_log_axis(cells["mean"], cells["high"], LEAST_POWER)
+        placed = cells.with_columns(shares.place(pl.col(end), pl.col("mean")).alias(end) for end in ENDS)
+        return placed, shares.scale, shares.draw(title)
+    rates = fit_value_axis(title, cells["mean"], cells["high"].drop_nulls().to_list())
+    options: dict[str, Any] = {"format": rates.format} if rates.format else {}
+    axis = alt.Axis(title=rates.title, values=list(rates.ticks), grid=True, **options)
+    return cells.with_columns(pl.col(ENDS).clip(rates.least)), rates.scale, axis
 
 
 def _write_caption(cells: pl.DataFrame, names: dict[int, str], measure: Measure) -> str:

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Final
 
 import altair as alt
 import polars as pl
@@ -12,6 +13,7 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import CHARACTER_PX, Position, draw_ticks
 from ccreport.figures.kit.label_placement import Point, place_labels
 from ccreport.figures.kit.text import LINE_HEIGHT_PX, NO_DATA, at_x, at_y, to_x, wrap_text, write
+from ccreport.figures.kit.value_axis import ValueAxis
 
 PANEL_GAP_PX: Final = 26
 # Widths of the rate axis with its title, and of the figure without it.
@@ -25,6 +27,9 @@ TITLE_RISE_PX: Final = 14.0
 BOLD_CHARACTER_PX: Final = 7.0
 CAP_PX: Final = 3.0
 RUN_OPACITY: Final = 0.4
+# Fewer means of a series are not joined. Places nearer to each other than this part of the axis are one.
+POINTS_OF_LINE: Final = 3
+LEAST_GAP: Final = 0.01
 LEGEND_HEIGHT_PX: Final = 22
 LEGEND_SAMPLE_PX: Final = 34
 LEGEND_GAP_PX: Final = 26
@@ -54,15 +59,14 @@ class Multiples:
     """What is drawn.
 
     `cells` (panel, series, x, mean, low, high) and `runs` (panel, series, x, rate_bps; may be empty) are in bit/s,
-    `rate_ticks` in the unit of `rate_title`, which has `unit_bps`. `positions` has the axis of each panel.
+    `rates` is the axis in a unit of `unit_bps`. `positions` has the axis of each panel.
     """
 
     title: Sequence[str]
     panels: Sequence[str]
     series: Sequence[Series]
     positions: Sequence[Position]
-    rate_title: str
-    rate_ticks: Sequence[float]
+    rates: ValueAxis
     unit_bps: float
     cells: pl.DataFrame
     runs: pl.DataFrame = field(default_factory=pl.DataFrame)
@@ -70,6 +74,7 @@ class Multiples:
 
 def draw_multiples(drawn: Multiples) -> alt.VConcatChart:
     """Return the chart: title, legend, and the panels in rows from left to right."""
+    drawn = replace(drawn, cells=_number_lines(drawn))
     columns = choose_columns(len(drawn.panels))
     rows_count = math.ceil(len(drawn.panels) / columns)
     width = (PLOT_WIDTH_PX - (columns - 1) * PANEL_GAP_PX) // columns
@@ -80,7 +85,8 @@ def draw_multiples(drawn: Multiples) -> alt.VConcatChart:
     ]
     heading, *details = drawn.title
     title = alt.TitleParams(heading, subtitle=details, offset=12, limit=TITLE_LIMIT_PX, anchor="start")
-    chart: alt.VConcatChart = alt.vconcat(draw_legend(drawn.series), *rows, spacing=14).properties(title=title)
+    legend = draw_legend(drawn.series, has_lines=drawn.cells["line"].is_not_null().any())
+    chart: alt.VConcatChart = alt.vconcat(legend, *rows, spacing=14).properties(title=title)
     return chart
 
 
@@ -89,7 +95,33 @@ def choose_columns(panels_count: int) -> int:
     return COLUMNS.get(panels_count, 4)
 
 
-def draw_legend(series: Sequence[Series]) -> alt.LayerChart:
+def _number_lines(drawn: Multiples) -> pl.DataFrame:
+    """Return the cells that have a mean with their `line`, null where a mean is joined to no other."""
+    known = drawn.cells.drop_nulls("mean").sort("x", maintain_order=True)
+    measured = known["x"].unique().sort().to_list()
+    parts = []
+    for (panel, _), own in known.group_by("panel", "series", maintain_order=True):
+        position = drawn.positions[int(str(panel))]
+        lines = join_points(own["x"].to_list(), measured, LEAST_GAP * (position.high - position.low))
+        parts.append(own.with_columns(line=pl.Series(lines, dtype=pl.Int64)))
+    return pl.concat(parts)
+
+
+def join_points(own: Sequence[float], measured: Sequence[float], apart: float) -> list[int | None]:
+    """Return the number of the line that each point of a series is on, in order of x; None for one on no line.
+
+    Points are joined where others were not measured at a place between them, and further than `apart` from both. Two
+    points are no course: they stay apart.
+    """
+    if len(own) < POINTS_OF_LINE:
+        return [None] * len(own)
+    numbers = [0]
+    for before, after in pairwise(own):
+        numbers.append(numbers[-1] + any(before + apart < x < after - apart for x in measured))
+    return [number if numbers.count(number) > 1 else None for number in numbers]
+
+
+def draw_legend(series: Sequence[Series], *, has_lines: bool = True) -> alt.LayerChart:
     """Return the legend as a chart of its own: line, marker and name of each series, in as many rows as they need."""
     layers: list[alt.Chart] = []
     x_px, row = 0.0, 0
@@ -102,7 +134,7 @@ def draw_legend(series: Sequence[Series]) -> alt.LayerChart:
         line = alt.Chart(NO_DATA).mark_rule(color=colour, strokeWidth=2, strokeDash=list(entry.dash))
         marker = alt.Chart(NO_DATA).mark_point(size=45, color=colour, shape=entry.marker, fill="white", opacity=1)
         layers += [
-            line.encode(x=at_x(x_px), x2=to_x(x_px + LEGEND_SAMPLE_PX), y=at_y(y_px)),
+            *([line.encode(x=at_x(x_px), x2=to_x(x_px + LEGEND_SAMPLE_PX), y=at_y(y_px))] if has_lines else []),
             marker.encode(x=at_x(x_px + LEGEND_SAMPLE_PX / 2), y=at_y(y_px)),
             write([entry.name], (x_px + LEGEND_SAMPLE_PX + 8, y_px), align="left"),
         ]
@@ -120,12 +152,13 @@ def _draw_panel(drawn: Multiples, number: int, width: int, height: int, columns:
     obstacles: list[Point] = []
     for place, series in enumerate(present):
         shift = (place - (len(present) - 1) / 2) * position.dodge_px * per_px
-        cells = _prepare(in_panel, series, shift, drawn.unit_bps, ["mean", "low", "high"])
+        cells = _prepare(in_panel, series, shift, drawn, ["mean", "low", "high"])
         if drawn.runs.height:
             own = drawn.runs.filter(pl.col("panel") == number)
-            layers.append(_draw_runs(_prepare(own, series, shift, drawn.unit_bps, ["rate_bps"]), series, number))
-        layers += _draw_series(cells, series, number)
-        traces[series.key] = _locate(cells, "mean", drawn, number, (width, height))
+            layers.append(_draw_runs(_prepare(own, series, shift, drawn, ["rate_bps"]), series, number))
+        layers += _draw_series(cells, series, number, drawn.rates.least)
+        longest = cells.filter(pl.col("line") == pl.col("line").mode().sort().first())
+        traces[series.key] = _locate(longest, "mean", drawn, number, (width, height))
         obstacles += [
             point for end in ("low", "high", "mean") for point in _locate(cells, end, drawn, number, (width, height))
         ]
@@ -143,14 +176,16 @@ def _locate(cells: pl.DataFrame, column: str, drawn: Multiples, number: int, siz
     position, (width, height) = drawn.positions[number], size_px
     per_px = (position.high - position.low) / width
     known = cells.select("x", column).drop_nulls()
-    return [((x - position.low) / per_px, height * (1 - rate / drawn.rate_ticks[-1])) for x, rate in known.rows()]
+    return [((x - position.low) / per_px, height * (1 - drawn.rates.part(rate))) for x, rate in known.rows()]
 
 
 def _prepare(
-    frame: pl.DataFrame, series: Series, shift: float, unit_bps: float, columns: Sequence[str]
+    frame: pl.DataFrame, series: Series, shift: float, drawn: Multiples, columns: Sequence[str]
 ) -> pl.DataFrame:
+    """Return the rows of a series in the unit of the axis; what is below its lower end is drawn there."""
     own = frame.filter(pl.col("series") == series.key).sort("x")
-    return own.select((pl.col("x") + shift).round(4), (pl.col(columns) / unit_bps).round(6))
+    values = (pl.col(columns) / drawn.unit_bps).round(6).clip(drawn.rates.least)
+    return own.select((pl.col("x") + shift).round(4), values, *({"line"} & set(own.columns)))
 
 
 def _x(position: Position) -> alt.X:
@@ -159,32 +194,40 @@ def _x(position: Position) -> alt.X:
 
 
 def _y(column: str, drawn: Multiples, *, is_first: bool = True) -> alt.Y:
+    options: dict[str, Any] = {"format": drawn.rates.format} if drawn.rates.format else {}
     axis = alt.Axis(
-        title=drawn.rate_title if is_first else None, labels=is_first, ticks=is_first, values=list(drawn.rate_ticks)
+        title=drawn.rates.title if is_first else None,
+        labels=is_first,
+        ticks=is_first,
+        values=list(drawn.rates.ticks),
+        **options,
     )
-    return alt.Y(f"{column}:Q", scale=alt.Scale(domain=[0, drawn.rate_ticks[-1]], nice=False), axis=axis)
+    return alt.Y(f"{column}:Q", scale=drawn.rates.scale, axis=axis)
 
 
 def _draw_frame(drawn: Multiples, position: Position, *, is_first: bool) -> alt.Chart:
     # It alone has the axes of its panel: marks that are drawn over it share them.
-    frame = pl.DataFrame({"x": [position.low], "mean": [0.0]})
+    frame = pl.DataFrame({"x": [position.low], "mean": [float(drawn.rates.least)]})
     mark = alt.Chart(frame).mark_point(opacity=0, size=1)
     chart: alt.Chart = mark.encode(x=_x(position), y=_y("mean", drawn, is_first=is_first))
     return chart
 
 
-def _draw_series(cells: pl.DataFrame, series: Series, number: int) -> list[alt.Chart]:
+def _draw_series(cells: pl.DataFrame, series: Series, number: int, least: float) -> list[alt.Chart]:
     colour = series.colour_in(number)
-    base = alt.Chart(cells)
-    known = alt.Chart(cells.drop_nulls())
+    base = alt.Chart(cells.drop("line"))
+    known = cells.drop("line").drop_nulls()
+    joined = cells.drop_nulls("line").select("x", "mean", "line")
     x = alt.X("x:Q")
+    line = alt.Chart(joined).mark_line(color=colour, strokeWidth=1.8, strokeDash=list(series.dash))
     return [
-        base.mark_line(color=colour, strokeWidth=1.8, strokeDash=list(series.dash)).encode(x=x, y=alt.Y("mean:Q")),
-        known.mark_rule(color=colour, strokeWidth=1.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
+        *([line.encode(x=x, y=alt.Y("mean:Q"), detail="line:N")] if joined.height else []),
+        alt.Chart(known).mark_rule(color=colour, strokeWidth=1.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
         *(
-            known.mark_tick(color=colour, thickness=1.4, size=2 * CAP_PX, orient="horizontal").encode(
-                x=x, y=alt.Y(f"{end}:Q")
-            )
+            # A bar that goes on below the axis has no end.
+            alt.Chart(known.filter(pl.col(end) > least))
+            .mark_tick(color=colour, thickness=1.4, size=2 * CAP_PX, orient="horizontal")
+            .encode(x=x, y=alt.Y(f"{end}:Q"))
             for end in ("low", "high")
         ),
         base.mark_point(size=40, color=colour, shape=series.marker, fill="white", opacity=1, strokeWidth=1.5).encode(

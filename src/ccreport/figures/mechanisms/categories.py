@@ -9,7 +9,7 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position
 from ccreport.figures.kit.small_multiples import Multiples, Series, draw_multiples
-from ccreport.figures.kit.ticks import MARK_ROOM, choose_ticks
+from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.wording.conditions import describe_panel
 from ccreport.figures.wording.runs import format_significant, join_names
 
@@ -49,8 +49,7 @@ def draw_categories(
                 Series(style.name, style.name, style.colour, style.dash, style.marker) for style in styles.values()
             ],
             positions=[Position(axes[0], -0.5, len(order) - 0.5, ticks)] * len(panels),
-            rate_title=axes[1],
-            rate_ticks=choose_ticks(MARK_ROOM * top or 1.0),
+            rates=fit_value_axis(axes[1], cells["mean"], [top]),
             unit_bps=1.0,
             cells=tagged,
         )

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import altair as alt
 import polars as pl
@@ -14,6 +14,7 @@ from ccreport.figures.kit.keyed_panels import KeyEntry, style_entry
 from ccreport.figures.kit.label_placement import Point, place_labels
 from ccreport.figures.kit.text import draw_notes, write
 from ccreport.figures.kit.ticks import choose_ticks
+from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run.panel import PanelRuns
 from ccreport.figures.wording.captions import describe_left_out, describe_path, name_runs, write_heading
 from ccreport.figures.wording.conditions import fold_sentences, write_sentences
@@ -25,19 +26,6 @@ BAND_OPACITY: Final = 0.16
 SINGLE_BAND_COLOUR: Final = "#b5b5b5"
 # Plots with more flows than this would be hatched by their lines.
 FAINT_FLOWS: Final = 4
-
-
-@dataclass(frozen=True)
-class ValueAxis:
-    """The vertical axis of a plot: its title, ticks from 0, and how its numbers are written (d3-format).
-
-    A logarithmic one begins at its first tick, a power of ten.
-    """
-
-    title: str
-    ticks: Sequence[float]
-    format: str = ""
-    is_log: bool = False
 
 
 JAIN_AXIS: Final = ValueAxis("Jain's index", [0, 0.25, 0.5, 0.75, 1], ".2f")
@@ -85,10 +73,7 @@ class Plot:
         """Return the value axis for a column."""
         options: dict[str, Any] = {"format": self.values.format} if self.values.format else {}
         axis = alt.Axis(title=self.values.title, values=list(self.values.ticks), **options)
-        least = self.values.ticks[0] if self.values.is_log else 0
-        kind: Literal["log", "linear"] = "log" if self.values.is_log else "linear"
-        scale = alt.Scale(type=kind, domain=[least, self.values.ticks[-1]], nice=False)
-        return alt.Y(f"{column}:Q", scale=scale, axis=axis)
+        return alt.Y(f"{column}:Q", scale=self.values.scale, axis=axis)
 
     def hold(self, layers: Sequence[alt.Chart], title: str | None = None) -> alt.LayerChart:
         """Return the plot with its layers, in its size."""
@@ -225,9 +210,8 @@ def draw_names(frame: pl.DataFrame, column: str, plot: Plot) -> list[alt.Chart]:
     """Return the names of the algorithms beside their lines (cc, time_s and the column), where they fit."""
 
     def locate(rows: pl.DataFrame) -> list[Point]:
-        height, top = plot.height_px, plot.values.ticks[-1]
         return [
-            (time_s / plot.end_s * theme.PLOT_WIDTH_PX, height * (1 - value / top))
+            (time_s / plot.end_s * theme.PLOT_WIDTH_PX, plot.height_px * (1 - plot.values.part(value)))
             for time_s, value in rows.select("time_s", column).drop_nulls().sort("time_s").rows()
         ]
 

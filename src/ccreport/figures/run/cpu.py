@@ -9,6 +9,7 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run import chart
 from ccreport.figures.run.panel import PanelRuns, read_panel
 from ccreport.figures.select.cpu_series import SIDES, place_cpu_samples
@@ -38,7 +39,7 @@ def build_cpu_over_time(declaration: FigureDeclaration, database: Database) -> F
     lines = _list_lines(loads, panel.tables.runs)
     lines = lines.filter((pl.col("measure") == "busiest_pct") | pl.lit(not is_single))
     sides = [side for side in SIDES if side in lines["side"].unique()]
-    axis = chart.ValueAxis("Load (%)", [0, 25, 50, 75, 100])
+    axis = ValueAxis("Load (%)", [0, 25, 50, 75, 100])
     plots = [
         _draw_side(lines.filter(side=side), side, chart.Plot(panel, axis, PANEL_HEIGHT_PX, side == sides[-1]))
         for side in sides

@@ -9,6 +9,7 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry
+from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run import chart
 from ccreport.figures.run.cpu import place_loads
 from ccreport.figures.run.panel import FlowRates, PanelRuns, measure_flow_rates, read_panel
@@ -89,7 +90,7 @@ def _draw_rates(panel: PanelRuns, rates: pl.DataFrame, name: str) -> alt.LayerCh
 def _draw_strips(panel: PanelRuns, strips: pl.DataFrame) -> list[alt.LayerChart]:
     """Return the strip of each algorithm."""
     counts = dict(panel.flows.select(pl.col("cc").fill_null(UNKNOWN_CC)).group_by("cc").len().rows())
-    axis = chart.ValueAxis("Flows (%)", [0, 50, 100])
+    axis = ValueAxis("Flows (%)", [0, 50, 100])
     drawn = []
     for cc in panel.ccs:
         plot = chart.Plot(panel, axis, STRIP_HEIGHT_PX, cc == panel.ccs[-1])

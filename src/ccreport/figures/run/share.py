@@ -4,6 +4,7 @@ import polars as pl
 
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
+from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run import chart
 from ccreport.figures.run.event_marks import draw_joins, find_joins
 from ccreport.figures.run.fair_share import find_range, measure_shares
@@ -36,7 +37,7 @@ def build_share_over_time(declaration: FigureDeclaration, database: Database) ->
     band = find_range(shares.join(drawn.select("run_id").unique(), on="run_id", how="anti"), "share")
     others = chart.list_band_key(panel) if band.height else []
     joins = find_joins(panel.flows)
-    plot = chart.Plot(panel, chart.ValueAxis("Share of the data (%)", [0, 25, 50, 75, 100]))
+    plot = chart.Plot(panel, ValueAxis("Share of the data (%)", [0, 25, 50, 75, 100]))
     lines = drawn.with_columns(share_pct=100 * pl.col("share"))
     shade = band.filter(pl.col("time_s") <= plot.end_s).with_columns(pl.col("low", "high") * 100)
     layers = [

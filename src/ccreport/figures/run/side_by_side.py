@@ -11,6 +11,7 @@ from ccreport.figures.kit import keyed_panels
 from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry
 from ccreport.figures.kit.theme import RETRANSMIT_COLOUR
+from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run import chart
 from ccreport.figures.run.cwnd import MEASURES, list_window_samples
 from ccreport.figures.run.flow_styles import FlowStyle, draw_flows, list_flow_key, style_flows
@@ -78,9 +79,7 @@ def _read(run_id: str, title: str, database: Database, *, is_both: bool) -> _Sid
     return _Side(panel, measure_flow_rates(panel), sampled, list_retransmits(sampled), style_flows(panel.flows))
 
 
-def _draw(
-    side: _Side, lines: pl.DataFrame, column: str, axis: chart.ValueAxis, end_s: float, name: str
-) -> alt.LayerChart:
+def _draw(side: _Side, lines: pl.DataFrame, column: str, axis: ValueAxis, end_s: float, name: str) -> alt.LayerChart:
     is_first, is_last = column == RATE, column == list(MEASURES)[-1]
     plot = chart.Plot(side.panel, axis, HEIGHT_PX, is_last, keyed_panels.PAIR_WIDTH_PX, end_s)
     marks = draw_marks(side.marks, plot) if column == "cwnd_segments_count" else []

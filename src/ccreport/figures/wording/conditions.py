@@ -157,7 +157,7 @@ def fold_sentences(sentences: Sequence[str], shown_count: int = 2) -> str:
 def write_condition_alternative(facts: ConditionFacts) -> str:
     """Return the text alternative: the ends of each line by panel, and where two algorithms are farthest apart."""
     count = len(facts.panels)
-    shape = "Line chart" if count == 1 else f"{count} line charts"
+    shape = "Chart" if count == 1 else f"{count} charts"
     first = f"{shape} of mean {facts.rate} against {facts.against}: {describe_conditions(facts.runs)}"
     panels = [
         _describe_lines(facts, panel, lines) for (panel,), lines in facts.cells.group_by("panel", maintain_order=True)

@@ -1,0 +1,63 @@
+"""The vertical axis of values: from 0, or logarithmic where means are so far apart that the least would lie on it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import altair as alt
+import polars as pl
+
+from ccreport.figures.kit.ticks import MARK_ROOM, choose_ticks
+
+# Means of which the greatest is more than so many times the least.
+FAR_APART: Final = 20.0
+# A logarithmic axis with more ticks than this has those at powers of ten only.
+TICKS_AT_MOST: Final = 12
+
+
+@dataclass(frozen=True)
+class ValueAxis:
+    """The vertical axis of a plot: its title, ticks from 0, and how its numbers are written (d3-format).
+
+    A logarithmic one begins at its first tick.
+    """
+
+    title: str
+    ticks: Sequence[float]
+    format: str = ""
+    is_log: bool = False
+
+    @property
+    def least(self) -> float:
+        """Return the value at the lower end."""
+        return self.ticks[0] if self.is_log else 0
+
+    @property
+    def scale(self) -> alt.Scale:
+        """Return the scale, from the lower end to the last tick."""
+        kind: Literal["log", "linear"] = "log" if self.is_log else "linear"
+        return alt.Scale(type=kind, domain=[self.least, self.ticks[-1]], nice=False)
+
+    def part(self, value: float) -> float:
+        """Return how far up the axis a value is, 0 to 1."""
+        if self.is_log:
+            return math.log(max(value, self.least) / self.least) / math.log(self.ticks[-1] / self.least)
+        return value / self.ticks[-1]
+
+
+def fit_value_axis(title: str, means: pl.Series, tops: Sequence[float]) -> ValueAxis:
+    """Return an axis that holds means, and the tops of what else is drawn; it is not logarithmic where a mean is 0."""
+    known = means.drop_nulls().sort()
+    top = max([*known[-1:], *tops, 0.0])
+    if not known.len() or known[0] <= 0 or known[-1] <= FAR_APART * known[0]:
+        return ValueAxis(title, choose_ticks(MARK_ROOM * top or 1.0))
+    least, most = known[0] / MARK_ROOM, MARK_ROOM * top
+    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+    ticks = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
+    first = max(tick for tick in ticks if tick <= least)
+    last = min(tick for tick in ticks if tick >= most)
+    between = [tick for tick in ticks if first <= tick <= last]
+    if len(between) > TICKS_AT_MOST:
+        between = [10.0**power for power in powers]
+    return ValueAxis(f"{title}, log scale", between, ",~r", is_log=True)
