@@ -109,6 +109,15 @@ def test_the_first_case_that_holds_gives_the_label() -> None:
     ]
 
 
+def test_a_label_of_several_cases_has_one_rank() -> None:
+    cases = [{"value": "a", "when": "x = 1"}, {"value": "b", "when": "x = 2"}, {"value": "a", "when": "x = 3"}]
+    labels = {"kind": {"cases": cases, "otherwise": "'b'", "otherwise_rank": 50}}
+    runs = "SELECT unnest([1, 2, 3, 4]) AS x, 10.0 AS rtt_ms, 'cubic' AS mode, NULL AS cc_list, NULL AS rtt_source"
+    query = label_runs(runs, EVALUATION | {"labels": labels})
+    ranked = duckdb.sql(f"SELECT kind, kind_rank FROM ({query}) ORDER BY x").fetchall()
+    assert ranked == [("a", 0), ("b", 1), ("a", 0), ("b", 1)]
+
+
 def test_the_first_member_held_goes_by_the_groups_name() -> None:
     groups = {"BBR": {"members": ["bbr2", "bbr"]}, "CUBIC": {"members": ["cubic"]}}
     assert name_algorithms(["bbr", "cubic", "reno"], groups) == [

@@ -268,24 +268,24 @@ def name_algorithms(held: list[str], groups: Mapping[str, Any]) -> list[tuple[st
 
 
 def label_runs(runs: str, evaluation: Mapping[str, Any]) -> str:
-    """Return the query that adds RTT bucket, sharing and the evaluation's labels, each with its rank, to a query."""
+    """Return the query that adds RTT bucket, sharing and the evaluation's labels, each with one rank, to a query."""
     bucket, bucket_rank = _bucket_cases(evaluation["rtt_bucket_edges_ms"])
     query = f"SELECT *, {bucket} AS rtt_bucket, {bucket_rank} AS rtt_bucket_rank, {FIXED_LABELS} FROM ({runs})"
     for label in sorted(DEFAULT_LABELS.keys() - evaluation["labels"].keys()):
         query = f"SELECT *, {quote_text(DEFAULT_LABELS[label])} AS {quote_name(label)} FROM ({query})"
     for label, facts in evaluation["labels"].items():
-        value, rank = _label_cases(facts)
         name, name_of_rank = quote_name(label), quote_name(f"{label}_rank")
+        value, rank = _label_cases(name, facts)
         query = f"SELECT *, {value} AS {name}, {rank} AS {name_of_rank} FROM ({query})"
     return query
 
 
-def _label_cases(facts: Mapping[str, Any]) -> tuple[str, str]:
-    if not facts["cases"]:
+def _label_cases(name: str, facts: Mapping[str, Any]) -> tuple[str, str]:
+    if not (cases := facts["cases"]):
         return f"({facts['otherwise']})", str(facts["otherwise_rank"])
-    values = " ".join(f"WHEN ({case['when']}) THEN {quote_text(case['value'])}" for case in facts["cases"])
-    ranks = " ".join(f"WHEN ({case['when']}) THEN {case.get('rank', n)}" for n, case in enumerate(facts["cases"]))
-    return f"CASE {values} ELSE ({facts['otherwise']}) END", f"CASE {ranks} ELSE {facts['otherwise_rank']} END"
+    values = " ".join(f"WHEN ({case['when']}) THEN {quote_text(case['value'])}" for case in cases)
+    ranks = " ".join(f"WHEN {quote_text(case['value'])} THEN {case.get('rank', n)}" for n, case in enumerate(cases))
+    return f"CASE {values} ELSE ({facts['otherwise']}) END", f"CASE {name} {ranks} ELSE {facts['otherwise_rank']} END"
 
 
 def _bucket_cases(edges: list[float]) -> tuple[str, str]:

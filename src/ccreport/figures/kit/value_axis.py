@@ -52,11 +52,15 @@ def fit_value_axis(title: str, means: pl.Series, tops: Sequence[float]) -> Value
     top = max([*known[-1:], *tops, 0.0])
     if not known.len() or known[0] <= 0 or known[-1] <= FAR_APART * known[0]:
         return ValueAxis(title, choose_ticks(MARK_ROOM * top or 1.0))
-    least, most = known[0] / MARK_ROOM, MARK_ROOM * top
-    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+    return lay_log_axis(title, known[0], top)
+
+
+def lay_log_axis(title: str, least: float, most: float) -> ValueAxis:
+    """Return a logarithmic axis that begins below a value above 0 and ends above another, with ticks at 1, 2 and 5."""
+    low, high = least / MARK_ROOM, most * MARK_ROOM
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
-    first = max(tick for tick in ticks if tick <= least)
-    last = min(tick for tick in ticks if tick >= most)
+    first, last = max(tick for tick in ticks if tick <= low), min(tick for tick in ticks if tick >= high)
     between = [tick for tick in ticks if first <= tick <= last]
     if len(between) > TICKS_AT_MOST:
         between = [10.0**power for power in powers]

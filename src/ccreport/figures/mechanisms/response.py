@@ -1,6 +1,5 @@
 """Measured rate against random loss beside the response functions of theory, a panel for each RTT."""
 
-import math
 from typing import Any, Final
 
 import altair as alt
@@ -9,6 +8,7 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.keyed_panels import PAIR_WIDTH_PX, KeyEntry, arrange, size_panel, stack
+from ccreport.figures.kit.value_axis import ValueAxis, lay_log_axis
 from ccreport.figures.mechanisms.theory import (
     bbr_loss_threshold,
     predict_bbr,
@@ -21,7 +21,7 @@ from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import count_runs, fold_sentences, write_sentences
-from ccreport.figures.wording.runs import format_significant, join_names
+from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_rate, format_significant, join_names
 
 COLUMNS: Final = """
     run_id, condition_id, cc, flows_count, rtt_ms, loss_pct, goodput_bps, mss_bytes, mtu_bytes,
@@ -56,13 +56,14 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
         raise MissingFigure("The runs that match differ in line rate, MSS or too many RTTs: narrow `where`.")
     expected = predict(cells)
     ccs = theme.order_algorithms(cells["cc"].unique())
-    low, high = _find_ends(cells, expected)
+    unit = choose_rate_unit(cells["mean"].sort()[-1])
+    rates = _lay_axis(cells, expected, unit)
     panels = []
     for number, rtt_ms in enumerate(rtts):
         is_here = pl.col("rtt_ms") == rtt_ms
         sides = {"is_first": number % 2 == 0, "is_lowest": number >= len(rtts) - 2}
         title = f"RTT {rtt_ms:g} ms"
-        panels.append(_draw(cells.filter(is_here), expected.filter(is_here), ccs, (low, high), title, **sides))
+        panels.append(_draw(cells.filter(is_here), expected.filter(is_here), ccs, (unit, rates), title, **sides))
     key = [
         *(KeyEntry(theme.style_of(cc).name, theme.style_of(cc).marker, theme.style_of(cc).colour) for cc in ccs),
         KeyEntry("CUBIC, RFC 9438", "line", theme.style_of(CUBIC).colour, CUBIC_DASH),
@@ -79,7 +80,7 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
     ]
     chart = stack(
         [" ".join(declaration.title.split())],
-        ["Goodput of one flow (Mbit/s, log scale); marks: measured, with 95 % intervals; lines: theory"],
+        [f"Goodput of one flow ({unit}, log scale); marks: measured, with 95 % intervals; lines: theory"],
         key,
         arrange(panels),
     )
@@ -88,7 +89,7 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
         _find_closest(cells, expected),
     ]
     data = cells.rename({name: f"goodput_{name}_bps" for name in ("mean", "low", "high")})
-    return Figure(chart, data, fold_sentences(sentences), _describe(cells, ccs))
+    return Figure(chart, data, fold_sentences(sentences), _describe(cells, ccs, unit))
 
 
 def predict(cells: pl.DataFrame) -> pl.DataFrame:
@@ -123,19 +124,18 @@ def _spread_losses(cells: pl.DataFrame) -> list[float]:
     return sorted({*measured, *thresholds, *(loss for loss in between if ends[0] <= loss <= ends[1])})
 
 
-def _find_ends(cells: pl.DataFrame, expected: pl.DataFrame) -> tuple[float, float]:
-    """Return the ends of the axis in Mbit/s, powers of ten: around the measured means and theory at their losses."""
+def _lay_axis(cells: pl.DataFrame, expected: pl.DataFrame, unit: str) -> ValueAxis:
+    """Return the axis of the rates: around the measured means and theory at their losses."""
     theory = expected.filter(pl.col("rate_bps") > 0, pl.col("loss_pct").is_in(cells["loss_pct"].unique().to_list()))
-    rates = pl.concat([cells["mean"], theory["rate_bps"]]).filter(pl.concat([cells["mean"], theory["rate_bps"]]) > 0)
-    logs = (rates.sort() / 1e6).log10()
-    return 10.0 ** math.floor(logs[0]), 10.0 ** math.ceil(logs[-1])
+    rates = pl.concat([cells["mean"], theory["rate_bps"]]).sort() / RATE_UNITS[unit]
+    return lay_log_axis(f"Goodput ({unit})", rates.filter(rates > 0)[0], rates[-1])
 
 
 def _draw(
     cells: pl.DataFrame,
     expected: pl.DataFrame,
     ccs: list[str],
-    ends: tuple[float, float],
+    axis: tuple[str, ValueAxis],
     title: str,
     *,
     is_first: bool,
@@ -153,20 +153,19 @@ def _draw(
     )
     domain = [expected["loss_pct"].sort()[0] / 1.4, expected["loss_pct"].sort()[-1] * 1.4]
     x = alt.X("loss_pct:Q", scale=alt.Scale(type="log", domain=domain, nice=False), axis=x_axis)
-    powers = [10.0**power for power in range(round(math.log10(ends[0])), round(math.log10(ends[1])) + 1)]
-    ticks = [digit * power for power in powers for digit in (1, 2, 5) if digit * power <= ends[1]]
-    y_axis = alt.Axis(title="Goodput (Mbit/s)" if is_first else None, format="~g", values=ticks)
-    scale = alt.Scale(type="log", domain=list(ends), nice=False)
+    unit_bps, values = RATE_UNITS[axis[0]], axis[1]
+    title_y = values.title if is_first else None
+    y_axis = alt.Axis(title=title_y, format=values.format, values=list(values.ticks))
     layers = []
     for (law,), line in expected.filter(pl.col("rate_bps") > 0).group_by("law", maintain_order=True):
         dash = {"cubic": CUBIC_DASH, "reno": RENO_DASH}.get(str(law), (1, 0))
         colour = THEORY_COLOUR if law == "reno" else theme.style_of(str(law)).colour
-        drawn = line.select("loss_pct", rate=(pl.col("rate_bps") / 1e6).round(5))
+        drawn = line.select("loss_pct", rate=(pl.col("rate_bps") / unit_bps).round(6))
         mark = alt.Chart(drawn).mark_line(color=colour, strokeWidth=1.5, strokeDash=list(dash), clip=True)
-        layers.append(mark.encode(x=x, y=alt.Y("rate:Q", scale=scale, axis=y_axis)))
+        layers.append(mark.encode(x=x, y=alt.Y("rate:Q", scale=values.scale, axis=y_axis)))
     for cc in ccs:
         style = theme.style_of(cc)
-        own = cells.filter(pl.col("cc") == cc).select("loss_pct", (pl.col("mean", "low", "high") / 1e6).round(5))
+        own = cells.filter(pl.col("cc") == cc).select("loss_pct", (pl.col("mean", "low", "high") / unit_bps).round(6))
         bars = alt.Chart(own.drop_nulls()).mark_rule(color=style.colour, strokeWidth=1.4, clip=True)
         marks = alt.Chart(own).mark_point(
             size=55, color=style.colour, shape=style.marker, fill="white", opacity=1, strokeWidth=1.6
@@ -183,18 +182,18 @@ def _find_closest(cells: pl.DataFrame, expected: pl.DataFrame) -> str:
         return ""
     ratios = own.select(ratio=pl.col("mean") / pl.col("rate_bps"))["ratio"].sort()
     ends = " to ".join(format_significant(ratios[at], 2) for at in (0, -1))
-    return f"CUBIC's means are {ends} times what its response function, or the line, allows"
+    return f"CUBIC's means are {ends} times the rate of theory (RFC 9438, at most the line rate)"
 
 
-def _describe(cells: pl.DataFrame, ccs: list[str]) -> str:
+def _describe(cells: pl.DataFrame, ccs: list[str], unit: str) -> str:
     sentences = ["Rates against random loss with lines of theory"]
     for (rtt_ms,), own in cells.group_by("rtt_ms", maintain_order=True):
         texts = []
         for cc in ccs:
             line = own.filter(pl.col("cc") == cc).sort("loss_pct")
             if line.height:
-                first, last = (format_significant(line["mean"][at] / 1e6, 3) for at in (0, -1))
+                first, last = (format_rate(line["mean"][at], unit) for at in (0, -1))
                 ends = [f"{line['loss_pct'][at]:g} %" for at in (0, -1)]
-                texts.append(f"{theme.style_of(cc).name} {first} Mbit/s at {ends[0]}, {last} Mbit/s at {ends[1]}")
+                texts.append(f"{theme.style_of(cc).name} {first} at {ends[0]}, {last} at {ends[1]}")
         sentences.append(f"RTT {rtt_ms:g} ms: {join_names(texts)}")
     return write_sentences(sentences)
