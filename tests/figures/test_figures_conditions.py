@@ -283,6 +283,22 @@ def test_a_swept_parameter_is_in_order_of_its_numbers(tmp_path: Path) -> None:
     assert "From value 2 to value auto: " in read(output, "alt.txt")
 
 
+def test_values_in_parts_of_1_are_told_as_numbers_and_compared_with_the_default(tmp_path: Path) -> None:
+    rates = {"288": 38.0, "320": 40.0, "352": 42.0}
+    runs = [
+        make_run(n, {"cubic": 1.0 + n, "bbr": rate}, parameter_name="pacing_gain", parameter_value=value)
+        for n, (value, rate) in enumerate(rates.items())
+    ]
+    output = plot(tmp_path, gather(*runs), kind="rate_by_parameter")
+    specification = read(output, "figure.vl.json")
+    assert '"text":["288","= 1.125"]' in specification
+    assert '"text":["320","= 1.25","default"]' in specification
+    assert "pacing_gain (1/256)" in texts_of(output)
+    # Of the algorithm that has the parameter; 38/40 and 42/40.
+    shown = read(output, "caption.txt").partition("\n")[0]
+    assert shown.endswith("Other values gave BBRv1 0.950 to 1.05 times the mean goodput of the default.")
+
+
 def test_runs_of_different_values_of_a_parameter_are_kept_apart_or_said_to_be_pooled(tmp_path: Path) -> None:
     def write(folder: str, values: list[str | None]) -> tuple[pl.DataFrame, str]:
         runs = [

@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from ccreport.core.text import display_name
+from ccreport.figures.conditions.parameters import compare_defaults
 from ccreport.figures.conditions.rate_axes import KINDS, Kind
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.axes import Position
@@ -94,7 +95,8 @@ def build_rate_figure(declaration: FigureDeclaration, database: Database) -> Fig
     notes = [*([DOTS] if kind.has_runs else []), *pooled, *kind.notes]
     titles = {position.title for position in layout.positions}
     against = titles.pop() if kind.is_by_panel and len(titles) == 1 else kind.name
-    facts = ConditionFacts(runs, cells, layout.keys, rate, unit, against, layout.titles, notes)
+    finding = compare_defaults(runs, cells, rate) if kind.column == "parameter_value" else ""
+    facts = ConditionFacts(runs, cells, layout.keys, rate, unit, against, layout.titles, notes, finding)
     chart = _draw(declaration, facts, layout, _tag(runs, layout) if kind.has_runs else pl.DataFrame())
     statistics = [pl.col(name).alias(f"rate_{name}_bps") for name in ("mean", "low", "high")]
     data = cells.select(*layout.keys, "conditions_count", "runs_count", *statistics)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.core.text import display_name
+from ccreport.figures.conditions.parameters import place_parameters
 from ccreport.figures.kit.axes import Position
 from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.select.condition_cells import list_values
@@ -17,16 +17,6 @@ from ccreport.summarise.grids.grid import format_size
 RTT_DODGE_PX: Final = 2.0
 MARGIN: Final = 0.08
 MULTIPLES: Final = "BDP: bandwidth-delay product of the path, its bottleneck times its RTT"
-# Parameters of kernel modules whose unit the name does not tell; beta is the window kept after a loss (tcp_cubic.c).
-PARAMETERS: Final = {"beta": "CUBIC's beta (1/1024)"}
-# What the kernel takes where nothing is set: of tcp_cubic.c and of tcp_bbr2.c, where gains are in 256ths.
-DEFAULTS: Final = {
-    "beta": "717",
-    "loss_thresh": "5",
-    "min_rtt_win_sec": "10",
-    "pacing_gain": "320",
-    "probe_rtt_mode_ms": "200",
-}
 EVENLY: Final = "Category axis, not to scale"
 
 
@@ -85,28 +75,12 @@ def _has_one_path(paths: pl.DataFrame) -> bool:
     return paths.height == 1 and paths.null_count().sum_horizontal()[0] == 0 and paths["rtt_ms"][0] > 0
 
 
-def _place_parameters(runs: pl.DataFrame) -> tuple[dict[Any, float], Position]:
-    values = sorted(list_values(runs, "parameter_value"), key=_sort_parameter)
-    names = [display_name(name) for name in list_values(runs, "parameter_name") if name is not None]
-    title = PARAMETERS.get(names[0], names[0]) if len(names) == 1 else "Value of the parameter"
-    default = DEFAULTS.get(names[0]) if len(names) == 1 else None
-    labels = [display_name(value) + ("\ndefault" if value == default else "") for value in values]
-    return _place_in_order(values, labels, title)
-
-
-def _sort_parameter(value: str) -> tuple[bool, float, str]:
-    try:
-        return (False, float(value), value)
-    except ValueError:
-        return (True, 0.0, value)
-
-
 KINDS: Final = {
     "rate_by_rtt": Kind("rtt_ms", "RTT", _place_rtts, has_runs=True),
     "rate_by_loss": Kind("loss_pct", "packet loss", _place_losses, line="rtt_ms", notes=[EVENLY]),
     "rate_by_flows": Kind("flows_count", "number of flows", _place_flows, has_runs=True, notes=[EVENLY]),
     "rate_by_buffer": Kind("buffer_bytes", "buffer size", _place_buffers, has_runs=True, notes=[MULTIPLES]),
     "rate_by_parameter": Kind(
-        "parameter_value", "value of the parameter", _place_parameters, has_runs=True, is_by_panel=True
+        "parameter_value", "value of the parameter", place_parameters, has_runs=True, is_by_panel=True
     ),
 }

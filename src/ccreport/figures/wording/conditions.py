@@ -102,7 +102,7 @@ class ConditionFacts:
     """What caption and alternative say.
 
     `cells` has the columns of `keys` and panel, series, x, label, mean, low, high, runs_count, conditions_count;
-    `notes` are sentences of the kind.
+    `notes` are sentences of the kind; a `finding` takes the place of where algorithms are farthest apart.
     """
 
     runs: pl.DataFrame
@@ -113,13 +113,14 @@ class ConditionFacts:
     against: str
     panels: Sequence[str]
     notes: Sequence[str]
+    finding: str = ""
 
 
 def write_condition_caption(facts: ConditionFacts) -> str:
     """Return the caption: conditions and runs, where algorithms are farthest apart, then what marks and bars are."""
     sentences = [
         f"{describe_conditions(facts.runs)}; {count_runs(facts.cells)}",
-        *_describe_largest_gap(facts),
+        *([facts.finding] if facts.finding else _describe_largest_gap(facts)),
         f"Mean {facts.rate} against {facts.against}, summed over the flows of an algorithm",
         *describe_intervals(facts.cells),
         *facts.notes,

@@ -1,0 +1,91 @@
+"""Parameters of kernel modules: what their numbers mean, what the kernel takes by default, and what others do to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from ccreport.core.text import display_name
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.axes import Position
+from ccreport.figures.select.condition_cells import list_values
+from ccreport.figures.select.declaration import Rate
+from ccreport.figures.wording.runs import format_significant, join_names
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter: the value where nothing is set, how names of its algorithms begin, and in what parts of 1 it is."""
+
+    default: str
+    module: str
+    parts: int = 1
+
+
+# Of tcp_cubic.c and of tcp_bbr2.c, where gains and shares are in BBR_UNIT; beta is the window kept after a loss.
+PARAMETERS: Final = {
+    "beta": Parameter("717", "cubic", 1024),
+    "loss_thresh": Parameter("5", "bbr", 256),
+    "min_rtt_win_sec": Parameter("10", "bbr"),
+    "pacing_gain": Parameter("320", "bbr", 256),
+    "probe_rtt_mode_ms": Parameter("200", "bbr"),
+}
+SHOWN: Final = {"beta": "CUBIC's beta"}
+
+
+def place_parameters(runs: pl.DataFrame) -> tuple[dict[str, float], Position]:
+    """Return the places of the values in order of their numbers, and the axis: below a value of parts is its number."""
+    values = sorted(list_values(runs, "parameter_value"), key=_sort_value)
+    names = [name for name in list_values(runs, "parameter_name") if name is not None]
+    known = PARAMETERS.get(names[0]) if len(names) == 1 else None
+    labels = [_label(value, known) for value in values]
+    places = {value: float(place) for place, value in enumerate(values)}
+    ticks = list(zip(places.values(), labels, strict=True))
+    return places, Position(_title(names, known), -0.5, len(values) - 0.5, ticks)
+
+
+def _sort_value(value: str) -> tuple[bool, float, str]:
+    try:
+        return (False, float(value), value)
+    except ValueError:
+        return (True, 0.0, value)
+
+
+def _title(names: Sequence[str], known: Parameter | None) -> str:
+    if len(names) != 1:
+        return "Value of the parameter"
+    name = SHOWN.get(names[0], display_name(names[0]))
+    return f"{name} (1/{known.parts})" if known and known.parts > 1 else name
+
+
+def _label(value: str, known: Parameter | None) -> str:
+    lines = [display_name(value)]
+    is_text, number, _ = _sort_value(value)
+    if known and known.parts > 1 and not is_text:
+        lines.append(f"= {round(number / known.parts, 3):g}")
+    return "\n".join([*lines, *(["default"] if known and value == known.default else [])])
+
+
+def compare_defaults(runs: pl.DataFrame, cells: pl.DataFrame, rate: Rate) -> str:
+    """Return the sentence that compares means of other values with the default's, for each algorithm of a parameter.
+
+    Empty where no default is known and measured. `cells` are of these runs, and may lack the column of a single name.
+    """
+    only = pl.lit(runs["parameter_name"][0], pl.String).alias("parameter_name")
+    named = cells if "parameter_name" in cells.columns else cells.with_columns(only)
+    ratios: dict[str, list[float]] = {}
+    for (_, name, cc), own in named.group_by("panel", "parameter_name", "cc", maintain_order=True):
+        known = PARAMETERS.get(str(name))
+        if not known or not str(cc).startswith(known.module):
+            continue
+        means = dict(own.select("parameter_value", "mean").rows())
+        default = means.pop(known.default, 0.0)
+        if default:
+            ratios.setdefault(theme.style_of(str(cc)).name, []).extend(mean / default for mean in means.values())
+    told = [
+        f"{name} {' to '.join(dict.fromkeys(format_significant(end, 3) for end in (min(own), max(own))))} times"
+        for name, own in ratios.items()
+        if own
+    ]
+    return f"Other values gave {join_names(told)} the mean {rate} of the default" if told else ""
