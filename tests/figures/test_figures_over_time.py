@@ -520,7 +520,10 @@ def test_the_alternative_states_the_message(kind: str, message: str, database: P
 @pytest.mark.parametrize(
     ("kind", "finding"),
     [
-        ("flow_rates", "The 2 flows of CUBIC had from 1.00 Mbit/s to 3.00 Mbit/s, 2.00 Mbit/s on average"),
+        (
+            "flow_rates",
+            "The 2 flows of CUBIC had from 1.00 Mbit/s to 3.00 Mbit/s, 2.00 Mbit/s on average; the 2 flows of BBR had",
+        ),
         (
             "cwnd",
             "Median (and range) of the congestion window: CUBIC 10.0 segments (10.0 to 10.0) and BBR 10.0 segments",

@@ -20,6 +20,7 @@ from ccreport.figures.select.declaration import (
     summarise_algorithms,
 )
 from ccreport.figures.select.throughput_series import FigureTables, bin_rows, choose_bins, place_rows
+from ccreport.figures.throughput.draw import Panel, Scales, Texts, _place_line_rates
 from ccreport.figures.wording.captions import FigureFacts, write_alternative, write_caption
 from ccreport.figures.wording.runs import (
     DrawnAlgorithm,
@@ -69,6 +70,32 @@ def test_house_theme_is_the_theme() -> None:
     assert theme.style_of("bbr").colour == theme.style_of("bbr1").colour
     assert theme.style_of("x\ny").name == "x\\ny"
     assert theme.order_algorithms(["vegas", "bbr", "cubic", "ax"]) == ["cubic", "bbr", "ax", "vegas"]
+
+
+def place_line_rate(lowest: list[float], highest: list[float]) -> tuple[float, float] | None:
+    """Return the place of the name of a line rate of 10, at a height of 60 px of 360, over lines and bands of 30 s."""
+    times = [30.0 * place / (len(lowest) - 1) for place in range(len(lowest))]
+    lines = pl.DataFrame({"cc": ["bbr"] * len(times), "time_s": times, "rate_bps": lowest})
+    band = lines.select("cc", "time_s", rate_min_bps=pl.Series(lowest), rate_max_bps=pl.Series(highest))
+    points = pl.DataFrame(schema={"cc": pl.String, "time_s": pl.Float64, "retransmits_count": pl.Int64})
+    panel = Panel(lines, points, band, Texts([], [], {}, "", "", None, []), [10.0, 99.0])
+    ((y_px, place),) = _place_line_rates(panel, Scales(1.0, 30.0, [0.0, 12.0], [0.0, 1.0], 360)).items()
+    assert y_px == pytest.approx(60)
+    return place
+
+
+def test_the_name_of_the_line_rate_keeps_clear_of_lines_and_bands() -> None:
+    right = place_line_rate([5.0] * 4, [6.0] * 4)
+    assert right is not None
+    assert right[0] > 600
+    # A band over the rule in the last two thirds; a line along it leaves room above.
+    left = place_line_rate([5.0, 5.0, 9.0, 9.0], [6.0, 6.0, 11.0, 11.0])
+    assert left is not None
+    assert left[0] < 670 * 2 / 3
+    above = place_line_rate([9.9] * 4, [10.0] * 4)
+    assert above is not None
+    assert above[1] < 60
+    assert place_line_rate([8.0] * 4, [11.5] * 4) is None
 
 
 def test_label_stands_above_its_line_at_the_right_end() -> None:

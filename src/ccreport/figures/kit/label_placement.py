@@ -26,11 +26,12 @@ def place_labels(
     obstacles: Sequence[Point],
     width_px: int,
     height_px: int,
+    clearance_px: float = CLEARANCE_PX,
 ) -> dict[str, Point]:
     """Return the middle of each label that fits close above or below its line, as far to the right as one fits.
 
-    `names` has the text and `lines` the points of each series, in order of x. Labels keep clear of all other lines, of
-    the obstacles and of earlier labels; one without a free place is left out.
+    `names` has the text and `lines` the points of each series, in order of x. Labels keep `clearance_px` from all
+    other lines, and clear of the obstacles and of earlier labels; one without a free place is left out.
     """
     profiles = {key: _trace(line, width_px) for key, line in lines.items()}
     blocked = list(obstacles)
@@ -38,7 +39,7 @@ def place_labels(
     for key, name in names.items():
         label_px = int(len(name) * CHARACTER_PX)
         others = [profile for other_key, profile in profiles.items() if other_key != key]
-        places = _find_places(profiles[key], others, blocked, label_px, height_px)
+        places = _find_places(profiles[key], others, blocked, (label_px, clearance_px), height_px)
         if places:
             x, y = places[0]
             placed[key] = (x, y)
@@ -55,9 +56,10 @@ def _trace(line: Sequence[Point], width_px: int) -> Heights:
 
 
 def _find_places(
-    own: Heights, others: Sequence[Heights], blocked: Sequence[Point], label_px: int, height_px: int
+    own: Heights, others: Sequence[Heights], blocked: Sequence[Point], size_px: tuple[int, float], height_px: int
 ) -> list[Point]:
     """Return the free places, nearest to the line first, then from right to left."""
+    label_px, clearance_px = size_px
     if label_px > len(own):
         return []
     highest, lowest = _range_in_windows(own, label_px)
@@ -70,7 +72,7 @@ def _find_places(
         free = ~np.isnan(own[: len(left)]) & ~np.isnan(own[label_px - 1 :])
         free &= (middle > reach) & (middle < height_px - reach)
         for top, bottom in crossed:
-            free &= ~((top < middle + reach + CLEARANCE_PX) & (bottom > middle - reach - CLEARANCE_PX))
+            free &= ~((top < middle + reach + clearance_px) & (bottom > middle - reach - clearance_px))
         for x, y in blocked:
             free &= (np.abs(left + label_px / 2 - x) > label_px / 2 + reach) | (np.abs(middle - y) > 2 * reach)
         places += [(float(at + label_px / 2), float(middle[at])) for at in np.flatnonzero(free)[::-1]]

@@ -23,6 +23,7 @@ def build_flow_rates_over_time(declaration: FigureDeclaration, database: Databas
     scaled, averaged = (chart.scale_rates(frame, unit) for frame in (rates, means))
     plot = chart.Plot(panel, chart.fit_axis(f"{measured.name.capitalize()} of a flow ({unit})", scaled["rate"]))
     columns = ("drawn_as", "run_id", "flow_id", "cc", "time_s", "rate_bps", "flows_count")
+    messages = _describe(rates, panel.ccs, unit)
     return chart.compose_figure(
         panel,
         key,
@@ -33,7 +34,8 @@ def build_flow_rates_over_time(declaration: FigureDeclaration, database: Databas
             "Thick lines: mean over the algorithm's flows active at the time",
         ],
         what=f"Line chart of the {measured.name} of each flow over time",
-        messages=_describe(rates, panel.ccs, unit),
+        messages=messages,
+        finding="; ".join(messages),
     )
 
 

@@ -14,9 +14,8 @@ import altair as alt
 import polars as pl
 
 from ccreport.figures.kit import keyed_panels, theme
-from ccreport.figures.kit.axes import CHARACTER_PX
 from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX
-from ccreport.figures.kit.label_placement import Point
+from ccreport.figures.kit.label_placement import CHARACTER_PX, Point, place_labels
 from ccreport.figures.kit.text import NO_DATA, at_x, at_y, draw_band_entry, draw_legend_entry, draw_notes, to_x, write
 from ccreport.figures.kit.ticks import choose_ticks, round_up_step
 from ccreport.figures.run.chart import BAND_OPACITY, TIME_TITLE, scale_of, write_names
@@ -32,8 +31,10 @@ PANEL_TITLE_PX: Final = 14
 LINE_RATE_AT_MOST: Final = 4.0
 LINE_RATE_HEADROOM: Final = 1.04
 LINE_RATE_NAME: Final = "line rate"
-# The right end of the name, from the right, and its middle above the rule.
-LINE_RATE_NAME_PX: Final = (4.0, 8.0)
+# Nobody takes the name for that of a coloured line.
+RULE_CLEARANCE_PX: Final = 1.0
+# What of a band keeps a name out of it.
+BAND_COLUMNS: Final = ("rate_min_bps", "middle_bps", "rate_max_bps")
 # So close that a label of a line has no room between two of them.
 RULE_POINTS: Final = 60
 # Most bins of a run for which markers of this area (px²) and stroke (px) stay apart; then the smallest.
@@ -104,11 +105,12 @@ def draw_panels(panels: Sequence[Panel], title: Sequence[str], unit_bps: float, 
 
 def _draw_panel(panel: Panel, scales: Scales, title_px: int) -> alt.LayerChart:
     lines, points, band, texts = panel.lines, panel.points, panel.band, panel.texts
+    named = _place_line_rates(panel, scales)
     throughput = alt.layer(
-        *_draw_line_rates(panel.line_rates_bps, scales),
+        *_draw_line_rates(named),
         _draw_band(band, scales, texts),
         _draw_lines(lines, scales, texts),
-        *_draw_direct_labels(lines, points.filter(pl.col("retransmits_count") > 0), panel.line_rates_bps, scales),
+        *_draw_direct_labels(panel, named, scales),
         *_draw_legend(texts, band, has_points=find_top(points, "retransmits_count") > 0),
         *draw_notes(texts.notes, scales.height_px),
     )
@@ -160,16 +162,53 @@ def _rates(frame: pl.DataFrame, scales: Scales, *columns: str) -> alt.Chart:
     return alt.Chart(in_units)
 
 
-def _draw_line_rates(line_rates_bps: Sequence[float], scales: Scales) -> list[alt.Chart]:
-    """Return a dotted rule and its name for each line rate on the scale; one far above it is left to the notes."""
+def _locate(frame: pl.DataFrame, column: str, end: float, scales: Scales) -> list[Point]:
+    """Return where values (time_s and the column) are on an axis from 0 to `end`, in order of time."""
+    return [
+        (time_s / scales.time_end_s * WIDTH_PX, scales.height_px * (1 - value / end))
+        for time_s, value in frame.select("time_s", column).sort("time_s").rows()
+    ]
+
+
+def _locate_marks(panel: Panel, scales: Scales) -> list[Point]:
+    counted = panel.points.filter(pl.col("retransmits_count") > 0)
+    return _locate(counted, "retransmits_count", scales.count_ticks[-1], scales)
+
+
+def _place_line_rates(panel: Panel, scales: Scales) -> dict[float, Point | None]:
+    """Return the heights in px of the line rates on the scale, each with the middle of its name, None without room.
+
+    One far above the scale is left to the notes. A name keeps clear of lines, bands and points.
+    """
     top_bps = scales.rate_ticks[-1] * scales.unit_bps
+    middle = (pl.col("rate_min_bps") + pl.col("rate_max_bps")) / 2
+    band = panel.band.with_columns(middle_bps=middle)
+    traces = {
+        f"{column} {cc}": _locate(own, column, top_bps, scales)
+        for frame, columns in ((panel.lines, ["rate_bps"]), (band, BAND_COLUMNS))
+        for (cc,), own in frame.group_by("cc", maintain_order=True)
+        for column in columns
+    }
+    marks, named = _locate_marks(panel, scales), {}
+    for y_px in (
+        scales.height_px * (1 - rate_bps / top_bps) for rate_bps in panel.line_rates_bps if rate_bps <= top_bps
+    ):
+        rule = {LINE_RATE_NAME: [(0.0, y_px), (float(WIDTH_PX), y_px)]}
+        places = place_labels(
+            {LINE_RATE_NAME: LINE_RATE_NAME}, rule | traces, marks, WIDTH_PX, scales.height_px, RULE_CLEARANCE_PX
+        )
+        named[y_px] = places.get(LINE_RATE_NAME)
+    return named
+
+
+def _draw_line_rates(named: Mapping[float, Point | None]) -> list[alt.Chart]:
+    """Return a dotted rule for each line rate, with its name where it has a place."""
     layers: list[alt.Chart] = []
-    for rate_bps in (rate for rate in line_rates_bps if rate <= top_bps):
-        y_px = round(scales.height_px * (1 - rate_bps / top_bps), 1)
+    for y_px, place in named.items():
         rule = alt.Chart(NO_DATA).mark_rule(color=theme.FAINT_INK, strokeWidth=1.4, strokeDash=[2, 3])
-        layers.append(rule.encode(x=at_x(0), x2=to_x(WIDTH_PX), y=at_y(y_px)))
-        right, above = LINE_RATE_NAME_PX
-        layers.append(write([LINE_RATE_NAME], (WIDTH_PX - right, y_px - above), align="right", colour=theme.FAINT_INK))
+        layers.append(rule.encode(x=at_x(0), x2=to_x(WIDTH_PX), y=at_y(round(y_px, 1))))
+        if place is not None:
+            layers.append(write([LINE_RATE_NAME], place, align="center", colour=theme.FAINT_INK))
     return layers
 
 
@@ -214,31 +253,14 @@ def _draw_points(points: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Char
     return chart
 
 
-def _draw_direct_labels(
-    lines: pl.DataFrame, points: pl.DataFrame, line_rates_bps: Sequence[float], scales: Scales
-) -> list[alt.Chart]:
-    def at(time_s: float, value: float, end: float) -> Point:
-        return (time_s / scales.time_end_s * WIDTH_PX, scales.height_px * (1 - value / end))
-
-    def locate(frame: pl.DataFrame, column: str, end: float) -> list[Point]:
-        return [at(time_s, value, end) for time_s, value in frame.select("time_s", column).sort("time_s").rows()]
-
-    ccs = theme.order_algorithms(lines["cc"].unique())
-    traces = {
-        cc: locate(lines.filter(pl.col("cc") == cc), "rate_bps", scales.rate_ticks[-1] * scales.unit_bps) for cc in ccs
-    }
-    marks = locate(points, "retransmits_count", scales.count_ticks[-1])
+def _draw_direct_labels(panel: Panel, named: Mapping[float, Point | None], scales: Scales) -> list[alt.Chart]:
+    ccs = theme.order_algorithms(panel.lines["cc"].unique())
     top_bps = scales.rate_ticks[-1] * scales.unit_bps
-    rules = [
-        at(scales.time_end_s * place / RULE_POINTS, rate_bps, top_bps)
-        for rate_bps in line_rates_bps
-        for place in range(RULE_POINTS + 1)
-        if rate_bps <= top_bps
-    ]
-    right, above = LINE_RATE_NAME_PX
-    from_px = WIDTH_PX - right - len(LINE_RATE_NAME) * CHARACTER_PX
-    names = [(x_px, y_px - above) for x_px, y_px in rules if x_px >= from_px]
-    return write_names(traces, [*marks, *rules, *names], scales.height_px)
+    traces = {cc: _locate(panel.lines.filter(pl.col("cc") == cc), "rate_bps", top_bps, scales) for cc in ccs}
+    rules = [(WIDTH_PX * part / RULE_POINTS, y_px) for y_px in named for part in range(RULE_POINTS + 1)]
+    half_px = len(LINE_RATE_NAME) * CHARACTER_PX / 2
+    names = [(place[0] + shift, place[1]) for place in named.values() if place for shift in (-half_px, 0.0, half_px)]
+    return write_names(traces, [*_locate_marks(panel, scales), *rules, *names], scales.height_px)
 
 
 def _draw_legend(texts: Texts, band: pl.DataFrame, *, has_points: bool) -> list[alt.Chart]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from ccreport.core.text import display_name
@@ -12,11 +13,12 @@ from ccreport.figures.wording.runs import (
     RULE,
     DrawnAlgorithm,
     DrawnRun,
-    describe_runs,
     format_rate,
     format_ratio,
     format_significant,
+    join_conditions,
     join_names,
+    list_conditions,
     name_run,
     wrap_title,
     write_band,
@@ -55,9 +57,13 @@ class FigureFacts:
     @property
     def conditions(self) -> str:
         """Return the conditions in one line."""
-        return describe_runs(
-            [algorithm.cc for algorithm in self.algorithms], self.drawn, overlapped=self.declaration.overlapped
-        )
+        return join_conditions(*self.parts)
+
+    @property
+    def parts(self) -> tuple[list[str], list[str]]:
+        """Return the conditions one by one: what ran, and where."""
+        ccs = [algorithm.cc for algorithm in self.algorithms]
+        return list_conditions(ccs, self.drawn, overlapped=self.declaration.overlapped)
 
 
 def write_heading(
@@ -97,13 +103,13 @@ def _whole(facts: FigureFacts) -> str:
 def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[str, str]) -> str:
     """Return the caption of a figure of several panels; `left_out` says for the letter of a panel why it is absent.
 
-    What is true of each panel is said under its letter, what is the same in all of them once, after that.
+    What is the same in all panels is said once, the rest under the letter of each.
     """
     of_panels = {letter: _list_sentences(facts) for letter, facts in panels.items()}
     first = next(iter(of_panels.values())) if len(panels) > 1 else []
     common = [sentence for sentence in first if all(sentence in of_panel for of_panel in of_panels.values())]
-    shown = "; ".join(f"({letter}) {_title_first(facts, facts.conditions)}" for letter, facts in panels.items())
-    found = "; ".join(f"({letter}) {text}" for letter, facts in panels.items() for text in _tell_difference(facts))
+    ran, where = (_find_shared([facts.parts[at] for facts in panels.values()]) for at in (0, 1))
+    shown = "; ".join(f"({letter}) {_write_panel(facts, [*ran, *where])}" for letter, facts in panels.items())
     parts = [
         f"({letter}) {write_sentences(own)}"
         for letter, of_panel in of_panels.items()
@@ -111,7 +117,18 @@ def write_panels_caption(panels: Mapping[str, FigureFacts], left_out: Mapping[st
     ]
     same_scales = ["the panels have the same scales"] if len(panels) > 1 else []
     rest = [*parts, *([write_sentences([*same_scales, *common])] if common else []), *left_out.values()]
-    return f"{write_sentences([shown, *([found] if found else [])])}\n{' '.join(rest)}"
+    return f"{write_sentences([join_conditions(ran, where), shown])}\n{' '.join(rest)}"
+
+
+def _find_shared(of_panels: Sequence[Sequence[str]]) -> list[str]:
+    return [part for part in of_panels[0] if all(part in of_panel for of_panel in of_panels)]
+
+
+def _write_panel(facts: FigureFacts, shared: Sequence[str]) -> str:
+    """Return a panel's title, which of its conditions are not those of all and not in the title, and its finding."""
+    title = _write_title(facts)
+    own = [part for part in chain(*facts.parts) if part not in shared and part.casefold() != title.casefold()]
+    return ": ".join([", ".join([title, *own]), *_tell_difference(facts)])
 
 
 def _tell_difference(facts: FigureFacts) -> list[str]:
@@ -119,8 +136,8 @@ def _tell_difference(facts: FigureFacts) -> list[str]:
     return [f"{text}, over the whole test" if facts.declaration.until_s is not None else text for text in found]
 
 
-def _title_first(facts: FigureFacts, conditions: str) -> str:
-    return f"{' '.join(facts.declaration.title.split())}: {conditions}"
+def _write_title(facts: FigureFacts) -> str:
+    return " ".join(facts.declaration.title.split())
 
 
 def _without(sentences: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -179,7 +196,7 @@ def write_panels_alternative(title: str, panels: Mapping[str, FigureFacts], left
     """Return the text alternative of a figure of several panels: the message of each, from the data."""
     charts = "Line charts" if len(panels) > 1 else "Line chart"
     scales = f" in {len(panels)} panels with the same scales" if len(panels) > 1 else ""
-    messages = [f"({letter}) {_title_first(facts, _describe_message(facts))}" for letter, facts in panels.items()]
+    messages = [f"({letter}) {_write_title(facts)}: {_describe_message(facts)}" for letter, facts in panels.items()]
     opening = f"{charts} of throughput over time{scales}: {title}."
     return " ".join([opening, *messages, *left_out.values()])
 

@@ -90,17 +90,27 @@ def join_names(names: Sequence[str]) -> str:
 
 def describe_runs(ccs: Iterable[str], drawn: Sequence[DrawnRun], *, overlapped: bool) -> str:
     """Return the conditions in one line: algorithms, flows, both or alone, hosts and RTT."""
+    return join_conditions(*list_conditions(ccs, drawn, overlapped=overlapped))
+
+
+def list_conditions(ccs: Iterable[str], drawn: Sequence[DrawnRun], *, overlapped: bool) -> tuple[list[str], list[str]]:
+    """Return the conditions one by one: what ran (algorithms, flows, both or alone), and where (hosts, RTT)."""
     flows = _list_values(drawn, "flows_count", "{:d}")
-    parts = [join_names([theme.style_of(cc).name for cc in ccs])]
+    ran = [join_names([theme.style_of(cc).name for cc in ccs])]
     if flows:
-        parts.append(f"{flows} {'flow' if flows == '1' else 'flows'}")
-    parts.append("both" if overlapped else "alone")
+        ran.append(f"{flows} {'flow' if flows == '1' else 'flows'}")
+    ran.append("both" if overlapped else "alone")
     senders, hosts, rtts = (
         _list_values(drawn, column, style)
         for column, style in (("sender_host", "{}"), ("host", "{}"), ("rtt_ms", "{:.3g}"))
     )
     path = [f"{senders} to {hosts}" if senders else f"to {hosts}"] if hosts else []
-    return ", ".join(parts) + PATH_DASH + ", ".join([*path, f"RTT {rtts} ms" if rtts else "RTT unknown"])
+    return ran, [*path, f"RTT {rtts} ms" if rtts else "RTT unknown"]
+
+
+def join_conditions(ran: Sequence[str], where: Sequence[str]) -> str:
+    """Return conditions as one line; each part may be empty."""
+    return PATH_DASH.join(", ".join(part) for part in (ran, where) if part)
 
 
 def wrap_title(conditions: str, characters: int = TITLE_CHARACTERS) -> list[str]:
