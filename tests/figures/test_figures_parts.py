@@ -89,7 +89,7 @@ def test_the_name_of_the_line_rate_keeps_clear_of_lines_and_bands() -> None:
     assert right is not None
     assert right[0] > 600
     # A band over the rule in the last two thirds; a line along it leaves room above.
-    left = place_line_rate([5.0, 5.0, 9.0, 9.0], [6.0, 6.0, 11.0, 11.0])
+    left = place_line_rate([5.0, 5.0, 8.0, 8.0], [6.0, 6.0, 11.5, 11.5])
     assert left is not None
     assert left[0] < 670 * 2 / 3
     above = place_line_rate([9.9] * 4, [10.0] * 4)

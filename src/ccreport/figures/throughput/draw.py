@@ -33,8 +33,8 @@ LINE_RATE_HEADROOM: Final = 1.04
 LINE_RATE_NAME: Final = "line rate"
 # Nobody takes the name for that of a coloured line.
 RULE_CLEARANCE_PX: Final = 1.0
-# What of a band keeps a name out of it.
-BAND_COLUMNS: Final = ("rate_min_bps", "middle_bps", "rate_max_bps")
+# A band is as many lines, close enough that no name fits between two.
+BAND_LINES: Final = 12
 # So close that a label of a line has no room between two of them.
 RULE_POINTS: Final = 60
 # Most bins of a run for which markers of this area (px²) and stroke (px) stay apart; then the smallest.
@@ -181,13 +181,13 @@ def _place_line_rates(panel: Panel, scales: Scales) -> dict[float, Point | None]
     One far above the scale is left to the notes. A name keeps clear of lines, bands and points.
     """
     top_bps = scales.rate_ticks[-1] * scales.unit_bps
-    middle = (pl.col("rate_min_bps") + pl.col("rate_max_bps")) / 2
-    band = panel.band.with_columns(middle_bps=middle)
+    low, high = pl.col("rate_min_bps"), pl.col("rate_max_bps")
+    levels = [low + (high - low) * level / (BAND_LINES - 1) for level in range(BAND_LINES)]
+    frames = [panel.lines, *(panel.band.with_columns(rate_bps=level) for level in levels)]
     traces = {
-        f"{column} {cc}": _locate(own, column, top_bps, scales)
-        for frame, columns in ((panel.lines, ["rate_bps"]), (band, BAND_COLUMNS))
+        f"{cc} {number}": _locate(own, "rate_bps", top_bps, scales)
+        for number, frame in enumerate(frames)
         for (cc,), own in frame.group_by("cc", maintain_order=True)
-        for column in columns
     }
     marks, named = _locate_marks(panel, scales), {}
     for y_px in (
