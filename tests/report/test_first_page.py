@@ -695,14 +695,14 @@ def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Pa
     assert describe_release(RELEASE, list_authors(RELEASE, citation, "esnet-dtn")) == {
         "authors": "A &#38; B",
         "by": "A &#38; B: ",
-        "name": ", release 1",
+        "name": ", release 1 of the data",
         "contents": "The release's `CITATION.cff` says the same, and its folder `raw` has the raw archive. ",
     }
     released = RELEASE | {"version": "2.0", "doi": "10.5281/a(b)", "creators": [{"name": "C"}], "raw": "manifest"}
     said = describe_release(released, list_authors(released, citation, "generic"))
     assert said["authors"] == "C"
     assert html.unescape(said["name"]) == (
-        ", release 2.0, [https://doi.org/10.5281/a(b)](https://doi.org/10.5281/a%28b%29)"
+        ", release 2.0 of the data, [https://doi.org/10.5281/a(b)](https://doi.org/10.5281/a%28b%29)"
     )
     assert "`raw` has the list of the raw files" in said["contents"]
 

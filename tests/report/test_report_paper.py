@@ -130,6 +130,15 @@ def test_the_title_page_names_authors_date_and_version(tmp_path: Path) -> None:
     assert "Ada Byron and the #others · measured 2026-11-25 · ccreport 0.1.0" in read(tmp_path)
 
 
+def test_a_percentage_is_on_one_line(tmp_path: Path) -> None:
+    arguments = make_project(tmp_path, {"page": " ".join(["0.1 % loss."] * 60)})
+    render_paper(**arguments)
+    command = ["pdftotext", "-layout", str(tmp_path / "report.pdf"), "-"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert sum("%" in line for line in lines) > 1
+    assert not [line for line in lines if line.strip().startswith("%")]
+
+
 def test_a_document_has_its_own_of_a_fragment(tmp_path: Path) -> None:
     arguments = make_project(tmp_path, {"page": "{{< include fragments/cells.md >}}"})
     for name, words in (("cells", "All."), ("cells_report", "A summary."), ("cells_supplement", "Cells.")):

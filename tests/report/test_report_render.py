@@ -510,6 +510,11 @@ def test_a_page_says_whether_it_has_contents(tmp_path: Path):
     assert 'id="TOC"' not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
 
 
+def test_a_percentage_is_on_one_line_and_code_is_as_it_is(tmp_path: Path):
+    body = render(tmp_path, "Within (±5 % in 14), 0.1 % loss, 40 ms. `7 % 2`").body
+    assert "Within (±5\N{NO-BREAK SPACE}% in 14), 0.1\N{NO-BREAK SPACE}% loss, 40 ms. 7 % 2" in body
+
+
 def test_a_link_to_a_state_of_the_explorer_is_no_link_to_a_label(tmp_path: Path):
     page = render(tmp_path, "[x](index.qmd#run=a&by=flow)")
     assert page.find("a", href="index.html#run=a&by=flow")

@@ -4,8 +4,9 @@
 -- Text reaches Typst through pandoc's writer or `quote` below and in no other way. Labels get their page's name in
 -- front, as two pages may use the same one.
 
-package.path = pandoc.path.directory(PANDOC_SCRIPT_FILE) .. '/?.lua;' .. package.path
-local tables = require 'paper_tables'
+local folder = pandoc.path.directory(PANDOC_SCRIPT_FILE)
+package.path = folder .. '/?.lua;' .. folder .. '/../markup/?.lua;' .. package.path
+local tables, percentages = require 'paper_tables', require 'percentages'
 local raw, typst = tables.raw, tables.typst
 
 local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}
@@ -329,6 +330,8 @@ function Pandoc(doc)
   blocks = blocks:walk {Para = paragraph, Plain = paragraph}
   blocks = blocks:walk {RawBlock = html}
   blocks = blocks:walk {RawInline = function() return {} end, Span = span}
+  -- While numbers and signs are words: some of these become Typst.
+  blocks = blocks:walk(percentages)
   blocks = blocks:walk {Str = str, Code = code, CodeBlock = code_block, Header = header}
   blocks = blocks:walk {Figure = take_number}
   blocks = blocks:walk {Link = link, Cite = reference, Image = image, Math = formula}

@@ -2,7 +2,7 @@
 -- of sections, which count from level 2. Numbered captions and cross-references (`@tbl-x`) are in floats.lua.
 
 package.path = pandoc.path.directory(PANDOC_SCRIPT_FILE) .. '/../markup/?.lua;' .. package.path
-local floats = require 'floats'
+local floats, percentages = require 'floats', require 'percentages'
 
 local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}
 local numbers, sections, dangling = floats.numbers, {}, {}
@@ -128,5 +128,5 @@ function Pandoc(doc)
   if #dangling > 0 then
     error(table.concat(dangling, '\n'), 0)
   end
-  return doc
+  return doc:walk(percentages)
 end

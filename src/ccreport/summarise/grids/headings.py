@@ -77,7 +77,7 @@ HEADINGS: Final = {
     "client_cwnd_mean_segments_count": "Client cwnd mean (segments)",
     "utilization_concavity_ratio": "Utilization-concavity UC",
     "monotonicity_ratio": "Monotonicity V",
-    "utilization_concavity_monotonicity_ratio": "Both: 2/3 UC + 1/3 V",
+    "utilization_concavity_monotonicity_ratio": "UCV: 2/3 UC + 1/3 V",
     "retransmit_ratio": "Retransmitted (%)",
     "retransmit_mean_ratio": "Retransmitted, mean of the runs' ratios (%)",
     "retransmit_ratio_cv": "Retransmitted, CV of the runs' ratios (%)",

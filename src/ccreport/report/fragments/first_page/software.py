@@ -50,7 +50,7 @@ def describe_release(release: Mapping[str, Any], authors: Sequence[str]) -> dict
     `release` is that of the configuration. Without authors, `contents` says where to name them.
     """
     names = escape_text(join_names(authors))
-    named = f", release {escape_text(release['version'])}"
+    named = f", release {escape_text(release['version'])} of the data"
     if release["doi"]:
         named += f", {link_address('https://doi.org/' + release['doi'])}"
     return {
