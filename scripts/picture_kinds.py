@@ -14,7 +14,8 @@ from rpc_inputs import build_rpc_database
 
 from ccreport.core.evaluation import load_evaluation
 from ccreport.figures.kinds import BUILDERS
-from ccreport.figures.write import THUMBNAIL, plot_figure
+from ccreport.figures.select.declaration import read_declaration
+from ccreport.figures.write import THUMBNAIL, plot_declaration
 
 SIZE = (240, 240)
 COLOURS = 16
@@ -43,7 +44,7 @@ def draw_versions(folder: Path) -> Path:
         )
     )
     evaluation = write_evaluation(folder, kind="rate_by_version", title="Two versions of BBR, each beside CUBIC")
-    plot_figure("f", evaluation, build_database(folder, runs), folder / "figure")
+    plot_declaration(read_declaration(evaluation, "f"), build_database(folder, runs), folder / "figure")
     return folder / "figure" / THUMBNAIL
 
 
@@ -51,7 +52,7 @@ def draw_rtts(folder: Path) -> Path:
     """Return the thumbnail of round-trip times of RPCs, drawn in a folder."""
     figure = {"kind": "rpc_rtt_over_time", "title": "Round-trip times of requests", "where": "TRUE"}
     database = build_rpc_database({"a.flent.gz": FLENT.read_bytes()}, folder, figures={"f": figure})
-    plot_figure("f", database.evaluation, database.path, folder / "figure")
+    plot_declaration(read_declaration(database.evaluation, "f"), database.path, folder / "figure")
     return folder / "figure" / THUMBNAIL
 
 

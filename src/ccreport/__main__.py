@@ -38,7 +38,7 @@ FOR_PEOPLE: Final = {
     "pack_sessions": "ccreport.collect.pack_sessions",
     "build_kernel": "ccreport.collect.kernel.build_kernel",
     "import_harness_ini": "ccreport.collect.harness_ini.import_ini",
-    "plot_figure": "ccreport.figures.write",
+    "plot_figure": "ccreport.trace.plot_figure",
 }
 # What the rules of the same names call.
 FOR_RULES: Final = {
@@ -80,8 +80,7 @@ EXAMPLES: Final = {
     "upload": "upload --release results/release/1 --target s3://bucket/releases",
     "collect": "collect --campaign campaigns/quick.yaml --dry-run",
     "compare_kernels": "compare_kernels tcp_cubic.hystart=1 tcp_cubic.hystart=0 --campaign campaigns/hystart.yaml",
-    "plot_figure": "plot_figure --evaluation esnet-dtn --figure figure_4 "
-    "--database results/esnet-dtn/archive.duckdb --output figure",
+    "plot_figure": "plot_figure --evaluation esnet-dtn --figure figure_4 --output figure_4",
 }
 GROUPS: Final = {
     "commands for people": FOR_PEOPLE,

@@ -6,21 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-import duckdb
 import polars as pl
 import pytest
 from figure_inputs import DRAWN_FILES, declare, list_layers, make_database, make_tables, plot, texts_of
 from PIL import Image
 
-from ccreport.__main__ import EXAMPLES
 from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 from ccreport.figures.exhibits import Exhibit, find_number, list_exhibits
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.select.declaration import FigureError, read_declaration
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.write import FILES, plot_figure
+from ccreport.figures.write import FILES
 
+BOTH = "experiment-both/1, experiment-both/2, experiment-both/3"
 HOSTILE = '<script>alert("x")</script> & $(touch pwned)\n2nd line'
 
 
@@ -163,7 +162,14 @@ def test_names_from_the_archive_come_out_literally(tmp_path: Path) -> None:
         ),
         ({"where": "job = 'bbr'"}, "Of 2 runs that match, none ran both algorithms at the same time with intervals"),
         ({"overlapped": False, "where": "mode = 'both'"}, "Of 3 runs that match, none ran one algorithm alone"),
-        ({"run": "gone"}, "Run gone is none of the 6 runs that match and fit the figure.\n"),
+        (
+            {"run": "gone"},
+            f"Run gone is none of the 3 runs that match: {BOTH}.\n",
+        ),
+        (
+            {"run": "both/"},
+            f"Run both/ is part of the names of 3 of the 3 runs that match: {BOTH}.\n",
+        ),
     ],
 )
 def test_figure_without_data_is_never_drawn(
@@ -231,56 +237,6 @@ def test_figure_that_is_not_declared(figure: str, said: str, tmp_path: Path) -> 
         read_declaration(declare(tmp_path), figure)
 
 
-@pytest.mark.parametrize(
-    ("place", "said"),
-    [
-        (".", r"is a folder; name the database of an evaluation, such as .*mine/archive\.duckdb$"),
-        ("none.duckdb", "does not exist; name the database of an evaluation, such as results/"),
-        ("evaluation.yaml", "evaluation.yaml cannot be opened: IO Error: "),
-    ],
-)
-def test_a_path_that_is_not_a_database_is_named(place: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    duckdb.connect(str(tmp_path / "mine/archive.duckdb")).close()
-    with pytest.raises(InputError, match=said):
-        plot_figure("f", declare(tmp_path), tmp_path / place, tmp_path / "output")
-
-
-def test_a_figure_is_drawn_from_any_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    build, elsewhere = tmp_path / "build", tmp_path / "elsewhere"
-    (build / "results/mine").mkdir(parents=True)
-    elsewhere.mkdir()
-    monkeypatch.chdir(build)
-    make_database(Path("results/mine"), make_tables("dest", "src"))
-    monkeypatch.chdir(elsewhere)
-    plot_figure("f", declare(tmp_path), Path("../build/results/mine/archive.duckdb"), Path("drawn"))
-    assert (elsewhere / "drawn/figure.svg").exists()
-    assert capsys.readouterr().out == "drawn/figure.svg\n"
-    evaluation = declare(tmp_path).rename(tmp_path / "mine.yaml")
-    plot_figure("f", evaluation, Path("../build/results"), Path("of_folder"))
-    assert capsys.readouterr().out == "of_folder/figure.svg\n"
-    Path("file").touch()
-    with pytest.raises(InputError, match=r"^file is a file; --output names a folder$"):
-        plot_figure("f", declare(tmp_path), Path("../build/results/mine/archive.duckdb"), Path("file"))
-
-
-def test_a_folder_of_other_things_is_not_a_figure_s(database: Path, tmp_path: Path) -> None:
-    output = tmp_path / "tables"
-    output.mkdir()
-    (output / "runs.csv").touch()
-    with pytest.raises(
-        InputError, match=r"tables holds other things, such as runs\.csv; --output names a figure's own"
-    ):
-        plot_figure("f", declare(tmp_path), database, output)
-    assert [path.name for path in output.iterdir()] == ["runs.csv"]
-    # Beside a figure somebody may keep notes.
-    (output / "figure.svg").touch()
-    plot_figure("f", declare(tmp_path), database, output)
-    assert (output / "figure.svg").stat().st_size > 0
-
-
 def test_a_figure_goes_by_its_number_in_the_report(tmp_path: Path) -> None:
     declared = load_evaluation(resolve_evaluation("esnet-dtn"))["figures"]
     exhibits = list_exhibits(declared)
@@ -297,12 +253,3 @@ def test_a_figure_goes_by_its_number_in_the_report(tmp_path: Path) -> None:
     (tmp_path / "topology").mkdir()
     (tmp_path / "topology/missing.txt").touch()
     assert find_number(list_exhibits(declared, tmp_path), "Figure S1") == "one_flow_loss"
-
-
-def test_an_evaluation_that_comes_along_goes_by_its_name(tmp_path: Path) -> None:
-    with pytest.raises(
-        FigureError, match=r"esnet-dtn\.yaml: no figure `rate_by_buffr`; did you mean `rate_by_buffer`\?$"
-    ):
-        plot_figure("rate_by_buffr", Path("esnet-dtn"), tmp_path, tmp_path)
-    _, _, evaluation, _, figure, *_ = EXAMPLES["plot_figure"].split()
-    assert read_declaration(resolve_evaluation(evaluation), figure).name == figure

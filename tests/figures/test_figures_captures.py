@@ -22,8 +22,9 @@ from ccreport.figures.captures.series import (
     list_captured_flows,
     place_steps,
 )
+from ccreport.figures.select.declaration import read_declaration
 from ccreport.figures.select.queries import COLUMNS
-from ccreport.figures.write import number_anew, plot_figure
+from ccreport.figures.write import number_anew, plot_declaration
 
 KINDS = ("time_sequence", "loss_episodes", "rtt_in_flight", "rtt_distribution")
 TABLES = ("runs", "flows", "packet_flows", "packet_intervals", "packets")
@@ -240,7 +241,7 @@ def plot(folder: Path, database: Path, kind: str, **changes: Any) -> Path:
     evaluation = {"title": "t", "algorithms": {"CUBIC": {"members": ["cubic"]}}, "labels": {}, "tables": {}}
     path = folder / "evaluation.yaml"
     write_yaml(path, evaluation | {"figures": {"f": declared}})
-    plot_figure("f", path, database, folder / "out")
+    plot_declaration(read_declaration(path, "f"), database, folder / "out")
     return folder / "out"
 
 

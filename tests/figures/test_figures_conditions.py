@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 from condition_runs import Rows, build_database, gather, make_run, write_evaluation
@@ -15,8 +16,9 @@ from ccreport.figures.kit.axes import shorten
 from ccreport.figures.kit.small_multiples import join_points
 from ccreport.figures.kit.text import wrap_text
 from ccreport.figures.kit.value_axis import fit_value_axis
-from ccreport.figures.select.declaration import FigureError
-from ccreport.figures.write import plot_figure
+from ccreport.figures.select.condition_cells import refuse_parts
+from ccreport.figures.select.declaration import FigureError, read_declaration
+from ccreport.figures.write import plot_declaration
 
 KINDS = (
     "rate_by_rtt",
@@ -35,7 +37,8 @@ def plot(folder: Path, tables: Rows, **figure: Any) -> Path:
     database = folder / "archive.duckdb"
     if not database.exists():
         build_database(folder, tables)
-    plot_figure("f", write_evaluation(folder, **figure), database, folder / "out")
+    declaration = read_declaration(write_evaluation(folder, **figure), "f")
+    plot_declaration(declaration, database, folder / "out")
     return folder / "out"
 
 
@@ -342,7 +345,24 @@ def test_too_many_panels_are_no_figure_and_the_message_names_what_differs(tmp_pa
         )
     )
     message = read(plot(tmp_path, tables, kind="rate_by_rtt"), "missing.txt")
-    assert message.startswith("The runs that match differ in loss_pct, which makes 13 panels: narrow `where`")
+    assert message == (
+        "The runs that match make 13 panels: narrow `where` for this archive. "
+        "They have loss_pct IN (0.0, 1.0, 2.0, 3.0, 4.0, 5.0) and 7 others.\n"
+    )
+
+
+def test_what_where_could_choose_from_is_sql_that_can_be_pasted() -> None:
+    runs = pl.DataFrame(
+        {"cc": ["bbr", "cubic"], "host": ["it's", "b"], "rtt_ms": [0.1 + 0.2, 1e-7], "flows_count": [1, None]}
+    )
+    message = str(refuse_parts("9 panels", runs, ["cc", "host", "rtt_ms", "flows_count"], "RPC tests"))
+    start, _, told = message.removesuffix(".").partition(" They have ")
+    assert start == "The RPC tests that match make 9 panels: narrow `where` for this archive."
+    conditions = told.split("; ")
+    assert conditions[0] == "host IN ('b', 'it''s')"
+    assert conditions[2] == "flows_count IN (1) OR flows_count IS NULL"
+    for condition in conditions:
+        assert duckdb.sql(f"FROM runs WHERE {condition}").pl().height == 2
 
 
 def test_too_many_lines_are_no_figure(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ccreport.core.tables import conform, write_table
 from ccreport.figures.run.fair_share import measure_jain, measure_shares
 from ccreport.figures.run.limits import CATEGORIES
 from ccreport.figures.select.cpu_series import place_cpu_samples
-from ccreport.figures.select.declaration import FigureError
+from ccreport.figures.select.declaration import FigureError, read_declaration
 from ccreport.figures.select.limit_classes import LIMITS, classify, find_busiest, measure_growth, sum_limits
 from ccreport.figures.select.sampled_rates import (
     choose_rate_source,
@@ -25,7 +25,7 @@ from ccreport.figures.select.sampled_rates import (
     place_flow_samples,
 )
 from ccreport.figures.select.series import choose_width_s
-from ccreport.figures.write import plot_figure
+from ccreport.figures.write import plot_declaration
 
 EPOCH = datetime(2026, 11, 20, 22, 11, tzinfo=UTC)
 MSS = 1000
@@ -472,7 +472,7 @@ def plot(folder: Path, database: Path, kind: str, **changes: Any) -> Path:
     evaluation = {"title": "t", "algorithms": {"CUBIC": {"members": ["cubic"]}}, "labels": {}, "tables": {}}
     path = folder / "evaluation.yaml"
     write_yaml(path, evaluation | {"figures": {"f": declared}})
-    plot_figure("f", path, database, folder / "out")
+    plot_declaration(read_declaration(path, "f"), database, folder / "out")
     return folder / "out"
 
 

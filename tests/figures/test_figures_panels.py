@@ -16,7 +16,7 @@ from ccreport.core.evaluation import load_evaluation
 from ccreport.figures.kit import theme
 from ccreport.figures.select.declaration import FigureError, list_panels, read_declaration
 from ccreport.figures.select.throughput_series import Bins, FigureTables, choose_bins, place_rows
-from ccreport.figures.write import WORTH_PROCESSES, plot_figure, plot_figures
+from ccreport.figures.write import WORTH_PROCESSES, plot_declaration, plot_figures
 
 EVALUATION = Path(__file__).resolve().parents[2] / "evaluations" / "esnet-dtn.yaml"
 ALONE = {"title": "Alone", "overlapped": False, "where": "mode <> 'both' -- each", "run": "experiment-bbr/2"}
@@ -179,7 +179,7 @@ def test_condition_of_a_panel_is_over_the_runs_of_its_figure(database: Path, tmp
     ("changes", "message"),
     [
         ({"panels": [TOGETHER], "run": "r"}, "figure 'f': `run` belongs to one of its panels"),
-        ({"panels": [TOGETHER], "kind": "time_sequence"}, "figure 'f': the kind 'time_sequence' has no panels"),
+        ({"panels": [TOGETHER], "kind": "time_sequence"}, "figure 'f': the kind 'time_sequence' has no `panels`, only"),
         ({"panels": [TOGETHER] * 27}, "figure 'f' has more panels than there are letters"),
         ({"panels": []}, "figures.f.panels: is empty"),
         ({"panels": [{"title": "x"}]}, "figures.f.panels.0: `where` is missing"),
@@ -258,7 +258,7 @@ def test_figures_of_two_processes_are_those_of_one(database: Path, tmp_path: Pat
     declared["figures"] = dict.fromkeys(names, declared["figures"]["f"])
     write_yaml(evaluation, declared)
     plot_figures(names, evaluation, database, tmp_path / "drawn/figures.json", tmp_path / "many")
-    plot_figure("f0", evaluation, database, tmp_path / "one")
+    plot_declaration(read_declaration(evaluation, "f0"), database, tmp_path / "one")
     for figure in names:
         for name in DRAWN_FILES:
             assert (tmp_path / "many" / figure / name).read_bytes() == (tmp_path / "one" / name).read_bytes()

@@ -21,7 +21,7 @@ from ccreport.figures.run.event_marks import Stage, read_stages
 from ccreport.figures.select.declaration import read_declaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
-from ccreport.figures.write import plot_figure
+from ccreport.figures.write import plot_declaration
 from ccreport.summarise.database import connect
 from ccreport.trace.rows.load_trace import load_trace, recompute_row
 
@@ -317,7 +317,7 @@ def test_the_curve_counts_the_flows_not_yet_complete(tmp_path: Path) -> None:
 def test_every_figure_of_an_archive_without_such_runs_says_why(tmp_path: Path) -> None:
     database = build_database(tmp_path, make_run(1, {"bbr": 1.0}), EVALUATION)
     for figure in load_evaluation(EVALUATION)["figures"]:
-        plot_figure(figure, EVALUATION, database, tmp_path / figure)
+        plot_declaration(read_declaration(EVALUATION, figure), database, tmp_path / figure)
         assert (tmp_path / figure / "missing.txt").read_text().strip()
 
 
@@ -329,7 +329,7 @@ def test_names_from_an_archive_are_text_in_a_figure(tmp_path: Path) -> None:
     for flow in tables["flows"]:
         flow["cc"] = nasty
     database = build_database(tmp_path, tables, EVALUATION)
-    plot_figure("rtt_fairness", EVALUATION, database, tmp_path / "f")
+    plot_declaration(read_declaration(EVALUATION, "rtt_fairness"), database, tmp_path / "f")
     assert "<script>" not in (tmp_path / "f/figure.svg").read_text()
 
 
@@ -366,7 +366,7 @@ def test_the_example_of_the_docs_has_20_lines_and_works(tmp_path: Path) -> None:
     assert (row["first_algorithm"], row["second_algorithm"], row["first_runs_count"]) == ("Reno", "CUBIC", 2)
     assert (row["first_mean"], row["second_mean"], row["difference_mean"]) == pytest.approx((1.5e6, 10.5e6, -9e6))
     assert set(rates["verdict"]) == {"undecided"}
-    plot_figure("rates", evaluation, database, tmp_path / "rates")
+    plot_declaration(read_declaration(evaluation, "rates"), database, tmp_path / "rates")
     assert (tmp_path / "rates/figure.svg").is_file()
     drawn = pl.read_csv(tmp_path / "rates/figure.csv")
     means = drawn.filter(pl.col("buffer_bytes") == 1000).sort("cc")["rate_mean_bps"].to_list()

@@ -11,8 +11,8 @@ from condition_runs import EVALUATION, build_database, gather, make_run, write_e
 from ccreport.core.declarations import load_yaml
 from ccreport.core.declared_files import DeclarationError
 from ccreport.figures.select.declaration import FigureError
-from ccreport.figures.write import plot_figure
 from ccreport.summarise.refused_sql import describe_refusal
+from ccreport.trace.plot_figure import plot_figure
 
 RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
 
@@ -164,7 +164,7 @@ def test_the_condition_of_a_figure_is_named(tmp_path: Path) -> None:
     database = build_database(tmp_path, RUNS)
     path = write_evaluation(tmp_path, kind="rate_by_rtt", where="mdoe = 'both'")
     with pytest.raises(FigureError) as refused:
-        plot_figure("f", path, database, tmp_path / "out")
+        plot_figure("f", path, tmp_path / "out", database)
     said = str(refused.value)
     assert said.startswith(f"{path}:{line_of(path, 'mdoe')}: figure 'f': the database refuses its `where`: ")
     assert said.endswith("; did you mean `mode`?")

@@ -10,7 +10,8 @@ import polars as pl
 from archives import write_yaml
 
 from ccreport.core.tables import write_table
-from ccreport.figures.write import plot_figure
+from ccreport.figures.select.declaration import read_declaration
+from ccreport.figures.write import plot_declaration
 
 EPOCH = datetime(2026, 11, 20, 22, 11, tzinfo=UTC)
 DRAWN_FILES = {
@@ -105,7 +106,7 @@ def declare(folder: Path, **changes: Any) -> Path:
 
 def plot(folder: Path, database: Path, **changes: Any) -> Path:
     output = folder / "out"
-    plot_figure("f", declare(folder, **changes), database, output)
+    plot_declaration(read_declaration(declare(folder, **changes), "f"), database, output)
     return output
 
 

@@ -6,6 +6,7 @@ another port of the same host may share it).
 
 import hashlib
 import ipaddress
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -46,3 +47,9 @@ def flow_id_of_connection(
 def flow_id_of_stream(run_id: str, client_number: int, stream_number: int) -> str:
     """Return the identifier of a stream whose tool reports no ports."""
     return f"{run_id}/client{client_number}-stream{stream_number}"
+
+
+def match_runs(name: str, runs: Iterable[str]) -> list[str]:
+    """Return the run of a name, or else all that have it as a part of theirs, sorted."""
+    known = sorted(runs)
+    return [run for run in known if run == name] or [run for run in known if name in run]

@@ -16,9 +16,6 @@ from PIL import Image, ImageOps
 from ccreport.core.atomic_files import replace_text, replaces_folder
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declared_files import blame
-from ccreport.core.errors import InputError
-from ccreport.core.evaluation import load_evaluation, resolve_evaluation
-from ccreport.figures.exhibits import find_number, list_exhibits
 from ccreport.figures.kinds import BUILDERS
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.dark_colours import add_dark_colours
@@ -27,11 +24,10 @@ from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.text_lengths import pin_lengths
 from ccreport.figures.kit.untitled import drop_title
 from ccreport.figures.select.cache import digest_code, name_copy, prune_copies, restore_copy, store_copy
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError, read_declaration, read_declarations
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError, read_declarations
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Asked, Database
 from ccreport.summarise.open_database import open_database
-from ccreport.summarise.open_results import open_results
 from ccreport.workflow_fixes.orphans import end_with_build
 
 THUMBNAIL: Final = "thumbnail.png"
@@ -97,10 +93,10 @@ def _plot_all(declarations: list[FigureDeclaration], database: Path, output: Pat
     """Plot figures, and return what each asked the database."""
     jobs = [(declaration, database, output / declaration.name) for declaration in declarations]
     if len(jobs) < WORTH_PROCESSES:
-        return [_plot(*job) for job in jobs]
+        return [plot_declaration(*job) for job in jobs]
     # The drawing engine has threads of its own, which a forked process would lack.
     with ProcessPoolExecutor(PROCESSES, get_context("spawn"), _start, (database,)) as pool:
-        return [future.result() for future in [pool.submit(_plot, *job) for job in jobs]]
+        return [future.result() for future in [pool.submit(plot_declaration, *job) for job in jobs]]
 
 
 def _start(database: Path) -> None:
@@ -109,49 +105,29 @@ def _start(database: Path) -> None:
     atexit.register(open_database(database).close)
 
 
-def plot_figure(figure: str, evaluation: Path, database: Path, output: Path) -> None:
-    """Write a figure of the evaluation file into the folder `output`.
-
-    `figure` is the figure's name in `evaluation`, or its number in the report, such as S6. `evaluation` is the
-    evaluation's name or its file. `database` is the evaluation's archive.duckdb, or a folder of results. `output` is a
-    folder, which gets figure.svg, untitled.svg (for pages, below a heading), figure.png (twice the size),
-    thumbnail.png, figure.vl.json (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and where needed a
-    second of details) and alt.txt (one line), both plain text; or, where no run has data for it, only missing.txt that
-    says why. What was written is printed. Raise FigureError where the declaration cannot be used.
-    """
-    file = resolve_evaluation(str(evaluation))
-    if database.is_dir() and (own := database / file.stem / "archive.duckdb").is_file():
-        database = own
-    if output.exists() and not output.is_dir():
-        raise InputError(f"{output} is a file; --output names a folder")
-    there = sorted(path.name for path in output.glob("[!.]*"))
-    if there and not {*there} & {*FILES}:
-        raise InputError(f"{output} holds other things, such as {there[0]}; --output names a figure's own folder")
-    # The report's numbers leave those without data for last.
-    exhibits = list_exhibits(load_evaluation(file)["figures"], database.parent / "figures")
-    try:
-        declaration = read_declaration(file, find_number(exhibits, figure) or figure)
-        places = (database.absolute(), output.absolute())
-        with open_results(database):
-            _plot(declaration, *places)
-    except FigureError as error:
-        raise blame(file, error) from error
-    missing = output / "missing.txt"
-    print(f"{missing}: {missing.read_text(encoding='utf-8').strip()}" if missing.exists() else output / FILES[0])
+def plot_declaration(declaration: FigureDeclaration, database: Path, output: Path) -> list[Asked]:
+    """Write a figure into a folder, or only missing.txt that says why there is none; return what it asked."""
+    with Database(database) as opened:
+        try:
+            draw_declaration(declaration, opened, output)
+        except MissingFigure as missing:
+            _clear(output)
+            (output / "missing.txt").write_text(f"{missing}\n", encoding="utf-8")
+    return opened.asked
 
 
-def _plot(declaration: FigureDeclaration, database: Path, output: Path) -> list[Asked]:
+def draw_declaration(declaration: FigureDeclaration, database: Database, output: Path) -> None:
+    """Write a figure into a folder; raise MissingFigure, with the folder as it was, where there is none."""
+    with compose_by_reference(), theme.call_algorithms(declaration.names):
+        drawn_figure = BUILDERS[declaration.kind](declaration, database)
+        _clear(output)
+        write_files(drawn_figure, output)
+
+
+def _clear(output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         (output / name).unlink(missing_ok=True)
-    with Database(database) as opened, compose_by_reference(), theme.call_algorithms(declaration.names):
-        try:
-            drawn_figure = BUILDERS[declaration.kind](declaration, opened)
-        except MissingFigure as missing:
-            (output / "missing.txt").write_text(f"{missing}\n", encoding="utf-8")
-        else:
-            write_files(drawn_figure, output)
-    return opened.asked
 
 
 def write_files(figure: Figure, output: Path) -> None:

@@ -11,6 +11,7 @@ import duckdb
 from ccreport.core.atomic_files import replace_text
 from ccreport.core.csv_files import format_csv
 from ccreport.core.errors import InputError
+from ccreport.core.identifiers import match_runs
 from ccreport.core.schema_problems import guess_near
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.find_table import find_databases
@@ -54,7 +55,7 @@ def find_run(connection: duckdb.DuckDBPyConnection, name: str, database: Path = 
     `database` is what was given as such, for the command that lists all runs.
     """
     runs = [run for (run,) in connection.execute("SELECT run_id FROM runs ORDER BY run_id").fetchall()]
-    fitting = [run for run in runs if run == name] or [run for run in runs if name in run]
+    fitting = match_runs(name, runs)
     if len(fitting) == 1:
         return str(fitting[0])
     if fitting:

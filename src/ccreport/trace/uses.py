@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from ccreport.figures.exhibits import Exhibit, list_exhibits
-from ccreport.figures.select.check_sql import OF_RPC, OF_TABLES
+from ccreport.figures.select.declaration import RUNS, choose_view
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.open_database import open_database
 from ccreport.summarise.suspect_runs import include_suspects
@@ -42,10 +42,10 @@ def _list_queries(declared: Mapping[str, Any], figures: Path | None) -> Iterator
             yield table, f"FROM {quote_name(f'{table.name}_runs')}"
     for figure in list_exhibits(declared["figures"], figures):
         facts = declared["figures"][figure.name]
-        is_of_runs = facts["kind"] not in OF_TABLES and not facts["kind"].startswith(OF_RPC) and "table" not in facts
+        is_of_runs = choose_view(facts["kind"], facts.get("table", "")) == RUNS
         is_drawn = figures is None or not (figures / figure.name / "missing.txt").exists()
         if figure.number and is_drawn and is_of_runs and facts["where"].strip() != "TRUE":
-            yield figure, f"FROM labelled_runs WHERE (\n{facts['where']}\n)"
+            yield figure, f"FROM {RUNS} WHERE (\n{facts['where']}\n)"
 
 
 def is_published(uses: pl.DataFrame) -> bool:

@@ -12,7 +12,7 @@ from ccreport.figures.captures.wording import CaptureFacts
 from ccreport.figures.kit.figure import Figure, deny
 from ccreport.figures.run.panel import choose_drawn_runs
 from ccreport.figures.select.declaration import FigureDeclaration, choose_rate
-from ccreport.figures.select.queries import MissingFigure, read_matching_runs, read_rows
+from ccreport.figures.select.queries import MissingFigure, name_run, read_matching_runs, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.runs import DrawnRun
 
@@ -38,8 +38,7 @@ def build_capture_figure(declaration: FigureDeclaration, database: Database) -> 
         raise MissingFigure(f"{deny(matching.height)} has a capture with flows of its test.")
     if declaration.kind == "loss_episodes":
         runs = _keep_runs_with_packets(database, runs)
-    if declaration.run is not None and declaration.run not in runs["run_id"].to_list():
-        raise MissingFigure(f"Run {declaration.run} is none of the {runs.height} captured runs that match.")
+    declaration = name_run(declaration, runs, "captured runs")
     captured_conditions_count = runs["condition_id"].n_unique()
     if declaration.kind == "rtt_distribution":
         drawn = [DrawnRun(run, 1, is_declared=False) for run in runs.rows(named=True)]

@@ -16,9 +16,8 @@ from ccreport.figures.select.completions import (
     read_completions,
     summarise_completions,
 )
-from ccreport.figures.select.condition_cells import list_varying, require_two
+from ccreport.figures.select.condition_cells import list_varying, refuse_parts, require_two
 from ccreport.figures.select.declaration import FigureDeclaration
-from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.completions import describe_left_out, describe_sources
 from ccreport.figures.wording.conditions import describe_panel, describe_value, fold_sentences, write_sentences
@@ -37,7 +36,7 @@ def build_completion_by_buffer(declaration: FigureDeclaration, database: Databas
     panel_keys = list_varying(flows, list(SETTINGS))
     panels = flows.select(panel_keys).unique().sort(panel_keys, nulls_last=True).rows() if panel_keys else [()]
     if len(panels) > PANELS_AT_MOST:
-        raise MissingFigure(f"The runs that match make {len(panels)} panels: narrow `where` for this archive.")
+        raise refuse_parts(f"{len(panels)} panels", flows, panel_keys)
     keys = [*panel_keys, "buffer_bytes", "cc"]
     ccs = theme.order_algorithms(flows["cc"].unique())
     together = flows.filter(pl.col("mode") == "both").with_columns(cc=pl.lit(ALL))

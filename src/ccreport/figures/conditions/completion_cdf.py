@@ -26,9 +26,8 @@ from ccreport.figures.select.completions import (
     read_completions,
     summarise_completions,
 )
-from ccreport.figures.select.condition_cells import list_varying
+from ccreport.figures.select.condition_cells import list_varying, refuse_parts
 from ccreport.figures.select.declaration import FigureDeclaration
-from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.completions import describe_left_out, describe_sources
 from ccreport.figures.wording.conditions import describe_panel, fold_sentences, write_sentences
@@ -44,7 +43,7 @@ def build_completion_cdf(declaration: FigureDeclaration, database: Database) -> 
     keys = list_varying(flows, [*SETTINGS, "buffer_bytes"])
     panels = flows.select(keys).unique().sort(keys, nulls_last=True).rows() if keys else [()]
     if len(panels) > PANELS_AT_MOST:
-        raise MissingFigure(f"The runs that match make {len(panels)} panels: narrow `where` for this archive.")
+        raise refuse_parts(f"{len(panels)} panels", flows, keys)
     ccs = theme.order_algorithms(flows["cc"].unique())
     ordered = flows.sort(*keys, "cc", "completion_s", "flow_id", nulls_last=True)
     curves, medians = measure_curves(ordered, [*keys, "cc"]), summarise_completions(ordered, [*keys, "cc"])

@@ -18,8 +18,8 @@ from ccreport.figures.kit.figure import Figure, deny, stack_parts
 from ccreport.figures.kit.keyed_panels import KeyEntry, size_panel, stack
 from ccreport.figures.kit.text import draw_notes
 from ccreport.figures.kit.ticks import choose_ticks
-from ccreport.figures.select.condition_cells import read_matching, require_two, summarise_cells
-from ccreport.figures.select.declaration import FigureDeclaration
+from ccreport.figures.select.condition_cells import read_matching, refuse_parts, require_two, summarise_cells
+from ccreport.figures.select.declaration import FigureDeclaration, keep_fitting
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
@@ -61,7 +61,7 @@ class Placed:
 def build_fairness_by_buffer(declaration: FigureDeclaration, database: Database) -> Figure:
     """Return the figure of all runs that match; raise MissingFigure where fewer than two buffer sizes compare."""
     matching = read_matching(declaration, database, "labelled_runs", RUN_COLUMNS, "run_id")
-    fitting = matching.filter((pl.col("mode") == "both") == pl.lit(declaration.overlapped))
+    fitting = keep_fitting(matching, declaration)
     if fitting.is_empty():
         raise MissingFigure(f"{deny(matching.height)} ran as the figure is declared.")
     runs = require_two(fitting.drop_nulls("jain_ratio"), "buffer_bytes", "buffer size and Jain's index")
@@ -70,7 +70,7 @@ def build_fairness_by_buffer(declaration: FigureDeclaration, database: Database)
     flows = _read_flows(database, runs)
     mixes = runs["cc_list"].unique().sort().to_list()
     if len(mixes) > PANELS_AT_MOST:
-        raise MissingFigure(f"The runs that match make {len(mixes)} panels: narrow `where` for this archive.")
+        raise refuse_parts(f"{len(mixes)} panels", runs, ["cc_list"])
     rates = group_flows(flows).join(runs, on="run_id")
     keys = ["cc_list", "buffer_bytes", "cc", "rtt_group"]
     cells = summarise_cells(database, rates, keys, "rate_bps")

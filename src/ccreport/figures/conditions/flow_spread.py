@@ -14,8 +14,14 @@ from ccreport.figures.kit.figure import Figure, deny
 from ccreport.figures.kit.small_multiples import PANEL_GAP_PX, TITLE_LIMIT_PX, TITLE_RISE_PX
 from ccreport.figures.kit.text import write
 from ccreport.figures.kit.ticks import choose_ticks
-from ccreport.figures.select.declaration import FigureDeclaration, Rate, choose_rate, select_condition_runs
-from ccreport.figures.select.queries import MissingFigure, read_matching_runs, read_rows
+from ccreport.figures.select.declaration import (
+    FigureDeclaration,
+    Rate,
+    choose_rate,
+    keep_fitting,
+    select_condition_runs,
+)
+from ccreport.figures.select.queries import MissingFigure, name_run, read_matching_runs, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.series import UNKNOWN_CC
 from ccreport.figures.wording.conditions import fold_sentences, write_sentences
@@ -60,7 +66,8 @@ def build_flow_spread(declaration: FigureDeclaration, database: Database) -> Fig
 
     Raise MissingFigure where no run of it has two flows of one algorithm with a rate.
     """
-    runs = select_condition_runs(read_matching_runs(declaration, database), declaration)
+    matching = read_matching_runs(declaration, database)
+    runs = select_condition_runs(matching, name_run(declaration, keep_fitting(matching, declaration)))
     flows = read_rows(database, "flows", runs)
     rate: Rate = choose_rate(declaration, flows) if flows.height else "goodput"
     spread = measure_spread(runs, flows, rate)

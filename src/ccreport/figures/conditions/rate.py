@@ -20,11 +20,11 @@ from ccreport.figures.select.condition_cells import (
     list_values,
     list_varying,
     read_algorithm_rates,
+    refuse_parts,
     require_two,
     summarise_cells,
 )
 from ccreport.figures.select.declaration import FigureDeclaration
-from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import (
     ConditionFacts,
@@ -120,7 +120,7 @@ def _lay_out(kind: Kind, runs: pl.DataFrame, placed: tuple[dict[Any, float], Pos
             pooled = [f"Each mean pools the values of {', '.join(swept_names)}"]
     lines = list_values(runs, kind.line)
     if len(lines) > LINES_AT_MOST:
-        raise MissingFigure(f"The runs that match make {len(lines)} lines in a panel: narrow `where` for this archive.")
+        raise refuse_parts(f"{len(lines)} lines in a panel", runs, [kind.line])
     names = {
         value: theme.style_of(value).name if kind.line == "cc" else describe_value(kind.line, value)
         for value in (theme.order_algorithms(lines) if kind.line == "cc" else lines)
@@ -163,10 +163,7 @@ def _list_panels(runs: pl.DataFrame, keys: Sequence[str]) -> list[tuple[Any, ...
         return [()]
     found = runs.select(keys).unique().sort(keys, nulls_last=True).rows()
     if len(found) > PANELS_AT_MOST:
-        raise MissingFigure(
-            f"The runs that match differ in {', '.join(keys)}, which makes {len(found)} panels: narrow `where` for "
-            "this archive."
-        )
+        raise refuse_parts(f"{len(found)} panels", runs, keys)
     if keys[0] != "cc":
         return found
     order = theme.order_algorithms({values[0] for values in found})

@@ -6,7 +6,7 @@ import polars as pl
 
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.mechanisms.categories import describe_cells, draw_categories
-from ccreport.figures.select.condition_cells import list_varying, read_matching, summarise_cells
+from ccreport.figures.select.condition_cells import list_varying, read_matching, refuse_parts, summarise_cells
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -19,6 +19,8 @@ COLUMNS: Final = """
 """
 # What random and burst loss must share to be compared.
 SETTINGS: Final = ("flows_count", "sharing", "rtt_ms", "loss_pct", "line_bps")
+# Of these, columns whose values are as the database has them.
+NARROWING: Final = ("flows_count", "sharing", "rtt_ms")
 PLACES: Final = {"random": "random", "bursts": "in bursts"}
 PANELS_AT_MOST: Final = 6
 
@@ -38,8 +40,8 @@ def build_rate_by_loss_pattern(declaration: FigureDeclaration, database: Databas
     panel_keys = list_varying(compared, list(SETTINGS))
     cells = summarise_cells(database, compared, [*panel_keys, "cc", "loss_pattern"], "goodput_bps")
     cells = cells.rename({"loss_pattern": "place"})
-    if cells.select(panel_keys).n_unique() > PANELS_AT_MOST:
-        raise MissingFigure("The runs that match make too many panels: narrow `where` for this archive.")
+    if (count := cells.select(panel_keys).n_unique()) > PANELS_AT_MOST:
+        raise refuse_parts(f"{count} panels", compared, NARROWING)
     unit = choose_rate_unit(cells["mean"].sort()[-1])
     scaled = cells.with_columns(pl.col("mean", "low", "high") / RATE_UNITS[unit])
     same = [describe_value(key, compared[key][0]) for key in ("loss_pct", "rtt_ms") if key not in panel_keys]

@@ -16,7 +16,7 @@ from ccreport.figures.mechanisms.theory import (
     rate_of_window,
     reno_window,
 )
-from ccreport.figures.select.condition_cells import read_matching, summarise_cells
+from ccreport.figures.select.condition_cells import read_matching, refuse_parts, summarise_cells
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -27,6 +27,8 @@ COLUMNS: Final = """
     run_id, condition_id, cc, flows_count, rtt_ms, loss_pct, goodput_bps, mss_bytes, mtu_bytes,
     coalesce(bottleneck_bps, nic_bps, pacing_bps) AS line_bps
 """
+# What tells panels apart.
+NARROWING: Final = ("rtt_ms", "mss_bytes")
 CUBIC: Final = "cubic"
 VERSIONS: Final = ("bbr", "bbr1", "bbr2", "bbr3")
 PANELS_AT_MOST: Final = 8
@@ -53,7 +55,9 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
     cells = summarise_cells(database, runs, keys, "goodput_bps")
     rtts = cells["rtt_ms"].unique().sort().to_list()
     if len(rtts) > PANELS_AT_MOST or cells.select("line_bps", "mss_bytes").n_unique() > 1:
-        raise MissingFigure("The runs that match differ in line rate, MSS or too many RTTs: narrow `where`.")
+        raise refuse_parts(
+            f"panels of more than one line rate or MSS, or of more than {PANELS_AT_MOST} RTTs", runs, NARROWING
+        )
     expected = predict(cells)
     ccs = theme.order_algorithms(cells["cc"].unique())
     unit = choose_rate_unit(cells["mean"].sort()[-1])

@@ -9,7 +9,7 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure
 from ccreport.figures.kit.keyed_panels import size_panel
 from ccreport.figures.kit.ticks import choose_ticks
-from ccreport.figures.select.condition_cells import list_varying, read_matching
+from ccreport.figures.select.condition_cells import list_varying, read_matching, refuse_parts
 from ccreport.figures.select.declaration import FigureDeclaration
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
@@ -52,7 +52,7 @@ def build_retransmit_causes(declaration: FigureDeclaration, database: Database) 
     if causes.is_empty() or causes["retransmits_count"].sum() == 0:
         raise MissingFigure("The captured flows of the runs that match retransmitted nothing.")
     if causes.height > ROWS_AT_MOST:
-        raise MissingFigure(f"The runs that match make {causes.height} bars: narrow `where` for this archive.")
+        raise refuse_parts(f"{causes.height} bars", flows, keys)
     labelled = _label(causes, keys)
     title = alt.TitleParams(
         " ".join(declaration.title.split()),

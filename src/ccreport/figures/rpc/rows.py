@@ -8,7 +8,7 @@ import polars as pl
 
 from ccreport.core.declarations import read_query
 from ccreport.core.text import display_name
-from ccreport.figures.select.condition_cells import list_varying
+from ccreport.figures.select.condition_cells import list_varying, refuse_parts
 from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
@@ -62,7 +62,7 @@ def list_panels(
     keys = list(dict.fromkeys(keys))
     values = rows.select(keys).unique().sort(keys, nulls_last=True).rows() if keys else [()]
     if len(values) > at_most:
-        raise MissingFigure(f"The RPC tests that match make {len(values)} panels: narrow `where` for this archive.")
+        raise refuse_parts(f"{len(values)} panels", rows, keys, "RPC tests")
     return keys, values, [name_panel(dict(zip(keys, panel_values, strict=True))) for panel_values in values]
 
 

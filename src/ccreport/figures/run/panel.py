@@ -12,10 +12,11 @@ from ccreport.figures.select.declaration import (
     FigureDeclaration,
     Rate,
     choose_rate,
+    keep_fitting,
     select_condition_runs,
     summarise_algorithms,
 )
-from ccreport.figures.select.queries import MissingFigure, read_matching_runs, read_rows
+from ccreport.figures.select.queries import MissingFigure, name_run, read_matching_runs, read_rows
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.sampled_rates import SOURCES, Source, choose_rate_source, list_flow_rates
 from ccreport.figures.select.series import (
@@ -132,6 +133,8 @@ def choose_drawn_runs(
 def read_panel(declaration: FigureDeclaration, database: Database) -> PanelRuns:
     """Return the runs that one panel draws, with their tables; raise MissingFigure where no run has its data."""
     matching = read_matching_runs(declaration, database)
+    fitting = keep_fitting(matching, declaration)
+    declaration = name_run(declaration, fitting)
     runs = select_condition_runs(matching, declaration)
     intervals, flows = (read_rows(database, table, runs) for table in ("intervals", "flows"))
     runs = runs.join(intervals, on="run_id", how="semi").join(flows, on="run_id", how="semi")
@@ -141,8 +144,7 @@ def read_panel(declaration: FigureDeclaration, database: Database) -> PanelRuns:
     # The band is of all iterations.
     samples, qdiscs = read_rows(database, "samples", runs), read_rows(database, "qdiscs", drawn_runs)
     tables = FigureTables(runs, flows, intervals, samples, qdiscs)
-    is_fitting = (pl.col("mode") == "both") == pl.lit(declaration.overlapped)
-    left_out_count = matching.filter(is_fitting)["condition_id"].n_unique() - runs["condition_id"].n_unique()
+    left_out_count = fitting["condition_id"].n_unique() - runs["condition_id"].n_unique()
     return PanelRuns(declaration, tables, drawn, left_out_count)
 
 
@@ -156,11 +158,9 @@ def read_single_run(declaration: FigureDeclaration, database: Database) -> Panel
 
 
 def _require_runs(declaration: FigureDeclaration, matching: pl.DataFrame, runs: pl.DataFrame) -> None:
-    if declaration.run is not None and declaration.run not in runs["run_id"].to_list():
-        raise MissingFigure(
-            f"Run {declaration.run} is none of the {matching.height:,} runs that match and fit the figure."
-        )
     if runs.is_empty():
         modes = ", ".join(sorted(matching["mode"].fill_null("unknown").unique()))
         wanted = "both algorithms at the same time" if declaration.overlapped else "one algorithm alone"
         raise MissingFigure(f"{deny(matching.height)} ran {wanted} with intervals (mode: {modes}).")
+    if declaration.run is not None and declaration.run not in runs["run_id"].to_list():
+        raise MissingFigure(f"Run {declaration.run} has no intervals.")

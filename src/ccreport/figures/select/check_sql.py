@@ -2,22 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import duckdb
 
 from ccreport.core.declared_files import blame
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place
-from ccreport.figures.select.declaration import refuse_where
+from ccreport.figures.select.declaration import EDGE_VIEWS, choose_view, refuse_where
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.refused_sql import refuse_sql
-
-# Kinds of figures that draw rows of published tables, which have no columns of runs.
-OF_TABLES: Final = frozenset(
-    {"distribution_pdf", "distribution_percentiles", "distribution_over_time", "machine_retransmits", "heat_map"}
-)
-OF_RPC: Final = "rpc_"
 
 
 def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
@@ -43,9 +37,10 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
 def _list_queries(figures: Mapping[str, Any]) -> Iterator[tuple[str, Place, str]]:
     """Yield the name of each figure, the place in it of what is tried, and the query that tries it."""
     for figure, facts in figures.items():
-        if facts["kind"] in OF_TABLES:
+        # They draw rows of published tables, which have no columns of runs.
+        if facts["kind"] in EDGE_VIEWS:
             continue
-        view = "labelled_rpc" if facts["kind"].startswith(OF_RPC) else "labelled_runs"
+        view = choose_view(facts["kind"])
         panels = [
             (("panels", number, "where"), facts["where"], panel.get("where", "TRUE"))
             for number, panel in enumerate(facts.get("panels", ()))

@@ -13,6 +13,7 @@ from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.declaration import FigureDeclaration, Rate, refuse_where
 from ccreport.figures.select.queries import UNCOUNTED, MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
+from ccreport.summarise.database import quote_text
 
 ALGORITHM_RUN_COLUMNS: Final = """
     run_id, condition_id, cc, sharing, flows_count, sender_host, host, rtt_ms,
@@ -30,6 +31,8 @@ SETTINGS: Final = (
     "loss_pct",
     "rtt_ms",
 )
+# Of a column, in a message.
+VALUES_AT_MOST: Final = 6
 CELLS: Final = """
     WITH conditions AS (
         SELECT {keys}, condition_id, list({value} ORDER BY run_id) AS numbers
@@ -112,6 +115,27 @@ def list_values(runs: pl.DataFrame, column: str) -> list[Any]:
     """Return the values of a column in ascending order, absence last."""
     values: list[Any] = runs[column].unique().sort(nulls_last=True).to_list()
     return values
+
+
+def refuse_parts(parts: str, runs: pl.DataFrame, columns: Sequence[str], kind: str = "runs") -> MissingFigure:
+    """Return the error of a figure of too many parts, such as "9 panels", with what `where` could choose from.
+
+    These are the columns that differ, with their values as conditions in SQL, but for the algorithms of flows.
+    """
+    keys = list_varying(runs, [column for column in columns if column != "cc"])
+    conditions = "; ".join(_write_condition(key, list_values(runs, key)) for key in keys)
+    told = f" They have {conditions}." if keys else ""
+    return MissingFigure(f"The {kind} that match make {parts}: narrow `where` for this archive.{told}")
+
+
+def _write_condition(column: str, values: Sequence[Any]) -> str:
+    """Return the condition that a column has one of the first of these values."""
+    known = [value for value in values if value is not None]
+    listed = [quote_text(value) if isinstance(value, str) else repr(value) for value in known[:VALUES_AT_MOST]]
+    parts = [f"{column} IN ({', '.join(listed)})"] if known else []
+    parts += [f"{column} IS NULL"] if len(known) < len(values) else []
+    others = len(known) - VALUES_AT_MOST
+    return " OR ".join(parts) + (f" and {others:,} others" if others > 0 else "")
 
 
 def require_two(runs: pl.DataFrame, column: str, name: str) -> pl.DataFrame:

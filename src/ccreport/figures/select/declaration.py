@@ -1,9 +1,10 @@
 """Which runs a figure draws: its declaration in the evaluation file, and the choice among the runs that match it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from string import ascii_lowercase
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import duckdb
@@ -22,6 +23,34 @@ SETTING: Final = ("sender_host", "host", "flows_count", "parameter_value", "buff
 CAPTURE_KINDS: Final = frozenset({"time_sequence", "loss_episodes", "rtt_in_flight", "rtt_distribution"})
 # Kinds that can be declared with several panels.
 PANEL_KINDS: Final = frozenset({"throughput_over_time"})
+# Kinds of one condition's runs, which are drawn over time: a run each, the declared or the representative one.
+RUN_KINDS: Final = PANEL_KINDS | {
+    f"{drawn}_over_time"
+    for drawn in ("flow_rates", "cwnd", "cpu", "limits", "share", "fairness", "flows", "joins", "stages")
+}
+# What only some kinds take of a declaration, and which; all take the other keys.
+KINDS_OF_KEY: Final[Mapping[str, frozenset[str]]] = {
+    "overlapped": RUN_KINDS | {"flow_spread", "fairness_by_buffer"},
+    "until_s": PANEL_KINDS,
+    "panels": PANEL_KINDS,
+    "panels_by": PANEL_KINDS,
+    "table": frozenset({"table_dots"}),
+    "rate": RUN_KINDS
+    | {"rate_by_rtt", "rate_by_loss", "rate_by_flows", "rate_by_buffer", "rate_by_parameter", "rate_by_version"}
+    | {"flow_spread"},
+    "run": RUN_KINDS | CAPTURE_KINDS - {"rtt_distribution"} | {"flow_spread"},
+}
+# Kinds whose condition is over aggregates of an edge network.
+EDGE_VIEWS: Final = {
+    "distribution_pdf": "edge_histograms",
+    "distribution_percentiles": "edge_distributions",
+    "distribution_over_time": "edge_over_time",
+    "heat_map": "edge_heat_maps",
+    "machine_retransmits": "edge_machine_retransmits",
+}
+OF_RPC: Final = "rpc_"
+# Over which the condition of other kinds is.
+RUNS: Final = "labelled_runs"
 
 
 class FigureError(DeclarationError):
@@ -63,27 +92,41 @@ class FigureDeclaration:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_declaration(evaluation: Path, figure: str) -> FigureDeclaration:
-    """Return a figure's declaration; raise FigureError where it is absent, DeclarationError for a broken file."""
-    return read_declarations(evaluation, [figure])[0]
+def choose_view(kind: str, table: str = "") -> str:
+    """Return the view over whose columns the condition of a kind of figure is; `table` is the declared one."""
+    return "labelled_rpc" if kind.startswith(OF_RPC) else table or EDGE_VIEWS.get(kind, RUNS)
 
 
-def read_declarations(evaluation: Path, figures: Sequence[str]) -> list[FigureDeclaration]:
-    """Return declarations of several figures, from reading the file once; raise as `read_declaration`."""
+def read_declaration(
+    evaluation: Path, figure: str, changes: Mapping[str, Any] = MappingProxyType({})
+) -> FigureDeclaration:
+    """Return a figure's declaration, with these values of keys in place of the file's.
+
+    Raise FigureError where it is absent, DeclarationError for a broken file.
+    """
+    return read_declarations(evaluation, [figure], changes)[0]
+
+
+def read_declarations(
+    evaluation: Path, figures: Sequence[str], changes: Mapping[str, Any] = MappingProxyType({})
+) -> list[FigureDeclaration]:
+    """Return declarations of several figures, from reading the file once; else as `read_declaration`."""
     whole = load_evaluation(evaluation)
     declared = whole["figures"]
     absent = next((figure for figure in figures if figure not in declared), None)
     if absent is not None:
         raise FigureError(f"no figure `{absent}`{guess(absent, declared)}")
-    return [_declare(figure, declared[figure] | {"names": whole["algorithm_names"]}) for figure in figures]
+    names = {"names": whole["algorithm_names"]}
+    return [_declare(figure, declared[figure] | names | changes) for figure in figures]
 
 
 def _declare(figure: str, declared: Mapping[str, Any]) -> FigureDeclaration:
     declaration = FigureDeclaration(name=figure, **declared)
-    if (declaration.panels or declaration.panels_by) and declaration.kind not in PANEL_KINDS:
-        raise FigureError(f"figure {figure!r}: the kind {declaration.kind!r} has no panels")
-    if declaration.until_s is not None and declaration.kind not in PANEL_KINDS:
-        raise FigureError(f"figure {figure!r}: the kind {declaration.kind!r} has no `until_s`")
+    defaults = {each.name: each.default for each in fields(declaration)} | {"overlapped": True}
+    for key, kinds in KINDS_OF_KEY.items():
+        if key in declared and declared[key] != defaults[key] and declaration.kind not in kinds:
+            problem = f"the kind {declaration.kind!r} has no `{key}`, only {', '.join(sorted(kinds))}"
+            raise FigureError(f"figure {figure!r}: {problem}", ("figures", figure, key))
     if declaration.panels and declaration.run:
         raise FigureError(f"figure {figure!r}: `run` belongs to one of its panels")
     if len(declaration.panels) > len(ascii_lowercase):
@@ -104,6 +147,11 @@ def list_panels(declaration: FigureDeclaration) -> dict[str, FigureDeclaration]:
     }
 
 
+def keep_fitting(matching: pl.DataFrame, declaration: FigureDeclaration) -> pl.DataFrame:
+    """Return the runs of several algorithms at the same time, or those of one alone, as is declared."""
+    return matching.filter((pl.col("mode") == "both") == pl.lit(declaration.overlapped))
+
+
 def select_condition_runs(matching: pl.DataFrame, declaration: FigureDeclaration) -> pl.DataFrame:
     """Return the runs of the conditions that the figure draws, of those that match; none where none fits.
 
@@ -112,8 +160,7 @@ def select_condition_runs(matching: pl.DataFrame, declaration: FigureDeclaration
     other algorithms the condition most like it (SETTING), then with the most runs, then the first. A declared run's
     condition goes before all others.
     """
-    is_both = pl.col("mode") == "both"
-    fitting = matching.filter(is_both if declaration.overlapped else ~is_both)
+    fitting = keep_fitting(matching, declaration)
     conditions = (
         fitting.group_by("condition_id", "mode")
         .agg(

@@ -1,10 +1,12 @@
 """What figures read from the database: the runs that match a declaration, and their rows of other tables."""
 
+from dataclasses import replace
 from typing import Final
 
 import duckdb
 import polars as pl
 
+from ccreport.core.identifiers import match_runs
 from ccreport.figures.kit.figure import deny
 from ccreport.figures.select.declaration import FigureDeclaration, refuse_where
 from ccreport.figures.select.recording_database import Database
@@ -45,6 +47,10 @@ ORDER: Final = {
 }
 
 
+# Of more runs a list helps nobody.
+RUNS_AT_MOST: Final = 12
+
+
 class MissingFigure(Exception):  # noqa: N818 (no error: an archive need not have the data of every figure)
     """The archive has no data for a figure; the message says why."""
 
@@ -77,6 +83,25 @@ def read_matching_runs(declaration: FigureDeclaration, database: Database) -> pl
     if counted.is_empty():
         raise MissingFigure(f"{deny(matching.height)} counts ({UNCOUNTED}).")
     return counted
+
+
+def name_run(declaration: FigureDeclaration, runs: pl.DataFrame, kind: str = "runs") -> FigureDeclaration:
+    """Return the declaration with the whole name of the run that it declares, if any, by a part that no other run has.
+
+    `runs` are those that may be drawn, and `kind` is what the message calls them. Raise MissingFigure, with what they
+    are called, where none or several of them have the part.
+    """
+    if declaration.run is None or runs.is_empty():
+        return declaration
+    known = runs["run_id"].unique().sort().to_list()
+    found = match_runs(declaration.run, known)
+    if len(found) == 1:
+        return replace(declaration, run=found[0])
+    listed = ", ".join((found or known)[:RUNS_AT_MOST])
+    others = len(found or known) - RUNS_AT_MOST
+    more = f" and {others:,} more" if others > 0 else ""
+    told = f"is part of the names of {len(found):,}" if found else "is none"
+    raise MissingFigure(f"Run {declaration.run} {told} of the {len(known):,} {kind} that match: {listed}{more}.")
 
 
 def read_rows(database: Database, table: str, runs: pl.DataFrame) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from ccreport.core.declarations import QUERIES, list_tables, read_query
 from ccreport.core.tables import load_schema
 from ccreport.core.text import make_label
 from ccreport.figures.exhibits import Exhibit
+from ccreport.figures.select.declaration import choose_view
 from ccreport.figures.wording.runs import format_significant
 from ccreport.figures.write import UNTITLED
 from ccreport.report.archive_fragments.raw_file_pages import link_jobs
@@ -54,14 +55,6 @@ SVG_SIZE: Final = re.compile(r'^<svg[^>]* width="(\d+)"[^>]* height="(\d+)"')
 ROWS_SHOWN: Final = 25
 RUNS_SHOWN: Final = 12
 DATA_DIGITS: Final = 4
-# Kinds whose condition is over aggregates of an edge network.
-EDGE_VIEWS: Final = {
-    "distribution_pdf": "edge_histograms",
-    "distribution_percentiles": "edge_distributions",
-    "distribution_over_time": "edge_over_time",
-    "heat_map": "edge_heat_maps",
-    "machine_retransmits": "edge_machine_retransmits",
-}
 
 
 def render_table_fragment(table: Exhibit, tables: Path, fragments: Path) -> None:
@@ -154,8 +147,7 @@ def _quote_source(
     declared: Mapping[str, Any], data: pl.DataFrame | None, figure: Exhibit, read: ReadFiles | None
 ) -> str:
     """Return the query of the runs that match, and links to those that are drawn and to their raw files."""
-    of_rpc = declared["kind"].startswith("rpc_")
-    view = "labelled_rpc" if of_rpc else declared.get("table") or EDGE_VIEWS.get(declared["kind"], "labelled_runs")
+    view = choose_view(declared["kind"], declared.get("table", ""))
     lines = ["-- In archive.duckdb of this evaluation: what matches", f"FROM {view} WHERE {declared['where'].strip()};"]
     for panel in declared.get("panels", ()):
         lines += [f"-- Of these, panel {' '.join(panel['title'].split())}", f"-- {' '.join(panel['where'].split())}"]

@@ -1,0 +1,93 @@
+"""The command `plot_figure`: a figure of an evaluation drawn by hand, as it is declared or with changes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.declared_files import blame, parse_declared
+from ccreport.core.errors import InputError
+from ccreport.core.evaluation import load_evaluation, resolve_evaluation
+from ccreport.core.schema_problems import find_problem
+from ccreport.core.text import display_name
+from ccreport.figures.exhibits import find_number, list_exhibits
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError, choose_view, read_declaration
+from ccreport.figures.select.queries import MissingFigure
+from ccreport.figures.select.recording_database import Database
+from ccreport.figures.write import FILES, draw_declaration
+from ccreport.summarise.open_results import open_results
+from ccreport.trace.absent_values import describe_absent_values
+
+RESULTS: Final = Path("results")
+
+
+def plot_figure(
+    figure: str, evaluation: Path, output: Path, database: Path = RESULTS, change: Sequence[str] = ()
+) -> None:
+    """Write a figure of the evaluation file into the folder `output`.
+
+    `figure` is the figure's name in `evaluation`, or its number in the report, such as S6. `evaluation` is the
+    evaluation's name or its file. `database` is the evaluation's archive.duckdb, or a folder of results. `output` is a
+    folder, which gets figure.svg, untitled.svg (for pages, below a heading), figure.png (twice the size),
+    thumbnail.png, figure.vl.json (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and where needed a
+    second of details) and alt.txt (one line), both plain text. `change` has values of keys of the figure, such as
+    title="Another title" until_s=30, in place of those in the evaluation. The path of the drawing is printed. Where no
+    run has data for the figure, why is said, and a figure in the folder stays.
+
+    Raise FigureError for that, and where the declaration cannot be used.
+    """
+    file = resolve_evaluation(str(evaluation))
+    if database.is_dir() and (own := database / file.stem / "archive.duckdb").is_file():
+        database = own
+    if output.exists() and not output.is_dir():
+        raise InputError(f"{output} is a file; --output names a folder")
+    there = sorted(path.name for path in output.glob("[!.]*"))
+    if there and not {*there} & {*FILES}:
+        raise InputError(f"{output} holds other things, such as {there[0]}; --output names a figure's own folder")
+    changes = read_changes(change)
+    # The report's numbers leave those without data for last.
+    exhibits = list_exhibits(load_evaluation(file)["figures"], database.parent / "figures")
+    try:
+        declaration = read_declaration(file, find_number(exhibits, figure) or figure, changes)
+        place, folder = database.absolute(), output.absolute()
+        with open_results(database) as connection, Database(place) as opened:
+            try:
+                draw_declaration(declaration, opened, folder)
+            except MissingFigure as missing:
+                raise _explain(declaration, missing, connection) from missing
+    except FigureError as error:
+        if changes:
+            raise
+        raise blame(file, error) from error
+    print(output / FILES[0])
+
+
+def read_changes(given: Sequence[str]) -> dict[str, Any]:
+    """Return the values of a figure's keys that are given as `key=value`; raise InputError for what a figure lacks."""
+    schema = load_yaml(SCHEMAS / "evaluation.schema.yaml")["properties"]["figures"]["additionalProperties"]
+    changes: dict[str, Any] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"--change takes key=value, such as until_s=30, and `{text}` is not that")
+        # A title may have a colon.
+        is_text = schema["properties"].get(key, {}).get("type") == "string"
+        changes[key] = value if is_text else parse_declared(value, f"--change {key}")
+    if problem := find_problem(changes, schema | {"required": []}):
+        raise InputError(f"--change {problem}")
+    return changes
+
+
+def _explain(
+    declaration: FigureDeclaration, missing: MissingFigure, connection: duckdb.DuckDBPyConnection
+) -> FigureError:
+    """Return why a figure is not drawn, with a line for each value that its conditions ask for and no row has."""
+    view = choose_view(declaration.kind, declaration.table)
+    conditions = [declaration.where, *(panel["where"] for panel in declaration.panels)]
+    # A condition ends before the line does: it may close with a comment.
+    queries = [f"FROM {view} WHERE (\n{condition}\n)" for condition in conditions]
+    absent = dict.fromkeys(line for query in queries for line in describe_absent_values(connection, query))
+    lines = [f"figure {declaration.name!r}: {missing}", *absent]
+    return FigureError("\n".join(map(display_name, lines)), ("figures", declaration.name, "where"))

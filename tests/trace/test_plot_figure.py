@@ -1,0 +1,135 @@
+"""The command `plot_figure`: where it draws, what may be changed, and what it says where there is nothing to draw."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from figure_inputs import declare, make_database, make_tables
+
+from ccreport.__main__ import EXAMPLES, main
+from ccreport.core.errors import InputError
+from ccreport.core.evaluation import resolve_evaluation
+from ccreport.figures.select.declaration import FigureError, read_declaration
+from ccreport.trace.plot_figure import plot_figure
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_database(tmp_path_factory.mktemp("tables"), make_tables("10.201.1.2", "nersc-tbn-1"))
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (".", r"is a folder; name the database of an evaluation, such as .*mine/archive\.duckdb$"),
+        ("none.duckdb", "does not exist; name the database of an evaluation, such as results/"),
+        ("evaluation.yaml", "evaluation.yaml cannot be opened: IO Error: "),
+    ],
+)
+def test_a_path_that_is_not_a_database_is_named(place: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    duckdb.connect(str(tmp_path / "mine/archive.duckdb")).close()
+    with pytest.raises(InputError, match=said):
+        plot_figure("f", declare(tmp_path), tmp_path / "output", tmp_path / place)
+
+
+def test_a_figure_is_drawn_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build, elsewhere = tmp_path / "build", tmp_path / "elsewhere"
+    (build / "results/mine").mkdir(parents=True)
+    elsewhere.mkdir()
+    monkeypatch.chdir(build)
+    make_database(Path("results/mine"), make_tables("dest", "src"))
+    monkeypatch.chdir(elsewhere)
+    plot_figure("f", declare(tmp_path), Path("drawn"), Path("../build/results/mine/archive.duckdb"))
+    assert (elsewhere / "drawn/figure.svg").exists()
+    assert capsys.readouterr().out == "drawn/figure.svg\n"
+    evaluation = declare(tmp_path).rename(tmp_path / "mine.yaml")
+    plot_figure("f", evaluation, Path("of_folder"), Path("../build/results"))
+    assert capsys.readouterr().out == "of_folder/figure.svg\n"
+    Path("file").touch()
+    with pytest.raises(InputError, match=r"^file is a file; --output names a folder$"):
+        plot_figure("f", declare(tmp_path), Path("file"), Path("../build/results/mine/archive.duckdb"))
+
+
+def test_a_folder_of_other_things_is_not_a_figure_s(database: Path, tmp_path: Path) -> None:
+    output = tmp_path / "tables"
+    output.mkdir()
+    (output / "runs.csv").touch()
+    with pytest.raises(
+        InputError, match=r"tables holds other things, such as runs\.csv; --output names a figure's own"
+    ):
+        plot_figure("f", declare(tmp_path), output, database)
+    assert [path.name for path in output.iterdir()] == ["runs.csv"]
+    # Beside a figure somebody may keep notes.
+    (output / "figure.svg").touch()
+    plot_figure("f", declare(tmp_path), output, database)
+    assert (output / "figure.svg").stat().st_size > 0
+
+
+def test_an_evaluation_that_comes_along_goes_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(
+        FigureError, match=r"esnet-dtn\.yaml: no figure `rate_by_buffr`; did you mean `rate_by_buffer`\?$"
+    ):
+        plot_figure("rate_by_buffr", Path("esnet-dtn"), tmp_path, tmp_path)
+    _, _, evaluation, _, figure, *_ = EXAMPLES["plot_figure"].split()
+    assert read_declaration(resolve_evaluation(evaluation), figure).name == figure
+
+
+@pytest.mark.parametrize(
+    ("changes", "hints"),
+    [
+        ({"where": "mode = 'boht'"}, ["No row has mode = 'boht'; did you mean `both`?"]),
+        ({"where": "mode = 'both' AND flows_count = 3"}, ["No row has flows_count = 3; there are 2, 4"]),
+        ({"panels": [{"title": "A", "where": "job = 'bboth'"}]}, ["No row has job = 'bboth'; did you mean `both`?"]),
+    ],
+)
+def test_without_runs_the_command_fails_says_why_and_leaves_the_figure(
+    changes: dict[str, Any], hints: list[str], database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluation, output = declare(tmp_path, **changes), tmp_path / "drawn"
+    output.mkdir()
+    (output / "figure.svg").write_text("of yesterday", encoding="utf-8")
+    given = ("--figure", "f", "--evaluation", str(evaluation), "--database", str(database), "--output", str(output))
+    assert main(["plot_figure", *given]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    first, *others = printed.err.splitlines()
+    place = rf"{re.escape(str(evaluation))}:\d+"
+    assert re.match(rf"ccreport: {place}: figure 'f': (The archive has no run|Panel \(a\))", first)
+    assert others == hints
+    assert {path.name: path.read_text(encoding="utf-8") for path in output.iterdir()} == {"figure.svg": "of yesterday"}
+
+
+def test_keys_of_a_figure_are_changed_for_one_drawing(database: Path, tmp_path: Path) -> None:
+    changes = ["title=Two: the first second", "until_s=1", "overlapped=false", "run=bbr/2"]
+    plot_figure("f", declare(tmp_path), tmp_path / "drawn", database, changes)
+    caption = (tmp_path / "drawn/caption.txt").read_text(encoding="utf-8")
+    assert "bbr/2" in caption
+    assert "bbr/1" not in caption
+    assert "Two: the first second" in (tmp_path / "drawn/figure.svg").read_text(encoding="utf-8")
+    times = (tmp_path / "drawn/figure.csv").read_text(encoding="utf-8")
+    assert ",0.75," in times
+    assert ",1.25," not in times
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("until_s", "--change takes key=value, such as until_s=30, and `until_s` is not that"),
+        ("titel=Two", "--change `titel` is not a key; did you mean `title`?"),
+        ("until_s=soon", "--change until_s: `soon` is not a number"),
+        ("panels=[", "--change panels:1: not YAML: "),
+        ("table=means", "figure 'f': the kind 'throughput_over_time' has no `table`, only table_dots"),
+        # The evaluation's file has another condition, whose line is not at fault.
+        ("where=mdoe = 'both'", "figure 'f': the database refuses its `where`: "),
+        ("where=mode = 'boht'", "figure 'f': The archive has no run that this figure would show."),
+    ],
+)
+def test_a_change_that_cannot_be_used_is_refused(change: str, said: str, database: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"^{re.escape(said)}"):
+        plot_figure("f", declare(tmp_path), tmp_path / "drawn", database, [change])
+    assert not (tmp_path / "drawn").exists()
