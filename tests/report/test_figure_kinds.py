@@ -1,14 +1,23 @@
 """The kinds of figures on the page about evaluations."""
 
+import html
+from dataclasses import fields
 from pathlib import Path
 
+import pytest
+import yaml
 from archives import ROOT
+from figure_inputs import declare
 from PIL import Image
 
 from ccreport.core.declarations import SCHEMAS, load_yaml
+from ccreport.core.evaluation import list_evaluations, load_evaluation, resolve_evaluation
+from ccreport.core.schema_problems import find_problem
 from ccreport.figures.kinds import BUILDERS
+from ccreport.figures.select.declaration import KINDS_OF_KEY, FigureDeclaration, FigureError, read_declarations
 from ccreport.report.fragments.gallery_pages.figure_kinds import ALL_TOPICS, find_examples, render_figure_kinds
 from ccreport.report.kind_pictures import FRAGMENT, list_shown, show_sections_examples
+from ccreport.report.reference import render_figure_keys
 
 
 def test_every_kind_has_a_topic() -> None:
@@ -17,6 +26,35 @@ def test_every_kind_has_a_topic() -> None:
     schema = load_yaml(SCHEMAS / "evaluation.schema.yaml")
     figure = schema["properties"]["figures"]["additionalProperties"]["properties"]
     assert sorted(figure["kind"]["enum"]) == sorted(BUILDERS)
+
+
+def test_every_key_of_a_figure_is_told_with_its_kinds_and_an_example_that_the_schema_takes() -> None:
+    figure = load_yaml(SCHEMAS / "evaluation.schema.yaml")["properties"]["figures"]["additionalProperties"]
+    assert {field.name for field in fields(FigureDeclaration)} - {"name", "names", "among"} == {*figure["properties"]}
+    rows = html.unescape(render_figure_keys()).split("<tr>")[2:]
+    assert len(rows) == len(figure["properties"])
+    for (key, facts), row in zip(figure["properties"].items(), rows, strict=True):
+        assert f"<code>{key}</code>" in row
+        example = yaml.safe_load(row.partition('<code class="long">')[2].partition("</code>")[0])
+        assert example == {key: facts["examples"][0]}
+        assert find_problem(example, figure | {"required": []}) is None
+        assert set(BUILDERS) >= KINDS_OF_KEY.get(key, frozenset())
+        for kind in KINDS_OF_KEY.get(key, ()):
+            assert f"<code>{kind}</code>" in row
+        assert (key in KINDS_OF_KEY) != ('<td data-head="Kinds">all</td>' in row)
+
+
+def test_what_comes_along_declares_no_key_that_its_kind_does_not_take() -> None:
+    for evaluation in map(resolve_evaluation, list_evaluations()):
+        figures = [*load_evaluation(evaluation)["figures"]]
+        assert len(read_declarations(evaluation, figures)) == len(figures)
+
+
+def test_a_key_that_a_kind_does_not_take_is_refused(tmp_path: Path) -> None:
+    evaluation = declare(tmp_path, kind="rate_by_rtt", run="one")
+    with pytest.raises(FigureError, match=r"^figure 'f': the kind 'rate_by_rtt' has no `run`, only cpu_over_time, "):
+        read_declarations(evaluation, ["f"])
+    assert read_declarations(declare(tmp_path, kind="rate_by_rtt", overlapped=True), ["f"])
 
 
 def test_every_kind_has_a_picture_of_example_data_in_few_bytes() -> None:

@@ -516,11 +516,14 @@ def test_the_data_of_a_figure_are_in_the_words_and_units_of_tables(tmp_path: Pat
     files["figure.csv"] = "cc,loss_pct,runs_count,rate_bps,retransmit_ratio\ncubic,0.01,12345,9234239285.0,0.00012\n"
     for name, content in files.items():
         (tmp_path / "figures/one" / name).write_text(content, encoding="utf-8")
-    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path)
+    render_figure_fragment(Exhibit("one", "One"), tmp_path / "figures", tmp_path, evaluation="esnet-dtn")
     shown = html.unescape((tmp_path / "figure_one.md").read_text(encoding="utf-8"))
     headings = ("Algorithm", "Loss (%)", "Runs", "Rate (Gbit/s)", "Retransmitted (%)")
     for words in (*headings, ">cubic<", ">0.01<", ">12345<", ">9.234<", ">0.012<"):
         assert words in shown
+    # The command that draws it is among its files.
+    command = "-m ccreport plot_figure --evaluation esnet-dtn --figure one --output one<"
+    assert command in shown.partition("### Download")[2]
 
 
 def test_of_what_is_known_about_an_archive_three_sentences_are_shown_and_the_others_folded() -> None:

@@ -1,17 +1,21 @@
-"""The reference of the documents: the keys of config.yaml as their schema declares them, the subcommands as their
-parsers take them, each with what the function behind it says of itself, and the views and queries of the database.
+"""The reference of the documents: the keys of config.yaml and of figures as their schemas declare them, the subcommands
+as their parsers take them, each with what the function behind it says of itself, and the views and queries of the
+database.
 """
 
 import argparse
 import importlib
+import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
 from ccreport.core.atomic_files import replaces_folder
-from ccreport.core.declarations import SCHEMAS
+from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.text import make_label
+from ccreport.figures.select.declaration import KINDS_OF_KEY
 from ccreport.report.archive_fragments.campaign_keys import list_keys, render_keys
 from ccreport.report.database_reference import render_queries, render_views
 from ccreport.report.markup.blocks import (
@@ -27,6 +31,7 @@ from ccreport.report.markup.blocks import (
 from ccreport.summarise.view_columns import open_empty
 
 OPTIONS: Final = ("Option", "Value", "Default")
+FIGURE_KEYS: Final = ("Key", "Meaning", "Kinds", "Example")
 
 
 @replaces_folder("output")
@@ -34,6 +39,7 @@ def render_reference(output: Path) -> None:
     """Write the fragments of keys, commands, views and queries, the same for every archive, into a folder."""
     write_fragment(output, "config_keys.md", render_config_keys())
     write_fragment(output, "commands.md", render_commands())
+    write_fragment(output, "figure_keys.md", render_figure_keys())
     with open_empty() as connection:
         write_fragment(output, "views.md", render_views(connection))
         write_fragment(output, "queries.md", render_queries(connection))
@@ -41,8 +47,30 @@ def render_reference(output: Path) -> None:
 
 def render_config_keys() -> str:
     """Return one table of all keys of config.yaml."""
-    schema = yaml.safe_load((SCHEMAS / "config.schema.yaml").read_text(encoding="utf-8"))
+    schema = load_yaml(SCHEMAS / "config.schema.yaml")
     return render_keys(list_keys(schema["properties"]), "Keys of config.yaml")
+
+
+def render_figure_keys() -> str:
+    """Return one table of what an evaluation may declare of a figure, with the kinds that take it and an example."""
+    schema = load_yaml(SCHEMAS / "evaluation.schema.yaml")["properties"]["figures"]["additionalProperties"]
+    rows = [
+        [verbatim(key), prose(facts["description"]), _list_kinds(key), _show_example(key, facts)]
+        for key, facts in schema["properties"].items()
+    ]
+    return render_table(FIGURE_KEYS, rows, title="Keys of a figure", is_text=True)
+
+
+def _list_kinds(key: str) -> Html:
+    kinds = KINDS_OF_KEY.get(key)
+    return prose("all" if kinds is None else ", ".join(f"`{kind}`" for kind in sorted(kinds)))
+
+
+def _show_example(key: str, facts: Mapping[str, Any]) -> Html:
+    """Return a line of YAML with the schema's example of a key."""
+    example = {key: facts["examples"][0]}
+    line = yaml.safe_dump(example, default_flow_style=True, sort_keys=False, width=math.inf).strip()[1:-1]
+    return verbatim(line, is_long=True)
 
 
 def render_commands() -> str:

@@ -13,7 +13,7 @@ import ccreport
 from ccreport.compare.claim_wording import show_percentages
 from ccreport.compare.claims import load_explanations
 from ccreport.core.atomic_files import replaces_folder
-from ccreport.core.evaluation import MEANS, load_evaluation
+from ccreport.core.evaluation import MEANS, list_evaluations, load_evaluation
 from ccreport.core.schema_problems import guess
 from ccreport.core.tables import read_table
 from ccreport.core.text import count_things
@@ -219,7 +219,8 @@ def render_fragments(
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared, figures)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))
     held = {"has_captures": not captures.is_empty(), "has_others": not others.is_empty()}
-    _render_exhibits(declared, judged, summaries, figures, fragments, read, **held)
+    name = evaluation.stem if evaluation.stem in list_evaluations() else evaluation.name
+    _render_exhibits(declared, judged, summaries, figures, fragments, read, evaluation=name, **held)
 
 
 def _read_published(table: str, declared: Mapping[str, Any], summaries: Path) -> pl.DataFrame:
@@ -242,6 +243,7 @@ def _render_exhibits(
     fragments: Path,
     read: ReadFiles,
     *,
+    evaluation: str,
     has_captures: bool,
     has_others: bool,
 ) -> None:
@@ -251,7 +253,9 @@ def _render_exhibits(
     for figure in drawn:
         beside = describe_beside(figure.name, judged, declared["claims"])
         facts = declared["figures"][figure.name]
-        render_figure_fragment(figure, figures, fragments, declared=facts, beside=beside, read=read)
+        render_figure_fragment(
+            figure, figures, fragments, declared=facts, beside=beside, read=read, evaluation=evaluation
+        )
     empty = [table for table in published if not has_rows(table, summaries)]
     missing = [figure for figure in drawn if find_missing(figure, figures)]
     # What shows captures is on their page, where there are any.
