@@ -360,7 +360,7 @@ def test_what_where_could_choose_from_is_sql_that_can_be_pasted() -> None:
     assert start == "The RPC tests that match make 9 panels: narrow `where` for this archive."
     conditions = told.split("; ")
     assert conditions[0] == "host IN ('b', 'it''s')"
-    assert conditions[2] == "flows_count IN (1) OR flows_count IS NULL"
+    assert conditions[2] == "(flows_count IN (1) OR flows_count IS NULL)"
     for condition in conditions:
         assert duckdb.sql(f"FROM runs WHERE {condition}").pl().height == 2
 

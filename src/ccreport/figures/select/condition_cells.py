@@ -135,7 +135,8 @@ def _write_condition(column: str, values: Sequence[Any]) -> str:
     parts = [f"{column} IN ({', '.join(listed)})"] if known else []
     parts += [f"{column} IS NULL"] if len(known) < len(values) else []
     others = len(known) - VALUES_AT_MOST
-    return " OR ".join(parts) + (f" and {others:,} others" if others > 0 else "")
+    condition = f"({' OR '.join(parts)})" if len(parts) > 1 else parts[0]
+    return condition + (f" and {others:,} others" if others > 0 else "")
 
 
 def require_two(runs: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
