@@ -6,7 +6,7 @@ database.
 import argparse
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ import yaml
 from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.text import make_label
-from ccreport.figures.select.declaration import KINDS_OF_KEY
+from ccreport.figures.select.declaration import KINDS_OF_KEY, RUN_KINDS
 from ccreport.report.archive_fragments.campaign_keys import list_keys, render_keys
 from ccreport.report.database_reference import render_queries, render_views
 from ccreport.report.markup.blocks import (
@@ -58,12 +58,21 @@ def render_figure_keys() -> str:
         [verbatim(key), prose(facts["description"]), _list_kinds(key), _show_example(key, facts)]
         for key, facts in schema["properties"].items()
     ]
-    return render_table(FIGURE_KEYS, rows, title="Keys of a figure", is_text=True)
+    table = render_table(FIGURE_KEYS, rows, title="Keys of a figure", is_text=True)
+    return f"{table}\n\nThose of a run over time are {_name_kinds(RUN_KINDS)}.\n"
 
 
 def _list_kinds(key: str) -> Html:
     kinds = KINDS_OF_KEY.get(key)
-    return prose("all" if kinds is None else ", ".join(f"`{kind}`" for kind in sorted(kinds)))
+    if kinds is None:
+        return prose("all")
+    # Ten names in three cells would be most of the table.
+    over_time = ["those of a run over time"] if kinds >= RUN_KINDS else []
+    return prose(", ".join([*over_time, _name_kinds(kinds - RUN_KINDS if over_time else kinds)]))
+
+
+def _name_kinds(kinds: Iterable[str]) -> str:
+    return ", ".join(f"`{kind}`" for kind in sorted(kinds))
 
 
 def _show_example(key: str, facts: Mapping[str, Any]) -> Html:
