@@ -253,6 +253,12 @@ def test_contents_are_folded_up_below_the_title_on_a_phone(site: Path, page: Pag
     assert not link.is_visible()
     page.locator(".contents summary").click()
     assert link.is_visible()
+    # Wide tables take the room beside them until there is enough for both.
+    page.goto((site / "tables.html").as_uri())
+    for width, is_beside in ((1400, False), (1900, True)):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.locator("#TOC").is_visible() is is_beside
+        assert page.locator(".contents").is_visible() is not is_beside
 
 
 def test_a_link_to_a_section_opens_its_closed_part(address: str, page: Page):
