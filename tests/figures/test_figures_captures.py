@@ -292,7 +292,7 @@ def test_a_time_sequence_draws_one_run(database: Path, tmp_path: Path) -> None:
 
 def test_a_declared_run_is_drawn(database: Path, tmp_path: Path) -> None:
     output = plot(tmp_path, database, "rtt_in_flight", run="r2")
-    assert "Run shown: r2 (iteration 2), chosen in the evaluation file from 2." in read(output, "caption.txt")
+    assert "Run shown: r2 (iteration 2), chosen by name from 2." in read(output, "caption.txt")
 
 
 def test_rtt_figures_say_levels(database: Path, tmp_path: Path) -> None:

@@ -574,7 +574,7 @@ def test_without_ss_rates_of_flows_are_the_tools(kind: str, tmp_path: Path) -> N
 def test_algorithms_that_ran_alone_are_drawn_too(kind: str, database: Path, tmp_path: Path) -> None:
     output = plot(tmp_path, database, kind, overlapped=False, run="bbr/1")
     caption = (output / "caption.txt").read_text(encoding="utf-8")
-    assert "Run shown: bbr/1 (iteration 1), chosen in the evaluation file from " in caption
+    assert "Run shown: bbr/1 (iteration 1), chosen by name from " in caption
 
 
 def test_shares_need_algorithms_at_the_same_time(database: Path, tmp_path: Path) -> None:

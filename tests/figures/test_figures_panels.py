@@ -84,7 +84,7 @@ def test_caption_names_runs_by_panel_and_says_common_things_once(pair: Path) -> 
         "(b) Together, 4 flows, both: BBR had 4.00 times the goodput of CUBIC in the single runs shown."
     )
     first, second = details.index("(a) "), details.index("(b) ")
-    assert first < details.index("experiment-bbr/2 (iteration 2), chosen in the evaluation file from ") < second
+    assert first < details.index("experiment-bbr/2 (iteration 2), chosen by name from ") < second
     assert second < details.index("experiment-both/2 (iteration 2), representative of 3 iterations.")
     for once in ("The panels have the same scales.", "Lines: bytes", "Path: netem", "Points: retransmitted"):
         assert details.count(once) == 1

@@ -39,6 +39,7 @@ RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
         ("SELECT avg({'run': {'id': 1}, 'x': 1, 'y': 2})", "INTEGER))'; of such runs take mean_of(list(…))"),
         ("FROM t WHERE loss_pct = '0.01 %'", "'0.01 %' to DOUBLE; loss_pct holds numbers: loss_pct = 0.01"),
         ("FROM t WHERE t.loss_pct IN ('low')", "'low' to DOUBLE; t.loss_pct holds numbers"),
+        ("FROM t WHERE loss_pct > '5 Gbit/s'", "'5 Gbit/s' to DOUBLE; loss_pct holds numbers"),
         ("SELECT x.rtt_ms FROM t AS own", 'Referenced table "x" not found; the query reads own'),
         ("SELECT rtt_ms + 'a' FROM t", "'a' to DOUBLE; a number takes no quotes"),
     ],

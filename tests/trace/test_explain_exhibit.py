@@ -30,7 +30,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", ["S1", "figure s1", "topology"])
 def test_a_figure_by_number_or_name(name: str, results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", name, "--database", str(results)]) == 0
-    title, caption, details, _, data, declared, drawn = capsys.readouterr().out.splitlines()
+    title, caption, details, _, data, declared, drawn, *runs = capsys.readouterr().out.splitlines()
+    assert runs[1] == "Runs that meet its condition (1):"
+    assert runs[3].split()[-1] == "r1"
+    assert any(line.startswith("Raw files (0") for line in runs)
+    assert runs[-1].startswith("SQL: WITH figure_runs AS (FROM labelled_runs WHERE (")
     assert title.startswith("esnet-dtn, Figure S1: ")
     assert title.endswith(" (topology)")
     assert (caption, details) == ("  What is connected.", "  In detail.")

@@ -23,12 +23,13 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        (".", r"is a folder; name the database of an evaluation, such as .*mine/archive\.duckdb$"),
+        ("nothing", r"nothing is a folder; name the database of an evaluation, such as "),
         ("none.duckdb", "does not exist; name the database of an evaluation, such as results/"),
         ("evaluation.yaml", "evaluation.yaml cannot be opened: IO Error: "),
     ],
 )
 def test_a_path_that_is_not_a_database_is_named(place: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
     (tmp_path / "mine").mkdir()
     duckdb.connect(str(tmp_path / "mine/archive.duckdb")).close()
     with pytest.raises(InputError, match=said):
@@ -50,6 +51,9 @@ def test_a_figure_is_drawn_from_any_folder(
     evaluation = declare(tmp_path).rename(tmp_path / "mine.yaml")
     plot_figure("f", evaluation, Path("of_folder"), Path("../build/results"))
     assert capsys.readouterr().out == "of_folder/figure.svg\n"
+    # Of an evaluation without results the database of the configured one is taken.
+    plot_figure("f", evaluation.rename(tmp_path / "copy.yaml"), Path("of_copy"), Path("../build/results"))
+    assert capsys.readouterr().out == "of_copy/figure.svg\n"
     Path("file").touch()
     with pytest.raises(InputError, match=r"^file is a file; --output names a folder$"):
         plot_figure("f", declare(tmp_path), Path("file"), Path("../build/results/mine/archive.duckdb"))
@@ -77,6 +81,18 @@ def test_an_evaluation_that_comes_along_goes_by_its_name(tmp_path: Path) -> None
         plot_figure("rate_by_buffr", Path("esnet-dtn"), tmp_path, tmp_path)
     _, _, evaluation, _, figure, *_ = EXAMPLES["plot_figure"].split()
     assert read_declaration(resolve_evaluation(evaluation), figure).name == figure
+
+
+def test_a_condition_that_no_run_meets_is_told_from_those_of_its_panels(database: Path, tmp_path: Path) -> None:
+    own = "No run meets the figure's own `where`, which those of its panels are within."
+    for conditions, is_told in (
+        (("mode = 'both' AND rtt_ms > 1e6", "TRUE"), True),
+        (("mode = 'both'", "FALSE"), False),
+    ):
+        evaluation = declare(tmp_path, where=conditions[0], panels=[{"title": "A", "where": conditions[1]}])
+        with pytest.raises(InputError) as refused:
+            plot_figure("f", evaluation, tmp_path / "drawn", database)
+        assert (own in str(refused.value)) is is_told
 
 
 @pytest.mark.parametrize(
@@ -114,6 +130,16 @@ def test_keys_of_a_figure_are_changed_for_one_drawing(database: Path, tmp_path: 
     times = (tmp_path / "drawn/figure.csv").read_text(encoding="utf-8")
     assert ",0.75," in times
     assert ",1.25," not in times
+
+
+def test_a_run_is_drawn_alone_of_a_figure_of_panels(database: Path, tmp_path: Path) -> None:
+    panels = [{"title": title, "where": "TRUE"} for title in ("A", "B")]
+    evaluation = declare(tmp_path, overlapped=False, panels=panels)
+    plot_figure("f", evaluation, tmp_path / "panels", database)
+    plot_figure("f", evaluation, tmp_path / "drawn", database, ["run=bbr/2"])
+    captions = [(tmp_path / folder / "caption.txt").read_text(encoding="utf-8") for folder in ("panels", "drawn")]
+    assert ["(b)" in caption for caption in captions] == [True, False]
+    assert "bbr/2 (iteration 2), chosen by name from" in captions[1]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -191,7 +192,7 @@ def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
 
 def _mend(value: Any, types: list[str], key: str) -> str:
     """Return how to write a value of another type as one of the wanted types, where there is a way."""
-    if "string" in types and isinstance(value, (bool, int, float)):
+    if "string" in types and isinstance(value, (bool, int, float, date)):
         return f"; put it in quotes: '{str(value).lower() if isinstance(value, bool) else value}'"
     if "boolean" in types and isinstance(value, str) and value.lower() in BOOLEANS:
         return f"; write it without quotes: {value.lower()}"

@@ -31,7 +31,8 @@ OF_TABLE: Final = re.compile(r'"(\w+)" does not have a column')
 ALIASED: Final = r'\b(?:FROM|JOIN)\s+"?(\w+)"?\s+(?:AS\s+)?"?{}\b'
 # Could not convert string '0.01 %' to DOUBLE, and before the place: LINE 1: FROM runs WHERE loss_pct =
 NOT_A_NUMBER: Final = re.compile(r"Could not convert string '(.*)' to (?:DOUBLE|U?INT\d+)")
-NUMBER: Final = re.compile(r"-?\d+(?:\.\d+)?")
+# 0.01 % is the number of a column in per cent; 5 Gbit/s is not that of one in bit/s.
+NUMBER: Final = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*%?\s*")
 COMPARED: Final = re.compile(r"([\w.]+)\s*([<>=!]+|\bIN\s*\()\s*$", re.IGNORECASE)
 # Table with name table_2 does not exist!
 TABLE: Final = re.compile(r"Table with name (\w+) does not exist")
@@ -98,8 +99,8 @@ def _compare_numbers(value: str, text: str) -> str:
     compared = COMPARED.search(line[2][: len(line[3]) - len(line[1])]) if line else None
     if compared is None:
         return "; a number takes no quotes"
-    found = NUMBER.search(value)
-    return f"; {compared[1]} holds numbers" + (f": {compared[1]} {compared[2]} {found[0]}" if found else "")
+    found = NUMBER.fullmatch(value)
+    return f"; {compared[1]} holds numbers" + (f": {compared[1]} {compared[2]} {found[1]}" if found else "")
 
 
 def _name_longer(word: str, known: Iterable[str]) -> str:

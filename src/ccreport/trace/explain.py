@@ -76,7 +76,7 @@ def explain(
         return
     asked = table
     if exhibit and exhibit[1].is_figure:
-        print(describe_figure(*exhibit, evaluation))
+        print(describe_figure(*exhibit, evaluation, is_full=full))
         if asked.isdecimal() and int(asked) <= len(list_claims(exhibit[0])):
             print(f"Claim {asked} is another matter: explain 'claim {asked}'")
         print(describe_others(database, exhibit[0], asked, lambda other: has_exhibit(other, asked)), end="")
@@ -105,10 +105,12 @@ def explain(
 
 
 def _narrow(place: Path, evaluation: str, table: str) -> Path:
-    """Return the database of an evaluation at a place; the place itself for a claim, whose file may have moved."""
+    """Return the database of an evaluation at a place; the place itself for what a file that was not built declares."""
     name = resolve_evaluation(evaluation).stem
     own = (database for database in find_databases(place) if database.resolve().parent.name == name)
-    if (found := next(own, None)) is None and not (table and find_claim(place, table)):
+    if (found := next(own, None)) is None and not (
+        table and (find_claim(place, table) or find_exhibit(place, table, evaluation))
+    ):
         raise InputError(f"no results of the evaluation `{name}` at {place}; `make report` builds them")
     return found or place
 

@@ -11,7 +11,12 @@ from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 from ccreport.core.schema_problems import find_near, guess_near
 from ccreport.core.text import display_name
 from ccreport.figures.exhibits import NUMBER, Exhibit, find_exhibits, find_number
+from ccreport.figures.select.declaration import RUNS, FigureDeclaration, choose_view, read_declaration
+from ccreport.summarise.open_results import open_results
+from ccreport.trace.claims.checked_runs import SHOWN
 from ccreport.trace.find_table import find_databases, find_evaluation, list_claims, list_tables, list_verdicts
+from ccreport.trace.raw_files import load_files_by_algorithm
+from ccreport.trace.shown_runs import show_files, show_runs
 
 # V, S12, 3a
 IS_NUMBER: Final = re.compile(r"[A-Z]?\d+[a-z]?|[IVX]+", re.IGNORECASE)
@@ -88,8 +93,11 @@ def _align(rows: Iterable[tuple[str, str]]) -> list[str]:
     return [f"  {first:{width}}  {second}".rstrip() for first, second in listed]
 
 
-def describe_figure(database: Path, figure: Exhibit, evaluation_asked: str = "") -> str:
-    """Return the text on a figure: title, caption, and where its data and its declaration are."""
+def describe_figure(database: Path, figure: Exhibit, evaluation_asked: str = "", *, is_full: bool = False) -> str:
+    """Return the text on a figure: title, caption, where its data and its declaration are, and its runs and files.
+
+    Of many runs and raw files the first are listed, unless the text `is_full`.
+    """
     evaluation = resolve_evaluation(evaluation_asked) if evaluation_asked else find_evaluation(database)
     folder = database.parent / "figures" / figure.name
     captions = (folder / name for name in ("caption.txt", "missing.txt"))
@@ -103,5 +111,23 @@ def describe_figure(database: Path, figure: Exhibit, evaluation_asked: str = "")
         f"Data: {folder / 'figure.csv'}" if (folder / "figure.csv").is_file() else "Data: none",
         f"Declared: {declared}",
         f"Drawn by: python -m ccreport {command} --output {figure.name}",
+        *_describe_runs(database, read_declaration(evaluation, figure.name), is_full=is_full),
     ]
     return "\n".join(map(display_name, lines))
+
+
+def _describe_runs(database: Path, figure: FigureDeclaration, *, is_full: bool) -> list[str]:
+    """Return lines on the runs that meet a figure's condition, and some panel's; none of a figure of other things."""
+    if choose_view(figure.kind, figure.table) != RUNS:
+        return []
+    # As figures select them; a condition may end with a comment.
+    panels = " OR ".join(f"({panel['where']}\n)" for panel in figure.panels) or "TRUE"
+    query = (
+        f"WITH figure_runs AS (FROM {RUNS} WHERE ({figure.where}\n)) FROM figure_runs WHERE is_counted AND ({panels})"
+    )
+    with open_results(database) as connection:
+        runs = connection.sql(query).pl().sort(*SHOWN, nulls_last=True)
+        files = load_files_by_algorithm(connection)
+    listed = show_runs("Runs that meet its condition", runs, SHOWN, is_full=is_full) if runs.height else ["Runs: none"]
+    shown = show_files(runs, files, database.parent.parent / "archive", is_full=is_full) if runs.height else []
+    return ["", *listed, *shown, "", f"SQL: {' '.join(query.split())}"]

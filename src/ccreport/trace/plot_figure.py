@@ -1,5 +1,6 @@
 """The command `plot_figure`: a figure of an evaluation drawn by hand, as it is declared or with changes."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -19,8 +20,11 @@ from ccreport.figures.select.recording_database import Database
 from ccreport.figures.write import FILES, draw_declaration
 from ccreport.summarise.open_results import open_results
 from ccreport.trace.absent_values import describe_absent_values
+from ccreport.trace.find_table import DATABASE, find_databases
 
 RESULTS: Final = Path("results")
+# What a figure of a single run does not have.
+ALONE: Final[dict[str, Any]] = {"panels": (), "panels_by": ()}
 
 
 def plot_figure(
@@ -29,18 +33,22 @@ def plot_figure(
     """Write a figure of the evaluation file into the folder `output`.
 
     `figure` is the figure's name in `evaluation`, or its number in the report, such as S6. `evaluation` is the
-    evaluation's name or its file. `database` is the evaluation's archive.duckdb, or a folder of results. `output` is a
-    folder, which gets figure.svg, untitled.svg (for pages, below a heading), figure.png (twice the size),
-    thumbnail.png, figure.vl.json (Vega-Lite), figure.csv (the data drawn), caption.txt (a line, and where needed a
-    second of details) and alt.txt (one line), both plain text. `change` has values of keys of the figure, such as
-    title="Another title" until_s=30, in place of those in the evaluation. The path of the drawing is printed. Where no
-    run has data for the figure, why is said, and a figure in the folder stays.
+    evaluation's name or its file. `database` is the archive.duckdb whose runs are drawn, or a folder of results: of the
+    evaluation there, or of the configured one where that has none. `output` is a folder, which gets figure.svg,
+    untitled.svg (for pages, below a heading), figure.png (twice the size), thumbnail.png, figure.vl.json (Vega-Lite),
+    figure.csv (the data drawn), caption.txt (a line, and where needed a second of details) and alt.txt (one line), both
+    plain text. `change` has values of keys of the figure, such as title="Another title" until_s=30, in place of those
+    in the evaluation; a run is drawn alone, without panels. The path of the drawing is printed. Where no run has data
+    for the figure, why is said, and a figure in the folder stays.
 
     Raise FigureError for that, and where the declaration cannot be used.
     """
     file = resolve_evaluation(str(evaluation))
-    if database.is_dir() and (own := database / file.stem / "archive.duckdb").is_file():
-        database = own
+    if database.is_dir():
+        own = database / file.stem / DATABASE
+        # That of the configured evaluation comes first; where there is none, opening it says so.
+        with contextlib.suppress(InputError):
+            database = own if own.is_file() else find_databases(database)[0]
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; --output names a folder")
     there = sorted(path.name for path in output.glob("[!.]*"))
@@ -77,7 +85,7 @@ def read_changes(given: Sequence[str]) -> dict[str, Any]:
         changes[key] = value if is_text else parse_declared(value, f"--change {key}")
     if problem := find_problem(changes, schema | {"required": []}):
         raise InputError(f"--change {problem}")
-    return changes
+    return ALONE | changes if "run" in changes else changes
 
 
 def _explain(
@@ -89,5 +97,8 @@ def _explain(
     # A condition ends before the line does: it may close with a comment.
     queries = [f"FROM {view} WHERE (\n{condition}\n)" for condition in conditions]
     absent = dict.fromkeys(line for query in queries for line in describe_absent_values(connection, query))
-    lines = [f"figure {declaration.name!r}: {missing}", *absent]
+    # Panels are left out one by one where the condition of them all is met by no run.
+    is_whole = declaration.panels and not connection.execute(queries[0]).fetchone()
+    whole = ["No run meets the figure's own `where`, which those of its panels are within."] if is_whole else []
+    lines = [f"figure {declaration.name!r}: {missing}", *whole, *absent]
     return FigureError("\n".join(map(display_name, lines)), ("figures", declaration.name, "where"))

@@ -164,7 +164,7 @@ def name_runs(drawn: Sequence[DrawnRun]) -> list[str]:
         run = display_name(drawn_run.run["run_id"])
         iteration = "" if drawn_run.run["iteration"] is None else f" (iteration {drawn_run.run['iteration']})"
         if drawn_run.is_declared:
-            sentences.append(f"Run shown: {run}{iteration}, chosen in the evaluation file from {drawn_run.runs_count}")
+            sentences.append(f"Run shown: {run}{iteration}, chosen by name from {drawn_run.runs_count}")
         elif drawn_run.runs_count == 1:
             sentences.append(f"Run shown: {run}{iteration}, the only one of its condition with these data")
         else:

@@ -127,7 +127,7 @@ def _list_values(drawn: Sequence[DrawnRun], column: str, style: str) -> str:
 def name_run(drawn: DrawnRun, *, overlapped: bool) -> str:
     """Return the line of the title that says which run is drawn (of which algorithm alone) and by which rule."""
     if drawn.is_declared:
-        rule = "chosen in the evaluation file"
+        rule = "chosen by name"
     elif drawn.runs_count == 1:
         rule = "the only iteration with data"
     else:
