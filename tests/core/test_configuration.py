@@ -1,5 +1,6 @@
 """The configuration and what it names: what is refused, with which words, and which of its sources is blamed."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,11 @@ def test_defaults_are_filled_in_and_the_default_campaign_need_not_exist(
 )
 def test_a_value_says_what_to_type(key: str, value: object, message: str) -> None:
     assert message in refuse({key: value}, Sources({key: value}, []))
+
+
+def test_a_day_that_is_to_be_text_needs_quotes_where_none_are_lost() -> None:
+    problem = find_problem({"run": date(2026, 11, 25)}, {"properties": {"run": {"type": "string"}}})
+    assert str(problem).endswith("`2026-11-25` is not text; put it in quotes: '2026-11-25'")
 
 
 def test_a_number_is_text_as_written_where_text_is_wanted(tmp_path: Path) -> None:
