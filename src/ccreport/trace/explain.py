@@ -51,8 +51,8 @@ def explain(
     """Print what a table's cell, a claim or a figure is made of: runs, raw files and SQL; the cell is computed anew.
 
     `table` may be the name of a table or the beginning of one, or its number in the report, as Table II; or a claim's
-    name or number, as 'claim 2', which prints its checks with values, bounds, queries and runs; or the name or number of
-    a figure, as S6; without it all tables and claims are listed. `evaluation` is the name or file of the evaluation to
+    name or number, as 'claim 2', which prints its checks with values, bounds, queries and runs; or a figure's name or
+    number, as S6; without it all tables and claims are listed. `evaluation` is the name or file of the evaluation to
     ask, of a claim also its file, if that has moved since the build. `row` names a table's cell, as `test_group=no
     loss,flows_count=16`: each as key=value, with a value of the CSV file or some words of it; numbers also by <, <=, >
     and >=, as `flows_count>=16`. `column` names it as well: it does not matter which of the two options a key is in.
