@@ -110,8 +110,8 @@ def _number_lines(drawn: Multiples) -> pl.DataFrame:
 def join_points(own: Sequence[float], measured: Sequence[float], apart: float) -> list[int | None]:
     """Return the number of the line that each point of a series is on, in order of x; None for one on no line.
 
-    Points are joined where others were not measured at a place between them, and further than `apart` from both. Two
-    points are no course: they stay apart.
+    Two neighbours are joined unless another series was measured between them, further than `apart` from both. A series
+    of two points shows no trend, so these are not joined.
     """
     if len(own) < POINTS_OF_LINE:
         return [None] * len(own)

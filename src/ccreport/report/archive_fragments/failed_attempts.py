@@ -6,7 +6,7 @@ import polars as pl
 
 from ccreport.core.text import count_things
 from ccreport.measure.suspects.siblings import PATH, RATE_BPS
-from ccreport.summarise.grids.plain_numbers import show_plain
+from ccreport.summarise.grids.plain_numbers import show_ends
 
 # Outcomes of attempts that leave no run behind.
 FAILED: Final = ("failed", "interrupted")
@@ -81,12 +81,7 @@ def _describe_part(part: pl.DataFrame, rates: pl.DataFrame) -> str:
     else:
         others = rates.filter(~pl.col("is_again")).join(own, on=ALIKE, how="semi", nulls_equal=True)
         said.append(
-            f"rates {_show_range(own)} times the median of other runs of the same conditions, which are themselves "
-            f"{_show_range(others)} times it"
+            f"rates {show_ends(own['times'])} times the median of other runs of the same conditions, "
+            f"which are themselves {show_ends(others['times'])} times it"
         )
     return "; ".join(filter(None, said))
-
-
-def _show_range(rates: pl.DataFrame) -> str:
-    ends = (rates["times"].min(), rates["times"].max())
-    return " to ".join(dict.fromkeys(show_plain(end) for end in ends))  # type: ignore[arg-type]

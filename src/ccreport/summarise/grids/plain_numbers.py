@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+import polars as pl
+
 from ccreport.summarise.grids.cells import PERCENT
 from ccreport.summarise.grids.grid import format_probability
 from ccreport.summarise.grids.headings import (
@@ -42,6 +44,11 @@ def show_plain(value: float, significant: int = 3) -> str:
         return f"{mantissa}×10{str(int(exponent)).translate(SUPERSCRIPTS)}"
     digits = max(0, significant - 1 - math.floor(math.log10(abs(rounded)))) if rounded else 0
     return f"{rounded:.{digits}f}"
+
+
+def show_ends(values: pl.Series) -> str:
+    """Return the least and the greatest of some numbers, "1.99 to 52.8", or the one text that both have."""
+    return " to ".join(dict.fromkeys(show_plain(end) for end in (values.min(), values.max())))  # type: ignore[arg-type]
 
 
 def name_key(column: str, value: Any) -> str:

@@ -18,7 +18,7 @@ from ccreport.report.fragments.first_page.rate_findings import (
 )
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_measured, rate_unit
-from ccreport.summarise.grids.plain_numbers import show_plain
+from ccreport.summarise.grids.plain_numbers import show_ends
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 FAIRNESS: Final = "jain_mean_ratio"
@@ -149,11 +149,11 @@ def _say_ratios(own: pl.DataFrame) -> Iterator[str]:
     if ratios.is_empty():
         return
     subject = "" if own["ahead_algorithm"].count() else f"{faster} has "
-    times = " to ".join(dict.fromkeys(show_plain(end) for end in (ratios.min(), ratios.max())))  # type: ignore[arg-type]
+    times = show_ends(ratios)
     ends = pl.concat([lows, highs])
     notes = []
     if lows.len() == own.height:
-        between = " to ".join(show_plain(end) for end in (ends.min(), ends.max()))  # type: ignore[arg-type]
+        between = show_ends(ends)
         notes.append(f"95 % interval{'' if own.height == 1 else 's within'} {between}")
     if subject:
         counts = own.select(pl.min_horizontal("first_runs_count", "second_runs_count")).to_series()

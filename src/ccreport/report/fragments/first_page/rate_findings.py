@@ -13,7 +13,7 @@ from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.plain_numbers import show_plain
+from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 # The least number of comparisons of which "most" and "all" are said.
@@ -178,11 +178,11 @@ def _answer_by_loss(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
         if own.height >= ENOUGH and name is not None and own["ahead_algorithm"].eq_missing(name).all():
             first, second = own.select("first_algorithm", "second_algorithm").row(0)
             other = second if name == first else first
-            times = f"{_show_ends(own['ahead'])} times"
+            times = f"{show_ends(own['ahead'])} times"
             if (path, name, other) not in said:
                 times += f" {other}’s rate"
             ends = pl.concat([own["ahead_low"], own["ahead_high"]])
-            within = "" if ends.null_count() else f" (95 % intervals within {_show_ends(ends)})"
+            within = "" if ends.null_count() else f" (95 % intervals within {show_ends(ends)})"
             said.setdefault((path, name, other), []).append(f"{times} at {loss}{within}")
     for (path, name, _), parts in said.items():
         leads = f"{join_names(parts)}, depending on the condition; each lead is significant"
@@ -200,10 +200,6 @@ def _turn_ahead(pair: pl.DataFrame) -> pl.DataFrame:
         .alias(name)
         for name, (of_first, of_second) in turned.items()
     )
-
-
-def _show_ends(values: pl.Series) -> str:
-    return " to ".join(dict.fromkeys(show_plain(end) for end in (values.min(), values.max())))  # type: ignore[arg-type]
 
 
 def _find_part(pattern: re.Pattern[str], condition: str) -> str | None:

@@ -16,7 +16,7 @@ from ccreport.report.fragments.absent_exhibits import find_missing
 from ccreport.report.fragments.first_page.figures_asked import VERSIONS
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import rate_unit
-from ccreport.summarise.grids.plain_numbers import show_plain
+from ccreport.summarise.grids.plain_numbers import show_ends
 
 # BBRv1 alone · BBRv2 beside CUBIC
 SITUATION: Final = r"^(?<version>.+?) (?<beside>alone|beside .+)$"
@@ -98,9 +98,5 @@ def _show_rates(pairs: pl.DataFrame, *, is_first: bool) -> str:
     """Return how many times as high the higher mean rates of pairs are, and both."""
     higher, lower = (pairs[f"rate_mean_bps{side}"] for side in (("", OF_SECOND) if is_first else (OF_SECOND, "")))
     divisor, unit = rate_unit(higher)
-    rates = f"{_show_range(higher / divisor)} against {_show_range(lower / divisor)} {unit}"
-    return f"{_show_range(higher / lower)} times the mean rate, {rates}"
-
-
-def _show_range(values: pl.Series) -> str:
-    return " to ".join(dict.fromkeys(show_plain(end) for end in (values.min(), values.max())))  # type: ignore[arg-type]
+    rates = f"{show_ends(higher / divisor)} against {show_ends(lower / divisor)} {unit}"
+    return f"{show_ends(higher / lower)} times the mean rate, {rates}"
