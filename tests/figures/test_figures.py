@@ -88,7 +88,7 @@ def test_overlapped_figure_says_what_it_shows(overlapped: Path) -> None:
         "Line chart of throughput over time: CUBIC and BBR, 4 flows, both — nersc-tbn-1 to 10.201.1.2, "
         "RTT 80 ms. "
         "Mean goodput: BBR 40.0 Mbit/s and CUBIC 10.0 Mbit/s. "
-        "BBR had 4.00 times the goodput of CUBIC in the single runs shown. "
+        "BBR had 4.00 times the goodput of CUBIC in the run shown. "
         "Retransmitted segments: BBR 4.5 % and CUBIC 0.90 % of the data segments sent.\n"
     )
 

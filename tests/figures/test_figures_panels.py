@@ -81,7 +81,7 @@ def test_caption_names_runs_by_panel_and_says_common_things_once(pair: Path) -> 
     assert shown == (
         "CUBIC and BBR — nersc-tbn-1 to 10.201.1.2, RTT 80 ms. "
         "(a) Alone, 2 flows: BBR had 1.10 times the goodput of CUBIC in the single runs shown; "
-        "(b) Together, 4 flows, both: BBR had 4.00 times the goodput of CUBIC in the single runs shown."
+        "(b) Together, 4 flows, both: BBR had 4.00 times the goodput of CUBIC in the run shown."
     )
     first, second = details.index("(a) "), details.index("(b) ")
     assert first < details.index("experiment-bbr/2 (iteration 2), chosen by name from ") < second
@@ -125,7 +125,7 @@ def test_alternative_states_the_message_of_each_panel(pair: Path) -> None:
     )
     assert "(b) Together: " in alternative
     assert (
-        "BBR 40.0 Mbit/s and CUBIC 10.0 Mbit/s. BBR had 4.00 times the goodput of CUBIC in the single runs shown."
+        "BBR 40.0 Mbit/s and CUBIC 10.0 Mbit/s. BBR had 4.00 times the goodput of CUBIC in the run shown."
         in alternative
     )
 

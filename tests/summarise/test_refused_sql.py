@@ -26,6 +26,7 @@ RUNS = gather(*(make_run(n, {"bbr": 9.0, "cubic": 1.0}) for n in (1, 2)))
             "SELECT 1 FROM t WHERE rtt_ms = farr",
             "column \"farr\" not found in FROM clause; if it is text, write 'farr'",
         ),
+        ('SELECT 1 FROM t WHERE rtt_ms = "far off"', "if it is text, write 'far off'"),
         ("SELECT 1 FROM t WHERE mode <> both", "text takes single quotes ('both')"),
         ("SELECT 1 FROM t WHERE mode = 'both\n", "unterminated string literal; close the quote: 'both'"),
         ('SELECT 1 FROM t WHERE "rtt_ms > 5', 'unterminated quoted identifier; close the quote: "rtt_ms"'),

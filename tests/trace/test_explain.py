@@ -586,8 +586,13 @@ def test_sql_names_texts_that_no_row_has(database: Path, capsys: pytest.CaptureF
             "No row has job = 'x9'; there are 'j'",
             "No row has host = 'nobody'; there are '10.0.0.2', 'far.example.org'",
         ],
-        # What has another meaning than equality, or is a row's, is not told.
-        "FROM runs WHERE job = 'j' AND host <> 'nobody' AND run_id LIKE 'x'": [],
+        # What has another meaning, or is a row's, is not told.
+        "FROM runs WHERE job = 'j' AND host <> 'nobody' AND run_id NOT LIKE 'r1%' AND rtt_ms < 70 AND 500 > rtt_ms": [],
+        "FROM runs WHERE host LIKE 'NEAR.%' OR job ILIKE 'X%' OR rtt_ms >= 70": [
+            "No row has host LIKE 'NEAR.%'; there are '10.0.0.2', 'far.example.org'",
+            "No row has job ILIKE 'X%'; there are 'j'",
+            "No row has rtt_ms >= 70; there are 10, 20, 60",
+        ],
         "WITH own AS (SELECT 'a' AS name) FROM own WHERE name = 'a'": [],
         "FROM runs WHERE run_id IN (SELECT run_id FROM flows WHERE cc = 'reno')": [
             "No row has cc = 'reno'; there are 'bbr', 'cubic'"

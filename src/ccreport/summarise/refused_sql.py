@@ -20,7 +20,7 @@ KEYWORDS: Final = ("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT
 OF_MANY: Final = re.compile(r"types '(avg|sum)\((STRUCT\(.*|.*\[\])\)'")
 # Functions that people look for, and what they are in SQL.
 SPELT: Final = {"cv": "stddev(x) / avg(x), the coefficient of variation of x"}
-COLUMN: Final = re.compile(r'Referenced column "(\w+)" not found')
+COLUMN: Final = re.compile(r'Referenced column "([^"]+)" not found')
 UNTERMINATED: Final = re.compile("unterminated quoted|unterminated string")
 # LINE 2: mode = 'both AND rtt_ms > 5: without another quote behind it
 OPENED: Final = re.compile(r"(['\"])\w[\w.-]*(?=[^'\"\n]*\n *\^)")
@@ -83,7 +83,9 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
     elif word and (of_own := _name_longer(word[1], known) or ("" if hint else guess_near(word[1], known))):
         hint = of_own + hint.removeprefix(of_own)
     if (column := COLUMN.match(said)) and (not hint or f"\n{column[1]}\n" in query):
-        others = f", else one of {', '.join(known)}" if known and not hint else ""
+        # What is in double quotes was meant as text.
+        is_column = f'"{column[1]}"' not in query
+        others = f", else one of {', '.join(known)}" if known and not hint and is_column else ""
         hint += f"{' I' if hint else '; i'}f it is text, write {_quote(column[1], query)}{others}"
     if NO_TABLE.match(said) and known:
         hint = f"; the query reads {', '.join(known)}"

@@ -14,6 +14,16 @@ from ccreport.trace.claims.checked_runs import execute_parsed, list_selects, par
 LISTED_AT_MOST: Final = 12
 # Kinds of literals, as a syntax tree of DuckDB has them.
 NUMBERS: Final = ("INTEGER", "NUMERIC")
+EQUAL: Final = {"class": "COMPARISON", "type": "COMPARE_EQUAL", "alias": ""}
+SIGNS: Final = {
+    "COMPARE_EQUAL": "=",
+    "COMPARE_LESSTHAN": "<",
+    "COMPARE_GREATERTHAN": ">",
+    "COMPARE_LESSTHANOREQUALTO": "<=",
+    "COMPARE_GREATERTHANOREQUALTO": ">=",
+}
+# What DuckDB calls them.
+LIKE: Final = {"~~": "LIKE", "~~*": "ILIKE"}
 
 
 def describe_absent_values(connection: duckdb.DuckDBPyConnection, query: str) -> list[str]:
@@ -21,7 +31,7 @@ def describe_absent_values(connection: duckdb.DuckDBPyConnection, query: str) ->
     parsed = parse_query(connection, query)
     lines = []
     for part in list_selects(parsed):
-        for column, wanted in _list_compared(part["where_clause"]):
+        for condition, column, sign, wanted in _list_conditions(part["where_clause"]):
             distinct = part | {
                 "select_list": [column | {"alias": ""}],
                 "modifiers": [{"type": "DISTINCT_MODIFIER", "distinct_on_targets": []}],
@@ -30,47 +40,54 @@ def describe_absent_values(connection: duckdb.DuckDBPyConnection, query: str) ->
             }
             # A column of an outer query is not one of its own tables.
             with contextlib.suppress(duckdb.Error):
-                held = [value for (value,) in execute_parsed(connection, distinct).fetchall() if value is not None]
-                if not _has(held, wanted):
-                    lines.append(_describe(column["column_names"][-1], wanted, held))
+                if not execute_parsed(connection, distinct | {"where_clause": condition}).fetchall():
+                    held = [value for (value,) in execute_parsed(connection, distinct).fetchall() if value is not None]
+                    lines.append(_describe(f"{column['column_names'][-1]} {sign}", wanted, held))
     return list(dict.fromkeys(lines))
 
 
-def _has(held: list[Any], wanted: str | float) -> bool:
-    """Tell whether a value is among those of a column; where DuckDB converts one, as their kinds differ, always."""
-    is_text = isinstance(wanted, str)
-    kinds = (int, float) if is_text else str
-    if any(isinstance(value, kinds) for value in held):
-        return True
-    return wanted in (map(str, held) if is_text else held)
-
-
-def _describe(name: str, wanted: str | float, held: list[Any]) -> str:
+def _describe(compared: str, wanted: str | float, held: list[Any]) -> str:
     if isinstance(wanted, str):
         told, texts = quote_text(wanted), sorted(map(str, filter(None, held)))
-        near, listed = guess_near(wanted, texts), [*map(quote_text, texts)]
+        near, listed = guess_near(wanted.strip("%"), texts), [*map(quote_text, texts)]
     else:
         told, near, listed = f"{wanted:g}", "", [f"{value:g}" for value in sorted(held)]
     several = ", ".join(listed or ["none"])
     if len(listed) > LISTED_AT_MOST:
         several = f"{len(listed):,} others" + ("" if isinstance(wanted, str) else f", from {listed[0]} to {listed[-1]}")
-    return f"No row has {name} = {told}{near or f'; there are {several}'}"
+    return f"No row has {compared} {told}{near or f'; there are {several}'}"
 
 
-def _list_compared(node: Any) -> Iterator[tuple[dict[str, Any], str | float]]:
-    """Yield each column that a condition says is equal to a text or number, with it; not those of queries within."""
+def _list_conditions(node: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any], str, str | float]]:
+    """Yield each part of a condition that compares a column with a text or number, with these and the sign between.
+
+    Those of queries within are left out.
+    """
     if isinstance(node, list):
         for item in node:
-            yield from _list_compared(item)
+            yield from _list_conditions(item)
     elif isinstance(node, dict) and node.get("class") != "SUBQUERY":
-        compared = [node["left"], node["right"]] if node.get("type") == "COMPARE_EQUAL" else []
-        compared = node["children"] if node.get("type") == "COMPARE_IN" else compared
-        columns = [side for side in compared if side["class"] == "COLUMN_REF"]
-        literals = [side["literal"] for side in compared if side["class"] == "CONSTANT"]
-        if len(columns) == 1:
-            for literal in literals:
+        for sign, left, right in _list_compared(node):
+            column, constant = (right, left) if sign == "=" and right["class"] == "COLUMN_REF" else (left, right)
+            if (column["class"], constant["class"]) == ("COLUMN_REF", "CONSTANT"):
+                literal, condition = constant["literal"], node
+                if node["type"] == "COMPARE_IN":
+                    condition = EQUAL | {"left": column, "right": constant}
                 if literal["kind"] == "STRING":
-                    yield columns[0], literal["text"]
+                    yield condition, column, sign, literal["text"]
                 elif literal["kind"] in NUMBERS:
-                    yield columns[0], float(literal["text"])
-        yield from _list_compared(list(node.values()))
+                    yield condition, column, sign, float(literal["text"])
+        yield from _list_conditions(list(node.values()))
+
+
+def _list_compared(node: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return the sign of a comparison and what is on either side of it; of IN a comparison with each item."""
+    kind = node.get("type")
+    if sign := SIGNS.get(str(kind)):
+        return [(sign, node["left"], node["right"])]
+    if kind == "COMPARE_IN":
+        return [("=", node["children"][0], item) for item in node["children"][1:]]
+    if word := LIKE.get(node.get("function_name", "")):
+        left, right = (argument.get("expression", argument) for argument in node.get("arguments") or node["children"])
+        return [(word, left, right)]
+    return []

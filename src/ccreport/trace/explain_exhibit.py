@@ -18,6 +18,8 @@ from ccreport.trace.find_table import find_databases, find_evaluation, list_clai
 from ccreport.trace.raw_files import load_files_by_algorithm
 from ccreport.trace.shown_runs import show_files, show_runs
 
+# What is known by its number.
+KINDS: Final = ("table", "figure", "claim")
 # V, S12, 3a
 IS_NUMBER: Final = re.compile(r"[A-Z]?\d+[a-z]?|[IVX]+", re.IGNORECASE)
 
@@ -44,6 +46,9 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
         if numbers:
             evaluation = databases[0].resolve().parent.name
             raise InputError(f"the report on {evaluation} has no {name}; its {kind}s are {', '.join(numbers)}")
+    word, _, number = name.partition(" ")
+    if (meant := find_near(word, KINDS)) and word.casefold() not in KINDS and IS_NUMBER.fullmatch(number.strip()):
+        raise InputError(f"no published table, claim or figure `{name}`; did you mean `{meant} {number.strip()}`?")
     if find_near(name, figures) and not find_near(name, known):
         raise InputError(f"no published table, claim or figure `{name}`{guess_near(name, figures)}")
     return None

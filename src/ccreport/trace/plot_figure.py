@@ -14,7 +14,13 @@ from ccreport.core.evaluation import load_evaluation, resolve_evaluation
 from ccreport.core.schema_problems import find_problem
 from ccreport.core.text import display_name
 from ccreport.figures.exhibits import find_number, list_exhibits
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError, choose_view, read_declaration
+from ccreport.figures.select.declaration import (
+    KINDS_OF_KEY,
+    FigureDeclaration,
+    FigureError,
+    choose_view,
+    read_declaration,
+)
 from ccreport.figures.select.queries import MissingFigure
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.write import FILES, draw_declaration
@@ -54,11 +60,12 @@ def plot_figure(
     there = sorted(path.name for path in output.glob("[!.]*"))
     if there and not {*there} & {*FILES}:
         raise InputError(f"{output} holds other things, such as {there[0]}; --output names a figure's own folder")
-    changes = read_changes(change)
+    declared = load_evaluation(file)["figures"]
     # The report's numbers leave those without data for last.
-    exhibits = list_exhibits(load_evaluation(file)["figures"], database.parent / "figures")
+    name = find_number(list_exhibits(declared, database.parent / "figures"), figure) or figure
+    changes = read_changes(change, declared.get(name, {}).get("kind"))
     try:
-        declaration = read_declaration(file, find_number(exhibits, figure) or figure, changes)
+        declaration = read_declaration(file, name, changes)
         place, folder = database.absolute(), output.absolute()
         with open_results(database) as connection, Database(place) as opened:
             try:
@@ -72,8 +79,11 @@ def plot_figure(
     print(output / FILES[0])
 
 
-def read_changes(given: Sequence[str]) -> dict[str, Any]:
-    """Return the values of a figure's keys that are given as `key=value`; raise InputError for what a figure lacks."""
+def read_changes(given: Sequence[str], kind: str | None = None) -> dict[str, Any]:
+    """Return the values of a figure's keys that are given as `key=value`.
+
+    Raise InputError for what no figure has, with the keys that those of this kind take.
+    """
     schema = load_yaml(SCHEMAS / "evaluation.schema.yaml")["properties"]["figures"]["additionalProperties"]
     changes: dict[str, Any] = {}
     for text in given:
@@ -83,7 +93,12 @@ def read_changes(given: Sequence[str]) -> dict[str, Any]:
         # A title may have a colon.
         is_text = schema["properties"].get(key, {}).get("type") == "string"
         changes[key] = value if is_text else parse_declared(value, f"--change {key}")
-    if problem := find_problem(changes, schema | {"required": []}):
+    taken = {
+        key: facts
+        for key, facts in schema["properties"].items()
+        if key in changes or kind in KINDS_OF_KEY.get(key, {kind})
+    }
+    if problem := find_problem(changes, schema | {"required": [], "properties": taken}):
         raise InputError(f"--change {problem}")
     return ALONE | changes if "run" in changes else changes
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from textwrap import wrap
 
 import polars as pl
@@ -10,6 +11,7 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.run.panel import PanelRuns
 from ccreport.figures.select.declaration import FigureDeclaration, choose_rate, summarise_algorithms
+from ccreport.figures.select.series import measure_duration_s
 from ccreport.figures.select.throughput_series import Series, bin_rows, choose_bins, find_top, place_rows
 from ccreport.figures.throughput.draw import Panel, Texts, draw_panels, draw_throughput_over_time
 from ccreport.figures.wording.captions import (
@@ -41,6 +43,9 @@ def assemble_throughput_over_time(
     """
     placed = {letter: place_rows(panel.tables, panel.run_ids) for letter, panel in panels.items()}
     until_s = math.inf if declaration.until_s is None else declaration.until_s
+    if until_s >= max(measure_duration_s(rows.intervals) for rows in placed.values()):
+        # Nothing is cut off.
+        until_s, panels = math.inf, {letter: _draw_whole(panel) for letter, panel in panels.items()}
     bins = choose_bins(list(placed.values()), until_s)
     series = {letter: bin_rows(rows, bins, until_s) for letter, rows in placed.items()}
     unit = choose_rate_unit(
@@ -71,6 +76,10 @@ def assemble_throughput_over_time(
         write_panels_caption(facts, left_out),
         write_panels_alternative(title, facts, left_out),
     )
+
+
+def _draw_whole(panel: PanelRuns) -> PanelRuns:
+    return replace(panel, declaration=replace(panel.declaration, until_s=None))
 
 
 def _collect_facts(panel: PanelRuns, series: Series, unit: str) -> FigureFacts:

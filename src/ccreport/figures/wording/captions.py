@@ -132,7 +132,7 @@ def _write_panel(facts: FigureFacts, shared: Sequence[str]) -> str:
 
 
 def _tell_difference(facts: FigureFacts) -> list[str]:
-    found = _compare(sorted(facts.algorithms, key=lambda algorithm: -(algorithm.rate_bps or 0.0)), facts.rate)
+    found = _compare(facts, sorted(facts.algorithms, key=lambda algorithm: -(algorithm.rate_bps or 0.0)))
     return [f"{text}, over the whole test" if facts.declaration.until_s is not None else text for text in found]
 
 
@@ -208,13 +208,13 @@ def _describe_message(facts: FigureFacts) -> str:
     sentences = [
         facts.conditions,
         f"Mean {facts.rate}: {join_names(means)}",
-        *_compare(ranked, facts.rate),
+        *_compare(facts, ranked),
         f"Retransmitted segments: {join_names(ratios)} of the data segments sent",
     ]
     return " ".join(f"{sentence}." for sentence in sentences)
 
 
-def _compare(ranked: Sequence[DrawnAlgorithm], rate: Rate) -> list[str]:
+def _compare(facts: FigureFacts, ranked: Sequence[DrawnAlgorithm]) -> list[str]:
     first, last = ranked[0], ranked[-1]
     if len(ranked) < 2 or first.rate_bps is None or last.rate_bps is None:
         return []
@@ -223,4 +223,5 @@ def _compare(ranked: Sequence[DrawnAlgorithm], rate: Rate) -> list[str]:
     times = first.rate_bps / last.rate_bps
     if times < SAME_RATIO:
         return ["The means are about equal"]
-    return [f"{first.name} had {format_significant(times, 3)} times the {rate} of {last.name} in the single runs shown"]
+    shown = "in the single runs shown" if len(facts.drawn) > 1 else "in the run shown"
+    return [f"{first.name} had {format_significant(times, 3)} times the {facts.rate} of {last.name} {shown}"]

@@ -76,10 +76,16 @@ def _list_fitting(table: str, rows: pl.DataFrame, told: tuple[str, ...]) -> list
     lines = [f"{table}: {rows.height:,} rows fit; name one by values of these keys:"]
     width = max(map(len, told))
     for name in told:
-        held = [display_name(_spell(name, value)[0]) for value in rows[name].unique(maintain_order=True)]
+        held = [display_name(_spell(name, value)[0]) for value in _list_held(rows[name])]
         more = [f"and {len(held) - ROWS_AT_MOST} more"] if len(held) > ROWS_AT_MOST else []
         lines.append(f"{name:{width}}  {' | '.join([*held[:ROWS_AT_MOST], *more])}")
     return [*lines, f'for example --row "{next(named)}"']
+
+
+def _list_held(column: pl.Series) -> pl.Series:
+    """Return each value of a key once: numbers by size, texts in the order of the table."""
+    held = column.unique(maintain_order=True)
+    return held.sort() if column.dtype.is_numeric() else held
 
 
 def _read_labels(summary: pl.DataFrame) -> list[pl.Series]:
@@ -118,14 +124,16 @@ def _select(
         meant = f"{''.join(held_by[:1])}{'' if sign and sign != '=' else '='}{wanted}"
         hint = f"; did you mean `{meant}`?" if held_by else ""
         raise _refuse_key(table, keys, name, rows.columns, hint)
-    known = rows[name].unique(maintain_order=True).to_list()
+    known = _list_held(rows[name]).to_list()
     chosen = _choose(name, known, sign, value) or _choose(name, known, "=", f"{sign}{value}")
     if not chosen and name == ALGORITHM:
         chosen = [one for one in known if [style_of(cc).name for cc in members.get(one, ())] == [value]]
     if not chosen:
         spelt = [display_name(_spell(name, held_value)[0]) for held_value in known]
         offered = ", ".join(f"`{spelling}`" for spelling in spelt) or "none"
-        wanted, hint = (value, guess_near(value, spelt)) if sign == "=" else (f"{sign} {value}", "")
+        wanted = value if sign == "=" else f"{sign} {value}"
+        # A number is meant as it is.
+        hint = guess_near(value, spelt) if sign == "=" and _read_number(value) is None else ""
         told = [one for one in known if one in members and [cc.lower() for cc in members[one]] != [one.lower()]]
         about = "".join(f" ({one} is {' and '.join(members[one])} here)" for one in told)
         if OTHERWISE_PARTED.search(value):
