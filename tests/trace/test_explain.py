@@ -346,7 +346,7 @@ def test_a_size_may_be_typed_as_pages_have_it_without_its_blank() -> None:
 
 def test_of_many_rows_the_values_of_their_keys_are_told() -> None:
     key = {"test_group": "no loss", "sharing": "both", "rtt_bucket": None}
-    summary = pl.DataFrame([key | {"flows_count": n, "algorithm": cc} for n in range(20) for cc in ("BBR", "CUBIC")])
+    summary = pl.DataFrame([key | {"flows_count": n, "algorithm": cc} for n in reversed(range(20)) for cc in ("BBR", "CUBIC")])
     with pytest.raises(InputError) as refused:
         find_row(summary, "table_2_testbed", "flows_count>=1")
     assert [line.strip() for line in str(refused.value).splitlines()] == [
@@ -355,7 +355,7 @@ def test_of_many_rows_the_values_of_their_keys_are_told() -> None:
         "sharing      both",
         "flows_count  1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | and 7 more",
         "algorithm    BBR | CUBIC",
-        'for example --row "test_group=no loss,sharing=both,flows_count=1,algorithm=BBR"',
+        'for example --row "test_group=no loss,sharing=both,flows_count=19,algorithm=BBR"',
     ]
 
 
@@ -406,6 +406,7 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_2", "column=1,loss=0.1,rtt=1", r"key `column`; .*\n.*key `loss`; did .*=0\.1`\?\n.*key `rtt`"),
         ("table_2", "rate_mean_bps", r"no key `rate_mean_bps`, which is a number of each row: all are shown of"),
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
+        ("table_2", "flows_count=17", r"no flows_count `17` there; there are `16`$"),
         ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?$"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),
         ("table_2", "loss_pct=0.1", r"has no key `loss_pct`; did you mean `test_group=0\.1`\?"),

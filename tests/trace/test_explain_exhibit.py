@@ -80,6 +80,8 @@ def test_other_evaluations_with_an_exhibit_of_that_number(results: Path, tmp_pat
     ("given", "said"),
     [
         (["figur_4"], "no published table, claim or figure `figur_4`; did you mean `figure_4`?"),
+        (["Tabel II"], "no published table, claim or figure `Tabel II`; did you mean `table II`?"),
+        (["clam 3"], "no published table, claim or figure `clam 3`; did you mean `claim 3`?"),
         (["tabel_2"], "no published table `tabel_2`; did you mean `table_2_testbed`?"),
         (["table VII"], "the report on esnet-dtn has no table VII; its tables are I, II, III, "),
         (["Figure S999"], "the report on esnet-dtn has no Figure S999; its figures are 2, 3, "),

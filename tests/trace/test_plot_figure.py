@@ -132,6 +132,17 @@ def test_keys_of_a_figure_are_changed_for_one_drawing(database: Path, tmp_path: 
     assert ",1.25," not in times
 
 
+def test_a_time_beyond_the_test_cuts_nothing_off(database: Path, tmp_path: Path) -> None:
+    for folder, changes in (("whole", []), ("drawn", ["until_s=1000"])):
+        plot_figure("f", declare(tmp_path), tmp_path / folder, database, changes)
+    whole, drawn = (read_files(tmp_path / folder) for folder in ("whole", "drawn"))
+    assert whole == drawn
+
+
+def read_files(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.suffix in (".csv", ".txt")}
+
+
 def test_a_run_is_drawn_alone_of_a_figure_of_panels(database: Path, tmp_path: Path) -> None:
     panels = [{"title": title, "where": "TRUE"} for title in ("A", "B")]
     evaluation = declare(tmp_path, overlapped=False, panels=panels)
@@ -147,6 +158,8 @@ def test_a_run_is_drawn_alone_of_a_figure_of_panels(database: Path, tmp_path: Pa
     [
         ("until_s", "--change takes key=value, such as until_s=30, and `until_s` is not that"),
         ("titel=Two", "--change `titel` is not a key; did you mean `title`?"),
+        # What other kinds take is not offered.
+        ("from_s=3", "--change `from_s` is not a key; there are kind, needs, overlapped, panels, panels_by, rate, run,"),
         ("until_s=soon", "--change until_s: `soon` is not a number"),
         ("panels=[", "--change panels:1: not YAML: "),
         ("table=means", "figure 'f': the kind 'throughput_over_time' has no `table`, only table_dots"),
