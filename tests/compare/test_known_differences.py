@@ -22,6 +22,7 @@ from ccreport.summarise.statistics.contrasts import contrast_strata
 
 ESNET = ROOT / "evaluations/esnet-dtn.yaml"
 TABLE = "table_2_testbed"
+MARGIN = 1.05
 # Loss in % and RTT in ms: the eight pairs of single flows of the paper's Table II.
 PATHS = tuple(product((0.0, 0.001, 0.01, 0.1), (10.0, 60.0)))
 
@@ -55,7 +56,7 @@ def _describe(cell: Expected) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_an_algorithm_beside_itself_seldom_reproduces_any_published_pair() -> None:
+def test_an_algorithm_beside_itself_seldom_reproduces_any_published_difference() -> None:
     expected = read_expected(ROOT / "evaluations/esnet-dtn" / f"{TABLE}.csv", TABLE, {}, 10)
     published = [
         Compared(_describe(cell), spread_published(cell.cv, 10), cell.key) for cell in expected if cell.cv is not None
@@ -77,10 +78,15 @@ def test_an_algorithm_beside_itself_seldom_reproduces_any_published_pair() -> No
             for cell in published
         ]
         spreads = {cell.own_key[:-1]: contrasts[cell.row["cell"]].spread for cell in published if cell.own_key}
-        marked = mark_pairs(rows, ["BBR", "CUBIC"], Cells(TABLE, {}, spreads, 1.05))
-        count += any(row["pair_verdict"] == "reproduced" for row in marked)
-    # Without the correction it is 0.12.
-    assert count / archives < 0.05
+        marked = mark_pairs(rows, ["BBR", "CUBIC"], Cells(TABLE, {}, spreads, MARGIN))
+        # Where the paper's algorithms are equal, too, the pair is reproduced rightly.
+        count += any(
+            row["pair_verdict"] == "reproduced"
+            and (row["pair_expected_low_ratio"] < 1 / MARGIN or row["pair_expected_high_ratio"] > MARGIN)
+            for row in marked
+        )
+    # Without the correction it is 0.023.
+    assert count / archives < 0.01
 
 
 @pytest.mark.slow

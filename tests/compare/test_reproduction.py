@@ -22,7 +22,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.summarise.database import QueryError
-from ccreport.summarise.statistics.contrasts import Spread
+from ccreport.summarise.statistics.contrasts import Spread, contrast_strata
 
 EVALUATION = ROOT / "evaluations/esnet-dtn.yaml"
 HEADER = "test_group,sharing,flows_count,rtt_bucket,algorithm,mean_gbps,cv,is_suspect"
@@ -113,6 +113,10 @@ def estimate(low: float, high: float) -> Estimate:
         ((0.49, 0.55), (0.967, 0.971), "not reproduced"),
         ((0.967, 0.971), (0.70, 0.80), "not reproduced"),
         ((0.97, 0.99), (0.96, 0.98), "reproduced"),
+        # Equal in both: who is ahead by less than 5 % does not matter, unless it is another for certain.
+        ((0.99, 1.01), (0.98, 0.99), "reproduced"),
+        ((0.98, 0.99), (1.01, 1.02), "not reproduced"),
+        ((0.99, 1.01), (0.96, 1.06), "undecided"),
         ((0.70, 0.80), (0.75, 0.85), "reproduced"),
         # It may be 6 % there.
         ((0.94, 0.99), (0.967, 0.971), "undecided"),
@@ -122,6 +126,23 @@ def test_equal_algorithms_do_not_reproduce_a_difference(
     theirs: tuple[float, float], own: tuple[float, float], verdict: str
 ) -> None:
     assert judge_pair(estimate(*theirs), estimate(*own), 0.001, 1.05) == verdict
+
+
+def test_a_pair_that_differs_by_the_margin_is_seldom_called_equal_in_both() -> None:
+    draw = np.random.default_rng(4)
+    shares = {}
+    for ratio in (1.05, 1.0):
+        reproduced = 0
+        for _ in range(1000):
+            first, second = draw.normal(0, 0.01, (2, 5))
+            stratum = {"is_paired": False, "first": first + math.log(ratio), "second": second}
+            contrast = contrast_strata([stratum])
+            own = Estimate(math.exp(contrast.effect), contrast.spread)
+            reproduced += judge_pair(estimate(0.99, 1.01), own, 1.0, 1.05) == "reproduced"
+        shares[ratio] = reproduced / 1000
+    # The interval's upper end is below the margin in 2.5 % of the archives in which the ratio is the margin.
+    assert 0.01 < shares[1.05] < 0.04
+    assert shares[1.0] > 0.99
 
 
 @pytest.mark.parametrize(

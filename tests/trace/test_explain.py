@@ -346,7 +346,9 @@ def test_a_size_may_be_typed_as_pages_have_it_without_its_blank() -> None:
 
 def test_of_many_rows_the_values_of_their_keys_are_told() -> None:
     key = {"test_group": "no loss", "sharing": "both", "rtt_bucket": None}
-    summary = pl.DataFrame([key | {"flows_count": n, "algorithm": cc} for n in reversed(range(20)) for cc in ("BBR", "CUBIC")])
+    summary = pl.DataFrame(
+        [key | {"flows_count": n, "algorithm": cc} for n in reversed(range(20)) for cc in ("BBR", "CUBIC")]
+    )
     with pytest.raises(InputError) as refused:
         find_row(summary, "table_2_testbed", "flows_count>=1")
     assert [line.strip() for line in str(refused.value).splitlines()] == [

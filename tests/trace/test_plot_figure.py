@@ -159,7 +159,10 @@ def test_a_run_is_drawn_alone_of_a_figure_of_panels(database: Path, tmp_path: Pa
         ("until_s", "--change takes key=value, such as until_s=30, and `until_s` is not that"),
         ("titel=Two", "--change `titel` is not a key; did you mean `title`?"),
         # What other kinds take is not offered.
-        ("from_s=3", "--change `from_s` is not a key; there are kind, needs, overlapped, panels, panels_by, rate, run,"),
+        (
+            "from_s=3",
+            "--change `from_s` is not a key; there are kind, needs, overlapped, panels, panels_by, rate, run,",
+        ),
         ("until_s=soon", "--change until_s: `soon` is not a number"),
         ("panels=[", "--change panels:1: not YAML: "),
         ("table=means", "figure 'f': the kind 'throughput_over_time' has no `table`, only table_dots"),

@@ -118,9 +118,10 @@ def judge_pair(theirs: Estimate, own: Estimate, p_holm: float | None, margin: fl
     that do not differ, some have an interval without 1 by chance. Ratios up to `margin`, as 1.05, are called equal.
 
     Reproduced: in both the same algorithm is ahead, as far as their runs can tell, and the factor between the ratios is
-    at most PAIR_FACTOR, its interval included. Not reproduced: another algorithm is ahead, or the whole interval of the
-    factor is beyond, or the algorithms are equal in one and further apart in the other. Undecided else, so wherever a
-    ratio cannot be told from 1 and might be the other.
+    at most PAIR_FACTOR, its interval included; or the whole interval of both ratios is within the margin. Not
+    reproduced: another algorithm is ahead, or the whole interval of the factor is beyond, or the algorithms are equal
+    in one and further apart in the other. Undecided else, so wherever a ratio cannot be told from 1 and might be
+    outside the margin.
     """
     factor = compare_ratios(theirs, own)
     if factor.interval is None or p_holm is None:
@@ -130,8 +131,8 @@ def judge_pair(theirs: Estimate, own: Estimate, p_holm: float | None, margin: fl
     sizes = {estimate.compare_with_margin(margin) for estimate in (theirs, own)}
     if agreement < 0 or low > PAIR_FACTOR or high < 1 / PAIR_FACTOR or sizes == {"equal", "apart"}:
         return NOT_REPRODUCED
-    if sizes == {"equal", "open"}:
-        return UNDECIDED
+    if "equal" in sizes:
+        return REPRODUCED if sizes == {"equal"} else UNDECIDED
     is_within = low >= 1 / PAIR_FACTOR and high <= PAIR_FACTOR
     return REPRODUCED if agreement > 0 and is_within else UNDECIDED
 
