@@ -10,6 +10,7 @@ from ccreport.figures.select.check_sql import check_sql
 from ccreport.summarise.view_columns import open_without_rows
 
 GENERIC = ROOT / "evaluations/generic.yaml"
+TABLE_DOTS = "figures:\n  dots: {kind: table_dots, title: Dots, table: %s, where: %s}\n"
 LABEL = "labels:\n  far:\n    cases:\n      - {value: far, when: %s}\n    otherwise: %s"
 
 
@@ -43,6 +44,8 @@ def test_no_shipped_evaluation_is_refused(path: Path) -> None:
         ),
         ("edges_ms: [1, 2,", "edges_ms: [2, 1,", r"rtt_bucket_edges_ms: not ascending; write \[1, 2, 5, 10"),
         ("where: mode = 'both'", 'where: mode = "both"', "figure 'throughput_both': .*\"both\""),
+        ("figures:\n", TABLE_DOTS % ("means", "job = 'a'"), "figure 'dots': .* its `where`: .*\"job\" not found"),
+        ("figures:\n", TABLE_DOTS % ("meens", "runs_count > 1"), "figure 'dots': .* its `table`: .*meens"),
         ("mode <> 'both'\n    panels_by", "mod <> 'both'\n    panels_by", "figure 'throughput_alone': .*`mode`"),
     ],
 )
@@ -55,6 +58,14 @@ def test_what_the_database_refuses_is_one_line_with_its_place(old: str, new: str
         check_sql(connection, path)
     assert str(refused.value).startswith(f"{path}:")
     assert "\n" not in str(refused.value)
+
+
+def test_a_figure_of_a_published_table_is_tried_over_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    dots = TABLE_DOTS % ("means", "runs_count > 1")
+    path.write_text(GENERIC.read_text(encoding="utf-8").replace("figures:\n", dots, 1), encoding="utf-8")
+    with open_without_rows(path) as connection:
+        check_sql(connection, path)
 
 
 LINES = """\
