@@ -46,6 +46,8 @@ STAGES: Final = {
 }
 # How many jobs there are is known when the last of these has ended: what they find decides.
 CHECKPOINTS: Final = frozenset(("fetch_archive", "list_raw_files", "list_sections"))
+# What the workflow says of the evaluation that it chose.
+CHOSEN: Final = "Evaluation: "
 # Before, the jobs that ended are not a measure of the others.
 LEAST_SHARE: Final = 0.1
 
@@ -119,7 +121,7 @@ class LogHandler(LogHandlerBase):
         if record.levelno >= logging.ERROR:
             self.has_failed = True
             self.errors.append(self.format(record))
-        elif record.levelno >= logging.WARNING:
+        elif record.levelno >= logging.WARNING or str(record.msg).startswith(CHOSEN):
             self._write_line(self.format(record))
         elif record.msg == NOTHING_TO_BE_DONE_MSG:
             self.is_complete = True

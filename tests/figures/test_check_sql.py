@@ -46,6 +46,11 @@ def test_no_shipped_evaluation_is_refused(path: Path) -> None:
         ("where: mode = 'both'", 'where: mode = "both"', "figure 'throughput_both': .*\"both\""),
         ("figures:\n", TABLE_DOTS % ("means", "job = 'a'"), "figure 'dots': .* its `where`: .*\"job\" not found"),
         ("figures:\n", TABLE_DOTS % ("meens", "runs_count > 1"), "figure 'dots': .* its `table`: .*meens"),
+        (
+            "kind: rate_by_loss\n",
+            "kind: rate_by_loss\n    overlapped: false\n",
+            ":[0-9]+: figure 'rate_by_loss': the kind 'rate_by_loss' has no `overlapped`; delete it, or select",
+        ),
         ("mode <> 'both'\n    panels_by", "mod <> 'both'\n    panels_by", "figure 'throughput_alone': .*`mode`"),
     ],
 )

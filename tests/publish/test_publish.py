@@ -21,7 +21,6 @@ from ccreport.archive.manifest import RawFile
 from ccreport.archive.pack import pack_folder
 from ccreport.core.declarations import load_yaml
 from ccreport.core.errors import InputError
-from ccreport.core.evaluation import resolve_evaluation
 from ccreport.core.tables import load_schema
 from ccreport.publish.declaration import declare_release
 from ccreport.publish.keys import TYPED_TABLES, list_foreign_keys
@@ -221,12 +220,12 @@ def test_a_release_has_a_date_of_its_own(tmp_path: Path, monkeypatch: pytest.Mon
     one.write_text(EVALUATION)
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     with pytest.raises(InputError, match=r"set release\.date"):
-        declare_release(declared, one, ROOT / "CITATION.cff", tmp_path)
+        declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
     with pytest.raises(InputError, match="SOURCE_DATE_EPOCH is 'yesterday' in the environment; write a whole number"):
-        declare_release(declared, one, ROOT / "CITATION.cff", tmp_path)
+        declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    assert declare_release(declared, one, ROOT / "CITATION.cff", tmp_path).day == "1970-01-02"
+    assert declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32).day == "1970-01-02"
 
 
 def test_somebodys_measurements_are_not_published_under_the_names_of_ccreports_authors(tmp_path: Path) -> None:
@@ -234,9 +233,10 @@ def test_somebodys_measurements_are_not_published_under_the_names_of_ccreports_a
     one = tmp_path / "one.yaml"
     one.write_text(EVALUATION)
     with pytest.raises(InputError, match=r"release\.creators names nobody; say in config\.yaml who measured"):
-        declare_release(declared, one, ROOT / "CITATION.cff", tmp_path)
-    sample = declare_release(declared, resolve_evaluation("esnet-dtn"), ROOT / "CITATION.cff", tmp_path)
-    assert sample.creators
+        declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32)
+    # By whichever evaluation: the archive is theirs.
+    sha256 = load_yaml(ROOT / "archive/explanations.yaml")["archive_sha256"]
+    assert declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, sha256).creators
 
 
 def test_actions_are_read_from_snakemake_s_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
+from archives import ROOT
 
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from ccreport.core.declarations import load_yaml
 from ccreport.core.tables import conform
 from ccreport.report.archive_fragments.provenance import name_archive
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
@@ -667,13 +669,14 @@ def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
     assert f"CUBIC has 2.00 to 10.0 times BBR’s rate at 0.1 % loss ({within}), depending on" in answer
 
 
+SAMPLE_SHA256 = load_yaml(ROOT / "archive/explanations.yaml")["archive_sha256"]
 RELEASE = {"version": "1", "doi": None, "creators": [], "raw": "archive"}
 
 
 def test_a_report_has_an_entry_for_bibtex_with_the_authors_of_its_software(tmp_path: Path):
     citation = tmp_path / "CITATION.cff"
     citation.write_text("authors: [{name: A & B}, {family-names: Doe, given-names: Jo}]\n", encoding="utf-8")
-    authors = list_authors(RELEASE, citation, "esnet-dtn")
+    authors = list_authors(RELEASE, citation, SAMPLE_SHA256)
     times = pl.Series([datetime(2025, 12, 31, 9, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)])
     entry = html.unescape(render_bibtex(RELEASE, authors, "100 % {x}", times, "ab" * 32))
     assert "@misc{ccreport-abababab," in entry
@@ -684,7 +687,7 @@ def test_a_report_has_an_entry_for_bibtex_with_the_authors_of_its_software(tmp_p
     assert "doi" not in entry
     assert "year" not in html.unescape(render_bibtex(RELEASE, authors, "T", times.clear(), "ab" * 32))
     released = RELEASE | {"doi": "10.5281/zenodo.1", "creators": [{"name": "C. D."}]}
-    entry = html.unescape(render_bibtex(released, list_authors(released, citation, "generic"), "T", times, "ab" * 32))
+    entry = html.unescape(render_bibtex(released, list_authors(released, citation, "ab" * 32), "T", times, "ab" * 32))
     assert "  author = {{C. D.}}," in entry
     assert "  doi = {10.5281/zenodo.1}," in entry
 
@@ -692,14 +695,14 @@ def test_a_report_has_an_entry_for_bibtex_with_the_authors_of_its_software(tmp_p
 def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Path):
     citation = tmp_path / "CITATION.cff"
     citation.write_text("authors: [{name: A & B}]\n", encoding="utf-8")
-    assert describe_release(RELEASE, list_authors(RELEASE, citation, "esnet-dtn")) == {
+    assert describe_release(RELEASE, list_authors(RELEASE, citation, SAMPLE_SHA256)) == {
         "authors": "A &#38; B",
         "by": "A &#38; B: ",
         "name": ", release 1 of the data",
         "contents": "The release's `CITATION.cff` says the same, and its folder `raw` has the raw archive. ",
     }
     released = RELEASE | {"version": "2.0", "doi": "10.5281/a(b)", "creators": [{"name": "C"}], "raw": "manifest"}
-    said = describe_release(released, list_authors(released, citation, "generic"))
+    said = describe_release(released, list_authors(released, citation, "ab" * 32))
     assert said["authors"] == "C"
     assert html.unescape(said["name"]) == (
         ", release 2.0 of the data, [https://doi.org/10.5281/a(b)](https://doi.org/10.5281/a%28b%29)"
@@ -707,11 +710,10 @@ def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Pa
     assert "`raw` has the list of the raw files" in said["contents"]
 
 
-@pytest.mark.parametrize("evaluation", ["generic", "of-a-stranger"])
-def test_own_measurements_are_not_said_to_be_by_the_authors_of_ccreport(tmp_path: Path, evaluation: str):
+def test_own_measurements_are_not_said_to_be_by_the_authors_of_ccreport(tmp_path: Path):
     citation = tmp_path / "CITATION.cff"
     citation.write_text("authors: [{name: A}]\n", encoding="utf-8")
-    authors = list_authors(RELEASE, citation, evaluation)
+    authors = list_authors(RELEASE, citation, "ab" * 32)
     said = describe_release(RELEASE, authors)
     assert said["authors"] == said["by"] == ""
     assert "`release.creators`" in said["contents"]

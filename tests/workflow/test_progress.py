@@ -87,12 +87,15 @@ def test_a_second_build_says_that_nothing_is_to_be_done_and_what_there_is(
 def test_warnings_are_shown_and_a_failure_names_its_logs_and_makes_nothing_of_the_rest(
     handler: LogHandler, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    emit(handler, "Building DAG of jobs...")
+    emit(handler, "Evaluation: generic, chosen by the archive")
     emit(handler, "warning: no such run", logging.WARNING)
     emit(handler, "Error", logging.ERROR, event=LogEvent.JOB_ERROR, rule_name="list_views", log=["logs/list_views.txt"])
     finish_jobs(handler, 3, 3)
     emit(handler, "Complete log(s): /somewhere")
     handler.close()
-    first, second, *_, last = list_lines(capsys)
+    chosen, first, second, *_, last = list_lines(capsys)
+    assert chosen == "Evaluation: generic, chosen by the archive"
     assert first == "warning: no such run"
     assert second == "Failed: list_views; see logs/list_views.txt"
     assert last == "Complete log(s): /somewhere"

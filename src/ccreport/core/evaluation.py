@@ -30,6 +30,8 @@ CLAIMS: Final = "claims"
 # What `evaluation` is where the archive decides.
 AUTO: Final = "auto"
 SAMPLE: Final = SCHEMAS.parent / "archive/sample"
+# It names the sample by its hash.
+SAMPLE_EXPLAINED: Final = SAMPLE.with_name("explanations.yaml")
 OF_SAMPLE: Final = "esnet-dtn"
 GENERIC: Final = "generic"
 
@@ -72,9 +74,9 @@ def list_evaluations(folder: Path = EVALUATIONS) -> list[str]:
     return sorted(path.stem for path in folder.glob(f"*{SUFFIX}") if path.is_file())
 
 
-def has_known_authors(name: str) -> bool:
-    """Return whether an evaluation is of measurements that come with the pipeline, and so of its authors."""
-    return name != GENERIC and name in list_evaluations()
+def has_known_authors(archive_sha256: str) -> bool:
+    """Return whether the archive of a hash is the sample, which comes with the pipeline, and so is of its authors."""
+    return SAMPLE_EXPLAINED.is_file() and load_yaml(SAMPLE_EXPLAINED)["archive_sha256"] == archive_sha256
 
 
 def list_queries() -> list[str]:

@@ -14,7 +14,7 @@ import polars as pl
 from ccreport.archive.manifest import RawFile, read_manifest_facts
 from ccreport.core.errors import InputError
 from ccreport.core.tables import load_schema, read_table, write_table
-from ccreport.core.text import count_alike, display_name
+from ccreport.core.text import count_alike, count_things, display_name
 from ccreport.ingest.readers import INGESTED_TABLES, READERS, RULES
 from ccreport.ingest.rejects import Rejects
 from ccreport.inventory.kinds import MEASUREMENT_RULE
@@ -59,7 +59,9 @@ def measure_ledger(
     write_table(ledger, "raw_files", raw_files)
     write_table(all_rejects, "rejects", rejects)
     if strict and all_rejects.height:
-        raise LedgerError("strict is set and these could not be used:\n" + "\n".join(_describe(all_rejects)))
+        first, *others = _describe(all_rejects)
+        more = f"; {count_things(len(others), 'line')} more in this log:" if others else ""
+        raise LedgerError("\n  ".join([f"strict is set and could not use {first}{more}", *others]))
 
 
 def _list_files(manifests: Iterable[Path]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -145,4 +147,4 @@ def _has_test(tables: Path, batches: list[str]) -> bool:
 
 def _describe(rejects: pl.DataFrame) -> list[str]:
     rows = rejects.select("path", "reason", "message").sort("path", maintain_order=True).iter_rows()
-    return [f"  {line}" for line in count_alike((path, f"{reason}: {message}") for path, reason, message in rows)]
+    return count_alike((path, f"{reason}: {message}") for path, reason, message in rows)

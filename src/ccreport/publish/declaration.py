@@ -46,16 +46,18 @@ class Release:
         return f"{self.moment:%Y-%m-%d}"
 
 
-def declare_release(declared: Mapping[str, Any], declaration: Path, citation: Path, tables: Path) -> Release:
+def declare_release(
+    declared: Mapping[str, Any], declaration: Path, citation: Path, tables: Path, archive_sha256: str
+) -> Release:
     """Return what the config's `release` declares, what it leaves open taken from elsewhere.
 
     Title and description are the evaluation's, creators and licence those of CITATION.cff, the time that of
     SOURCE_DATE_EPOCH, else of the last row of `tables`. Raise InputError where nothing tells the time, and
-    where nobody is named who measured: those of CITATION.cff did so for the evaluations that come with them.
+    where nobody is named who measured: those of CITATION.cff did so for the sample archive.
     """
     evaluation = load_evaluation(declaration)
     cited = yaml.safe_load(citation.read_text(encoding="utf-8"))
-    if not declared["creators"] and not has_known_authors(declaration.stem):
+    if not declared["creators"] and not has_known_authors(archive_sha256):
         raise InputError(
             "release.creators names nobody; say in config.yaml who measured: creators: [{name: Ada Example}]"
         )

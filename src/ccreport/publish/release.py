@@ -38,7 +38,8 @@ def publish(
     settings = read_settings(config)
     shown = list_shown(evaluations, sections)
     root = SCHEMAS.parent
-    declared = declare_release(settings["release"], shown[0], root / "CITATION.cff", results / "tables")
+    archived = json.loads((results / "archive.json").read_text(encoding="utf-8"))["sha256"]
+    declared = declare_release(settings["release"], shown[0], root / "CITATION.cff", results / "tables", archived)
     former = find_former(settings)
     moment_s = int(declared.moment.timestamp())
     is_whole = settings["release"]["raw"] == "archive"

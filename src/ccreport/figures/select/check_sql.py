@@ -9,7 +9,7 @@ import duckdb
 from ccreport.core.declared_files import blame
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place
-from ccreport.figures.select.declaration import EDGE_VIEWS, choose_view, refuse_where
+from ccreport.figures.select.declaration import EDGE_VIEWS, FigureError, choose_view, read_declarations, refuse_where
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.refused_sql import refuse_sql
 
@@ -17,10 +17,16 @@ from ccreport.summarise.refused_sql import refuse_sql
 def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     """Raise DeclarationError for the first condition of a figure, or of published paths, that the database refuses.
 
+    So for a figure that has a key which its kind does not take.
+
     `connection` is what `open_without_rows` opens, which tries the labels and the tables' conditions.
     Conditions of figures over tables of edge networks are left to those who draw them.
     """
     declared = load_evaluation(evaluation)
+    try:
+        read_declarations(evaluation, list(declared["figures"]))
+    except FigureError as error:
+        raise blame(evaluation, error) from error
     for column, condition in declared["published_paths"].items():
         try:
             connection.sql(f"FROM labelled_runs WHERE (\n{condition}\n)")

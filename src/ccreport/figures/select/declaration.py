@@ -40,6 +40,10 @@ KINDS_OF_KEY: Final[Mapping[str, frozenset[str]]] = {
     | {"flow_spread"},
     "run": RUN_KINDS | CAPTURE_KINDS - {"rtt_distribution"} | {"flow_spread"},
 }
+# More kinds than these are not listed.
+TAKERS_AT_MOST: Final = 3
+# How kinds that lack a key do the same.
+INSTEAD: Final = {"overlapped": ", or select the runs in `where`: mode = 'both', or mode <> 'both'"}
 # Kinds whose condition is over aggregates of an edge network.
 EDGE_VIEWS: Final = {
     "distribution_pdf": "edge_histograms",
@@ -125,7 +129,9 @@ def _declare(figure: str, declared: Mapping[str, Any]) -> FigureDeclaration:
     defaults = {each.name: each.default for each in fields(declaration)} | {"overlapped": True}
     for key, kinds in KINDS_OF_KEY.items():
         if key in declared and declared[key] != defaults[key] and declaration.kind not in kinds:
-            problem = f"the kind {declaration.kind!r} has no `{key}`, only {', '.join(sorted(kinds))}"
+            takers = sorted(kinds)
+            only = f", only {', '.join(takers)}" if len(takers) <= TAKERS_AT_MOST else ""
+            problem = f"the kind {declaration.kind!r} has no `{key}`{only}; delete it{INSTEAD.get(key, '')}"
             raise FigureError(f"figure {figure!r}: {problem}", ("figures", figure, key))
     if declaration.panels and declaration.run:
         raise FigureError(f"figure {figure!r}: `run` belongs to one of its panels")

@@ -132,7 +132,7 @@ def render_fragments(
     judged = show_percentages(judged, declared["claims"])
     exhibits = _count_exhibits(declared, summaries, figures)
     release = settings["release"]
-    authors = list_authors(release, citation, evaluation.stem)
+    authors = list_authors(release, citation, facts["sha256"])
     variables: dict[str, Any] = {
         "archive": describe_archive(raw_files, runs, flows, results, others)
         | {"sha256": escape_text(facts["sha256"]), "place": name_archive(settings) or escape_text(facts["name"])},

@@ -34,13 +34,12 @@ def describe_software(citation: Path) -> dict[str, str]:
     return {"title": escape_text(cited["title"]), "address": escape_text(f", {address}" if address else "")}
 
 
-def list_authors(release: Mapping[str, Any], citation: Path, evaluation: str) -> list[str]:
-    """Return the names of a release's creators; where none are declared, those of CITATION.cff for what comes with it.
+def list_authors(release: Mapping[str, Any], citation: Path, archive_sha256: str) -> list[str]:
+    """Return the names of a release's creators; where none are declared, those of CITATION.cff for the sample archive.
 
-    `release` is that of the configuration, `evaluation` the name of the report's. Who made other measurements is not
-    known, and nobody is named.
+    `release` is that of the configuration. Who made other measurements is not known, and nobody is named.
     """
-    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))["authors"] if has_known_authors(evaluation) else []
+    cited = yaml.safe_load(citation.read_text(encoding="utf-8"))["authors"] if has_known_authors(archive_sha256) else []
     return [creator["name"] for creator in release["creators"]] or [name_author(author) for author in cited]
 
 
