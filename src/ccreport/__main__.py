@@ -11,6 +11,7 @@ import inspect
 import math
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -284,14 +285,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"ccreport: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # Whoever read the output has seen enough, as `head` does; nothing more is to be written at exit.
+        # Whoever read the output has seen enough, as `head` does; what a command that judges would have found is open.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0 if inspect.signature(command).return_annotation is None else 128 + signal.SIGPIPE
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
         print(f"ccreport: {error}: make room there and give the same command again", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":

@@ -129,8 +129,27 @@ def test_labels_that_name_no_session_or_two_are_refused(archive: Path, tmp_path:
     with pytest.raises(InputError, match="2026-11-20:22:19 and 2026-11-21:00:00 both have the label alone"):
         pack_sessions(archive, tmp_path / "sample")
     with pytest.raises(InputError, match="no session that `collect` made"):
-        pack_sessions(tmp_path / "nowhere", tmp_path / "sample")
+        pack_sessions(tmp_path, tmp_path / "sample")
     assert not (tmp_path / "sample").exists()
+
+
+def test_a_folder_that_is_none_or_no_sessions_is_said_to_be_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "quick").mkdir()
+    replayed = ["replay_run", "--session", str(tmp_path / "quick"), "--job", "j", "--run", "r", "--into", str(tmp_path)]
+    assert main(replayed) == 1
+    assert "quick has no session.json; name the folder of a session that `collect` made" in capsys.readouterr().err
+    assert main(["pack_sessions", "--archive", str(tmp_path / "qick"), "--target", str(tmp_path / "t")]) == 1
+    assert f"qick does not exist; did you mean `{tmp_path / 'quick'}`?" in capsys.readouterr().err
+
+
+def test_a_campaign_goes_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for campaign in ("quick", str(ROOT / "campaigns/quick.yaml")):
+        assert main(["collect", "--campaign", campaign, "--archive", str(tmp_path), "--dry-run"]) == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
 
 
 def test_a_label_that_leads_elsewhere_is_refused(archive: Path, tmp_path: Path) -> None:

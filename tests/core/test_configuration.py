@@ -107,6 +107,12 @@ def test_a_day_that_is_to_be_text_needs_quotes_where_none_are_lost() -> None:
     assert str(problem).endswith("`2026-11-25` is not text; put it in quotes: '2026-11-25'")
 
 
+def test_a_value_in_a_list_has_the_unit_of_its_key() -> None:
+    schema = {"properties": {"rtt_ms": {"type": "array", "items": {"type": "number"}}}}
+    problem = find_problem({"rtt_ms": [20, "80ms"]}, schema)
+    assert str(problem) == "rtt_ms.1: `80ms` is not a number; write 80, in the unit of `rtt_ms` and without its name"
+
+
 def test_a_number_is_text_as_written_where_text_is_wanted(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
     own.write_text("archive: [010, 2025]\nrelease: {version: 1.10, date: 2026-11-20}\n", encoding="utf-8")

@@ -408,6 +408,12 @@ def test_sizes_may_be_written_as_on_the_pages(database: Path, capsys: pytest.Cap
         ("table_2", "column=1,loss=0.1,rtt=1", r"key `column`; .*\n.*key `loss`; did .*=0\.1`\?\n.*key `rtt`"),
         ("table_2", "rate_mean_bps", r"no key `rate_mean_bps`, which is a number of each row: all are shown of"),
         ("table_2", "flows_count>16", r"no flows_count `> 16` there; there are `16`"),
+        ("table_2", "flows_count=>17", r"no flows_count `>= 17` there; there are `16`$"),
+        (
+            "r1",
+            "",
+            r"no published table `r1`, but a run: sql \"FROM labelled_runs WHERE run_id = 'r1'\" has its labels",
+        ),
         ("table_2", "flows_count=17", r"no flows_count `17` there; there are `16`$"),
         ("table_2", "flow_count=16", r"no key `flow_count`; did you mean `flows_count`\?$"),
         ("table_2", "BBR", r"has no key `BBR`; did you mean `algorithm=BBR`\?"),
@@ -783,3 +789,11 @@ def test_a_database_of_an_archive_that_was_read_again_is_warned_of(
         os.utime(facts, (made_s + moved_s, made_s + moved_s))
         assert main(["sql", "FROM runs", "--database", str(tmp_path)]) == 0
         assert ("Build its evaluation once more." in capsys.readouterr().err) is is_warned
+
+
+def test_an_answer_that_cannot_be_saved_is_not_the_databases_fault(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "absent/x.csv"
+    assert main(["sql", f"COPY (FROM runs) TO '{target}'", "--database", str(database)]) == 1
+    assert capsys.readouterr().err == f'ccreport: Cannot open file "{target}": No such file or directory\n'

@@ -76,10 +76,22 @@ def test_other_evaluations_with_an_exhibit_of_that_number(results: Path, tmp_pat
     assert describe_others(results, own, "Figure S1", lambda database: has_exhibit(database, "Figure S1")) == ""
 
 
+def test_all_of_a_kind_are_listed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for asked in ("figures", "Table"):
+        assert main(["explain", asked, "--database", str(results)]) == 0
+        listed = capsys.readouterr().out
+        assert ("esnet-dtn, figures:" in listed, "esnet-dtn, tables:" in listed) == (
+            asked == "figures",
+            asked == "Table",
+        )
+        assert "claims:" not in listed
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         (["figur_4"], "no published table, claim or figure `figur_4`; did you mean `figure_4`?"),
+        (["S99"], "the report on esnet-dtn has no S99; its figures are "),
         (["Tabel II"], "no published table, claim or figure `Tabel II`; did you mean `table II`?"),
         (["clam 3"], "no published table, claim or figure `clam 3`; did you mean `claim 3`?"),
         (["tabel_2"], "no published table `tabel_2`; did you mean `table_2_testbed`?"),

@@ -15,10 +15,12 @@ from ccreport.collect.kernel.find_kernel import find_user_kernel
 from ccreport.collect.plan import Plan
 from ccreport.collect.sessions import CALIBRATION, SESSION, find_sessions, lock_archive, read_json, write_json
 from ccreport.collect.sweep import Collection
+from ccreport.core.declarations import SCHEMAS
 from ccreport.core.errors import InputError
 
 # Stands for the campaign's name in the path of an archive.
 NAME: Final = "{campaign}"
+CAMPAIGNS: Final = SCHEMAS.parent / "campaigns"
 SHOWN_COUNT: Final = 5
 
 
@@ -33,13 +35,15 @@ def collect(
 ) -> None:
     """Carry out a campaign's missing runs into a raw archive; `--dry-run` prints what they are and how long they take.
 
-    `campaign` is the file of the campaign, such as campaigns/quick.yaml. `archive` is the archive's own folder,
-    `{campaign}` in it the campaign's name. `summary`, if given, becomes a JSON file with the counts of runs and
-    attempts. `clock` is virtual or real, in place of the campaign's. `kernel` is the path of a kernel, in place of
-    the campaign's. `dry_run` measures nothing, and says which engine would. Raise InputError where the machine or the
-    declaration does not allow it, or when runs have failed, after all others were made.
+    `campaign` is the file of the campaign, or the name of one that comes with ccreport, such as quick. `archive` is the
+    archive's own folder, `{campaign}` in it the campaign's name. `summary`, if given, becomes a JSON file with the
+    counts of runs and attempts. `clock` is virtual or real, in place of the campaign's. `kernel` is the path of a
+    kernel, in place of the campaign's. `dry_run` measures nothing, and says which engine would. Raise InputError where
+    the machine or the declaration does not allow it, or when runs have failed, after all others were made.
     """
     given = {key: value for key, value in (("clock", clock), ("kernel", kernel)) if value}
+    named = CAMPAIGNS / f"{campaign}.yaml"
+    campaign = named if named.is_file() and not campaign.exists() else campaign
     declared = load_campaign(campaign, given)
     plan = plan_campaign(declared, campaign.stem)
     check_algorithms(declared)

@@ -14,6 +14,7 @@ from ccreport.collect.declare.campaign import load_campaign
 from ccreport.collect.declare.planning import plan_campaign
 from ccreport.collect.sessions import JOURNAL, PARTIAL, SESSION, is_complete, read_json
 from ccreport.core.errors import InputError
+from ccreport.core.schema_problems import guess_path
 from ccreport.storage.sums import hash_file
 
 # Packed once, then kept and fetched often.
@@ -28,6 +29,8 @@ def pack_sessions(archive: Path, target: Path, session: Sequence[str] = ()) -> N
     is complete. Raise InputError where a label is unknown or is that of two sessions, and, after the others are packed,
     where a session is not finished.
     """
+    if not archive.is_dir():
+        raise InputError(f"{archive} does not exist{guess_path(archive)}")
     folders = _find_folders(archive)
     if not folders:
         raise InputError(f"{archive} has no session that `collect` made; name the folder of a campaign's archive")

@@ -24,6 +24,8 @@ def replay_run(session: Path, job: str, run: str, into: Path, kernel: str = "") 
     the kernel that the session was measured with, if that is not the one that `make kernel` built. Raise InputError
     where the run was not made in virtual time, or its declaration or kernel is not the one at hand.
     """
+    if not (session / SESSION).is_file():
+        raise InputError(f"{session} has no {SESSION}; name the folder of a session that `collect` made")
     told = read_json(session / SESSION)
     given = {"clock": "virtual"} | ({"kernel": kernel} if kernel else {})
     plan = plan_campaign(load_campaign(session / "campaign.yaml", given), told["campaign"])

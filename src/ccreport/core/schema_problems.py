@@ -170,7 +170,7 @@ def _name_bounds(schema: Mapping[str, Any]) -> str:
 
 
 def _last_key(error: "ValidationError") -> str:
-    return str(error.absolute_path[-1]) if error.absolute_path else "values"
+    return next((part for part in reversed(error.absolute_path) if isinstance(part, str)), "values")
 
 
 def _name(value: Any, shown: str) -> str:

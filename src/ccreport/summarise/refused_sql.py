@@ -53,6 +53,8 @@ IN_CAPITALS: Final = re.compile(r"\b[A-Z]{2,}\b")
 TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 # Candidate bindings: "rtt_ms", "rttvar_ms" · Candidate tables: "m" · Did you mean "runs"?
 NAMES: Final = re.compile(r"(?:Candidate (?:bindings|tables):|Did you mean)(.*)")
+# Tables of the database's own.
+DUCKDB_S_OWN: Final = ("duckdb_", "pg_", "sqlite_")
 NO_TABLE: Final = re.compile(r'Referenced table "\w+" not found$')
 
 
@@ -64,6 +66,7 @@ def describe_refusal(error: duckdb.Error, connection: duckdb.DuckDBPyConnection 
     text = str(error)
     said = KIND.sub("", text.partition("\n")[0]).rstrip("!")
     known = [name for names in NAMES.findall(text) for name in re.findall(r'"([^"]+)"', names)]
+    known = [name for name in known if not name.startswith(DUCKDB_S_OWN)]
     word = WORD.search(said)
     if meant := _guess_keyword(error):
         return f"{said}{meant}"

@@ -19,7 +19,7 @@ from ccreport.summarise.questions import COMPARISONS
 from ccreport.trace.claims.explain_claim import describe_claim, find_claim, has_claim
 from ccreport.trace.compared_cells import show_compared
 from ccreport.trace.comparison import TERMS, describe_comparison
-from ccreport.trace.explain_exhibit import describe_all, describe_figure, find_exhibit, has_exhibit
+from ccreport.trace.explain_exhibit import KINDS, describe_all, describe_figure, find_exhibit, has_exhibit
 from ccreport.trace.find_table import (
     describe_others,
     find_database,
@@ -52,7 +52,7 @@ def explain(
 
     `table` may be the name of a table or the beginning of one, or its number in the report, as Table II; or a claim's
     name or number, as 'claim 2', which prints its checks with values, bounds, queries and runs; or a figure's name or
-    number, as S6; without it all tables and claims are listed. `evaluation` is the name or file of the evaluation to
+    number, as S6; without it all are listed, by `figures` those. `evaluation` is the name or file of the evaluation to
     ask, of a claim also its file, if that has moved since the build. `row` names a table's cell, as `test_group=no
     loss,flows_count=16`: each as key=value, with a value of the CSV file or some words of it; numbers also by <, <=, >
     and >=, as `flows_count>=16`. `column` names it as well: it does not matter which of the two options a key is in.
@@ -61,8 +61,9 @@ def explain(
     """
     if evaluation:
         database = _narrow(database, evaluation, table)
-    if not table:
-        print(describe_all(database))
+    kind = table.casefold().removesuffix("s")
+    if kind in ("", *KINDS):
+        print(describe_all(database, kind))
         return
     exhibit = find_exhibit(database, table, evaluation)
     claim = None if exhibit else find_claim(database, table)

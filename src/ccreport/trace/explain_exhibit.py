@@ -40,7 +40,10 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
         if found := _choose(exhibits, name):
             return database, found
         figures += exhibits.keys() - {*known}
-    if (match := NUMBER.match(name)) and (kind := match.lastgroup) and IS_NUMBER.fullmatch(NUMBER.sub("", name)):
+    number = NUMBER.sub("", name)
+    # A number alone may be that of a claim, one such as S99 not.
+    called = match.lastgroup if (match := NUMBER.match(name)) else None
+    if (kind := called or ("figure" if number[:1] in ("S", "s") else None)) and IS_NUMBER.fullmatch(number):
         own = list_declared(databases[0], evaluation).values()
         numbers = [exhibit.number for exhibit in own if exhibit.number and exhibit.is_figure == (kind == "figure")]
         if numbers:
@@ -75,17 +78,18 @@ def list_declared(database: Path, evaluation: str = "") -> dict[str, Exhibit]:
     return {name: found for name, (_, found) in find_exhibits(declared, database.parent / "figures").items()}
 
 
-def describe_all(place: Path) -> str:
-    """Return the tables, figures and claims of all evaluations at a place, the configured evaluation first."""
-    parts = []
+def describe_all(place: Path, kind: str = "") -> str:
+    """Return the tables, figures and claims of all evaluations at a place, or one kind, the configured one first."""
+    parts: list[str] = []
     for database in find_databases(place):
         name, declared = database.resolve().parent.name, list_declared(database)
         tables = {table: declared[table].title if table in declared else "" for table in list_tables(database)}
-        parts += [f"{name}, tables:", *_align(tables.items()), ""]
-        if figures := [exhibit for exhibit in declared.values() if exhibit.is_figure]:
+        if kind in ("", "table"):
+            parts += [f"{name}, tables:", *_align(tables.items()), ""]
+        if kind in ("", "figure") and (figures := [exhibit for exhibit in declared.values() if exhibit.is_figure]):
             own = {exhibit.name: exhibit.heading for exhibit in figures}
             parts += [f"{name}, figures:", *_align(own.items()), ""]
-        if verdicts := list_verdicts(database):
+        if kind in ("", "claim") and (verdicts := list_verdicts(database)):
             numbered = [(f"{number} {claim}", verdict) for number, claim, verdict in verdicts]
             parts += [f"{name}, claims:", *_align(numbered), ""]
     return "\n".join(map(display_name, parts[:-1]))

@@ -1,5 +1,6 @@
 """Where results and their published tables are: in the database of which evaluation, and by which whole name."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,7 @@ from ccreport.core.errors import InputError
 from ccreport.core.evaluation import AUTO, CLAIMS, SAMPLE, choose_evaluation, list_evaluations, resolve_evaluation
 from ccreport.core.schema_problems import guess, guess_near
 from ccreport.summarise.database import connect
-from ccreport.summarise.open_results import is_outdated
+from ccreport.summarise.open_results import is_outdated, open_results
 
 DATABASE: Final = "archive.duckdb"
 CONFIG: Final = "config.yaml"
@@ -77,7 +78,11 @@ def find_database(place: Path, name: str) -> Path:
         known = {table for names in tables.values() for table in names}
         views = {view for database in found for view in _list_views(database)}
         printed = f"; `python -m ccreport sql 'FROM {name}'` prints it" if name in views else ""
-        hint = printed or guess_near(name, known) or ", claim or figure of this name; `explain` alone lists all"
+        with open_results(found[0]) as connection:
+            of_run = _describe_run(connection, name)
+        hint = (
+            of_run or printed or guess_near(name, known) or ", claim or figure of this name; `explain` alone lists all"
+        )
         raise InputError(f"no published table `{name}`{hint}")
     current = [database for database in fitting if not is_outdated(database)] or fitting
     if len(current) > 1 and fitting[0].parent.name != _read_configured(fitting[0].parent.parent):
@@ -107,6 +112,15 @@ def list_tables(database: Path) -> list[str]:
     """Return the published tables of a database, by its path."""
     with connect(database) as connection:
         return list_published(connection)
+
+
+def _describe_run(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """Return, of a run's name, how to ask for the run; nothing of another name."""
+    # A database of no evaluation has no runs.
+    with contextlib.suppress(duckdb.CatalogException):
+        if connection.execute("SELECT run_id FROM runs WHERE run_id = ?", [name]).fetchall():
+            return f", but a run: sql \"FROM labelled_runs WHERE run_id = '{name}'\" has its labels and numbers"
+    return ""
 
 
 def _list_views(database: Path) -> set[str]:
@@ -144,7 +158,7 @@ def find_table(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     if len(fitting) > 1:
         raise InputError(f"several tables begin with `{name}`: {', '.join(fitting)}")
     if not fitting:
-        raise InputError(f"no published table `{name}`{guess(name, tables)}")
+        raise InputError(f"no published table `{name}`{_describe_run(connection, name) or guess(name, tables)}")
     return fitting[0]
 
 

@@ -28,6 +28,7 @@ from ccreport.summarise.open_results import open_results
 from ccreport.trace.absent_values import describe_absent_values
 from ccreport.trace.find_table import DATABASE, find_databases
 
+SUFFIXES: Final = {Path(name).suffix for name in FILES}
 RESULTS: Final = Path("results")
 # What a figure of a single run does not have.
 ALONE: Final[dict[str, Any]] = {"panels": (), "panels_by": ()}
@@ -55,6 +56,8 @@ def plot_figure(
         # That of the configured evaluation comes first; where there is none, opening it says so.
         with contextlib.suppress(InputError):
             database = own if own.is_file() else find_databases(database)[0]
+    if output.suffix in SUFFIXES and not output.is_dir():
+        raise InputError(f"--output names a folder, which gets all of {', '.join(sorted(SUFFIXES))}: {output.stem}")
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; --output names a folder")
     there = sorted(path.name for path in output.glob("[!.]*"))

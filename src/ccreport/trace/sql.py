@@ -42,6 +42,8 @@ READ_ONLY: Final = "the database is read only, as a build makes it; save an answ
 MEANINGS: Final = "The report's page Dictionary has units, sources and whole meanings; the files of schemas/ too."
 NAME: Final = re.compile(r"\w+")
 SENTENCE_END: Final = re.compile(r"(?:\.|;)(?:\s|$)")
+# Cannot open file "/nope/x.csv": No such file or directory
+QUOTED: Final = re.compile(r'"([^"]+)"')
 LONG_TYPE: Final = re.compile(r"\(.*\)", re.DOTALL)
 # Meanings are not made narrower than this.
 LEAST_WIDTH: Final = 30
@@ -97,9 +99,11 @@ def sql(query: str = TABLES, /, database: Path = RESULTS, rows: int = 100) -> No
             found, hints = _round(found), describe_absent_values(connection, query)
             with contextlib.redirect_stdout(shown):
                 found.show(max_width=width, max_rows=rows)
-        except duckdb.IOException:
-            # Of the database's own files.
-            raise
+        except duckdb.IOException as error:
+            # Of the database's own files, unless the query names the file.
+            if not any(path in query for path in QUOTED.findall(str(error))):
+                raise
+            raise QueryError(describe_refusal(error)) from error
         except duckdb.Error as error:
             raise QueryError(describe_refusal(error, connection, query)) from error
     # A terminal obeys what a name of the archive may contain.

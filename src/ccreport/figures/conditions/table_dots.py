@@ -17,12 +17,13 @@ from ccreport.figures.kit.series_styles import style_series
 from ccreport.figures.kit.text import write
 from ccreport.figures.kit.value_axis import fit_value_axis
 from ccreport.figures.select.condition_cells import list_varying
-from ccreport.figures.select.declaration import FigureDeclaration, FigureError
+from ccreport.figures.select.declaration import FigureDeclaration, FigureError, refuse_where
 from ccreport.figures.select.queries import MissingFigure, describe_absence
 from ccreport.figures.select.recording_database import Database
 from ccreport.figures.wording.conditions import INTERVAL, describe_value, fold_sentences, write_sentences
 from ccreport.figures.wording.runs import RATE_UNITS, choose_rate_unit, format_significant
 from ccreport.summarise.database import quote_name
+from ccreport.summarise.refused_sql import describe_refusal
 
 ROW_PX: Final = 22
 # Between the marks of two algorithms in a row.
@@ -91,9 +92,11 @@ def _read_cells(declaration: FigureDeclaration, database: Database) -> pl.DataFr
     try:
         cells = database.ask(f"FROM {quote_name(declaration.table)} WHERE (\n{declaration.where}\n)")
     except duckdb.CatalogException as error:
-        raise FigureError(f"figure {declaration.name!r}: the evaluation lacks its `table`: {error}") from error
+        raise FigureError(
+            f"figure {declaration.name!r}: the evaluation lacks its `table`: {describe_refusal(error)}"
+        ) from error
     except duckdb.Error as error:
-        raise FigureError(f"figure {declaration.name!r}: the database refuses its `where`: {error}") from error
+        raise refuse_where(declaration.name, error) from error
     if cells.is_empty():
         raise MissingFigure(describe_absence(declaration, "cell"))
     return cells

@@ -124,6 +124,9 @@ def _select(
         meant = f"{''.join(held_by[:1])}{'' if sign and sign != '=' else '='}{wanted}"
         hint = f"; did you mean `{meant}`?" if held_by else ""
         raise _refuse_key(table, keys, name, rows.columns, hint)
+    if sign == "=" and value[:1] in ("<", ">") and rows[name].dtype.is_numeric():
+        # flows_count=>16
+        sign, value = f"{value[0]}=", value[1:].strip()
     known = _list_held(rows[name]).to_list()
     chosen = _choose(name, known, sign, value) or _choose(name, known, "=", f"{sign}{value}")
     if not chosen and name == ALGORITHM:
