@@ -19,7 +19,9 @@ SECONDS ?= 300
 # A misspelt one would be passed over: make report ARCHVE=path.
 KNOWN := $(shell sed -n 's/^\([A-Z_]*\) ?=.*/\1/p' Makefile)
 UNKNOWN := $(foreach name,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command,$(origin $(name))),$(name)))
-$(if $(strip $(UNKNOWN)),$(error no such setting: $(strip $(UNKNOWN)); the settings are $(KNOWN)))
+$(if $(strip $(UNKNOWN)),$(error no such setting: $(strip $(UNKNOWN)); the settings are $(KNOWN). \
+  Keys of config.yaml: snakemake --cores $(CORES) $(MAKECMDGOALS) --config key=value))
+$(if $(and $(filter command%,$(origin ARCHIVE)),$(if $(value ARCHIVE),,empty)),$(error ARCHIVE is empty; name one))
 
 # Not in requirements.lock: what this package installs it fetches itself, from Quarto's releases, while it is installed.
 QUARTO := quarto-cli==1.9.38 --hash=sha256:bd59fdc0d868cd670ea4ebbf5997bfdfd6c81a0d9f50fe099f40f992b257ce18
@@ -126,7 +128,7 @@ lock: .venv/.developer ## renew both locks from pyproject.toml: ARGS=--upgrade t
 	$$compile --extra dev --extra bench $(ARGS) -o requirements-dev.lock && \
 	$$compile --constraint requirements-dev.lock --upgrade -o requirements.lock
 
-setup: .venv/.developer ## make or renew .venv, developers' tools too (other targets add what they need): PYTHON=python3.12
+setup: .venv/.complete ## make or renew .venv (targets that need more, such as test, add it): PYTHON=python3.12
 	@echo "Set up: .venv"
 
 # The newest one that Rust 1.92 compiles; unoptimised, which compiles in half the time and serves the tests as well.

@@ -136,6 +136,9 @@ def test_a_misspelt_setting_is_refused(workbench: Path) -> None:
     assert result.returncode == 2
     assert "no such setting: ARCHVE; the settings are PYTHON CORES ARCHIVE" in result.stderr
     assert not (workbench / "arguments.json").exists()
+    result = make(workbench, "report", "EVALUATION=mine")
+    assert "Keys of config.yaml: snakemake --cores 8 report --config key=value" in result.stderr
+    assert "ARCHIVE is empty; name one" in make(workbench, "report", "ARCHIVE=").stderr
 
 
 def test_set_up_happens_once(workbench: Path) -> None:
@@ -149,14 +152,16 @@ def test_tools_of_developers_are_added_where_they_are_needed(workbench: Path) ->
     make(workbench, "report")
     take_calls(workbench)
     make(workbench, "setup")
+    assert take_calls(workbench) == []
+    make(workbench, ".venv/.developer")
     assert take_calls(workbench) == ["requirements-dev.lock"]
-    make(workbench, "setup")
+    make(workbench, ".venv/.developer")
     assert take_calls(workbench) == []
 
 
 def test_uv_installs_where_it_could_be_installed(workbench: Path) -> None:
     write_script(workbench / "stand-ins/uv", 'echo "uv $*" >>calls')
-    make(workbench, "setup")
+    make(workbench, ".venv/.developer")
     calls = (workbench / "calls").read_text().splitlines()
     assert [line.split()[-1] for line in calls if line.startswith("uv pip install")] == [
         "requirements.lock", ".", "requirements-dev.lock"
