@@ -610,16 +610,19 @@ def test_round_trip_times_are_those_of_runs_that_count(tmp_path: Path):
     assert name_rtts(found, found.clear()) == ""
 
 
-def test_the_line_at_equal_rates_is_whole_and_names_within_the_plot_are_parted_from_it():
-    for layout, edges_count in ((WIDE, 0), (NARROW, 2)):
+def test_names_above_marks_have_a_strip_that_neither_marks_nor_the_line_at_equal_rates_enter():
+    for layout, strip in ((WIDE, 0), (NARROW, 16)):
         chart = draw_forest(make_pairs(AHEAD, AHEAD), TITLES, BOTH, layout).chart.to_dict(validate=False)
         (line,) = (layer for layer in list_marks(chart, "rule") if "y2" in layer["encoding"])
         above, below = chart["datasets"][line["data"]["name"]]
-        assert above["y_low"] == below["y"]
-        edges = [
-            layer for layer in chart["layer"] if layer["mark"].get("stroke") == "white" and "text" in layer["mark"]
-        ]
-        assert len(edges) == edges_count
+        assert below["y"] - above["y_low"] == strip
+        (band,) = list_marks(chart, "bar")
+        half_px = band["mark"]["height"] / 2
+        middles = [row["y"] for row in chart["datasets"][band["data"]["name"]]]
+        assert [middle - half_px >= row["y"] for middle, row in zip(middles, (above, below), strict=True)] == [True] * 2
+        assert all(middle + half_px <= row["y_low"] for middle, row in zip(middles, (above, below), strict=True))
+        # No halo, which would cut pieces out of what is drawn before it.
+        assert not any("stroke" in layer["mark"] for layer in chart["layer"] if layer["mark"]["type"] == "text")
 
 
 def test_below_the_name_of_a_table_are_the_round_trip_times_of_its_buckets():

@@ -5,7 +5,6 @@ Drawn twice: with names of rows beside them, and for narrow screens with names a
 
 import math
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,15 +25,16 @@ LOOKS: Final = {
     NOT_REPRODUCED: ("#a3230b", "diamond"),
     UNDECIDED: ("#5b6472", "triangle-up"),
 }
-BAND: Final = "#dfe6ee"
+BAND: Final = "#c9d4e1"
 # The scale reaches this far beyond the outermost ratio; intervals may go on.
 MARGIN: Final = 2.5
 TICKS: Final = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-AXIS_PX: Final = 40
-# Of marks in px²: an own mark on the paper's leaves its ring, and its white edge parts it from the line at equal rates.
+# Of marks in px²: an own mark on the paper's leaves its ring, and its white edge parts it from the line at 1.
 PAPER_SIZE: Final = 150
 OWN_SIZE: Final = 100
+BAND_PX: Final = 14.0
 HEADING_PX: Final = 26
+NAME_STRIP_PX: Final = 16.0
 # Of the line below a table's name.
 NOTE_PX: Final = 16
 LEGEND_ROW_PX: Final = 20
@@ -60,13 +60,18 @@ class Layout:
         return self.width - self.names
 
     @property
+    def strip(self) -> float:
+        """Return the height of what a row holds above its marks: its name, where that is not beside the plot."""
+        return 0.0 if self.names else NAME_STRIP_PX
+
+    @property
     def mark(self) -> float:
         """Return how far below the upper edge of its row a mark is: nearer to the name above it than to the next."""
-        return self.row / 2 if self.names else self.row - 11.0
+        return self.strip + BAND_PX / 2 if self.strip else self.row / 2
 
 
 WIDE: Final = Layout(width=820, names=325, row=18)
-NARROW: Final = Layout(width=330, names=0, row=33)
+NARROW: Final = Layout(width=330, names=0, row=34)
 
 
 def draw_forest(
@@ -86,8 +91,7 @@ def draw_forest(
     rows, headings, height = _place_rows(pairs, titles, notes, layout)
     low, high = _find_domain(pairs)
     ticks = [tick for tick in TICKS if low <= tick <= high]
-    # Every other tick where the labels would touch.
-    if len(ticks) * 34 > layout.plot:
+    if len(ticks) * 34 > layout.plot:  # The labels would touch.
         ticks = [tick for tick in ticks if math.log10(tick).is_integer()]
     x = alt.X(
         "ratio:Q",
@@ -99,7 +103,7 @@ def draw_forest(
     y = alt.Y("y:Q", scale=alt.Scale(domain=[height, 0], nice=False, zero=False, padding=0), axis=None)
     layers = [
         _draw_bands(rows, x, y),
-        _draw_equality(rows, x, y, layout.row),
+        _draw_equality(rows, x, y, layout),
         *_draw_intervals(rows, x, y),
         *_draw_dots(rows, x, y),
         *_write_names(rows, headings, layout),
@@ -159,13 +163,13 @@ def _draw_bands(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> alt.Chart:
         ratio=(pl.col("expected") / PAIR_FACTOR).round(6),
         ratio_high=(pl.col("expected") * PAIR_FACTOR).round(6),
     )
-    chart: alt.Chart = alt.Chart(bands).mark_bar(color=BAND, height=14).encode(x=x, x2="ratio_high", y=y)
+    chart: alt.Chart = alt.Chart(bands).mark_bar(color=BAND, height=BAND_PX).encode(x=x, x2="ratio_high", y=y)
     return chart
 
 
-def _draw_equality(rows: pl.DataFrame, x: alt.X, y: alt.Y, row_px: int) -> alt.Chart:
-    """Return the line at equal rates, in pieces as high as the rows, that leave out the names of tables."""
-    pieces = rows.select(y="top", y_low=pl.col("top") + row_px, ratio=pl.lit(1.0))
+def _draw_equality(rows: pl.DataFrame, x: alt.X, y: alt.Y, layout: Layout) -> alt.Chart:
+    """Return the line at equal rates, in pieces that leave out the names of tables, and those above marks."""
+    pieces = rows.select(y=pl.col("top") + layout.strip, y_low=pl.col("top") + layout.row, ratio=pl.lit(1.0))
     chart: alt.Chart = alt.Chart(pieces).mark_rule(color=theme.FAINT_INK, strokeWidth=1).encode(x=x, y=y, y2="y_low")
     return chart
 
@@ -206,14 +210,11 @@ def _colour(channel: str = "color") -> alt.Color | alt.Fill:
 def _write_names(rows: pl.DataFrame, headings: list[tuple[str, str, float]], layout: Layout) -> list[alt.Chart]:
     room = layout.names or layout.width
     left, across = float(-layout.names), 10.0 * bool(layout.names) - layout.names
+    middle = (layout.strip or layout.row) / 2
     names = [
-        write([shorten(cell, room * NAME_ROOM)], (across, top + (layout.mark if layout.names else 8.0)), align="left")
+        write([shorten(cell, room * NAME_ROOM)], (across, top + middle), align="left")
         for cell, top in rows.select("cell", "top").iter_rows()
     ]
-    # Part names within the plot from the line at equal rates.
-    edges = [] if layout.names else deepcopy(names)
-    for edge in edges:
-        edge.mark.stroke, edge.mark.strokeWidth = "white", 5
     named = [
         write([shorten(title, layout.width)], (left, at), align="left", weight="bold") for title, _, at in headings
     ]
@@ -222,7 +223,7 @@ def _write_names(rows: pl.DataFrame, headings: list[tuple[str, str, float]], lay
         for _, note, at in headings
         if note
     ]
-    return [*edges, *names, *named, *noted]
+    return [*names, *named, *noted]
 
 
 def _write_directions(algorithms: Sequence[str], layout: Layout) -> list[alt.Chart]:
@@ -238,7 +239,7 @@ def _draw_legend(layout: Layout) -> list[alt.Chart]:
     bars = {
         "95 % interval": (theme.INK, 3.5),
         "95 % prediction interval for a repeat": (theme.INK, 1.0),
-        f"within a factor of {PAIR_FACTOR:g} of the paper": (BAND, 14.0),
+        f"within a factor of {PAIR_FACTOR:g} of the paper": (BAND, BAND_PX),
     }
     rows: list[list[tuple[str, float]]] = [[]]
     x_px = 0.0
@@ -263,9 +264,8 @@ def _draw_legend(layout: Layout) -> list[alt.Chart]:
 
 
 def _draw_dot(left: float, y_px: float, colour: str, shape: str, *, is_filled: bool) -> alt.Chart:
-    mark = alt.Chart(NO_DATA).mark_point(
-        shape=shape, size=60, color=colour, fill=colour if is_filled else "white", opacity=1
-    )
+    fill = colour if is_filled else "white"
+    mark = alt.Chart(NO_DATA).mark_point(shape=shape, size=60, color=colour, fill=fill, opacity=1)
     chart: alt.Chart = mark.encode(x=at_x(left + 6), y=at_y(y_px))
     return chart
 
