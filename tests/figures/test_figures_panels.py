@@ -40,7 +40,7 @@ def read(path: Path) -> str:
 
 def test_panels_have_the_same_scales(pair: Path) -> None:
     # Largest rate: BBR alone, 2 × 24 × 1.1 = 52.8 Mbit/s, hence six intervals of 10; together it is 46.2, which has
-    # five. Largest count: BBR together, 2 × 5 = 10 in 0.5 s, hence six intervals of 2; alone it is CUBIC's 2 × 2 = 4.
+    # five. Largest count: BBR together, 2 × 5 = 10 in 0.5 s, hence two intervals of 5; alone it is CUBIC's 2 × 2 = 4.
     specification = json.loads(read(pair / "figure.vl.json"))
     for panel in specification["vconcat"]:
         encodings = [layer["encoding"] for layer in list_layers(panel)]
@@ -49,10 +49,10 @@ def test_panels_have_the_same_scales(pair: Path) -> None:
             for encoding in encodings
             if "scale" in encoding["y"]
         }
-        assert domains == {"rate_bps": [0, 60], "rate_max_bps": [0, 60], "retransmits_count": [0, 12]}
+        assert domains == {"rate_bps": [0, 60], "rate_max_bps": [0, 60], "retransmits_count": [0, 10]}
         times = [encoding["x"]["scale"]["domain"] for encoding in encodings if "scale" in encoding["x"]]
         assert times == [[0, 4.0]] * 3
-        assert (panel["width"], panel["height"]) == (670, 230)
+        assert (panel["width"], panel["height"]) == (670, 250)
     assert len(specification["vconcat"]) == 2
 
 

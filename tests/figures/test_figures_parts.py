@@ -79,7 +79,7 @@ def place_line_rate(lowest: list[float], highest: list[float]) -> tuple[float, f
     band = lines.select("cc", "time_s", rate_min_bps=pl.Series(lowest), rate_max_bps=pl.Series(highest))
     points = pl.DataFrame(schema={"cc": pl.String, "time_s": pl.Float64, "retransmits_count": pl.Int64})
     panel = Panel(lines, points, band, Texts([], [], {}, "", "", None, []), [10.0, 99.0])
-    ((y_px, place),) = _place_line_rates(panel, Scales(1.0, 30.0, [0.0, 12.0], [0.0, 1.0], 360)).items()
+    ((y_px, place),) = _place_line_rates(panel, Scales(1.0, 30.0, [0.0, 12.0], [], 360)).items()
     assert y_px == pytest.approx(60)
     return place
 

@@ -16,7 +16,7 @@ Heights = npt.NDArray[np.float64]
 CHARACTER_PX: Final = 9.0
 LABEL_HEIGHT_PX: Final = 16.0
 # Free space between a label and its own line, and the least between it and any other.
-DISTANCES_PX: Final = (4.0, 9.0)
+DISTANCES_PX: Final = (4.0, 9.0, 14.0)
 CLEARANCE_PX: Final = 16.0
 
 

@@ -1,8 +1,9 @@
 """Throughput and retransmits over time: the papers' standard figure of one condition.
 
-Lines are the summed rate of each algorithm (left axis), points its retransmitted segments per bin (right axis) where
-there are any, a faint band the range of the other iterations, and a dotted rule the line rate. The legend is above
-the plot and the notes on the path are below it, so that neither covers data. Panels are stacked, with the same scales.
+Lines are the summed rate of each algorithm, a faint band the range of the other iterations, and a dotted rule the line
+rate. Points are the retransmitted segments of each algorithm per bin where there are any, in a strip of their own below
+the lines, over the same time axis: on the lines they would be taken for values of theirs. The legend is above the plot
+and the notes on the path are below it, so that neither covers data. Panels are stacked, with the same scales.
 """
 
 import math
@@ -24,9 +25,15 @@ from ccreport.figures.select.throughput_series import find_top
 WIDTH_PX: Final = theme.PLOT_WIDTH_PX
 HEIGHT_PX: Final = theme.PLOT_HEIGHT_PX
 # Of one panel of several, and between two of them.
-PANEL_HEIGHT_PX: Final = 230
+PANEL_HEIGHT_PX: Final = 250
 PANEL_SPACING_PX: Final = 34
 PANEL_TITLE_PX: Final = 14
+# Of the strip of retransmits at the foot of a plot, and between it and the lines.
+STRIP_PX: Final = 60
+STRIP_GAP_PX: Final = 30
+# Of its name, above its upper edge.
+STRIP_NAME_PX: Final = 10.0
+STRIP_INTERVALS: Final = 3
 # A line rate further above all rates than this would flatten them; its name needs room above it.
 LINE_RATE_AT_MOST: Final = 4.0
 LINE_RATE_HEADROOM: Final = 1.04
@@ -38,7 +45,7 @@ BAND_LINES: Final = 12
 # So close that a label of a line has no room between two of them.
 RULE_POINTS: Final = 60
 # Most bins of a run for which markers of this area (px²) and stroke (px) stay apart; then the smallest.
-MARKERS: Final = ((70, 44, 1.5), (200, 20, 1.2), (math.inf, 9, 1.0))
+MARKERS: Final = ((70, 30, 1.4), (200, 16, 1.2), (math.inf, 9, 1.0))
 
 
 @dataclass(frozen=True)
@@ -72,13 +79,21 @@ class Panel:
 
 @dataclass(frozen=True)
 class Scales:
-    """How values become positions: bit/s per unit of the rate axis, and the ticks of the axes, which start at 0."""
+    """How values become positions: bit/s per unit of the rate axis, and the ticks of the axes, which start at 0.
+
+    Without retransmits `count_ticks` is empty, and the lines have all of the height.
+    """
 
     unit_bps: float
     time_end_s: float
     rate_ticks: Sequence[float]
     count_ticks: Sequence[float]
     height_px: int = HEIGHT_PX
+
+    @property
+    def lines_px(self) -> int:
+        """Return the height of the part above the strip of retransmits, which has the lines."""
+        return self.height_px - (STRIP_PX + STRIP_GAP_PX if self.count_ticks else 0)
 
 
 def draw_throughput_over_time(panel: Panel, unit_bps: float, time_end_s: float) -> alt.LayerChart:
@@ -115,7 +130,7 @@ def _draw_panel(panel: Panel, scales: Scales, title_px: int) -> alt.LayerChart:
         *draw_notes(texts.notes, scales.height_px),
     )
     counted = points.filter(pl.col("retransmits_count") > 0)
-    layers = [throughput] if counted.is_empty() else [throughput, _draw_points(counted, scales, texts)]
+    layers = [throughput] if counted.is_empty() else [throughput, *_draw_strip(counted, scales, texts)]
     title = alt.TitleParams(
         list(texts.title),
         subtitle=list(texts.subtitle),
@@ -130,15 +145,15 @@ def _draw_panel(panel: Panel, scales: Scales, title_px: int) -> alt.LayerChart:
 
 
 def choose_scales(panels: Sequence[Panel], unit_bps: float, time_end_s: float) -> Scales:
-    """Return axes from zero that hold all that is drawn; both value axes have the same number of intervals."""
+    """Return axes from zero that hold all that is drawn."""
     rates = [max(find_top(panel.lines, "rate_bps"), find_top(panel.band, "rate_max_bps")) for panel in panels]
     top = max(rates)
     known = [rate for panel in panels for rate in panel.line_rates_bps if rate <= LINE_RATE_AT_MOST * top]
     rate_ticks = choose_ticks(max([top, *(LINE_RATE_HEADROOM * rate for rate in known)]) / unit_bps)
-    intervals = len(rate_ticks) - 1
     count_max = max(find_top(panel.points, "retransmits_count") for panel in panels)
-    count_step = round_up_step(count_max / intervals, smallest=1.0)
-    return Scales(unit_bps, time_end_s, rate_ticks, [number * count_step for number in range(intervals + 1)])
+    count_step = round_up_step(count_max / STRIP_INTERVALS, smallest=1.0)
+    count_ticks = [number * count_step for number in range(math.ceil(count_max / count_step) + 1)] if count_max else []
+    return Scales(unit_bps, time_end_s, rate_ticks, count_ticks)
 
 
 def _time(scales: Scales) -> alt.X:
@@ -146,7 +161,9 @@ def _time(scales: Scales) -> alt.X:
 
 
 def _rate(column: str, scales: Scales, texts: Texts) -> alt.Y:
-    return keyed_panels.value_axis(texts.rate_axis, column, scales.rate_ticks[-1], scales.rate_ticks)
+    axis = alt.Axis(title=texts.rate_axis, values=list(scales.rate_ticks))
+    scale = alt.Scale(domain=[0, scales.rate_ticks[-1]], nice=False, range=[scales.lines_px, 0])
+    return alt.Y(f"{column}:Q", scale=scale, axis=axis)
 
 
 def _style(texts: Texts, attribute: str) -> alt.Scale:
@@ -165,20 +182,15 @@ def _rates(frame: pl.DataFrame, scales: Scales, *columns: str) -> alt.Chart:
 def _locate(frame: pl.DataFrame, column: str, end: float, scales: Scales) -> list[Point]:
     """Return where values (time_s and the column) are on an axis from 0 to `end`, in order of time."""
     return [
-        (time_s / scales.time_end_s * WIDTH_PX, scales.height_px * (1 - value / end))
+        (time_s / scales.time_end_s * WIDTH_PX, scales.lines_px * (1 - value / end))
         for time_s, value in frame.select("time_s", column).sort("time_s").rows()
     ]
-
-
-def _locate_marks(panel: Panel, scales: Scales) -> list[Point]:
-    counted = panel.points.filter(pl.col("retransmits_count") > 0)
-    return _locate(counted, "retransmits_count", scales.count_ticks[-1], scales)
 
 
 def _place_line_rates(panel: Panel, scales: Scales) -> dict[float, Point | None]:
     """Return the heights in px of the line rates on the scale, each with the middle of its name, None without room.
 
-    One far above the scale is left to the notes. A name keeps clear of lines, bands and points.
+    One far above the scale is left to the notes. A name keeps clear of lines and bands.
     """
     top_bps = scales.rate_ticks[-1] * scales.unit_bps
     low, high = pl.col("rate_min_bps"), pl.col("rate_max_bps")
@@ -189,13 +201,13 @@ def _place_line_rates(panel: Panel, scales: Scales) -> dict[float, Point | None]
         for number, frame in enumerate(frames)
         for (cc,), own in frame.group_by("cc", maintain_order=True)
     }
-    marks, named = _locate_marks(panel, scales), {}
+    named = {}
     for y_px in (
-        scales.height_px * (1 - rate_bps / top_bps) for rate_bps in panel.line_rates_bps if rate_bps <= top_bps
+        scales.lines_px * (1 - rate_bps / top_bps) for rate_bps in panel.line_rates_bps if rate_bps <= top_bps
     ):
         rule = {LINE_RATE_NAME: [(0.0, y_px), (float(WIDTH_PX), y_px)]}
         places = place_labels(
-            {LINE_RATE_NAME: LINE_RATE_NAME}, rule | traces, marks, WIDTH_PX, scales.height_px, RULE_CLEARANCE_PX
+            {LINE_RATE_NAME: LINE_RATE_NAME}, rule | traces, [], WIDTH_PX, scales.lines_px, RULE_CLEARANCE_PX
         )
         named[y_px] = places.get(LINE_RATE_NAME)
     return named
@@ -240,17 +252,22 @@ def _draw_lines(lines: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
     return chart
 
 
-def _draw_points(points: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
+def _draw_strip(points: pl.DataFrame, scales: Scales, texts: Texts) -> list[alt.Chart]:
+    """Return the points of retransmits, and the name of their strip above it."""
     # Hollow, so that two algorithms with the same count are both seen.
     shape = alt.Shape("cc:N", scale=_style(texts, "marker"), legend=None)
-    axis = alt.Axis(title=texts.count_axis, orient="right", grid=False, values=list(scales.count_ticks), format=",d")
-    scale = alt.Scale(domain=[0, scales.count_ticks[-1]], nice=False)
+    axis = alt.Axis(title=None, orient="left", values=list(scales.count_ticks), format=",d")
+    strip = [scales.height_px, scales.height_px - STRIP_PX]
+    scale = alt.Scale(domain=[0, scales.count_ticks[-1]], nice=False, range=strip)
     count = alt.Y("retransmits_count:Q", scale=scale, axis=axis)
     size, stroke = next((area, width) for bins, area, width in MARKERS if points["time_s"].n_unique() <= bins)
     counts = points.select("cc", "time_s", "retransmits_count")
     mark = alt.Chart(counts).mark_point(size=size, strokeWidth=stroke, opacity=0.9)
-    chart: alt.Chart = mark.encode(x=_time(scales), y=count, color=_colour(texts), shape=shape)
-    return chart
+    place = (0.0, float(scales.height_px - STRIP_PX - STRIP_NAME_PX))
+    return [
+        mark.encode(x=_time(scales), y=count, color=_colour(texts), shape=shape),
+        write([texts.count_axis], place, align="left"),
+    ]
 
 
 def _draw_direct_labels(panel: Panel, named: Mapping[float, Point | None], scales: Scales) -> list[alt.Chart]:
@@ -260,7 +277,7 @@ def _draw_direct_labels(panel: Panel, named: Mapping[float, Point | None], scale
     rules = [(WIDTH_PX * part / RULE_POINTS, y_px) for y_px in named for part in range(RULE_POINTS + 1)]
     half_px = len(LINE_RATE_NAME) * CHARACTER_PX / 2
     names = [(place[0] + shift, place[1]) for place in named.values() if place for shift in (-half_px, 0.0, half_px)]
-    return write_names(traces, [*_locate_marks(panel, scales), *rules, *names], scales.height_px)
+    return write_names(traces, [*rules, *names], scales.lines_px)
 
 
 def _draw_legend(texts: Texts, band: pl.DataFrame, *, has_points: bool) -> list[alt.Chart]:
