@@ -452,11 +452,38 @@ def test_the_flows_of_the_picked_runs_are_a_list_that_can_be_sorted(open_page: O
     expect(page.locator("#x-flows_list")).to_be_hidden()
 
 
-def test_without_an_engine_the_page_says_how_to_ask_on_the_command_line(open_page: Open) -> None:
+def test_without_an_engine_the_page_offers_no_sql(open_page: Open) -> None:
     page = open_page()
-    page.locator("#x-sql summary").click()
-    expect(page.locator("#x-sql_missing")).to_contain_text("python -m ccreport sql")
-    expect(page.locator("#x-sql_form")).to_be_hidden()
+    expect(page.locator("#x-runs")).to_be_visible()
+    expect(page.locator("#x-sql")).to_be_hidden()
+
+
+def test_the_sentence_on_suspect_runs_filters_the_list(open_page: Open) -> None:
+    page = open_page(width=1400)
+    offered = page.locator("#x-state option").evaluate_all("options => options.map(option => option.value)")
+    button = page.locator("#x-suspects")
+    if "suspect" not in offered:
+        expect(button).to_be_disabled()
+        return
+    button.click()
+    expect(page.locator("#x-state")).to_have_value("suspect")
+    assert "state=suspect" in page.url
+
+
+def test_runs_are_sorted_by_how_far_they_deviate_either_way(open_page: Open) -> None:
+    page = open_page()
+    packed = {"texts": [], "index": []}
+    columns = [{"key": key, "label": key, "unit": "", **packed} for key in ("mode", "cc_list")]
+    columns += [{"key": "deviation_z", "label": "z", "unit": "", "decimals": 1, "values": [1.0, -5.0, None, 3.6]}]
+    texts = {"texts": [""], "index": [0] * 4}
+    listed = {"count": 4, "heads": texts, "middles": texts, "tails": list("abcd"), "scripts": {}, "files": texts}
+    listed |= {"states": texts, "columns": columns, "algorithms": [], "exhibits": [], "paper": {}, "rate": {}}
+    ask = """packed => {
+        const list = ccreportExplorer.unpackList(packed);
+        const rows = list.sort("-deviation_z");
+        return [rows, rows.map(row => ccreportExplorer.isOutlier(list, row)), list.columns.get("deviation_z").show(1)];
+    }"""
+    assert page.evaluate(ask, listed) == [[1, 3, 0, 2], [True, True, False, False], "−5.0"]
 
 
 @needs_engine

@@ -191,6 +191,13 @@ def test_an_axis_begins_at_0_unless_means_are_more_than_20_times_apart_and_none_
     assert fit_value_axis("Rate", pl.Series(means), [45.0]).ticks[0] == ticks
 
 
+def test_a_logarithmic_axis_holds_the_lower_ends_of_intervals_that_are_not_far_below() -> None:
+    means = pl.Series([2.0, 90.0])
+    assert fit_value_axis("Rate", means, [], pl.Series([0.4, 80.0])).ticks[0] == 0.2
+    # A twentieth of the least mean, below 0, and unknown: the bars get arrows.
+    assert fit_value_axis("Rate", means, [], pl.Series([0.1, -3.0, None])).ticks[0] == 1.0
+
+
 def test_an_axis_of_many_powers_of_ten_has_no_ticks_between_them() -> None:
     axis = fit_value_axis("Rate", pl.Series([0.002, 90.0]), [])
     assert axis.ticks == [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]

@@ -29,6 +29,12 @@ def test_each_section_has_its_own_text_and_the_page_what_stands_outside(tmp_path
     ]
 
 
+def test_a_section_is_named_without_its_number(tmp_path: Path):
+    number = '<span class="header-section-number">22</span>'
+    write_page(tmp_path, f'<main><h1>T</h1><section id="s"><h2>{number} Suspect runs</h2><p>a</p></section></main>')
+    assert list_documents(tmp_path)[1] == ("a.html", "s", "T", "Suspect runs", "a")
+
+
 def test_pages_of_cells_and_the_search_page_are_not_searched(tmp_path: Path):
     for name in ("cells_table_2.html", "search.html"):
         write_page(tmp_path, PAGE, name)

@@ -4,13 +4,20 @@
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   // A state lasts between two samples, so its line bridges bins without one; a rate that nobody observed is a gap.
   const MEASURES = [
-    { key: "rate", title: "Throughput", combine: "sum" },
+    { key: "rate", combine: "sum" },
     { key: "retransmits", title: "Retransmits", unit: "segments", combine: "sum" },
     { key: "cwnd", title: "Congestion window", unit: "segments", combine: "mean", isState: true },
     { key: "rtt", title: "RTT", unit: "ms", combine: "mean", isState: true },
   ];
   // A run's own dash where two or three share a panel; one run alone keeps the dashes of its algorithms, and more than
   // three have a small panel each, as nobody tells more dashes apart.
+  // As figures name it.
+  const nameRate = runs =>
+    runs.every(run => run.is_acknowledged) ? "Acknowledged" : runs.some(run => run.is_acknowledged) ? "Acknowledged or throughput" : "Throughput";
+  // A line rate further above all rates than this would flatten them, as in figures.
+  const LINE_RATE_AT_MOST = 4;
+  // Of the highest value, so that no curve is on the upper edge of the strip.
+  const STRIP_ROOM = 1.15;
   const RUN_DASHES = [[1, 0], [6, 3], [2, 2]];
   const LETTERS = "ABCDEF";
   const PANEL_PX = 92;
@@ -74,20 +81,22 @@
     return { unit: named, basis: by === "flow" ? named : `${named}, ${how} of flows` };
   };
 
-  // Return the specification of all panels, the measures shown and what was left out.
-  explorer.describeChart = (list, runs, { by, span, width, isDark }) => {
+  // Return the specification of all panels, the measures shown and what was left out. `lineRates` are in the list's unit.
+  explorer.describeChart = (list, runs, { by, span, width, isDark, lineRates = [] }) => {
     const isMany = runs.length > 1;
     const datasets = {};
     const shown = [];
     const missing = [];
-    for (const measure of MEASURES) {
+    const limitsOf = ({ key }, most) => (key === "rate" ? lineRates.filter(rate => rate <= LINE_RATE_AT_MOST * most) : []);
+    for (const known of MEASURES) {
+      const measure = known.key === "rate" ? { ...known, title: nameRate(runs) } : known;
       const lines = explorer.collectLines(runs, measure, by);
       const { unit, divisor } = measure.key === "rate" ? list.rate : { ...measure, divisor: 1 };
       const most = findLargest(lines.flatMap(({ points }) => points.map(([, value]) => value))) / divisor;
       const all = flatten(lines, list, isMany, divisor);
       const rows = measure.isState ? all.filter(row => row.v !== null) : all;
       if (!rows.some(row => row.v !== null)) missing.push(measure.title);
-      else shown.push({ ...measure, ...nameUnit(measure, unit, runs, by), lines: lines.length, most });
+      else shown.push({ ...measure, ...nameUnit(measure, unit, runs, by), lines: lines.length, most, limits: limitsOf(measure, most) });
       datasets[measure.key] = rows;
     }
     const end = findLargest(shown.flatMap(({ key }) => datasets[key].map(row => row.t)));
@@ -150,9 +159,9 @@
     return { title: { text: nameMeasure(measure) }, columns, align: "each", spacing: GAP_PX, concat: cells };
   };
 
-  const nameMeasure = ({ title, basis }) => `${title} (${basis})`;
+  const nameMeasure = ({ title, basis, limits }) => `${title} (${basis}${limits.length ? "; dotted: line rate" : ""})`;
 
-  const makeLayers = ({ key, unit, most }, { scales, by, width, isLight }, isLast, isLeft = true) => {
+  const makeLayers = ({ key, unit, most, limits }, { scales, by, width, isLight }, isLast, isLeft = true) => {
     const x = {
       field: "t",
       type: "quantitative",
@@ -165,7 +174,7 @@
         labelFlush: true,
       },
     };
-    const scale = { domain: [0, most || 1], nice: 4 };
+    const scale = { domain: [0, Math.max(most, ...limits) || 1], nice: 4 };
     const axis = { title: null, tickCount: 4, ...(isLeft ? {} : { labels: false, ticks: false, minExtent: 0 }) };
     const y = { field: "v", type: "quantitative", scale, axis };
     const lit = { condition: { test: "lit == '' || lit == datum.k", value: by === "flow" ? 0.85 : 1 }, value: 0.12 };
@@ -183,11 +192,16 @@
       transform: [{ filter: "isValid(datum.v)" }],
       encoding: { x, y, detail: { field: "k" }, tooltip },
     };
-    const layer = isLight ? [line, catcher] : [line];
+    const rules = {
+      data: { values: limits.map(v => ({ v })) },
+      mark: { type: "rule", strokeDash: [2, 3], color: "#808080" },
+      encoding: { y: { field: "v", type: "quantitative" }, tooltip: { field: "v", title: `line rate (${unit})`, format: ",.4~r" } },
+    };
+    const layer = [...(limits.length ? [rules] : []), line, ...(isLight ? [catcher] : [])];
     return { data: { name: key }, width, layer };
   };
 
-  const makeStrip = ({ key, title }, { scales, end, width }, span) => {
+  const makeStrip = ({ key, title, most }, { scales, end, width }, span) => {
     const mark = { fill: "#808080", fillOpacity: 0.25, stroke: "#808080" };
     const select = { type: "interval", encodings: ["x"], mark };
     const axis = { tickCount: ticksOf(width), title: null, grid: false, labelFlush: true };
@@ -202,7 +216,7 @@
       mark: { type: "line", strokeWidth: 1, opacity: 0.8 },
       encoding: {
         x: { field: "t", type: "quantitative", scale: { domain: [0, end], nice: false }, axis },
-        y: { field: "v", type: "quantitative", axis: { labels: false, ticks: false, grid: false, title: null } },
+        y: { field: "v", type: "quantitative", scale: { domain: [0, STRIP_ROOM * most || 1], nice: false }, axis: { labels: false, ticks: false, grid: false, title: null } },
         ...scales,
         detail: { field: "k" },
       },

@@ -10,6 +10,7 @@
   // With more runs, or on a phone, the scatter plot is drawn when it is asked for: the list must be there at once.
   const SCATTERED_RUNS = 2000;
   const WIDE = "(min-width: 84rem)";
+  const SUSPECT = "suspect";
   const byId = id => document.getElementById(`x-${id}`);
 
   let list;
@@ -240,7 +241,9 @@
     if (!scatter) return;
     scatter.data("points", explorer.placePoints(list, state.axes, kept));
     scatter.data("picked", explorer.placePoints(list, state.axes, state.picked)).runAsync();
-    byId("points").dataset.points = scatter.data("points").length;
+    const count = scatter.data("points").length;
+    byId("points").dataset.points = count;
+    byId("points_none").hidden = count > 0;
   };
 
   const makePoint = ({ light, dark, marker }) => {
@@ -269,14 +272,17 @@
     if (current !== drawing || drawnWidth === 0) return;
     const runs = ids.map(id => loaded.get(id) ?? { bin_s: 0.5, flows: [] });
     const isDark = hasLightInk();
-    const view = { by: state.by, span: state.span, width: explorer.plotWidth(byId("chart")), isDark };
+    const rates = state.picked.map(row => list.columns.get("line_rate_bps").value(row)).filter(rate => rate !== null);
+    const lineRates = [...new Set(rates)].sort((a, b) => a - b);
+    const view = { by: state.by, span: state.span, width: explorer.plotWidth(byId("chart")), isDark, lineRates };
     const chart = explorer.describeChart(list, runs, view);
     state.span = chart.span;
     showSpan();
     byId("chart").setAttribute("aria-label", describe(chart));
     byId("chart").dataset.lines = chart.shown.map(({ key, lines }) => `${key}:${lines}`).join(" ");
     const missing = runs.every(run => run.flows_count) ? "" : describeMissing(chart);
-    byId("rate_note").hidden = !chart.shown.some(({ key }) => key === "rate");
+    const isReported = runs.some(run => run.flows.length > 0 && !run.is_acknowledged);
+    byId("rate_note").hidden = !isReported || !chart.shown.some(({ key }) => key === "rate");
     byId("legend").replaceChildren(...makeLegend(runs));
     showFlows(runs);
     byId("missing").textContent = [...runs.map(describeLargeRun), missing].filter(Boolean).join(" ");
@@ -346,7 +352,7 @@
     const isEmpty = state.picked.length === 0;
     byId("hint").hidden = !isEmpty;
     byId("tools").hidden = isEmpty;
-    for (const name of ["see", "link", "clear"]) byId(name).hidden = isEmpty;
+    for (const name of ["see", "link", "clear", "back"]) byId(name).hidden = isEmpty;
     if (isEmpty) byId("flows_list").hidden = true;
     if (isEmpty) byId("rate_note").hidden = true;
     if (isEmpty) byId("chart").setAttribute("aria-label", "No run picked");
@@ -472,6 +478,12 @@
     byId("link").addEventListener("click", copyLink);
     byId("save").addEventListener("click", () => explorer.saveRuns(list, rows));
     byId("see").addEventListener("click", () => byId("view").scrollIntoView());
+    byId("back").addEventListener("click", () => byId("runs").scrollIntoView());
+    byId("suspects").disabled = !explorer.listChoices(list, "state").some(([state]) => state === SUSPECT);
+    byId("suspects").addEventListener("click", () => {
+      byId("state").value = SUSPECT;
+      filter();
+    });
     for (const name of ["from", "until"]) byId(name).addEventListener("change", zoom);
     byId("whole").addEventListener("click", () => {
       [byId("from").value, byId("until").value] = ["", ""];

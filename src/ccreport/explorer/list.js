@@ -2,6 +2,10 @@
 "use strict";
 (() => {
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
+  // Sorted by how far they are from 0: of two runs that are as odd one is above and one below the others.
+  const SIZED = new Set(["deviation_z"]);
+  // A run is an outlier from here on (explorer/run_list.py).
+  explorer.OUTLIER_Z = 3.5;
 
   // `packed` is what explorer/run_list.py describes.
   explorer.unpackList = packed => {
@@ -58,12 +62,13 @@
       ? row => value(row) ?? "–"
       : row => (value(row) === null ? "–" : explorer.showNumber(value(row), column.decimals));
     const max = isText ? 0 : column.values.reduce((most, number) => Math.max(most, number ?? 0), 0);
-    return { ...column, isText, value, show, max, rank: isText ? column.index : column.values };
+    const rank = isText ? column.index : SIZED.has(column.key) ? column.values.map(number => number && Math.abs(number)) : column.values;
+    return { ...column, isText, value, show, max, rank };
   };
 
   // Texts of numbers with blanks as wide as digits behind them, so that their points are below each other.
   explorer.alignPoints = texts => {
-    const places = texts.map(text => (/^-?[\d,]+\.\d+$/.test(text) ? text.length - text.indexOf(".") : 0));
+    const places = texts.map(text => (/^−?[\d,]+\.\d+$/.test(text) ? text.length - text.indexOf(".") : 0));
     const most = Math.max(0, ...places);
     return texts.map((text, i) => {
       if (text === "–" || places[i] === most) return text;
@@ -75,7 +80,8 @@
   explorer.showNumber = (value, decimals = null) => {
     const text = decimals === null ? String(Number(value.toPrecision(4))) : value.toFixed(decimals);
     // Without the sign of a negative number that rounds to zero.
-    return text.replace(/^-(?=[0.]+$)/, "").replace(/^(-?\d{4,})/, whole => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+    const grouped = text.replace(/^-(?=[0.]+$)/, "").replace(/^(-?\d{4,})/, whole => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+    return grouped.replace(/^-/, "−");
   };
 
   // "bursts", nothing of the usual pattern, which is random.
@@ -143,6 +149,8 @@
     const [state, rules, reason] = ["state", "suspect_rules", "uncounted_reason"].map(key => list.columns.get(key).value(row));
     return state === "counted" ? "" : rules ? `suspect by ${rules}` : reason && reason !== state ? `${state}: ${reason}` : state;
   };
+
+  explorer.isOutlier = (list, row) => Math.abs(list.columns.get("deviation_z").value(row) ?? 0) > explorer.OUTLIER_Z;
 
   // Of the filter by exhibits: whichever of the publication.
   const ANY = "published";

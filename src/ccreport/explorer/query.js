@@ -68,8 +68,7 @@ ORDER BY claim_number, check_number`,
   // Set up the form of the page.
   explorer.offerSql = (known, byId, load) => {
     const hasSql = Object.keys(known).length > 0;
-    byId("sql_form").hidden = !hasSql;
-    byId("sql_missing").hidden = hasSql;
+    byId("sql").hidden = !hasSql;
     if (!hasSql) return;
     byId("sql_tables").textContent = `Tables: ${Object.keys(known).join(", ")}.`;
     byId("question").append(...QUESTIONS.map(({ label }, i) => explorer.make("option", { value: i }, label)));

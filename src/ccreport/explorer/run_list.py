@@ -66,6 +66,12 @@ COLUMNS: Final = (
     ListColumn("retransmit_ratio", "Retransmit ratio", "%", 0.01),
     ListColumn("jain_ratio", "Jain", "index", decimals=3),
     ListColumn("throughput_bps", "Throughput", is_rate=True),
+    ListColumn(
+        "line_rate_bps",
+        "Line rate",
+        is_rate=True,
+        description="Of the bottleneck; of the sender's network card where the bottleneck is not known.",
+    ),
     ListColumn("rtt_min_ms", "Min RTT", "ms"),
     ListColumn("cpu_sender_mean_pct", "CPU", "sender, %"),
     ListColumn("cpu_receiver_mean_pct", "CPU", "receiver, %"),
@@ -81,7 +87,7 @@ COLUMNS: Final = (
     ListColumn("exhibits", "Used in", is_text=True, description="Tables and figures of the paper that a run is for."),
 )
 # Not columns of the view of runs.
-DERIVED: Final = ("rate_bps", "deviation_z", "uncounted_reason", "exhibits")
+DERIVED: Final = ("rate_bps", "line_rate_bps", "deviation_z", "uncounted_reason", "exhibits")
 # What runs are, the usual first: whether published tables count them, and why not. Suspect runs may count all the same.
 STATES: Final = ("counted", "not counted", "interrupted", "suspect")
 FLAGS: Final = ("is_interrupted", "is_suspect", "is_counted")
@@ -100,14 +106,21 @@ def read_runs(connection: duckdb.DuckDBPyConnection, published: pl.DataFrame) ->
     `published` has the exhibits that runs are for, as `list_published` gives them.
     """
     of_table = [column.key for column in COLUMNS if column.key not in DERIVED]
-    rates, limits = ("goodput_bps", "throughput_bps"), ("is_host_limited", "is_cpu_bound")
-    columns = ", ".join(dict.fromkeys(("run_id", "experiment_id", "condition_id", *FLAGS, *rates, *limits, *of_table)))
+    rates, lines, limits = (
+        ("goodput_bps", "throughput_bps"),
+        ("bottleneck_bps", "nic_bps"),
+        ("is_host_limited", "is_cpu_bound"),
+    )
+    known = ("run_id", "experiment_id", "condition_id", *FLAGS, *rates, *lines, *limits, *of_table)
+    columns = ", ".join(dict.fromkeys(known))
     runs: pl.DataFrame = connection.sql(
         f"SELECT {columns} FROM labelled_runs ORDER BY experiment_id, run_id"  # noqa: S608 (names of this module)
     ).pl()
     exhibits = published.group_by("run_id").agg(exhibits=pl.col("exhibit").str.join(", "))
     return (
-        runs.with_columns(rate_bps=pl.coalesce(rates), uncounted_reason=explain_uncounted())
+        runs.with_columns(
+            rate_bps=pl.coalesce(rates), line_rate_bps=pl.coalesce(lines), uncounted_reason=explain_uncounted()
+        )
         .with_columns(deviation_z=measure_deviation())
         .join(exhibits, on="run_id", how="left", maintain_order="left")
     )

@@ -1,7 +1,8 @@
-"""Series of each flow over time: throughput, retransmits, congestion window and RTT, in bins of one width per run.
+"""Series of each flow over time: rate, retransmits, congestion window and RTT, in bins of one width per run.
 
-Throughput comes from the intervals, the rest from `ss` where it saw the flow, else from the intervals; clocks and bins
-are those of `figures/series.py`. Windows are in segments, as the kernel counts them. A run's series depend on nothing
+The rate is that of acknowledged bytes where `ss` saw them of all flows of the run, as in figures, else the tool's
+throughput; the rest comes from `ss` where it saw the flow, else from the intervals. Clocks and bins are those of
+`figures/series.py`. Windows are in segments, as the kernel counts them. A run's series depend on nothing
 but the run, whatever else is read with it.
 """
 
@@ -12,6 +13,7 @@ import duckdb
 import polars as pl
 
 from ccreport.explorer.script import round_number
+from ccreport.figures.select.sampled_rates import list_unseen_runs, observe_acknowledged
 from ccreport.figures.select.series import (
     BIN_WIDTHS_S,
     LONGEST_S,
@@ -28,7 +30,8 @@ COLUMNS: Final = {
         throughput_bps, goodput_bps, retransmits_count, retransmit_ratio, rtt_mean_ms, cwnd_mean_segments_count""",
     "intervals": """run_id, flow_id, start_s, end_s, is_omitted, interval_bps, retransmits_iperf3_count, cwnd_bytes,
         rtt_ms""",
-    "samples": """run_id, flow_id, connection_number, time_utc, retransmits_ss_count, cwnd_segments_count, rtt_ms""",
+    "samples": """run_id, flow_id, connection_number, time_utc, retransmits_ss_count, cwnd_segments_count, rtt_ms,
+        tcp_state, busy_ms, sent_bytes, acked_bytes, not_sent_bytes""",
 }
 ORDER: Final = {
     "flows": ("run_id", "client_number", "stream_number", "is_reverse", "flow_id"),
@@ -56,9 +59,9 @@ Series = dict[tuple[str, str], tuple[float, list[float | int | None]]]
 def describe_runs(connection: duckdb.DuckDBPyConnection, run_ids: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield for each of these runs, which are read at once, its id and what its script holds.
 
-    bin_s, and flows: cc, name, totals (of the whole run, in the order of TOTALS), and rate (Mbit/s), retransmits
-    (segments per bin), cwnd (segments) and rtt (ms), each `[time in s of its first value, values]` with null where
-    nothing was observed, or absent where none is known.
+    bin_s, is_acknowledged (whether rates are of acknowledged bytes), and flows: cc, name, totals (of the whole run, in
+    the order of TOTALS), and rate (Mbit/s), retransmits (segments per bin), cwnd (segments) and rtt (ms), each `[time
+    in s of its first value, values]` with null where nothing was observed, or absent where none is known.
     """
     rows = {table: _read_rows(connection, table, run_ids) for table in COLUMNS}
     widths = choose_widths(rows)
@@ -68,6 +71,7 @@ def describe_runs(connection: duckdb.DuckDBPyConnection, run_ids: list[str]) -> 
         same = {table: frame.filter(pl.col("run_id").is_in(alike)) for table, frame in rows.items()}
         for name, frame in bin_measures(same, bin_s).items():
             series[name] |= _collect_series(frame, bin_s, MEASURES[name])
+    unseen = set(list_unseen_runs(rows["samples"], rows["flows"])["run_id"])
     flows = {key[0]: own.rows(named=True) for key, own in rows["flows"].partition_by("run_id", as_dict=True).items()}
     for run_id in run_ids:
         described = [
@@ -75,7 +79,8 @@ def describe_runs(connection: duckdb.DuckDBPyConnection, run_ids: list[str]) -> 
             | {name: series[name][key] for name in MEASURES if (key := (run_id, flow["flow_id"])) in series[name]}
             for number, flow in enumerate(flows.get(run_id, []), 1)
         ]
-        yield run_id, {"bin_s": round_number(widths.get(run_id, BIN_WIDTHS_S[0])), "flows": described}
+        width = round_number(widths.get(run_id, BIN_WIDTHS_S[0]))
+        yield run_id, {"bin_s": width, "is_acknowledged": run_id not in unseen, "flows": described}
 
 
 def _read_rows(connection: duckdb.DuckDBPyConnection, table: str, run_ids: list[str]) -> pl.DataFrame:
@@ -132,7 +137,7 @@ def bin_measures(rows: Rows, bin_s: float) -> dict[str, pl.DataFrame]:
     # Summed over what `series` takes for an algorithm, a flow's series is the flow's own.
     each_flow = pl.col("flow_id").alias("cc")
     placed = place_intervals(rows["intervals"], rows["flows"])
-    rates = sum_rates(placed.with_columns(each_flow), bin_s)
+    rates = sum_rates(_observe_rates(rows, placed).with_columns(each_flow), bin_s)
     growth = place_samples(rows["samples"], rows["flows"], each_run=True).with_columns(each_flow)
     retransmits = sum_retransmits(growth, placed.with_columns(each_flow), bin_s, each_run=True)
     flow = ("run_id", pl.col("cc").alias("flow_id"), "time_s")
@@ -142,6 +147,22 @@ def bin_measures(rows: Rows, bin_s: float) -> dict[str, pl.DataFrame]:
         "cwnd": _average(_observe(rows, placed, "cwnd"), bin_s),
         "rtt": _average(_observe(rows, placed, "rtt"), bin_s),
     }
+
+
+def _observe_rates(rows: Rows, placed: pl.DataFrame) -> pl.DataFrame:
+    """Return the rates of each flow: of what was acknowledged within the test, or of what the tool reports."""
+    columns = (*FLOW, "start_s", "end_s", "interval_bps")
+    unseen = list_unseen_runs(rows["samples"], rows["flows"])
+    seen = rows["flows"].join(unseen, on="run_id", how="anti")
+    ends = placed.group_by("run_id").agg(test_s=pl.col("end_s").max())
+    acknowledged = (
+        observe_acknowledged(rows["samples"].join(seen, on=FLOW, how="semi"), seen)
+        .join(ends, on="run_id")
+        .with_columns(pl.min_horizontal("end_s", "test_s"))
+        .filter(pl.col("end_s") > pl.col("start_s"))
+    )
+    reported = placed.join(unseen, on="run_id", how="semi")
+    return pl.concat([reported.select(columns), acknowledged.select(columns)], how="vertical_relaxed")
 
 
 def _observe(rows: Rows, placed: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -8,8 +8,6 @@
   // Points of several algorithms have no algorithm's colour.
   const SEVERAL = { name: "several algorithms", light: "#6a6f78", dark: "#a0a9b6", marker: "cross" };
   const SUSPECT = "#c77700";
-  // A run is an outlier from here on (explorer/run_list.py).
-  const OUTLIER_Z = 3.5;
   // From this ratio of the largest to the smallest value on, equal distances are equal factors.
   const LOG_RATIO = 100;
   // With values on both sides of 0, or at it: from this ratio of the farthest to the median distance on, distances beyond
@@ -130,7 +128,7 @@
       mark: { type: "point", shape: "circle", filled: false, size, stroke, strokeWidth: 2, opacity: 1 },
       encoding: { x, y },
     });
-    const bounds = axes.flatMap((key, i) => (key === "deviation_z" ? [{ channel: "xy"[i], z: [-OUTLIER_Z, OUTLIER_Z] }] : []));
+    const bounds = axes.flatMap((key, i) => (key === "deviation_z" ? [{ channel: "xy"[i], z: [-explorer.OUTLIER_Z, explorer.OUTLIER_Z] }] : []));
     const rules = bounds.map(({ channel, z }) => ({
       data: { values: z.map(value => ({ [channel]: value })) },
       mark: { type: "rule", strokeDash: [4, 3], clip: true, color: "#808080" },

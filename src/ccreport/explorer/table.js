@@ -4,7 +4,7 @@
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   const PAGE_ROWS = 50;
   // What makes a run an exception is below the name of its job, and that its loss comes in bursts below the loss. Goodput is the rate; the plot has throughput too.
-  const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "uncounted_reason", "exhibits", "throughput_bps", "loss_pattern"]);
+  const HIDDEN = new Set(["cc_list", "state", "suspect_rules", "uncounted_reason", "exhibits", "throughput_bps", "line_rate_bps", "loss_pattern"]);
   // On a phone these come first: what a list is looked through for. Below the job is why a run is suspect.
   const FIRST = ["mode", "rtt_ms", "loss_pct", "rate_bps", "deviation_z", "job"];
   // Beside a run that is open there is room for these.
@@ -15,6 +15,8 @@
   const rankOf = key => (MAIN.includes(key) ? null : LAST.includes(key) ? "x-more x-last" : "x-more");
   const classOf = ({ key, isText }, ofText) => [isText ? ofText : "x-number", rankOf(key)].filter(Boolean).join(" ") || null;
   const isKnown = column => column.rank.some(value => value !== null && value !== -1);
+
+  const nameOutlier = (list, row) => (explorer.isOutlier(list, row) ? "outlier" : "");
 
   // All text of the archive enters the page here, as text.
   explorer.make = (tag, attributes = {}, ...children) => {
@@ -75,6 +77,9 @@
       });
       this.first = page * PAGE_ROWS;
       this.total = rows.length;
+      // What no listed run has takes no room.
+      this.absent = this.columns.map(column => rows.length > 0 && rows.every(row => column.value(row) === null));
+      this.absent.forEach((isAbsent, i) => (this.head[i].hidden = isAbsent));
       this.shown = rows.slice(this.first, this.first + PAGE_ROWS);
       this.focused = Math.min(this.focused, Math.max(0, this.shown.length - 1));
       this.table.setAttribute("aria-rowcount", rows.length + 1);
@@ -92,6 +97,7 @@
       const name = `${explorer.nameRun(this.list, row)}, ${this.list.columns.get("job").show(row)}`;
       const box = make("input", { type: "checkbox", tabindex: "-1", "aria-label": `Pick ${name}` });
       const cells = this.columns.map((column, place) => this.makeCell(column, row, texts[place][i]));
+      cells.forEach((cell, place) => (cell.hidden = this.absent[place]));
       const attributes = { tabindex: i === this.focused ? "0" : "-1", "aria-rowindex": this.first + i + 2 };
       if (this.list.columns.get("state").value(row) === "suspect") attributes.class = "x-suspect";
       return make("tr", attributes, make("td", { class: "x-pick" }, box), ...cells);
@@ -101,7 +107,7 @@
       const cell = make("td", { class: classOf(column, "x-text"), title: column.isText ? column.value(row) : null });
       if (column.key === "mode") cell.append(...this.makeDots(row));
       cell.append(text);
-      const describe = { job: explorer.describeState, loss_pct: explorer.namePattern }[column.key];
+      const describe = { job: explorer.describeState, loss_pct: explorer.namePattern, deviation_z: nameOutlier }[column.key];
       const more = describe ? describe(this.list, row) : "";
       if (more) cell.append(make("small", { title: more }, more));
       if (column.key === "rate_bps" && column.value(row) !== null && column.max > 0) {

@@ -50,7 +50,7 @@ def build_completion_by_buffer(declaration: FigureDeclaration, database: Databas
             panels=titles,
             series=[_style(cc, statistic) for cc, statistic in _list_lines(ccs, has_all=together.height > 0)],
             positions=[position] * len(titles),
-            rates=fit_value_axis("Flow completion time (s)", cells["mean"], [top]),
+            rates=fit_value_axis("Flow completion time (s)", cells["mean"], [top], cells["low"]),
             unit_bps=1.0,
             cells=cells,
         )

@@ -144,13 +144,14 @@ def _draw(
     unit_bps = RATE_UNITS[facts.unit]
     tops = [_top(facts.cells, "mean"), _top(facts.cells, "high"), *([_top(shown, "rate_bps")] if shown.height else [])]
     title = f"Mean {facts.rate} ({facts.unit})"
+    means, lows = (facts.cells[name] / unit_bps for name in ("mean", "low"))
     return draw_multiples(
         Multiples(
             title=[" ".join(declaration.title.split()), *wrap_title(describe_conditions(facts.runs))],
             panels=layout.titles,
             series=_style_lines(layout),
             positions=layout.positions,
-            rates=fit_value_axis(title, facts.cells["mean"] / unit_bps, [top / unit_bps for top in tops]),
+            rates=fit_value_axis(title, means, [top / unit_bps for top in tops], lows),
             unit_bps=unit_bps,
             cells=facts.cells,
             runs=shown,

@@ -170,7 +170,7 @@ def _lay_axis(cells: pl.DataFrame, measure: Measure) -> tuple[pl.DataFrame, alt.
         shares = fit_log_axis(cells["mean"], cells["high"], LEAST_POWER)
         placed = cells.with_columns(shares.place(pl.col(end), pl.col("mean")).alias(end) for end in ENDS)
         return placed, shares.scale, shares.draw(title)
-    rates = fit_value_axis(title, cells["mean"], cells["high"].drop_nulls().to_list())
+    rates = fit_value_axis(title, cells["mean"], cells["high"].drop_nulls().to_list(), cells["low"])
     options: dict[str, Any] = {"format": rates.format} if rates.format else {}
     axis = alt.Axis(title=rates.title, values=list(rates.ticks), grid=True, **options)
     return cells.with_columns(pl.col(ENDS).clip(rates.least)), rates.scale, axis

@@ -224,16 +224,24 @@ def _draw_series(cells: pl.DataFrame, series: Series, number: int, least: float)
         *([line.encode(x=x, y=alt.Y("mean:Q"), detail="line:N")] if joined.height else []),
         alt.Chart(known).mark_rule(color=colour, strokeWidth=1.4).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
         *(
-            # A bar that goes on below the axis has no end.
+            # A bar that goes on below the axis has an arrow in place of its end.
             alt.Chart(known.filter(pl.col(end) > least))
             .mark_tick(color=colour, thickness=1.4, size=2 * CAP_PX, orient="horizontal")
             .encode(x=x, y=alt.Y(f"{end}:Q"))
             for end in ("low", "high")
         ),
+        *([_draw_arrows(beyond, colour)] if (beyond := known.filter(pl.col("low") <= least)).height and least else []),
         base.mark_point(size=40, color=colour, shape=series.marker, fill="white", opacity=1, strokeWidth=1.5).encode(
             x=x, y=alt.Y("mean:Q")
         ),
     ]
+
+
+def _draw_arrows(cells: pl.DataFrame, colour: str) -> alt.Chart:
+    """Return arrows at the lower end of the axis, for intervals that go on below it."""
+    mark = alt.Chart(cells).mark_point(shape="triangle-down", size=30, color=colour, fill=colour, opacity=1)
+    chart: alt.Chart = mark.encode(x=alt.X("x:Q"), y=alt.Y("low:Q"))
+    return chart
 
 
 def _draw_runs(runs: pl.DataFrame, series: Series, number: int) -> alt.Chart:

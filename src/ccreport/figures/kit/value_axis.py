@@ -12,6 +12,8 @@ from ccreport.figures.kit.ticks import MARK_ROOM, choose_ticks
 
 # Means of which the greatest is more than so many times the least.
 FAR_APART: Final = 20.0
+# A logarithmic axis goes down to ends of intervals that are at most so many times below the least mean.
+FAR_BELOW: Final = 10.0
 # A logarithmic axis with more ticks than this has those at powers of ten only.
 TICKS_AT_MOST: Final = 12
 
@@ -46,13 +48,17 @@ class ValueAxis:
         return value / self.ticks[-1]
 
 
-def fit_value_axis(title: str, means: pl.Series, tops: Sequence[float]) -> ValueAxis:
-    """Return an axis that holds means, and the tops of what else is drawn; it is not logarithmic where a mean is 0."""
+def fit_value_axis(title: str, means: pl.Series, tops: Sequence[float], lows: pl.Series | None = None) -> ValueAxis:
+    """Return an axis that holds means, and the tops of what else is drawn; it is not logarithmic where a mean is 0.
+
+    A logarithmic one holds also the lower ends of intervals, `lows`, that are not far below the least mean.
+    """
     known = means.drop_nulls().sort()
     top = max([*known[-1:], *tops, 0.0])
     if not known.len() or known[0] <= 0 or known[-1] <= FAR_APART * known[0]:
         return ValueAxis(title, choose_ticks(MARK_ROOM * top or 1.0))
-    return lay_log_axis(title, known[0], top)
+    ends = pl.Series([], dtype=pl.Float64) if lows is None else lows.filter(lows >= known[0] / FAR_BELOW)
+    return lay_log_axis(title, min([known[0], *ends]), top)
 
 
 def lay_log_axis(title: str, least: float, most: float) -> ValueAxis:

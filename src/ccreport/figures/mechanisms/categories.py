@@ -49,7 +49,7 @@ def draw_categories(
                 Series(style.name, style.name, style.colour, style.dash, style.marker) for style in styles.values()
             ],
             positions=[Position(axes[0], -0.5, len(order) - 0.5, ticks)] * len(panels),
-            rates=fit_value_axis(axes[1], cells["mean"], [top]),
+            rates=fit_value_axis(axes[1], cells["mean"], [top], cells["low"]),
             unit_bps=1.0,
             cells=tagged,
         )

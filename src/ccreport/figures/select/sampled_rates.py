@@ -69,8 +69,13 @@ def find_beginnings(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
 
 def choose_rate_source(samples: pl.DataFrame, flows: pl.DataFrame) -> Source:
     """Return where rates of flows come from: `ss` if it saw bytes acknowledged of every flow, at least twice."""
+    return "interval" if list_unseen_runs(samples, flows).height else "ss"
+
+
+def list_unseen_runs(samples: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """Return the runs (run_id) with a flow of which `ss` did not see bytes acknowledged at least twice."""
     counts = samples.filter(pl.col("acked_bytes").is_not_null()).group_by(FLOW).len().filter(pl.col("len") > 1)
-    return "interval" if flows.join(counts, on=FLOW, how="anti").height else "ss"
+    return flows.join(counts, on=FLOW, how="anti").select("run_id").unique()
 
 
 def list_flow_rates(

@@ -1,12 +1,12 @@
-"""What a publication says of a figure, beside the figure: each claim with its verdict, and numbers where it fails."""
+"""What a publication says of a figure, beside the figure: each claim with its verdict, and numbers unless it holds."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
 
-from ccreport.compare.claim_wording import require_bounds, show_interval
-from ccreport.compare.claims import FAILS
+from ccreport.compare.claim_wording import name_lack, require_bounds, show_interval
+from ccreport.compare.claims import FAILS, UNKNOWN
 from ccreport.core.text import make_label
 from ccreport.report.fragments.claim_direction import is_opposite
 from ccreport.report.fragments.claims import CLASSES, count_verdicts, is_published
@@ -30,7 +30,8 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         holding = count_verdicts(rows)
         said = f"{speaker} ({escape_text(facts['source'])}): {escape_text(facts['text'])} Here: **{here}**{holding}."
         failed = [pair for pair in zip(rows, facts["checks"], strict=True) if pair[0]["verdict"] == FAILS]
-        told = "\n\n".join([said, *_contradict(failed)])
+        undecided = [row for row in rows if row["verdict"] == UNKNOWN and row["value"] is not None]
+        told = "\n\n".join([said, *_contradict(failed), *_leave_open(undecided)])
         parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
     return "\n".join(parts)
 
@@ -43,6 +44,13 @@ def _contradict(failed: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterable
         if rows:
             numbers = "; ".join(_compare(row) for row in rows)
             yield f"**{words}:** {numbers}."
+
+
+def _leave_open(rows: list[dict[str, Any]]) -> Iterable[str]:
+    """Yield what this archive shows of what it does not decide, and what would."""
+    if rows:
+        numbers = "; ".join(f"{_compare(row)}; {escape_text(name_lack(row))}" for row in rows)
+        yield f"**Undecided here:** {numbers}."
 
 
 def _compare(row: Mapping[str, Any]) -> str:

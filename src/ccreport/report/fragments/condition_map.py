@@ -150,9 +150,9 @@ def _count_runs(row: Mapping[str, Any]) -> str:
 
 
 def _compare_means(row: Mapping[str, Any]) -> str:
-    """Return the ratio of the means, which is that of the summary and the reproduction page; nothing without one."""
+    """Return the ratio of the means, that of summary and reproduction page, on its own line; empty without one."""
     first, second = row["first_mean"], row["second_mean"]
-    return f"; means {show_plain(first / second)}" if first and second else ""
+    return f"<br>{text(f'mean ratio {show_plain(first / second)}')}" if first and second else ""
 
 
 def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
@@ -169,7 +169,7 @@ def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
         shown = Html(f"≈ {shown}")
     if low is not None and high is not None and math.isfinite(high):
         shown = Html(f"{shown} <small>{text(f'{show_plain(low)}–{show_plain(high)}')}</small>")
-    shown = Html(f"{shown}<br><small>{text(_count_runs(row))}{text(_compare_means(row))}</small>")
+    shown = Html(f"{shown}<br><small>{text(_count_runs(row))}{_compare_means(row)}</small>")
     kind = f"number {choose_shade(ratio)}" + (" undecided" if row["verdict"] == UNDECIDED else "")
     if row["number"] <= rows_at_most:
         told = f"{row['question']}: {row['verdict']}"

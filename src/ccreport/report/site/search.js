@@ -3,6 +3,10 @@
 (() => {
   const MOST = 50;
   const AROUND = 100;
+  // Of pages that match as well, those with results and what was left out go before how they were made, and both before
+  // lists of columns and commands, which have most words.
+  const WEIGHTS = { methods: 0.5, dictionary: 0.2, changes: 0.2, docs: 0.2, tutorial: 0.2, own_archive: 0.2, evaluations: 0.2 };
+  Object.assign(WEIGHTS, { collect: 0.2, elsewhere: 0.2, cluster: 0.2, publish: 0.2, configuration: 0.2, commands: 0.2, performance: 0.2 });
   lunr.tokenizer.separator = /[\s\-/,;:()=]+/;
 
   let index = null;
@@ -12,7 +16,9 @@
       builder.field("section", { boost: 8 });
       builder.field("title", { boost: 4 });
       builder.field("text");
-      searchDocuments.forEach(([, , title, section, text], row) => builder.add({ row, title, section, text }));
+      searchDocuments.forEach(([page, , title, section, text], row) =>
+        builder.add({ row, title, section, text }, { boost: WEIGHTS[page.replace(/\.html$/, "")] ?? 1 }),
+      );
     });
 
   const split = words => lunr.tokenizer(words).map(String).filter(token => /\w/.test(token));

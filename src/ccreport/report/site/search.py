@@ -46,6 +46,7 @@ class _Sections:
         self.open: list[int] = []
         self.silent = 0
         self.is_in_tab_title = False
+        self.is_in_number = False
         self.is_in_main = False
         self.is_in_heading = False
 
@@ -61,6 +62,8 @@ class _Sections:
         elif tag == "div" and given.get("class") == "tab-title":
             # It is on the tab's button already.
             self.is_in_tab_title = True
+        elif tag == "span" and given.get("class") == "header-section-number":
+            self.is_in_number = True
         self._part(tag)
 
     def _start(self, given: Mapping[str, str]) -> int:
@@ -83,6 +86,8 @@ class _Sections:
             self.open.pop()
         elif tag == "div":
             self.is_in_tab_title = False
+        elif tag == "span":
+            self.is_in_number = False
 
     def close(self) -> "_Sections":
         return self
@@ -92,7 +97,7 @@ class _Sections:
             self.data(" ")
 
     def data(self, text: str) -> None:
-        if not self.is_in_main or self.silent or self.is_in_tab_title:
+        if not self.is_in_main or self.silent or self.is_in_tab_title or self.is_in_number:
             return
         _, heading, body = self.sections[self.open[-1] if self.open else 0]
         if not self.is_in_heading:
