@@ -285,9 +285,9 @@ def test_a_claim_without_a_verdict_says_what_it_lacks() -> None:
     assert "(fewer than 3 runs)" in few
 
 
-def describe_failed(neutral: float | None = None, **more: Any) -> str:
-    """Return what is beside a figure whose claim fails by one check, of these facts."""
-    (row,) = make_claim("a", "does not hold")
+def describe_failed(neutral: float | None = None, verdict: str = "does not hold", **more: Any) -> str:
+    """Return what is beside a figure whose claim fails, or has another verdict, by one check, of these facts."""
+    (row,) = make_claim("a", verdict)
     judged = conform(pl.DataFrame([row | {"claim_number": 1} | more], infer_schema_length=None), "claims")
     facts = {"text": "BBR is *ahead*.", "source": "Section V", "shown_in": ["figure_2"]}
     declared = {"a": facts | {"checks": [{"quote": "ahead", "neutral": neutral}]}}
@@ -303,6 +303,16 @@ def test_a_figure_that_does_not_show_what_the_paper_found_names_both_numbers() -
     assert "0&#46;4 and at most 0&#46;6." in beside
     known = describe_failed(check="share", value=0.25, paper_value=0.5, low=None)
     assert "share&#58; 0&#46;250&#44; 0&#46;5 in the paper." in known
+
+
+def test_a_figure_of_an_open_claim_has_its_numbers_and_how_many_runs_would_tell() -> None:
+    facts = {"check": "growth", "value": 0.114, "low": 0.06, "high": 0.17, "at_least": 0.1, "needed_runs_count": 53}
+    beside = describe_failed(verdict="not enough data", runs_count=6, minimum_runs_count=3, **facts)
+    assert "**Undecided here:** growth&#58; 0&#46;114" in beside
+    assert "the claim requires at least 0&#46;1" in beside
+    assert "about 53 runs in place of 6 would tell." in beside
+    # Without a value there is nothing to tell.
+    assert "Undecided" not in describe_failed(verdict="not enough data", **facts | {"value": None})
 
 
 @pytest.mark.parametrize(
