@@ -12,8 +12,12 @@
   // A run's own dash where two or three share a panel; one run alone keeps the dashes of its algorithms, and more than
   // three have a small panel each, as nobody tells more dashes apart.
   // As figures name it.
-  const nameRate = runs =>
-    runs.every(run => run.is_acknowledged) ? "Acknowledged" : runs.some(run => run.is_acknowledged) ? "Acknowledged or throughput" : "Throughput";
+  const nameRate = runs => {
+    const known = runs.filter(({ flows }) => flows.some(flow => flow.rate));
+    const names = [[true, "acknowledged"], [false, "throughput"]].filter(([is]) => known.some(run => Boolean(run.is_acknowledged) === is));
+    const name = names.map(([, name]) => name).join(" or ") || "throughput";
+    return name[0].toUpperCase() + name.slice(1);
+  };
   // A line rate further above all rates than this would flatten them, as in figures.
   const LINE_RATE_AT_MOST = 4;
   // Of the highest value, so that no curve is on the upper edge of the strip.
