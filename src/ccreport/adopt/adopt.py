@@ -16,11 +16,11 @@ import yaml
 
 from ccreport.adopt.contents import Content, read_content
 from ccreport.adopt.patterns import ProposedPattern
-from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout
+from ccreport.adopt.proposal import DECLARED, Proposal, propose_layout, settle_unnamed
 from ccreport.adopt.repairs import repair
 from ccreport.adopt.rivals import Ignored, find_later, find_others
 from ccreport.adopt.rows import list_manifests
-from ccreport.adopt.run_table import describe_runs
+from ccreport.adopt.run_table import describe_runs, has_unusable
 from ccreport.adopt.tables import find_table, name_runs
 from ccreport.archive.harness_layout import SESSION, join_path, split_name, walk_files
 from ccreport.archive.layout import NAME, Layout
@@ -50,7 +50,7 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
 
     `folder` has the files, at any depth. With `check` nothing is written: the table of runs that the layout gives is
     printed, with what is missing and how to record it. `layout` is the path of the layout from the folder. Returns 1
-    where a file cannot be used.
+    where a file is rejected, or nothing of it can be read, as it is empty or breaks off.
     """
     if not folder.exists():
         raise InputError(f"{folder} does not exist{guess_path(folder)}")
@@ -72,6 +72,7 @@ def adopt(folder: Path, /, *, check: bool, layout: Path = Path(NAME)) -> int:
     for mistake in mistakes:
         print(mistake)
     if proposal.patterns or proposal.table is not None:
+        proposal = settle_unnamed(proposal, contents)
         place.write_text(_write_layout(folder, place, proposal), encoding="utf-8")
         print(f"{place}: {_sum_up(proposal)}. The runs that it gives:\n")
         status = _show_runs(folder, load_layout(place))
@@ -113,14 +114,15 @@ def _leave_out(contents: Mapping[str, Content], ignored: Iterable[Ignored]) -> d
 
 
 def _show_runs(folder: Path, layout: Layout | None) -> int:
-    """Print the runs that a layout gives, and return 1 where a file cannot be used."""
+    """Print the runs that a layout gives, and return 1 where a file is rejected, or nothing of it can be read."""
     manifests = list_manifests(folder, layout)
-    print("\n".join(describe_runs(folder, manifests, layout, cache(read_content))))
-    return int(any(file.action == "rejected" for manifest in manifests for file in manifest.files))
+    read = cache(read_content)
+    print("\n".join(describe_runs(folder, manifests, layout, read)))
+    return int(has_unusable(folder, manifests, read))
 
 
 def _sum_up(proposal: Proposal) -> str:
-    counted = sum(len(pattern.paths) for pattern in proposal.patterns)
+    counted = sum(pattern.count for pattern in proposal.patterns)
     kinds = f"{count_things(len(proposal.patterns), 'kind')} of file names ({count_things(counted, 'file')})"
     parts = [kinds] if proposal.patterns else []
     return " and ".join([*parts, *([f"the table {proposal.table}"] if proposal.table is not None else [])])
@@ -190,9 +192,9 @@ def _write_layout(folder: Path, place: Path, proposal: Proposal) -> str:
 
 def _write_files_of(one: ProposedPattern, constants: Mapping[str, str]) -> list[str]:
     example = one.paths[0]
-    lines = [f"  # {count_things(len(one.paths), f'{one.kind} file')}, such as {example}\n"]
+    lines = [f"  # {count_things(one.count, f'{one.kind} file')}, such as {example}\n"]
     lines += [f"  - pattern: {_quote(one.write_pattern())}\n"]
-    if one.kind in DECLARED:
+    if one.kind in DECLARED or not one.is_loose:
         lines += [f"    kind: {one.kind}\n"]
     if constants:
         values = {name: text if _is_plain(text) else _quote(text) for name, text in constants.items()}

@@ -32,6 +32,8 @@ MIN_RTT: Final = re.compile(rb"\bminrtt:(\d{1,9}(?:\.\d{1,9})?)\b")
 US_PER_MS: Final = 1000
 # ESTAB 0 0 10.0.0.1:43802 10.0.0.2:5201
 SOCKET: Final = re.compile(rb"^\S[^\n]*?\s(\S+):(\d+)\s+(\S+):(\d+)\s*(?:[a-z<]|$)", re.MULTILINE)
+# Reasons for which a file that should be JSON is nothing that another reader could take.
+BROKEN: Final = frozenset({"empty", "not_json", "truncated_json"})
 # What is read of a file of samples: hours of one connection.
 SAMPLES_LIMIT_BYTES: Final = 2**26
 
@@ -42,7 +44,7 @@ class Content:
 
     `min_rtt_ms` is the smallest round-trip time that a sender measured, `loss_pct` what all qdiscs of a path lose,
     `delay_ms` by how much they delay in all, `rate_bps` the rate of the slowest, and `buffer_bytes` or `buffer_packets`
-    what waits in front of it; `problem` is why it is not read, or not to its end.
+    what waits in front of it; `problem` is why it is not read, or not to its end, `is_unusable` that nothing of it is.
     """
 
     kind: str | None
@@ -59,6 +61,7 @@ class Content:
     rate_bps: float | None = None
     buffer_bytes: int | None = None
     buffer_packets: int | None = None
+    is_unusable: bool = False
 
     def overlaps(self, other: "Content", slack_s: float = 0) -> bool:
         """Tell whether two files are of one time, as far as both say their times."""
@@ -68,7 +71,7 @@ class Content:
 
 
 def read_content(path: Path) -> Content:
-    """Return what a file holds; what cannot be read has a problem and no kind."""
+    """Return what a file holds; what is empty, or JSON that breaks off, has a problem and no kind."""
     head = read_head(path)
     form = recognise_format(head)
     if form in CLIENT_FORMATS:
@@ -77,7 +80,17 @@ def read_content(path: Path) -> Content:
         return _read_samples(path)
     if QDISC.search(head):
         return _read_qdiscs(path)
-    return Content(KINDS.get(form))
+    return _read_broken(path) if form in ("empty", "json") else Content(KINDS.get(form))
+
+
+def _read_broken(path: Path) -> Content:
+    """Return why nothing can be read of a file that is empty, or JSON of nothing known."""
+    try:
+        read_client_output(read_whole(path))
+    except RawFileError as error:
+        if error.reason in BROKEN:
+            return Content(None, problem=error.message, is_unusable=True)
+    return Content(None)
 
 
 def _read_result(path: Path, *, is_server: bool) -> Content:
@@ -85,7 +98,7 @@ def _read_result(path: Path, *, is_server: bool) -> Content:
     try:
         outcome = read_client_output(read_whole(path))
     except RawFileError as error:
-        return Content(kind, is_server, problem=error.message)
+        return Content(kind, is_server, problem=error.message, is_unusable=True)
     test: Mapping[str, Any] = outcome.test
     start_s = _number(test.get("start_utc"))
     start_s = start_s / 1000 if start_s is not None else None
@@ -109,7 +122,7 @@ def _read_qdiscs(path: Path) -> Content:
     try:
         rows = parse_qdiscs(read_whole(path).decode("utf-8", "replace"))
     except RawFileError as error:
-        return Content("netem", problem=error.message)
+        return Content("netem", problem=error.message, is_unusable=True)
     losses_pct, delays_ms, rates_bps = (
         [row[key] for row in rows if row[key] is not None] for key in ("loss_pct", "delay_ms", "rate_bps")
     )

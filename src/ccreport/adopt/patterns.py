@@ -53,8 +53,17 @@ class ProposedPattern:
     columns: list[Column]
     factors: dict[str, float] = field(default_factory=dict)
     constants: dict[str, str] = field(default_factory=dict)
+    # Files that it fits as well: of its kind under a name of another form, or empty or broken.
+    others: list[str] = field(default_factory=list)
+    # It fits files that are something else, so that it does not say what a file is.
+    is_loose: bool = False
     # Its leading folders tell it from other patterns.
     is_whole: bool = False
+
+    @property
+    def count(self) -> int:
+        """Return how many files it fits."""
+        return len(self.paths) + len(self.others)
 
     @property
     def groups(self) -> list[str]:

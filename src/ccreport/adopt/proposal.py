@@ -97,6 +97,24 @@ def propose_layout(contents: Mapping[str, Content]) -> Proposal:
     return replace(proposal, runs_by=_choose_runs_by(patterns), job=JOB if _is_by_iteration(patterns) else None)
 
 
+def settle_unnamed(proposal: Proposal, contents: Mapping[str, Content]) -> Proposal:
+    """Return a proposal in which each file that some pattern fits is of the first that does.
+
+    A result that is empty or breaks off is of the kind of those that are called as it is.
+    """
+    unnamed = []
+    for path in proposal.unnamed:
+        own = next((own for own in proposal.patterns if own.fits(path)), None)
+        content = contents[path]
+        if own is not None and (content.is_unusable or content.kind == own.kind):
+            own.others.append(path)
+            continue
+        unnamed.append(path)
+        if own is not None:
+            own.is_loose = True
+    return replace(proposal, unnamed=unnamed)
+
+
 def _are_ratios(said: Sequence[tuple[Word, Content]]) -> bool:
     """Tell whether losses in paths are ratios: one has an exponent, or qdiscs say 100 times as many per cent."""
     numbers = [(word.value, one.loss_pct) for word, one in said if word.kind == "loss_pct" and word.value != NO_LOSS]

@@ -139,7 +139,7 @@ def list_rows(manifest: Manifest, folder: Path, read: Callable[[Path], Content])
             content = read(folder / file.path)
             rows[file.run_id].add(file.kind, content, file.cc)
             rows[file.run_id].paths.append(display_name(file.path))
-            if content.problem is not None:
+            if content.problem is not None and file.action == "ingest":
                 rows[file.run_id].problems.append((display_name(file.path), content.problem))
     # Samples under any name are of the test in the same folder that has their connections.
     for file in manifest.files:

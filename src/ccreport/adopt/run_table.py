@@ -43,7 +43,7 @@ def describe_runs(
     return [
         *lines,
         "",
-        *_describe_wrong(manifests, rows),
+        *_describe_wrong(manifests, rows, lambda file: read(folder / file.path)),
         *_describe_ignored(manifests),
         *(_describe_patterns(layout, manifests) if layout is not None else []),
         *describe_parted(parted),
@@ -56,6 +56,13 @@ def describe_runs(
         *_doubt_jobs(manifests, rows),
         *describe_missing(join_parted(rows, parted), manifests),
     ]
+
+
+def has_unusable(folder: Path, manifests: Iterable[Manifest], read: Callable[[Path], Content]) -> bool:
+    """Tell whether some file is rejected, or nothing of it can be read: it is empty, say, or breaks off."""
+    files = [file for manifest in manifests for file in manifest.files]
+    taken = (file for file in files if file.action == "ingest" or file.rule in UNREAD_RULES)
+    return any(file.action == "rejected" for file in files) or any(read(folder / one.path).is_unusable for one in taken)
 
 
 def _explain_nothing(manifests: Iterable[Manifest]) -> str:
@@ -75,12 +82,17 @@ def _format_table(rows: Sequence[tuple[str, ...]]) -> list[str]:
     return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Iterator[str]:
+def _describe_wrong(
+    manifests: Iterable[Manifest], rows: Sequence[Row], read: Callable[[RawFile], Content]
+) -> Iterator[str]:
     """Yield what is wrong with single files, and where a name and a result contradict each other."""
     files = [file for manifest in manifests for file in manifest.files]
     yield from _list("Not used:", list(_describe_rejected(files)))
     yield from _list("Not read, or not as a whole:", count_alike(problem for row in rows for problem in row.problems))
-    unread = [display_name(file.path) for file in files if file.rule in UNREAD_RULES]
+    unknown = [file for file in files if file.rule in UNREAD_RULES]
+    broken = [(display_name(file.path), str(read(file).problem)) for file in unknown if read(file).is_unusable]
+    yield from _list("Not read, and of no pattern that says what they are:", count_alike(broken))
+    unread = [display_name(file.path) for file in unknown if not read(file).is_unusable]
     yield from _list("Not read, as nothing says what they are (`kind` in the layout does):", unread)
     yield from _describe_together(rows)
     meant: dict[str, set[str]] = defaultdict(set)
@@ -93,7 +105,7 @@ def _describe_wrong(manifests: Iterable[Manifest], rows: Sequence[Row]) -> Itera
         if first is not row and row.start_s is not None and row.connections:
             yield (
                 f"{row.run.suffix}: the same test as {first.run.suffix}, by its start and its connections; "
-                "delete one of the two; until then one of them is suspect, and in no mean."
+                "delete one of the two; until then it counts once at most."
             )
         known = {algorithm.lower() for algorithm in row.algorithms}
         known |= FIRST_BBR if known & FIRST_BBR else set()

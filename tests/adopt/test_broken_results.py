@@ -1,0 +1,52 @@
+"""`adopt` where some results are empty or break off, or are called as no other is."""
+
+from pathlib import Path
+
+import pytest
+from archives import write_archive
+from own_files import START_S, client_output
+
+from ccreport.adopt.adopt import adopt
+from ccreport.adopt.rows import list_manifests
+from ccreport.archive.read_layout import load_layout
+
+BROKEN = {"run2_cubic_20ms.json": "", "run3_cubic_20ms.json": '{"start": {'}
+
+
+def write_results(folder: Path, names: list[str], more: dict[str, str]) -> Path:
+    """Write a result a minute under these names, and other files."""
+    results = {name: client_output(4000 + number, "cubic", START_S + 60 * number) for number, name in enumerate(names)}
+    return write_archive(folder, results | more)
+
+
+def test_a_broken_result_is_of_the_kind_of_those_that_are_called_alike(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"run{number}_cubic_20ms.json" for number in (1, 4)]
+    folder = write_results(tmp_path / "raw", names, BROKEN | {"kaputt.json": '{"a": oops', "notes.json": "{}"})
+    assert adopt(folder, check=False) == 1
+    printed = capsys.readouterr().out
+    assert "1 kind of file names (4 files)" in printed
+    assert "  run2_cubic_20ms.json: the file is empty" in printed
+    assert "  run3_cubic_20ms.json: the JSON ends early" in printed
+    assert "Not read, and of no pattern that says what they are:\n  kaputt.json: the JSON is damaged" in printed
+    # JSON of something else is no fault.
+    assert "Not read, as nothing says what they are (`kind` in the layout does):\n  notes.json\n" in printed
+    assert "    kind: iperf3\n" in (folder / "layout.yaml").read_text()
+    assert adopt(folder, check=True) == 1
+    (listed,) = list_manifests(folder, load_layout(folder / "layout.yaml"))
+    # So the reader sees them, and rejects them with its reason.
+    assert {(file.kind, file.action) for file in listed.files if file.path in BROKEN} == {("src-cmd", "ingest")}
+
+
+def test_a_pattern_that_fits_other_files_does_not_say_what_they_are(tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "raw", ["alpha.json", "beta.json"], {"settings.json": '{"lab": "north"}'})
+    assert adopt(folder, check=False) == 0
+    assert "kind:" not in (folder / "layout.yaml").read_text().partition("files:")[2]
+
+
+def test_a_name_of_digits_alone_may_be_a_hash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_results(tmp_path / "raw", ["9e3779b1.json", "17156075.json", "ab12cd34.json"], {})
+    assert adopt(folder, check=False) == 0
+    assert "1 kind of file names (3 files)" in capsys.readouterr().out
+    assert "no name says more" not in (folder / "layout.yaml").read_text()
