@@ -1,17 +1,22 @@
 """CSV files among somebody's files that are the documented table: a row for each file, or for each run."""
 
-from collections.abc import Iterable
+import csv
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from ccreport.adopt.patterns import ProposedPattern
 from ccreport.adopt.proposal import Proposal
-from ccreport.archive.layout_groups import KNOWN
+from ccreport.archive.layout_groups import KNOWN, find_meant, find_separator
 from ccreport.archive.read_layout import FILE_COLUMN, RUN_COLUMN, load_table
 from ccreport.core.declared_files import DeclarationError
+from ccreport.core.text import count_things
 
 ENDING: Final = ".csv"
+# An index of files is smaller; measurements may not be.
+INDEX_LIMIT_BYTES: Final = 2**24
 # Columns that people write for people.
 NOTES: Final = ("note", "notes", "comment", "comments", "remark", "remarks", "description")
 
@@ -37,8 +42,11 @@ def find_table(folder: Path, paths: Iterable[str]) -> tuple[Table | None, list[s
         try:
             rows = load_table(folder, name)
         except DeclarationError as error:
-            if _says_what_rows_are(folder / name):
+            header, *others = _read_rows(folder / name) or [[]]
+            if _says_what_rows_are(header):
                 mistakes.append(f"{name} is not proposed as `table`: {error}")
+            else:
+                mistakes += _hint_at_names(name, header, others, {*names})
             continue
         column = FILE_COLUMN if rows and FILE_COLUMN in rows[0] else RUN_COLUMN
         keys = frozenset(row[column] for row in rows)
@@ -50,10 +58,34 @@ def find_table(folder: Path, paths: Iterable[str]) -> tuple[Table | None, list[s
     return (found[0] if found else None), mistakes
 
 
-def _says_what_rows_are(path: Path) -> bool:
-    with path.open("rb") as stream:
-        header = stream.readline(65536).decode("utf-8-sig", "replace").strip().replace('"', "").split(",")
+def _read_rows(path: Path) -> list[list[str]]:
+    """Return the rows of a CSV, whatever its columns are called; none where it is not one, or very large."""
+    if path.stat().st_size > INDEX_LIMIT_BYTES:
+        return []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            return list(csv.reader(stream, delimiter=find_separator(stream)))
+    except (csv.Error, UnicodeDecodeError):
+        return []
+
+
+def _says_what_rows_are(header: Collection[str]) -> bool:
     return bool({FILE_COLUMN, RUN_COLUMN} & {*header} and {*header} & (KNOWN - {RUN_COLUMN}))
+
+
+def _hint_at_names(name: str, header: Sequence[str], rows: Iterable[Sequence[str]], paths: set[str]) -> Iterator[str]:
+    """Yield what to call the columns of a CSV of which one has the paths of files."""
+    cells = (cell for row in rows for cell in zip(header, row, strict=False))
+    counts = Counter(column for column, text in cells if text.strip() in paths)
+    for column, count in counts.most_common(1):
+        notes = [other for other in header if other.lower() in NOTES]
+        others = [other for other in header if other not in KNOWN.union(notes, [column])]
+        meant = {other: find_meant(other.lower()) for other in others}
+        renamed = ", ".join(f"`{other}` `{group}`" for other, group in meant.items() if group is not None)
+        also = f" (and {renamed})" if renamed else ""
+        left_out = f" and `ignore_columns: [{', '.join(notes)}]`" if notes else ""
+        named = f"{name} names {count_things(count, 'file')} here in `{column}`; call that column `{FILE_COLUMN}`{also}"
+        yield f"{named}, then add `table: {name}`{left_out} to layout.yaml."
 
 
 def name_runs(proposal: Proposal, table: Table) -> Proposal | None:

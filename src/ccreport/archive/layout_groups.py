@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Collection
 from string import ascii_letters, ascii_lowercase
-from typing import Final
+from typing import Final, TextIO
 
 from ccreport.core.algorithms import name_algorithm
 
@@ -82,16 +82,16 @@ NO_LOSS: Final = "none"
 FRACTION: Final = re.compile(r"(?<![0-9.,])0,(?=[0-9]+(?![0-9,]))")
 DECIMAL: Final = re.compile(r"(?<![0-9.,])([0-9]+),(?![0-9]{3}(?![0-9]))(?=[0-9]+(?![0-9,]))")
 SEPARATING: Final = re.compile(r"[^0-9],\S|,[^0-9\s]")
+# What separates the columns of a table; where none does, there is one column.
+SEPARATORS: Final = (",", ";", "\t")
 WITH_UNIT: Final = NUMBERS | OTHER_UNITS.keys() | COUNTS - {"iteration", "flows"}
 
 
 def check_group(name: str) -> str | None:
     """Return what is wrong with the name of a group, None for a known one and for a parameter of its own."""
-    known = KNOWN | OTHER_UNITS.keys()
-    if name in known:
+    if name in KNOWN | OTHER_UNITS.keys():
         return None
-    close = difflib.get_close_matches(name, known, 1, 0.8)
-    meant = MEANT.get(name) or _find_meant_unit(name) or (close[0] if close else None)
+    meant = find_meant(name)
     if meant is None:
         return None
     unit = ""
@@ -100,6 +100,19 @@ def check_group(name: str) -> str | None:
         also = f"there are also {', '.join(others)}, and " if others else ""
         unit = f" Its name says its unit; {also}`scale` converts another one."
     return f"`{name}` is not a group; did you mean `{meant}`?{unit} For a parameter of your own, choose another name"
+
+
+def find_meant(name: str) -> str | None:
+    """Return the known group that another name means, None where it is a parameter's own."""
+    close = difflib.get_close_matches(name, KNOWN | OTHER_UNITS.keys(), 1, 0.8)
+    return MEANT.get(name) or _find_meant_unit(name) or (close[0] if close else None)
+
+
+def find_separator(table: TextIO) -> str:
+    """Return what separates the columns of a table, by its first line: that of `SEPARATORS` which is there most."""
+    header = table.readline()
+    table.seek(0)
+    return max(SEPARATORS, key=header.count)
 
 
 def _find_meant_unit(name: str) -> str | None:

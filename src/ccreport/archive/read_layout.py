@@ -14,7 +14,15 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from ccreport.archive.layout import IGNORED, NAME, WHOLE, Layout, Pattern
-from ccreport.archive.layout_groups import KINDS, OF_FILES, check_group, find_group, format_value, read_value
+from ccreport.archive.layout_groups import (
+    KINDS,
+    OF_FILES,
+    check_group,
+    find_group,
+    find_separator,
+    format_value,
+    read_value,
+)
 from ccreport.core.declarations import SCHEMAS, load_yaml
 from ccreport.core.declared_files import DeclarationError, find_line_of_text, parse_declared, read_text
 from ccreport.core.identifiers import short_hash
@@ -233,7 +241,7 @@ def _read_rows(source: Source, name: str, ignored: Collection[str]) -> tuple[lis
         if path.stat().st_size > TABLE_LIMIT_BYTES:
             raise source.fail(("table",), f"{name} is larger than {TABLE_LIMIT_BYTES} bytes")
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream, strict=True)
+            reader = csv.DictReader(stream, strict=True, delimiter=find_separator(stream))
             header = list(reader.fieldnames or ())
             for position, column in enumerate(ignored):
                 if column not in header:
@@ -265,7 +273,7 @@ def _check_header(header: list[str], name: str) -> None:
 
 def _read_row(row: Mapping[str | None, Any], ignored: Collection[str], name: str, line: int) -> dict[str, str]:
     if None in row or None in row.values():
-        raise DeclarationError(f"{name}:{line}: not as many fields as the first line has; quote those with commas")
+        raise DeclarationError(f"{name}:{line}: not as many fields as the first line has; quote those with a separator")
     read = {}
     for column, given in row.items():
         if column is None or column in ignored:

@@ -1,0 +1,56 @@
+"""`adopt` beside a CSV that says more of each file: its separators, and the names of its columns."""
+
+from pathlib import Path
+
+import pytest
+from archives import write_archive
+from own_files import START_S, client_output
+
+from ccreport.adopt.adopt import adopt
+from ccreport.archive.read_layout import load_layout
+
+PATHS = ("data/9e3779b1.json", "data/17156075.json", "data/ab12cd34.json")
+
+
+def write_indexed(folder: Path, header: str, row: str) -> Path:
+    """Write three results and a CSV of them; `row` has braces for the path."""
+    results = {path: client_output(4000 + n, "cubic", START_S + 60 * n) for n, path in enumerate(PATHS)}
+    index = "".join(f"{line}\n" for line in (header, *(row.format(path) for path in PATHS)))
+    return write_archive(folder, results | {"index.csv": index})
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_columns_may_be_apart_by_commas_semicolons_or_tabs(tmp_path: Path, separator: str) -> None:
+    header = separator.join(("file", "rtt_ms", "loss_pct", "notes"))
+    row = separator.join(("{}", *(("10", "0.1") if separator == "," else ("10,0", "0,1")), "Tag 1"))
+    folder = write_indexed(tmp_path / "raw", header, row)
+    assert adopt(folder, check=False) == 0
+    assert "table: 'index.csv'\nignore_columns: [notes]\n" in (folder / "layout.yaml").read_text()
+    told = load_layout(folder / "layout.yaml").read_paths(PATHS)
+    assert [(one.values["rtt_ms"], one.values["loss_pct"]) for one in told.values()] == [(10, 0.1)] * 3
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "expected"),
+    [
+        (
+            "filename;algorithm;rtt;loss;notes",
+            "{};cubic;10,0;0,1;Tag 1",
+            "call that column `file` (and `algorithm` `cc`, `rtt` `rtt_ms`, `loss` `loss_pct`), then add "
+            "`table: index.csv` and `ignore_columns: [notes]` to layout.yaml.",
+        ),
+        ("rtt_ms,filename,lab", "10,{},north", "call that column `file`, then add `table: index.csv` to layout.yaml."),
+    ],
+)
+def test_what_to_call_the_columns_of_an_index_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], header: str, row: str, expected: str
+) -> None:
+    folder = write_indexed(tmp_path / "raw", header, row)
+    assert adopt(folder, check=False) == 0
+    assert f"index.csv names 3 files here in `filename`; {expected}\n" in capsys.readouterr().out
+    assert "table:" not in (folder / "layout.yaml").read_text()
+
+
+def test_a_csv_of_measurements_is_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert adopt(write_indexed(tmp_path / "raw", "time;rate", "1;2"), check=False) == 0
+    assert "index.csv" not in capsys.readouterr().out
