@@ -36,8 +36,10 @@ def test_columns_may_be_apart_by_commas_semicolons_or_tabs(tmp_path: Path, separ
         (
             "filename;algorithm;rtt;loss;notes",
             "{};cubic;10,0;0,1;Tag 1",
-            "call that column `file` (and `algorithm` `cc`, `rtt` `rtt_ms`, `loss` `loss_pct`), then add "
-            "`table: index.csv` and `ignore_columns: [notes]` to layout.yaml.",
+            (
+                "call that column `file` (and `algorithm` `cc`, `rtt` `rtt_ms`, `loss` `loss_pct`), then add "
+                "`table: index.csv` and `ignore_columns: [notes]` to layout.yaml."
+            ),
         ),
         ("rtt_ms,filename,lab", "10,{},north", "call that column `file`, then add `table: index.csv` to layout.yaml."),
     ],

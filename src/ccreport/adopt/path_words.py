@@ -47,7 +47,9 @@ APART: Final = r"(?i: (?:ms|us|pct|percent|%|[kmg]bps|[kmg]bits?)(?![A-Za-z0-9%]
 # A known word whose number ends with a capital: Loss0.1 of Run1Loss0.1Rtt20.
 CAPITAL: Final = rf"(?i:{'|'.join(sorted({*NAMED, *RUNS} - {'p', 'it'}, reverse=True))})(?=[=_ -]?{NUMBER}[A-Z][a-z])"
 UNIT: Final = rf"(?i:{'|'.join(sorted(UNITS, reverse=True))})"
-END: Final = r"(?![A-Za-z0-9%])"
+# Of any language, also where a sign is a character of its own: u and two dots.
+LETTER: Final = r"(?:[^\W\d_]|[\u0300-\u036f])"
+END: Final = rf"(?!{LETTER}|[0-9%])"
 CC: Final = r"(?P<cc>[A-Za-z0-9]+)"
 # Two words that are one algorithm.
 SPELT: Final = "(?i:bbr[ ._-]v[1-9]|new-reno|h-tcp)"
@@ -65,9 +67,9 @@ WORD: Final = re.compile(
     rf"|(?P<lossless>(?i:{'|'.join(LOSSES)})[=_ -]?)none{END}"
     rf"|(?P<algorithm>{SPELT}){END}"
     rf"|(?P<queue>(?i:{QUEUES})){END}"
-    rf"|(?:(?P<capital>{CAPITAL})|(?P<name>[A-Za-z]+))(?P<between>[=_ -]?)(?P<value>{NUMBER})(?(capital)|{END})"
+    rf"|(?:(?P<capital>{CAPITAL})|(?P<name>{LETTER}+))(?P<between>[=_ -]?)(?P<value>{NUMBER})(?(capital)|{END})"
     rf"|(?P<number>{NUMBER}){END}"
-    r"|(?P<word>[A-Za-z0-9%]+)"
+    rf"|(?P<word>(?:{LETTER}|[0-9%])+)"
     r"|(?P<separator>.)",
     re.DOTALL,
 )

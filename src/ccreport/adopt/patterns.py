@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -112,6 +112,17 @@ class ProposedPattern:
             and column.words[0].text.lower() not in KIND_WORDS
         }
 
+    def list_counted(self) -> Iterator[tuple[Column, str]]:
+        """Yield the numbers behind a word, in one piece with it or apart, with the word: of `lab1` and `lab 1`."""
+        former = ""
+        for column in self.columns:
+            if column.kind == "counted":
+                yield column, find_start(column.words[0])
+            elif column.kind == "number" and former:
+                yield column, f"{former} "
+            if column.kind != "separator":
+                former = column.words[0].text if column.kind == "word" and len(column.texts) == 1 else ""
+
     def read_values(self, without: Iterable[str] = ()) -> dict[str, tuple[tuple[str, str], ...]]:
         """Return of each path what its groups hold, but for some."""
         left_out = set(without)
@@ -163,6 +174,7 @@ def _name_column(column: Column, former: str, taken: Counter[str]) -> None:
     elif word.kind == "counted":
         starts = {find_start(word) for word in column.words}
         name, expression = (starts.pop(), r"[A-Za-z]+[0-9.]+") if len(starts) == 1 else ("variant", ANY_WORD)
+        expression = expression if name.isascii() else rf"{escape(name)}[0-9.]+"
         if name.endswith("="):
             before, expression = escape(name), NUMBER
         name = name.rstrip("=_-").lower()

@@ -20,7 +20,7 @@ from ccreport.adopt.path_words import (
     read_as_ratio,
     split_path,
 )
-from ccreport.adopt.patterns import KIND_WORDS, ProposedPattern, find_start, make_pattern
+from ccreport.adopt.patterns import KIND_WORDS, ProposedPattern, make_pattern
 from ccreport.adopt.rivals import SINGLE, Ignored
 from ccreport.adopt.roles import name_roles
 from ccreport.archive.layout_groups import NO_LOSS, OF_FILES, point_decimals
@@ -170,10 +170,10 @@ def _share_groups(made: Sequence[ProposedPattern]) -> None:
 
     A single log beside tests `lab1` to `lab3` is of one of them.
     """
-    counted = [(own, column) for own in made for column in own.columns if column.kind == "counted"]
-    varied = {find_start(column.words[0]): column for _, column in counted if column.group and len(column.texts) > 1}
-    for own, column in counted:
-        other = varied.get(find_start(column.words[0]))
+    counted = [(own, column, word) for own in made for column, word in own.list_counted()]
+    varied = {word: column for _, column, word in counted if column.group and len(column.texts) > 1}
+    for own, column, word in counted:
+        other = varied.get(word)
         if column.group is None and other is not None and other.group not in own.groups:
             column.group, column.expression = other.group, other.expression
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from ccreport.adopt.contents import Content
 from ccreport.adopt.path_words import NUMBER, escape
 from ccreport.adopt.patterns import ANY_WORD, Column, ProposedPattern, find_start
-from ccreport.archive.layout_groups import KNOWN
+from ccreport.archive.layout_groups import KNOWN, find_meant
 
 # (?P<run>run_[0-9.]+) · (?P<run>[0-9]+(?:\\.[0-9]+)?)
 COUNTED: Final = re.compile(rf"\(\?P<run>(?P<word>[^\[\]()]*)(?:{re.escape('[0-9.]+')}|{re.escape(NUMBER)})\)")
@@ -18,6 +18,27 @@ COUNTED: Final = re.compile(rf"\(\?P<run>(?P<word>[^\[\]()]*)(?:{re.escape('[0-9
 AMOUNT: Final = re.compile(r"(?P<before>[A-Za-z]*=?)(?P<number>[0-9]+)(?P<behind>[A-Za-z]*)")
 # The flow of a test whose name has no word for it.
 FIRST_FLOW: Final = "first"
+# Before a number that may be swept, or that tells places apart.
+CONDITION_WORDS: Final = frozenset(
+    {
+        *(
+            "variant",
+            "number",
+            "bdp",
+            "buf",
+            "bufs",
+            "level",
+            "size",
+            "step",
+            "config",
+            "setup",
+            "scenario",
+            "case",
+            "cwnd",
+        ),
+        *("window", "host", "node", "lab", "client", "server", "path", "site", "link", "flow", "conn", "ports", "time"),
+    }
+)
 # 3f2a9c
 HASH: Final = re.compile("[0-9a-f]{6,}")
 # Before the number of a test, in small letters.
@@ -39,7 +60,15 @@ class Role(NamedTuple):
 def name_roles(made: Sequence[ProposedPattern], contents: Mapping[str, Content]) -> None:
     """Name the groups of which the tests show what they tell apart, in the patterns of all kinds of files."""
     tests = [own for own in made if own.kind == "iperf3"]
-    for find in (_find_flows, _find_flow_counts, _find_durations, _find_runs, _find_repetitions, _find_algorithms):
+    for find in (
+        _find_flows,
+        _find_flow_counts,
+        _find_durations,
+        _find_runs,
+        _find_repetitions,
+        _find_counters,
+        _find_algorithms,
+    ):
         for role in [role for own in tests if (role := find(own, contents)) is not None]:
             for own in made:
                 own.rename(*role)
@@ -153,6 +182,33 @@ def _find_repetitions(own: ProposedPattern, _contents: Mapping[str, Content]) ->
             expression = "[0-9]+"
         if expression and len(own.paths) == count * len({*own.read_values((column.group,)).values()}):
             return Role(column.group, "iteration", column.texts, f"(?P<iteration>{expression})")
+    return None
+
+
+def _find_counters(own: ProposedPattern, contents: Mapping[str, Content]) -> Role | None:
+    """Return the group of a word with a number from 1 on, be it of all tests, or of those that differ in nothing else.
+
+    A number of its own for each test names the test; else it counts repetitions. Words of two letters, and those of
+    conditions, may be swept.
+    """
+    for column in own.columns:
+        start = {find_start(word) for word in column.words} if column.kind == "counted" else {""}
+        word = (min(start) or column.group or "").lower().rstrip("=_-")
+        numbers = [word.text.removeprefix(min(start)) for word in column.words]
+        is_open = column.group is not None and column.group not in KNOWN and column.kind in ("counted", "number")
+        if not is_open or len(start) > 1 or len(word) < 3 or word in CONDITION_WORDS or find_meant(word):
+            continue
+        if {*numbers} != {str(number + 1) for number in range(len({*numbers}))}:
+            continue
+        if len({*numbers}) == len(own.paths) > 1:
+            return Role(str(column.group), "run", column.texts, f"(?P<run>{escape(min(start))}[0-9]+)")
+        alike: dict[object, set[object]] = defaultdict(set)
+        for path, values in own.read_values((str(column.group),)).items():
+            alike[values].add((contents[path].algorithms, contents[path].flows_count))
+        is_crossed = len(own.paths) == len({*numbers}) * len(alike)
+        if is_crossed and all(len(told) == 1 for told in alike.values()):
+            expression = f"{escape(min(start))}(?P<iteration>[0-9]+)"
+            return Role(str(column.group), "iteration", column.texts, expression)
     return None
 
 

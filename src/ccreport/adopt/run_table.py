@@ -228,11 +228,14 @@ def _doubt_parameters(rows: Sequence[Row]) -> Iterator[str]:
     for name in sorted({name for row in rows for name in row.parameters}):
         others = {frozenset(item for item in one.items() if item[0] != name) for one in conditions}
         texts = sort_naturally({row.parameters.get(name, "") for row in rows})
-        is_counted = _are_counted(texts)
+        words = {text.rstrip("0123456789") for text in texts}
+        word = min(words) if len(words) == 1 else ""
+        is_counted = _are_counted([text.removeprefix(word) for text in texts])
         if 2 * len(others) <= len(rows) and (is_counted or name.startswith("variant")):
             listed = ", ".join(texts[:SHOWN]) + (", …" if len(texts) > SHOWN else "")
             group = "iteration" if is_counted else "session"
-            doubted[is_counted].append(f"Is `{name}` ({listed}) a repetition? Then name this group `{group}`.")
+            named = f"write `{word}(?P<iteration>[0-9]+)`" if is_counted and word else f"name this group `{group}`"
+            doubted[is_counted].append(f"Is `{name}` ({listed}) a repetition? Then {named}.")
     if questions := doubted[True] or doubted[False]:
         yield " ".join(["Each condition has one run, so that nothing can be told from chance.", *questions])
 

@@ -1,0 +1,54 @@
+"""`adopt` where an unknown word with a number counts tests or repetitions, and where it may be swept."""
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+from archives import write_archive
+from own_files import START_S, client_output, socket_samples
+
+from ccreport.adopt.adopt import adopt
+from ccreport.archive.read_layout import load_layout
+
+
+def propose(folder: Path, algorithms: dict[str, str], more: dict[str, str] | None = None) -> list[dict[str, object]]:
+    """Have a layout proposed for results of these algorithms, by name, and return what it tells of each file."""
+    results = {
+        name: client_output(4001 + n, cc, START_S + 60 * (n + 1)) for n, (name, cc) in enumerate(algorithms.items())
+    }
+    files = results | (more or {})
+    assert adopt(write_archive(folder, files), check=False) == 0
+    told = load_layout(folder / "layout.yaml").read_paths(list(files))
+    return [dict(told[path].values) for path in files]
+
+
+def test_a_number_of_its_own_names_each_test(tmp_path: Path) -> None:
+    told = propose(tmp_path / "raw", {f"take{number}.json": "cubic" for number in (1, 2, 3)})
+    assert told == [{"run": f"take{number}"} for number in (1, 2, 3)]
+
+
+def test_a_number_that_begins_anew_for_each_algorithm_counts_repetitions(tmp_path: Path) -> None:
+    names = {f"take{number}_{cc}.json": cc for cc in ("cubic", "bbr") for number in (1, 2, 3)}
+    told = propose(tmp_path / "raw", names)
+    assert told == [{"iteration": number, "cc": cc} for cc in ("cubic", "bbr") for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_words_of_other_letters_are_whole_and_one_companion_is_joined(tmp_path: Path, form: str) -> None:
+    def name(number: int, cc: str, ending: str) -> str:
+        return unicodedata.normalize(form, f"Prüfung {number} ({cc}, 10 ms){ending}")
+
+    names = {name(number, cc, ".json"): cc for number, cc in enumerate(("cubic", "cubic", "bbr2", "bbr2"), start=1)}
+    samples = {name(3, "bbr2", " ss.txt"): socket_samples(4003, "bbr2", START_S + 180)}
+    told = propose(tmp_path / "raw", names, samples)
+    assert [one["run"] for one in told] == ["1", "2", "3", "4", "3"]
+    assert told[2] == told[4]
+
+
+def test_a_word_of_a_condition_stays_a_parameter_and_is_asked_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = propose(tmp_path / "raw", {f"{cc}_level{number}.json": cc for cc in ("bbr", "cubic") for number in (1, 2)})
+    assert {str(one["level"]) for one in told} == {"level1", "level2"}
+    asked = "Is `level` (level1, level2) a repetition? Then write `level(?P<iteration>[0-9]+)`."
+    assert asked in capsys.readouterr().out
