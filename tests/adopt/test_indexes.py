@@ -56,3 +56,14 @@ def test_what_to_call_the_columns_of_an_index_is_said(
 def test_a_csv_of_measurements_is_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert adopt(write_indexed(tmp_path / "raw", "time;rate", "1;2"), check=False) == 0
     assert "index.csv" not in capsys.readouterr().out
+
+
+def test_one_line_says_which_names_results_contradict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_indexed(tmp_path / "raw", "file;cc", "{};bbr")
+    index = (folder / "index.csv").read_text()
+    (folder / "index.csv").write_text(index.replace("9e3779b1.json;bbr", "9e3779b1.json;cubik") + "data/0.json;cubic\n")
+    (folder / "data/0.json").write_text(client_output(4009, "cubic", START_S + 900))
+    adopt(folder, check=False)
+    said = capsys.readouterr().out
+    assert "2 runs, such as ab12cd34: its name says bbr, its results say cubic, which counts." in said
+    assert "9e3779b1: its name says cubik, its results say cubic, which counts." in said

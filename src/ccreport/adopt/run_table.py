@@ -11,11 +11,11 @@ from ccreport.adopt.contents import Content
 from ccreport.adopt.layout_faults import describe_parted, describe_untaken, describe_untested, find_parted, join_parted
 from ccreport.adopt.missing import describe_missing
 from ccreport.adopt.rows import Row, list_rows
+from ccreport.adopt.wrong_names import find_wrong_names
 from ccreport.archive.layout import Layout
 from ccreport.archive.layout_groups import read_value, sort_naturally
 from ccreport.archive.manifest import Manifest, RawFile
 from ccreport.archive.shorter_rtts import LEAST_PART, describe_shorter
-from ccreport.core.algorithms import FIRST_BBR, name_algorithm
 from ccreport.core.text import count_alike, count_things, display_name
 from ccreport.inventory.kinds import IGNORE_RULES, LAYOUT_RULE, MEASUREMENT_RULE
 
@@ -95,10 +95,7 @@ def _describe_wrong(
     unread = [display_name(file.path) for file in unknown if not read(file).is_unusable]
     yield from _list("Not read, as nothing says what they are (`kind` in the layout does):", unread)
     yield from _describe_together(rows)
-    meant: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        for name in row.named:
-            meant[name].update(row.algorithms)
+    yield from count_alike(find_wrong_names(rows), "run")
     first_of: dict[object, Row] = {}
     for row in rows:
         first = first_of.setdefault((row.start_s, frozenset(row.connections)), row)
@@ -107,14 +104,6 @@ def _describe_wrong(
                 f"{row.run.suffix}: the same test as {first.run.suffix}, by its start and its connections; "
                 "delete one of the two; until then it counts once at most."
             )
-        known = {algorithm.lower() for algorithm in row.algorithms}
-        known |= FIRST_BBR if known & FIRST_BBR else set()
-        # A word that is not an algorithm's name, and always beside the same one, is somebody's own name for it.
-        own = {name for name in row.named if not name_algorithm(name) and len(meant[name]) == 1}
-        strange = sorted(name for name in row.named - own if name.lower() not in known)
-        if row.named and row.algorithms and strange:
-            told = ", ".join(sorted(row.algorithms))
-            yield f"{row.run.suffix}: its name says {', '.join(strange)}, its results say {told}, which counts."
         if row.longest_gap_s > GAP_S:
             yield (
                 f"{row.run.suffix}: its results were measured one after another, {row.longest_gap_s:.0f} s apart; "

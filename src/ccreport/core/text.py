@@ -24,17 +24,15 @@ def count_things(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def count_alike(said: Iterable[tuple[str, str]]) -> list[str]:
-    """Return a line for each message about files, with the first of them and how many these are.
+def count_alike(said: Iterable[tuple[str, str]], noun: str = "file") -> list[str]:
+    """Return a line for each message about files or what `noun` says, with the first of them and how many these are.
 
-    `said` are names of files with what is said of each: `a.json: empty`, or `3 files, such as a.json: empty`.
+    `said` are their names with what is said of each: `a.json: empty`, or `3 files, such as a.json: empty`.
     """
     files: dict[str, dict[str, None]] = {}
     for name, message in said:
         files.setdefault(message, {})[name] = None
-    counts = {
-        text: f"{count_things(len(own), 'file')}, such as " if len(own) > 1 else "" for text, own in files.items()
-    }
+    counts = {text: f"{count_things(len(own), noun)}, such as " if len(own) > 1 else "" for text, own in files.items()}
     return [f"{counts[message]}{next(iter(own))}: {message}" for message, own in files.items()]
 
 

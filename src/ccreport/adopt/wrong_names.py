@@ -1,0 +1,32 @@
+"""Algorithms that names or tables say, and results contradict."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from ccreport.adopt.rows import Row
+from ccreport.core.algorithms import FIRST_BBR, name_algorithm
+
+
+def find_wrong_names(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """Yield runs whose files are said to be of another algorithm than their results are of, and what to know of it.
+
+    A word that is not an algorithm's name, beside results of one only, which no other word names, is somebody's own.
+    """
+    meant: dict[str, set[str]] = defaultdict(set)
+    called: dict[str, set[str]] = defaultdict(set)
+    for name, algorithms in (said for row in rows for said in row.said):
+        meant[name].update(algorithms)
+        for algorithm in algorithms:
+            called[algorithm].add(name)
+    own = {
+        name for name, told in meant.items() if not name_algorithm(name) and [called[one] for one in told] == [{name}]
+    }
+    for row in rows:
+        wrong: dict[str, set[str]] = defaultdict(set)
+        for name, algorithms in row.said:
+            known = {algorithm.lower() for algorithm in algorithms}
+            known |= FIRST_BBR if known & FIRST_BBR else set()
+            if known and name not in own and name.lower() not in known:
+                wrong[name].update(algorithms)
+        for name, told in sorted(wrong.items()):
+            yield row.run.suffix, f"its name says {name}, its results say {', '.join(sorted(told))}, which counts."
