@@ -552,7 +552,10 @@ def test_the_topology_has_senders_paths_and_destinations(tmp_path: Path) -> None
     output = plot(tmp_path, make_testbed(), kind="topology")
     shown, _, rest = read(output, "caption.txt").partition("\n")
     # As many as there are boxes, though two of them have the same address.
-    assert "3 runs between 2 senders and 3 destinations, at RTTs of 5–80 ms." in shown
+    assert (
+        "3 runs between 2 senders and 3 destinations (of 2 names; each sender has its own), at RTTs of 5–80 ms."
+        in shown
+    )
     assert "an address under two of them need not be the same host" in rest
     texts = texts_of(output)
     for text in (
@@ -599,11 +602,14 @@ def test_the_caption_of_a_topology_says_which_runs_and_destinations_it_does_not_
         make_run(1, {"bbr": 1.0}, destinations_count=3),
         make_run(2, {"bbr": 1.0}, is_counted=False),
         make_run(3, {"bbr": 1.0}, host=None),
+        make_run(4, {"bbr": 1.0}),
     )
+    tables["suspects"] = [{"run_id": "r004", "suspect_rule": "sample_gap"}]
     shown, _, rest = read(plot(tmp_path, tables, kind="topology"), "caption.txt").partition("\n")
     assert shown.endswith(
         " 1 run between 1 sender and 1 destination, at RTTs of 10 ms; "
-        "1 more run not counted (interrupted, or without a rate); 1 more run without a destination."
+        "1 more run not counted (interrupted, or without a rate); 1 more run not counted (suspect); "
+        "1 more run without a destination."
     )
     assert "1 run to several destinations at once: only the first is drawn." in rest
     assert "same host" not in rest

@@ -108,7 +108,7 @@ def test_columns_that_never_change_are_said_once() -> None:
     header = ("Job", "Host", "Cut", "Packets")
     total = [text("All"), Html(""), number(0), number(4)]
     shown = render_varying(header, rows, title="t", numbers=(2, 3), total=total)
-    assert '<p class="shared">In all rows: Host: h1; Cut: 0.</p>' in shown
+    assert '<p class="shared">All rows: Host: h1; Cut: 0.</p>' in shown
     assert re.findall(r"<th scope[^>]*>([^<]*)", shown) == ["Job", "Packets"]
     assert '<tr><td>a</td><td class="number">1</td></tr>' in shown
     assert '<tfoot><tr><td>All</td><td class="number">4</td></tr></tfoot>' in shown
@@ -142,13 +142,14 @@ def test_archive_facts(inputs: dict[str, Any]):
     assert facts["results"] == "no result rows"
     assert facts["hosts"] == "4 destinations"
     assert facts["rtt"] == "10 to 80&#46;5 ms"
-    assert facts["durations"] == facts["kernels"] == facts["lines"] == facts["losses"] == "unknown"
+    assert facts["durations"] == facts["kernels"] == facts["losses"] == "unknown"
+    assert facts["interfaces"] == facts["bottlenecks"] == "unknown"
     paths = frames["runs"].with_columns(
         bottleneck_bps=pl.Series([1e8, None, None, None]), nic_bps=2.5e9, loss_pct=pl.Series([0.0, 0.1, None, 0.01])
     )
     set_up = describe_archive(frames["raw_files"], paths, frames["flows"], frames["harness_results"], NO_OTHERS)
     said = html.unescape(render_measured(set_up, has_runs=True))
-    assert " Lines carry 0.1 to 2.5 Gbit/s. Random loss: 0 to 0.1 %. Congestion" in said
+    assert " Sender interfaces: 2.5 Gbit/s. Bottlenecks: 0.1 Gbit/s. Random loss: 0 to 0.1 %. Congestion" in said
     assert "Tests take" not in render_measured(facts, has_runs=True)
     known = facts | {"durations": "4 to 120 s", "kernels": "6&#46;1"}
     assert "Tests take 4 to 120 s. Kernel of the sender: 6&#46;1." in render_measured(known, has_runs=True)
@@ -164,7 +165,7 @@ def test_declared_and_measured_rtts_are_told_apart_and_what_nothing_says(inputs:
     tables = (frames["raw_files"], runs, frames["flows"], frames["harness_results"], NO_OTHERS)
     facts = describe_archive(*tables)
     assert html.unescape(facts["rtts"]) == (
-        "round-trip times of 10 to 20 ms (declared) or 40 to 80.5 ms (measured in 2 runs of which none is declared)"
+        "round-trip times of 10 to 20 ms (declared) or 40 to 80.5 ms (2 runs have no declared RTT; theirs was measured)"
     )
     # Half of 10 ms is 5; where stages change the path, nothing is said.
     near = runs.filter(rtt_source="nominal").with_columns(rtt_nominal_ms=10.0, rtt_min_ms=4.9, stages_json=None)
@@ -450,6 +451,11 @@ def test_suspect_runs_are_counted_by_rule_and_lead_to_the_explorer() -> None:
     for shown in ("80 Mbit/s", "90 Mbit/s", "2.5 s", "1 s"):
         assert escape_text(shown) in page
     assert page.count("<td>client 1 did not end</td><td>Table II</td>") == 2
+    assert "interrupted ones" not in page
+    repeated = suspects.with_columns(suspect_rule=pl.lit("attempt_repeated"))
+    assert "interrupted ones, which [all attempts](collection.qmd#tries) have too, do not count." in render_suspects(
+        repeated, runs, attempts, make_uses()
+    )
     assert NASTY[0] not in page
     assert render_suspects(make_table("suspects", []), runs, attempts, make_uses()) == "No run is suspect.\n"
 
@@ -472,37 +478,47 @@ def test_runs_that_were_made_again_are_compared_with_others_of_their_conditions(
     said = html.unescape(describe_bias(attempts, runs, suspects))
     # The others have 100 and 102 Mbit/s, so 101 in the median: 90 / 101 and 110 / 101. No other run is to host h2.
     assert said == (
-        "Of the 4 runs behind them, 3 completed at a later attempt. The means lack the other 1. "
-        "2 runs after failures: 1 with another seed, 1 suspect; rates 0.891 times the median of other runs of the same "
-        "conditions, which are themselves 0.990 to 1.01 times it. 1 run after interruptions alone: rates 1.09 times "
-        "the median of other runs of the same conditions, which are themselves 0.990 to 1.01 times it."
+        "4 runs needed more than one attempt; 3 completed, and the means lack the other 1. "
+        "2 followed a failed attempt (1 suspect, 1 with another seed); their rates (0.891 times the median of other "
+        "runs of the same conditions) are not within the spread of the others (0.990 to 1.01). 1 followed "
+        "interruptions only; their rates (1.09 times the median of other runs of the same conditions) are not within "
+        "the spread of the others (0.990 to 1.01)."
     )
     assert describe_bias(attempts.filter(run_id="r2"), runs, suspects) == ""
+    # Between the slowest and the fastest of the others the rate of a run stands out by nothing.
+    near = runs.with_columns(goodput_bps=pl.when(run_id="r1").then(101e6).otherwise("goodput_bps"))
+    said = describe_bias(attempts.filter(pl.col("run_id").is_in(["r1", "r2"])), near, suspects)
+    assert said.startswith("1 run needed more than one attempt; 1 completed. 1 followed interruptions only; ")
+    # Of 90, 100 and 102 Mbit/s and 5 to another host: 101 / 100 between 90 / 100 and 102 / 100.
+    assert said.endswith(" are within the spread of the others (0.900 to 1.02).")
 
 
 def test_the_first_page_names_what_was_left_out_and_why() -> None:
-    runs = make_table("runs", [{"run_id": f"r{n}", "is_interrupted": n == 0, "is_cpu_bound": n < 2} for n in range(3)])
+    runs = make_table("runs", [{"run_id": f"r{n}", "is_interrupted": n == 0, "is_cpu_bound": n < 2} for n in range(4)])
+    runs = runs.with_columns(
+        is_counted=pl.Series([False, False, True, False]), throughput_bps=pl.Series([1.0] * 3 + [None])
+    )
     broken = {"suspect_rule": "sample_gap", "observed": 2.5, "bound": 1.0, "bound_unit": "s"}
-    suspects = make_table("suspects", [{"run_id": f"r{n}"} | broken for n in range(2)])
+    suspects = make_table("suspects", [{"run_id": f"r{n}"} | broken for n in (0, 2)])
     outcomes = ("completed", "failed", "interrupted", "failed")
     attempts = make_table(
         "attempts",
         [{"run_id": f"r{n}", "attempt_outcome": outcome, "line_number": 1} for n, outcome in enumerate(outcomes)],
     )
     said = summarise_left_out(suspects, runs, attempts, make_uses(r1="II", r2="III"), {"include_cpu_bound": False})
-    why = "([which and why](ledger.qmd#tbl-suspects))"
-    fate = "Of the 3 runs behind them, 0 completed at a later attempt. The means lack the other 3."
+    fate = "3 runs needed more than one attempt; 0 completed, and the means lack the other 3."
     assert html.unescape(said).splitlines() == [
-        f"- 2 of the 3 runs are suspect and in no mean {why}: 2 by `sample_gap`. 1 of them is for Table II.",
-        "- 1 interrupted run is in no mean.",
-        "- 2 CPU-bound runs are in no mean.",
+        # The run that was interrupted and is suspect is counted once.
+        "- 4 runs = 0 in the means + 1 CPU-bound + 1 interrupted + 1 without a rate + 1 suspect.",
+        "- [Why runs are suspect](ledger.qmd#tbl-suspects): 2 by `sample_gap`. 1 of them is for Table III.",
         f"- 3 of 4 attempts (2 failed and 1 interrupted) gave no run ([which](collection.qmd#tries)). {fate}",
     ]
     config = {"include_suspect": True, "include_interrupted": True}
-    (said,) = summarise_left_out(suspects, runs, attempts.clear(), make_uses(r2="III"), config).splitlines()
-    assert said.startswith("- 2 of the 3 runs are suspect and counted in the means")
+    sums, said = summarise_left_out(suspects, runs, attempts.clear(), make_uses(r1="III"), config).splitlines()
+    assert sums.startswith("- 4 runs = 1 in the means (1 of them suspect) + 1 CPU-bound")
     assert said.endswith("`sample_gap`. No numbered table or figure lacks them.")
-    assert summarise_left_out(suspects.clear(), runs.tail(1), attempts.clear(), make_uses(), {}) == ""
+    counted = runs.filter("is_counted")
+    assert summarise_left_out(suspects.clear(), counted, attempts.clear(), make_uses(), {}) == ""
 
 
 def test_the_methods_page_argues_every_rule() -> None:

@@ -69,7 +69,7 @@ def test_each_condition_has_the_means_of_each_algorithm(tmp_path: Path) -> None:
         ("RTT 50–100 ms", "bbr,cubic", "CUBIC", 1, 5e6, pytest.approx(7 / 1000), 0.7),
     ]
     words = read_words(html)
-    assert "In all rows: host 10.0.0.2, loss 0 %, 16 flows." in words
+    assert "All rows: host 10.0.0.2, loss 0 %, 16 flows." in words
     assert "RTT 20 ms – BBR 3 91.0" in words
     # What no run has is not shown.
     assert not re.search("Buffer|Volume|Parameter|CPU", words)

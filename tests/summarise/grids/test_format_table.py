@@ -47,7 +47,7 @@ def test_units_are_said_once_and_minus_is_a_minus_sign() -> None:
 
 def test_what_all_rows_share_is_said_in_words() -> None:
     shared = {"beside": "bbr,cubic", "jain_mean_ratio": 0.5, "first_runs_count": 1}
-    assert describe_shared(shared) == "In all rows: both bbr and cubic, Jain's index, mean 0.5, runs of first 1."
+    assert describe_shared(shared) == "All rows: both bbr and cubic, Jain's index, mean 0.5, runs of first 1."
 
 
 NASTY = r"<b>&%$#_{}~^\ [x] *-- {{x^2}}"
@@ -222,8 +222,8 @@ def test_a_row_list_has_intervals_behind_their_means_and_no_column_that_says_not
     grid = lay_out_rows(rows, schema, "T", [], {"retransmit_mean_ratio": pl.Series([True, False])})
     assert grid.stubs == ["Algorithm"]
     # What names both rows alike is said once, below them.
-    shared = "In all rows: sender speed 10g, path class testbed, test group no loss, sharing both, 16 flows, RTT bucket"
-    assert f"{shared} RTT < 30 ms, retransmit source ss, runs 3, segments 1,000." in grid.notes
+    shared = "All rows: sender speed 10g, path class testbed, test group no loss, sharing both, 16 flows, RTT bucket"
+    assert f"{shared} RTT < 30 ms, retransmit source ss, 3 runs, segments 1,000." in grid.notes
     # Of a column without a value nothing is said.
     assert not any("CV of the runs' ratios" in note for note in grid.notes)
     headings = ["Retransmits", "Retransmitted (%)", "Retransmitted, mean of the runs' ratios (%)", "95 % interval"]
@@ -422,7 +422,7 @@ def test_headings_are_words_with_units() -> None:
 def test_values_that_name_rows_bring_their_units() -> None:
     given = {"bottleneck_bps": 50e6, "buffer_bytes": 62_500, "loss_pct": 0.0, "rtt_ms": 20.0, "host": None}
     assert [format_name(name, value) for name, value in given.items()] == ["50 Mbit/s", "62.5 kB", "0", "20", "–"]
-    assert describe_shared(given) == "In all rows: bottleneck 50 Mbit/s, buffer 62.5 kB, loss 0 %, RTT 20 ms, host –."
+    assert describe_shared(given) == "All rows: bottleneck 50 Mbit/s, buffer 62.5 kB, loss 0 %, RTT 20 ms, host –."
     assert describe_shared({}) == ""
 
 

@@ -105,7 +105,7 @@ def test_what_all_rows_are_named_is_said_once_below_the_table() -> None:
     grid = replace(GRID, stubs=["Buffer", "Flows", "Runs"], names=[["8 MB", "16", "5"], ["12 MB", "16", "5"]])
     shared = share_names(grid)
     assert (shared.stubs, shared.names) == (["Buffer"], [["8 MB"], ["12 MB"]])
-    assert shared.notes == [*GRID.notes, "In all rows: flows 16, runs 5."]
+    assert shared.notes == [*GRID.notes, "All rows: 16 flows, 5 runs."]
     # A row alone keeps its names, and the first name stays in any case.
     for names in ([["8 MB", "16", "5"]], [["8 MB", "16", "5"], ["8 MB", "8", "4"]]):
         assert share_names(replace(grid, names=names)) == replace(grid, names=names)

@@ -19,7 +19,7 @@ from ccreport.summarise.grids.grid import format_size
 
 TOPOLOGY_COLUMNS: Final = """
     run_id, experiment_id, sender_host, host, host_address, rtt_ms, nic_bps, mtu_bytes, kernel, buffer_bytes,
-    bottleneck_bps, background_udp_bps, destinations_count
+    bottleneck_bps, background_udp_bps, destinations_count, is_suspect
 """
 # More destinations of one sender than this are counted in a last box.
 DESTINATIONS_AT_MOST: Final = 12
@@ -56,7 +56,8 @@ def build_topology(declaration: FigureDeclaration, database: Database) -> Figure
         [path.destinations.select(pl.lit(path.sender, pl.String).alias("sender_host"), pl.all()) for path in paths]
     )
     title = " ".join(declaration.title.split())
-    caption = _write_caption(paths, matching.height - counted.height, counted.height - runs.height)
+    left_out = matching.filter(~pl.col("is_counted"))
+    caption = _write_caption(paths, left_out, counted.height - runs.height)
     return Figure(draw_topology(title, lanes), data, caption, _write_alternative(lanes))
 
 
@@ -134,12 +135,23 @@ def _span(name: str, values: pl.Series, unit: str) -> str:
     return f"{name} {'–'.join(dict.fromkeys(f'{value:,g}' for value in (known[0], known[-1])))} {unit}" if known else ""
 
 
-def _write_caption(paths: Sequence[Path], uncounted: int, nowhere: int) -> str:
+def _write_caption(paths: Sequence[Path], left_out: pl.DataFrame, nowhere: int) -> str:
     runs = pl.concat(path.runs for path in paths)
     destinations = pl.concat(path.destinations for path in paths)
     rtts = _span("RTTs of", runs["rtt_ms"].drop_nulls().round(), "ms")
-    reached = f"{count_things(len(paths), 'sender')} and {count_things(destinations.height, 'destination')}"
-    absent = {f"not counted ({UNCOUNTED})": uncounted, "without a destination": nowhere}
+    names_count = destinations["host"].drop_nulls().n_unique()
+    of_names = (
+        f" (of {count_things(names_count, 'name')}; each sender has its own)"
+        if 0 < names_count < destinations.height
+        else ""
+    )
+    reached = f"{count_things(len(paths), 'sender')} and {count_things(destinations.height, 'destination')}{of_names}"
+    suspect = int(left_out["is_suspect"].sum())
+    absent = {
+        f"not counted ({UNCOUNTED})": left_out.height - suspect,
+        "not counted (suspect)": suspect,
+        "without a destination": nowhere,
+    }
     several = int((runs["destinations_count"] > 1).sum())
     sentences = [
         "Senders, the path between them, and destinations, as the metadata of the runs names them",

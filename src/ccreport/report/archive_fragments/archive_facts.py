@@ -17,8 +17,6 @@ STATES: Final = ("ingested", "ignored", "rejected")
 IS_DECLARED: Final = (pl.col("rtt_source") == "nominal").fill_null(value=False)
 # Kinds of files that say more of a run than its result, as `adopt` asks for them.
 RECORDED: Final = {"ss": "ss", "mpstat": "mpstat", "tcpdump": "tcpdump"}
-# What the narrowest line of a path carries, as far as it is known.
-LINE_BPS: Final = pl.coalesce("bottleneck_bps", "nic_bps")
 PER_GIGABIT: Final = 1e9
 SESSION_HEADER: Final = ("Session", "Jobs", "Runs", "Flows", "Hosts", "RTT, ms", "Algorithms", "First test, UTC", "For")
 
@@ -47,7 +45,8 @@ def describe_archive(
         "results": _count(results.height, "result row"),
         "algorithms": show_names(pl.concat([flows["cc"], others["algorithms"].explode()])),
         "hosts": _count(runs["host"].drop_nulls().n_unique(), "destination"),
-        "lines": _show_range(runs.select(LINE_BPS / PER_GIGABIT).to_series(), "Gbit/s"),
+        "interfaces": _show_range(runs["nic_bps"] / PER_GIGABIT, "Gbit/s"),
+        "bottlenecks": _show_range(runs["bottleneck_bps"] / PER_GIGABIT, "Gbit/s"),
         "losses": _show_range(runs["loss_pct"], "%"),
         "rtt": _show_range(runs["rtt_ms"], "ms"),
         "durations": _show_range(runs["duration_s"].round(1), "s"),
@@ -71,7 +70,8 @@ def render_measured(facts: Mapping[str, str], *, has_runs: bool) -> str:
     subject = "It was" if facts["runs"] == "1 run" else "These were"
     where = f"{subject} measured {facts['dates']} (UTC), to {facts['hosts']}, at {facts['rtts']}."
     known = {
-        "Lines carry": facts["lines"],
+        "Sender interfaces:": facts["interfaces"],
+        "Bottlenecks:": facts["bottlenecks"],
         "Random loss:": facts["losses"],
         "Tests take": facts["durations"],
         "Kernel of the sender:": facts["kernels"],
@@ -90,9 +90,10 @@ def describe_rtts(runs: pl.DataFrame) -> str:
     for how, own in (("declared", runs.filter(IS_DECLARED)), ("measured", runs.filter(~IS_DECLARED))):
         if own["rtt_ms"].count():
             noun = "a round-trip time" if own["rtt_ms"].n_unique() == 1 else "round-trip times"
-            of_rest = f" in {_count(own.height, 'run')} of which none is declared" if parts else ""
+            have = f"{_count(own.height, 'run')} {'has' if own.height == 1 else 'have'} no declared RTT"
+            said = f"{have}; {'its' if own.height == 1 else 'theirs'} was {how}" if parts else how
             range_ms = f"{'' if parts else f'{noun} of '}{_show_range(own['rtt_ms'], 'ms')}"
-            parts.append(f"{range_ms} ({how}{of_rest}{_remark_shorter(own)})")
+            parts.append(f"{range_ms} ({said}{_remark_shorter(own)})")
     return " or ".join(parts) or "round-trip times that nothing tells"
 
 
@@ -178,7 +179,8 @@ def render_sessions(runs: pl.DataFrame, flows: pl.DataFrame, uses: pl.DataFrame)
         row = [verbatim(str(session)), *map(number, counts), text(rtts), text(names), show_start(own["start_utc"])]
         rows.append([*row, text(name_uses(used) or None)])
     table = render_table(SESSION_HEADER, rows, title="Sessions", numbers=range(1, 5))
-    told = "One row for each start of the test harness, with what its runs are for. A dash: nothing numbered here."
+    unused = "–: not used in a numbered table or figure."
+    told = f"One row for each start of the test harness, with what its runs are for. {unused}"
     return f"## Sessions {{#sessions}}\n\n{told}\n\n{table}"
 
 

@@ -23,20 +23,16 @@ def describe_bias(attempts: pl.DataFrame, runs: pl.DataFrame, suspects: pl.DataF
     if again.is_empty():
         return ""
     lost = again.filter("is_lost").height
-    counted = count_things(again.height, "run")
+    needed = f"{count_things(again.height, 'run')} needed more than one attempt"
     completed = "all" if again.height > 1 and not lost else f"{again.height - lost:,}"
-    said = [f"Of the {counted} behind them, {completed} completed at a later attempt"]
-    if lost:
-        said.append(f"The means lack the other {lost:,}")
+    said = [f"{needed}; {completed} completed{f', and the means lack the other {lost:,}' if lost else ''}."]
     rates = _compare_rates(runs, again)
-    failed = again.filter(~pl.col("is_lost"), pl.col("failed_count") > 0)
-    interrupted = again.filter(~pl.col("is_lost"), failed_count=0)
-    if failed.height:
-        said.append(f"{count_things(failed.height, 'run')} after failures: {_describe_part(failed, rates)}")
-    if interrupted.height:
-        part = _describe_part(interrupted, rates)
-        said.append(f"{count_things(interrupted.height, 'run')} after interruptions alone: {part}")
-    return f"{'. '.join(said)}."
+    parts = {
+        "a failed attempt": again.filter(~pl.col("is_lost"), pl.col("failed_count") > 0),
+        "interruptions only": again.filter(~pl.col("is_lost"), failed_count=0),
+    }
+    said += [_describe_part(how, part, rates) for how, part in parts.items() if part.height]
+    return " ".join(said)
 
 
 def _list_made_again(attempts: pl.DataFrame, suspects: pl.DataFrame) -> pl.DataFrame:
@@ -71,17 +67,21 @@ def _compare_rates(runs: pl.DataFrame, again: pl.DataFrame) -> pl.DataFrame:
     return runs.select("run_id", *ALIKE, is_again=is_again, times=RATE_BPS / median).drop_nulls("times")
 
 
-def _describe_part(part: pl.DataFrame, rates: pl.DataFrame) -> str:
-    """Return how many runs got another seed and are suspect, and how their rates lie beside those of other runs."""
-    counts = {"with another seed": part["has_new_seed"].sum(), "suspect": part["is_suspect"].sum()}
-    said = [", ".join(f"{count:,} {what}" for what, count in counts.items() if count)]
+def _describe_part(how: str, part: pl.DataFrame, rates: pl.DataFrame) -> str:
+    """Return how many runs followed such an attempt, are suspect and have another seed, and how their rates compare."""
+    counts = {"suspect": part["is_suspect"].sum(), "with another seed": part["has_new_seed"].sum()}
+    amounts = {
+        what: "" if part.height == 1 else "all " if count == part.height else f"{count:,} "
+        for what, count in counts.items()
+        if count
+    }
+    facts = ", ".join(f"{amount}{what}" for what, amount in amounts.items())
+    said = f"{part.height:,} followed {how}{f' ({facts})' if facts else ''}"
     own = rates.join(part, on="run_id", how="semi")
     if own.is_empty():
-        said.append("no other run of their conditions to compare with")
-    else:
-        others = rates.filter(~pl.col("is_again")).join(own, on=ALIKE, how="semi", nulls_equal=True)
-        said.append(
-            f"rates {show_ends(own['times'])} times the median of other runs of the same conditions, "
-            f"which are themselves {show_ends(others['times'])} times it"
-        )
-    return "; ".join(filter(None, said))
+        return f"{said}; no other run of the same conditions is there to compare with."
+    others = rates.filter(~pl.col("is_again")).join(own, on=ALIKE, how="semi", nulls_equal=True)
+    times, spread = own["times"], others["times"]
+    is_within = spread.min() <= times.min() and times.max() <= spread.max()  # type: ignore[operator]
+    compared = f"are {'' if is_within else 'not '}within the spread of the others ({show_ends(spread)})"
+    return f"{said}; their rates ({show_ends(times)} times the median of other runs of the same conditions) {compared}."

@@ -18,13 +18,14 @@ VALUES_LISTED: Final = 6
 # Behind a value that the publication does not give.
 CHOSEN: Final = "*"
 HEADER: Final = (
-    *("For", "Sender", "Receiver", "RTT, ms", "Loss, %", "Line", "Pacing", "Bottleneck"),
+    *("For", "Sender", "Receiver", "RTT, ms", "Loss, %", "Interface", "Pacing", "Bottleneck"),
     *("Buffer, MB", "UDP", "Runs"),
 )
 CAPTION: Final = (
-    "Paths, and what was set on them: the sender's line, the pacing of each flow, the bottleneck and the UDP traffic "
-    "beside the flows in Gbit/s. Several values in a cell are those of different runs; a dash is what was not set, or "
-    "is not known. Without a bottleneck the pacing is the limit."
+    "Paths, and what was set on them: the sender's interface, the pacing of each flow, the bottleneck and the UDP "
+    "traffic beside the flows in Gbit/s. Several values in a cell are those of different runs; a dash is what was not "
+    "set, or is not known. Without a bottleneck the sender's interface is the limit, unless the flows' pacing adds up "
+    "to less."
 )
 MARKED: Final = " A star marks what the publication does not give: it was chosen for this archive."
 

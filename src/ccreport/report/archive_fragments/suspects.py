@@ -1,13 +1,15 @@
 """Suspect runs: how many each rule finds, which they are, and what the rules say."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import polars as pl
 
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.measure.suspects.measure import RULES
+from ccreport.measure.suspects.transfers import REPEATED
 from ccreport.report.archive_fragments.calibration import LISTED_AT_MOST, describe_cut
 from ccreport.report.archive_fragments.failed_attempts import FAILED, describe_bias
 from ccreport.report.markup.blocks import (
@@ -21,7 +23,11 @@ from ccreport.report.markup.blocks import (
     text,
     verbatim,
 )
+from ccreport.trace.rows.left_out import explain_uncounted
 from ccreport.trace.uses import name_uses
+
+# Why runs are in no mean, as the first page says it behind their number.
+UNCOUNTED: Final = {"no rate": "without a rate"}
 
 
 def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFrame, uses: pl.DataFrame) -> str:
@@ -54,18 +60,10 @@ def summarise_left_out(
     `suspects`, `runs` and `attempts` as the tables are, `uses` as `list_uses` gives them; `config` says which runs
     count all the same. Nothing without any.
     """
-    interrupted, cpu_bound = (runs.filter(flag).height for flag in ("is_interrupted", "is_cpu_bound"))
-    said = []
+    said = [*_sum_up(suspects, runs, config)]
     if not suspects.is_empty():
-        count = "counted in the means" if config.get("include_suspect") else "in no mean"
-        said.append(
-            f"{_count_suspects(suspects, runs)} and {count} ([which and why](ledger.qmd#tbl-suspects)): "
-            f"{_name_suspects(suspects)}.{_place_suspects(suspects, uses)}"
-        )
-    if interrupted and not config.get("include_interrupted"):
-        said.append(f"{count_things(interrupted, 'interrupted run')} {_say_absent(interrupted)}.")
-    if cpu_bound and not config.get("include_cpu_bound", True):
-        said.append(f"{count_things(cpu_bound, 'CPU-bound run')} {_say_absent(cpu_bound)}.")
+        where = "[Why runs are suspect](ledger.qmd#tbl-suspects)"
+        said.append(f"{where}: {_name_suspects(suspects)}.{_place_suspects(suspects, uses)}")
     tried = attempts.filter(pl.col("attempt_outcome").is_in(FAILED))
     if tried.height:
         outcomes = dict(tried.group_by("attempt_outcome").len().iter_rows())
@@ -77,8 +75,26 @@ def summarise_left_out(
     return "".join(f"- {sentence}\n" for sentence in said)
 
 
-def _say_absent(count: int) -> str:
-    return "is in no mean" if count == 1 else "are in no mean"
+def _sum_up(suspects: pl.DataFrame, runs: pl.DataFrame, config: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how all runs add up from those in the means and the others, each counted once; nothing where all count."""
+    is_suspect = pl.col("run_id").is_in(suspects["run_id"].to_list())
+    included = bool(config.get("include_suspect"))
+    states = runs.select(
+        # As the explorer has it: an interrupted run is not called suspect too.
+        state=pl.when(is_suspect & ~(pl.col("is_interrupted").fill_null(value=False) & ~pl.col("is_counted")))
+        .then(pl.lit("suspect"))
+        .otherwise(explain_uncounted())
+    ).to_series()
+    counts = Counter(states.drop_nulls())
+    suspect = counts.pop("suspect", 0)
+    absent = sum(counts.values())
+    if not absent and not suspect:
+        return
+    in_means = runs.height - absent - (0 if included else suspect)
+    parts = [f"{in_means:,} in the means{f' ({suspect:,} of them suspect)' if included and suspect else ''}"]
+    parts += [f"{count:,} {UNCOUNTED.get(reason, reason)}" for reason, count in sorted(counts.items())]
+    parts += [f"{suspect:,} suspect"] if suspect and not included else []
+    yield f"{count_things(runs.height, 'run')} = {' + '.join(parts)}."
 
 
 def _name_suspects(suspects: pl.DataFrame) -> str:
@@ -125,9 +141,17 @@ def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFr
     table = render_varying(header, rows, title="Suspect runs", numbers=(3, 4))
     caption = (
         "Suspect runs; each leads to the explorer. *For*: the tables and figures that it would be in; a dash is a run "
-        f"of none that is numbered.{describe_cut(ordered, 'suspects')}"
+        f"of none that is numbered.{_explain_attempts(suspects)}{describe_cut(ordered, 'suspects')}"
     )
     return render_float("tbl-suspects", table, caption)
+
+
+def _explain_attempts(suspects: pl.DataFrame) -> str:
+    """Return which attempts are observed, where a rule counts them: the list of all attempts has more."""
+    if REPEATED.name not in suspects["suspect_rule"]:
+        return ""
+    listed = "[all attempts](collection.qmd#tries)"
+    return f" Attempts: those that failed or completed; interrupted ones, which {listed} have too, do not count."
 
 
 def _show_quantity(value: float, unit: str) -> Html:

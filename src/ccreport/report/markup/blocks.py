@@ -115,7 +115,7 @@ def render_varying(
         total=None if total is None else [total[place] for place in kept],
         is_text=is_text,
     )
-    return fence_html(f'<p class="shared">In all rows: {said}.</p>') + table
+    return fence_html(f'<p class="shared">All rows: {said}.</p>') + table
 
 
 def render_float(label: str, content: str, caption: str, name: str = "") -> str:

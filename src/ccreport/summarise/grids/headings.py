@@ -130,6 +130,8 @@ SPELLED: Final = {
     "sd": "SD",
     "udp": "UDP",
 }
+# Counts whose noun goes behind them: 16 flows.
+COUNTED: Final = {"flows_count": "flow", "runs_count": "run"}
 # Whose names headings begin with.
 PEOPLE: Final = ("Jain", "Cliff")
 # Names of programs, which stay as they are at the beginning of a heading.
@@ -216,8 +218,8 @@ def _find_scale(quantity: str) -> tuple[float, str]:
 
 def name_value(column: str, value: Any) -> str:
     """Return a value with the words and the unit of its column: RTT 20 ms, 1 flow; no word twice where it has one."""
-    if column == "flows_count" and value is not None:
-        return count_things(value, "flow")
+    if column in COUNTED and value is not None:
+        return count_things(value, COUNTED[column])
     words, _, unit = write_heading(column).partition(" (")
     shown = format_name(column, value)
     words = words.removesuffix(shown.partition(" ")[0]).rstrip()
@@ -225,8 +227,11 @@ def name_value(column: str, value: Any) -> str:
 
 
 def name_text(heading: str, text: str) -> str:
-    """Return what a cell shows with the words and the unit of its column's heading: Pacing 50.0 Mbit/s."""
+    """Return what a cell shows with the words and the unit of its column's heading: Pacing 50.0 Mbit/s, 5 runs."""
     words, _, unit = heading.partition(" (")
+    noun = COUNTED.get(f"{words.lower()}_count")
+    if noun:
+        return f"{text} {noun}{'' if text == '1' else 's'}"
     return f"{words} {text}{f' {unit[:-1]}' if unit else ''}"
 
 
@@ -237,4 +242,4 @@ def describe_shared(names: dict[str, Any], more: Iterable[str] = ()) -> str:
     """
     parts = [*(name_value(column, value) for column, value in names.items()), *more]
     small = [part if part[1:2].isupper() or part.startswith(PEOPLE) else part[0].lower() + part[1:] for part in parts]
-    return f"In all rows: {', '.join(small)}." if small else ""
+    return f"All rows: {', '.join(small)}." if small else ""
