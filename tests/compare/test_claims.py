@@ -535,6 +535,9 @@ def test_an_explanation_of_no_claim_is_an_error(tmp_path: Path) -> None:
         DeclarationError, match=r"explanations\.yaml:5: .*: evaluation makes no claim `other`; there are c$"
     ):
         judge(tmp_path, {"c": [{"sql": "SELECT 1 AS value, 9 AS n"}]}, explanations=explain(other="So."))
+    causes = {"evaluations": {"evaluation": {"causes": {"a buffer": ["c", "other"]}}}}
+    with pytest.raises(DeclarationError, match=r"evaluations\.evaluation\.causes: evaluation makes no claim `other`"):
+        judge(tmp_path, {"c": [{"sql": "SELECT 1 AS value, 9 AS n"}]}, explanations=causes)
 
 
 def test_every_claim_that_the_sample_archive_explains_is_made() -> None:
@@ -542,6 +545,7 @@ def test_every_claim_that_the_sample_archive_explains_is_made() -> None:
     for evaluation, facts in explained.items():
         declared = load_evaluation(ROOT / "evaluations" / f"{evaluation}.yaml")
         assert set(facts.get("claims", {})) <= set(declared["claims"])
+        assert {claim for of_cause in facts.get("causes", {}).values() for claim in of_cause} <= set(facts["claims"])
 
 
 def test_a_claim_names_figures_and_tables_that_there_are(tmp_path: Path) -> None:

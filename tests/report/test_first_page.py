@@ -18,12 +18,15 @@ from ccreport.report.archive_fragments.provenance import name_archive
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts, read_rtts
-from ccreport.report.fragments.claim_direction import FAILURES
+from ccreport.report.fragments.claim_direction import NO_DIFFERENCE, UNEQUAL, decide, find_failure
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
+from ccreport.report.fragments.first_page.figures_asked import ask_figures
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
+from ccreport.report.fragments.first_page.jumps import render_jumps
 from ccreport.report.fragments.first_page.mean_findings import describe_bound, describe_means
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits
+from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
 from ccreport.report.fragments.first_page.software import describe_release, list_authors, render_bibtex
 from ccreport.report.fragments.first_page.verdict_strip import render_strip
 from ccreport.report.markup.escape import escape_text
@@ -35,6 +38,8 @@ CLAIMS = {
 }
 TITLES = {"table_1": "Table I: by buffer", "table_2": "Table II: on the testbed"}
 BOTH = ["BBR", "CUBIC"]
+BOUNDS = ("value", "low", "high", "at_least", "at_most")
+GEOMETRIC = "[geometric means](methods.qmd#sec-ratios)"
 RATES = "tables.qmd?rows=goodput#table-comparisons"
 
 
@@ -175,19 +180,22 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
             judged, declare(judged), make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH, NO_COMPARISONS, TITLES
         )
     )
-    assert found[0].startswith("**Confirmed:** [2 of 3 claims](claims.qmd) hold, among them “BBR is &#42;faster")
+    assert found[0].startswith(
+        "**Confirmed:** [2 of 3 claims](claims.qmd?verdict=holds#all-claims) hold, among them “BBR is &#42;faster"
+    )
     assert found[0].endswith(
         ". The ratio of BBR to CUBIC is reproduced in [1 of 4 pairs](reproduction.qmd) of published cells "
         "(1 of 1 of Table I, 0 of 3 of Table II)."
     )
-    assert "[1 of 3 claims](claims.qmd) does not hold: “Both are alike”" in found[1]
     assert (
         "[2 pairs](reproduction.qmd#paper-worst) are not reproduced; the worst is at 0&#46;1 &#37; loss: " in found[1]
     )
-    assert "a ratio of mean rates of 25.8" in found[1]
+    assert "a ratio of arithmetic mean rates of 25.8" in found[1]
     assert found[1].endswith("and 1.00 here.")
+    in_size = "[1 of 3 claims](claims.qmd?verdict=only+in+size#all-claims) differs only in size"
+    assert found[2].startswith(f"**Other size:** {in_size}: “Both are alike” (")
     # The claim that does not hold is none of those that lack data, though a check of it does.
-    assert found[2] == ("**Undecided:** 1 of 4 pairs: the paper’s runs do not show which algorithm is ahead.")
+    assert found[3] == ("**Undecided:** 1 of 4 pairs: the paper’s runs do not show which algorithm is ahead.")
 
 
 def test_versions_are_compared_on_pages_alone():
@@ -203,20 +211,46 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     bounds = {"at_least": [2.0, 2.0, 0.9, 2.0], "at_most": [None, None, 1.1, None], "value": [1.5, 0.5, 5.0, 0.9]}
     bounds |= {"low": [1.4, 0.4, 4.0, 0.7], "high": [1.6, 0.6, 6.0, 1.2]}
     judged = judged.with_columns(**{name: pl.Series(values) for name, values in bounds.items()})
-    (found,) = list_sentences(render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
-    assert found == (
-        "**Contradicted:** [4 of 4 claims](claims.qmd) do not hold (1 in the other direction, 1 with neither side "
-        "surely ahead here, 1 different where the claim says equal, 1 only in size), among them "
-        "“CUBIC &#60;b&#62;varies&#60;&#47;b&#62; more”."
+    explained = {"causes": {"a buffer": ["first", "second"], "time": ["fourth", "other"]}, "pairs": {}}
+    contradicted, in_size = list_sentences(
+        render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES, explained=explained)
+    )
+    assert html.unescape(contradicted) == (
+        "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims) do not hold, among them “CUBIC "
+        "<b>varies</b> more” (c: 0.500 here, at least 2 by the claim). Recorded causes: a buffer (1), time (1)."
+    )
+    assert html.unescape(in_size) == (
+        "**Other size:** [1 of 4 claims](claims.qmd?verdict=only+in+size#all-claims) differs only in size: “BBR is "
+        "*faster*” (c: 1.50 here, at least 2 by the claim). Recorded causes: a buffer (1)."
     )
     # Without a value where neither is ahead there is no direction.
     (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
-    assert "(4 only in size)" in found
-    of_each = [f"1 does not hold: {failure}" for failure in FAILURES]
-    counts = {1.0: of_each, None: ["4 do not hold"]}
+    assert found.startswith("**Other size:** [4 of 4 claims]")
+    counts = {1.0: ["3 contradicted", "1 differs only in size"], None: ["4 differ only in size"]}
     for neutral, counted in counts.items():
         shown = render_strip(judged, declare(judged, neutral))
         assert re.findall(r'class="count">([^<]+)<', shown) == counted
+    # Of those that are contradicted the list has the check.
+    shown = html.unescape(render_strip(judged, declare(judged, 1.0)))
+    assert re.findall("<small>([^<]+)<", shown) == [
+        "c: 0.500 here, at least 2 by the claim",
+        "c: 5.00 here, 0.9–1.1 by the claim",
+        "c: 0.900 here, at least 2 by the claim",
+    ]
+
+
+def test_a_claim_fails_by_its_worst_check_in_the_unit_that_is_shown():
+    # From -0.1 to 0.3 where at least 0.2 is claimed, and a share of 86 % where both are to have 40 to 60 %.
+    checks = [{"neutral": 0}, {"neutral": 0.5, "is_percentage": True}]
+    rows = [
+        {"check": name, "verdict": "does not hold", "claim_verdict": "does not hold"}
+        | dict(zip(BOUNDS, ends, strict=True))
+        for name, ends in {"drift": (0.1, -0.1, 0.3, 0.2, None), "share (%)": (86.0, 84.0, 88.0, 40.0, 60.0)}.items()
+    ]
+    failure, row = find_failure(rows, {"checks": checks})
+    assert (failure, row["check"]) == (UNEQUAL, "share (%)")
+    assert find_failure(rows[:1], {"checks": checks[:1]})[0] == NO_DIFFERENCE
+    assert decide(rows, {"checks": checks}) == row
 
 
 def test_who_retransmits_less_is_said_with_the_ratios_of_both():
@@ -239,8 +273,9 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     )
     (said,) = describe_retransmits(pl.concat([lossy, none]).with_columns(measure=pl.lit("retransmit_ratio")))
     assert said == (
-        "**Who retransmits less?** With random loss BBR retransmits 0.950 times as much as CUBIC, in the median of 4 "
-        "comparisons (0.500 to 1.20). Of [5 comparisons](tables.qmd?rows=retransmit#table-comparisons) 4 are "
+        "**Who retransmits less?** With random loss BBR retransmits 0.950 times the share of segments that CUBIC does, "
+        "in the median of 4 comparisons. The ratios range from 0.500, with 0 flows at 0&#46;1 &#37; loss, to 1.20. "
+        "Of [5 comparisons](tables.qmd?rows=retransmit#table-comparisons) 4 are "
         "undecided; in 1 neither retransmits anything."
     )
 
@@ -282,7 +317,8 @@ def test_why_claims_cannot_be_told_is_said():
     )
     *_, last = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     assert last == (
-        "**Undecided:** 3 of 4 claims: for 1 no run here meets the conditions, for 1 each condition has "
+        "**Undecided:** [3 of 4 claims](claims.qmd?verdict=not+enough+data#all-claims): "
+        "for 1 no run here meets the conditions, for 1 each condition has "
         "only one run, for 1 the runs are too few or vary too much."
     )
 
@@ -332,7 +368,7 @@ def test_each_claim_is_named_below_its_verdict_and_leads_to_it():
     ]
     # Three signs: the verdict is told without its colour.
     assert len(set(re.findall(r'<path d="([^"]+)"', shown))) == 3
-    assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds", "1 does not hold", "1 without enough data"]
+    assert re.findall(r'class="count">([^<]+)<', shown) == ["1 holds", "1 differs only in size", "1 undecided"]
     assert "<b>" not in shown
 
 
@@ -483,7 +519,9 @@ def test_many_comparisons_of_one_verdict_are_counted_once():
     faster = [("BBR faster", f"RTT {number} ms", 2.0) for number in range(13)]
     *_, last = map(html.unescape, describe_means(means, make_comparisons(*faster)))
     most = "most at RTT 0 ms (2.00 times the rate)"
-    assert last == f"**BBR or CUBIC?** BBR is faster in [all 13 comparisons]({RATES}), {most}."
+    assert (
+        last == f"**BBR or CUBIC?** BBR is faster in [all 13 comparisons]({RATES}), {most}. Ratios are of {GEOMETRIC}."
+    )
 
 
 def test_runs_that_processors_limited_are_counted_beside_the_verdicts():
@@ -511,10 +549,19 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     assert html.unescape(said) == (
         "**BBR or CUBIC?** With random loss BBR is faster in all 3 comparisons, most with 1 flows at 0.1 % loss (9.50 "
         "times the rate). With no loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in "
-        "only 2 comparisons, most from a 10G sender (5.00 times the rate). Of [8 "
-        f"comparisons]({RATES}) of rates: BBR faster in 3; equal within ±5 % in 3; CUBIC faster "
-        "in 2."
+        "only 2 comparisons, most from a 10G sender (5.00 times the rate). "
+        f"Of [8 comparisons]({RATES}) of rates (ratios of {GEOMETRIC}): BBR faster in 3; equal within ±5 % in 3; "
+        "CUBIC faster in 2."
     )
+    # One that is surely ahead is so within the bounds of equality, too.
+    near = make_comparisons(*lossy, *(("equal within ±5 %", name, 1 / 1.02) for _, name, _ in lossless))
+    (said,) = describe_leads(near.with_columns(p_holm_ratio=0.01))
+    assert "equal within ±5 % in all 3 comparisons; CUBIC is 2.0 % ahead in all 3." in html.unescape(said)
+    some = pl.Series([0.01, 0.01, 0.01, 0.01, 0.3, 0.01])
+    (said,) = describe_leads(near.with_columns(p_holm_ratio=some))
+    assert "in all 3 comparisons; CUBIC is 2.0 % ahead in 2 of these." in html.unescape(said)
+    (said,) = describe_leads(near.with_columns(p_holm_ratio=0.3))
+    assert "ahead" not in said
     deep = [("BBR faster", f"{size} MB, RTT 20 ms", 3.0) for size in (8, 16, 32)]
     asked = make_comparisons(*lossy, *lossless, *short[:1], *deep)
     (said,) = describe_leads(asked, titles=TITLES)
@@ -532,6 +579,59 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     assert "**BBR or CUBIC?** BBR is faster in 3 of 5 comparisons, most with 1 flows at" in html.unescape(said)
     (said,) = describe_leads(make_comparisons(*lossy[:2], *short))
     assert said.startswith("**BBR or CUBIC?** Of [4 comparisons]")
+
+
+def test_who_gets_more_when_they_share_is_said_by_loss_and_round_trip_time():
+    asked = [
+        ("equal within ±5 %", "no loss, both, 16 flows, RTT < 30 ms", 1.0),
+        ("equal within ±5 %", "0.1 % loss, both, 16 flows, RTT < 30 ms", 1.0),
+        ("undecided", "0.1 % loss, both, 16 flows, RTT ≥ 30 ms", 1.1),
+        ("BBR faster", "1 % loss, both, 16 flows, RTT < 30 ms", 2.0),
+        ("BBR faster", "1 % loss, both, 16 flows, RTT ≥ 30 ms", 4.0),
+        ("CUBIC faster", "1 % loss, both, 16 flows, RTT 200 ms", 0.25),
+        # Alone, with other flows, or without a loss.
+        ("BBR faster", "1 % loss, alone, 16 flows, RTT ≥ 30 ms", 9.0),
+        ("BBR faster", "1 % loss, both, 8 flows, RTT ≥ 30 ms", 9.0),
+        ("BBR faster", "buffer 8 MB, both, 16 flows", 9.0),
+    ]
+    rtts = [("comparisons", asked[4][1], [80.0])]
+    known = pl.DataFrame(rtts, schema=NO_RTTS.schema, orient="row")
+    (said,) = map(html.unescape, describe_sharing(make_comparisons(*asked), known))
+    assert said == (
+        "**Who gets more when they share?** With no loss the two are equal within ±5 %. At 0.1 % loss the two are "
+        "equal within ±5 % at RTT < 30 ms and it is undecided at RTT ≥ 30 ms. At 1 % loss BBR gets 2.00 times CUBIC’s "
+        "rate at RTT < 30 ms and 4.00 times at 80 ms and CUBIC gets 4.00 times BBR’s rate at RTT 200 ms. ([6 "
+        "comparisons](tables.qmd?rows=goodput+both#table-comparisons) of 16 flows; ratios of geometric means.)"
+    )
+    assert describe_sharing(make_comparisons(*asked[:1], *asked[6:])) == []
+    assert describe_sharing(NO_COMPARISONS) == []
+
+
+def test_below_the_title_is_what_was_measured_with_links_to_the_parts_of_the_page():
+    facts = {"most": "3 runs", "bottlenecks": "10 Gbit/s", "rtt": "5 ms", "losses": "unknown", "kernels": "6.1"}
+    said = render_jumps(facts, 0, has_claims=True)
+    assert "3 runs; bottlenecks of 10 Gbit/s; RTT 5 ms; Linux 6.1; no files rejected. On this page: [Results]" in said
+    assert "[Claims](#verdicts)" in said
+    said = render_jumps(facts, 1, has_claims=False)
+    assert "1 file rejected" in said
+    assert "Claims" not in said
+
+
+def test_the_pair_that_is_farthest_off_has_the_recorded_cause():
+    explained = {"causes": {}, "pairs": {"0.1 % loss": "The buffer is *ours*."}}
+    pairs = make_pairs(AHEAD, NEARER, ELSEWHERE)
+    found = render_findings(NO_CLAIMS, {}, pairs, BOTH, NO_COMPARISONS, TITLES, explained=explained)
+    assert "and 1.00 here. Recorded cause: The buffer is *ours*.\n" in html.unescape(found)
+    assert "Recorded" not in render_findings(NO_CLAIMS, {}, pairs, BOTH, NO_COMPARISONS, TITLES)
+
+
+def test_the_first_page_leads_to_throughput_over_time_where_figures_have_it(tmp_path: Path):
+    (tmp_path / "figure_2").mkdir()
+    declared = {"figures": {"figure_2": {"kind": "throughput_over_time", "title": "One flow"}}}
+    topic = "[What happens second by second](figures.qmd#topic-throughput-over-time)?"
+    assert topic in ask_figures(declared, tmp_path)
+    (tmp_path / "figure_2/missing.txt").write_text("none\n")
+    assert "[What happens second by second](figures.qmd)?" in ask_figures(declared, tmp_path)
 
 
 def test_labels_are_called_by_what_the_evaluation_shows_them_as():
@@ -571,6 +671,12 @@ def test_conditions_are_phrases_of_a_sentence(name: str, phrase: str):
 def test_a_bucket_is_followed_by_the_round_trip_times_that_it_pools_here():
     assert phrase_conditions("RTT < 30 ms", "5, 9 ms") == "at RTT < 30 ms (here 5, 9 ms)"
     assert phrase_conditions("no loss", "5, 9 ms") == "with no loss"
+    assert phrase_conditions("RTT 20 ms", "20 ms") == "at RTT 20 ms"
+    # Those who share a path share one of these.
+    sharing = "40G sender, ESnet, both, RTT < 30 ms"
+    assert phrase_conditions(sharing, "5, 9, 13 ms") == "sharing a path of 5–13 ms from a 40G sender (ESnet)"
+    told = phrase_conditions("16 flows, both bbr and cubic, RTT < 30 ms", "9 ms")
+    assert told == "with 16 flows of bbr and cubic sharing a path of 9 ms"
     rtts = [("comparisons", f"0.1 % loss, {n} flows, RTT ≥ 30 ms", [80.0, 88.0][: n + 1]) for n in range(3)]
     rtts.append(("comparisons", "no loss, RTT ≥ 30 ms", [300.0]))
     known = pl.DataFrame(rtts, schema=NO_RTTS.schema, orient="row")
@@ -706,7 +812,9 @@ def test_a_report_is_cited_by_its_releases_version_doi_and_creators(tmp_path: Pa
     }
     released = RELEASE | {"version": "2.0", "doi": "10.5281/a(b)", "creators": [{"name": "C"}], "raw": "manifest"}
     said = describe_release(released, list_authors(released, citation, "ab" * 32))
-    assert said["authors"] == "C"
+    assert (said["authors"], said["by"]) == ("C", "C: ")
+    # A sentence begins with it.
+    assert describe_release(RELEASE, ["the group"])["by"] == "The group: "
     assert html.unescape(said["name"]) == (
         ", release 2.0 of the data, [https://doi.org/10.5281/a(b)](https://doi.org/10.5281/a%28b%29)"
     )

@@ -74,7 +74,9 @@ def test_a_field_filters_rows_by_all_words_and_by_their_group(page: Page):
 
 def test_a_verdict_is_chosen_exactly_and_a_link_asks_for_rows(page: Page, tmp_path: Path):
     verdicts = ("holds", "does not hold")
-    rows = "".join(f"<tr><td>c{n}</td><td>{verdicts[n % 2]}<br><small>holds</small></td></tr>" for n in range(22))
+    ways = (' data-way="in size"', ' data-way="contradicted"', ' data-way="contradicted"')
+    marks = [f"<strong{ways[n % 3] if n % 2 else ''}>{verdicts[n % 2]}</strong>" for n in range(22)]
+    rows = "".join(f"<tr><td>c{n}</td><td>{mark}<br><small>holds</small></td></tr>" for n, mark in enumerate(marks))
     table = f"<table><thead><tr><th>Claim</th><th>Verdict</th></tr></thead><tbody>{rows}</tbody></table>"
     text = PAGE[: PAGE.index("<div")] + f'<section id="claims"><div class="table-scroll">{table}</div></section>'
     (tmp_path / "claims.html").write_text(text, encoding="utf-8")
@@ -82,9 +84,27 @@ def test_a_verdict_is_chosen_exactly_and_a_link_asks_for_rows(page: Page, tmp_pa
     page.get_by_role("combobox", name="Verdict").select_option("holds")
     assert page.locator(".table-tools output").inner_text() == "11 of 22 rows"
     # Of other tables of the page nothing is asked.
-    for asked, count in (("?rows=not#claims", "11 of 22 rows"), ("?rows=does#others", "")):
+    for asked, count in (
+        ("?rows=not#claims", "11 of 22 rows"),
+        ("?rows=does#others", ""),
+        ("?verdict=does+not+hold#claims", "11 of 22 rows"),
+        # Of the odd numbers to 21 those that 3 divides: 3, 9, 15, 21.
+        ("?verdict=in+size#claims", "4 of 22 rows"),
+        ("?verdict=nonsense#claims", ""),
+    ):
         page.goto(f"{(tmp_path / 'claims.html').as_uri()}{asked}")
         assert page.locator(".table-tools output").inner_text() == count
+
+
+def test_a_short_table_is_filtered_where_a_link_asks_for_it(page: Page, tmp_path: Path):
+    rows = "".join(f"<tr><td>c{n}</td><td>{'holds' if n else 'fails'}</td></tr>" for n in range(3))
+    table = f"<table><thead><tr><th>Claim</th><th>Verdict</th></tr></thead><tbody>{rows}</tbody></table>"
+    text = PAGE[: PAGE.index("<div")] + f'<section id="claims"><div class="table-scroll">{table}</div></section>'
+    (tmp_path / "few.html").write_text(text, encoding="utf-8")
+    page.goto(f"{(tmp_path / 'few.html').as_uri()}?verdict=holds#claims")
+    assert page.locator(".table-tools output").inner_text() == "2 of 3 rows"
+    page.goto(f"{(tmp_path / 'few.html').as_uri()}#claims")
+    assert page.locator(".table-tools").count() == 0
 
 
 def test_a_short_table_stays_as_it_is(page: Page):

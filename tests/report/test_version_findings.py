@@ -48,8 +48,9 @@ def test_versions_are_compared_by_the_intervals_of_their_means(tmp_path: Path) -
     assert compared.startswith("3 comparisons (figures [")
     assert "](figures.qmd#figure-near)" in compared
     assert compared.endswith(
-        "): equal within ±5 &#37; in 1; BBRv1 faster in 1 (1.50 times the mean rate, 9.00 against 6.00 Gbit/s); "
-        "undecided in 1. CUBIC: faster beside BBRv2 in 1 (3.00 times the mean rate, 3.00 against 1.00 Gbit/s)."
+        "): equal within ±5 &#37; in 1; BBRv1 faster in 1 (1.50 times the arithmetic mean rate, 9.00 against 6.00 "
+        "Gbit/s); undecided in 1. CUBIC keeps 1.00 Gbit/s beside BBRv1 and 3.00 beside BBRv2 "
+        "([](figures.qmd#figure-near))."
     )
 
 

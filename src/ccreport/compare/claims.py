@@ -16,11 +16,12 @@ import duckdb
 import polars as pl
 
 from ccreport.compare.intervals import Measured, count_runs, find_extreme, is_within, widen
+from ccreport.core.configuration import check_explained
 from ccreport.core.csv_files import write_csv
 from ccreport.core.declarations import read_query
 from ccreport.core.declared_files import DeclarationError, blame, load_declared
 from ccreport.core.evaluation import load_evaluation
-from ccreport.core.schema_problems import guess, guess_near
+from ccreport.core.schema_problems import guess_near
 from ccreport.core.tables import conform, write_table
 from ccreport.summarise.compute_table import compute_table
 from ccreport.summarise.database import QueryError, connect, quote_name, read_files
@@ -128,13 +129,14 @@ def date_bounds(declared: Mapping[str, Any], claim: str, first_run: datetime | N
 def load_explanations(
     paths: Sequence[Path], evaluation: str, claims: Mapping[str, Any], archive: Path
 ) -> dict[str, Any]:
-    """Return what is said of an archive in an evaluation: of `claims` by name, for `reproduction` `note` and `pairs`.
+    """Return what is said of an archive in an evaluation: of `claims` by name, the claims of `causes`, and for
+    `reproduction` `note` and `pairs`.
 
     All are empty without a file, where it says nothing of the evaluation, and, with a warning, where it is about an
     archive of another hash than `archive` has, the inventory's JSON object. Raise DeclarationError where the file
     breaks its schema, or is about both and explains a claim that is not made.
     """
-    nothing: dict[str, Any] = {"claims": {}, "reproduction": {"note": "", "pairs": {}}}
+    nothing: dict[str, Any] = {"claims": {}, "causes": {}, "reproduction": {"note": "", "pairs": {}}}
     if not paths:
         return nothing
     (path,) = paths
@@ -146,10 +148,7 @@ def load_explanations(
             said = f"warning: {path} explains another archive, and what it says of {evaluation} is left out"
             print(f"{said}; if it holds for this one, write `archive_sha256: {sha256}`")
         return nothing
-    if unknown := sorted(set(own["claims"]) - set(claims)):
-        place, claim = f"evaluations.{evaluation}.claims", unknown[0]
-        problem = f"{place}: {evaluation} makes no claim `{claim}`{guess(claim, claims)}"
-        raise blame(path, DeclarationError(problem, ("evaluations", evaluation, "claims", claim)))
+    check_explained(path, evaluation, own, claims)
     return own
 
 

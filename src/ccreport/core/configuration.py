@@ -5,7 +5,7 @@ one that says it.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -171,8 +171,20 @@ def check_explanations(path: Path, claims: Mapping[str, Mapping[str, Any]]) -> N
         place: Place = ("evaluations", evaluation)
         if evaluation not in known and (hint := guess_near(evaluation, known)):
             raise blame(path, DeclarationError(f"evaluations: no evaluation is called `{evaluation}`{hint}", place))
-        for claim in facts["claims"]:
-            if evaluation in claims and claim not in claims[evaluation]:
-                problem = f"{format_place(place)}.claims: {evaluation} makes no claim `{claim}`"
-                hint = guess(claim, claims[evaluation])
-                raise blame(path, DeclarationError(f"{problem}{hint}", (*place, "claims", claim)))
+        if evaluation in claims:
+            check_explained(path, evaluation, facts, claims[evaluation])
+
+
+def check_explained(path: Path, evaluation: str, facts: Mapping[str, Any], claims: Collection[str]) -> None:
+    """Raise DeclarationError where what a file says of an evaluation, `facts`, names a claim that it does not make."""
+    place: Place = ("evaluations", evaluation)
+    named: list[tuple[Place, str]] = [(("claims", claim), claim) for claim in facts["claims"]]
+    named += [
+        (("causes", cause, number), claim)
+        for cause, of_cause in facts["causes"].items()
+        for number, claim in enumerate(of_cause)
+    ]
+    for within, claim in named:
+        if claim not in claims:
+            problem = f"{format_place(place)}.{within[0]}: {evaluation} makes no claim `{claim}`{guess(claim, claims)}"
+            raise blame(path, DeclarationError(problem, (*place, *within)))

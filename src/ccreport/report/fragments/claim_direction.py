@@ -1,9 +1,9 @@
-"""How claims fail: in direction, by no lead or by one where both are to be equal, or only in size.
+"""How claims fail: in direction, by a difference for equality or equality for a difference, or only in size.
 
-`neutral` of a check is its value where neither side is ahead: 1 of a ratio, 0 of a difference, none of a share.
+`neutral` of a check is its value where neither side is ahead: 1 of a ratio, 0 of a difference, 0.5 of a share of two.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -11,35 +11,55 @@ import polars as pl
 from ccreport.compare.claims import FAILS
 
 OPPOSITE: Final = "in the other direction"
-NO_LEAD: Final = "with neither side surely ahead here"
 UNEQUAL: Final = "different where the claim says equal"
+NO_DIFFERENCE: Final = "no clear difference where the claim has one"
 SIZE: Final = "only in size"
+CONTRADICTED: Final = "contradicted"
 # A claim of several checks fails by the first of these.
-FAILURES: Final = (OPPOSITE, NO_LEAD, UNEQUAL, SIZE)
+FAILURES: Final = (OPPOSITE, UNEQUAL, NO_DIFFERENCE, SIZE)
 
 
-def find_failure(rows: Iterable[Mapping[str, Any]], facts: Mapping[str, Any]) -> str:
-    """Return by which of `FAILURES` a claim fails.
+def find_failure(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return by which of `FAILURES` a claim fails, and the row of the first check that fails so.
 
     `rows` are those of the claim's checks, `facts` what the evaluation declares of it.
     """
-    failures = {
-        _find_failure(row, check.get("neutral"))
+    failures = [
+        (_find_failure(row, _find_neutral(check)), row)
         for row, check in zip(rows, facts["checks"], strict=True)
         if row["verdict"] == FAILS
-    }
-    return min(failures, key=FAILURES.index)
+    ]
+    return min(failures, key=lambda failure: FAILURES.index(failure[0]))
+
+
+def name_way(failure: str) -> str:
+    """Return whether a failure contradicts a claim, or only the size that it says."""
+    return failure if failure == SIZE else CONTRADICTED
+
+
+def decide(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the row of the check that decides: a claim holds by all of its checks, else fails or is open by one."""
+    verdict = rows[0]["claim_verdict"]
+    return find_failure(rows, facts)[1] if verdict == FAILS else next(row for row in rows if row["verdict"] == verdict)
+
+
+def _find_neutral(check: Mapping[str, Any]) -> float | None:
+    """Return a check's neutral value in the unit in which its row is shown, `show_percentages`."""
+    neutral: float | None = check.get("neutral")
+    return 100 * neutral if neutral is not None and check.get("is_percentage") else neutral
 
 
 def part_failed(judged: pl.DataFrame, claims: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the claims that fail, in their order, by each of `FAILURES` that there is.
+    """Return the claims that fail by the ways of `name_way`, if any do, the worst failures first.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them.
     """
     failed = judged.filter(claim_verdict=FAILS).partition_by("claim", as_dict=True, maintain_order=True)
-    failures = {name: find_failure(rows.to_dicts(), claims[name]) for (name,), rows in failed.items()}
-    parts = {failure: [name for name, own in failures.items() if own == failure] for failure in FAILURES}
-    return {failure: names for failure, names in parts.items() if names}
+    failures = {name: find_failure(rows.to_dicts(), claims[name])[0] for (name,), rows in failed.items()}
+    parts: dict[str, list[str]] = {}
+    for name in sorted(failures, key=lambda name: FAILURES.index(failures[name])):
+        parts.setdefault(name_way(failures[name]), []).append(name)
+    return parts
 
 
 def _find_failure(row: Mapping[str, Any], neutral: float | None) -> str:
@@ -50,13 +70,14 @@ def _find_failure(row: Mapping[str, Any], neutral: float | None) -> str:
         low, high = (row["value"] if row[end] is None else row[end] for end in ("low", "high"))
         if _is_beyond(row, neutral, low, high):
             return OPPOSITE
-        return NO_LEAD if low <= neutral <= high else SIZE
+        return NO_DIFFERENCE if low <= neutral <= high else SIZE
     # Bounds on both sides of it are those of two that are alike, a single one that of a side not ahead.
     return UNEQUAL if at_least is not None and at_most is not None else OPPOSITE
 
 
-def is_opposite(row: Mapping[str, Any], neutral: float | None) -> bool:
+def is_opposite(row: Mapping[str, Any], check: Mapping[str, Any]) -> bool:
     """Tell whether a check's bounds and its whole interval are on different sides of where neither side is ahead."""
+    neutral = _find_neutral(check)
     if neutral is None or row["low"] is None or row["high"] is None:
         return False
     return _is_beyond(row, neutral, row["low"], row["high"])

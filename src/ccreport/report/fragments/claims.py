@@ -11,7 +11,7 @@ from ccreport.compare.claim_wording import name_bounds, name_lack, require_bound
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
 from ccreport.core.text import make_label
 from ccreport.figures.exhibits import Exhibit
-from ccreport.report.fragments.claim_direction import find_failure
+from ccreport.report.fragments.claim_direction import decide, find_failure, name_way
 from ccreport.report.fragments.plain_numbers import show_figures
 from ccreport.report.markup.blocks import (
     Html,
@@ -24,6 +24,7 @@ from ccreport.report.markup.blocks import (
     text,
 )
 from ccreport.report.markup.escape import escape_text
+from ccreport.summarise.grids.plain_numbers import show_plain
 
 TIME: Final = "%Y-%m-%d %H:%M UTC"
 OVERVIEW_HEADER: Final = ("Claim", "Source", "Paper", "Here, 95 % interval", "Verdict")
@@ -37,6 +38,8 @@ a bound is that of its commit; the start of the first run is by the clock of the
 QUERIES: Final = "The queries that compute the values may be newer than the bounds."
 # Characters of a claim's title at most.
 TITLE_WIDTH: Final = 200
+# The label of the table of all claims, to which links lead with a filter.
+OVERVIEW: Final = "all-claims"
 CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
 
 
@@ -85,8 +88,7 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
     rows = []
     for claim, facts in declared.items():
         verdict = rows_of[claim][0]["claim_verdict"]
-        # The check that decides: a claim holds by all of its checks, and else fails or is open by one.
-        decisive = next(row for row in rows_of[claim] if row["verdict"] == verdict)
+        decisive = decide(rows_of[claim], facts)
         interval = show_interval(decisive)
         within = "" if interval is None else f" ({text(interval)})"
         required = f"; required: {require_bounds(decisive)}"
@@ -99,13 +101,20 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
                 text(facts["source"]),
                 _show_paper(decisive),
                 Html(f"{show_figures(decisive['value'])}{within}{here}"),
-                Html(f"{_mark(verdict)}{_name_failure(rows_of[claim], facts) if verdict == FAILS else ''}"),
+                _mark_failure(rows_of[claim], facts) if verdict == FAILS else _mark(verdict),
             ]
         )
     if any(map(is_published, declared.values())):
-        return render_table(OVERVIEW_HEADER, rows, title="All claims", numbers=(2,), is_text=True)
-    own = [[claim, source, *others] for claim, source, _, *others in rows]
-    return render_table([*OVERVIEW_HEADER[:2], *OVERVIEW_HEADER[3:]], own, title="All claims", is_text=True)
+        table = render_table(OVERVIEW_HEADER, rows, title="All claims", numbers=(2,), is_text=True)
+    else:
+        own = [[claim, source, *others] for claim, source, _, *others in rows]
+        table = render_table([*OVERVIEW_HEADER[:2], *OVERVIEW_HEADER[3:]], own, title="All claims", is_text=True)
+    return f"::: {{#{OVERVIEW}}}\n\n{table}\n:::\n"
+
+
+def link_claims(words: str, filtered: str) -> str:
+    """Return a link to the claims with a verdict, or that fail in a way of `name_way`, as Markdown."""
+    return f"[{words}](claims.qmd?{urlencode({'verdict': filtered})}#{OVERVIEW})"
 
 
 def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
@@ -120,6 +129,13 @@ def _sum_up_bounds(claims: list[dict[str, Any]]) -> str:
     ]
     said = ", ".join(part for part in parts if part)
     return f"The bounds of {said}. {QUERIES}"
+
+
+def describe_check(rows: pl.DataFrame, facts: Mapping[str, Any]) -> str:
+    """Return the check that decides on a claim, of its rows: its name, the value here, and what the claim says."""
+    row = decide(rows.to_dicts(), facts)
+    value = "–" if row["value"] is None else show_plain(row["value"])
+    return f"{row['check']}: {value} here, {name_bounds(row['at_least'], row['at_most'])} by the claim"
 
 
 def count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -146,9 +162,11 @@ def _mark(verdict: str) -> Html:
     return Html(f'<strong class="verdict-{CLASSES[verdict]}">{verdict}</strong>')
 
 
-def _name_failure(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> str:
-    """Return whether a claim that fails does so in direction or in size alone."""
-    return f"<br><small>{find_failure(rows, facts)}</small>"
+def _mark_failure(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Html:
+    """Return the verdict on a claim that fails, and how it does; a filter finds it by either."""
+    failure, _ = find_failure(rows, facts)
+    mark = f'<strong class="verdict-{CLASSES[FAILS]}" data-way="{name_way(failure)}">{FAILS}</strong>'
+    return Html(f"{mark}<br><small>{failure}</small>")
 
 
 def _render_claim(

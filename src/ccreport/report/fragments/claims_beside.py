@@ -38,7 +38,7 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
 
 def _contradict(failed: list[tuple[dict[str, Any], dict[str, Any]]]) -> Iterable[str]:
     """Yield what this archive shows in place of what the paper found, by the numbers of the checks that failed."""
-    opposite = [row for row, check in failed if is_opposite(row, check.get("neutral"))]
+    opposite = [row for row, check in failed if is_opposite(row, check)]
     other = [row for row, _ in failed if row not in opposite]
     for words, rows in (("The opposite here", opposite), ("Result here", other)):
         if rows:

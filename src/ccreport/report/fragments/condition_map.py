@@ -150,7 +150,7 @@ def _count_runs(row: Mapping[str, Any]) -> str:
 
 
 def _compare_means(row: Mapping[str, Any]) -> str:
-    """Return the ratio of the means, that of summary and reproduction page, on its own line; empty without one."""
+    """Return the ratio of the arithmetic means, that of the reproduction page, on its own line; empty without one."""
     first, second = row["first_mean"], row["second_mean"]
     return f"<br>{text(f'mean ratio {show_plain(first / second)}')}" if first and second else ""
 

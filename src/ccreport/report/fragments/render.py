@@ -57,6 +57,7 @@ from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment, render_list, render_table_fragment
 from ccreport.report.fragments.first_page.figures_asked import ask_figures
 from ccreport.report.fragments.first_page.findings import render_findings, render_list_of_findings
+from ccreport.report.fragments.first_page.jumps import render_jumps
 from ccreport.report.fragments.first_page.mean_findings import describe_bound, describe_means
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
 from ccreport.report.fragments.first_page.software import (
@@ -171,8 +172,10 @@ def render_fragments(
     pairs = list_pairs(named_cells, algorithms)
     doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
     doubted = list_doubted(named_cells, doubts)
+    note, reasons = (explained["reproduction"][name] for name in ("note", "pairs"))
+    known = {"causes": explained["causes"], "pairs": reasons}
     found = render_findings(
-        judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions, rtts
+        judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions, rtts, known
     ) or render_list_of_findings(
         describe_means(_read_published(MEANS, declared, summaries), named_questions.filter(table_name=MEANS), rtts)
         + describe_bound(runs)
@@ -180,13 +183,15 @@ def render_fragments(
     shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
     write_fragment(fragments, "findings.md", found or shows)
     write_fragment(fragments, "verdicts.md", render_strip(judged, declared["claims"]))
+    jumps = render_jumps(variables["archive"], count_states(raw_files)["rejected"], has_claims=not judged.is_empty())
+    write_fragment(fragments, "jumps.md", jumps)
     write_fragment(fragments, "figures_asked.md", ask_figures(declared, figures))
     write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"]))
     for page, note in declared["notes"].items():
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
     # A report with sections lists them there.
     write_fragment(fragments, "other_evaluations.md", "")
-    write_fragment(fragments, "about_archive.md", render_note(explained["reproduction"]["note"]))
+    write_fragment(fragments, "about_archive.md", render_note(note))
     write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
     uses = list_uses(database, declared, figures)
     left_out = summarise_left_out(suspects, runs, attempts, uses, settings)
@@ -210,7 +215,6 @@ def render_fragments(
     write_fragment(fragments, "provenance.md", render_provenance(facts, config, evaluation))
     rows_at_most = declared["tables"].get(COMPARISONS, {}).get("rows_at_most", 0)
     write_fragment(fragments, "condition_map.md", render_condition_map(named_questions, titles, rows_at_most, rtts))
-    note, reasons = (explained["reproduction"][name] for name in ("note", "pairs"))
     for cell in sorted(reasons.keys() - (cells := set(named_cells["cell"]))):
         print(f"warning: explanations of {evaluation.stem}: reproduction.pairs: no cell `{cell}`{guess(cell, cells)}")
     for name, has_cells in (("reproduction", True), ("reproduction_report", False)):

@@ -46,7 +46,10 @@
     const width = Math.max(...all.map(row => row.cells.length));
     const isGroup = row => row.cells.length === 1 && width > 1;
     const rows = all.filter(row => !isGroup(row));
-    if (rows.length < ROWS_AT_LEAST || rows.some(row => row.cells.length !== width)) return;
+    // A link may ask for the rows with some words, or a verdict: tables.html?rows=undecided#table-comparisons.
+    const asked = new URLSearchParams(isAimedAt(table) ? location.search : "");
+    const isAsked = asked.has("rows") || asked.has("verdict");
+    if ((rows.length < ROWS_AT_LEAST && !isAsked) || rows.some(row => row.cells.length !== width)) return;
     const texts = new Map();
     const groups = new Map();
     let group = null;
@@ -65,13 +68,14 @@
       row.cells[0].prepend(name);
     }
 
-    // Of a cell with a remark below: "inconsistent" alone.
+    // Of a cell with a remark below: "inconsistent" alone. A verdict may have a second name, the way in which a claim fails.
     const headings = findHeadings(table.tHead);
     const ofVerdict = headings.findIndex(heading => heading.textContent.trim() === "Verdict");
-    const verdicts = new Map(rows.map(row => [row, row.cells[ofVerdict]?.firstChild?.textContent.trim()]));
+    const nameVerdicts = verdict => [verdict?.textContent.trim(), verdict?.dataset?.way].filter(Boolean);
+    const verdicts = new Map(rows.map(row => [row, nameVerdicts(row.cells[ofVerdict]?.firstChild)]));
     const choice = document.createElement("select");
     choice.setAttribute("aria-label", "Verdict");
-    choice.append(new Option("Any verdict", ""), ...[...new Set(verdicts.values())].sort().map(name => new Option(name)));
+    choice.append(new Option("Any verdict", ""), ...[...new Set([...verdicts.values()].flat())].sort().map(name => new Option(name)));
 
     const field = document.createElement("input");
     const count = document.createElement("output");
@@ -83,7 +87,7 @@
       const shown = new Set();
       for (const row of rows) {
         const text = [groups.get(row)?.textContent ?? "", ...texts.get(row)].join(" ").toLowerCase();
-        row.hidden = !words.every(word => text.includes(word)) || Boolean(choice.value && choice.value !== verdicts.get(row));
+        row.hidden = !words.every(word => text.includes(word)) || Boolean(choice.value && !verdicts.get(row).includes(choice.value));
         if (!row.hidden) shown.add(groups.get(row));
       }
       for (const one of all) if (isGroup(one)) one.hidden = !shown.has(one);
@@ -95,8 +99,8 @@
     tools.className = "table-tools";
     tools.append(field, ...(ofVerdict < 0 ? [] : [choice]), count);
     (table.closest(".table-scroll") ?? table).before(tools);
-    // A link may ask for the rows with some words: tables.html?rows=undecided#table-comparisons.
-    field.value = (isAimedAt(table) && new URLSearchParams(location.search).get("rows")) || "";
+    field.value = asked.get("rows") ?? "";
+    choice.value = asked.get("verdict") ?? "";
     filter();
 
     const sort = (column, direction) => {

@@ -21,7 +21,8 @@ END: Final = escape_text(")")
 def phrase_conditions(question: str, rtts: str = "") -> str:
     """Return the name of conditions as a phrase, "with 16 flows alone from a 40G sender (ESnet) at RTT < 30 ms".
 
-    `rtts` are the round-trip times that its bucket pools here. What is not known is said as it is, in brackets.
+    `rtts` are the round-trip times that its bucket pools here, "5, 9 ms": of algorithms that share a path they are said
+    in its place. What is not known is said as it is, in brackets.
     """
     return " ".join(filter(None, _list_phrases(question, rtts)))
 
@@ -41,17 +42,29 @@ def _list_phrases(question: str, rtts: str) -> Iterator[str]:
         return found
 
     flows, sharing, sender, loss, buffer, rtt = map(take, (FLOWS, SHARING, SENDER, LOSS, BUFFER, RTT))
-    yield _name_flows(flows, sharing)
+    shares = bool(rtt and rtts and sharing and sharing["how"] == "both")
+    yield _name_flows(flows, sharing, rtts if shares else "")
     yield f"from a {sender['speed']} sender" if sender else ""
     yield f"({', '.join(left)})" if left else ""
     yield f"{'with' if loss[0].startswith('no') else 'at'} {loss[0]}" if loss else ""
     yield f"with a buffer of {buffer['size']}" if buffer else ""
-    yield f"at {rtt[0]}{f' (here {rtts})' if rtts else ''}" if rtt else ""
+    if rtt and not shares:
+        yield f"at {rtt[0]}{f' (here {rtts})' if rtts and rtt[0] != f'RTT {rtts}' else ''}"
 
 
-def _name_flows(flows: re.Match[str] | None, sharing: re.Match[str] | None) -> str:
+def _name_flows(flows: re.Match[str] | None, sharing: re.Match[str] | None, rtts: str) -> str:
     counted = f"with {flows[0] if flows else 'flows'}" if flows or sharing else ""
     if not sharing:
         return counted
-    together = f" of {sharing['names'] or 'both algorithms'} together"
-    return counted + (" alone" if sharing["how"] == "alone" else together)
+    if sharing["how"] == "alone":
+        return f"{counted} alone"
+    shared = f"sharing a path of {_span(rtts)}" if rtts else "together"
+    if rtts and not flows and not sharing["names"]:
+        return shared
+    return f"{counted} of {sharing['names'] or 'both algorithms'} {shared}"
+
+
+def _span(rtts: str) -> str:
+    """Return the least and the greatest of some round-trip times, "5, 9 ms", as "5–9 ms"."""
+    numbers = rtts.removesuffix(" ms").split(", ")
+    return f"{'–'.join(dict.fromkeys((numbers[0], numbers[-1])))} ms"

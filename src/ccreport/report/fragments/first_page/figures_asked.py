@@ -6,14 +6,16 @@ from typing import Any, Final
 
 from ccreport.core.text import make_label
 from ccreport.figures.exhibits import list_exhibits
+from ccreport.figures.topics import TOPICS, name_topic
 from ccreport.report.fragments.absent_exhibits import find_missing
 
+THROUGHPUT: Final = "throughput"
 BY_FLOWS: Final = "rate_by_flows"
 VERSIONS: Final = "rate_by_version"
 
 
 def ask_figures(declared: Mapping[str, Any], figures: Path) -> str:
-    """Return the first page's items on what single figures show: first seconds, numbers of flows, and versions."""
+    """Return the first page's items on what figures show: every second, the first ones, numbers of flows, versions."""
     drawn = [figure.name for figure in list_exhibits(declared["figures"], figures) if not find_missing(figure, figures)]
     facts = {name: declared["figures"][name] for name in drawn}
     asked = {
@@ -21,4 +23,10 @@ def ask_figures(declared: Mapping[str, Any], figures: Path) -> str:
         "What changes with the number of flows": [name for name in drawn if facts[name]["kind"] == BY_FLOWS],
         "How do versions of an algorithm differ": [name for name in drawn if facts[name]["kind"] == VERSIONS],
     }
-    return "".join(f"- [{words}](figures.qmd#{make_label('figure', own[0])})?\n" for words, own in asked.items() if own)
+    (topic,) = (title for name, title, _ in TOPICS if name == THROUGHPUT)
+    has_topic = any(name_topic(facts[name]["kind"]) == THROUGHPUT for name in drawn)
+    label = f"#{make_label('topic', topic)}" if has_topic else ""
+    runs = "[The explorer](explorer.qmd) has every run."
+    every_second = f"- [What happens second by second](figures.qmd{label})? {runs}\n"
+    single = [f"- [{words}](figures.qmd#{make_label('figure', own[0])})?\n" for words, own in asked.items() if own]
+    return "".join([every_second, *single])

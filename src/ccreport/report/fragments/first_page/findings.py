@@ -5,22 +5,25 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
+from ccreport.compare.claims import HOLDS, UNKNOWN
 from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
-from ccreport.report.fragments.claim_direction import part_failed
-from ccreport.report.fragments.claims import title_claim
+from ccreport.report.fragments.claim_direction import CONTRADICTED, SIZE, part_failed
+from ccreport.report.fragments.claims import describe_check, link_claims, title_claim
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
 from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits, link_comparisons
+from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 QUOTE_WIDTH: Final = 110
-CLAIMS_PAGE: Final = "claims.qmd"
 PAIRS_PAGE: Final = "reproduction.qmd"
+# What one claim that fails does, and what several do.
+FAILED: Final = {CONTRADICTED: ("does not hold", "do not hold"), SIZE: ("differs only in size", "differ only in size")}
+NOTHING_EXPLAINED: Final[Mapping[str, Any]] = {"causes": {}, "pairs": {}}
 
 
 def render_findings(
@@ -33,17 +36,23 @@ def render_findings(
     doubted: Sequence[tuple[str, str]] = (),
     of_versions: Sequence[str] = (),
     rtts: pl.DataFrame = NO_RTTS,
+    explained: Mapping[str, Any] = NOTHING_EXPLAINED,
 ) -> str:
     """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
     `comparisons` is the table of that name, `titles` are those of tables by name, `doubted` are published pairs that
     look wrong, each with the reason, `of_versions` are sentences on versions of an algorithm, `rtts` is as `read_rtts`
-    returns it. An evaluation that publishes nothing to compare with has no such findings.
+    returns it, `explained` has the `causes` of claims and why `pairs` are not reproduced. An evaluation that publishes
+    nothing to compare with has no such findings.
     """
     if judged.is_empty() and pairs.is_empty():
         return ""
-    answers = [*describe_leads(comparisons, rtts, titles), *describe_retransmits(comparisons, rtts)]
+    answers = [
+        *describe_leads(comparisons, rtts, titles),
+        *describe_sharing(comparisons, rtts),
+        *describe_retransmits(comparisons, rtts),
+    ]
     sentences = [
         _join(
             "Confirmed",
@@ -52,9 +61,10 @@ def render_findings(
         ),
         _join(
             "Contradicted",
-            _contradict_claims(judged, claims),
-            _contradict_pairs(pairs, rtts),
+            _tell_failed(judged, claims, CONTRADICTED, explained["causes"]),
+            _contradict_pairs(pairs, rtts, explained["pairs"]),
         ),
+        _join("Other size", _tell_failed(judged, claims, SIZE, explained["causes"])),
         _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons)),
         _doubt_paper(doubted),
         _join("Caution", _date_claims(judged)),
@@ -86,7 +96,8 @@ def _join(what: str, *parts: str) -> str:
 
 def _confirm_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     """Return how many claims hold, and what the one with the most checks says."""
-    found, counted = _count_claims(judged, HOLDS)
+    found = judged.filter(claim_verdict=HOLDS)["claim"].unique(maintain_order=True).to_list()
+    counted = _count_claims(judged, len(found), HOLDS)
     verb = "holds:" if len(found) == 1 else "hold, among them"
     return f"{counted} {verb} {_quote(max((claims[name] for name in found), key=_count_checks))}" if found else ""
 
@@ -95,23 +106,24 @@ def _count_checks(facts: Mapping[str, Any]) -> int:
     return len(facts["checks"])
 
 
-def _contradict_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
-    """Return how many claims fail, by how they fail, and what the first of these says."""
-    found, counted = _count_claims(judged, FAILS)
+def _tell_failed(judged: pl.DataFrame, claims: Mapping[str, Any], way: str, causes: Mapping[str, Sequence[str]]) -> str:
+    """Return how many claims fail in a way of `part_failed`, what the first of them says and is here, and why."""
+    found = part_failed(judged, claims).get(way, [])
     if not found:
         return ""
-    by_failure = part_failed(judged, claims)
-    parts = ", ".join(f"{len(own)} {failure}" for failure, own in by_failure.items())
-    first = claims[next(iter(by_failure.values()))[0]]
-    verb = "does not hold:" if len(found) == 1 else f"do not hold ({parts}), among them"
-    return f"{counted} {verb} {_quote(first)}"
+    first = judged.filter(claim=found[0])
+    quoted = f"{_quote(claims[found[0]])} ({escape_text(describe_check(first, claims[found[0]]))})"
+    verb, verbs = FAILED[way]
+    told = f"{verb}:" if len(found) == 1 else f"{verbs}, among them"
+    counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
+    recorded = [f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count]
+    why = f". Recorded causes: {', '.join(recorded)}" if recorded else ""
+    return f"{_count_claims(judged, len(found), way)} {told} {quoted}{why}"
 
 
-def _count_claims(judged: pl.DataFrame, verdict: str) -> tuple[list[str], str]:
-    """Return the claims with a verdict, and how many of all these are, as a link."""
-    verdicts = judged.unique("claim", keep="first", maintain_order=True)
-    found = verdicts.filter(claim_verdict=verdict)["claim"].to_list()
-    return found, f"[{len(found):,} of {verdicts.height:,} claims]({CLAIMS_PAGE})"
+def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:
+    """Return how many of all claims some are, as a link to these."""
+    return link_claims(f"{count:,} of {count_things(judged['claim'].n_unique(), 'claim')}", filtered)
 
 
 def _quote(facts: Mapping[str, Any]) -> str:
@@ -145,7 +157,8 @@ def _confirm_pairs(pairs: pl.DataFrame, algorithms: list[str], titles: Mapping[s
     return f"the ratio of {ratio} is reproduced in {counted} of published cells{of_which}"
 
 
-def _contradict_pairs(pairs: pl.DataFrame, rtts: pl.DataFrame) -> str:
+def _contradict_pairs(pairs: pl.DataFrame, rtts: pl.DataFrame, reasons: Mapping[str, str]) -> str:
+    """Return how many pairs are not reproduced, and which of them is farthest off, with the recorded reason."""
     off = pairs.filter(pl.col("verdict") == NOT_REPRODUCED).with_columns(
         off=(pl.col("ratio") / pl.col("expected")).log().abs()
     )
@@ -154,11 +167,12 @@ def _contradict_pairs(pairs: pl.DataFrame, rtts: pl.DataFrame) -> str:
     most = off.sort("off", descending=True, maintain_order=True).head(1)
     worst = most.row(0, named=True)
     phrase = phrase_conditions(worst["cell"], name_rtts(rtts, most.rename({"cell": "question"})))
+    reason = reasons.get(worst["cell"], "").removesuffix(".")
     return (
         f"[{count_things(off.height, 'pair')}]({PAIRS_PAGE}#paper-worst) {'is' if off.height == 1 else 'are'} not "
         "reproduced; the worst is "
-        f"{escape_text(phrase)}: a ratio of mean rates of {show_plain(worst['expected'])} in the "
-        f"paper and {show_plain(worst['ratio'])} here"
+        f"{escape_text(phrase)}: a ratio of arithmetic mean rates of {show_plain(worst['expected'])} in the "
+        f"paper and {show_plain(worst['ratio'])} here{f'. Recorded cause: {escape_text(reason)}' if reason else ''}"
     )
 
 
@@ -178,7 +192,7 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
         "each condition has only one run": int((measured & ~repeated).sum()),
         "the runs are too few or vary too much": int(repeated.sum()),
     }
-    return _give_reasons(f"{claims.height:,} of {count_things(judged['claim'].n_unique(), 'claim')}", reasons)
+    return _give_reasons(_count_claims(judged, claims.height, UNKNOWN), reasons)
 
 
 def _doubt_pairs(pairs: pl.DataFrame) -> str:

@@ -15,11 +15,14 @@ from ccreport.report.fragments.first_page.condition_phrases import add_bracket, 
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
+from ccreport.summarise.statistics.contrasts import LEVEL
 
 # The least number of comparisons of which "most" and "all" are said.
 ENOUGH: Final = 3
 FASTER: Final = " faster"
 RETRANSMITS: Final = "retransmit_ratio"
+# Published cells and figures have those of arithmetic means.
+GEOMETRIC: Final = "[geometric means](methods.qmd#sec-ratios)"
 SIDES: Final = ("first", "second")
 NO_TITLES: Final[Mapping[str, str]] = {}
 # no loss · 0.01 % loss
@@ -64,20 +67,25 @@ def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS
     counts = ((undecided, "undecided"), (equal, "equal"))
     told = join_names([f"{count:,} {'is' if count == 1 else 'are'} {word}" for count, word in counts if count])
     counted = f"Of {compared} {'; '.join([*filter(None, (told,)), *said])}."
-    return [" ".join(["**Who retransmits less?**", *_compare_under_loss(asked), counted])]
+    return [" ".join(["**Who retransmits less?**", *_compare_under_loss(asked, rtts), counted])]
 
 
-def _compare_under_loss(asked: pl.DataFrame) -> Iterator[str]:
-    """Yield how many times as much as the other the first of two algorithms retransmits with random loss."""
+def _compare_under_loss(asked: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
+    """Yield how many times the other's share of segments the first of two algorithms retransmits with random loss."""
     is_lossy = pl.Series([bool(_find_loss(question)) for question in asked["question"]], dtype=pl.Boolean)
     pairs = asked.filter(is_lossy).drop_nulls("effect_mean_ratio").partition_by("first_algorithm", "second_algorithm")
     for pair in pairs:
         ratios = pair["effect_mean_ratio"]
         if pair.height >= ENOUGH:
             first, second = pair.select("first_algorithm", "second_algorithm").row(0)
+            lowest = pair.sort("effect_mean_ratio", maintain_order=True).head(1)
+            where = escape_text(phrase_conditions(lowest["question"].item(), name_rtts(rtts, lowest)))
             median, least, most = (show_plain(ratios.quantile(place, "linear") or 0) for place in (0.5, 0, 1))
-            times = f"{median} times as much as {escape_text(second)}, in the median of {pair.height} comparisons"
-            yield f"With random loss {escape_text(first)} retransmits {times} ({least} to {most})."
+            yield (
+                f"With random loss {escape_text(first)} retransmits {median} times the share of segments that "
+                f"{escape_text(second)} does, in the median of {pair.height} comparisons. The ratios range from "
+                f"{least}, {where}, to {most}."
+            )
 
 
 def _compare_shares(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
@@ -103,7 +111,12 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
     answer = " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
     title = f"**{escape_text(first)} or {escape_text(second)}?**"
     # An answer says by itself that all have one verdict.
-    counts = "" if answer and len(said) == 1 else f"Of {compared} of rates: {'; '.join(said)}."
+    is_told = answer and len(said) == 1
+    counts = (
+        f"Ratios are of {GEOMETRIC}."
+        if is_told
+        else f"Of {compared} of rates (ratios of {GEOMETRIC}): {'; '.join(said)}."
+    )
     return " ".join(filter(None, (title, answer, counts)))
 
 
@@ -144,7 +157,7 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], *
         how_many = f"{f'all {count:,}' if count == own.height else f'{count:,} of {own.height:,}'} comparisons"
         if count == pair.height:
             how_many = link_comparisons(how_many, pair["measure"][0].removesuffix("_bps"))
-        said = f"{where}{say_verdict(verdict)} in {how_many}"
+        said = f"{where}{say_verdict(verdict)} in {how_many}{_say_small_lead(ahead)}"
         yield _add_most(said, ahead, rtts) if names_most else said
     for (name,), own in pair.group_by("ahead_algorithm", maintain_order=True):
         if leaders and name is not None and name not in leaders:
@@ -154,6 +167,19 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], *
             counted = f"{count_things(own.height, 'comparison')}{where}"
             only = f"{escape_text(str(name))} is faster in only {counted}"
             yield _add_most(only, own, rtts, is_placed=bool(where))
+
+
+def _say_small_lead(equal: pl.DataFrame) -> str:
+    """Return which of two algorithms that are equal within bounds is ahead all the same, where it is so surely."""
+    sure = equal.filter(pl.col("ahead_algorithm").is_null(), pl.col("p_holm_ratio") < LEVEL)
+    leads = sure.select(pl.max_horizontal("effect_mean_ratio", 1 / pl.col("effect_mean_ratio")) - 1).to_series() * 100
+    is_first = (sure["effect_mean_ratio"] > 1).unique()
+    if sure.is_empty() or is_first.len() > 1:
+        return ""
+    name = sure["first_algorithm" if is_first[0] else "second_algorithm"][0]
+    ends = " to ".join(dict.fromkeys(show_plain(float(end), 2) for end in (leads.min(), leads.max())))  # type: ignore[arg-type]
+    how_many = f"all {sure.height:,}" if sure.height == equal.height else f"{sure.height:,} of these"
+    return f"; {escape_text(name)} is {ends} &#37; ahead in {how_many}"
 
 
 def _name_places(others: pl.DataFrame, lossless: pl.DataFrame, titles: Mapping[str, str]) -> str:

@@ -54,7 +54,8 @@ def describe_release(release: Mapping[str, Any], authors: Sequence[str]) -> dict
         named += f", {link_address('https://doi.org/' + release['doi'])}"
     return {
         "authors": names,
-        "by": f"{names}: " if authors else "",
+        # The citation begins with it.
+        "by": f"{names[0].upper()}{names[1:]}: " if authors else "",
         "name": named,
         "contents": DECLARED.format(raw=RAW[release["raw"]]) if authors else UNDECLARED,
     }

@@ -7,17 +7,20 @@ import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claim_direction import SIZE, part_failed
-from ccreport.report.fragments.claims import CLASSES, title_claim
+from ccreport.report.fragments.claim_direction import CONTRADICTED, SIZE, part_failed
+from ccreport.report.fragments.claims import CLASSES, describe_check, title_claim
+from ccreport.report.fragments.first_page.jumps import CLAIMS
 from ccreport.report.markup.blocks import text
 from ccreport.report.markup.escape import fence_html
 
 # Of each verdict, in the order of the rows: its sign, drawn in a square of 24 by 24, and what one claim or several do.
 SIGNS: Final = {
     HOLDS: ("M5 12.5 10 17.5 19 7", "holds", "hold"),
-    FAILS: ("M6 6 18 18M18 6 6 18", "does not hold", "do not hold"),
-    UNKNOWN: ("M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1", "without enough data", "without enough data"),
+    FAILS: ("M6 6 18 18M18 6 6 18", "", ""),
+    UNKNOWN: ("M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1", "undecided", "undecided"),
 }
+# What claims that fail do, by the ways of `part_failed`.
+WAYS: Final = {CONTRADICTED: (CONTRADICTED, CONTRADICTED), SIZE: ("differs only in size", "differ only in size")}
 # Longer claims are cut: three lines of a column.
 TITLE_WIDTH: Final = 150
 SQUARE: Final = '<svg class="{kind}" viewBox="0 0 24 24" aria-hidden="true"><path d="{sign}"/></svg>'
@@ -33,26 +36,31 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
     groups = []
     for verdict, (sign, singular, plural) in SIGNS.items():
         square = SQUARE.format(kind=f"square {CLASSES[verdict]}", sign=sign)
-        for how, own in _part(judged, claims, verdict).items():
-            if not own:
-                continue
-            listed = "\n".join(_link_claim(claim, claims[claim], square) for claim in own)
-            name = f"{singular if len(own) == 1 else plural}{how}"
+        names = {"": (singular, plural)} | WAYS
+        for way, own in _part(judged, claims, verdict).items():
+            listed = "\n".join(_link_claim(judged.filter(claim=claim), claims[claim], square, way) for claim in own)
+            name = names[way][len(own) > 1]
             groups.append(f'<li><span class="count">{len(own)} {name}</span>\n<ul>\n{listed}\n</ul></li>')
     shown = "\n".join(groups)
-    strip = fence_html(f'<nav class="strip" aria-label="Verdicts on the claims">\n<ul>\n{shown}\n</ul>\n</nav>')
+    strip = fence_html(
+        f'<nav class="strip" id="{CLAIMS}" aria-label="Verdicts on the claims">\n<ul>\n{shown}\n</ul>\n</nav>'
+    )
     # The PDF has the claims page's table instead.
     return f'::: {{.content-visible when-format="html"}}\n\n{strip}\n:::\n'
 
 
 def _part(judged: pl.DataFrame, claims: Mapping[str, Any], verdict: str) -> dict[str, list[str]]:
-    """Return the claims with a verdict, by words to put behind it: how those fail that do."""
-    if verdict == FAILS and list(by_failure := part_failed(judged, claims)) != [SIZE]:
-        return {f": {failure}": own for failure, own in by_failure.items()}
-    return {"": judged.filter(claim_verdict=verdict)["claim"].unique(maintain_order=True).to_list()}
+    """Return the claims with a verdict, if any have it, and those that fail by how they do."""
+    if verdict == FAILS:
+        return part_failed(judged, claims)
+    found = judged.filter(claim_verdict=verdict)["claim"].unique(maintain_order=True).to_list()
+    return {"": found} if found else {}
 
 
-def _link_claim(claim: str, facts: Mapping[str, Any], square: str) -> str:
+def _link_claim(rows: pl.DataFrame, facts: Mapping[str, Any], square: str, way: str) -> str:
+    """Return a claim as an item of the list; of one that is contradicted with the check that is."""
+    claim = rows["claim"][0]
+    failed = f"<br><small>{text(describe_check(rows, facts))}</small>" if way == CONTRADICTED else ""
     sentence = text(" ".join(facts["text"].split()))
     link = f'href="claims.html#{make_label("claim", claim)}" title="{sentence}"'
-    return f"<li>{square} <a {link}>{title_claim(facts, TITLE_WIDTH)}</a></li>"
+    return f"<li>{square} <span><a {link}>{title_claim(facts, TITLE_WIDTH)}</a>{failed}</span></li>"

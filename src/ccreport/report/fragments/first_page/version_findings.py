@@ -1,6 +1,6 @@
 """The finding about versions of an algorithm: which is faster, and beside which the other algorithm is, by figures."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -39,14 +39,14 @@ def describe_versions(declared: Mapping[str, Any], figures: Path) -> list[str]:
     bars = [_read_bars(figures / figure.name / "figure.csv", figure.name) for figure in drawn]
     if not bars:
         return []
-    shown = ", ".join(f"[{figure.number}](figures.qmd#{make_label('figure', figure.name)})" for figure in drawn)
-    where = f"figure{'s' if len(drawn) > 1 else ''} {shown}"
+    links = {figure.name: f"[{figure.number}](figures.qmd#{make_label('figure', figure.name)})" for figure in drawn}
+    where = f"figure{'s' if len(drawn) > 1 else ''} {', '.join(links.values())}"
     known = pl.concat(bars)
     versions = known["version"].filter(known["other"].is_null()).unique(maintain_order=True)
     return [
         f"**{escape_text(first)} or {escape_text(second)}?** {' '.join(said)}"
         for first, second in combinations(versions, 2)
-        if (said := list(_compare(known, first, second, declared["equal_within_pct"], where)))
+        if (said := list(_compare(known, first, second, declared["equal_within_pct"], where, links)))
     ]
 
 
@@ -61,7 +61,9 @@ def _read_bars(path: Path, figure: str) -> pl.DataFrame:
     )
 
 
-def _compare(bars: pl.DataFrame, first: str, second: str, equal_pct: float, where: str) -> Iterator[str]:
+def _compare(
+    bars: pl.DataFrame, first: str, second: str, equal_pct: float, where: str, links: Mapping[str, str]
+) -> Iterator[str]:
     """Yield which of two versions is faster, then beside which of them each other algorithm is."""
     most = 1 + equal_pct / 100
     verdict = (
@@ -78,15 +80,35 @@ def _compare(bars: pl.DataFrame, first: str, second: str, equal_pct: float, wher
         verdict=verdict
     )
     for (other,), own in pairs.group_by("other", maintain_order=True):
-        faster = "faster beside {}" if other else "{} faster"
+        parts = list(own.group_by("verdict", maintain_order=True))
+        if other:
+            yield f"{escape_text(style_of(other).name)} {'; '.join(_tell_beside(parts, first, second, links))}."
+            continue
         told = "; ".join(
-            f"{faster.format(escape_text(name))} in {part.height} ({_show_rates(part, is_first=name == first)})"
+            f"{escape_text(name)} faster in {part.height} ({_show_rates(part, is_first=name == first)})"
             if name in (first, second)
             else f"{name} in {part.height}"
-            for (name,), part in own.group_by("verdict", maintain_order=True)
+            for (name,), part in parts
         )
-        counted = count_things(own.height, "comparison")
-        yield f"{escape_text(style_of(other).name)}: {told}." if other else f"Of {counted} ({where}): {told}."
+        yield f"Of {count_things(own.height, 'comparison')} ({where}): {told}."
+
+
+def _tell_beside(
+    parts: Iterable[tuple[tuple[object, ...], pl.DataFrame]], first: str, second: str, links: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield which rates the other algorithm keeps beside each version, or that they do not differ surely."""
+    for (name,), part in parts:
+        shown = ", ".join(links[figure] for figure in part["figure"].unique(maintain_order=True))
+        if name not in (first, second):
+            # The verdict: equal within ±5 %, or undecided.
+            yield f"{name} beside the two in {part.height} ({shown})"
+            continue
+        other = second if name == first else first
+        higher, lower, unit = _scale_rates(part, is_first=name == first)
+        kept = (
+            f"{show_ends(lower)} {unit} beside {escape_text(other)} and {show_ends(higher)} beside {escape_text(name)}"
+        )
+        yield f"keeps {kept} ({shown})"
 
 
 def _reach(side: str, other: str) -> pl.Expr:
@@ -95,8 +117,14 @@ def _reach(side: str, other: str) -> pl.Expr:
 
 
 def _show_rates(pairs: pl.DataFrame, *, is_first: bool) -> str:
-    """Return how many times as high the higher mean rates of pairs are, and both."""
+    """Return how many times as high the higher arithmetic mean rates of pairs are, and both."""
+    higher, lower, unit = _scale_rates(pairs, is_first=is_first)
+    rates = f"{show_ends(higher)} against {show_ends(lower)} {unit}"
+    return f"{show_ends(higher / lower)} times the arithmetic mean rate, {rates}"
+
+
+def _scale_rates(pairs: pl.DataFrame, *, is_first: bool) -> tuple[pl.Series, pl.Series, str]:
+    """Return the mean rates of the version that is ahead and of the other, and their unit."""
     higher, lower = (pairs[f"rate_mean_bps{side}"] for side in (("", OF_SECOND) if is_first else (OF_SECOND, "")))
     divisor, unit = rate_unit(higher)
-    rates = f"{show_ends(higher / divisor)} against {show_ends(lower / divisor)} {unit}"
-    return f"{show_ends(higher / lower)} times the mean rate, {rates}"
+    return higher / divisor, lower / divisor, unit
