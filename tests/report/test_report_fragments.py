@@ -376,6 +376,21 @@ def test_exhibits_stand_in_the_order_of_the_evaluation(tmp_path: Path, inputs: d
     assert "### Query" in published
 
 
+def test_what_is_known_of_the_archive_is_kept_apart_from_the_notes_of_pages(
+    tmp_path: Path, inputs: dict[str, Any]
+) -> None:
+    evaluation = Path(inputs["evaluation"])
+    with evaluation.open("a", encoding="utf-8") as declared:
+        declared.write("\nnotes: {claims: Of claims, figures: Of figures, tables: Of tables}\n")
+    sha256 = json.loads(inputs["archive"].read_text(encoding="utf-8"))["sha256"]
+    own = {evaluation.stem: {"reproduction": {"note": "Of the archive."}}}
+    (tmp_path / "own.yaml").write_text(json.dumps({"archive_sha256": sha256, "evaluations": own}), encoding="utf-8")
+    render_fragments(**inputs | {"explanations": [tmp_path / "own.yaml"]}, fragments=tmp_path / "fragments")
+    notes = {name: (tmp_path / f"fragments/{name}.md").read_text() for name in ("about_archive", "notes_tables")}
+    assert "Of the archive" in notes["about_archive"]
+    assert "Of tables" in notes["notes_tables"]
+
+
 @pytest.mark.parametrize(("printed", "missing_in"), [("plot_none", "report"), ("plot_one", "supplement")])
 def test_a_figure_without_data_is_named_in_the_document_that_it_would_be_in(
     printed: str, missing_in: str, tmp_path: Path, inputs: dict[str, Any]

@@ -172,7 +172,7 @@ def render_fragments(
     pairs = list_pairs(named_cells, algorithms)
     doubts = {table: facts["doubt"] for table, facts in declared["reproduction"].items()}
     doubted = list_doubted(named_cells, doubts)
-    note, reasons = (explained["reproduction"][name] for name in ("note", "pairs"))
+    about, reasons = (explained["reproduction"][name] for name in ("note", "pairs"))
     known = {"causes": explained["causes"], "pairs": reasons}
     found = render_findings(
         judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions, rtts, known
@@ -191,7 +191,7 @@ def render_fragments(
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
     # A report with sections lists them there.
     write_fragment(fragments, "other_evaluations.md", "")
-    write_fragment(fragments, "about_archive.md", render_note(note))
+    write_fragment(fragments, "about_archive.md", render_note(about))
     write_fragment(fragments, "measured.md", render_measured(variables["archive"], has_runs=not runs.is_empty()))
     uses = list_uses(database, declared, figures)
     left_out = summarise_left_out(suspects, runs, attempts, uses, settings)
@@ -218,7 +218,7 @@ def render_fragments(
     for cell in sorted(reasons.keys() - (cells := set(named_cells["cell"]))):
         print(f"warning: explanations of {evaluation.stem}: reproduction.pairs: no cell `{cell}`{guess(cell, cells)}")
     for name, has_cells in (("reproduction", True), ("reproduction_report", False)):
-        page = render_reproduction(named_cells, titles, algorithms, note, doubts, reasons, has_cells=has_cells)
+        page = render_reproduction(named_cells, titles, algorithms, about, doubts, reasons, has_cells=has_cells)
         write_fragment(fragments, f"{name}.md", page)
     write_fragment(fragments, "claims.md", render_claims(judged, declared["claims"], find_exhibits(declared, figures)))
     write_fragment(fragments, "captures_list.md", render_captures(captures, logs, runs))

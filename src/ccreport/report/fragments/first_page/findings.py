@@ -107,18 +107,19 @@ def _count_checks(facts: Mapping[str, Any]) -> int:
 
 
 def _tell_failed(judged: pl.DataFrame, claims: Mapping[str, Any], way: str, causes: Mapping[str, Sequence[str]]) -> str:
-    """Return how many claims fail in a way of `part_failed`, what the first of them says and is here, and why."""
+    """Return how many claims fail in a way of `part_failed` and why; of those contradicted what one says."""
     found = part_failed(judged, claims).get(way, [])
     if not found:
         return ""
-    first = judged.filter(claim=found[0])
-    quoted = f"{_quote(claims[found[0]])} ({escape_text(describe_check(first, claims[found[0]]))})"
-    verb, verbs = FAILED[way]
-    told = f"{verb}:" if len(found) == 1 else f"{verbs}, among them"
+    told = FAILED[way][len(found) > 1]
+    if way == CONTRADICTED:
+        facts = claims[found[0]]
+        check = escape_text(describe_check(judged.filter(claim=found[0]), facts))
+        told += f"{':' if len(found) == 1 else ', among them'} {_quote(facts)} ({check})"
     counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
     recorded = [f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count]
     why = f". Recorded causes: {', '.join(recorded)}" if recorded else ""
-    return f"{_count_claims(judged, len(found), way)} {told} {quoted}{why}"
+    return f"{_count_claims(judged, len(found), way)} {told}{why}"
 
 
 def _count_claims(judged: pl.DataFrame, count: int, filtered: str) -> str:

@@ -9,7 +9,7 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.first_page.condition_phrases import FLOWS, RTT, SHARING, phrase_conditions
-from ccreport.report.fragments.first_page.rate_findings import ENOUGH, LOSS, link_comparisons
+from ccreport.report.fragments.first_page.rate_findings import ENOUGH, LOSS
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
@@ -51,9 +51,9 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
         for (loss,), own in pair.group_by("loss", maintain_order=True)
     ]
     sentences = " ".join(f"{said[0].upper()}{said[1:]}." for said in by_loss)
-    compared = link_comparisons(count_things(pair.height, "comparison"), "goodput+both")
     of_flows = f" of {escape_text(flows)}" if flows else ""
-    yield f"**Who gets more when they share?** {sentences} ({compared}{of_flows}; ratios of geometric means.)"
+    compared = f"[{count_things(pair.height, 'comparison')}](conditions.qmd){of_flows}"
+    yield f"**Who gets more when they share?** {sentences} ({compared}; ratios of geometric means.)"
 
 
 def _describe_loss(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
