@@ -69,7 +69,7 @@ def test_shades_are_as_far_from_one_on_either_side(ratio: float | None, shade: s
 def test_a_question_is_a_row_and_a_column() -> None:
     assert split_question("no loss, 1 flow, RTT < 30 ms") == ("no loss, 1 flow", "RTT < 30 ms")
     assert split_question("h, RTT 40 ms, 0 % loss") == ("h, 0 % loss", "RTT 40 ms")
-    assert split_question("buffer 25 kB, 16 flows") == ("buffer 25 kB, 16 flows", "ratio")
+    assert split_question("buffer 25 kB, 16 flows") == ("buffer 25 kB, 16 flows", "Ratio")
 
 
 def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
@@ -86,7 +86,7 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     assert read_rows(shown[: shown.index("#map-retransmit-ratio")]) == [
         ["Table II", "RTT &#60; 30 ms", "RTT ≥ 30 ms"],
         ["no loss", "≈ 1.02n 5mean ratio 1.50", "2.50 2.10–2.97n 5mean ratio 1.50"],
-        ["1 % loss", "", "no ratio&nbsp;?n 5mean ratio 1.50"],
+        ["1 % loss", "not tested", "no ratio&nbsp;?n 5mean ratio 1.50"],
     ]
     assert '<td class="number shade-first-2"><a href="cells_comparisons.html#cell-2"' in shown
     assert "<strong>2&#46;50</strong>" in shown

@@ -93,6 +93,11 @@ def test_figures_that_need_the_same_are_one_sentence(tmp_path: Path) -> None:
         "2 figures need runs that match their conditions: [C]{#figure-c}; [D]{#figure-d}. "
         f"[E]{{#figure-e}}: {reasons['e']} [F]{{#figure-f}}: {reasons['f']}"
     )
+    # What is not drawn has no number of ours, and keeps that of the publication.
+    numbered = [Exhibit("e", "E", number="S44", is_figure=True), Exhibit("f", "F", number="9", is_figure=True)]
+    said = html.unescape(describe_missing_figures(numbered, declared, tmp_path))
+    assert "[E]{#figure-e}: All 2 runs" in said
+    assert "[Figure 9: F]{#figure-f}: Of 3 runs" in said
     assert describe_missing_figures([], declared, tmp_path) == ""
 
 

@@ -475,6 +475,21 @@ def test_suspect_runs_are_counted_by_rule_and_lead_to_the_explorer() -> None:
     assert render_suspects(make_table("suspects", []), runs, attempts, make_uses()) == "No run is suspect.\n"
 
 
+def test_suspect_runs_are_named_in_few_words() -> None:
+    facts = {"job": "bbr2_p16", "rtt_nominal_ms": 80.0}
+    iterations = {"r0": ("monday", 1), "r1": ("tuesday", 1), "r2": ("monday", 2)}
+    runs = make_table(
+        "runs", [{"run_id": run, "session": day, "iteration": n} | facts for run, (day, n) in iterations.items()]
+    )
+    suspects = make_table("suspects", [{"run_id": run, "suspect_rule": "sample_gap"} for run in iterations])
+    page = html.unescape(render_suspects(suspects, runs, make_table("attempts", []), make_uses()))
+    shown = [re.sub(r"<[^>]+>", "", link) for link in re.findall(r'<a href="explorer.html#run=.*?</a>', page)]
+    # The session tells two apart that would be the same.
+    assert shown == ["monday, bbr2_p16, 80 ms, it. 1", "bbr2_p16, 80 ms, it. 2", "tuesday, bbr2_p16, 80 ms, it. 1"]
+    assert 'title="r2"' in page
+    assert ">Job<" not in page
+
+
 def test_runs_that_were_made_again_are_compared_with_others_of_their_conditions() -> None:
     rates = {"r0": 90e6, "r1": 110e6, "r2": 100e6, "r3": 102e6, "r4": 5e6}
     hosts = {"r4": "h2"}

@@ -232,6 +232,46 @@ def test_a_link_to_a_page_leads_within_the_document_and_elsewhere_is_text(tmp_pa
     assert b"explorer.qmd" not in pdf
 
 
+def test_a_dead_link_in_brackets_is_left_out(tmp_path: Path) -> None:
+    kept = "([all](second.qmd), [others](ledger.qmd)) ([text](second.qmd))"
+    links = f"Six are suspect ([which and why](ledger.qmd#x)): no mean {kept}."
+    render(tmp_path, first=links, second="Text.")
+    assert "Six are suspect: no mean (all, others) (text)." in read(tmp_path)
+
+
+def test_a_verdict_is_a_tag_in_front_of_its_claim(tmp_path: Path) -> None:
+    page = "[There](#claim-a).\n\n## [Does not hold]{.verdict-fails}: CUBIC is faster {#claim-a}\n\nText.\n"
+    pdf = render(tmp_path, page=page)
+    words = read(tmp_path)
+    assert "There. Does not hold" in words
+    # Without the colon, and without a number of its own.
+    assert words.endswith("CUBIC is faster") or "CUBIC is faster Text." in words
+    assert "1.1" not in words
+    assert pdf.count(b"/Subtype /Link") == 1
+
+
+def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_path: Path) -> None:
+    findings = "\n".join(f"- **Is it {n}?** It is 0.{n} here. More of {n}." for n in range(7))
+    words, picture = (
+        f":::: {{.front-{name}}}\n\n{part}\n\n::::" for name, part in (("words", findings), ("picture", FIGURE))
+    )
+    front = f"::::: {{.front}}\n\n{words}\n\n{picture}\n\n:::::\n"
+    render(tmp_path, index=f"About.\n\n{front}\nAfter.\n")
+    words = read(tmp_path)
+    parts = (
+        "Is it 0? It is 0.0 here. •",
+        "Is it 4? It is 0.4 here.",
+        "Figure 1:",
+        "About.",
+        "The findings in full",
+        "More of 6.",
+    )
+    places = [words.index(part) for part in (*parts, "After.")]
+    assert places == sorted(places)
+    assert words.count("Is it 4?") == 2
+    assert words.count("Is it 5?") == 1
+
+
 def test_offers_of_files_are_left_out(tmp_path: Path) -> None:
     hidden = '::: {.content-visible when-format="html"}\n\nOn screen.\n\n:::\n\n'
     shown = '[Never]{.content-hidden when-format="typst"} [printed]{.content-visible when-format="typst"}'

@@ -19,7 +19,8 @@ from ccreport.summarise.grids.headings import name_tables, shorten_titles
 from ccreport.summarise.grids.html import format_html
 from ccreport.summarise.grids.latex import format_latex
 from ccreport.summarise.grids.links import select_shown
-from ccreport.summarise.grids.measures import head_rows, select_measures, set_side_by_side, show_labels
+from ccreport.summarise.grids.measures import head_rows, name_rates, select_measures, set_side_by_side, show_labels
+from ccreport.summarise.grids.pairs import head_measures, is_of_pairs, name_pair
 from ccreport.summarise.grids.publication import (
     NOTHING_SHOWN,
     head_columns,
@@ -122,12 +123,15 @@ def lay_out_table(
     summary = show_names(summary, declared.get("shown", NOTHING_SHOWN))
     if "rows" in declared and "measures" not in declared:
         return lay_out_cells(summary, table, declared, notes, bold)
+    bases = summary["rate_basis"].drop_nulls().unique() if "rate_basis" in summary.columns else []
     shown = select_shown(summary.drop("rate_basis", strict=False), declared)
     if shown.height < summary.height:
         notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")
     bold = {column: rows.head(shown.height) for column, rows in bold.items()}
     if "measures" in declared:
         chosen = select_measures(shown, schema, declared)
-        grid = lay_out_rows(chosen, schema, declared["title"], notes, bold)
+        if is_of_pairs(chosen):
+            return name_pair(lay_out_rows(head_measures(chosen), schema, declared["title"], notes, bold), chosen)
+        grid = name_rates(lay_out_rows(chosen, schema, declared["title"], notes, bold), bases)
         return head_rows(set_side_by_side(grid, declared.get("columns", ())), declared["headings"])
-    return lay_out_rows(shown, schema, declared["title"], notes, bold)
+    return name_rates(lay_out_rows(shown, schema, declared["title"], notes, bold), bases)

@@ -28,6 +28,8 @@ from ccreport.trace.uses import name_uses
 
 # Why runs are in no mean, as the first page says it behind their number.
 UNCOUNTED: Final = {"no rate": "without a rate"}
+# What tells a run from others, in few words.
+NAMED_BY: Final = ("session", "job", "rtt_nominal_ms", "iteration")
 
 
 def render_suspects(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFrame, uses: pl.DataFrame) -> str:
@@ -122,13 +124,13 @@ def _count_suspects(suspects: pl.DataFrame, runs: pl.DataFrame) -> str:
 def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFrame, uses: pl.DataFrame) -> str:
     failed = attempts.filter(attempt_outcome="failed").drop_nulls("attempt_message").sort("session", "line_number")
     told = failed.group_by("run_id").agg(pl.col("attempt_message").unique(maintain_order=True).str.join("; "))
-    named = suspects.join(runs.select("run_id", "session", "job"), on="run_id", how="left")
+    named = suspects.join(runs.select("run_id", *NAMED_BY), on="run_id", how="left")
     named = named.join(told, on="run_id", how="left")
     ordered = named.sort("session", "job", "run_id", "suspect_rule", nulls_last=True)
+    names = _name_runs(ordered)
     rows = [
         [
-            link_run(row["run_id"]),
-            verbatim(row["job"]),
+            link_run(row["run_id"], names[row["run_id"]]),
             verbatim(row["suspect_rule"]),
             _show_quantity(row["observed"], row["bound_unit"]),
             _show_quantity(row["bound"], row["bound_unit"]),
@@ -137,8 +139,8 @@ def _render_list(suspects: pl.DataFrame, runs: pl.DataFrame, attempts: pl.DataFr
         ]
         for row in ordered.head(LISTED_AT_MOST).iter_rows(named=True)
     ]
-    header = ("Run", "Job", "Rule", "Observed", "Bound", "Failed attempts before it", "For")
-    table = render_varying(header, rows, title="Suspect runs", numbers=(3, 4))
+    header = ("Run", "Rule", "Observed", "Bound", "Failed attempts before it", "For")
+    table = render_varying(header, rows, title="Suspect runs", numbers=(2, 3))
     caption = (
         "Suspect runs; each leads to the explorer. *For*: the tables and figures that it would be in; a dash is a run "
         f"of none that is numbered.{_explain_attempts(suspects)}{describe_cut(ordered, 'suspects')}"
@@ -152,6 +154,23 @@ def _explain_attempts(suspects: pl.DataFrame) -> str:
         return ""
     listed = "[all attempts](collection.qmd#tries)"
     return f" Attempts: those that failed or completed; interrupted ones, which {listed} have too, do not count."
+
+
+def _name_runs(suspects: pl.DataFrame) -> dict[str, Html]:
+    """Return by run its job, RTT and iteration, with the session before those that two runs would share."""
+    rows = suspects.unique("run_id").select("run_id", *NAMED_BY).rows_by_key("run_id", named=True, unique=True)
+    names = {run: _name_run(row) for run, row in rows.items()}
+    counts = Counter(names.values())
+    return {run: name if counts[name] == 1 else _name_run(rows[run], with_session=True) for run, name in names.items()}
+
+
+def _name_run(row: Mapping[str, Any], *, with_session: bool = False) -> Html:
+    parts = [verbatim(row[name]) for name in ("session", "job") if name == "job" or with_session]
+    if row["rtt_nominal_ms"] is not None:
+        parts.append(text(f"{row['rtt_nominal_ms']:g} ms"))
+    if row["iteration"] is not None:
+        parts.append(text(f"it. {row['iteration']}"))
+    return Html(", ".join(parts))
 
 
 def _show_quantity(value: float, unit: str) -> Html:

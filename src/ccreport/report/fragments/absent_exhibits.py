@@ -76,4 +76,9 @@ def _fence(paragraph: str) -> str:
 
 def _name(kind: str, exhibits: Sequence[Exhibit]) -> str:
     # Claims lead to what shows them, whether it has data or not.
-    return "; ".join(f"[{escape_text(exhibit.heading)}]{{#{make_label(kind, exhibit.name)}}}" for exhibit in exhibits)
+    return "; ".join(f"[{escape_text(_title(exhibit))}]{{#{make_label(kind, exhibit.name)}}}" for exhibit in exhibits)
+
+
+def _title(exhibit: Exhibit) -> str:
+    """Return the heading of what a publication has; of ours, of which there is nothing to see, no number."""
+    return exhibit.title if exhibit.number.startswith("S") else exhibit.heading

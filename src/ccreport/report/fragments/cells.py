@@ -37,7 +37,7 @@ from ccreport.report.markup.blocks import (
 from ccreport.report.markup.escape import escape_text, fence_html
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.grid import rate_unit
-from ccreport.summarise.grids.headings import name_quantities, name_tables, shorten_titles
+from ccreport.summarise.grids.headings import find_quantity_unit, name_quantities, name_tables, shorten_titles
 from ccreport.summarise.grids.links import ROWS_PER_PAGE, page_of_cells, select_shown
 from ccreport.summarise.grids.plain_numbers import (
     MEGABITS,
@@ -89,7 +89,7 @@ def trace_cells(evaluation: Path, database: Path, summaries: Path, output: Path)
 def _find_rate_unit(summary: pl.DataFrame) -> RateUnit:
     """Return the unit that the published table has for its rates."""
     means = [name for name in summary.columns if name.endswith("_mean_bps")]
-    return rate_unit(summary[means[0]]) if means else MEGABITS
+    return rate_unit(summary[means[0]]) if means else find_quantity_unit(summary)
 
 
 def _link_pages(table: str, rows_count: int, shown: int) -> str:
@@ -131,7 +131,7 @@ def render_page(
 
 
 def _name_rows(summary: pl.DataFrame, declared: Mapping[str, Any]) -> pl.DataFrame:
-    return name_tables(name_quantities(summary), declared.get("short_titles", {}))
+    return name_tables(name_quantities(summary, declared.get("rates")), declared.get("short_titles", {}))
 
 
 def count_runs_at_most(rows_count: int, largest: int) -> int:

@@ -24,7 +24,8 @@ from ccreport.summarise.statistics.comparisons import UNDECIDED
 SHADES: Final = (1.05, 1.5, 3.0)
 # The part of a question that names a column, "RTT < 30 ms", and the column of questions without one.
 COLUMN: Final = "RTT "
-ONLY_COLUMN: Final = "ratio"
+ONLY_COLUMN: Final = "Ratio"
+NOT_TESTED: Final = Html('<td class="none">not tested</td>')
 TITLES: Final = {
     "goodput": "Goodput",
     "throughput": "Throughput",
@@ -157,7 +158,7 @@ def _compare_means(row: Mapping[str, Any]) -> str:
 
 def _render_field(row: Mapping[str, Any] | None, rows_at_most: int) -> str:
     if row is None:
-        return "<td></td>"
+        return NOT_TESTED
     ratio, low, high = (row[f"effect_{name}_ratio"] for name in ("mean", "low", "high"))
     is_zero = row["first_mean"] == row["second_mean"] == 0
     shown = text(show_plain(ratio) if ratio is not None else "both 0" if is_zero else "no ratio")

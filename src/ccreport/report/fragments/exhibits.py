@@ -7,6 +7,7 @@ What a publication has goes by its number there, all else by S1, S2 and so on in
 data last, so that those that are drawn have no gaps between their numbers.
 """
 
+import html
 import re
 import shlex
 from collections.abc import Mapping
@@ -52,6 +53,8 @@ DOWNLOADS: Final[Mapping[str, str]] = {
 }
 # <svg class="marks" width="801" height="521" viewBox="0 0 801 521">
 SVG_SIZE: Final = re.compile(r'^<svg[^>]* width="(\d+)"[^>]* height="(\d+)"')
+# <caption>M in Gbit/s</caption>
+CAPTION: Final = re.compile(r"<caption>(.*?)</caption>", re.DOTALL)
 # Of the data of a figure on its page, and of runs in its source: a page holds several figures.
 ROWS_SHOWN: Final = 25
 RUNS_SHOWN: Final = 12
@@ -62,18 +65,22 @@ def render_table_fragment(table: Exhibit, tables: Path, fragments: Path) -> None
     """Write `table_<name>.md`: the finished table with label and caption, its CSV and LaTeX files, and its query."""
     finished = (tables / f"{table.name}.html").read_text(encoding="utf-8").strip()
     region = f'<div class="table-scroll" role="region" aria-label="{escape_text(table.title)}" tabindex="0">'
-    content = fence_html(f"{region}\n{finished}\n</div>")
-    shown = render_float(make_label("tbl", table.name), content, _caption_table(table), table.number)
+    units = CAPTION.search(finished)
+    content = fence_html(f"{region}\n{CAPTION.sub('', finished)}\n</div>")
+    # The title is above the table already: what has units of its own needs nothing else.
+    caption = escape_text(html.unescape(units[1])) if units else _caption_table(table)
+    shown = render_float(make_label("tbl", table.name), content, caption, table.number)
     path = f"tables/{table.name}"
-    links = f"This table as [CSV]({path}.csv) (full precision) and as [LaTeX]({path}.tex) (booktabs)."
-    tabs = [("Table", f"{shown}\n{links}\n")]
+    links = f"This table as [CSV]({path}.csv) (full precision) and as [LaTeX]({path}.tex) (booktabs).\n"
+    tabs = [("Table", shown)]
     if table.name in QUERIES:
         tabs.append(("Query", render_quotation(read_query(table.name), f"Query of {table.title}")))
+    tabs.append(("Download", links))
     write_fragment(fragments, f"table_{table.name}.md", render_tabs(tabs))
 
 
 def _caption_table(table: Exhibit) -> str:
-    """Return what the table's schema says of it, as its title is above it already."""
+    """Return what the table's schema says of it."""
     if table.name not in list_tables():
         return escape_text(table.title)
     return markdown(load_schema(table.name).description)

@@ -35,9 +35,11 @@ def verbatim(value: str | None, *, is_long: bool = False) -> Html:
     return NONE if value is None else Html(f"<code{long}>{escape_text(value)}</code>")
 
 
-def link_run(run_id: str) -> Html:
-    """Return a run's name, which leads to the explorer."""
-    return Html(f'<a href="{EXPLORER}#run={quote(run_id)}">{verbatim(run_id)}</a>')
+def link_run(run_id: str, shown: Html | None = None) -> Html:
+    """Return a run's name, or what is shown in its place, which leads to the explorer."""
+    name = verbatim(run_id) if shown is None else shown
+    title = "" if shown is None else f' title="{escape_text(run_id)}"'
+    return Html(f'<a href="{EXPLORER}#run={quote(run_id)}"{title}>{name}</a>')
 
 
 def prose(value: str) -> Html:

@@ -17,6 +17,9 @@ from ccreport.report.pdf.cells import read_lines
 # longer than the second breaks; in a table that is too wide one longer than the third moves below its row.
 UPRIGHT_CHARACTERS: Final = 200
 LEAST_SCALE: Final = 0.7
+# A table of more rows than this fills a page of its own, on its side where its text would be as small upright.
+READABLE_CHARACTERS: Final = 150
+LONG_ROWS: Final = 40
 # A table that would be smaller than the first breaks its long cells, of which none counts as shorter than the second.
 UNBROKEN_SCALE: Final = 0.75
 SHORTEST_SENTENCE: Final = 20
@@ -111,7 +114,8 @@ def fit_table(table: Table) -> tuple[Table, bool]:
         above = [_break_headings(row, columns[: len(row)]) for row in table.head[:-1]]
         below = [_break_headings(row, columns[-len(row) :]) for row in table.head[-1:]]
         table = replace(table, head=above + below)
-    return table, _is_too_wide(columns)
+    is_long_and_small = len(table.body) > LONG_ROWS and _is_wider(READABLE_CHARACTERS, _list_least_widths(columns))
+    return table, is_long_and_small or _is_too_wide(columns)
 
 
 def break_sentences(table: Table) -> tuple[float, list[float | None]] | None:
@@ -145,7 +149,11 @@ def _measure(table: Table) -> list[Column]:
 
 
 def _is_too_wide(columns: Iterable[Column]) -> bool:
-    return _is_wider(UPRIGHT_CHARACTERS, ((column.cell, column.word) for column in columns))
+    return _is_wider(UPRIGHT_CHARACTERS, _list_least_widths(columns))
+
+
+def _list_least_widths(columns: Iterable[Column]) -> Iterable[tuple[int, int]]:
+    return ((column.cell, column.word) for column in columns)
 
 
 def _is_wider(limit: int, columns: Iterable[tuple[int, int]]) -> bool:
@@ -172,14 +180,16 @@ def _choose_columns(columns: Sequence[Column]) -> list[bool]:
 def _move_cells(table: Table, kept: Sequence[bool]) -> Table:
     """Return a table with some of its columns: what was in the others is below its row, as wide as the table.
 
-    What is before all columns that stay names the row, and is above it, once for rows of the same name.
+    What is before all numbers that stay names the row, and is above it, once for rows of the same name.
     """
     rows = (*table.head, *table.body, *(row for row in table.foot if len(row) > 1))
     is_regular = all(len(row) == table.columns or [cell.columns for cell in row] == [table.columns] for row in rows)
     if len(table.head) != 1 or not is_regular or not any(kept) or any(cell.rows > 1 for row in rows for cell in row):
         return table
     names = [" ".join(cell.lines) for cell in table.head[0]]
-    count, first = sum(kept), kept.index(True)
+    count = sum(kept)
+    are_numbers = [any(len(row) > 1 and row[place].side == "right" for row in table.body) for place in range(len(kept))]
+    first = next((n for n, stays in enumerate(kept) if stays and are_numbers[n]), kept.index(True))
 
     def keep(row: Row) -> Row:
         # The name of a group is as wide as the table still is.

@@ -11,6 +11,8 @@ local raw, typst = tables.raw, tables.typst
 
 local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}
 local KINDS = {fig = 'image', tbl = 'table'}
+-- Of the first page, in a sentence each above its picture.
+local SHORT_FINDINGS = 5
 local page, pages = '', {}
 
 local function quote(text)
@@ -95,16 +97,43 @@ local function is_site_file(target)
   return target:match('^tables/') or target:match('^figures/') or target:match('^[%w_-]+%.pdf$')
 end
 
+local function find_target(element)
+  if element.target:match('^https?://') or element.target:match('^mailto:') then
+    return element.target
+  end
+  local name, identifier = element.target:match('^([%w_-]*)%.?%a*%??[^#]*#?(.*)$')
+  name = name == '' and page or name
+  if not is_site_file(element.target) and pages[name] then
+    return identifier == '' and name or label_of(identifier, name)
+  end
+end
+
+-- Words in brackets that are nothing but a link, "(which and why)", say nothing where it leads out of the document.
+local function drop_dead_brackets(inlines)
+  for number = #inlines - 1, 2, -1 do
+    local before, one, after = inlines[number - 1], inlines[number], inlines[number + 1]
+    if one.t == 'Link' and not find_target(one) and before.t == 'Str' and after.t == 'Str'
+      and before.text:match('%($') and after.text:match('^%)') then
+      before.text, after.text = before.text:sub(1, -2), after.text:sub(2)
+      inlines:remove(number)
+      local space = inlines[number - 2]
+      if before.text == '' and space and (space.t == 'Space' or space.t == 'SoftBreak') then
+        inlines:remove(number - 1)
+        inlines:remove(number - 2)
+      end
+    end
+  end
+  return inlines
+end
+
 local function link(element)
   if element.target:match('^https?://') or element.target:match('^mailto:') then
     return pandoc.Link(element.content, element.target)
   end
-  local name, identifier = element.target:match('^([%w_-]*)%.?%a*%??[^#]*#?(.*)$')
-  name = name == '' and page or name
-  if is_site_file(element.target) or not pages[name] then
+  local target = find_target(element)
+  if not target then
     return element.content
   end
-  local target = identifier == '' and name or label_of(identifier, name)
   local inlines = pandoc.Inlines {pandoc.RawInline('typst', '#to(' .. quote(target) .. ')[')}
   inlines:extend(element.content)
   inlines:insert(pandoc.RawInline('typst', ']'))
@@ -186,6 +215,9 @@ local function panel(div)
       return callout(div, kind)
     end
   end
+  if div.classes:includes('fact') then
+    return pandoc.Blocks {raw('#block(breakable: false)[')} .. div.content .. {raw(']')}
+  end
   if div.classes:includes('contents') then
     return raw('#contents(depth: ' .. (div.attributes.depth or '1') .. ')')
   end
@@ -195,9 +227,22 @@ local function panel(div)
   end
 end
 
+-- A verdict in front of a heading, `[Holds]{.verdict-holds}: …`, becomes a tag in its colour.
 local function header(element)
   element.identifier = label_of(element.identifier)
-  return element
+  local first = element.content[1]
+  local verdict = first and first.t == 'Span' and (first.classes[1] or ''):match('^verdict%-(%a+)$')
+  if not verdict then
+    return element
+  end
+  local words = element.content:filter(function(one) return one ~= first end)
+  if words[1] and words[1].t == 'Str' and words[1].text == ':' then
+    words:remove(1)
+  end
+  return raw(table.concat({
+    '#judged(' .. quote(verdict) .. ', [' .. typst {pandoc.Plain(first.content)} .. '], [' .. typst {pandoc.Plain(words)} .. '])',
+    ' #label(' .. quote(element.identifier) .. ')',
+  }))
 end
 
 local function float(identifier, content, caption, given)
@@ -209,11 +254,9 @@ local function float(identifier, content, caption, given)
       return div.content
     end,
   }
-  -- The picture of the first page leaves that page to the text that follows, where it has no room.
-  local place = page == 'index' and kind == 'fig' and 'placement: auto, ' or ''
   local number = given and 'number: ' .. quote(given) .. ', ' or ''
   local figure = table.concat({
-    '#exhibit(' .. KINDS[kind] .. ', ' .. quote(label_of(identifier)) .. ', ' .. place .. number .. 'caption: [',
+    '#exhibit(' .. KINDS[kind] .. ', ' .. quote(label_of(identifier)) .. ', ' .. number .. 'caption: [',
     typst {pandoc.Plain(caption)},
     '])[',
     typst(content),
@@ -258,6 +301,52 @@ local function float_figure(figure)
   end
 end
 
+local function first_sentence(inlines)
+  local taken = pandoc.Inlines {}
+  for _, one in ipairs(inlines) do
+    taken:insert(one)
+    if one.t == 'Str' and one.text:match('[.?!]$') then
+      break
+    end
+  end
+  return taken
+end
+
+-- The first page: the first findings in a sentence each above the picture, all in full after it, and what was in front.
+local function arrange_front(blocks)
+  local _, place = blocks:find_if(function(one) return one.t == 'Div' and one.classes:includes('front') end)
+  local front = place and blocks[place]
+  local short, has_picture = pandoc.List {}, false
+  if front then
+    front:walk {
+      BulletList = function(list)
+        for _, item in ipairs(list.content) do
+          short:insert({pandoc.Plain(first_sentence(item[1].content))})
+        end
+      end,
+      Figure = function() has_picture = true end,
+    }
+  end
+  if #short == 0 or not has_picture then
+    return blocks
+  end
+  local arranged = pandoc.Blocks {pandoc.BulletList({table.unpack(short, 1, SHORT_FINDINGS)})}
+  arranged:extend(front.content:filter(function(one) return one.classes:includes('front-picture') end))
+  for number = 1, place - 1 do
+    arranged:insert(blocks[number])
+  end
+  arranged:insert(pandoc.Para {pandoc.Strong 'The findings in full'})
+  arranged:extend(front.content:filter(function(one) return not one.classes:includes('front-picture') end))
+  for number = place + 1, #blocks do
+    arranged:insert(blocks[number])
+  end
+  return arranged
+end
+
+local function size_of_image(block)
+  return block.t == 'RawBlock' and block.text:match('^#exhibit%(image,.*#drawing%(".-", (%(%d+, %d+%)), drawing%-scale')
+end
+
 -- Sections of nothing but words and a drawing, which share pages as `exhibits` (paper.typ) sees fit.
 local function join_exhibits(blocks)
   local taken, lead, sections = pandoc.Blocks {}, pandoc.Blocks {}, pandoc.List {}
@@ -268,13 +357,13 @@ local function join_exhibits(blocks)
     taken:extend(lead)
     lead, sections = pandoc.Blocks {}, pandoc.List {}
   end
-  for _, block in ipairs(blocks) do
-    local size = block.t == 'RawBlock' and block.text:match('^#exhibit%(image,.*#drawing%(".-", (%(%d+, %d+%)), drawing%-scale')
+  for number, block in ipairs(blocks) do
+    local size, follows = size_of_image(block), number < #blocks and size_of_image(blocks[number + 1])
     if size and #lead > 0 then
       local parts = {'lead: [' .. typst(lead) .. ']', 'size: ' .. size, 'figure: drawing-scale => [' .. block.text .. ']'}
       sections:insert('(' .. table.concat(parts, ', ') .. ')')
       lead = pandoc.Blocks {}
-    elseif block.t == 'Header' and #lead == 0 or #lead > 0 and block.t == 'Para' then
+    elseif #lead == 0 and (block.t == 'Header' or block.t == 'BulletList' and follows) or #lead > 0 and block.t == 'Para' then
       lead:insert(block)
     else
       close()
@@ -325,10 +414,11 @@ function Pandoc(doc)
   for name in pandoc.utils.stringify(doc.meta.pages):gmatch('%S+') do
     pages[name] = true
   end
-  local blocks = doc.blocks:walk {Span = visible, Div = visible}
+  local blocks = arrange_front(doc.blocks:walk {Span = visible, Div = visible})
   -- Before there are tables of HTML, of which each cell would be looked through.
   blocks = blocks:walk {Para = paragraph, Plain = paragraph}
   blocks = blocks:walk {RawBlock = html}
+  blocks = blocks:walk {Inlines = drop_dead_brackets}
   blocks = blocks:walk {RawInline = function() return {} end, Span = span}
   -- While numbers and signs are words: some of these become Typst.
   blocks = blocks:walk(percentages)

@@ -15,6 +15,7 @@ from ccreport.summarise.grids.grid import (
     Grid,
     count_decimals_of_all,
     format_ends,
+    format_least_effect,
     format_measured,
     format_number,
     format_probability,
@@ -42,6 +43,7 @@ LOW: Final = re.compile(r"(?P<stem>\w+)_low_(?P<unit>\w+)")
 # By column, the rows whose number a verdict makes bold.
 Bold = Mapping[str, pl.Series]
 PROBABILITY: Final = re.compile(r"p(_\w+)?_ratio")
+LEAST_EFFECT: Final = "least_effect_pct"
 NOTHING_BOLD: Final[Bold] = {}
 PERCENT: Final = 100.0
 # Sizes that people know by each of their bytes: 1448, not 1.448 kB.
@@ -251,6 +253,8 @@ def _lay_out_column(
         text, interval = format_measured(*scaled)
         if PROBABILITY.fullmatch(column.name):
             text = format_probability(measured[0])
+        elif column.name == LEAST_EFFECT:
+            text = format_least_effect(measured[0])
         if is_cv:
             interval = format_ends(*scaled[1:])
         cells.append(Cell(text, number=number, is_better=better[number - 1]))

@@ -12,6 +12,8 @@ from ccreport.core.text import display_name
 MISSING: Final = "–"
 # A smaller p value says more of the model than of the data.
 LEAST_PROBABILITY: Final = 0.0001
+# A least effect in per cent that is smaller or larger than these says nothing that its bound does not.
+EFFECTS_PCT: Final = (0.1, 500.0)
 MINUS: Final = "\N{MINUS SIGN}"
 # Digits of a number that has no interval.
 SIGNIFICANT: Final = 3
@@ -134,6 +136,14 @@ def format_measured(value: float | None, low: float | None = None, high: float |
 def format_probability(value: float | None) -> str:
     """Return the p value of a test: three digits, or that it is below the least that is told apart."""
     return f"< {LEAST_PROBABILITY}" if value is not None and value < LEAST_PROBABILITY else format_measured(value)[0]
+
+
+def format_least_effect(value: float | None) -> str:
+    """Return the least effect that runs would have shown, in per cent: beyond `EFFECTS_PCT` only that it is."""
+    least, most = EFFECTS_PCT
+    if value is not None and value < least:
+        return f"< {least:g}"
+    return f"> {most:g}" if value is not None and value > most else format_measured(value)[0]
 
 
 def format_ends(low: float | None, high: float | None) -> str:

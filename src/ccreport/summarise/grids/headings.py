@@ -97,8 +97,9 @@ HEADINGS: Final = {
 # Columns that say what a row's numbers are of, and those whose unit is that of the quantity there.
 QUANTITIES: Final = ("quantity", "measure")
 OF_QUANTITY: Final = re.compile(r"value_\w+|bin_\w+_value|(?:first|second)_(?:p50|mean)|difference_mean(?:_low|_high)?")
-# By the quantity's ending: what its numbers are multiplied with, and how its words go on.
-SCALES: Final = {"_bps": (1e-6, " (Mbit/s)"), "retransmit_ratio": (100.0, " (%)")}
+RATE: Final = "_bps"
+# The quantity whose numbers are multiplied with this, and how its words go on.
+PERCENTAGE: Final = ("retransmit_ratio", 100.0, " (%)")
 SPELLED: Final = {
     "ack": "ACK",
     "bdp": "BDP",
@@ -184,21 +185,36 @@ def format_answer(value: bool | None) -> str:
     return MISSING if value is None else "yes" if value else "no"
 
 
-def name_quantities(rows: pl.DataFrame) -> pl.DataFrame:
+def name_quantities(rows: pl.DataFrame, rates: tuple[float, str] | None = None) -> pl.DataFrame:
     """Return rows with what a column of quantities says in words with units, and the numbers of these in such units.
 
-    Rates are in Mbit/s and retransmit ratios of comparisons in per cent; rows without such a column stay as they are.
+    Rates are in the unit of `rates` (divisor and name), by default that of the largest, and retransmit ratios in per
+    cent; rows without such a column stay as they are.
     """
     column = next((name for name in QUANTITIES if name in rows.columns), None)
     if column is None:
         return rows
-    named = [(name, *_find_scale(name)) for name in rows[column]]
+    unit = find_quantity_unit(rows) if rates is None else rates
+    named = [(name, *_find_scale(name, unit)) for name in rows[column]]
     factors = pl.Series([factor for _, factor, _ in named], dtype=pl.Float64)
-    values = [name for name in rows.columns if OF_QUANTITY.fullmatch(name) and rows.schema[name].is_float()]
     return rows.with_columns(
-        *(rows[name] * factors for name in values),
+        *(rows[name] * factors for name in _list_of_quantity(rows)),
         pl.Series(column, [write_heading(name).removesuffix(unit) + unit for name, _, unit in named], dtype=pl.String),
     )
+
+
+def find_quantity_unit(rows: pl.DataFrame) -> tuple[float, str]:
+    """Return divisor and name of the unit for the rates among the numbers of rows' quantities."""
+    column = next((name for name in QUANTITIES if name in rows.columns), None)
+    if column is None:
+        return rate_unit(pl.Series(dtype=pl.Float64))
+    rates = rows.filter(pl.col(column).str.ends_with(RATE))
+    largest = [rates[name].max() for name in _list_of_quantity(rates)]
+    return rate_unit(pl.Series(largest, dtype=pl.Float64))
+
+
+def _list_of_quantity(rows: pl.DataFrame) -> list[str]:
+    return [name for name in rows.columns if OF_QUANTITY.fullmatch(name) and rows.schema[name].is_float()]
 
 
 def shorten_titles(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -212,8 +228,11 @@ def name_tables(rows: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
     return rows.with_columns(pl.col("table_name").replace(titles)) if "table_name" in rows.columns else rows
 
 
-def _find_scale(quantity: str) -> tuple[float, str]:
-    return next((scale for ending, scale in SCALES.items() if quantity.endswith(ending)), (1.0, ""))
+def _find_scale(quantity: str, rates: tuple[float, str]) -> tuple[float, str]:
+    if quantity.endswith(RATE):
+        return 1 / rates[0], f" ({rates[1]})"
+    ending, factor, words = PERCENTAGE
+    return (factor, words) if quantity.endswith(ending) else (1.0, "")
 
 
 def name_value(column: str, value: Any) -> str:

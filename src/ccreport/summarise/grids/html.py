@@ -19,6 +19,9 @@ STYLE: Final = re.compile(r"<style>.*?</style>\n?", re.DOTALL)
 # <table id="table-2" class="gt_table" data-quarto-disable-processing="false" ...>
 TABLE: Final = re.compile(r"<table\b[^>]*>")
 CLASS: Final = 'class="gt_table"'
+# What a note calls the table of verdicts, which is on the same page.
+VERDICTS: Final = "table of comparisons"
+LINK_TO_VERDICTS: Final = "#table-comparisons"
 # A header cell without words, which a screen reader would announce.
 NO_HEAD: Final = re.compile(r'<th([^>]*?)(?: scope="colgroup")?>\s*<span>&nbsp;</span>\s*</th>')
 
@@ -50,12 +53,16 @@ def format_html(grid: Grid) -> str:
     numbers = [column for column, is_number in zip(columns, grid.is_number, strict=True) if is_number]
     for note in grid.notes:
         # A block, to which a page can give another width than the table's.
-        formatted = formatted.tab_source_note(markup(f"<div>{html.escape(note)}</div>"))
+        formatted = formatted.tab_source_note(markup(f"<div>{_link(html.escape(note))}</div>"))
     text = formatted.cols_align("left", [*names, *columns]).cols_align("right", numbers).as_raw_html()
     text = STYLE.sub("", text).replace(CLASS, 'class="gt_table published"')
     text = NO_HEAD.sub(r"<td\1></td>", text)
     caption = f"<caption>{html.escape(grid.caption)}</caption>" if grid.caption else ""
     return TABLE.sub(lambda tag: f"{tag[0]}{caption}", text, count=1)
+
+
+def _link(note: str) -> str:
+    return note.replace(VERDICTS, f'<a href="{LINK_TO_VERDICTS}">{VERDICTS}</a>')
 
 
 def _label(text: str) -> Any:

@@ -1,9 +1,9 @@
 """Tables of which the evaluation chooses the measures: without what no row has, and with columns side by side."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -13,6 +13,9 @@ from ccreport.summarise.grids.grid import MISSING, Cell, Grid
 from ccreport.summarise.grids.headings import write_heading
 from ccreport.summarise.questions import LABELS
 from ccreport.summarise.table_sources import BETWEEN_LABELS
+
+# Rate mean (Gbit/s)
+RATE: Final = re.compile(r"^Rate\b")
 
 
 def select_measures(summary: pl.DataFrame, schema: TableSchema, declared: Mapping[str, Any]) -> pl.DataFrame:
@@ -44,6 +47,15 @@ def head_rows(grid: Grid, headings: Mapping[str, str]) -> Grid:
     """Return a grid with the evaluation's headings of columns that name its rows, by these columns' names."""
     own = {write_heading(name): heading for name, heading in headings.items()}
     return replace(grid, stubs=[own.get(stub, stub) for stub in grid.stubs])
+
+
+def name_rates(grid: Grid, bases: Collection[str]) -> Grid:
+    """Return a grid whose headings say which rate its rates are, "Throughput mean", where all are of one basis."""
+    if len(bases) != 1:
+        return grid
+    (basis,) = bases
+    headings = [RATE.sub(basis.capitalize(), heading) for heading in grid.headings]
+    return replace(grid, headings=headings) if len({*headings}) == len({*grid.headings}) else grid
 
 
 def set_side_by_side(grid: Grid, columns: Sequence[str]) -> Grid:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.summarise.grids.cells import PERCENT
-from ccreport.summarise.grids.grid import format_probability
+from ccreport.summarise.grids.cells import LEAST_EFFECT, PERCENT
+from ccreport.summarise.grids.grid import format_least_effect, format_probability
 from ccreport.summarise.grids.headings import (
     QUANTITIES,
     format_answer,
@@ -114,6 +114,8 @@ def round_value(column: str, value: Any, rates: RateUnit = MEGABITS) -> str:
         return str(value)
     if column in PROBABILITIES:
         return format_probability(value)
+    if column == LEAST_EFFECT:
+        return format_least_effect(value)
     if column.endswith("_bps"):
         return show_plain(value / rates[0], SIGNIFICANT)
     if is_percentage(column):

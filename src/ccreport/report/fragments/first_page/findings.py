@@ -71,16 +71,10 @@ def render_findings(
     ]
     lists = (
         render_list_of_findings(answers, "answer"),
-        # Paper has no room for it.
-        _hide_on_paper(render_list_of_findings(of_versions, "answer")),
+        render_list_of_findings(of_versions, "answer"),
         render_list_of_findings(list(filter(None, sentences))),
     )
     return "\n".join(filter(None, lists))
-
-
-def _hide_on_paper(fragment: str) -> str:
-    """Return a fragment that pages have and the PDF has not, nothing of nothing."""
-    return f':::: {{.content-visible when-format="html"}}\n\n{fragment}\n::::\n' if fragment else ""
 
 
 def render_list_of_findings(sentences: Sequence[str], kind: str = "") -> str:
