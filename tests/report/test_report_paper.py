@@ -234,9 +234,9 @@ def test_a_link_to_a_page_leads_within_the_document_and_elsewhere_is_text(tmp_pa
 
 def test_a_dead_link_in_brackets_is_left_out(tmp_path: Path) -> None:
     kept = "([all](second.qmd), [others](ledger.qmd)) ([text](second.qmd))"
-    links = f"Six are suspect ([which and why](ledger.qmd#x)): no mean {kept}."
+    links = f"Last of all ([x](ledger.qmd))\n\nSix are suspect ([which and why](ledger.qmd#x)): no mean {kept}."
     render(tmp_path, first=links, second="Text.")
-    assert "Six are suspect: no mean (all, others) (text)." in read(tmp_path)
+    assert "Last of all Six are suspect: no mean (all, others) (text)." in read(tmp_path)
 
 
 def test_a_verdict_is_a_tag_in_front_of_its_claim(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def lay_out_table(
     summary = show_names(summary, declared.get("shown", NOTHING_SHOWN))
     if "rows" in declared and "measures" not in declared:
         return lay_out_cells(summary, table, declared, notes, bold)
-    bases = summary["rate_basis"].drop_nulls().unique() if "rate_basis" in summary.columns else []
+    bases = summary["rate_basis"].drop_nulls().unique().to_list() if "rate_basis" in summary.columns else []
     shown = select_shown(summary.drop("rate_basis", strict=False), declared)
     if shown.height < summary.height:
         notes.append(f"The first {shown.height:,} of {summary.height:,} rows; the CSV file has all of them.")

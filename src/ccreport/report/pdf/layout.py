@@ -20,6 +20,8 @@ LEAST_SCALE: Final = 0.7
 # A table of more rows than this fills a page of its own, on its side where its text would be as small upright.
 READABLE_CHARACTERS: Final = 150
 LONG_ROWS: Final = 40
+# So much wider than an upright page is one that is turned: 257 mm of 170.
+TURNED: Final = 1.5
 # A table that would be smaller than the first breaks its long cells, of which none counts as shorter than the second.
 UNBROKEN_SCALE: Final = 0.75
 SHORTEST_SENTENCE: Final = 20
@@ -118,18 +120,18 @@ def fit_table(table: Table) -> tuple[Table, bool]:
     return table, is_long_and_small or _is_too_wide(columns)
 
 
-def break_sentences(table: Table) -> tuple[float, list[float | None]] | None:
+def break_sentences(table: Table, *, is_wide: bool = False) -> tuple[float, list[float | None]] | None:
     """Return the size of text of a table whose long cells break, and the columns' widths; none where all is narrow.
 
-    The size is a share of the usual one. Long columns share what the others leave, which have no width: by the middle
-    between their mean and their longest cell, which else would be many lines high. The shares differ less than these
-    middles, as else the shortest column would have one word a line.
+    The size is a share of the usual one; a table that `is_wide` is on a page that is turned. Long columns share what the
+    others leave, which have no width: by the middle between their mean and their longest cell, which else would be many
+    lines high. The shares differ less than these middles, as else the shortest column would have one word a line.
     """
     columns = _measure(table)
-    upright = LEAST_SCALE * UPRIGHT_CHARACTERS
+    room = LEAST_SCALE * UPRIGHT_CHARACTERS * (TURNED if is_wide else 1)
     is_long = [column.cell > CELL_CHARACTERS for column in columns]
     unbroken = sum(max(column.cell, column.heading) + 2 for column in columns)
-    if not any(is_long) or unbroken * UNBROKEN_SCALE <= upright:
+    if not any(is_long) or unbroken * UNBROKEN_SCALE <= room:
         return None
     broken = sum(min(max(column.cell, column.heading), CELL_CHARACTERS) + 2 for column in columns)
     whole = [row for row in table.body if len(row) == table.columns]
@@ -137,7 +139,7 @@ def break_sentences(table: Table) -> tuple[float, list[float | None]] | None:
     lengths = [[row[column].length for row in whole if row[column].length > 1] for column in range(table.columns)]
     middles = [max(SHORTEST_SENTENCE, fmean((fmean(own or [0]), max(own or [0])))) for own in lengths]
     widths = [middle**EVENNESS if long else None for middle, long in zip(middles, is_long, strict=True)]
-    return min(1.0, max(LEAST_SCALE, upright / broken)), widths
+    return min(1.0, max(LEAST_SCALE, room / broken)), widths
 
 
 def _measure(table: Table) -> list[Column]:

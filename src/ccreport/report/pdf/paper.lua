@@ -112,7 +112,7 @@ end
 local function drop_dead_brackets(inlines)
   for number = #inlines - 1, 2, -1 do
     local before, one, after = inlines[number - 1], inlines[number], inlines[number + 1]
-    if one.t == 'Link' and not find_target(one) and before.t == 'Str' and after.t == 'Str'
+    if after and one.t == 'Link' and not find_target(one) and before.t == 'Str' and after.t == 'Str'
       and before.text:match('%($') and after.text:match('^%)') then
       before.text, after.text = before.text:sub(1, -2), after.text:sub(2)
       inlines:remove(number)

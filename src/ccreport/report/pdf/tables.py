@@ -37,7 +37,7 @@ def set_tables(lines: Iterable[Line], page: str, pages: Set[str]) -> tuple[list[
             continue
         path = f"tables/{page}_{len(files) + 1}.typ"
         fitted, is_wide = fit_table(read_table(table, ROWS_AT_MOST))
-        files[path] = f'#import "/paper.typ": *\n{_write_table(fitted, writer)}\n'
+        files[path] = f'#import "/paper.typ": *\n{_write_table(fitted, writer, is_wide=is_wide)}\n'
         included = ["```{=typst}", f"#include {quote(f'/{path}')}", "```"]
         if is_wide:
             included = ["::: {.wide}", "", *included, "", ":::"]
@@ -62,7 +62,7 @@ def _find_table(html: str) -> HtmlElement | None:
     return element if element.tag == "table" else None
 
 
-def _write_table(table: Table, writer: CellWriter) -> str:
+def _write_table(table: Table, writer: CellWriter, *, is_wide: bool = False) -> str:
     def write_rows(rows: Iterable[Row]) -> list[str]:
         return [_array(_write_cell(cell, _list_options(cell, table.columns), writer) for cell in row) for row in rows]
 
@@ -71,7 +71,7 @@ def _write_table(table: Table, writer: CellWriter) -> str:
     head = [_write_cell(cell, _list_head_options(cell), writer) for row in table.head for cell in row]
     totals = write_rows(row for row in table.foot if len(row) > 1)
     parts = [
-        *_list_sizes(table),
+        *_list_sizes(table, is_wide=is_wide),
         f"notes: {{{notes}}}" if notes else "notes: []",
         *([f"head: (table.header({', '.join(head)}), head-rule)"] if head else []),
         *([f"totals: (head-rule, ..{', ..'.join(totals)})"] if totals else []),
@@ -82,8 +82,8 @@ def _write_table(table: Table, writer: CellWriter) -> str:
     return f"#data-table({arguments},\n)"
 
 
-def _list_sizes(table: Table) -> list[str]:
-    if (broken := break_sentences(table)) is None:
+def _list_sizes(table: Table, *, is_wide: bool) -> list[str]:
+    if (broken := break_sentences(table, is_wide=is_wide)) is None:
         return [str(table.columns)]
     scale, widths = broken
     return [_array("auto" if width is None else f"{width:.1f}fr" for width in widths), f"broken: {scale:.2f}"]
