@@ -123,7 +123,7 @@ def fit_table(table: Table) -> tuple[Table, bool]:
 def break_sentences(table: Table, *, is_wide: bool = False) -> tuple[float, list[float | None]] | None:
     """Return the size of text of a table whose long cells break, and the columns' widths; none where all is narrow.
 
-    The size is a share of the usual one; a table that `is_wide` is on a page that is turned. Long columns share what the
+    The size is a share of the usual one; a table that `is_wide` is on a turned page. Long columns share what the
     others leave, which have no width: by the middle between their mean and their longest cell, which else would be many
     lines high. The shares differ less than these middles, as else the shortest column would have one word a line.
     """
