@@ -54,7 +54,7 @@ def test_what_comes_along_declares_no_key_that_its_kind_does_not_take() -> None:
 
 def test_a_key_that_a_kind_does_not_take_is_refused(tmp_path: Path) -> None:
     evaluation = declare(tmp_path, kind="rate_by_rtt", run="one")
-    with pytest.raises(FigureError, match=r"^figure 'f': the kind 'rate_by_rtt' has no `run`, only cpu_over_time, "):
+    with pytest.raises(FigureError, match=r"^figure 'f': the kind 'rate_by_rtt' has no `run`; delete it$"):
         read_declarations(evaluation, ["f"])
     assert read_declarations(declare(tmp_path, kind="rate_by_rtt", overlapped=True), ["f"])
 

@@ -252,11 +252,12 @@ def test_a_verdict_is_a_tag_in_front_of_its_claim(tmp_path: Path) -> None:
 
 def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_path: Path) -> None:
     findings = "\n".join(f"- **Is it {n}?** It is 0.{n} here. More of {n}." for n in range(7))
+    listed = f"{findings}\n\n::: {{.contents}}\n:::"
     words, picture = (
-        f":::: {{.front-{name}}}\n\n{part}\n\n::::" for name, part in (("words", findings), ("picture", FIGURE))
+        f":::: {{.front-{name}}}\n\n{part}\n\n::::" for name, part in (("words", listed), ("picture", FIGURE))
     )
     front = f"::::: {{.front}}\n\n{words}\n\n{picture}\n\n:::::\n"
-    render(tmp_path, index=f"About.\n\n{front}\nAfter.\n")
+    render(tmp_path, index=f"About.\n\n{front}\nAfter.\n", next="## Figure 2: Rates {#two .unnumbered}\n\nText.\n")
     words = read(tmp_path)
     parts = (
         "Is it 0? It is 0.0 here. •",
@@ -268,6 +269,9 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     )
     places = [words.index(part) for part in (*parts, "After.")]
     assert places == sorted(places)
+    # The contents are beside the picture, with the numbers of figures alone.
+    assert words.count("Contents") == 1
+    assert re.search(r"Figure 2 [. \u2060]+ 1 ", words)
     assert words.count("Is it 4?") == 2
     assert words.count("Is it 5?") == 1
 

@@ -140,13 +140,6 @@ def test_a_question_is_above_its_row_though_a_short_name_stays_beside_the_number
     assert fitted.body[0][0].lines == (f"Question: {question}",)
 
 
-def test_a_long_table_of_small_text_is_turned() -> None:
-    row = ["<td>12345678901234</td>"] * 10
-    # 10 * 16 = 160 of 150 characters, and of 200 for a short one.
-    assert fit_table(table_of([*"abcdefghij"], *([row] * 41)))[1]
-    assert not fit_table(table_of([*"abcdefghij"], *([row] * 40)))[1]
-
-
 def test_a_table_whose_cells_reach_over_rows_keeps_its_columns() -> None:
     row = ["<td>12345678901234</td>"] * 14
     table = table_of(["x"] * 15, [f"<td rowspan=2>{'word ' * 12}</td>", *row], row)

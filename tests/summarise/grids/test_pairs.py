@@ -60,7 +60,7 @@ def test_means_are_named_after_the_algorithms_and_measures_are_above_the_rows() 
     assert shown[0][1:3] == ["7.87", "0.742"]
     assert [row[5:] for row in shown] == [["40.0", "5"], ["> 500", "4 / 5"], ["40.0", "5 / 4"]]
     assert shown[2][1:3] == ["0.440", "1.55"]
-    assert grid.notes == ["In all rows: first BBR, second CUBIC."]
+    assert grid.notes == ["All rows: first BBR, second CUBIC."]
 
 
 def test_where_pairs_differ_only_what_all_rows_share_is_named() -> None:

@@ -17,9 +17,6 @@ from ccreport.report.pdf.cells import read_lines
 # longer than the second breaks; in a table that is too wide one longer than the third moves below its row.
 UPRIGHT_CHARACTERS: Final = 200
 LEAST_SCALE: Final = 0.7
-# A table of more rows than this fills a page of its own, on its side where its text would be as small upright.
-READABLE_CHARACTERS: Final = 150
-LONG_ROWS: Final = 40
 # So much wider than an upright page is one that is turned: 257 mm of 170.
 TURNED: Final = 1.5
 # A table that would be smaller than the first breaks its long cells, of which none counts as shorter than the second.
@@ -116,8 +113,7 @@ def fit_table(table: Table) -> tuple[Table, bool]:
         above = [_break_headings(row, columns[: len(row)]) for row in table.head[:-1]]
         below = [_break_headings(row, columns[-len(row) :]) for row in table.head[-1:]]
         table = replace(table, head=above + below)
-    is_long_and_small = len(table.body) > LONG_ROWS and _is_wider(READABLE_CHARACTERS, _list_least_widths(columns))
-    return table, is_long_and_small or _is_too_wide(columns)
+    return table, _is_too_wide(columns)
 
 
 def break_sentences(table: Table, *, is_wide: bool = False) -> tuple[float, list[float | None]] | None:
@@ -151,11 +147,7 @@ def _measure(table: Table) -> list[Column]:
 
 
 def _is_too_wide(columns: Iterable[Column]) -> bool:
-    return _is_wider(UPRIGHT_CHARACTERS, _list_least_widths(columns))
-
-
-def _list_least_widths(columns: Iterable[Column]) -> Iterable[tuple[int, int]]:
-    return ((column.cell, column.word) for column in columns)
+    return _is_wider(UPRIGHT_CHARACTERS, ((column.cell, column.word) for column in columns))
 
 
 def _is_wider(limit: int, columns: Iterable[tuple[int, int]]) -> bool:

@@ -317,6 +317,7 @@ local function arrange_front(blocks)
   local _, place = blocks:find_if(function(one) return one.t == 'Div' and one.classes:includes('front') end)
   local front = place and blocks[place]
   local short, has_picture = pandoc.List {}, false
+  local contents = {Div = function(one) return one.classes:includes('contents') and {} or nil end}
   if front then
     front:walk {
       BulletList = function(list)
@@ -336,7 +337,8 @@ local function arrange_front(blocks)
     arranged:insert(blocks[number])
   end
   arranged:insert(pandoc.Para {pandoc.Strong 'The findings in full'})
-  arranged:extend(front.content:filter(function(one) return not one.classes:includes('front-picture') end))
+  -- They are beside the picture.
+  arranged:extend(front.content:filter(function(one) return not one.classes:includes('front-picture') end):walk(contents))
   for number = place + 1, #blocks do
     arranged:insert(blocks[number])
   end
@@ -360,7 +362,11 @@ local function join_exhibits(blocks)
   for number, block in ipairs(blocks) do
     local size, follows = size_of_image(block), number < #blocks and size_of_image(blocks[number + 1])
     if size and #lead > 0 then
-      local parts = {'lead: [' .. typst(lead) .. ']', 'size: ' .. size, 'figure: drawing-scale => [' .. block.text .. ']'}
+      local shown, side = block.text, '0pt'
+      if lead[1].t == 'BulletList' then
+        shown, side = shown:gsub('#drawing%b()', '#with-contents[%0]'), 'side-width'
+      end
+      local parts = {'lead: [' .. typst(lead) .. ']', 'size: ' .. size, 'side: ' .. side, 'figure: drawing-scale => [' .. shown .. ']'}
       sections:insert('(' .. table.concat(parts, ', ') .. ')')
       lead = pandoc.Blocks {}
     elseif #lead == 0 and (block.t == 'Header' or block.t == 'BulletList' and follows) or #lead > 0 and block.t == 'Para' then
