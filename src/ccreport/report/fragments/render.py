@@ -189,6 +189,8 @@ def render_fragments(
     write_fragment(fragments, "pairs.md", render_picture(first_page, figures, declared["front_figures"]))
     for page, note in declared["notes"].items():
         write_fragment(fragments, f"notes_{page}.md", escape_text(note))
+        # The supplement leaves them to the report.
+        write_fragment(fragments, f"notes_{page}_supplement.md", "")
     # A report with sections lists them there.
     write_fragment(fragments, "other_evaluations.md", "")
     write_fragment(fragments, "about_archive.md", render_note(about))
