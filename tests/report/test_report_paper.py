@@ -271,7 +271,7 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     assert places == sorted(places)
     # The contents are beside the picture, with the numbers of figures alone.
     assert words.count("Contents") == 1
-    assert re.search(r"Figure 2 [. \u2060]+ 1 ", words)
+    assert re.search(r"Figure 2 [. \u2060]+1\b", words)
     assert words.count("Is it 4?") == 2
     assert words.count("Is it 5?") == 1
 
