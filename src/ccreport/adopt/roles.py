@@ -21,22 +21,9 @@ FIRST_FLOW: Final = "first"
 # Before a number that may be swept, or that tells places apart.
 CONDITION_WORDS: Final = frozenset(
     {
-        *(
-            "variant",
-            "number",
-            "bdp",
-            "buf",
-            "bufs",
-            "level",
-            "size",
-            "step",
-            "config",
-            "setup",
-            "scenario",
-            "case",
-            "cwnd",
-        ),
-        *("window", "host", "node", "lab", "client", "server", "path", "site", "link", "flow", "conn", "ports", "time"),
+        *("bdp", "buf", "bufs", "case", "client", "config", "conn", "cwnd", "flow", "host", "lab", "level", "link"),
+        *("node", "number", "path", "ports", "scenario", "server", "setup", "site", "size", "step", "time", "variant"),
+        "window",
     }
 )
 # 3f2a9c
@@ -192,22 +179,23 @@ def _find_counters(own: ProposedPattern, contents: Mapping[str, Content]) -> Rol
     conditions, may be swept.
     """
     for column in own.columns:
-        start = {find_start(word) for word in column.words} if column.kind == "counted" else {""}
-        word = (min(start) or column.group or "").lower().rstrip("=_-")
-        numbers = [word.text.removeprefix(min(start)) for word in column.words]
+        starts = {find_start(word) for word in column.words} if column.kind == "counted" else {""}
+        start = min(starts)
+        word = (start or column.group or "").lower().rstrip("=_-")
+        numbers = {word.text.removeprefix(start) for word in column.words}
         is_open = column.group is not None and column.group not in KNOWN and column.kind in ("counted", "number")
-        if not is_open or len(start) > 1 or len(word) < 3 or word in CONDITION_WORDS or find_meant(word):
+        if not is_open or len(starts) > 1 or len(word) < 3 or word in CONDITION_WORDS or find_meant(word):
             continue
-        if {*numbers} != {str(number + 1) for number in range(len({*numbers}))}:
+        if numbers != {str(number + 1) for number in range(len(numbers))}:
             continue
-        if len({*numbers}) == len(own.paths) > 1:
-            return Role(str(column.group), "run", column.texts, f"(?P<run>{escape(min(start))}[0-9]+)")
+        if len(numbers) == len(own.paths) > 1:
+            return Role(str(column.group), "run", column.texts, f"(?P<run>{escape(start)}[0-9]+)")
         alike: dict[object, set[object]] = defaultdict(set)
         for path, values in own.read_values((str(column.group),)).items():
             alike[values].add((contents[path].algorithms, contents[path].flows_count))
-        is_crossed = len(own.paths) == len({*numbers}) * len(alike)
+        is_crossed = len(own.paths) == len(numbers) * len(alike)
         if is_crossed and all(len(told) == 1 for told in alike.values()):
-            expression = f"{escape(min(start))}(?P<iteration>[0-9]+)"
+            expression = f"{escape(start)}(?P<iteration>[0-9]+)"
             return Role(str(column.group), "iteration", column.texts, expression)
     return None
 

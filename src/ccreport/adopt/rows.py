@@ -28,7 +28,6 @@ class Row:
 
     run: ManifestRun
     algorithms: set[str] = field(default_factory=set)
-    named: set[str] = field(default_factory=set)
     # Of each file, the algorithm that its name or a table says.
     named_files: list[tuple[str, frozenset[str]]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -57,7 +56,6 @@ class Row:
         """Take over what one file says."""
         self.kinds[kind] += 1
         if cc is not None:
-            self.named.add(cc)
             self.named_files.append((cc, frozenset(content.algorithms if kind == "src-cmd" else ())))
         if content.min_rtt_ms is not None:
             self.min_rtts_ms.append(content.min_rtt_ms)
@@ -78,6 +76,11 @@ class Row:
         times = [time_s for time_s in (self.start_s, content.start_s) if time_s is not None]
         ends = [time_s for time_s in (self.end_s, content.end_s) if time_s is not None]
         self.start_s, self.end_s = min(times, default=None), max(ends, default=None)
+
+    @property
+    def named(self) -> set[str]:
+        """Return the algorithms that names or tables say."""
+        return {name for name, _ in self.named_files}
 
     @property
     def said(self) -> list[tuple[str, frozenset[str]]]:

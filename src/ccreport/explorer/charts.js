@@ -9,8 +9,6 @@
     { key: "cwnd", title: "Congestion window", unit: "segments", combine: "mean", isState: true },
     { key: "rtt", title: "RTT", unit: "ms", combine: "mean", isState: true },
   ];
-  // A run's own dash where two or three share a panel; one run alone keeps the dashes of its algorithms, and more than
-  // three have a small panel each, as nobody tells more dashes apart.
   // As figures name it.
   const nameRate = runs => {
     const known = runs.filter(({ flows }) => flows.some(flow => flow.rate));
@@ -22,6 +20,8 @@
   const LINE_RATE_AT_MOST = 4;
   // Of the highest value, so that no curve is on the upper edge of the strip.
   const STRIP_ROOM = 1.15;
+  // A run's own dash where two or three share a panel; one run alone keeps the dashes of its algorithms, and more than
+  // three have a small panel each, as nobody tells more dashes apart.
   const RUN_DASHES = [[1, 0], [6, 3], [2, 2]];
   const LETTERS = "ABCDEF";
   const PANEL_PX = 92;

@@ -49,9 +49,9 @@ def find_exhibit(place: Path, name: str, evaluation: str = "") -> tuple[Path, Ex
         if numbers:
             evaluation = databases[0].resolve().parent.name
             raise InputError(f"the report on {evaluation} has no {name}; its {kind}s are {', '.join(numbers)}")
-    word, _, number = name.partition(" ")
-    if (meant := find_near(word, KINDS)) and word.casefold() not in KINDS and IS_NUMBER.fullmatch(number.strip()):
-        raise InputError(f"no published table, claim or figure `{name}`; did you mean `{meant} {number.strip()}`?")
+    word, _, behind = map(str.strip, name.partition(" "))
+    if (meant := find_near(word, KINDS)) and word.casefold() not in KINDS and IS_NUMBER.fullmatch(behind):
+        raise InputError(f"no published table, claim or figure `{name}`; did you mean `{meant} {behind}`?")
     if find_near(name, figures) and not find_near(name, known):
         raise InputError(f"no published table, claim or figure `{name}`{guess_near(name, figures)}")
     return None

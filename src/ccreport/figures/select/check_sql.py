@@ -9,7 +9,7 @@ import duckdb
 from ccreport.core.declared_files import blame
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.schema_problems import Place
-from ccreport.figures.select.declaration import EDGE_VIEWS, FigureError, choose_view, read_declarations, refuse_where
+from ccreport.figures.select.declaration import EDGE_VIEWS, FigureError, choose_view, declare_figure, refuse_where
 from ccreport.summarise.database import quote_name
 from ccreport.summarise.refused_sql import refuse_sql
 
@@ -24,7 +24,8 @@ def check_sql(connection: duckdb.DuckDBPyConnection, evaluation: Path) -> None:
     """
     declared = load_evaluation(evaluation)
     try:
-        read_declarations(evaluation, list(declared["figures"]))
+        for figure, facts in declared["figures"].items():
+            declare_figure(figure, facts)
     except FigureError as error:
         raise blame(evaluation, error) from error
     for column, condition in declared["published_paths"].items():

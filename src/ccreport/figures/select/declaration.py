@@ -121,10 +121,11 @@ def read_declarations(
     if absent is not None:
         raise FigureError(f"no figure `{absent}`{guess(absent, declared)}")
     names = {"names": whole["algorithm_names"]}
-    return [_declare(figure, declared[figure] | names | changes) for figure in figures]
+    return [declare_figure(figure, declared[figure] | names | changes) for figure in figures]
 
 
-def _declare(figure: str, declared: Mapping[str, Any]) -> FigureDeclaration:
+def declare_figure(figure: str, declared: Mapping[str, Any]) -> FigureDeclaration:
+    """Return a figure's declaration of what the file says of it; raise FigureError where its kind lacks a key."""
     declaration = FigureDeclaration(name=figure, **declared)
     defaults = {each.name: each.default for each in fields(declaration)} | {"overlapped": True}
     for key, kinds in KINDS_OF_KEY.items():
