@@ -214,7 +214,7 @@ def test_names_are_there_once_and_the_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match=r"own\.yaml:1: not YAML: "):
         load_campaign(path)
     path.write_text("title: x", encoding="utf-8")
-    with pytest.raises(DeclarationError, match=r"own\.yaml: `sessions` is missing$"):
+    with pytest.raises(DeclarationError, match=r"own\.yaml: `sessions` is missing: Parts of the sweep"):
         load_campaign(path)
     path.write_text("- x", encoding="utf-8")
     with pytest.raises(DeclarationError, match=r"own\.yaml: a list is not a group of keys$"):
@@ -280,7 +280,12 @@ sessions:
         (
             "name: a\n    bottleneck_mbps: 10",
             "name: a\n    congestion_control: BBR",
-            r":7: .*: `BBR` is not allowed here: Algorithm by the kernel's name \(bbr, cubic, dctcp\); null takes \w+$",
+            r":7: .*: `BBR` is not allowed here; did you mean `bbr`\?$",
+        ),
+        (
+            "name: a\n    bottleneck_mbps: 10",
+            "name: a\n    congestion_control: TCP BBR",
+            r":7: .*: `TCP BBR` is not allowed here: Algorithm by the kernel's name \(bbr, cubic, dctcp\); null takes",
         ),
         ("{rtt_ms: [1, 2]}", "{algorithm: [bbr]}", r":9: .*, such as `\{name: bbr, congestion_control: bbr\}`$"),
         # What would be several jobs.

@@ -482,6 +482,10 @@ def test_a_kernel_s_algorithms_are_those_of_its_configuration(tmp_path: Path) ->
             "a: no algorithm of Linux is called `cubik`; did you mean `cubic`?",
         ),
         ({"sender_mbps": 20, "congestion_control": "mine"}, None),
+        (
+            {"sender_mbps": 20, "sysctls": {"net.ipv4.tcp_notsend_lowat": 1}},
+            "a: the kernel here has no setting net.ipv4.tcp_notsend_lowat; did you mean `tcp_notsent_lowat`?",
+        ),
         ({"sender_mbps": 20, "congestion_control": "dctcp"}, "a: no queue marks packets, without which dctcp is Reno"),
         (
             {"bottleneck_mbps": 5, "buffer_bytes": 9000, "background_udp_mbps": 5},

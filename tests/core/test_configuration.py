@@ -233,6 +233,14 @@ def test_a_key_that_is_there_is_not_the_one_that_is_meant() -> None:
 def test_what_is_missing_is_named() -> None:
     problem = find_problem({"a": {}}, {"properties": {"a": {"required": ["b"]}}})
     assert str(problem) == "a: `b` is missing"
+    told = {"required": ["where"], "properties": {"where": {"description": "A condition. Of SQL."}}}
+    assert str(find_problem({}, told)) == "`where` is missing: A condition"
+
+
+def test_a_text_for_a_list_of_groups_is_put_into_one() -> None:
+    schema = {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {"name": {}}}}
+    problem = find_problem({"a": "Ada Example"}, {"properties": {"a": schema}})
+    assert str(problem) == "a: `Ada Example` is not a list; write [{name: Ada Example}]"
 
 
 def test_an_algorithm_of_nearly_a_known_name_is_doubtful(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_the_descriptor_has_types_units_bounds_and_keys(release: Path) -> None:
     resources = {one["name"]: one for one in package["resources"]}
     assert package["version"] == "2.1"
     assert package["created"] == "2026-11-20T00:00:00Z"
-    assert package["licenses"][0]["name"] == "BSD-3-Clause"
+    assert package["licenses"][0]["name"] == "CC-BY-4.0"
     runs = resources["runs"]
     fields = {field["name"]: field for field in runs["schema"]["fields"]}
     assert (fields["rtt_ms"]["type"], fields["rtt_ms"]["unit"]) == ("number", "ms")
@@ -228,12 +228,15 @@ def test_a_release_has_a_date_of_its_own(tmp_path: Path, monkeypatch: pytest.Mon
     assert declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32).day == "1970-01-02"
 
 
-def test_somebodys_measurements_are_not_published_under_the_names_of_ccreports_authors(tmp_path: Path) -> None:
-    declared = json.loads(make_config(creators=[], date="2030-01-02"))["release"]
+def test_somebodys_measurements_are_not_published_by_the_authors_and_licence_of_ccreport(tmp_path: Path) -> None:
+    declared = json.loads(make_config(creators=[], license=None, date="2030-01-02"))["release"]
     one = tmp_path / "one.yaml"
     one.write_text(EVALUATION)
     with pytest.raises(InputError, match=r"release\.creators names nobody; say in config\.yaml who measured"):
         declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32)
+    named = declared | {"creators": [{"name": "Ada Example"}]}
+    with pytest.raises(InputError, match=r"release\.license is not set; say in config\.yaml who may use the data"):
+        declare_release(named, one, ROOT / "CITATION.cff", tmp_path, "ab" * 32)
     # By whichever evaluation: the archive is theirs.
     sha256 = load_yaml(ROOT / "archive/explanations.yaml")["archive_sha256"]
     assert declare_release(declared, one, ROOT / "CITATION.cff", tmp_path, sha256).creators

@@ -95,7 +95,7 @@ def judge(results: Path, evaluation: Path) -> None:
     judge_claims(evaluation, own / "archive.duckdb", own / "summaries", results / "archive.json", [], *made)
 
 
-RELEASE = {"version": "2.1", "creators": [{"name": "Ada Example"}]}
+RELEASE = {"version": "2.1", "creators": [{"name": "Ada Example"}], "license": "CC-BY-4.0"}
 
 
 def make_config(**release: Any) -> str:

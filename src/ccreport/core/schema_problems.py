@@ -130,14 +130,15 @@ def _describe(error: "ValidationError") -> str:
             types = [wanted] if isinstance(wanted, str) else wanted
             if types == ["object"] and isinstance(value, list) and "properties" not in schema:
                 return f"this is a group of named {_last_key(error)}: give each a name (`name:` in place of the dash)"
-            mended = _mend(value, types, _last_key(error)) or _mend_group(value, schema)
+            mended = _mend_items(value, schema) or _mend(value, types, _last_key(error)) or _mend_group(value, schema)
             return f"{_name(value, shown)} is not {' or '.join(KINDS[kind] for kind in types)}{mended}"
         case "enum":
             choices = [str(choice) for choice in wanted if choice is not None]
             return f"{_name(value, shown)} is not one of its values{guess(str(value), choices)}"
         case "required":
             missing = next(key for key in wanted if key not in value)
-            return f"`{missing}` is missing"
+            about = _read_meaning(schema.get("properties", {}).get(missing, {}))
+            return f"`{missing}` is missing{f': {about}' if about else ''}"
         case "minLength" | "minItems" | "minProperties" if not value:
             return "is empty"
         case "minItems" | "maxItems" | "minLength" | "maxLength":
@@ -146,8 +147,9 @@ def _describe(error: "ValidationError") -> str:
         case "uniqueItems":
             return f"`{next(item for item in value if value.count(item) > 1)}` is listed twice"
         case "pattern":
-            about = SENTENCE_END.split(schema.get("description", f"it does not match {wanted}"))[0]
-            return f"{shown} is not allowed here: {about}"
+            meant = value.lower() if re.search(wanted, value.lower()) else ""
+            about = f": {_read_meaning(schema) or f'it does not match {wanted}'}"
+            return f"{shown} is not allowed here{f'; did you mean `{meant}`?' if meant else about}"
         case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
             kind = KINDS["integer" if "integer" in schema.get("type", "") else "number"]
             return f"{shown} is out of range; write {kind} {_name_bounds(schema)}"
@@ -161,6 +163,11 @@ def _describe(error: "ValidationError") -> str:
             return f"{shown} is not a {wanted}"
         case _:
             return error.message
+
+
+def _read_meaning(schema: Mapping[str, Any]) -> str:
+    """Return the first sentence of what a schema says of a value; no text where it says nothing."""
+    return SENTENCE_END.split(schema.get("description", ""))[0].removesuffix(".")
 
 
 def _name_bounds(schema: Mapping[str, Any]) -> str:
@@ -188,6 +195,12 @@ def _mend_group(value: Any, schema: Mapping[str, Any]) -> str:
             listed = "" if near == value else f", where there are {', '.join(choices)}"
             return f"; write {{{key}: {near}}}{listed}"
     return f"; write {{KEY: {value}}}, KEY one of {', '.join(keys)}" if keys else ""
+
+
+def _mend_items(value: Any, schema: Mapping[str, Any]) -> str:
+    """Return how to write a text as the list of groups that a schema wants, each of which needs one key."""
+    needed = schema.get("items", {}).get("required", ())
+    return f"; write [{{{needed[0]}: {value}}}]" if isinstance(value, str) and len(needed) == 1 else ""
 
 
 def _mend(value: Any, types: list[str], key: str) -> str:

@@ -52,15 +52,18 @@ def declare_release(
     """Return what the config's `release` declares, what it leaves open taken from elsewhere.
 
     Title and description are the evaluation's, creators and licence those of CITATION.cff, the time that of
-    SOURCE_DATE_EPOCH, else of the last row of `tables`. Raise InputError where nothing tells the time, and
-    where nobody is named who measured: those of CITATION.cff did so for the sample archive.
+    SOURCE_DATE_EPOCH, else of the last row of `tables`. Raise InputError where nothing tells the time, and for any
+    archive but the sample, whose authors CITATION.cff names, where creators or licence are left open.
     """
     evaluation = load_evaluation(declaration)
     cited = yaml.safe_load(citation.read_text(encoding="utf-8"))
-    if not declared["creators"] and not has_known_authors(archive_sha256):
-        raise InputError(
-            "release.creators names nobody; say in config.yaml who measured: creators: [{name: Ada Example}]"
-        )
+    if not has_known_authors(archive_sha256):
+        if not declared["creators"]:
+            raise InputError(
+                "release.creators names nobody; say in config.yaml who measured: creators: [{name: Ada Example}]"
+            )
+        if declared["license"] is None:
+            raise InputError("release.license is not set; say in config.yaml who may use the data: license: CC-BY-4.0")
     creators = declared["creators"] or [_name_author(author) for author in cited["authors"]]
     return Release(
         version=declared["version"],

@@ -32,8 +32,8 @@ def publish(
 
     `config` is the configuration as JSON text; `archive` the raw archive as given, in one or in parts; `evaluations`
     are the declarations, the report's own first. `sections` is a file with the names of those that count. Raise
-    InputError where the release of a former version that the config names is none, nobody is named who measured, or
-    nothing tells the time.
+    InputError where the release of a former version that the config names is none, where of another archive than the
+    sample nobody or no licence is named, or where nothing tells the time.
     """
     settings = read_settings(config)
     shown = list_shown(evaluations, sections)

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from ccreport.collect.plan import Plan, Route, Run
 from ccreport.core.algorithms import doubt_algorithm
+from ccreport.core.schema_problems import guess_near
 
 # A flow that slow start has just brought up to speed has not shown how it behaves.
 ROUND_TRIPS_AT_LEAST: Final = 50
@@ -14,6 +16,8 @@ ETHERNET_HEADER_BYTES: Final = 14
 # acknowledgement (16 flows of packets of 9000 bytes at 10 Gbit/s).
 START_S: Final = 5.0
 PACKET_S: Final = 12e-6
+# A folder for each dot of a setting's name.
+SYSCTLS: Final = Path("/proc/sys")
 
 
 def describe_plan(plan: Plan, completed: Collection[str] = (), capacity_bps: int | None = None) -> str:
@@ -66,6 +70,7 @@ def list_warnings(plan: Plan, capacity_bps: int | None = None) -> list[str]:
 def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
     named = {client.congestion_control for client in run.clients}
     yield from filter(None, (doubt_algorithm(name) for name in sorted(filter(None, named))))
+    yield from filter(None, map(_doubt_sysctl, run.sysctls))
     rate_bps = find_rate_bps(run)
     if rate_bps is None:
         yield "nothing limits the rate, so that the processor does"
@@ -91,6 +96,17 @@ def _list_doubts(run: Run, capacity_bps: int | None) -> Iterator[str]:
             count = client.duration_s * 1000 / rtts[client.host]
             yield f"{client.duration_s:g} s are only {count:.0f} round trips of {rtts[client.host]:g} ms"
             return
+
+
+def _doubt_sysctl(name: str) -> str | None:
+    """Return what to say of a setting that this kernel lacks, and which is nearly called as one it has; else null.
+
+    The kernel that the runs get may be another one, with settings of its own.
+    """
+    path = SYSCTLS / name.replace(".", "/")
+    known = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() and not path.exists() else []
+    hint = guess_near(path.name, known)
+    return f"the kernel here has no setting {name}{hint}" if hint else None
 
 
 def find_rate_bps(run: Run) -> int | None:
