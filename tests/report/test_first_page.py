@@ -175,11 +175,9 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
         second=[("holds", 9)],
         third=[("does not hold", 5), ("not enough data", 0)],
     )
-    found = list_sentences(
-        render_findings(
-            judged, declare(judged), make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE), BOTH, NO_COMPARISONS, TITLES
-        )
-    )
+    pairs = make_pairs(AHEAD, NEARER, ELSEWHERE, CLOSE)
+    whole = render_findings(judged, declare(judged), pairs, BOTH, NO_COMPARISONS, TITLES)
+    found = list_sentences(whole)
     assert found[0].startswith(
         "**Confirmed:** [2 of 3 claims](claims.qmd?verdict=holds#all-claims) hold, among them “BBR is &#42;faster"
     )
@@ -195,7 +193,8 @@ def test_what_is_confirmed_contradicted_and_open_is_said_in_three_sentences():
     in_size = "[1 of 3 claims](claims.qmd?verdict=only+in+size#all-claims) differs only in size"
     assert found[2] == f"**Other size:** {in_size}."
     # The claim that does not hold is none of those that lack data, though a check of it does.
-    assert found[3] == ("**Undecided:** 1 of 4 pairs: the paper’s runs do not show which algorithm is ahead.")
+    assert found[3] == "**Undecided:** 1 of 4 pairs."
+    assert "\n  Of the pairs: the paper’s runs do not show which algorithm is ahead.\n" in whole
 
 
 def test_versions_are_compared_between_the_answers_and_the_verdicts():
@@ -213,17 +212,17 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     bounds |= {"low": [1.4, 0.4, 4.0, 0.7], "high": [1.6, 0.6, 6.0, 1.2]}
     judged = judged.with_columns(**{name: pl.Series(values) for name, values in bounds.items()})
     explained = {"causes": {"a buffer": ["first", "second"], "time": ["fourth", "other"]}, "pairs": {}}
-    contradicted, in_size = list_sentences(
-        render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES, explained=explained)
-    )
+    found = render_findings(judged, declare(judged, 1.0), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES, explained=explained)
+    contradicted, in_size = list_sentences(found)
     assert html.unescape(contradicted) == (
         "**Contradicted:** [3 of 4 claims](claims.qmd?verdict=contradicted#all-claims) do not hold, among them “CUBIC "
-        "<b>varies</b> more” (c: 0.500 here, at least 2 by the claim). Recorded causes: a buffer (1), time (1)."
+        "<b>varies</b> more” (c: 0.500 here, at least 2 by the claim)."
     )
     assert html.unescape(in_size) == (
-        "**Other size:** [1 of 4 claims](claims.qmd?verdict=only+in+size#all-claims) differs only in size. "
-        "Recorded causes: a buffer (1)."
+        "**Other size:** [1 of 4 claims](claims.qmd?verdict=only+in+size#all-claims) differs only in size."
     )
+    causes = re.findall(r"\n  Recorded causes of the claims: (.*)\n", found)
+    assert causes == ["a buffer (1), time (1).", "a buffer (1)."]
     # Without a value where neither is ahead there is no direction.
     (found,) = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
     assert found.startswith("**Other size:** [4 of 4 claims]")
@@ -261,9 +260,9 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     asked = asked.with_columns(ahead_algorithm=pl.Series(["BBR", None, None, None]))
     (said,) = describe_retransmits(asked)
     assert said == (
-        "**Who retransmits less?** Of [4 comparisons](tables.qmd?rows=retransmit#table-comparisons) 2 are undecided "
-        "and 1 is equal; BBR retransmits less in 1, with flows of both algorithms together &#40;slow port; 1.00 &#37; "
-        "of segments, CUBIC 2.00 &#37;&#41;."
+        "**Who retransmits less?** Of [4 comparisons](tables.qmd?rows=retransmit#table-comparisons): BBR retransmits "
+        "less in 1; 2 are undecided; 1 is equal.\n\nBBR retransmits less with flows of both algorithms together "
+        "&#40;slow port; 1.00 &#37; of segments, CUBIC 2.00 &#37;&#41;."
     )
     assert describe_retransmits(NO_COMPARISONS) == []
     # With random loss the typical ratio goes first; where nobody retransmits none is there to be compared.
@@ -275,9 +274,9 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     (said,) = describe_retransmits(pl.concat([lossy, none]).with_columns(measure=pl.lit("retransmit_ratio")))
     assert said == (
         "**Who retransmits less?** With random loss BBR retransmits 0.950 times the share of segments that CUBIC does, "
-        "in the median of 4 comparisons. The ratios range from 0.500, with 0 flows at 0&#46;1 &#37; loss, to 1.20. "
-        "Of [5 comparisons](tables.qmd?rows=retransmit#table-comparisons) 4 are "
-        "undecided; in 1 neither retransmits anything."
+        "in the median of 4 comparisons (from 0.500 to 1.20). Of [5 comparisons]"
+        "(tables.qmd?rows=retransmit#table-comparisons): in 1 neither retransmits anything; 4 are undecided.\n\n"
+        "The ratio of 0.500 is with 0 flows at 0&#46;1 &#37; loss."
     )
 
 
@@ -316,23 +315,24 @@ def test_why_claims_cannot_be_told_is_said():
         third=[("holds", 9)],
         fourth=[("not enough data", 4)],
     )
-    *_, last = list_sentences(render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES))
-    assert last == (
-        "**Undecided:** [3 of 4 claims](claims.qmd?verdict=not+enough+data#all-claims): "
-        "for 1 no run here meets the conditions, for 1 each condition has "
-        "only one run, for 1 the runs are too few or vary too much."
-    )
+    found = render_findings(judged, declare(judged), NO_PAIRS, BOTH, NO_COMPARISONS, TITLES)
+    *_, last = list_sentences(found)
+    assert last == "**Undecided:** [3 of 4 claims](claims.qmd?verdict=not+enough+data#all-claims)."
+    assert (
+        "\n  Of the claims: for 1 no run here meets the conditions, for 1 each condition has only one run, "
+        "for 1 the runs are too few or vary too much.\n"
+    ) in found
 
 
 def test_what_comparisons_leave_open_is_said_with_what_they_could_have_shown():
     asked = pl.concat([make_comparisons("undecided", "BBR faster", least=12.3), make_comparisons("undecided")])
     asked = pl.concat([asked, make_comparisons("undecided", least=40.0)])
-    *_, last = list_sentences(render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, asked, TITLES))
+    found = render_findings(NO_CLAIMS, {}, make_pairs(AHEAD), BOTH, asked, TITLES)
+    *_, last = list_sentences(found)
+    assert last == "**Undecided:** [3 of 4 comparisons](tables.qmd?rows=undecided#table-comparisons)."
     # The median of 12.3 and 40.
-    assert last == (
-        "**Undecided:** [3 of 4 comparisons](tables.qmd?rows=undecided#table-comparisons) are undecided; 1 has too "
-        "few runs; half of the other 2 could detect only differences above 26 &#37;."
-    )
+    least = "half of the other 2 could detect only differences above 26 &#37;."
+    assert f"\n  Of the comparisons 1 has too few runs; {least}\n" in found
 
 
 @pytest.mark.parametrize(
@@ -550,7 +550,7 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     assert html.unescape(said) == (
         "**BBR or CUBIC?** With random loss BBR is faster in all 3 comparisons, most with 1 flows at 0.1 % loss (9.50 "
         "times the rate). With no loss the two are equal within ±5 % in all 3 comparisons. CUBIC is faster in "
-        "only 2 comparisons, most from a 10G sender (5.00 times the rate). "
+        "only 2 comparisons, most from a 10G sender (5.00 times the rate).\n\n"
         f"Of [8 comparisons]({RATES}) of rates (ratios of {GEOMETRIC}): BBR faster in 3; equal within ±5 % in 3; "
         "CUBIC faster in 2."
     )
@@ -622,7 +622,8 @@ def test_the_pair_that_is_farthest_off_has_the_recorded_cause():
     explained = {"causes": {}, "pairs": {"0.1 % loss": "The buffer is *ours*."}}
     pairs = make_pairs(AHEAD, NEARER, ELSEWHERE)
     found = render_findings(NO_CLAIMS, {}, pairs, BOTH, NO_COMPARISONS, TITLES, explained=explained)
-    assert "and 1.00 here. Recorded cause: The buffer is *ours*.\n" in html.unescape(found)
+    assert "and 1.00 here.\n" in found
+    assert "\n  Recorded cause of the worst pair: The buffer is *ours*.\n" in html.unescape(found)
     assert "Recorded" not in render_findings(NO_CLAIMS, {}, pairs, BOTH, NO_COMPARISONS, TITLES)
 
 
@@ -766,7 +767,7 @@ def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
     (answer,) = map(html.unescape, describe_leads(make_comparisons(*faster, *equal, other)))
     assert (
         " At RTT ≥ 30 ms BBR has 8.22 to 116 times CUBIC’s rate at 0.1 % loss and 2.11 to 21.0 times at "
-        "0.01 % loss, depending on the condition; each lead is significant. " in answer
+        "0.01 % loss, depending on the condition.\n\nEach lead at RTT ≥ 30 ms is significant. Of " in answer
     )
     assert "0.001 %" not in answer
     # Of the slower algorithm's ratio, 0.25 and its interval from 0.2 to 0.4, the faster one has the reciprocals.
@@ -775,8 +776,8 @@ def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():
     (answer,) = map(
         html.unescape, describe_leads(make_comparisons(*slower, ("undecided", "no loss, RTT < 30 ms", 1.0)))
     )
-    within = "95 % intervals within 1.25 to 20.0"
-    assert f"CUBIC has 2.00 to 10.0 times BBR’s rate at 0.1 % loss ({within}), depending on" in answer
+    assert "CUBIC has 2.00 to 10.0 times BBR’s rate at 0.1 % loss, depending on" in answer
+    assert "is significant. Their 95 % intervals are within 1.25 to 20.0 at 0.1 % loss. Of" in answer
 
 
 SAMPLE_SHA256 = load_yaml(ROOT / "archive/explanations.yaml")["archive_sha256"]

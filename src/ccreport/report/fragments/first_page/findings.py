@@ -1,5 +1,6 @@
 """Key findings: which algorithm is faster when, what the archive confirms, what it contradicts, what it cannot tell."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,12 +15,19 @@ from ccreport.report.fragments.claim_direction import CONTRADICTED, SIZE, part_f
 from ccreport.report.fragments.claims import describe_check, link_claims, title_claim
 from ccreport.report.fragments.failed_pairs import name_table
 from ccreport.report.fragments.first_page.condition_phrases import phrase_conditions
-from ccreport.report.fragments.first_page.rate_findings import describe_leads, describe_retransmits, link_comparisons
+from ccreport.report.fragments.first_page.rate_findings import (
+    PARAGRAPH,
+    describe_leads,
+    describe_retransmits,
+    link_comparisons,
+)
 from ccreport.report.fragments.first_page.sharing_findings import describe_sharing
+from ccreport.report.markup.blocks import close_fold, open_fold
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
 QUOTE_WIDTH: Final = 110
+MORE: Final = "More"
 PAIRS_PAGE: Final = "reproduction.qmd"
 # What one claim that fails does, and what several do.
 FAILED: Final = {CONTRADICTED: ("does not hold", "do not hold"), SIZE: ("differs only in size", "differ only in size")}
@@ -77,15 +85,26 @@ def render_findings(
     return "\n".join(filter(None, lists))
 
 
-def render_list_of_findings(sentences: Sequence[str], kind: str = "") -> str:
-    """Return sentences as the first page lists them, nothing where there are none; `kind` is a class of the list."""
-    found = "\n".join(f"- {sentence}" for sentence in sentences)
+def render_list_of_findings(findings: Sequence[str], kind: str = "") -> str:
+    """Return findings as the first page lists them, nothing where there are none; `kind` is a class of the list.
+
+    The first paragraph of each is shown; a second is closed until a reader opens it.
+    """
+    found = "\n".join(f"- {_fold_second(*finding.split(PARAGRAPH))}" for finding in findings)
     return f"::: {{.findings{f' .{kind}' if kind else ''}}}\n\n{found}\n\n:::\n" if found else ""
 
 
+def _fold_second(shown: str, *folded: str) -> str:
+    fold = textwrap.indent(f"{open_fold(MORE)}\n{PARAGRAPH.join(folded)}\n\n{close_fold()}", "  ")
+    return f"{shown}{PARAGRAPH}{fold}" if folded else shown
+
+
 def _join(what: str, *parts: str) -> str:
-    sentences = [f"{part[0].upper()}{part[1:]}" for part in parts if part]
-    return f"**{what}:** {'. '.join(sentences)}." if sentences else ""
+    """Return what was found of one kind: the first paragraphs of all parts as one, and the second ones."""
+    split = [part.partition(PARAGRAPH) for part in parts if part]
+    shown = ". ".join(f"{first[0].upper()}{first[1:]}" for first, *_ in split)
+    folded = " ".join(f"{second[0].upper()}{second[1:]}." for *_, second in split if second)
+    return PARAGRAPH.join(filter(None, (f"**{what}:** {shown}." if split else "", folded)))
 
 
 def _confirm_claims(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
@@ -112,7 +131,7 @@ def _tell_failed(judged: pl.DataFrame, claims: Mapping[str, Any], way: str, caus
         told += f"{':' if len(found) == 1 else ', among them'} {_quote(facts)} ({check})"
     counts = {cause: sum(claim in found for claim in of_cause) for cause, of_cause in causes.items()}
     recorded = [f"{escape_text(cause)} ({count:,})" for cause, count in counts.items() if count]
-    why = f". Recorded causes: {', '.join(recorded)}" if recorded else ""
+    why = f"{PARAGRAPH}recorded causes of the claims: {', '.join(recorded)}" if recorded else ""
     return f"{_count_claims(judged, len(found), way)} {told}{why}"
 
 
@@ -167,7 +186,8 @@ def _contradict_pairs(pairs: pl.DataFrame, rtts: pl.DataFrame, reasons: Mapping[
         f"[{count_things(off.height, 'pair')}]({PAIRS_PAGE}#paper-worst) {'is' if off.height == 1 else 'are'} not "
         "reproduced; the worst is "
         f"{escape_text(phrase)}: a ratio of arithmetic mean rates of {show_plain(worst['expected'])} in the "
-        f"paper and {show_plain(worst['ratio'])} here{f'. Recorded cause: {escape_text(reason)}' if reason else ''}"
+        f"paper and {show_plain(worst['ratio'])} here"
+        f"{f'{PARAGRAPH}recorded cause of the worst pair: {escape_text(reason)}' if reason else ''}"
     )
 
 
@@ -187,7 +207,7 @@ def _doubt_claims(judged: pl.DataFrame) -> str:
         "each condition has only one run": int((measured & ~repeated).sum()),
         "the runs are too few or vary too much": int(repeated.sum()),
     }
-    return _give_reasons(_count_claims(judged, claims.height, UNKNOWN), reasons)
+    return _give_reasons(_count_claims(judged, claims.height, UNKNOWN), "claims", reasons)
 
 
 def _doubt_pairs(pairs: pl.DataFrame) -> str:
@@ -199,7 +219,7 @@ def _doubt_pairs(pairs: pl.DataFrame) -> str:
         "the runs here do not show which is ahead": doubts.count("here"),
         "the factor between the two ratios is too uncertain": doubts.count("factor"),
     }
-    return _give_reasons(f"{undecided.height:,} of {count_things(pairs.height, 'pair')}", reasons)
+    return _give_reasons(f"{undecided.height:,} of {count_things(pairs.height, 'pair')}", "pairs", reasons)
 
 
 def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
@@ -211,14 +231,15 @@ def _doubt_comparisons(comparisons: pl.DataFrame) -> str:
     counted = f"{undecided.height:,} of {count_things(comparisons.height, 'comparison')}"
     retransmits = undecided.filter(~pl.col("measure").str.ends_with("_bps")).height
     partly = f", {retransmits:,} of them on retransmits" if retransmits and undecided.height > 1 else ""
-    said = [f"{link_comparisons(counted, UNDECIDED)} {'is' if undecided.height == 1 else 'are'} undecided{partly}"]
+    shown = f"{link_comparisons(counted, UNDECIDED)}{partly}"
+    said = []
     if few := undecided.height - least.len():
         said.append(f"{few:,} {'has' if few == 1 else 'have'} too few runs")
     if least.len():
         median = show_plain(float(least.median() or 0), 2)  # type: ignore[arg-type]
         half = f"half of the other {least.len():,}" if few else "half of them"
         said.append(f"{half if least.len() > 1 else 'it'} could detect only differences above {median} &#37;")
-    return "; ".join(said)
+    return f"{shown}{PARAGRAPH}of the comparisons {'; '.join(said)}" if said else shown
 
 
 def _doubt_paper(doubted: Sequence[tuple[str, str]]) -> str:
@@ -244,9 +265,8 @@ def find_doubt(pair: Mapping[str, Any]) -> str:
     return "factor"
 
 
-def _give_reasons(what: str, reasons: Mapping[str, int]) -> str:
+def _give_reasons(what: str, things: str, reasons: Mapping[str, int]) -> str:
     """Return what is undecided with the reasons that apply, each with how often, nothing where none does."""
     given = {reason: count for reason, count in reasons.items() if count}
-    if len(given) < 2:
-        return "".join(f"{what}: {reason}" for reason in given)
-    return f"{what}: {', '.join(f'for {count} {reason}' for reason, count in given.items())}"
+    told = join_names(list(given)) if len(given) < 2 else ", ".join(f"for {n} {reason}" for reason, n in given.items())
+    return f"{what}{PARAGRAPH}of the {things}: {told}" if given else ""

@@ -20,6 +20,8 @@ from ccreport.summarise.statistics.contrasts import LEVEL
 # The least number of comparisons of which "most" and "all" are said.
 ENOUGH: Final = 3
 FASTER: Final = " faster"
+# Behind the paragraph of a finding that the first page shows stands what it folds up.
+PARAGRAPH: Final = "\n\n"
 RETRANSMITS: Final = "retransmit_ratio"
 # Published cells and figures have those of arithmetic means.
 GEOMETRIC: Final = "[geometric means](methods.qmd#sec-ratios)"
@@ -57,21 +59,27 @@ def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS
     undecided = asked.filter(verdict=UNDECIDED).height
     neither = asked.filter(first_mean=0, second_mean=0).height
     equal = asked.height - decided.height - undecided - neither
-    said = [f"in {neither:,} neither retransmits anything"] if neither else []
-    said += [
-        f"{escape_text(name)} retransmits less in {count:,}{', most clearly' if count > 1 else ','} "
-        f"{_compare_shares(decided.filter(ahead_algorithm=name).head(1), rtts)}"
-        for name, count in Counter(decided["ahead_algorithm"]).most_common()
-    ]
-    compared = link_comparisons(count_things(asked.height, "comparison"), "retransmit")
+    less = Counter(decided["ahead_algorithm"]).most_common()
+    said = [f"{escape_text(name)} retransmits less in {count:,}" for name, count in less]
+    said += [f"in {neither:,} neither retransmits anything"] if neither else []
     counts = ((undecided, "undecided"), (equal, "equal"))
-    told = join_names([f"{count:,} {'is' if count == 1 else 'are'} {word}" for count, word in counts if count])
-    counted = f"Of {compared} {'; '.join([*filter(None, (told,)), *said])}."
-    return [" ".join(["**Who retransmits less?**", *_compare_under_loss(asked, rtts), counted])]
+    said += [f"{count:,} {'is' if count == 1 else 'are'} {word}" for count, word in counts if count]
+    compared = link_comparisons(count_things(asked.height, "comparison"), "retransmit")
+    under_loss, lowest = [*zip(*_compare_under_loss(asked, rtts), strict=True)] or ((), ())
+    clearest = [
+        f"{escape_text(name)} retransmits less{' most clearly' if count > 1 else ''} "
+        f"{_compare_shares(decided.filter(ahead_algorithm=name).head(1), rtts)}."
+        for name, count in less
+    ]
+    shown = " ".join(["**Who retransmits less?**", *under_loss, f"Of {compared}: {'; '.join(said)}."])
+    return [PARAGRAPH.join(filter(None, (shown, " ".join([*lowest, *clearest]))))]
 
 
-def _compare_under_loss(asked: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
-    """Yield how many times the other's share of segments the first of two algorithms retransmits with random loss."""
+def _compare_under_loss(asked: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yield how many times the other's share of segments the first of two algorithms retransmits with random loss.
+
+    Then where that is least.
+    """
     is_lossy = pl.Series([bool(_find_loss(question)) for question in asked["question"]], dtype=pl.Boolean)
     pairs = asked.filter(is_lossy).drop_nulls("effect_mean_ratio").partition_by("first_algorithm", "second_algorithm")
     for pair in pairs:
@@ -81,11 +89,9 @@ def _compare_under_loss(asked: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str
             lowest = pair.sort("effect_mean_ratio", maintain_order=True).head(1)
             where = escape_text(phrase_conditions(lowest["question"].item(), name_rtts(rtts, lowest)))
             median, least, most = (show_plain(ratios.quantile(place, "linear") or 0) for place in (0.5, 0, 1))
-            yield (
-                f"With random loss {escape_text(first)} retransmits {median} times the share of segments that "
-                f"{escape_text(second)} does, in the median of {pair.height} comparisons. The ratios range from "
-                f"{least}, {where}, to {most}."
-            )
+            times = f"{escape_text(first)} retransmits {median} times the share of segments that {escape_text(second)}"
+            over = f"in the median of {pair.height} comparisons (from {least} to {most})"
+            yield f"With random loss {times} does, {over}.", f"The ratio of {least} is {where}."
 
 
 def _compare_shares(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
@@ -97,7 +103,7 @@ def _compare_shares(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
 
 
 def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str]) -> str:
-    """Return an answer in plain words, then how many comparisons have each verdict."""
+    """Return an answer in plain words; in a second paragraph intervals, and how many comparisons have each verdict."""
     first, second, *_ = pair.select("first_algorithm", "second_algorithm").row(0)
     pair = pair.with_columns(condition=leave_out_shared(pair["question"]))
     compared = link_comparisons(count_things(pair.height, "comparison"), pair["measure"][0].removesuffix("_bps"))
@@ -105,7 +111,7 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
     undecided = counted.pop(UNDECIDED, 0)
     said = [f"{escape_text(verdict)} in {count:,}" for verdict, count in counted.most_common()]
     said += [f"{undecided:,} undecided"] if undecided else []
-    by_loss = [*_answer_by_loss(pair, rtts)]
+    by_loss, intervals = [*zip(*_answer_by_loss(pair, rtts), strict=True)] or ((), ())
     said_first, *others = (*_answer(pair, rtts, titles, names_most=not by_loss), "")
     parts = filter(None, (said_first, *by_loss, *others))
     answer = " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
@@ -117,7 +123,10 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
         if is_told
         else f"Of {compared} of rates (ratios of {GEOMETRIC}): {'; '.join(said)}."
     )
-    return " ".join(filter(None, (title, answer, counts)))
+    if not answer:
+        return f"{title} {counts}"
+    # A sentence alone is not worth a fold.
+    return f"{title} {answer}{PARAGRAPH if intervals or not is_told else ' '}{' '.join([*intervals, counts])}"
 
 
 def leave_out_shared(questions: pl.Series) -> pl.Series:
@@ -190,29 +199,35 @@ def _name_places(others: pl.DataFrame, lossless: pl.DataFrame, titles: Mapping[s
     return f" ({', '.join([*(name_table(name, titles) for name in tables), *dict.fromkeys(map(escape_text, begun))])})"
 
 
-def _answer_by_loss(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
-    """Yield by how much one algorithm is faster on long paths, for each loss at which it is so in all comparisons."""
+def _answer_by_loss(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple[str, str]]:
+    """Yield by how much one algorithm is faster on long paths, for each loss at which it is so in all comparisons.
+
+    Then how sure that is.
+    """
     placed = _turn_ahead(pair).with_columns(
         loss=pl.Series([_find_part(LOSS, condition) for condition in pair["condition"]], dtype=pl.String),
         path=pl.Series([_find_part(LONG_PATH, condition) for condition in pair["condition"]], dtype=pl.String),
     )
-    said: dict[tuple[str, ...], list[str]] = {}
+    leads: dict[tuple[str, str, str], dict[str, tuple[str, str]]] = {}
     for (bucket, loss), own in placed.drop_nulls(("ahead", "loss", "path")).group_by(
         "path", "loss", maintain_order=True
     ):
         name, path = own["ahead_algorithm"][0], phrase_conditions(bucket, name_rtts(rtts, own))
         if own.height >= ENOUGH and name is not None and own["ahead_algorithm"].eq_missing(name).all():
             first, second = own.select("first_algorithm", "second_algorithm").row(0)
-            other = second if name == first else first
-            times = f"{show_ends(own['ahead'])} times"
-            if (path, name, other) not in said:
-                times += f" {other}’s rate"
             ends = pl.concat([own["ahead_low"], own["ahead_high"]])
-            within = "" if ends.null_count() else f" (95 % intervals within {show_ends(ends)})"
-            said.setdefault((path, name, other), []).append(f"{times} at {loss}{within}")
-    for (path, name, _), parts in said.items():
-        leads = f"{join_names(parts)}, depending on the condition; each lead is significant"
-        yield escape_text(f"{path} {name} has {leads}")
+            within = "" if ends.null_count() else show_ends(ends)
+            of_path = leads.setdefault((path, name, second if name == first else first), {})
+            of_path[str(loss)] = (show_ends(own["ahead"]), within)
+    for (path, name, other), by_loss in leads.items():
+        times = [f"{lead} times at {loss}" for loss, (lead, _) in by_loss.items()]
+        times[0] = times[0].replace(" times", f" times {other}’s rate", 1)
+        within = [f"{ends} at {loss}" for loss, (_, ends) in by_loss.items() if ends]
+        intervals = f" Their 95 % intervals are within {join_names(within)}." if within else ""
+        yield (
+            escape_text(f"{path} {name} has {join_names(times)}, depending on the condition"),
+            escape_text(f"Each lead {path} is significant.{intervals}"),
+        )
 
 
 def _turn_ahead(pair: pl.DataFrame) -> pl.DataFrame:
