@@ -73,7 +73,7 @@ def render_findings(
             _contradict_pairs(pairs, rtts, explained["pairs"]),
         ),
         _join("Other size", _tell_failed(judged, claims, SIZE, explained["causes"])),
-        _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons)),
+        _join("Undecided", _doubt_claims(judged), _doubt_pairs(pairs), _doubt_comparisons(comparisons), between="; "),
         _doubt_paper(doubted),
         _join("Caution", _date_claims(judged)),
     ]
@@ -99,10 +99,10 @@ def _fold_second(shown: str, *folded: str) -> str:
     return f"{shown}{PARAGRAPH}{fold}" if folded else shown
 
 
-def _join(what: str, *parts: str) -> str:
+def _join(what: str, *parts: str, between: str = ". ") -> str:
     """Return what was found of one kind: the first paragraphs of all parts as one, and the second ones."""
     split = [part.partition(PARAGRAPH) for part in parts if part]
-    shown = ". ".join(f"{first[0].upper()}{first[1:]}" for first, *_ in split)
+    shown = between.join(f"{first[0].upper()}{first[1:]}" for first, *_ in split)
     folded = " ".join(f"{second[0].upper()}{second[1:]}." for *_, second in split if second)
     return PARAGRAPH.join(filter(None, (f"**{what}:** {shown}." if split else "", folded)))
 
