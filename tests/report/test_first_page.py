@@ -260,9 +260,9 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     asked = asked.with_columns(ahead_algorithm=pl.Series(["BBR", None, None, None]))
     (said,) = describe_retransmits(asked)
     assert said == (
-        "**Who retransmits less?** Of [4 comparisons](tables.qmd?rows=retransmit#table-comparisons): BBR retransmits "
-        "less in 1; 2 are undecided; 1 is equal.\n\nBBR retransmits less with flows of both algorithms together "
-        "&#40;slow port; 1.00 &#37; of segments, CUBIC 2.00 &#37;&#41;."
+        "**Who retransmits less?** BBR retransmits less with flows of both algorithms together &#40;slow port; 1.00 "
+        "&#37; of segments, CUBIC 2.00 &#37;&#41;.\n\nOf [4 comparisons](tables.qmd?rows=retransmit#table-comparisons)"
+        ": BBR retransmits less in 1; 2 are undecided; 1 is equal."
     )
     assert describe_retransmits(NO_COMPARISONS) == []
     # With random loss the typical ratio goes first; where nobody retransmits none is there to be compared.
@@ -274,9 +274,9 @@ def test_who_retransmits_less_is_said_with_the_ratios_of_both():
     (said,) = describe_retransmits(pl.concat([lossy, none]).with_columns(measure=pl.lit("retransmit_ratio")))
     assert said == (
         "**Who retransmits less?** With random loss BBR retransmits 0.950 times the share of segments that CUBIC does, "
-        "in the median of 4 comparisons (from 0.500 to 1.20). Of [5 comparisons]"
-        "(tables.qmd?rows=retransmit#table-comparisons): in 1 neither retransmits anything; 4 are undecided.\n\n"
-        "The ratio of 0.500 is with 0 flows at 0&#46;1 &#37; loss."
+        "in the median of 4 comparisons (from 0.500 to 1.20).\n\nThe ratio of 0.500 is with 0 flows at 0&#46;1 &#37; "
+        "loss. Of [5 comparisons](tables.qmd?rows=retransmit#table-comparisons): in 1 neither retransmits anything; 4 "
+        "are undecided."
     )
 
 
@@ -593,7 +593,6 @@ def test_who_gets_more_when_they_share_is_said_by_loss_and_round_trip_time():
         # Alone, with other flows, or without a loss.
         ("BBR faster", "1 % loss, alone, 16 flows, RTT ≥ 30 ms", 9.0),
         ("BBR faster", "1 % loss, both, 8 flows, RTT ≥ 30 ms", 9.0),
-        ("BBR faster", "buffer 8 MB, both, 16 flows", 9.0),
     ]
     rtts = [("comparisons", asked[4][1], [80.0])]
     known = pl.DataFrame(rtts, schema=NO_RTTS.schema, orient="row")
@@ -603,6 +602,13 @@ def test_who_gets_more_when_they_share_is_said_by_loss_and_round_trip_time():
         "equal within ±5 % at RTT < 30 ms and it is undecided at RTT ≥ 30 ms. At 1 % loss BBR gets 2.00 times CUBIC’s "
         "rate at RTT < 30 ms and 4.00 times at 80 ms and CUBIC gets 4.00 times BBR’s rate at RTT 200 ms. ([6 "
         "comparisons](conditions.qmd) of 16 flows; ratios of geometric means.)"
+    )
+    full = [("BBR faster", f"{size} MB, both, 16 flows", ratio) for size, ratio in ((8, 9.0), (16, 4.0))]
+    full += [("CUBIC faster", "short path, both, 16 flows", 0.1), ("undecided", "64 MB, both, 16 flows", 1.0)]
+    (said,) = map(html.unescape, describe_sharing(make_comparisons(*asked, *full)))
+    assert said.endswith(
+        " Where queues may overflow (8 MB, 16 MB, short path, 64 MB) BBR gets 4.00 to 9.00 times CUBIC’s rate in 2 "
+        "of 4 comparisons and CUBIC gets 10.0 times BBR’s rate in 1."
     )
     assert describe_sharing(make_comparisons(*asked[:1], *asked[6:])) == []
     assert describe_sharing(NO_COMPARISONS) == []

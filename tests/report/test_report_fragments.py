@@ -537,16 +537,20 @@ def test_the_first_page_names_what_was_left_out_and_why() -> None:
     )
     said = summarise_left_out(suspects, runs, attempts, make_uses(r1="II", r2="III"), {"include_cpu_bound": False})
     fate = "3 runs needed more than one attempt; 0 completed, and the means lack the other 3."
+    rule = next(rule.definition.removesuffix(".") for rule in RULES if rule.name == "sample_gap")
     assert html.unescape(said).splitlines() == [
         # The run that was interrupted and is suspect is counted once.
         "- 4 runs = 0 in the means + 1 CPU-bound + 1 interrupted + 1 without a rate + 1 suspect.",
-        "- [Why runs are suspect](ledger.qmd#tbl-suspects): 2 by `sample_gap`. 1 of them is for Table III.",
+        f"- [Why runs are suspect](ledger.qmd#tbl-suspects): {rule} (2). 1 of them is for Table III.",
         f"- 3 of 4 attempts (2 failed and 1 interrupted) gave no run ([which](collection.qmd#tries)). {fate}",
     ]
     config = {"include_suspect": True, "include_interrupted": True}
     sums, said = summarise_left_out(suspects, runs, attempts.clear(), make_uses(r1="III"), config).splitlines()
     assert sums.startswith("- 4 runs = 1 in the means (1 of them suspect) + 1 CPU-bound")
-    assert said.endswith("`sample_gap`. No numbered table or figure lacks them.")
+    assert said.endswith(" (2). No numbered table or figure lacks them.")
+    rpcs = runs.with_columns(flows_count=pl.Series([None, None, None, 0], dtype=pl.Int64))
+    sums, *_ = summarise_left_out(suspects, rpcs, attempts.clear(), make_uses(r1="III"), config).splitlines()
+    assert " + 1 of RPCs only, which have no rate" in sums
     counted = runs.filter("is_counted")
     assert summarise_left_out(suspects.clear(), counted, attempts.clear(), make_uses(), {}) == ""
 

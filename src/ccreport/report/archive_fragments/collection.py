@@ -102,7 +102,8 @@ def _describe_testbed(row: dict[str, Any]) -> str | None:
     engine = ENGINES.get(row["engine"], row["engine"])
     cores = f"{row['cores_count']} core{'' if row['cores_count'] == 1 else 's'}" if row["cores_count"] else None
     memory = f"{row['memory_bytes'] / 2**20:,.0f} MiB" if row["memory_bytes"] else None
-    seed = f"seed {row['order_seed']}" if row["order_seed"] is not None else None
+    # Each run's own seed is this one with the run's name.
+    seed = f"campaign seed {row['order_seed']}" if row["order_seed"] is not None else None
     return ", ".join(filter(None, (engine, CLOCKS.get(row["clock"]), cores, memory, seed))) or None
 
 

@@ -28,6 +28,7 @@ from ccreport.trace.uses import name_uses
 
 # Why runs are in no mean, as the first page says it behind their number.
 UNCOUNTED: Final = {"no rate": "without a rate"}
+NO_TRANSFER: Final = "of RPCs only, which have no rate"
 # What tells a run from others, in few words.
 NAMED_BY: Final = ("session", "job", "rtt_nominal_ms", "iteration")
 
@@ -85,6 +86,8 @@ def _sum_up(suspects: pl.DataFrame, runs: pl.DataFrame, config: Mapping[str, Any
         # As the explorer has it: an interrupted run is not called suspect too.
         state=pl.when(is_suspect & ~(pl.col("is_interrupted").fill_null(value=False) & ~pl.col("is_counted")))
         .then(pl.lit("suspect"))
+        .when(~pl.col("is_counted") & (pl.col("flows_count") == 0))
+        .then(pl.lit(NO_TRANSFER))
         .otherwise(explain_uncounted())
     ).to_series()
     counts = Counter(states.drop_nulls())
@@ -102,7 +105,8 @@ def _sum_up(suspects: pl.DataFrame, runs: pl.DataFrame, config: Mapping[str, Any
 def _name_suspects(suspects: pl.DataFrame) -> str:
     """Return the rules that runs break, each with how many do, as Markdown."""
     counts = dict(suspects.group_by("suspect_rule").len().iter_rows())
-    return join_names([f"{counts[rule.name]:,} by `{rule.name}`" for rule in RULES if rule.name in counts])
+    broken = [rule for rule in RULES if rule.name in counts]
+    return "; ".join(f"{rule.definition.removesuffix('.')} ({counts[rule.name]:,})" for rule in broken)
 
 
 def _place_suspects(suspects: pl.DataFrame, uses: pl.DataFrame) -> str:

@@ -58,7 +58,7 @@ def render_findings(
         return ""
     answers = [
         *describe_leads(comparisons, rtts, titles),
-        *describe_sharing(comparisons, rtts),
+        *describe_sharing(comparisons, rtts, titles),
         *describe_retransmits(comparisons, rtts),
     ]
     sentences = [

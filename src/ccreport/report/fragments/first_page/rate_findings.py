@@ -71,8 +71,9 @@ def describe_retransmits(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS
         f"{_compare_shares(decided.filter(ahead_algorithm=name).head(1), rtts)}."
         for name, count in less
     ]
-    shown = " ".join(["**Who retransmits less?**", *under_loss, f"Of {compared}: {'; '.join(said)}."])
-    return [PARAGRAPH.join(filter(None, (shown, " ".join([*lowest, *clearest]))))]
+    counted = f"Of {compared}: {'; '.join(said)}."
+    answer, folded = ([*under_loss, *clearest], [*lowest, counted]) if clearest or under_loss else ([counted], [])
+    return [PARAGRAPH.join(filter(None, (" ".join(["**Who retransmits less?**", *answer]), " ".join(folded))))]
 
 
 def _compare_under_loss(asked: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple[str, str]]:
@@ -153,7 +154,7 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], *
     else:
         # Those of buffers or senders, say, which are not told apart by loss.
         rest = pair.filter(is_lossy.is_null())
-        parts.append((f"where queues may overflow{_name_places(rest, pair.filter(~is_lossy), titles)} ", rest))
+        parts.append((f"where queues may overflow{name_places(rest, pair.filter(~is_lossy), titles)} ", rest))
     leaders: set[str] = set()
     for where, own in parts:
         if own.height < ENOUGH:
@@ -191,7 +192,7 @@ def _say_small_lead(equal: pl.DataFrame) -> str:
     return f"; {escape_text(name)} is {ends} &#37; ahead in {how_many}"
 
 
-def _name_places(others: pl.DataFrame, lossless: pl.DataFrame, titles: Mapping[str, str]) -> str:
+def name_places(others: pl.DataFrame, lossless: pl.DataFrame, titles: Mapping[str, str]) -> str:
     """Return, in brackets, the tables of some conditions; of a table that has others, too, how its own begin."""
     is_shared = pl.col("table_name").is_in(lossless["table_name"].implode())
     tables = others.filter(~is_shared)["table_name"].unique(maintain_order=True)

@@ -1,4 +1,4 @@
-"""The finding about algorithms that share a path: which gets more, by loss and round-trip time."""
+"""The finding about algorithms that share a path: which gets more, by loss and RTT, and where queues may overflow."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,40 +9,40 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.first_page.condition_phrases import FLOWS, RTT, SHARING, phrase_conditions
-from ccreport.report.fragments.first_page.rate_findings import ENOUGH, LOSS
+from ccreport.report.fragments.first_page.rate_findings import ENOUGH, LOSS, NO_TITLES, name_places
 from ccreport.report.markup.escape import escape_text
-from ccreport.summarise.grids.plain_numbers import show_plain
+from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
 
 
-def describe_sharing(comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS) -> list[str]:
-    """Return a sentence on each pair of algorithms that share a path at several losses, as Markdown.
+def describe_sharing(
+    comparisons: pl.DataFrame, rtts: pl.DataFrame = NO_RTTS, titles: Mapping[str, str] = NO_TITLES
+) -> list[str]:
+    """Return what there is to say of each pair of algorithms that share a path at several losses, as Markdown.
 
-    `comparisons` is the table of that name, `rtts` is as `read_rtts` returns it. Of conditions that differ by more than
-    loss and round-trip time those are taken that are most.
+    `comparisons` is the table of that name, `rtts` is as `read_rtts` returns it, `titles` are those of tables by name.
+    Of conditions with a loss that differ by more than this and the round-trip time those are taken that are most.
     """
     rates = comparisons.filter(pl.col("measure").str.ends_with("_bps"))
     parts = [_part(question) for question in rates["question"]]
     schema = {"loss": pl.String, "rtt": pl.String, "rest": pl.String}
     shared = pl.concat([rates, pl.DataFrame(parts, schema=schema, orient="row")], how="horizontal").drop_nulls("rest")
     pairs = shared.partition_by("first_algorithm", "second_algorithm", maintain_order=True)
-    return [said for pair in pairs for said in _describe_pair(_keep_most(pair), rtts)]
+    return [said for pair in pairs for said in _describe_pair(pair, rtts, titles)]
 
 
 def _part(question: str) -> tuple[str | None, str | None, str | None]:
-    """Return loss and round-trip time of a question, and its other parts where algorithms share a path with a loss."""
+    """Return loss and round-trip time of a question, and its other parts where algorithms share a path."""
     parts = question.split(", ")
     loss, rtt = (next((part for part in parts if pattern.fullmatch(part)), None) for pattern in (LOSS, RTT))
     is_shared = any(found["how"] == "both" for part in parts if (found := SHARING.fullmatch(part)))
     rest = ", ".join(part for part in parts if part not in (loss, rtt))
-    return loss, rtt, rest if is_shared and loss else None
+    return loss, rtt, rest if is_shared else None
 
 
-def _keep_most(pair: pl.DataFrame) -> pl.DataFrame:
-    return max(pair.partition_by("rest", maintain_order=True), key=lambda own: own.height)
-
-
-def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
+def _describe_pair(every: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
+    with_loss = every.drop_nulls("loss").partition_by("rest", maintain_order=True)
+    pair = max(with_loss, key=lambda own: own.height, default=every.clear())
     if pair.height < ENOUGH or pair["loss"].n_unique() < 2:
         return
     flows = next((part for part in pair["rest"][0].split(", ") if FLOWS.fullmatch(part)), "")
@@ -53,7 +53,22 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[str]:
     sentences = " ".join(f"{said[0].upper()}{said[1:]}." for said in by_loss)
     of_flows = f" of {escape_text(flows)}" if flows else ""
     compared = f"[{count_things(pair.height, 'comparison')}](conditions.qmd){of_flows}"
-    yield f"**Who gets more when they share?** {sentences} ({compared}; ratios of geometric means.)"
+    others = _describe_others(every.filter(pl.col("loss").is_null()), pair, titles)
+    yield f"**Who gets more when they share?** {sentences} ({compared}; ratios of geometric means.){others}"
+
+
+def _describe_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapping[str, str]) -> str:
+    """Return who gets how many times the other's rate where no loss is set, and so queues may overflow."""
+    said = []
+    for (ahead,), own in others.drop_nulls("ahead_algorithm").group_by("ahead_algorithm", maintain_order=True):
+        first, second = own.select("first_algorithm", "second_algorithm").row(0)
+        ratios = own["effect_mean_ratio"] if ahead == first else 1 / own["effect_mean_ratio"]
+        times = f"{show_ends(ratios)} times {second if ahead == first else first}’s rate"
+        said.append(f"{ahead} gets {times} in {own.height:,}{'' if said else f' of {others.height:,} comparisons'}")
+    if not said:
+        return ""
+    places = name_places(others.with_columns(condition="question"), with_loss, titles)
+    return f" Where queues may overflow{places} {escape_text(join_names(said))}."
 
 
 def _describe_loss(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
