@@ -251,8 +251,10 @@ def test_a_verdict_is_a_tag_in_front_of_its_claim(tmp_path: Path) -> None:
 
 
 def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_path: Path) -> None:
-    findings = "\n".join(f"- **Is it {n}?** It is 0.{n} here. More of {n}." for n in range(7))
-    listed = f"{findings}\n\n::: {{.contents}}\n:::"
+    answers = "\n".join(f"- **Is it {n}?** It is 0.{n} here. Or {n}. More of {n}." for n in range(7))
+    verdicts = "\n".join(f"- **Verdict {n}:** It holds. As {n} says." for n in range(3))
+    lists = "\n\n".join(f"::: {{.findings}}\n\n{each}\n\n:::" for each in (answers, verdicts))
+    listed = f"{lists}\n\n::: {{.contents}}\n:::"
     words, picture = (
         f":::: {{.front-{name}}}\n\n{part}\n\n::::" for name, part in (("words", listed), ("picture", FIGURE))
     )
@@ -260,12 +262,14 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     render(tmp_path, index=f"About.\n\n{front}\nAfter.\n", next="## Figure 2: Rates {#two .unnumbered}\n\nText.\n")
     words = read(tmp_path)
     parts = (
-        "Is it 0? It is 0.0 here. •",
-        "Is it 4? It is 0.4 here.",
+        "Is it 0? It is 0.0 here. Or 0. •",
+        "Is it 4? It is 0.4 here. Or 4. •",
+        "Verdict 1: It holds.",
         "Figure 1:",
         "About.",
         "The findings in full",
         "More of 6.",
+        "As 2 says.",
     )
     places = [words.index(part) for part in (*parts, "After.")]
     assert places == sorted(places)
@@ -273,7 +277,7 @@ def test_the_first_page_has_short_findings_and_the_picture_before_all_else(tmp_p
     assert words.count("Contents") == 1
     assert re.search(r"Figure 2 [. \u2060]+1\b", words)
     assert words.count("Is it 4?") == 2
-    assert words.count("Is it 5?") == 1
+    assert [words.count(said) for said in ("Is it 5?", "Verdict 1:", "Verdict 2:")] == [1, 2, 1]
 
 
 def test_offers_of_files_are_left_out(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ local raw, typst = tables.raw, tables.typst
 local CALLOUTS = {note = 'Note', tip = 'Tip', warning = 'Warning', important = 'Important', caution = 'Caution'}
 local KINDS = {fig = 'image', tbl = 'table'}
 -- Of the first page, in a sentence each above its picture.
-local SHORT_FINDINGS = 5
+-- Of the first page's findings, whose first list has the answers: so many of each list, and so many sentences of each.
+local SHORT_ANSWERS, ANSWER_SENTENCES = 5, 2
+local SHORT_VERDICTS, VERDICT_SENTENCES = 2, 1
 local page, pages = '', {}
 
 local function quote(text)
@@ -301,28 +303,34 @@ local function float_figure(figure)
   end
 end
 
-local function first_sentence(inlines)
+local function first_sentences(inlines, count)
   local taken = pandoc.Inlines {}
   for _, one in ipairs(inlines) do
     taken:insert(one)
     if one.t == 'Str' and one.text:match('[.?!]$') then
-      break
+      count = count - 1
+      if count == 0 then
+        break
+      end
     end
   end
   return taken
 end
 
--- The first page: the first findings in a sentence each above the picture, all in full after it, and what was in front.
+-- The first page: the first findings in short above the picture, all in full after it, and what was in front.
 local function arrange_front(blocks)
   local _, place = blocks:find_if(function(one) return one.t == 'Div' and one.classes:includes('front') end)
   local front = place and blocks[place]
-  local short, has_picture = pandoc.List {}, false
+  local short, has_picture, lists = pandoc.List {}, false, 0
   local contents = {Div = function(one) return one.classes:includes('contents') and {} or nil end}
   if front then
     front:walk {
       BulletList = function(list)
-        for _, item in ipairs(list.content) do
-          short:insert({pandoc.Plain(first_sentence(item[1].content))})
+        lists = lists + 1
+        local most = lists == 1 and SHORT_ANSWERS or SHORT_VERDICTS
+        for _, item in ipairs({table.unpack(list.content, 1, most)}) do
+          local sentences = lists == 1 and ANSWER_SENTENCES or VERDICT_SENTENCES
+          short:insert({pandoc.Plain(first_sentences(item[1].content, sentences))})
         end
       end,
       Figure = function() has_picture = true end,
@@ -331,7 +339,7 @@ local function arrange_front(blocks)
   if #short == 0 or not has_picture then
     return blocks
   end
-  local arranged = pandoc.Blocks {pandoc.BulletList({table.unpack(short, 1, SHORT_FINDINGS)})}
+  local arranged = pandoc.Blocks {pandoc.BulletList(short)}
   arranged:extend(front.content:filter(function(one) return one.classes:includes('front-picture') end))
   for number = 1, place - 1 do
     arranged:insert(blocks[number])

@@ -50,7 +50,8 @@ def _describe_pair(every: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str,
         f"{escape_text(phrase_conditions(str(loss)))} {_describe_loss(own, rtts)}"
         for (loss,), own in pair.group_by("loss", maintain_order=True)
     ]
-    sentences = " ".join(f"{said[0].upper()}{said[1:]}." for said in by_loss)
+    # With most loss the two differ most.
+    sentences = " ".join(f"{said[0].upper()}{said[1:]}." for said in reversed(by_loss))
     of_flows = f" of {escape_text(flows)}" if flows else ""
     compared = f"[{count_things(pair.height, 'comparison')}](conditions.qmd){of_flows}"
     others = _describe_others(every.filter(pl.col("loss").is_null()), pair, titles)
