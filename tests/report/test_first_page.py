@@ -355,6 +355,19 @@ def test_what_there_is_nothing_to_say_of_is_left_out():
     assert render_findings(NO_CLAIMS, {}, NO_PAIRS, BOTH, NO_COMPARISONS, TITLES) == ""
 
 
+def test_without_published_numbers_means_are_said_in_place_of_comparisons():
+    judged, asked = make_claims(first=[("holds", 9)]), make_comparisons("undecided", "BBR faster")
+    of_means = ["**BBR** (3 runs): goodput of 90.0 Mbit/s."]
+    found = render_findings(judged, declare(judged), NO_PAIRS, BOTH, asked, TITLES, of_means=of_means)
+    first, *others = list_sentences(found)
+    assert first == of_means[0]
+    assert others[0].startswith("**Confirmed:** [1 of 1 claim]")
+    assert "BBR or CUBIC?" not in found
+    # Of other claims none is said to be confirmed.
+    assert list_sentences(render_findings(NO_CLAIMS, {}, NO_PAIRS, BOTH, asked, TITLES, of_means=of_means)) == of_means
+    assert of_means[0] not in render_findings(judged, declare(judged), make_pairs(AHEAD), BOTH, asked, TITLES)
+
+
 # The verdicts on claims
 
 
@@ -761,6 +774,15 @@ def test_nothing_is_faster_where_no_comparison_says_so():
     *_, last = describe_means(make_means(rows), make_comparisons("undecided"))
     assert last.endswith(f"**BBR or CUBIC?** Undecided with no loss ([1 comparison]({RATES}) of geometric means).")
     assert describe_means(make_means(rows).clear(), make_comparisons()) == []
+
+
+def test_rates_of_unequal_numbers_of_flows_are_said_to_be_per_flow():
+    asked = make_comparisons(*(("BBR faster", f"0.1 % loss, {n} flows, RTT ≥ 30 ms", 4.0) for n in range(3)))
+    per_flow = asked.with_columns(measure=pl.lit("goodput_per_flow_bps"))
+    (answer,) = map(html.unescape, describe_leads(per_flow))
+    assert "(4.00 times the rate per flow)" in answer
+    *_, last = map(html.unescape, describe_means(make_means([{"algorithm": "BBR", "rate_mean_bps": 9e7}]), per_flow))
+    assert "4.00 times CUBIC’s rate per flow" in last
 
 
 def test_the_answer_says_by_how_much_at_each_loss_of_long_paths():

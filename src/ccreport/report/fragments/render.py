@@ -56,7 +56,7 @@ from ccreport.report.fragments.condition_map import render_condition_map
 from ccreport.report.fragments.dictionary import render_dictionary
 from ccreport.report.fragments.exhibits import render_figure_fragment, render_list, render_table_fragment
 from ccreport.report.fragments.first_page.figures_asked import ask_figures
-from ccreport.report.fragments.first_page.findings import render_findings, render_list_of_findings
+from ccreport.report.fragments.first_page.findings import render_findings
 from ccreport.report.fragments.first_page.jumps import render_jumps
 from ccreport.report.fragments.first_page.mean_findings import describe_bound, describe_means
 from ccreport.report.fragments.first_page.pairs_picture import render_picture
@@ -174,11 +174,12 @@ def render_fragments(
     doubted = list_doubted(named_cells, doubts)
     about, reasons = (explained["reproduction"][name] for name in ("note", "pairs"))
     known = {"causes": explained["causes"], "pairs": reasons}
+    of_means = describe_means(
+        _read_published(MEANS, declared, summaries), named_questions.filter(table_name=MEANS), rtts
+    )
     found = render_findings(
-        judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions, rtts, known
-    ) or render_list_of_findings(
-        describe_means(_read_published(MEANS, declared, summaries), named_questions.filter(table_name=MEANS), rtts)
-        + describe_bound(runs)
+        *(judged, declared["claims"], pairs, algorithms, named_questions, titles, doubted, of_versions, rtts, known),
+        of_means and [*of_means, *describe_bound(runs)],
     )
     shows = f"This report shows {variables['evaluation']['exhibits']}.\n"
     write_fragment(fragments, "findings.md", found or shows)

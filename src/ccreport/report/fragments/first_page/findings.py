@@ -45,22 +45,23 @@ def render_findings(
     of_versions: Sequence[str] = (),
     rtts: pl.DataFrame = NO_RTTS,
     explained: Mapping[str, Any] = NOTHING_EXPLAINED,
+    of_means: Sequence[str] = (),
 ) -> str:
     """Return the findings as a list of sentences, without those that there is nothing to say of.
 
     `judged` is the table `claims`, `claims` what the evaluation declares of them, `pairs` is as `list_pairs` gives it,
     `comparisons` is the table of that name, `titles` are those of tables by name, `doubted` are published pairs that
     look wrong, each with the reason, `of_versions` are sentences on versions of an algorithm, `rtts` is as `read_rtts`
-    returns it, `explained` has the `causes` of claims and why `pairs` are not reproduced. An evaluation that publishes
-    nothing to compare with has no such findings.
+    returns it, `explained` has the `causes` of claims and why `pairs` are not reproduced. Where nothing published is
+    compared, `of_means` are said in place of comparisons; without claims, too, nothing else.
     """
-    if judged.is_empty() and pairs.is_empty():
-        return ""
-    answers = [
+    answers = (pairs.is_empty() and of_means) or [
         *describe_leads(comparisons, rtts, titles),
         *describe_sharing(comparisons, rtts, titles),
         *describe_retransmits(comparisons, rtts),
     ]
+    if judged.is_empty() and pairs.is_empty():
+        return render_list_of_findings(answers, "answer")
     sentences = [
         _join(
             "Confirmed",

@@ -14,6 +14,7 @@ from ccreport.report.fragments.first_page.rate_findings import (
     describe_leads,
     leave_out_shared,
     link_comparisons,
+    name_rate,
     say_verdict,
 )
 from ccreport.report.markup.escape import escape_text
@@ -160,4 +161,4 @@ def _say_ratios(own: pl.DataFrame) -> Iterator[str]:
         fewest, most = (int(end) for end in (counts.min(), counts.max()))  # type: ignore[arg-type]
         notes.append(f"{'' if fewest == most else f'{fewest} to '}{count_things(most, 'run')} of each")
     noted = f" ({'; '.join(notes)})" if notes else ""
-    yield escape_text(f"{subject}{times} times {slower}’s rate{noted}")
+    yield escape_text(f"{subject}{times} times {slower}’s {name_rate(own)}{noted}")

@@ -20,6 +20,7 @@ from ccreport.summarise.statistics.contrasts import LEVEL
 # The least number of comparisons of which "most" and "all" are said.
 ENOUGH: Final = 3
 FASTER: Final = " faster"
+PER_FLOW: Final = "_per_flow_bps"
 # Behind the paragraph of a finding that the first page shows stands what it folds up.
 PARAGRAPH: Final = "\n\n"
 RETRANSMITS: Final = "retransmit_ratio"
@@ -130,6 +131,11 @@ def _describe_pair(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, 
     return f"{title} {answer}{PARAGRAPH if intervals or not is_told else ' '}{' '.join([*intervals, counts])}"
 
 
+def name_rate(compared: pl.DataFrame) -> str:
+    """Return what is compared: the rate, or that per flow where the algorithms have different numbers of flows."""
+    return "rate per flow" if compared["measure"].str.ends_with(PER_FLOW).all() else "rate"
+
+
 def leave_out_shared(questions: pl.Series) -> pl.Series:
     """Return questions without the parts that all of them have; one alone keeps its own."""
     if questions.len() < 2:
@@ -222,7 +228,7 @@ def _answer_by_loss(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple[st
             of_path[str(loss)] = (show_ends(own["ahead"]), within)
     for (path, name, other), by_loss in leads.items():
         times = [f"{lead} times at {loss}" for loss, (lead, _) in by_loss.items()]
-        times[0] = times[0].replace(" times", f" times {other}’s rate", 1)
+        times[0] = times[0].replace(" times", f" times {other}’s {name_rate(placed)}", 1)
         within = [f"{ends} at {loss}" for loss, (_, ends) in by_loss.items() if ends]
         intervals = f" Their 95 % intervals are within {join_names(within)}." if within else ""
         yield (
@@ -272,7 +278,7 @@ def _add_most(said: str, own: pl.DataFrame, rtts: pl.DataFrame, *, is_placed: bo
     if known.is_empty():
         return said
     most = known.sort("ahead", descending=True, maintain_order=True).head(1)
-    rate = f"{show_plain(most['ahead'].item())} times the rate"
+    rate = f"{show_plain(most['ahead'].item())} times the {name_rate(own)}"
     if is_placed:
         return add_bracket(said, f"up to {rate}")
     phrase = escape_text(phrase_conditions(most["condition"].item(), name_rtts(rtts, most)))

@@ -9,7 +9,7 @@ from ccreport.core.text import count_things
 from ccreport.figures.wording.runs import join_names
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts
 from ccreport.report.fragments.first_page.condition_phrases import FLOWS, RTT, SHARING, phrase_conditions
-from ccreport.report.fragments.first_page.rate_findings import ENOUGH, LOSS, NO_TITLES, name_places
+from ccreport.report.fragments.first_page.rate_findings import ENOUGH, LOSS, NO_TITLES, PER_FLOW, name_places, name_rate
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_ends, show_plain
 from ccreport.summarise.statistics.comparisons import UNDECIDED
@@ -64,7 +64,7 @@ def _describe_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapp
     for (ahead,), own in others.drop_nulls("ahead_algorithm").group_by("ahead_algorithm", maintain_order=True):
         first, second = own.select("first_algorithm", "second_algorithm").row(0)
         ratios = own["effect_mean_ratio"] if ahead == first else 1 / own["effect_mean_ratio"]
-        times = f"{show_ends(ratios)} times {second if ahead == first else first}’s rate"
+        times = f"{show_ends(ratios)} times {second if ahead == first else first}’s {name_rate(own)}"
         said.append(f"{ahead} gets {times} in {own.height:,}{'' if said else f' of {others.height:,} comparisons'}")
     if not said:
         return ""
@@ -95,7 +95,8 @@ def _tell(row: Mapping[str, Any]) -> tuple[str, str, str]:
         )
     is_first = row["ahead_algorithm"] == first
     ahead, other, times = (first, second, ratio) if is_first else (second, first, 1 / ratio)
-    return f"{escape_text(ahead)} gets", f"{show_plain(times)} times", f"{escape_text(other)}’s rate"
+    rate = "rate per flow" if row["measure"].endswith(PER_FLOW) else "rate"
+    return f"{escape_text(ahead)} gets", f"{show_plain(times)} times", f"{escape_text(other)}’s {rate}"
 
 
 def _name_rtt(own: pl.DataFrame, rtts: pl.DataFrame) -> str:
