@@ -39,7 +39,7 @@ UNSHOWN = {
     "verify",
 }
 # What a page says of the release that it is cited as.
-CITED = ("creators", "doi", "raw", "version")
+CITED = ("creators", "doi", "raw", "title", "version")
 CONFIG_TEXT = json.dumps(
     {
         **{key: value for key, value in config.items() if key not in UNSHOWN},

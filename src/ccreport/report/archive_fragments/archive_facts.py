@@ -53,7 +53,7 @@ def describe_archive(
         "kernels": show_names(runs["kernel"]),
         "rtts": describe_rtts(runs),
         "undeclared": describe_undeclared(runs, raw_files),
-        "dates": show_dates(pl.concat([runs["start_utc"], others["times"].explode().cast(runs["start_utc"].dtype)])),
+        "dates": name_days(runs, others),
     }
     return {name: escape_text(fact) for name, fact in facts.items()}
 
@@ -192,6 +192,11 @@ def show_start(times: pl.Series) -> Html:
     """Return the first of times to the minute, a dash where none is known."""
     known = times.drop_nulls().sort().to_list()
     return text(f"{known[0]:%Y-%m-%d %H:%M}" if known else None)
+
+
+def name_days(runs: pl.DataFrame, others: pl.DataFrame) -> str:
+    """Return the first and the last day on which anything was measured; `others` as `count_others` gives them."""
+    return show_dates(pl.concat([runs["start_utc"], others["times"].explode().cast(runs["start_utc"].dtype)]))
 
 
 def show_dates(times: pl.Series) -> str:

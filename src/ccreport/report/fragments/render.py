@@ -26,6 +26,7 @@ from ccreport.report.archive_fragments.archive_facts import (
     describe_archive,
     describe_overlooked,
     describe_parts,
+    name_days,
     render_measured,
     render_sessions,
     summarise_ledger,
@@ -144,7 +145,7 @@ def render_fragments(
         | {"overlooked": describe_overlooked(raw_files), "parts": describe_parts(rejects)},
         "results": {"sha256": hash_sums({path.name: hash_file(path) for path in summaries.glob("*.csv")})},
         "software": {"version": escape_text(ccreport.__version__), **describe_software(citation)},
-        "release": describe_release(release, authors),
+        "release": describe_release(release, authors, declared["title"]),
         # No page says these: a report that has this evaluation as a section shows them.
         "kinds": find_examples(declared["figures"], figures),
     }
@@ -156,7 +157,7 @@ def render_fragments(
     write_fragment(
         fragments,
         "bibtex.md",
-        render_bibtex(release, authors, declared["title"], runs["start_utc"], facts["sha256"]),
+        render_bibtex(release, authors, declared["title"], name_days(runs, others), facts["sha256"]),
     )
     with call_algorithms(declared["algorithm_names"]):
         groups = render_groups(flows["cc"].drop_nulls(), declared["algorithms"])

@@ -5,14 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import polars as pl
 import yaml
 
 import ccreport
 from ccreport.core.evaluation import has_known_authors
 from ccreport.core.text import name_author
 from ccreport.figures.wording.runs import join_names
-from ccreport.report.archive_fragments.archive_facts import show_dates
 from ccreport.report.markup.blocks import render_quotation
 from ccreport.report.markup.escape import escape_text, link_address
 
@@ -23,6 +21,8 @@ DECLARED: Final = "The release's `CITATION.cff` says the same, and its folder `r
 UNDECLARED: Final = (
     "No author is named: a release needs `release.creators` in the configuration, which says who measured. "
 )
+# The last day that something was measured on is at the end of all days: 2026-11-25 to 2026-11-28.
+LAST_YEAR: Final = re.compile(r"(\d{4})-\d{2}-\d{2}$")
 # What means something to BibTeX within a field.
 SPECIAL: Final = re.compile(r"[\\{}%&$#_^~]")
 
@@ -43,10 +43,11 @@ def list_authors(release: Mapping[str, Any], citation: Path, archive_sha256: str
     return [creator["name"] for creator in release["creators"]] or [name_author(author) for author in cited]
 
 
-def describe_release(release: Mapping[str, Any], authors: Sequence[str]) -> dict[str, str]:
-    """Return who made the release, its name after the report's title, and what it says and has, as Markdown.
+def describe_release(release: Mapping[str, Any], authors: Sequence[str], title: str) -> dict[str, str]:
+    """Return who made the release, its title and the name after it, and what it says and has, as Markdown.
 
-    `release` is that of the configuration. Without authors, `contents` says where to name them.
+    `release` is that of the configuration, `title` that of the report. Without authors, `contents` says where to name
+    them.
     """
     names = escape_text(join_names(authors))
     named = f", release {escape_text(release['version'])} of the data"
@@ -56,19 +57,19 @@ def describe_release(release: Mapping[str, Any], authors: Sequence[str]) -> dict
         "authors": names,
         # The citation begins with it.
         "by": f"{names[0].upper()}{names[1:]}: " if authors else "",
+        "title": escape_text(release["title"] or title),
         "name": named,
         "contents": DECLARED.format(raw=RAW[release["raw"]]) if authors else UNDECLARED,
     }
 
 
-def render_bibtex(release: Mapping[str, Any], authors: Sequence[str], title: str, times: pl.Series, sha256: str) -> str:
-    """Return the report as an entry for BibTeX; `times` are those of its runs, the others as `describe_release` has."""
-    days = show_dates(times)
+def render_bibtex(release: Mapping[str, Any], authors: Sequence[str], title: str, days: str, sha256: str) -> str:
+    """Return the report as an entry for BibTeX; `days` are those of its data, the others as `describe_release` has."""
     made = f"made with ccreport {ccreport.__version__}"
     fields = {
         "author": " and ".join(f"{{{_escape(name)}}}" for name in authors),
-        "title": f"{{{_escape(title)}}}",
-        "year": days[-10:-6] if times.count() else "",
+        "title": f"{{{_escape(release['title'] or title)}}}",
+        "year": match[1] if (match := LAST_YEAR.search(days)) else "",
         "version": _escape(release["version"]),
         "doi": release["doi"] or "",
         "note": f"Measured {days}, {made} from the raw archive with the SHA-256 {sha256}",
