@@ -584,6 +584,7 @@ def test_where_each_algorithm_is_faster_is_said_in_plain_words_before_the_counts
     tables = pl.Series(["table_2"] * 7 + ["table_1"] * 3)
     (said,) = describe_leads(asked.with_columns(table_name=tables), titles=TITLES)
     assert "Where queues may overflow (Table I, 10G sender) BBR is faster" in html.unescape(said)
+    assert "With random loss (Table II) BBR is faster in all 3 comparisons" in html.unescape(said)
     alike = [("CUBIC faster", f"short, {speed}G sender", 0.2) for speed in (10, 40)]
     (said,) = describe_leads(make_comparisons(*lossy, *alike))
     assert "CUBIC is faster in only 2 comparisons, both (short; up to 5.00 times the rate)." in html.unescape(said)

@@ -160,6 +160,10 @@ def _answer(pair: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str, str], *
     else:
         # Those of buffers or senders, say, which are not told apart by loss.
         rest = pair.filter(is_lossy.is_null())
+        if rest.height and titles:
+            tables = parts[0][1]["table_name"].unique(maintain_order=True)
+            named = ", ".join(name_table(name, titles) for name in tables)
+            parts[0] = (f"with random loss ({named}) ", parts[0][1])
         parts.append((f"where queues may overflow{name_places(rest, pair.filter(~is_lossy), titles)} ", rest))
     leaders: set[str] = set()
     for where, own in parts:
