@@ -38,7 +38,7 @@ def test_a_field_says_its_runs_and_the_ratio_of_the_means_and_where_nothing_was_
     assert 'title="a&#58; undecided"' in shown
     assert "Ratio of the geometric means of BBR over CUBIC, with its" in shown
     assert "the ratio of the arithmetic means." in shown
-    assert "<br><small>n 5<br>mean ratio 1&#46;50</small></a>" in shown
+    assert "<br><small>n 5; <br>mean ratio 1&#46;50</small></a>" in shown
     assert ">both 0<br><small>n 5&#44; 4</small></a>" in shown
 
 
@@ -85,8 +85,8 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     shown = render_condition_map(asked, {"table_2": "Table II"}, rows_at_most=3)
     assert read_rows(shown[: shown.index("#map-retransmit-ratio")]) == [
         ["Table II", "RTT &#60; 30 ms", "RTT ≥ 30 ms"],
-        ["no loss", "≈ 1.02n 5mean ratio 1.50", "2.50 2.10–2.97n 5mean ratio 1.50"],
-        ["1 % loss", "not tested", "no ratio&nbsp;?n 5mean ratio 1.50"],
+        ["no loss", "≈ 1.02n 5; mean ratio 1.50", "2.50 2.10–2.97n 5; mean ratio 1.50"],
+        ["1 % loss", "not tested", "no ratio&nbsp;?n 5; mean ratio 1.50"],
     ]
     assert '<td class="number shade-first-2"><a href="cells_comparisons.html#cell-2"' in shown
     assert "<strong>2&#46;50</strong>" in shown
@@ -95,8 +95,8 @@ def test_each_comparison_is_a_field_that_leads_to_its_runs() -> None:
     # The fourth has no page of its runs.
     assert "#cell-4" not in shown
     assert (
-        '<td class="number shade-second-3 undecided">0&#46;200&nbsp;?<br><small>n 5<br>mean ratio 1&#46;50</small></td>'
-        in shown
+        '<td class="number shade-second-3 undecided">0&#46;200&nbsp;?<br>'
+        "<small>n 5; <br>mean ratio 1&#46;50</small></td>" in shown
     )
     assert "≈: the two are equal within ±5 &#37;. ? and stripes: undecided. Below:" in shown
 
