@@ -17,7 +17,7 @@ from ccreport.report.archive_fragments.provenance import name_archive
 from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts, read_rtts
-from ccreport.report.fragments.claim_direction import NO_DIFFERENCE, UNEQUAL, decide, find_failure
+from ccreport.report.fragments.claim_direction import NO_DIFFERENCE, UNEQUAL, decide, describe_failures, find_failure
 from ccreport.report.fragments.first_page.condition_phrases import add_bracket, phrase_conditions
 from ccreport.report.fragments.first_page.figures_asked import ask_figures
 from ccreport.report.fragments.first_page.findings import find_doubt, render_findings
@@ -229,6 +229,12 @@ def test_claims_that_fail_in_direction_are_told_from_those_of_equality_and_those
     for neutral, counted in counts.items():
         shown = render_strip(judged, declare(judged, neutral))
         assert re.findall(r'class="count">([^<]+)<', shown) == counted
+        assert describe_failures(judged, declare(judged, neutral)) == f" ({', '.join(counted)})"
+    # A sign of its own for what differs only in size.
+    squares = re.findall(r'class="square (\w+)".*d="([^"]+)"', render_strip(judged, declare(judged, 1.0)))
+    assert [kind for kind, _ in squares] == ["fails", "fails", "fails", "size"]
+    assert len(set(squares)) == 2
+    assert describe_failures(NO_CLAIMS, {}) == ""
     # Of those that are contradicted the list has the check.
     shown = html.unescape(render_strip(judged, declare(judged, 1.0)))
     assert re.findall("<small>([^<]+)<", shown) == [
@@ -376,7 +382,7 @@ def test_each_claim_is_named_below_its_verdict_and_leads_to_it():
     squares = re.findall(r'class="square (\w+)".*<a href="([^"]+)" title="[^"]+">([^<]+)</a>', shown)
     assert squares == [
         ("holds", "claims.html#claim-first", "BBR is &#42;faster&#42;"),
-        ("fails", "claims.html#claim-second", "CUBIC &#60;b&#62;varies&#60;&#47;b&#62; more"),
+        ("size", "claims.html#claim-second", "CUBIC &#60;b&#62;varies&#60;&#47;b&#62; more"),
         ("unknown", "claims.html#claim-third", "Both are alike"),
     ]
     # Three signs: the verdict is told without its colour.

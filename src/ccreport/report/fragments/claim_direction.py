@@ -8,13 +8,17 @@ from typing import Any, Final
 
 import polars as pl
 
-from ccreport.compare.claims import FAILS
+from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 
 OPPOSITE: Final = "in the other direction"
 UNEQUAL: Final = "different where the claim says equal"
 NO_DIFFERENCE: Final = "no clear difference where the claim has one"
 SIZE: Final = "only in size"
 CONTRADICTED: Final = "contradicted"
+# What one claim that fails in a way does, and what several do.
+WAYS: Final = {CONTRADICTED: (CONTRADICTED, CONTRADICTED), SIZE: ("differs only in size", "differ only in size")}
+KINDS: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
+KIND_OF_SIZE: Final = "size"
 # A claim of several checks fails by the first of these.
 FAILURES: Final = (OPPOSITE, UNEQUAL, NO_DIFFERENCE, SIZE)
 
@@ -35,6 +39,20 @@ def find_failure(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) ->
 def name_way(failure: str) -> str:
     """Return whether a failure contradicts a claim, or only the size that it says."""
     return failure if failure == SIZE else CONTRADICTED
+
+
+def name_kind(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any], verdict: str) -> str:
+    """Return the kind of a verdict as style sheets have it: a value of `KINDS`, or `KIND_OF_SIZE`."""
+    if verdict == FAILS and name_way(find_failure(rows, facts)[0]) == SIZE:
+        return KIND_OF_SIZE
+    return KINDS[verdict]
+
+
+def describe_failures(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
+    """Return in brackets how many claims fail by which of the ways of `part_failed`; nothing where none fails."""
+    counts = {way: len(own) for way, own in part_failed(judged, claims).items()}
+    said = [f"{count:,} {WAYS[way][count > 1]}" for way, count in counts.items()]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def decide(rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from ccreport.compare.claim_wording import name_bounds, name_lack, require_bound
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN, list_unexplained
 from ccreport.core.text import make_label
 from ccreport.figures.exhibits import Exhibit
-from ccreport.report.fragments.claim_direction import decide, find_failure, name_way
+from ccreport.report.fragments.claim_direction import KIND_OF_SIZE, SIZE, decide, find_failure, name_kind, name_way
 from ccreport.report.fragments.plain_numbers import show_figures
 from ccreport.report.markup.blocks import (
     Html,
@@ -40,7 +40,6 @@ QUERIES: Final = "The queries that compute the values may be newer than the boun
 TITLE_WIDTH: Final = 200
 # The label of the table of all claims, to which links lead with a filter.
 OVERVIEW: Final = "all-claims"
-CLASSES: Final = {HOLDS: "holds", FAILS: "fails", UNKNOWN: "unknown"}
 
 
 def describe_claims(judged: pl.DataFrame) -> dict[str, str]:
@@ -101,7 +100,7 @@ def _render_overview(rows_of: Mapping[str, list[dict[str, Any]]], declared: Mapp
                 text(facts["source"]),
                 _show_paper(decisive),
                 Html(f"{show_figures(decisive['value'])}{within}{here}"),
-                _mark_failure(rows_of[claim], facts) if verdict == FAILS else _mark(verdict),
+                _mark_failure(rows_of[claim], facts) if verdict == FAILS else _mark(verdict, rows_of[claim], facts),
             ]
         )
     if any(map(is_published, declared.values())):
@@ -158,15 +157,16 @@ def _date_bounds(row: Mapping[str, Any], *, is_dated: bool) -> str:
     return f"{commit}, {when} the archive’s first run ({row['first_run_utc']:{TIME}})."
 
 
-def _mark(verdict: str) -> Html:
-    return Html(f'<strong class="verdict-{CLASSES[verdict]}">{verdict}</strong>')
+def _mark(verdict: str, rows: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Html:
+    return Html(f'<strong class="verdict-{name_kind(rows, facts, verdict)}">{verdict}</strong>')
 
 
 def _mark_failure(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Html:
     """Return the verdict on a claim that fails, and how it does; a filter finds it by either."""
     failure, _ = find_failure(rows, facts)
-    mark = f'<strong class="verdict-{CLASSES[FAILS]}" data-way="{name_way(failure)}">{FAILS}</strong>'
-    return Html(f"{mark}<br><small>{failure}</small>")
+    kind = f"verdict-{name_kind(rows, facts, FAILS)}"
+    mark = f'<strong class="{kind}" data-way="{name_way(failure)}">{FAILS}</strong>'
+    return Html(f'{mark}: <br><small class="{kind}">{failure}</small>')
 
 
 def _render_claim(
@@ -183,7 +183,9 @@ def _render_claim(
     is_of_paper = is_published(facts)
     title = title_claim(facts)
     # The verdict first, in colour: so a list of the headings shows it.
-    mark = f"[{verdict[0].upper()}{verdict[1:]}]{{.verdict-{CLASSES[verdict]}}}"
+    kind = name_kind(rows, facts, verdict)
+    way = f": {SIZE}" if kind == KIND_OF_SIZE else ""
+    mark = f"[{verdict[0].upper()}{verdict[1:]}{way}]{{.verdict-{kind}}}"
     yield f"## {mark}: {title} {{#{make_label('claim', claim)}}}\n"
     source = escape_text(facts["source"])
     said = _flatten(facts["text"]) if title.endswith("…") else _flatten(facts["text"]).partition(". ")[2]
@@ -260,7 +262,7 @@ def _list_check(row: Mapping[str, Any], check: Mapping[str, Any]) -> list[Html]:
         show_figures(row["value"]),
         text(show_interval(row)),
         number(row["runs_count"]),
-        Html(f"{_mark(row['verdict'])}{_show_lack(row)}"),
+        Html(f"{_mark(row['verdict'], [row], {'checks': [check]})}{_show_lack(row)}"),
     ]
 
 

@@ -8,8 +8,8 @@ import polars as pl
 from ccreport.compare.claim_wording import name_lack, require_bounds, show_interval
 from ccreport.compare.claims import FAILS, UNKNOWN
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claim_direction import is_opposite
-from ccreport.report.fragments.claims import CLASSES, count_verdicts, is_published
+from ccreport.report.fragments.claim_direction import KINDS, is_opposite
+from ccreport.report.fragments.claims import count_verdicts, is_published
 from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.plain_numbers import show_plain
 
@@ -32,7 +32,7 @@ def describe_beside(figure: str, judged: pl.DataFrame, declared: Mapping[str, An
         failed = [pair for pair in zip(rows, facts["checks"], strict=True) if pair[0]["verdict"] == FAILS]
         undecided = [row for row in rows if row["verdict"] == UNKNOWN and row["value"] is not None]
         told = "\n\n".join([said, *_contradict(failed), *_leave_open(undecided)])
-        parts.append(f"::: {{.paper-says .says-{CLASSES[verdict]}}}\n\n{told}\n\n:::\n")
+        parts.append(f"::: {{.paper-says .says-{KINDS[verdict]}}}\n\n{told}\n\n:::\n")
     return "\n".join(parts)
 
 

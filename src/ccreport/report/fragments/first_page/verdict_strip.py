@@ -7,8 +7,8 @@ import polars as pl
 
 from ccreport.compare.claims import FAILS, HOLDS, UNKNOWN
 from ccreport.core.text import make_label
-from ccreport.report.fragments.claim_direction import CONTRADICTED, SIZE, part_failed
-from ccreport.report.fragments.claims import CLASSES, describe_check, title_claim
+from ccreport.report.fragments.claim_direction import CONTRADICTED, KIND_OF_SIZE, KINDS, SIZE, WAYS, part_failed
+from ccreport.report.fragments.claims import describe_check, title_claim
 from ccreport.report.fragments.first_page.jumps import CLAIMS
 from ccreport.report.markup.blocks import text
 from ccreport.report.markup.escape import fence_html
@@ -19,8 +19,8 @@ SIGNS: Final = {
     FAILS: ("M6 6 18 18M18 6 6 18", "", ""),
     UNKNOWN: ("M8 9a4 4 0 1 1 5.5 3.7c-1 .5-1.5 1.1-1.5 2.3M12 18.6v.1", "undecided", "undecided"),
 }
-# What claims that fail do, by the ways of `part_failed`.
-WAYS: Final = {CONTRADICTED: (CONTRADICTED, CONTRADICTED), SIZE: ("differs only in size", "differ only in size")}
+# Up and down: of claims that fail only in size.
+SIGN_OF_SIZE: Final = "M12 4v16M7.5 8.5 12 4l4.5 4.5M7.5 15.5 12 20l4.5-4.5"
 # Longer claims are cut: three lines of a column.
 TITLE_WIDTH: Final = 150
 SQUARE: Final = '<svg class="{kind}" viewBox="0 0 24 24" aria-hidden="true"><path d="{sign}"/></svg>'
@@ -35,9 +35,10 @@ def render_strip(judged: pl.DataFrame, claims: Mapping[str, Any]) -> str:
         return ""
     groups = []
     for verdict, (sign, singular, plural) in SIGNS.items():
-        square = SQUARE.format(kind=f"square {CLASSES[verdict]}", sign=sign)
         names = {"": (singular, plural)} | WAYS
         for way, own in _part(judged, claims, verdict).items():
+            kind, shape = (KIND_OF_SIZE, SIGN_OF_SIZE) if way == SIZE else (KINDS[verdict], sign)
+            square = SQUARE.format(kind=f"square {kind}", sign=shape)
             listed = "\n".join(_link_claim(judged.filter(claim=claim), claims[claim], square, way) for claim in own)
             name = names[way][len(own) > 1]
             groups.append(f'<li><span class="count">{len(own)} {name}</span>\n<ul>\n{listed}\n</ul></li>')
