@@ -15,10 +15,13 @@ from ccreport.__main__ import main
 from ccreport.core.declarations import load_yaml
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import load_schema
-from ccreport.report.fragments.cells import count_runs_at_most, render_numbers, render_page, trace_cells, write_command
+from ccreport.report.fragments.cell_rows.raw_files import render_raw_files, shorten
+from ccreport.report.fragments.cell_rows.section import render_numbers, write_command
+from ccreport.report.fragments.cells import count_runs_at_most, render_page, trace_cells
 from ccreport.summarise.database import connect
 from ccreport.summarise.grids.links import cell_href
 from ccreport.summarise.grids.plain_numbers import list_numbers, name_column, round_value
+from ccreport.trace.raw_files import ReadFiles
 from ccreport.trace.rows.load_trace import load_trace
 
 NASTY = '"><script>alert(1)</script> {{< include x >}} ```\n# heading'
@@ -83,9 +86,10 @@ def test_a_section_has_its_numbers_runs_command_and_links_to_files(tmp_path: Pat
     assert " Rate mean (Mbit/s) " in text
     assert "<dt>Rate low" not in section
     # A key has its words and unit, as in the published table.
-    assert "## 1: no loss" in html.unescape(page)
+    assert "## Row 1: no loss" in html.unescape(page)
     assert re.search(r"s\s+j\s+10\.0\.0\.2\s+2\s+10\s+0\s+11\.00\s+r2", text)
-    assert 'Raw files: <a href="ledger_files.html#job-e">e</a>' in section
+    # Of r2 the archive has no file.
+    assert '<li><a href="ledger_files.html#job-e">1/</a><br><code>j</code></li>' in section
     assert 'href="explorer.html#run=r2"' in section
     assert "Query&#58; src&#47;ccreport&#47;sql&#47;testbed&#47;table&#95;2&#95;testbed&#46;sql</summary>" in page
     assert "GROUP BY ALL" in page
@@ -221,11 +225,53 @@ def test_numbers_are_rounded_and_have_their_unit(column: str, value: Any, name: 
 
 def test_what_is_behind_a_row_is_closed_until_it_is_looked_for(tmp_path: Path) -> None:
     page = (build(tmp_path, archive()) / "cells_table_2_testbed.qmd").read_text()
-    # One for each row, and those of the numbers' meaning and of the query.
-    assert page.count('<details class="fold">') == page.count("</details>") == page.count("{#cell-") + 2
+    # One for each row, those of the numbers' meaning and of the query, and the raw files of the one run that has some.
+    assert page.count('<details class="fold">') == page.count("</details>") == page.count("{#cell-") + 3
     # The numbers of the row are seen, its runs and files are not.
     section = html.unescape(page[page.index("{#cell-1}") : page.index("{#cell-2}")])
     assert section.index("10.00") < section.index('<details class="fold">') < section.index("explorer.html")
+
+
+def test_a_row_says_which_suspect_runs_it_would_have_and_why(tmp_path: Path) -> None:
+    tables = archive()
+    tables["suspects"] = [
+        {"run_id": "r2", "suspect_rule": "kernel_drops", "observed": 3.0, "bound": 0.0, "bound_unit": "events"}
+    ]
+    cells = build(tmp_path, tables)
+    page = html.unescape((cells / "cells_table_2_testbed.qmd").read_text())
+    first, others = page[page.index("{#cell-1}") : page.index("{#cell-2}")], page[page.index("{#cell-2}") :]
+    told = re.sub(r"<[^>]+>", "", first)
+    assert "1 suspect run of the same conditions is left out: r2 (kernel_drops: 3 events, the bound is 0)." in told
+    assert first.index("left out") < first.index("Made of 1 run")
+    assert "left out" not in others
+
+
+def test_what_a_comparison_found_stands_before_how_it_was_tested(tmp_path: Path) -> None:
+    page = html.unescape((build(tmp_path, archive()) / "cells_comparisons.qmd").read_text())
+    section = page[page.index("{#cell-1}") :]
+    found, details = section.partition("Made of")[0].split("<summary>Test details</summary>")
+    headings = [re.findall("<dt>(.+?)</dt>", part) for part in (found, details)]
+    assert headings[0][0] == "Verdict"
+    assert {"Runs of first", "Runs of second"} <= {*headings[0]}
+    assert {"Strata", "In pairs?"} <= {*headings[1]}
+    assert not {*headings[0]} & {*headings[1]}
+
+
+def test_raw_files_of_a_run_are_as_a_shell_writes_them_below_the_folder_of_the_job() -> None:
+    assert shorten(["ss:h:1:9ms", "a.json", "src-cmd:h:1:9ms", "x:h:2"]) == ["{ss,src-cmd}:h:1:9ms", "x:h:2", "a.json"]
+    rows = [("d/j/ss:h:1", "r1"), ("d/j/cpu:h:1", "r1"), ("d/j/ss:h:2", "r2"), ("d/j/meta.json", None)]
+    files = pl.DataFrame(rows, ["path", "run_id"], orient="row").with_columns(
+        experiment_id=pl.lit("e"), sha256=pl.lit("")
+    )
+    runs = pl.DataFrame({"run_id": ["r1", "r2"], "experiment_id": "e", "result_path": None})
+    fold, listed, _ = render_raw_files(runs, ReadFiles(files))
+    assert "Raw files of 2 runs" in fold
+    shown = html.unescape(listed)
+    assert (
+        '<li><a href="ledger_files.html#job-e">d/j/</a><br><code>{ss,cpu}:h:1</code><br><code>ss:h:2</code></li>'
+        in shown
+    )
+    assert render_raw_files(runs, ReadFiles(files.clear())) == []
 
 
 @pytest.mark.parametrize(("rows_count", "runs_count"), [(0, 2775), (1, 2775), (100, 25), (660, 1), (10_000, 1)])

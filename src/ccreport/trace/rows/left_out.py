@@ -107,13 +107,22 @@ def list_suspects(connection: duckdb.DuckDBPyConnection, runs: Collection[str]) 
     broken = {rule for _, rule, *_ in found}
     attempts = connection.execute(FAILED_ATTEMPTS, [[*runs]]).fetchall()
     return [
-        *(
-            f"  {run} ({rule}: {show_count(observed)} {unit}, the bound is {show_count(bound)}; page Ledger)"
-            for run, rule, observed, bound, unit in found
-        ),
+        *(f"  {run} ({tell_rule(*told)}; page Ledger)" for run, *told in found),
         *(f"    {run}, {count_things(n, 'attempt')} {outcome}: {why}" for run, outcome, why, n in attempts),
         *(f"    {rule.name}: {rule.definition} {rule.reason}" for rule in RULES if rule.name in broken),
     ]
+
+
+def find_suspects(connection: duckdb.DuckDBPyConnection, condition: str) -> pl.DataFrame:
+    """Return the suspect runs that a table with a condition would have otherwise: rows of `all_algorithm_runs`."""
+    runs: pl.DataFrame = connection.sql("FROM all_algorithm_runs WHERE is_suspect").pl()
+    failing = [run for run, _ in _find_failing(connection, condition, runs)]
+    return runs.filter(explain_uncounted().is_null(), ~pl.col("run_id").is_in(failing))
+
+
+def tell_rule(rule: str, observed: float, bound: float, unit: str) -> str:
+    """Return which rule a suspect run breaks, by what was observed and the bound."""
+    return f"{rule}: {show_count(observed)} {unit}, the bound is {show_count(bound)}"
 
 
 def show_count(value: float) -> str:

@@ -1,0 +1,1 @@
+"""Sections of the pages of cells, one for each row of a table."""

@@ -1,0 +1,173 @@
+"""The section of a row on a page of cells: its numbers, its runs and their raw files, what it leaves out, a command."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import repeat
+from operator import itemgetter
+from typing import Any, Final
+
+import polars as pl
+
+from ccreport.core.tables import load_schema
+from ccreport.core.text import count_things
+from ccreport.report.fragments.cell_rows.raw_files import render_raw_files
+from ccreport.report.markup.blocks import (
+    Html,
+    close_fold,
+    link_run,
+    open_fold,
+    render_quotation,
+    render_varying,
+    text,
+    verbatim,
+)
+from ccreport.report.markup.escape import escape_text, fence_html
+from ccreport.summarise.grids.plain_numbers import (
+    MEGABITS,
+    VALUE,
+    RateUnit,
+    find_ends,
+    find_quantity,
+    list_numbers,
+    name_column,
+    name_key,
+    round_value,
+)
+from ccreport.summarise.questions import COMPARISONS
+from ccreport.trace.rows.load_trace import Trace
+from ccreport.trace.rows.select_rows import name_row
+from ccreport.trace.rows.suspects import SuspectRun
+
+# What a comparison found, before how it was tested.
+FOUND: Final = (
+    *("verdict", "effect_mean_ratio", "first_runs_count", "second_runs_count"),
+    *("first_mean", "second_mean", "difference_mean"),
+)
+# More suspect runs are only counted.
+SUSPECTS_AT_MOST: Final = 5
+
+
+def render_row(
+    trace: Trace,
+    number: int,
+    row: Mapping[str, Any],
+    shown: Mapping[str, Any],
+    runs: pl.DataFrame,
+    declared: Mapping[str, Any],
+    *,
+    runs_at_most: int | None = None,
+    suspects: Sequence[SuspectRun] = (),
+) -> list[str]:
+    """Return the section of a row; `shown` is the row with its quantity and the numbers of it in a unit for readers.
+
+    `declared` is as `render_page` has it, `suspects` are the runs that the row would have if they were not suspect. Of
+    many runs the first `runs_at_most` are listed.
+    """
+    key = load_schema(trace.table).key
+    # Identifiers that only machines read would fill the heading.
+    names = [name_key(name, shown[name]) for name in key if not name.endswith("_id")]
+    parts = [f"## Row {number}: {escape_text(' · '.join(names))} {{#cell-{number}}}\n"]
+    rates = declared.get("rates", MEGABITS)
+    numbers = {name: value for name, value in shown.items() if name not in key}
+    parts += _render_findings(numbers, rates) if trace.table == COMPARISONS else [render_numbers(numbers, rates)]
+    parts += _render_suspects(suspects)
+    listed = runs if runs_at_most is None else runs.head(runs_at_most)
+    whole = listed.height == runs.height
+    counted = count_things(runs["run_id"].n_unique(), "run")
+    # Closed, so that a page of many rows can be read.
+    first = listed["run_id"].n_unique()
+    parts.append(open_fold(f"Made of {counted}" if whole else f"The first {first:,} of {counted}"))
+    parts.append(_render_runs(trace, listed, number, find_quantity(row), rates))
+    parts += render_raw_files(listed, trace.files)
+    # A path in it may hold a line break, which is written as \\n on its one line.
+    command = write_command(trace.table, row, declared).replace("\n", "\\n")
+    parts.append(fence_html("<p>Computed again by this command:</p>"))
+    parts.append(render_quotation(command, f"Command of row {number}"))
+    return [*parts, close_fold()]
+
+
+def render_numbers(numbers: Mapping[str, Any], rates: RateUnit = MEGABITS) -> str:
+    """Return the numbers of a row side by side, as `list_numbers` has them."""
+    listed = list_numbers(numbers, rates=rates)
+    parts = [f"<div><dt>{text(name)}</dt><dd>{text(shown)}</dd></div>" for name, shown in listed]
+    return fence_html(f'<dl class="numbers">\n{"".join(parts)}\n</dl>')
+
+
+def _render_findings(numbers: Mapping[str, Any], rates: RateUnit) -> list[str]:
+    """Return what a comparison found, and folded up how it was tested."""
+    ends = find_ends(numbers)
+    of_findings = {*FOUND, *(end for name in FOUND for end in ends.get(name, ()))}
+    found = {name: numbers[name] for name in FOUND if name in numbers}
+    found |= {name: value for name, value in numbers.items() if name in of_findings}
+    details = {name: value for name, value in numbers.items() if name not in of_findings}
+    return [render_numbers(found, rates), open_fold("Test details"), render_numbers(details, rates), close_fold()]
+
+
+def _render_suspects(suspects: Sequence[SuspectRun]) -> list[str]:
+    """Return how many runs a row would have if they were not suspect, and what is suspect; nothing without any."""
+    if not suspects:
+        return []
+    listed = [
+        f"{link_run(suspect.run_id, verbatim(suspect.run_id, is_long=True))} ({text('; '.join(suspect.reasons))})"
+        for suspect in suspects[:SUSPECTS_AT_MOST]
+    ]
+    more = [f"{len(suspects) - SUSPECTS_AT_MOST:,} more"] if len(suspects) > SUSPECTS_AT_MOST else []
+    link = f'<a href="ledger.html#suspects">{count_things(len(suspects), "suspect run")}</a>'
+    are = "is" if len(suspects) == 1 else "are"
+    return [fence_html(f"<p>{link} of the same conditions {are} left out: {'; '.join([*listed, *more])}.</p>")]
+
+
+def _render_runs(trace: Trace, runs: pl.DataFrame, number: int, quantity: str, rates: RateUnit) -> str:
+    """Return the table of a row's runs, in which what all have is said once; `quantity` is what `value` is of."""
+    columns, schema = trace.shown, runs.schema
+    # By places: a frame of other columns for each row of a table takes longer than its lines.
+    shown = itemgetter(*map(runs.get_column_index, columns))
+    run, result = map(runs.get_column_index, ("run_id", "result_path"))
+    names = [quantity if name == VALUE else name for name in columns]
+    rows = [
+        [*map(_show, names, shown(values), repeat(rates)), _link_run(values[run], values[result])]
+        for values in runs.rows()
+    ]
+    numbers = [place for place, name in enumerate(columns) if schema[name].is_numeric()]
+    header = [*(name_column(name, rates) for name in names), "Run"]
+    return render_varying(header, rows, title=f"Runs of row {number}", numbers=numbers)
+
+
+def _show(column: str, value: Any, rates: RateUnit) -> Html:
+    # In code font a name stays on one line.
+    if value is None or column in ("session", "job", "host"):
+        return _show_name(value)
+    return _show_text(round_value(column, value, rates))
+
+
+# A run is in several tables. Kept by the text: as numbers 1 and 1.0, or 0.0 and -0.0, would be one.
+@lru_cache(maxsize=2**16)
+def _show_text(value: str) -> Html:
+    return text(value)
+
+
+@lru_cache(maxsize=2**14)
+def _show_name(name: str | None) -> Html:
+    return verbatim(name)
+
+
+@lru_cache(maxsize=2**14)
+def _link_run(run_id: str, result_path: str | None) -> Html:
+    """Return a run's name, which leads to the explorer; a row of a result file has no series to explore."""
+    if result_path is not None:
+        return verbatim(run_id, is_long=True)
+    return link_run(run_id)
+
+
+def write_command(table: str, row: Mapping[str, Any], declared: Mapping[str, Any]) -> str:
+    """Return the command line that explains a row of a table."""
+    key = load_schema(table).key
+    columns = tuple(name for name in declared.get("columns", ()) if name in key)
+    rows = tuple(name for name in key if name not in columns)
+    options = [("--row", rows), ("--column", columns)]
+    words = [word for option, names in options if names for word in (option, name_row(table, row, names))]
+    # Evaluations may have tables of the same name.
+    if "evaluation" in declared:
+        words += ["--database", f"results/{declared['evaluation']}/archive.duckdb"]
+    return shlex.join(["python", "-m", "ccreport", "explain", table, *words])

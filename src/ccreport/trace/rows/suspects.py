@@ -1,0 +1,59 @@
+"""Suspect runs that rows of published tables would have if they were not suspect, for all rows of a table at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from ccreport.trace.rows.edge import GROUPED
+from ccreport.trace.rows.left_out import find_suspects, read_condition, tell_rule
+from ccreport.trace.rows.load_trace import Trace
+
+
+@dataclass(frozen=True)
+class SuspectRun:
+    """A suspect run, and of each rule that it breaks what was observed and the bound."""
+
+    run_id: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """The suspect runs of a database of results."""
+
+    connection: duckdb.DuckDBPyConnection
+    meeting: dict[str, pl.DataFrame] = field(default_factory=dict, repr=False)
+
+    def select(self, trace: Trace, row: Mapping[str, Any]) -> list[SuspectRun]:
+        """Return those that a row of a table lacks: of its labels, or where runs have none of these its conditions."""
+        if not self._reasons or trace.table in GROUPED:
+            return []
+        condition = read_condition(self.connection, trace, row)
+        if condition not in self.meeting:
+            self.meeting[condition] = find_suspects(self.connection, condition)
+        found = self.meeting[condition]
+        own = trace.select_runs(row)["run_id"].unique()
+        labels = [name for name in trace.list_labels(row) if row[name] is not None]
+        if labels and set(labels) <= set(found.columns):
+            is_alike = pl.all_horizontal(pl.col(name) == pl.lit(row[name]) for name in labels)
+        else:
+            conditions = {self._conditions[run] for run in own if run in self._conditions}
+            is_alike = pl.col("condition_id").is_in([*conditions])
+        alike = found.filter(is_alike, ~pl.col("run_id").is_in(own.implode()))["run_id"].unique().sort()
+        return [SuspectRun(run, tuple(self._reasons.get(run, ()))) for run in alike]
+
+    @cached_property
+    def _reasons(self) -> dict[str, list[str]]:
+        query = "SELECT run_id, suspect_rule, observed, bound, bound_unit FROM suspects ORDER BY ALL"
+        reasons: dict[str, list[str]] = {}
+        for run, *told in self.connection.sql(query).fetchall():
+            reasons.setdefault(run, []).append(tell_rule(*told))
+        return reasons
+
+    @cached_property
+    def _conditions(self) -> dict[str, str]:
+        return dict(self.connection.sql("SELECT run_id, condition_id FROM all_labelled_runs").fetchall())
