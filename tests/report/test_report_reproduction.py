@@ -420,6 +420,17 @@ def test_an_inconsistent_cell_says_how_far_it_is_off_and_a_pair_has_its_factor()
     shown = html.unescape(render_reproduction(rows, TITLES, ALGORITHMS))
     assert "inconsistent<br><small>differs by 5.0 %</small>" in shown
     assert "</strong>, factor 0.67" in shown
+    assert "close" not in shown
+
+
+def test_a_cell_that_is_inconsistent_by_less_than_the_margin_is_called_close() -> None:
+    far, near = (
+        make_pair(cell, cell_verdict="inconsistent", value_ratio=ratio) for cell, ratio in (("a", 1.05), ("b", 0.997))
+    )
+    shown = html.unescape(render_reproduction(make_compared(far, near), TITLES, ALGORITHMS))
+    assert "Of 4 single cells, 0 are consistent, 2 close (less than 5 % apart) and 2 inconsistent." in shown
+    assert shown.count("close<br><small>differs by 0.30 %</small>") == 2
+    assert shown.count("inconsistent<br><small>differs by 5.0 %</small>") == 2
     assert "## Table" in shown
 
 

@@ -23,8 +23,9 @@ from ccreport.report.markup.escape import escape_text
 from ccreport.summarise.grids.grid import format_number, format_size, rate_unit
 from ccreport.summarise.grids.plain_numbers import show_plain
 
-# Differences that no reader would call one, though they exceed the interval.
+# Differences that no reader would call one, though they exceed the interval: the column says inconsistent.
 NEAR: Final = 0.05
+CLOSE: Final = "close"
 SECTIONS: Final = {"paper": "The paper", "archive": "Another archive"}
 OTHERS: Final = {"paper": "Paper", "archive": "Other"}
 SUMMARY_HEADER: Final = (
@@ -125,8 +126,8 @@ def _summarise(own: pl.DataFrame, doubts: Mapping[str, str]) -> str:
     consistent, inconsistent = (cells.filter(cell_verdict=verdict) for verdict in (CONSISTENT, INCONSISTENT))
     others = cells.height - consistent.height - inconsistent.height
     near = inconsistent.filter((pl.col("value_ratio") - 1).abs() < NEAR).height
-    by_verdict = f"{consistent.height} are consistent and {inconsistent.height} inconsistent"
-    by_verdict += f" ({near} of these by less than {100 * NEAR:g} %)" if near else ""
+    close = f", {near} {CLOSE} (less than {100 * NEAR:g} % apart)" if near else ""
+    by_verdict = f"{consistent.height} are consistent{close} and {inconsistent.height - near} inconsistent"
     by_verdict += f"; {others} are undecided" if others else ""
     sentences = [
         f"**{counts['reproduced']} of {counts['compared']}** pairs of cells are reproduced.",
@@ -242,12 +243,16 @@ def _show_cell(row: Mapping[str, Any]) -> Html:
 
 
 def _show_verdict(row: Mapping[str, Any]) -> Html:
-    """Return the verdict on a cell, with its deviation where it is inconsistent, with the runs that would tell else."""
-    needed = row["needed_runs_count"]
+    """Return the verdict on a cell, with its deviation where it is inconsistent, with the runs that would tell else.
+
+    One that is inconsistent by less than `NEAR` is called close.
+    """
+    needed, verdict = row["needed_runs_count"], row["cell_verdict"]
     below = f"{needed} runs would tell" if needed is not None else ""
-    if row["cell_verdict"] == INCONSISTENT and row["value_ratio"] is not None:
+    if verdict == INCONSISTENT and row["value_ratio"] is not None:
         below = describe_deviation(row["value_ratio"])
-    return Html(text(row["cell_verdict"]) + (f"<br><small>{text(below)}</small>" if below else ""))
+        verdict = CLOSE if abs(row["value_ratio"] - 1) < NEAR else verdict
+    return Html(text(verdict) + (f"<br><small>{text(below)}</small>" if below else ""))
 
 
 def judge_pair(row: Mapping[str, Any]) -> str:
