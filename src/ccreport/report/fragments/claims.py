@@ -166,7 +166,7 @@ def _mark_failure(rows: list[dict[str, Any]], facts: Mapping[str, Any]) -> Html:
     failure, _ = find_failure(rows, facts)
     kind = f"verdict-{name_kind(rows, facts, FAILS)}"
     mark = f'<strong class="{kind}" data-way="{name_way(failure)}">{FAILS}</strong>'
-    return Html(f'{mark}: <br><small class="{kind}">{failure}</small>')
+    return Html(f'{mark}<b class="{kind}">:</b><br><small class="{kind}">{failure}</small>')
 
 
 def _render_claim(
