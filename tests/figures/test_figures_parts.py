@@ -21,6 +21,7 @@ from ccreport.figures.select.declaration import (
 )
 from ccreport.figures.select.throughput_series import FigureTables, bin_rows, choose_bins, place_rows
 from ccreport.figures.throughput.draw import Panel, Scales, Texts, _place_line_rates
+from ccreport.figures.throughput.strip import CountAxis, draw_strip, fit_count_axis
 from ccreport.figures.wording.captions import FigureFacts, write_alternative, write_caption
 from ccreport.figures.wording.runs import (
     DrawnAlgorithm,
@@ -52,6 +53,24 @@ def test_a_logarithmic_axis_has_a_tick_at_each_power_of_ten_around_the_values() 
     assert chart.fit_log_axis("Window", pl.Series([10.0])).ticks == [10.0, 100.0]
 
 
+def test_the_axis_of_retransmits_is_logarithmic_where_a_burst_would_flatten_all_else() -> None:
+    def count(*counts: float) -> pl.DataFrame:
+        return pl.DataFrame({"retransmits_count": counts}, schema={"retransmits_count": pl.Float64})
+
+    # The median of 1, 2, 3, 60 is 2.5; zeros do not count, and the panel with the burst decides for all.
+    assert fit_count_axis([count(0, 0, 1, 2, 3, 50), count(8)]) == CountAxis([0.0, 20.0, 40.0, 60.0])
+    assert fit_count_axis([count(8), count(0, 0, 1, 2, 3, 60)]) == CountAxis([0.0, 10.0, 100.0], is_log=True)
+    assert fit_count_axis([count(1, 1, 30_000)]) == CountAxis([0.0, 10.0, 1e3, 1e5], is_log=True)
+    assert fit_count_axis([count(0), count()]) is None
+
+
+@pytest.mark.parametrize(("counts", "said"), [([0.0, 0.0], "no retransmits"), ([], "no retransmits recorded")])
+def test_a_strip_without_retransmits_says_so(counts: list[float], said: str) -> None:
+    points = pl.DataFrame({"cc": "bbr", "time_s": 1.0, "retransmits_count": pl.Series(counts, dtype=pl.Float64)})
+    layers = draw_strip(points, CountAxis([0.0, 10.0], is_log=True), "Segments", 250, {})
+    assert [layer.mark.text for layer in layers] == [["Segments"], [said]]
+
+
 def test_common_algorithms_are_distinct_in_grey_and_by_dash_and_marker() -> None:
     for one, other in combinations(COMMON, 2):
         lightnesses = [116 * luminance(theme.STYLES[cc].colour) ** (1 / 3) - 16 for cc in (one, other)]
@@ -79,7 +98,7 @@ def place_line_rate(lowest: list[float], highest: list[float]) -> tuple[float, f
     band = lines.select("cc", "time_s", rate_min_bps=pl.Series(lowest), rate_max_bps=pl.Series(highest))
     points = pl.DataFrame(schema={"cc": pl.String, "time_s": pl.Float64, "retransmits_count": pl.Int64})
     panel = Panel(lines, points, band, Texts([], [], {}, "", "", None, []), [10.0, 99.0])
-    ((y_px, place),) = _place_line_rates(panel, Scales(1.0, 30.0, [0.0, 12.0], [], 360)).items()
+    ((y_px, place),) = _place_line_rates(panel, Scales(1.0, 30.0, [0.0, 12.0], None, 360)).items()
     assert y_px == pytest.approx(60)
     return place
 

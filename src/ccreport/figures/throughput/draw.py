@@ -6,7 +6,6 @@ the lines, over the same time axis: on the lines they would be taken for values 
 and the notes on the path are below it, so that neither covers data. Panels are stacked, with the same scales.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,9 +17,10 @@ from ccreport.figures.kit import keyed_panels, theme
 from ccreport.figures.kit.keyed_panels import TITLE_LIMIT_PX
 from ccreport.figures.kit.label_placement import CHARACTER_PX, Point, place_labels
 from ccreport.figures.kit.text import NO_DATA, at_x, at_y, draw_band_entry, draw_legend_entry, draw_notes, to_x, write
-from ccreport.figures.kit.ticks import choose_ticks, round_up_step
+from ccreport.figures.kit.ticks import choose_ticks
 from ccreport.figures.run.chart import BAND_OPACITY, TIME_TITLE, scale_of, write_names
 from ccreport.figures.select.throughput_series import find_top
+from ccreport.figures.throughput.strip import STRIP_GAP_PX, STRIP_PX, CountAxis, draw_strip, fit_count_axis
 
 WIDTH_PX: Final = theme.PLOT_WIDTH_PX
 HEIGHT_PX: Final = theme.PLOT_HEIGHT_PX
@@ -28,12 +28,6 @@ HEIGHT_PX: Final = theme.PLOT_HEIGHT_PX
 PANEL_HEIGHT_PX: Final = 250
 PANEL_SPACING_PX: Final = 34
 PANEL_TITLE_PX: Final = 14
-# Of the strip of retransmits at the foot of a plot, and between it and the lines.
-STRIP_PX: Final = 60
-STRIP_GAP_PX: Final = 30
-# Of its name, above its upper edge.
-STRIP_NAME_PX: Final = 10.0
-STRIP_INTERVALS: Final = 3
 # A line rate further above all rates than this would flatten them; its name needs room above it.
 LINE_RATE_AT_MOST: Final = 4.0
 LINE_RATE_HEADROOM: Final = 1.04
@@ -44,8 +38,6 @@ RULE_CLEARANCE_PX: Final = 1.0
 BAND_LINES: Final = 12
 # So close that a label of a line has no room between two of them.
 RULE_POINTS: Final = 60
-# Most bins of a run for which markers of this area (px²) and stroke (px) stay apart; then the smallest.
-MARKERS: Final = ((70, 30, 1.4), (200, 16, 1.2), (math.inf, 9, 1.0))
 
 
 @dataclass(frozen=True)
@@ -79,21 +71,21 @@ class Panel:
 
 @dataclass(frozen=True)
 class Scales:
-    """How values become positions: bit/s per unit of the rate axis, and the ticks of the axes, which start at 0.
+    """How values become positions: bit/s per unit of the rate axis, its ticks from 0, and the axis of retransmits.
 
-    Without retransmits `count_ticks` is empty, and the lines have all of the height.
+    Where no panel has retransmits there is no such axis, and the lines have all of the height.
     """
 
     unit_bps: float
     time_end_s: float
     rate_ticks: Sequence[float]
-    count_ticks: Sequence[float]
+    counts: CountAxis | None
     height_px: int = HEIGHT_PX
 
     @property
     def lines_px(self) -> int:
         """Return the height of the part above the strip of retransmits, which has the lines."""
-        return self.height_px - (STRIP_PX + STRIP_GAP_PX if self.count_ticks else 0)
+        return self.height_px - (STRIP_PX + STRIP_GAP_PX if self.counts else 0)
 
 
 def draw_throughput_over_time(panel: Panel, unit_bps: float, time_end_s: float) -> alt.LayerChart:
@@ -129,8 +121,7 @@ def _draw_panel(panel: Panel, scales: Scales, title_px: int) -> alt.LayerChart:
         *_draw_legend(texts, band, has_points=find_top(points, "retransmits_count") > 0),
         *draw_notes(texts.notes, scales.height_px),
     )
-    counted = points.filter(pl.col("retransmits_count") > 0)
-    layers = [throughput] if counted.is_empty() else [throughput, *_draw_strip(counted, scales, texts)]
+    layers = [throughput, *_draw_strip(points, scales, texts)]
     title = alt.TitleParams(
         list(texts.title),
         subtitle=list(texts.subtitle),
@@ -150,10 +141,7 @@ def choose_scales(panels: Sequence[Panel], unit_bps: float, time_end_s: float) -
     top = max(rates)
     known = [rate for panel in panels for rate in panel.line_rates_bps if rate <= LINE_RATE_AT_MOST * top]
     rate_ticks = choose_ticks(max([top, *(LINE_RATE_HEADROOM * rate for rate in known)]) / unit_bps)
-    count_max = max(find_top(panel.points, "retransmits_count") for panel in panels)
-    count_step = round_up_step(count_max / STRIP_INTERVALS, smallest=1.0)
-    count_ticks = [number * count_step for number in range(math.ceil(count_max / count_step) + 1)] if count_max else []
-    return Scales(unit_bps, time_end_s, rate_ticks, count_ticks)
+    return Scales(unit_bps, time_end_s, rate_ticks, fit_count_axis([panel.points for panel in panels]))
 
 
 def _time(scales: Scales) -> alt.X:
@@ -253,21 +241,11 @@ def _draw_lines(lines: pl.DataFrame, scales: Scales, texts: Texts) -> alt.Chart:
 
 
 def _draw_strip(points: pl.DataFrame, scales: Scales, texts: Texts) -> list[alt.Chart]:
-    """Return the points of retransmits, and the name of their strip above it."""
-    # Hollow, so that two algorithms with the same count are both seen.
+    if scales.counts is None:
+        return []
     shape = alt.Shape("cc:N", scale=_style(texts, "marker"), legend=None)
-    axis = alt.Axis(title=None, orient="left", values=list(scales.count_ticks), format=",d")
-    strip = [scales.height_px, scales.height_px - STRIP_PX]
-    scale = alt.Scale(domain=[0, scales.count_ticks[-1]], nice=False, range=strip)
-    count = alt.Y("retransmits_count:Q", scale=scale, axis=axis)
-    size, stroke = next((area, width) for bins, area, width in MARKERS if points["time_s"].n_unique() <= bins)
-    counts = points.select("cc", "time_s", "retransmits_count")
-    mark = alt.Chart(counts).mark_point(size=size, strokeWidth=stroke, opacity=0.9)
-    place = (0.0, float(scales.height_px - STRIP_PX - STRIP_NAME_PX))
-    return [
-        mark.encode(x=_time(scales), y=count, color=_colour(texts), shape=shape),
-        write([texts.count_axis], place, align="left"),
-    ]
+    encoding = {"x": _time(scales), "color": _colour(texts), "shape": shape}
+    return draw_strip(points, scales.counts, texts.count_axis, scales.height_px, encoding)
 
 
 def _draw_direct_labels(panel: Panel, named: Mapping[float, Point | None], scales: Scales) -> list[alt.Chart]:
