@@ -76,6 +76,7 @@ def test_overlapped_figure_says_what_it_shows(overlapped: Path) -> None:
         "CUBIC: mean goodput 10.0 Mbit/s, retransmits 0.90 %",
         "BBR: mean goodput 40.0 Mbit/s, retransmits 4.5 %",
         "range of the other 2 iterations",
+        "line: run typical in its means",
         "netem: delay 40 ms each way, loss 0.01 %, limit 10,000 packets",
         "Throughput (Mbit/s)",
         "Retransmitted segments per 0.5 s",
@@ -84,6 +85,7 @@ def test_overlapped_figure_says_what_it_shows(overlapped: Path) -> None:
     caption = (overlapped / "caption.txt").read_text(encoding="utf-8")
     assert "Run shown: experiment-both/2 (iteration 2), representative of 3 iterations." in caption
     assert "the medoid of its iterations in the rate of each algorithm and the retransmit ratio" in caption
+    assert "typical in its means, so its line may leave the range of the others at times." in caption
     assert caption.count("\n") == 2
     assert (overlapped / "alt.txt").read_text(encoding="utf-8") == (
         "Line chart of throughput over time: CUBIC and BBR, 4 flows, both — nersc-tbn-1 to 10.201.1.2, "

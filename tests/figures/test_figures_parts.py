@@ -34,6 +34,7 @@ from ccreport.figures.wording.runs import (
     join_names,
     wrap_title,
     write_band,
+    write_choice,
     write_notes,
 )
 
@@ -250,6 +251,12 @@ def test_band_names_the_other_iterations() -> None:
     assert write_band([single]) is None
     assert write_band([DrawnRun(make_run(), 2, is_declared=False)]) == "the other iteration"
     assert write_band([make_drawn(), single, make_drawn()]) == "range of the other 4 iterations"
+
+
+def test_the_key_says_by_what_a_run_is_chosen() -> None:
+    assert write_choice([DrawnRun(make_run(), 2, is_declared=False)]) == "line: run typical in its means"
+    assert write_choice([DrawnRun(make_run(), 2, is_declared=True)]) is None
+    assert write_choice([DrawnRun(make_run(), 1, is_declared=False)]) is None
 
 
 def make_qdiscs(*rows: tuple[str, float | None, float | None, float | None, int | None]) -> pl.DataFrame:

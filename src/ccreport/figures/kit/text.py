@@ -76,8 +76,8 @@ def draw_legend_entry(cc: str, entry: str, row: int, rows: int, *, has_points: b
     return [*layers, write([entry], (text_px, y_px), align="left")]
 
 
-def draw_band_entry(entry: str, rows: int, opacity: float, *, is_line: bool) -> list[alt.Chart]:
-    """Return what the band means, at the right of the legend's first row; a band of one iteration is a line."""
+def draw_band_entry(lines: Sequence[str], rows: int, opacity: float, *, is_line: bool) -> list[alt.Chart]:
+    """Return what the band means, at the right of the legend's first rows; a band of one iteration is a line."""
     y_px = _legend_row_px(0, rows)
     half_px = 0.8 if is_line else 6.0
     swatch: alt.Chart = (
@@ -90,7 +90,10 @@ def draw_band_entry(entry: str, rows: int, opacity: float, *, is_line: bool) -> 
             y2=to_y(y_px + half_px),
         )
     )
-    return [swatch, write([entry], (BAND_LEGEND_PX + 32, y_px), align="left")]
+    texts = [
+        write([line], (BAND_LEGEND_PX + 32, _legend_row_px(row, rows)), align="left") for row, line in enumerate(lines)
+    ]
+    return [swatch, *texts]
 
 
 def _legend_row_px(row: int, rows: int) -> float:

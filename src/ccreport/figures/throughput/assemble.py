@@ -30,6 +30,7 @@ from ccreport.figures.wording.runs import (
     choose_rate_unit,
     wrap_title,
     write_band,
+    write_choice,
     write_legend,
 )
 
@@ -128,6 +129,7 @@ def _write_texts(letter: str, facts: FigureFacts) -> Texts:
         count_axis=f"Retransmitted segments per {facts.count_bin_s:g} s",
         band=write_band(facts.drawn),
         notes=facts.notes,
+        choice=write_choice(facts.drawn),
     )
 
 

@@ -42,7 +42,10 @@ RULE_POINTS: Final = 60
 
 @dataclass(frozen=True)
 class Texts:
-    """What is written on a figure; `legend` has one entry per algorithm (all that are drawn), `notes` one per line."""
+    """What is written on a figure; `legend` has one entry per algorithm (all that are drawn), `notes` one per line.
+
+    `choice` says below `band` by what the runs drawn were chosen.
+    """
 
     title: Sequence[str]
     subtitle: Sequence[str]
@@ -51,6 +54,7 @@ class Texts:
     count_axis: str
     band: str | None
     notes: Sequence[str]
+    choice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -265,5 +269,6 @@ def _draw_legend(texts: Texts, band: pl.DataFrame, *, has_points: bool) -> list[
         for row, (cc, entry) in enumerate(texts.legend.items())
     ]
     if texts.band is not None:
-        entries.append(draw_band_entry(texts.band, rows, BAND_OPACITY, is_line=_is_flat(band)))
+        lines = [text for text in (texts.band, texts.choice) if text][:rows]
+        entries.append(draw_band_entry(lines, rows, BAND_OPACITY, is_line=_is_flat(band)))
     return [layer for entry in entries for layer in entry]

@@ -11,7 +11,6 @@ import polars as pl
 from ccreport.figures.kit import theme
 from ccreport.figures.kit.text import write
 from ccreport.figures.kit.ticks import round_up_step
-from ccreport.figures.select.throughput_series import find_top
 
 # Of the strip, and between it and the lines.
 STRIP_PX: Final = 60

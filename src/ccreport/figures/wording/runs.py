@@ -26,7 +26,7 @@ TITLE_CHARACTERS: Final = 80
 SUBTITLE_CHARACTERS: Final = 105
 RULE: Final = (
     "the medoid of its iterations in the rate of each algorithm and the retransmit ratio, each divided by its median "
-    "absolute deviation"
+    "absolute deviation: typical in its means, so its line may leave the range of the others at times"
 )
 
 
@@ -131,7 +131,7 @@ def name_run(drawn: DrawnRun, *, overlapped: bool) -> str:
     elif drawn.runs_count == 1:
         rule = "the only iteration with data"
     else:
-        rule = f"representative of {drawn.runs_count} iterations (medoid)"
+        rule = f"of {drawn.runs_count} iterations the most typical in mean rate and retransmits"
     # The caption has the identifier, which would not fit here.
     iteration = drawn.run["iteration"]
     name = f"iteration {iteration}" if iteration is not None else display_name(drawn.run["run_id"])
@@ -157,6 +157,12 @@ def write_band(drawn: Sequence[DrawnRun]) -> str | None:
     if others == [1]:
         return "the other iteration"
     return f"range of the other {join_names([str(number) for number in others])} iterations"
+
+
+def write_choice(drawn: Sequence[DrawnRun]) -> str | None:
+    """Return by what a run is chosen whose line may leave the band, None where it is declared or the only one."""
+    is_chosen = any(drawn_run.runs_count > 1 and not drawn_run.is_declared for drawn_run in drawn)
+    return "line: run typical in its means" if is_chosen else None
 
 
 def write_notes(qdiscs: pl.DataFrame, run: Row) -> list[str]:
