@@ -1,10 +1,12 @@
 """The first page: pairs with their prediction intervals, findings in words, the strip of verdicts, and the picture."""
 
 import html
+import math
 import re
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import duckdb
 import polars as pl
 import pytest
@@ -14,7 +16,8 @@ from ccreport.compare.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from ccreport.core.declarations import load_yaml
 from ccreport.core.tables import conform
 from ccreport.report.archive_fragments.provenance import name_archive
-from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
+from ccreport.report.first_page.forest import draw_forest
+from ccreport.report.first_page.forest_frame import NARROW, WIDE, draw_stripes, write_top_ticks
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.first_page.rtts import NO_RTTS, name_rtts, read_rtts
 from ccreport.report.fragments.claim_direction import NO_DIFFERENCE, UNEQUAL, decide, describe_failures, find_failure
@@ -451,11 +454,33 @@ def test_verdicts_differ_in_shape_as_well_as_colour():
     assert len(set(own["encoding"]["fill"]["scale"]["range"])) == 3
 
 
-def test_an_own_mark_leaves_the_ring_of_the_papers_below_it_and_is_parted_from_the_line():
-    chart = draw_forest(make_pairs(AHEAD), TITLES, BOTH, WIDE).chart.to_dict(validate=False)
+@pytest.mark.parametrize("layout", [WIDE, NARROW])
+def test_own_marks_and_intervals_are_below_those_of_the_paper_and_within_their_row(layout: Any):
+    chart = draw_forest(make_pairs(AHEAD), TITLES, BOTH, layout).chart.to_dict(validate=False)
     published, own = (layer["mark"] for layer in list_marks(chart, "point"))
-    assert own["size"] < published["size"]
-    assert own["stroke"] == "white"
+    # Less than two radii of 4.5 to 4.9 px apart: each covers a sliver of the other.
+    assert (published["yOffset"], own["yOffset"]) == (-4, 4)
+    radius = math.sqrt(own["size"] / math.pi)
+    assert layout.mark + 4 + radius <= layout.row
+    assert [layer["mark"]["yOffset"] for layer in list_marks(chart, "rule")[1:]] == [4, 4]
+
+
+def test_the_numbers_of_the_axis_are_above_the_plot_too():
+    # An axis from 0.1 to 1000 over 495 px has 1 at a quarter.
+    texts = [layer.to_dict(validate=False) for layer in write_top_ticks([1, 10], (0.1, 1000.0), WIDE)]
+    assert [(text["mark"]["text"], text["encoding"]["x"]["value"]) for text in texts] == [
+        (["1"], 123.8),
+        (["10"], 247.5),
+    ]
+    assert all(text["encoding"]["y"]["value"] < 0 for text in texts)
+
+
+def test_every_other_row_of_a_table_has_a_stripe_from_its_name_to_the_right_end():
+    rows = pl.DataFrame({"table_name": ["a", "a", "a", "b"], "top": [26.0, 46.0, 66.0, 112.0]})
+    chart = draw_stripes(rows, alt.Y("y:Q"), WIDE).to_dict(validate=False)
+    (stripes,) = chart["datasets"].values()
+    assert [(row["y"], row["y_low"]) for row in stripes] == [(26, 46), (66, 86), (112, 132)]
+    assert (chart["encoding"]["x"], chart["encoding"]["x2"]) == ({"value": -325}, {"value": 495})
 
 
 def test_without_pairs_the_picture_is_the_first_figure_that_has_data(tmp_path: Path):

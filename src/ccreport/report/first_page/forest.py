@@ -5,73 +5,41 @@ Drawn twice: with names of rows beside them, and for narrow screens with names a
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import altair as alt
 import polars as pl
 
-from ccreport.compare.verdicts import NOT_REPRODUCED, PAIR_FACTOR, REPRODUCED, UNDECIDED
+from ccreport.compare.verdicts import PAIR_FACTOR
 from ccreport.core.text import count_things
 from ccreport.figures.kit import theme
-from ccreport.figures.kit.axes import CHARACTER_PX, shorten
+from ccreport.figures.kit.axes import shorten
 from ccreport.figures.kit.figure import Figure
-from ccreport.figures.kit.text import NO_DATA, at_x, at_y, to_x, write
+from ccreport.figures.kit.text import write
+from ccreport.report.first_page.forest_frame import (
+    BAND,
+    BAND_PX,
+    LOOKS,
+    Layout,
+    draw_legend,
+    draw_stripes,
+    write_directions,
+    write_top_ticks,
+)
 from ccreport.report.first_page.rtts import BUCKET, NO_RTTS, name_rtts
 
-# Colour and shape of a verdict, on this page and in its strip of claims; each colour has 4.5:1 on white.
-LOOKS: Final = {
-    REPRODUCED: ("#1b6e3c", "circle"),
-    NOT_REPRODUCED: ("#a3230b", "diamond"),
-    UNDECIDED: ("#5b6472", "triangle-up"),
-}
-BAND: Final = "#c9d4e1"
 # The scale reaches this far beyond the outermost ratio; intervals may go on.
 MARGIN: Final = 2.5
 TICKS: Final = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-# Of marks in px²: an own mark on the paper's leaves its ring, and its white edge parts it from the line at 1.
-PAPER_SIZE: Final = 150
-OWN_SIZE: Final = 100
-BAND_PX: Final = 14.0
+# Of marks in px², and how far the paper's are above the middle of the row, and own ones below: neither hides the other.
+PAPER_SIZE: Final = 75
+OWN_SIZE: Final = 65
+OFFSET_PX: Final = 4.0
 HEADING_PX: Final = 26
-NAME_STRIP_PX: Final = 16.0
 # Of the line below a table's name.
 NOTE_PX: Final = 16
-LEGEND_ROW_PX: Final = 20
 # Names have more digits and blanks than letters, which are narrower.
 NAME_ROOM: Final = 1.05
-# Of the legend: its last line above the plot, and the room for the sign before each name.
-ABOVE_PX: Final = 32.0
-DOT_PX: Final = 18.0
-BAR_PX: Final = 36.0
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Widths in px of the whole and of the names beside the plot, none where they are above it; height of a row."""
-
-    width: int
-    names: int
-    row: int
-
-    @property
-    def plot(self) -> int:
-        """Return the width of the plot."""
-        return self.width - self.names
-
-    @property
-    def strip(self) -> float:
-        """Return the height of what a row holds above its marks: its name, where that is not beside the plot."""
-        return 0.0 if self.names else NAME_STRIP_PX
-
-    @property
-    def mark(self) -> float:
-        """Return how far below the upper edge of its row a mark is: nearer to the name above it than to the next."""
-        return self.strip + BAND_PX / 2 if self.strip else self.row / 2
-
-
-WIDE: Final = Layout(width=820, names=325, row=18)
-NARROW: Final = Layout(width=330, names=0, row=34)
 
 
 def draw_forest(
@@ -102,13 +70,15 @@ def draw_forest(
     )
     y = alt.Y("y:Q", scale=alt.Scale(domain=[height, 0], nice=False, zero=False, padding=0), axis=None)
     layers = [
+        draw_stripes(rows, y, layout),
         _draw_bands(rows, x, y),
         _draw_equality(rows, x, y, layout),
         *_draw_intervals(rows, x, y),
         *_draw_dots(rows, x, y),
         *_write_names(rows, headings, layout),
-        *_write_directions(algorithms, layout),
-        *_draw_legend(layout),
+        *write_top_ticks(ticks, (low, high), layout),
+        *write_directions(algorithms, layout),
+        *draw_legend(layout),
     ]
     title = alt.TitleParams(
         [f"{algorithms[0]} against {algorithms[1]}, the paper and here"], offset=10, anchor="start", frame="bounds"
@@ -180,7 +150,7 @@ def _draw_intervals(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
         alt.Chart(
             rows.drop_nulls(low).select("y", "verdict", ratio=pl.col(low).round(6), ratio_high=pl.col(high).round(6))
         )
-        .mark_rule(strokeWidth=width, clip=True)
+        .mark_rule(strokeWidth=width, clip=True, yOffset=OFFSET_PX)
         .encode(x=x, x2="ratio_high", y=y, color=_colour())
         for low, high, width in (("predicted_low", "predicted_high", 1), ("low", "high", 3.5))
     ]
@@ -194,10 +164,18 @@ def _draw_dots(rows: pl.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     own = rows.select("y", "verdict", ratio=pl.col("ratio").round(6))
     return [
         alt.Chart(published)
-        .mark_point(shape="circle", size=PAPER_SIZE, color=theme.INK, fill="white", opacity=1, strokeWidth=1.4)
+        .mark_point(
+            shape="circle",
+            size=PAPER_SIZE,
+            color=theme.INK,
+            fill="white",
+            opacity=1,
+            strokeWidth=1.4,
+            yOffset=-OFFSET_PX,
+        )
         .encode(x=x, y=y),
         alt.Chart(own)
-        .mark_point(size=OWN_SIZE, opacity=1, stroke="white", strokeWidth=1)
+        .mark_point(size=OWN_SIZE, opacity=1, stroke="white", strokeWidth=1, yOffset=OFFSET_PX)
         .encode(x=x, y=y, fill=_colour("fill"), shape=shapes),
     ]
 
@@ -226,64 +204,14 @@ def _write_names(rows: pl.DataFrame, headings: list[tuple[str, str, float]], lay
     return [*names, *named, *noted]
 
 
-def _write_directions(algorithms: Sequence[str], layout: Layout) -> list[alt.Chart]:
-    return [
-        write([f"← {algorithms[1]} faster"], (0.0, -10.0), align="left", colour=theme.FAINT_INK),
-        write([f"{algorithms[0]} faster →"], (float(layout.plot), -10.0), align="right", colour=theme.FAINT_INK),
-    ]
-
-
-def _draw_legend(layout: Layout) -> list[alt.Chart]:
-    """Return the legend above the plot: dots, intervals and the band, as many in a line as there is room for."""
-    dots = {"the paper": (theme.INK, "circle"), **LOOKS}
-    bars = {
-        "95 % interval": (theme.INK, 3.5),
-        "95 % prediction interval for a repeat": (theme.INK, 1.0),
-        f"within a factor of {PAIR_FACTOR:g} of the paper": (BAND, BAND_PX),
-    }
-    rows: list[list[tuple[str, float]]] = [[]]
-    x_px = 0.0
-    for name in (*dots, *bars):
-        width_px = (DOT_PX if name in dots else BAR_PX) + len(name) * CHARACTER_PX + 22
-        if x_px and x_px + width_px > layout.width:
-            x_px = 0.0
-            rows.append([])
-        rows[-1].append((name, x_px - layout.names))
-        x_px += width_px
-    layers: list[alt.Chart] = []
-    for place, entries in enumerate(reversed(rows)):
-        y_px = -ABOVE_PX - place * LEGEND_ROW_PX
-        for name, left in entries:
-            mark, size = (
-                (_draw_dot(left, y_px, *dots[name], is_filled=name in LOOKS), DOT_PX)
-                if name in dots
-                else (_draw_bar(left, y_px, *bars[name]), BAR_PX)
-            )
-            layers += [mark, write([name], (left + size, y_px), align="left")]
-    return layers
-
-
-def _draw_dot(left: float, y_px: float, colour: str, shape: str, *, is_filled: bool) -> alt.Chart:
-    fill = colour if is_filled else "white"
-    mark = alt.Chart(NO_DATA).mark_point(shape=shape, size=60, color=colour, fill=fill, opacity=1)
-    chart: alt.Chart = mark.encode(x=at_x(left + 6), y=at_y(y_px))
-    return chart
-
-
-def _draw_bar(left: float, y_px: float, colour: str, thickness: float) -> alt.Chart:
-    rule = alt.Chart(NO_DATA).mark_rule(color=colour, strokeWidth=thickness)
-    chart: alt.Chart = rule.encode(x=at_x(left), x2=to_x(left + 28), y=at_y(y_px))
-    return chart
-
-
 def _caption(algorithms: Sequence[str], doubted_count: int, *, has_notes: bool) -> str:
     noted = " Below a table’s name: the RTTs here that each bucket pools." if has_notes else ""
     doubted = f" Not drawn: {count_things(doubted_count, 'pair')} suspect in the paper." if doubted_count else ""
     return (
         f"Ratio of the mean rates of {algorithms[0]} and {algorithms[1]} in each pair of published cells: open dots "
-        "are the paper’s, filled ones this archive’s, with their 95 % interval. Thin line: 95 % prediction interval "
-        "for a repeat of the same size. A pair is reproduced if the same algorithm is ahead in both and the ratios "
-        f"clearly differ by less than a factor of {PAIR_FACTOR:g}, or if the rates are equal in both. It is not "
+        "are the paper’s, filled ones below them this archive’s, with their 95 % interval. Thin line: 95 % prediction "
+        "interval for a repeat of the same size. A pair is reproduced if the same algorithm is ahead in both and the "
+        f"ratios clearly differ by less than a factor of {PAIR_FACTOR:g}, or if the rates are equal in both. It is not "
         "reproduced if the other algorithm is ahead, if the ratios clearly differ by more, or if the rates are equal "
         "in one and clearly unequal in the other. Both: flows of both algorithms share the path at the same time; "
         f"alone: flows of one algorithm only.{noted}{doubted}"

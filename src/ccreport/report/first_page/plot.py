@@ -7,7 +7,8 @@ from ccreport.core.atomic_files import replaces_folder
 from ccreport.core.evaluation import load_evaluation
 from ccreport.core.tables import read_table
 from ccreport.figures.write import write_files
-from ccreport.report.first_page.forest import NARROW, WIDE, draw_forest
+from ccreport.report.first_page.forest import draw_forest
+from ccreport.report.first_page.forest_frame import NARROW, WIDE
 from ccreport.report.first_page.pairs import call_labels, list_doubted, list_pairs
 from ccreport.report.first_page.rtts import read_rtts
 
