@@ -24,7 +24,7 @@ from polars.testing import assert_frame_equal
 from ccreport.core.tables import write_table
 from ccreport.explorer.export import FLOWS_AT_MOST, bundle_vega, iterate_batches, write_vega
 from ccreport.explorer.palette import DARK_PAPER, describe_algorithms, find_contrast, lighten
-from ccreport.explorer.run_list import measure_deviation
+from ccreport.explorer.run_list import explain_state, measure_deviation
 from ccreport.explorer.run_series import describe_runs
 from ccreport.explorer.script import name_script, round_number, write_call
 from ccreport.figures.kit.theme import STYLES
@@ -312,6 +312,15 @@ def test_a_run_that_does_not_count_has_a_reason() -> None:
     )
     reasons = [None, "interrupted", "no rate", "limited by its hosts", "CPU-bound", "not TCP"]
     assert runs.select(explain_uncounted()).to_series().to_list() == reasons
+
+
+def test_a_run_of_an_rpc_test_has_no_bulk_rate() -> None:
+    run = {"is_counted": False, "is_interrupted": False, "throughput_bps": None}
+    run |= {"is_host_limited": None, "is_cpu_bound": None, "rpc_tools": "netperf"}
+    rows = [run, run | {"rpc_tools": None}, run | {"is_interrupted": True}, run | {"is_counted": True}]
+    empty = {"throughput_bps": pl.Float64, "is_host_limited": pl.Boolean, "is_cpu_bound": pl.Boolean}
+    reasons = pl.DataFrame(rows, schema_overrides=empty).select(explain_state()).to_series().to_list()
+    assert reasons == ["RPC test (netperf): no bulk rate", "no rate", "interrupted", None]
 
 
 def test_tables_for_sql_are_parquet_files_in_scripts_where_there_is_an_engine(tmp_path: Path) -> None:

@@ -168,6 +168,7 @@ def test_a_select_keeps_the_runs_it_names(open_page: Open, control: str, value: 
 def test_ranges_and_words_narrow_together(open_page: Open) -> None:
     page = open_page()
     # RTTs: one of 10, one of 80, sixty of 20, one unknown, which no range takes in.
+    page.select_option("#x-rtt", "range")
     page.fill("#x-rtt_min", "20")
     expect(page.locator("#x-count")).to_have_text(f"{PLAIN_COUNT + 1} of {ALL} runs")
     page.fill("#x-rtt_max", "20")
@@ -175,9 +176,28 @@ def test_ranges_and_words_narrow_together(open_page: Open) -> None:
     # h1-7-: the seventh iteration alone.
     page.fill("#x-find", "E2 h1-7-")
     expect(rows_of(page)).to_have_count(1)
+    page.select_option("#x-loss", "range")
     page.fill("#x-loss_min", "0.05")
     expect(rows_of(page)).to_have_count(0)
     expect(page.locator("#x-none")).to_be_visible()
+    # What is no longer shown does not filter.
+    page.select_option("#x-loss", "")
+    expect(page.locator("#x-loss_min")).to_be_hidden()
+    expect(rows_of(page)).to_have_count(1)
+
+
+def test_few_values_are_a_choice_and_many_a_range(open_page: Open) -> None:
+    page = open_page("#rtt=80")
+    expect(page.locator("#x-count")).to_have_text(f"1 of {ALL} runs")
+    assert page.locator("#x-rtt option").all_inner_texts() == ["all", "10", "20", "80", "from – to"]
+    expect(page.locator("#x-rtt_min")).to_be_hidden()
+    page.select_option("#x-rtt", "20")
+    expect(page.locator("#x-count")).to_have_text(f"{PLAIN_COUNT} of {ALL} runs")
+    many = """count => {
+        const values = Array.from({ length: count }, (_, value) => value);
+        return ccreportExplorer.hasChoices({ exhibits: [], columns: new Map([["rtt_ms", { values }]]) }, "rtt");
+    }"""
+    assert [page.evaluate(many, count) for count in (0, 1, 16, 17)] == [False, True, True, False]
 
 
 def test_a_measure_is_sorted_from_the_largest_and_unknown_ones_come_last(open_page: Open) -> None:
@@ -265,6 +285,8 @@ def test_a_link_restores_what_was_shown(open_page: Open) -> None:
     assert drawn(page) == "rate:4 retransmits:4 cwnd:4 rtt:4"
     assert column(page, "RTT") == ["80", "10"]
     expect(page.locator("#x-mode")).to_have_value("both")
+    # From before there was a choice of values.
+    expect(page.locator("#x-rtt")).to_have_value("range")
     expect(page.locator("#x-rtt_min")).to_have_value("5")
     expect(page.locator("#x-from")).to_have_value("0.5")
     expect(page.locator("[name=x-by][value=flow]")).to_be_checked()
@@ -333,7 +355,38 @@ def test_at_most_six_runs_are_picked(open_page: Open) -> None:
     expect(rows_of(page).nth(6).locator("input")).not_to_be_checked()
 
 
-def test_more_than_three_runs_have_small_panels_in_place_of_dashes(open_page: Open) -> None:
+def test_runs_differ_in_strength_and_by_letters_and_algorithms_by_colour_and_dash(open_page: Open) -> None:
+    page = open_page(f"#run={FIRST}&run={SECOND}")
+    assert drawn(page) == "rate:4 retransmits:4 cwnd:4 rtt:4"
+    # Two algorithms of each run.
+    names = ["stroke", "stroke-dasharray", "stroke-width"]
+    get = "(lines, names) => lines.map(line => names.map(name => line.getAttribute(name)))"
+    looks = lines_of(page, "rate").evaluate_all(get, names)
+    assert len({(colour, dash) for colour, dash, _ in looks}) == 2
+    assert len({width for *_, width in looks}) == 2
+    assert len({tuple(look) for look in looks}) == 4
+    letters = page.locator("#x-chart .rate_group .mark-text.role-mark text")
+    assert sorted(letters.all_text_contents()) == ["A", "A", "B", "B"]
+    (*widths,) = page.locator("#x-picked .x-sample line").evaluate_all(get, ["stroke-width"])
+    assert widths == [["2.6"], ["1.5"]]
+
+
+def test_an_rpc_test_is_named_in_place_of_flows_and_a_rate(open_page: Open) -> None:
+    page = open_page()
+    name = """reason => {
+        const column = value => ({ value: () => value, show: () => String(value) });
+        const values = { cc_list: "", flows_count: 0, rtt_ms: 40, loss_pct: null, loss_pattern: null, iteration: 1 };
+        const known = { ...values, uncounted_reason: reason, suspect_rules: null, state: "not counted" };
+        const columns = new Map(Object.entries(known).map(([key, value]) => [key, column(value)]));
+        const list = { columns, algorithms: new Map() };
+        return [ccreportExplorer.nameRun(list, 0), ccreportExplorer.describeState(list, 0)];
+    }"""
+    rpc = "RPC test (netperf): no bulk rate"
+    assert page.evaluate(name, rpc) == ["RPC test (netperf), RTT 40 ms, iteration 1", rpc]
+    assert page.evaluate(name, "no rate") == ["0 flows, RTT 40 ms, iteration 1", "not counted: no rate"]
+
+
+def test_more_than_three_runs_have_small_panels_in_place_of_strengths(open_page: Open) -> None:
     plain = [f"e2.h1-{i}-20ms-cc" for i in (1, 2)]
     page = open_page("#" + "&".join(f"run={run_id}" for run_id in (FIRST, *plain)))
     assert drawn(page) == "rate:2 retransmits:2 cwnd:2 rtt:2"
@@ -537,8 +590,9 @@ def test_a_box_drawn_over_the_scatter_plot_filters_the_list(open_page: Open) -> 
     expect(page.locator("#x-points path[stroke='#c77700']")).to_have_count(1)
     plot = page.locator("#x-points .background").first.bounding_box()
     assert plot is not None
-    # Axes from 0 to 60 Mbit/s: from just left of 30 to beyond the end, whatever the deviation.
-    page.mouse.move(plot["x"] + plot["width"] / 2 - 2, plot["y"] + plot["height"] - 1)
+    # An axis from 1 to 60 Mbit/s and 10 px beyond either: from just left of 30 to its end, whatever the deviation.
+    thirty = 10 + (plot["width"] - 20) * 29 / 59
+    page.mouse.move(plot["x"] + thirty - 2, plot["y"] + plot["height"] - 1)
     page.mouse.down()
     page.mouse.move(plot["x"] + plot["width"] + 20, plot["y"] - 20, steps=4)
     page.mouse.up()
@@ -548,6 +602,19 @@ def test_a_box_drawn_over_the_scatter_plot_filters_the_list(open_page: Open) -> 
     page.click("#x-reset")
     expect(page.locator("#x-count")).to_have_text(f"{ALL} of {ALL} runs")
     assert "box=" not in page.url
+
+
+def test_points_at_an_edge_are_whole(open_page: Open) -> None:
+    page = open_page()
+    expect(points_of(page)).to_have_count(ALL - 1)
+    plot = page.locator("#x-points .background").first.bounding_box()
+    assert plot is not None
+    # The farthest are at the ends of what is measured: 10 px from the edges, half a ring.
+    boxes = [point.bounding_box() for point in points_of(page).all()]
+    top = min(box["y"] for box in boxes if box)
+    right = max(box["x"] + box["width"] for box in boxes if box)
+    assert top > plot["y"]
+    assert right < plot["x"] + plot["width"]
 
 
 def test_a_link_restores_the_box_and_the_measures(open_page: Open) -> None:

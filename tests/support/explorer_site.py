@@ -82,6 +82,7 @@ def make_views(connection: duckdb.DuckDBPyConnection) -> None:
         SELECT run_id || '.json' AS path, sha256(run_id) AS sha256, run_id, experiment_id, 'ingested' AS state
         FROM runs WHERE experiment_id = 'e1'
     """)
+    connection.execute("CREATE VIEW rpc_tests AS SELECT '' AS run_id, 'netperf' AS rpc_tool WHERE false")
     connection.execute("CREATE VIEW jobs_runs AS FROM labelled_runs WHERE experiment_id = 'e1'")
 
 

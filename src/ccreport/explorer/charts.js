@@ -20,9 +20,15 @@
   const LINE_RATE_AT_MOST = 4;
   // Of the highest value, so that no curve is on the upper edge of the strip.
   const STRIP_ROOM = 1.15;
-  // A run's own dash where two or three share a panel; one run alone keeps the dashes of its algorithms, and more than
-  // three have a small panel each, as nobody tells more dashes apart.
-  const RUN_DASHES = [[1, 0], [6, 3], [2, 2]];
+  // Colour and dash are the algorithm's, as in figures. Two or three runs that share a panel differ in strength, and have
+  // their letters at the ends of lines; more have a small panel each, as nobody tells more strengths apart.
+  const STRENGTHS = [{ width: 2.6, opacity: 1 }, { width: 1.5, opacity: 0.75 }, { width: 0.9, opacity: 0.75 }];
+  // Of the width of an algorithm's line.
+  const FLOW_WIDTH = 0.6;
+  const FLOW_OPACITY = 0.85;
+  const LETTER_PX = 9;
+  // Letters of more lines would hide each other.
+  const LETTERED_LINES = 8;
   const LETTERS = "ABCDEF";
   const PANEL_PX = 92;
   const SMALL_PANEL_PX = 58;
@@ -32,8 +38,8 @@
   // Beyond this many points a canvas without tooltips is drawn, which is faster, in place of SVG, which prints better.
   const SVG_POINTS = 20000;
   explorer.runLetters = LETTERS;
-  // The dash of each run where dashes tell runs apart, else null.
-  explorer.dashRuns = count => (count > 1 && count <= RUN_DASHES.length ? RUN_DASHES : null);
+  // The strength of each run where that tells runs apart, else null.
+  explorer.listStrengths = count => (count > 1 && count <= STRENGTHS.length ? STRENGTHS.slice(0, count) : null);
 
   // Not Math.max(...values): a few runs of many flows have more values than a call takes arguments.
   const findLargest = values => values.reduce((largest, value) => Math.max(largest, value ?? 0), 0);
@@ -106,9 +112,11 @@
     const end = findLargest(shown.flatMap(({ key }) => datasets[key].map(row => row.t)));
     const points = shown.reduce((sum, { key }) => sum + datasets[key].length, 0);
     const isLight = points <= SVG_POINTS;
-    const look = { scales: makeScales(list, datasets, runs.length, isDark), by, end, width, isLight };
+    const strengths = explorer.listStrengths(runs.length);
+    const room = width - (strengths ? LETTER_PX * runs.length : 0);
+    const look = { scales: makeScales(list, datasets, isDark), by, end, width: room, isLight, strengths };
     const within = span && span[0] < end ? span : null;
-    const make = runs.length > RUN_DASHES.length ? makeGrid : makePanel;
+    const make = runs.length > STRENGTHS.length ? makeGrid : makePanel;
     const panels = shown.map((measure, i) => make(measure, look, i === shown.length - 1, runs.length));
     if (panels.length) panels.unshift(makeStrip(shown[0], look, within));
     const spec = {
@@ -126,15 +134,12 @@
     return { spec, shown, missing, end, isDark, span: within, renderer: isLight ? "svg" : "canvas" };
   };
 
-  const makeScales = (list, datasets, runsCount, isDark) => {
+  const makeScales = (list, datasets, isDark) => {
     const seen = new Set(Object.values(datasets).flatMap(rows => rows.map(row => row.c)));
     const ccs = [...new Set([...list.algorithms.keys(), ...seen])].filter(cc => seen.has(cc));
     const style = cc => list.algorithms.get(cc) ?? { light: "#767676", dark: "#8f8f8f", dash: [5, 3] };
     const colours = ccs.map(cc => (isDark ? style(cc).dark : style(cc).light));
-    const dashes = explorer.dashRuns(runsCount);
-    const strokeDash = dashes
-      ? { field: "r", type: "nominal", scale: { domain: [...LETTERS].slice(0, dashes.length), range: dashes }, legend: null }
-      : { field: "c", type: "nominal", scale: { domain: ccs, range: ccs.map(cc => style(cc).dash) }, legend: null };
+    const strokeDash = { field: "c", type: "nominal", scale: { domain: ccs, range: ccs.map(cc => style(cc).dash) }, legend: null };
     const color = { field: "c", type: "nominal", scale: { domain: ccs, range: colours }, legend: null };
     return { color, strokeDash };
   };
@@ -165,7 +170,31 @@
 
   const nameMeasure = ({ title, basis, limits }) => `${title} (${basis}${limits.length ? "; dotted: line rate" : ""})`;
 
-  const makeLayers = ({ key, unit, most, limits }, { scales, by, width, isLight }, isLast, isLeft = true) => {
+  // How strong a line is: less where another is pointed at, and by its run.
+  const makeStrength = (by, strengths) => {
+    const [thinner, fainter] = by === "flow" ? [FLOW_WIDTH, FLOW_OPACITY] : [1, 1];
+    const isLit = "(lit == '' || lit == datum.k)";
+    if (!strengths) return { opacity: { condition: { test: isLit, value: fainter }, value: 0.12 }, strokeWidth: { value: 2 * thinner } };
+    const byRun = strengths.map(({ opacity }, i) => ({ test: `${isLit} && datum.r == '${LETTERS[i]}'`, value: opacity * fainter }));
+    const widths = strengths.map(({ width }) => width * thinner);
+    const scale = { domain: [...LETTERS].slice(0, strengths.length), range: widths };
+    return { opacity: { condition: byRun, value: 0.12 }, strokeWidth: { field: "r", type: "ordinal", scale, legend: null } };
+  };
+
+  // The letters of runs at the right ends of their lines as far as they are shown, each run's in a column of its own.
+  const makeLetters = (strengths, { x, y, color }) =>
+    strengths.map((_, i) => ({
+      mark: { type: "text", align: "left", dx: 2 + LETTER_PX * i, fontSize: 11, fontWeight: "bold" },
+      transform: [
+        { filter: `datum.r == '${LETTERS[i]}' && isValid(datum.v) && datum.t >= from && datum.t <= until` },
+        { aggregate: [{ op: "argmax", field: "t", as: "last" }], groupby: ["k", "r", "c"] },
+        { calculate: "datum.last.t", as: "t" },
+        { calculate: "datum.last.v", as: "v" },
+      ],
+      encoding: { x, y, color, text: { field: "r" } },
+    }));
+
+  const makeLayers = ({ key, unit, most, limits, lines }, { scales, by, width, isLight, strengths }, isLast, isLeft = true) => {
     const x = {
       field: "t",
       type: "quantitative",
@@ -181,11 +210,11 @@
     const scale = { domain: [0, Math.max(most, ...limits) || 1], nice: 4 };
     const axis = { title: null, tickCount: 4, ...(isLeft ? {} : { labels: false, ticks: false, minExtent: 0 }) };
     const y = { field: "v", type: "quantitative", scale, axis };
-    const lit = { condition: { test: "lit == '' || lit == datum.k", value: by === "flow" ? 0.85 : 1 }, value: 0.12 };
     const line = {
-      mark: { type: "line", clip: true, strokeWidth: by === "flow" ? 1.2 : 2, strokeJoin: "round" },
-      encoding: { x, y, ...scales, detail: { field: "k" }, opacity: lit },
+      mark: { type: "line", clip: true, strokeJoin: "round" },
+      encoding: { x, y, ...scales, detail: { field: "k" }, ...makeStrength(by, strengths) },
     };
+    const letters = strengths && lines <= LETTERED_LINES ? makeLetters(strengths, { x, y, color: scales.color }) : [];
     const tooltip = [
       { field: "n", title: "line" },
       { field: "t", title: "time (s)", format: ".2~f" },
@@ -201,7 +230,7 @@
       mark: { type: "rule", strokeDash: [2, 3], color: "#808080" },
       encoding: { y: { field: "v", type: "quantitative" }, tooltip: { field: "v", title: `line rate (${unit})`, format: ",.4~r" } },
     };
-    const layer = [...(limits.length ? [rules] : []), line, ...(isLight ? [catcher] : [])];
+    const layer = [...(limits.length ? [rules] : []), line, ...letters, ...(isLight ? [catcher] : [])];
     return { data: { name: key }, width, layer };
   };
 

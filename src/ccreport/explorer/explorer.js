@@ -4,7 +4,9 @@
   const explorer = (window.ccreportExplorer = window.ccreportExplorer || {});
   const folder = new URL(".", document.currentScript.src).href;
   const { make } = explorer;
-  const SELECTS = ["exhibit", "session", "job", "host", "mode", "cc", "flows", "state"];
+  // Selects of values, or from … to.
+  const RANGES = ["rtt", "loss"];
+  const SELECTS = ["exhibit", "session", "job", "host", "mode", "cc", "flows", "state", ...RANGES];
   const FILTERS = ["find", ...SELECTS, "rtt_min", "rtt_max", "loss_min", "loss_max"];
   const MOST_RUNS = explorer.runLetters.length;
   // With more runs, or on a phone, the scatter plot is drawn when it is asked for: the list must be there at once.
@@ -47,10 +49,12 @@
   explorer.loadList = packed => {
     list = explorer.unpackList(packed);
     table = new explorer.Table(list, byId("table"), { sort, turn, pick, toggle });
-    for (const name of SELECTS) {
+    for (const name of RANGES) byId(name).hidden = !explorer.hasChoices(list, name);
+    for (const name of SELECTS.filter(name => !byId(name).hidden)) {
       const options = explorer.listChoices(list, name).map(([value, label]) => make("option", { value }, label));
       byId(name).append(...options);
     }
+    for (const name of RANGES) byId(name).append(make("option", { value: explorer.RANGE }, "from – to"));
     // The archive of no publication.
     byId("exhibit").parentElement.hidden = list.exhibits.length === 0;
     for (const name of ["x", "y"]) {
@@ -105,9 +109,13 @@
 
   const restore = () => {
     state = readUrl();
+    for (const name of RANGES) {
+      if (!byId(name).hidden && ["min", "max"].some(end => state.filters[`${name}_${end}`])) state.filters[name] = explorer.RANGE;
+    }
     for (const name of FILTERS) byId(name).value = state.filters[name];
     // A select that does not offer what the URL asks for would filter by what nobody sees.
     for (const name of FILTERS) state.filters[name] = byId(name).value;
+    showRanges();
     for (const input of document.getElementsByName("x-by")) input.checked = input.value === state.by;
     ["x", "y"].forEach((name, i) => (byId(name).value = state.axes[i]));
     say(state.unknown.length ? `Not in this archive: ${state.unknown.join(", ")}` : "");
@@ -164,7 +172,17 @@
     byId("reset").disabled = !state.box && !FILTERS.some(name => state.filters[name]);
   };
 
+  // From … to is shown where a select asks for it, or is none; values that are not shown do not filter.
+  const showRanges = () => {
+    for (const name of RANGES) {
+      const isShown = byId(name).hidden || byId(name).value === explorer.RANGE;
+      byId(`${name}_range`).hidden = !isShown;
+      if (!isShown) for (const end of ["min", "max"]) byId(`${name}_${end}`).value = "";
+    }
+  };
+
   const filter = () => {
+    showRanges();
     for (const name of FILTERS) state.filters[name] = SELECTS.includes(name) ? byId(name).value : byId(name).value.trim();
     state.page = 0;
     update();
@@ -369,9 +387,9 @@
     const label = `Remove run ${explorer.runLetters[i]}`;
     const remove = make("button", { type: "button", class: "x-remove", "aria-label": label }, "×");
     remove.addEventListener("click", () => setPicked(state.picked.filter(other => other !== row)));
+    const measured = [`${show("rate_bps")} ${list.rate.unit}`, `${show("retransmits_count")} retransmits (${show("retransmit_ratio")} %)`];
     const facts = [
-      `${show("rate_bps")} ${list.rate.unit}`,
-      `${show("retransmits_count")} retransmits (${show("retransmit_ratio")} %)`,
+      ...(explorer.nameRpc(list, row) ? [] : measured),
       ...[explorer.describeState(list, row)].filter(Boolean),
       ...["job", "host", "session"].map(show),
     ].join(" · ");
@@ -380,28 +398,27 @@
       rules ? make("a", { href: "ledger.html#suspects" }, "what makes a run suspect") : null,
     ];
     const isMany = state.picked.length > 1;
-    const dashes = explorer.dashRuns(state.picked.length);
+    const strengths = explorer.listStrengths(state.picked.length);
     return make(
       "li",
       {},
       isMany ? make("b", {}, explorer.runLetters[i]) : null,
-      dashes ? makeSample(dashes[i]) : null,
+      strengths ? makeSample([1, 0], strengths[i]) : null,
       make("span", { class: "x-name", title: list.id(row) }, explorer.nameRun(list, row), make("small", { title: facts }, facts)),
       make("span", { class: "x-links" }, ...links),
       remove,
     );
   };
 
-  const makeSample = (dash, algorithm = null) => {
+  const makeSample = (dash, { light, dark, width = 2.5, opacity = 1 }) => {
     const [svg, line] = ["svg", "line"].map(tag => document.createElementNS("http://www.w3.org/2000/svg", tag));
     const set = (element, attributes) =>
       Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
     set(svg, { width: 28, height: 8, "aria-hidden": "true", class: "x-sample" });
-    set(line, { x1: 0, x2: 28, y1: 4, y2: 4, "stroke-dasharray": dash.join(" ") });
-    if (algorithm) {
-      svg.style.setProperty("--light", algorithm.light);
-      svg.style.setProperty("--dark", algorithm.dark);
-    }
+    const strength = { "stroke-width": width, "stroke-opacity": opacity };
+    set(line, { x1: 0, x2: 28, y1: 4, y2: 4, "stroke-dasharray": dash.join(" "), ...strength });
+    if (light) svg.style.setProperty("--light", light);
+    if (dark) svg.style.setProperty("--dark", dark);
     svg.append(line);
     return svg;
   };
@@ -419,12 +436,11 @@
 
   const makeLegend = runs => {
     const seen = new Set(state.picked.flatMap(row => explorer.listAlgorithms(list, row)));
-    const isSolid = explorer.dashRuns(state.picked.length) !== null;
     const items = [...list.algorithms.values()]
       .filter(({ cc }) => seen.has(cc))
       .map(algorithm => {
         const name = `${algorithm.name}${sumRates(runs, algorithm.cc)}`;
-        return make("li", {}, makeSample(isSolid ? [1, 0] : algorithm.dash, algorithm), name);
+        return make("li", {}, makeSample(algorithm.dash, algorithm), name);
       });
     const sum = items.length > 1 ? sumRates(runs) : "";
     return sum ? [...items, make("li", {}, `all flows${sum}`)] : items;

@@ -100,14 +100,22 @@
     return known.concat(all.filter(isUnknown));
   };
 
-  const EXACT = { session: "session", job: "job", host: "host", mode: "mode", flows: "flows_count", state: "state" };
   const RANGES = { rtt: "rtt_ms", loss: "loss_pct" };
+  const EXACT = { session: "session", job: "job", host: "host", mode: "mode", flows: "flows_count", state: "state", ...RANGES };
+  // What a select of values offers besides them: from … to.
+  explorer.RANGE = "range";
+  // More values than these are no choice: from … to alone.
+  const CHOICES_AT_MOST = 16;
+  explorer.hasChoices = (list, name) => {
+    const { length } = explorer.listChoices(list, name);
+    return length > 0 && length <= CHOICES_AT_MOST;
+  };
 
   // Filters by name: exact values as text, `cc` one of a run's algorithms, `exhibit` what it is used in, ranges `<name>_min` and `<name>_max`.
   explorer.filterRows = (list, filters, sort) => {
     const tests = [];
     for (const [name, key] of Object.entries(EXACT)) {
-      if (!filters[name]) continue;
+      if (!filters[name] || filters[name] === explorer.RANGE) continue;
       const column = list.columns.get(key);
       tests.push(row => String(column.value(row)) === filters[name]);
     }
@@ -125,6 +133,9 @@
     return list.sort(sort).filter(row => tests.every(test => test(row)));
   };
 
+  // "RPC test (netperf)", of a run that has no bulk rate (explorer/run_list.py), else null.
+  explorer.nameRpc = (list, row) => /^RPC test \([^)]*\)/.exec(list.columns.get("uncounted_reason").value(row) ?? "")?.[0] ?? null;
+
   // What a run was: "CUBIC and BBRv2, 16 flows, RTT 80 ms, loss 0.1 %, iteration 2", without what is not known.
   explorer.nameRun = (list, row) => {
     const show = (key, before, after) => {
@@ -134,7 +145,7 @@
     const algorithms = explorer.listAlgorithms(list, row).map(cc => list.algorithms.get(cc).name);
     const parts = [
       algorithms.join(" and "),
-      show("flows_count", "", list.columns.get("flows_count").value(row) === 1 ? " flow" : " flows"),
+      explorer.nameRpc(list, row) ?? show("flows_count", "", list.columns.get("flows_count").value(row) === 1 ? " flow" : " flows"),
       show("rtt_ms", "RTT ", " ms"),
       [show("loss_pct", "loss ", " %"), explorer.namePattern(list, row)].filter(Boolean).join(" in "),
       show("iteration", "iteration ", ""),
@@ -147,6 +158,7 @@
   // What makes a run an exception, nothing of one that counts.
   explorer.describeState = (list, row) => {
     const [state, rules, reason] = ["state", "suspect_rules", "uncounted_reason"].map(key => list.columns.get(key).value(row));
+    if (explorer.nameRpc(list, row)) return reason;
     return state === "counted" ? "" : rules ? `suspect by ${rules}` : reason && reason !== state ? `${state}: ${reason}` : state;
   };
 

@@ -86,6 +86,10 @@ COLUMNS: Final = (
     ListColumn("suspect_rules", "Suspect by", is_text=True, description="Rules by which a run is suspect."),
     ListColumn("exhibits", "Used in", is_text=True, description="Tables and figures of the paper that a run is for."),
 )
+# Of the runs of RPC tests.
+RPC_TOOLS: Final = (
+    "SELECT run_id, string_agg(DISTINCT rpc_tool, ', ' ORDER BY rpc_tool) AS rpc_tools FROM rpc_tests GROUP BY run_id"
+)
 # Not columns of the view of runs.
 DERIVED: Final = ("rate_bps", "line_rate_bps", "deviation_z", "uncounted_reason", "exhibits")
 # What runs are, the usual first: whether published tables count them, and why not. Suspect runs may count all the same.
@@ -116,14 +120,21 @@ def read_runs(connection: duckdb.DuckDBPyConnection, published: pl.DataFrame) ->
     runs: pl.DataFrame = connection.sql(
         f"SELECT {columns} FROM labelled_runs ORDER BY experiment_id, run_id"  # noqa: S608 (names of this module)
     ).pl()
+    tools = connection.sql(RPC_TOOLS).pl()
     exhibits = published.group_by("run_id").agg(exhibits=pl.col("exhibit").str.join(", "))
     return (
-        runs.with_columns(
-            rate_bps=pl.coalesce(rates), line_rate_bps=pl.coalesce(lines), uncounted_reason=explain_uncounted()
-        )
+        runs.join(tools, on="run_id", how="left", maintain_order="left")
+        .with_columns(rate_bps=pl.coalesce(rates), line_rate_bps=pl.coalesce(lines), uncounted_reason=explain_state())
         .with_columns(deviation_z=measure_deviation())
         .join(exhibits, on="run_id", how="left", maintain_order="left")
     )
+
+
+def explain_state() -> pl.Expr:
+    """Return why a run does not count: of an RPC test (rpc_tools) that it is one, as it has no bulk rate at all."""
+    reason = explain_uncounted()
+    of_rpc = pl.format("RPC test ({}): no bulk rate", "rpc_tools")
+    return pl.when((reason == "no rate") & pl.col("rpc_tools").is_not_null()).then(of_rpc).otherwise(reason)
 
 
 def measure_deviation() -> pl.Expr:

@@ -8,6 +8,8 @@
   // Points of several algorithms have no algorithm's colour.
   const SEVERAL = { name: "several algorithms", light: "#6a6f78", dark: "#a0a9b6", marker: "cross" };
   const SUSPECT = "#c77700";
+  // Between the outermost points and the edges of the plot: half a mark with its ring.
+  const ROOM_PX = 10;
   // From this ratio of the largest to the smallest value on, equal distances are equal factors.
   const LOG_RATIO = 100;
   // With values on both sides of 0, or at it: from this ratio of the farthest to the median distance on, distances beyond
@@ -62,13 +64,14 @@
     const known = shown.length ? shown : values.filter(value => value !== null);
     const [least, most] = [known.reduce((a, b) => Math.min(a, b)), known.reduce((a, b) => Math.max(a, b))];
     const domain = [least, most === least ? least + 1 : most];
-    if (least > 0 && most / least >= LOG_RATIO) return { type: "log", domain, nice: true };
+    const room = { nice: false, padding: ROOM_PX };
+    if (least > 0 && most / least >= LOG_RATIO) return { type: "log", domain, ...room };
     const distances = known.map(Math.abs).sort((a, b) => a - b);
     const quantile = share => distances[Math.floor(share * (distances.length - 1))];
     if (least <= 0 && quantile(1) > 0 && quantile(1) >= SYMLOG_RATIO * quantile(0.5)) {
-      return { type: "symlog", domain, constant: quantile(0.75) || distances.find(distance => distance > 0) };
+      return { type: "symlog", domain, constant: quantile(0.75) || distances.find(distance => distance > 0), ...room };
     }
-    return { type: "linear", domain, nice: true, zero: false };
+    return { type: "linear", domain, zero: false, ...room };
   };
 
   // A symlog scale has the ticks of a linear one, of which all but one or two are beside each other.
@@ -77,7 +80,7 @@
     const [first, last] = [constant, Math.max(...domain.map(Math.abs))].map(value => Math.ceil(Math.log10(value)));
     const powers = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => 10 ** (first + i));
     const values = [...powers.map(power => -power), 0, ...powers].filter(value => value >= domain[0] && value <= domain[1]);
-    return { values, format: "~g" };
+    return { values, format: ",~r" };
   };
 
   // The axes fit `rows`, those that the filters keep; without, all runs.
