@@ -12,11 +12,17 @@ import pytest
 from archives import write_yaml
 
 from ccreport.core.tables import conform, write_table
+from ccreport.figures.kit import theme
+from ccreport.figures.kit.value_axis import ValueAxis
+from ccreport.figures.run.chart import Plot
+from ccreport.figures.run.event_marks import list_join_places
 from ccreport.figures.run.fair_share import measure_jain, measure_shares
 from ccreport.figures.run.limits import CATEGORIES
+from ccreport.figures.run.panel import read_panel
 from ccreport.figures.select.cpu_series import place_cpu_samples
 from ccreport.figures.select.declaration import FigureError, read_declaration
 from ccreport.figures.select.limit_classes import LIMITS, classify, find_busiest, measure_growth, sum_limits
+from ccreport.figures.select.recording_database import Database
 from ccreport.figures.select.sampled_rates import (
     choose_rate_source,
     list_flow_rates,
@@ -474,6 +480,20 @@ def plot(folder: Path, database: Path, kind: str, **changes: Any) -> Path:
     write_yaml(path, evaluation | {"figures": {"f": declared}})
     plot_declaration(read_declaration(path, "f"), database, folder / "out")
     return folder / "out"
+
+
+def test_names_of_lines_keep_clear_of_names_and_lines_of_joins(database: Path, tmp_path: Path) -> None:
+    declared = {"title": "t", "algorithms": {"CUBIC": {"members": ["cubic"]}}, "labels": {}, "tables": {}}
+    figure = {"kind": "share_over_time", "title": "Four flows", "where": "true"}
+    write_yaml(tmp_path / "evaluation.yaml", declared | {"figures": {"f": figure}})
+    with Database(database) as opened:
+        panel = read_panel(read_declaration(tmp_path / "evaluation.yaml", "f"), opened)
+    plot = Plot(panel, ValueAxis("Share", [0, 100]), height_px=40)
+    joins = pl.DataFrame({"at_s": [plot.end_s / 2], "flows_count": [1], "ccs": [["bbr"]]})
+    middle = theme.PLOT_WIDTH_PX / 2
+    # "+1 BBR" has 6 letters of 9 px; the line is 40 px high.
+    below = [(middle - 27, 8.0), (middle, 8.0), (middle + 27, 8.0)]
+    assert list_join_places(joins, plot) == [*below, (middle, 0.0), (middle, 16.0), (middle, 32.0)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

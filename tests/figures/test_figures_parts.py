@@ -140,6 +140,16 @@ def test_label_without_a_free_place_is_left_out() -> None:
     assert place_labels({"bbr": "BBR"}, {"bbr": []}, [], 600, 300) == {}
 
 
+def test_a_line_beyond_that_of_a_label_does_not_push_it_away() -> None:
+    # CUBIC is 3 px above BBR, and each name is 4 px from its own line, on the side away from the other.
+    lines = {"bbr": [(0.0, 153.0), (600.0, 153.0)], "cubic": [(0.0, 150.0), (600.0, 150.0)]}
+    names = {"bbr": "BBR", "cubic": "CUBIC"}
+    assert place_labels(names, lines, [], 600, 300) == {"bbr": (587.5, 165), "cubic": (578.5, 138)}
+    # Lines that look like one keep their names apart from both.
+    lines["bbr"] = [(0.0, 151.0), (600.0, 151.0)]
+    assert place_labels(names, lines, [], 600, 300) == {}
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.floats(0, 300), min_size=2, max_size=30),

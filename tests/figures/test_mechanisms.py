@@ -1,5 +1,6 @@
 """Theory beside measurements, each worked out by hand."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,10 @@ def test_measured_rates_stand_beside_theory(tmp_path: Path) -> None:
     # 71 Mbit/s would need more than the line's 50 · 1,448/1,538 = 47.07: 40 is 0.85 of that.
     assert "0.85 to 0.86 times" in figure.caption
     assert "CUBIC 40.0 Mbit/s at 0.01 %, 5.00 Mbit/s at 1.5 %" in figure.alternative
+    # 1 - 1/1.25.
+    key = json.dumps(figure.chart.to_dict(validate=False))
+    for name in ("CUBIC in theory, RFC 9438", "Reno in theory, Mathis et al.", "BBR in theory, up to 20 % loss"):
+        assert name in key
 
 
 def test_one_rate_of_loss_is_no_response(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ LABEL_HEIGHT_PX: Final = 16.0
 # Free space between a label and its own line, and the least between it and any other.
 DISTANCES_PX: Final = (4.0, 9.0, 14.0)
 CLEARANCE_PX: Final = 16.0
+# Lines that are nowhere farther apart are one line to the eye.
+APART_PX: Final = 1.5
 
 
 def place_labels(
@@ -31,7 +33,8 @@ def place_labels(
     """Return the middle of each label that fits close above or below its line, as far to the right as one fits.
 
     `names` has the text and `lines` the points of each series, in order of x. Labels keep `clearance_px` from all
-    other lines, and clear of the obstacles and of earlier labels; one without a free place is left out.
+    other lines but those on the far side of their own, and clear of the obstacles and of earlier labels; one without a
+    free place is left out.
     """
     profiles = {key: _trace(line, width_px) for key, line in lines.items()}
     blocked = list(obstacles)
@@ -58,25 +61,27 @@ def _trace(line: Sequence[Point], width_px: int) -> Heights:
 def _find_places(
     own: Heights, others: Sequence[Heights], blocked: Sequence[Point], size_px: tuple[int, float], height_px: int
 ) -> list[Point]:
-    """Return the free places, nearest to the line first, then from right to left."""
+    """Return the free places, nearest to the line first, then from right to left, then above it."""
     label_px, clearance_px = size_px
     if label_px > len(own):
         return []
     highest, lowest = _range_in_windows(own, label_px)
-    crossed = [_range_in_windows(profile, label_px) for profile in others]
+    crossed = [(_range_in_windows(profile, label_px), _range_in_windows(profile - own, label_px)) for profile in others]
     left = np.arange(len(highest), dtype=np.float64)
-    places: list[Point] = []
+    places: list[tuple[float, Point]] = []
     for distance, is_above in product(DISTANCES_PX, (True, False)):
         middle = highest - distance - LABEL_HEIGHT_PX / 2 if is_above else lowest + distance + LABEL_HEIGHT_PX / 2
         reach = LABEL_HEIGHT_PX / 2
         free = ~np.isnan(own[: len(left)]) & ~np.isnan(own[label_px - 1 :])
         free &= (middle > reach) & (middle < height_px - reach)
-        for top, bottom in crossed:
-            free &= ~((top < middle + reach + clearance_px) & (bottom > middle - reach - clearance_px))
+        for (top, bottom), (least, most) in crossed:
+            is_beyond = (least >= 0) & (most > APART_PX) if is_above else (most <= 0) & (least < -APART_PX)
+            is_near = (top < middle + reach + clearance_px) & (bottom > middle - reach - clearance_px)
+            free &= is_beyond | ~is_near
         for x, y in blocked:
             free &= (np.abs(left + label_px / 2 - x) > label_px / 2 + reach) | (np.abs(middle - y) > 2 * reach)
-        places += [(float(at + label_px / 2), float(middle[at])) for at in np.flatnonzero(free)[::-1]]
-    return places
+        places += [(distance, (float(at + label_px / 2), float(middle[at]))) for at in np.flatnonzero(free)]
+    return [place for _, place in sorted(places, key=lambda found: (found[0], -found[1][0]))]
 
 
 def _range_in_windows(heights: Heights, label_px: int) -> tuple[Heights, Heights]:

@@ -70,11 +70,11 @@ def build_response(declaration: FigureDeclaration, database: Database) -> Figure
         panels.append(_draw(cells.filter(is_here), expected.filter(is_here), ccs, (unit, rates), title, **sides))
     key = [
         *(KeyEntry(theme.style_of(cc).name, theme.style_of(cc).marker, theme.style_of(cc).colour) for cc in ccs),
-        KeyEntry("CUBIC, RFC 9438", "line", theme.style_of(CUBIC).colour, CUBIC_DASH),
-        KeyEntry("Reno, Mathis et al.", "line", THEORY_COLOUR, RENO_DASH),
+        KeyEntry("CUBIC in theory, RFC 9438", "line", theme.style_of(CUBIC).colour, CUBIC_DASH),
+        KeyEntry("Reno in theory, Mathis et al.", "line", THEORY_COLOUR, RENO_DASH),
         *(
             KeyEntry(
-                f"{theme.style_of(cc).name}, up to {100 * bbr_loss_threshold(cc):g} % loss",
+                f"{theme.style_of(cc).name} in theory, up to {100 * bbr_loss_threshold(cc):g} % loss",
                 "line",
                 theme.style_of(cc).colour,
             )

@@ -206,8 +206,11 @@ def edge_of(band: pl.DataFrame, **options: Any) -> alt.OverlayMarkDef | bool:
     return alt.OverlayMarkDef(strokeWidth=1.2, strokeOpacity=2 * BAND_OPACITY, **options) if is_flat else False
 
 
-def draw_names(frame: pl.DataFrame, column: str, plot: Plot) -> list[alt.Chart]:
-    """Return the names of the algorithms beside their lines (cc, time_s and the column), where they fit."""
+def draw_names(frame: pl.DataFrame, column: str, plot: Plot, obstacles: Sequence[Point] = ()) -> list[alt.Chart]:
+    """Return the names of the algorithms beside their lines (cc, time_s and the column), where they fit.
+
+    They keep clear of obstacles, in px of the plot.
+    """
 
     def locate(rows: pl.DataFrame) -> list[Point]:
         return [
@@ -217,7 +220,7 @@ def draw_names(frame: pl.DataFrame, column: str, plot: Plot) -> list[alt.Chart]:
 
     ccs = theme.order_algorithms(frame["cc"].unique())
     traces = {cc: locate(frame.filter(pl.col("cc") == cc)) for cc in ccs}
-    return write_names(traces, [], plot.height_px)
+    return write_names(traces, obstacles, plot.height_px)
 
 
 def write_names(traces: Mapping[str, Sequence[Point]], points: Sequence[Point], height_px: int) -> list[alt.Chart]:

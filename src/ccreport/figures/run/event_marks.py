@@ -10,6 +10,7 @@ import polars as pl
 
 from ccreport.core.units import UnitError, parse_rate_bps
 from ccreport.figures.kit import theme
+from ccreport.figures.kit.label_placement import CHARACTER_PX, LABEL_HEIGHT_PX, Point
 from ccreport.figures.kit.text import at_y, to_y, write
 from ccreport.figures.run.chart import Plot
 from ccreport.figures.wording.runs import RATE_UNITS, Row, choose_rate_unit, format_significant
@@ -19,6 +20,8 @@ STAGE_OPACITY: Final = 0.12
 # Flows that start within this time join together: ss samples them up to that far apart.
 TOGETHER_S: Final = 1.0
 NAME_RISE_PX: Final = -9.0
+# Below such a name, where that of a line would be read with it.
+BELOW_NAME_PX: Final = 8.0
 # A path is the same again within this part of its RTT or rate.
 SAME: Final = 0.02
 
@@ -56,11 +59,26 @@ def draw_joins(joins: pl.DataFrame, plot: Plot, *, is_named: bool) -> list[alt.C
     )
     layers = [rule.encode(x=plot.time)]
     if is_named:
-        for at_s, flows_count, ccs in joins.select("at_s", "flows_count", "ccs").rows():
-            names = "/".join(theme.style_of(cc).name for cc in ccs)
-            place = (at_s / plot.end_s * theme.PLOT_WIDTH_PX, NAME_RISE_PX)
-            layers.append(write([f"+{flows_count} {names}"], place, align="center", colour=theme.FAINT_INK))
+        for name, x_px in _name_joins(joins, plot):
+            layers.append(write([name], (x_px, NAME_RISE_PX), align="center", colour=theme.FAINT_INK))
     return layers
+
+
+def list_join_places(joins: pl.DataFrame, plot: Plot) -> list[Point]:
+    """Return the places that names of lines keep clear of: below the names of joins, and along their lines."""
+    named = _name_joins(joins, plot)
+    below = [
+        (x_px + part * len(name) * CHARACTER_PX, BELOW_NAME_PX) for name, x_px in named for part in (-0.5, 0.0, 0.5)
+    ]
+    return below + [(x_px, float(y_px)) for _, x_px in named for y_px in range(0, plot.height_px, int(LABEL_HEIGHT_PX))]
+
+
+def _name_joins(joins: pl.DataFrame, plot: Plot) -> list[tuple[str, float]]:
+    """Return who joins and where that is across the plot, in px."""
+    return [
+        (f"+{count} {'/'.join(theme.style_of(cc).name for cc in ccs)}", at_s / plot.end_s * theme.PLOT_WIDTH_PX)
+        for at_s, count, ccs in joins.select("at_s", "flows_count", "ccs").rows()
+    ]
 
 
 def read_stages(text: str | None, run: Row, end_s: float) -> list[Stage]:

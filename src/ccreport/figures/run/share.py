@@ -6,7 +6,7 @@ from ccreport.figures.kit import theme
 from ccreport.figures.kit.figure import Figure, stack_parts
 from ccreport.figures.kit.value_axis import ValueAxis
 from ccreport.figures.run import chart
-from ccreport.figures.run.event_marks import draw_joins, find_joins
+from ccreport.figures.run.event_marks import draw_joins, find_joins, list_join_places
 from ccreport.figures.run.fair_share import find_range, measure_shares
 from ccreport.figures.run.panel import read_panel
 from ccreport.figures.select.declaration import FigureDeclaration, FigureError
@@ -44,7 +44,7 @@ def build_share_over_time(declaration: FigureDeclaration, database: Database) ->
         *draw_joins(joins, plot, is_named=True),
         chart.draw_band(shade, plot),
         chart.draw_lines(lines, "share_pct", plot),
-        *chart.draw_names(lines, "share_pct", plot),
+        *chart.draw_names(lines, "share_pct", plot, list_join_places(joins, plot)),
     ]
     return chart.compose_figure(
         panel,
