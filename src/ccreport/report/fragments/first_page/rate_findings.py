@@ -233,8 +233,8 @@ def _answer_by_loss(pair: pl.DataFrame, rtts: pl.DataFrame) -> Iterator[tuple[st
     for (path, name, other), by_loss in leads.items():
         times = [f"{lead} times at {loss}" for loss, (lead, _) in by_loss.items()]
         times[0] = times[0].replace(" times", f" times {other}’s {name_rate(placed)}", 1)
-        within = [f"{ends} at {loss}" for loss, (_, ends) in by_loss.items() if ends]
-        intervals = f" Their 95 % intervals are within {join_names(within)}." if within else ""
+        known = [f"{ends} at {loss}" for loss, (_, ends) in by_loss.items() if ends]
+        intervals = f" Their 95 % intervals are within {join_names(known)}." if known else ""
         yield (
             escape_text(f"{path} {name} has {join_names(times)}, depending on the condition"),
             escape_text(f"Each lead {path} is significant.{intervals}"),

@@ -60,7 +60,7 @@ def _describe_pair(every: pl.DataFrame, rtts: pl.DataFrame, titles: Mapping[str,
 
 def _describe_others(others: pl.DataFrame, with_loss: pl.DataFrame, titles: Mapping[str, str]) -> str:
     """Return who gets how many times the other's rate where no loss is set, and so queues may overflow."""
-    said = []
+    said: list[str] = []
     for (ahead,), own in others.drop_nulls("ahead_algorithm").group_by("ahead_algorithm", maintain_order=True):
         first, second = own.select("first_algorithm", "second_algorithm").row(0)
         ratios = own["effect_mean_ratio"] if ahead == first else 1 / own["effect_mean_ratio"]
