@@ -23,6 +23,7 @@ from ccreport.collect.sessions import (
     make_session,
     remove_rest,
     write_journal,
+    write_json,
 )
 from ccreport.collect.slots import Slot
 from ccreport.collect.sweep import Collection
@@ -268,7 +269,8 @@ def test_no_order_is_longer_than_a_line_of_a_console(tmp_path: Path, monkeypatch
 
 def test_a_session_tells_of_the_declaration_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = begin(tmp_path)
-    (session / "calibration.json").write_text('{"measurements": [], "capacity_bps": 900000000}')
+    probe = {"quantity": "rtt", "conditions": "RTT 20 ms; least of 40 echoes, median 20 ms", "is_within": True}
+    write_json(session / "calibration.json", {"measurements": [probe], "capacity_bps": 900000000})
     declaration = tmp_path / "shorter.yaml"
     declaration.write_text("title: A shorter sweep\n")
     runs = [make_run("10.201.1.2:1"), make_run("10.201.1.2:2")]

@@ -41,14 +41,17 @@ class Attempt:
         return self.job, self.run
 
 
-def read_attempts(session: Path) -> list[Attempt]:
-    """Return the attempts of a session in their order, and cut off a line that a kill left unfinished."""
+def read_attempts(session: Path, *, repairs: bool = True) -> list[Attempt]:
+    """Return the attempts of a session in their order, and cut off a line that a kill left unfinished.
+
+    Without `repairs` the file stays as it is: another command may be writing to it.
+    """
     path = session / LEDGER
     if not path.exists():
         return []
     content = path.read_bytes()
     whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
+    if repairs and len(whole) < len(content):
         with path.open("r+b") as stream:
             stream.truncate(len(whole))
             os.fsync(stream.fileno())

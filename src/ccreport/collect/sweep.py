@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ccreport.collect.attempts import KEPT, Attempt, count_attempts, read_attempts
+from ccreport.collect.attempts import Attempt, count_attempts, read_attempts
+from ccreport.collect.calibrations import join_calibrations, list_uncalibrated
 from ccreport.collect.declare.describe import list_warnings
 from ccreport.collect.declare.order import order_runs, place_in_time
 from ccreport.collect.engines import Place
+from ccreport.collect.kept_runs import list_changed
 from ccreport.collect.plan import Plan, Run
 from ccreport.collect.progress import Progress
 from ccreport.collect.sessions import (
@@ -53,20 +55,19 @@ class Collection:
         ]
 
     def check_fingerprints(self) -> None:
-        """Raise an InputError that names the complete runs whose declaration has changed since."""
-        changed = []
-        for label, session in self.sessions.items():
-            kept = {attempt.place: attempt.fingerprint for attempt in read_attempts(session) if attempt.outcome in KEPT}
-            changed += [
-                run.key
-                for run in self.plan.runs
-                if run.session == label and is_complete(session, run)
-                if kept.get((run.job, run.suffix), run.fingerprint()) != run.fingerprint()
-            ]
+        """Raise an InputError that names the complete runs whose jobs have other settings now."""
+        changed = [
+            key
+            for label, session in self.sessions.items()
+            for key in list_changed(session, [run for run in self.plan.runs if run.session == label])
+        ]
         if changed:
+            jobs = dict.fromkeys(key.split("/")[1] for key in changed)
             raise InputError(
-                f"the declaration of {len(changed)} runs that are already in {self.archive} has changed: "
-                f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}; "
+                f"the declaration of {len(changed)} {'run that is' if len(changed) == 1 else 'runs that are'} "
+                f"already in {self.archive} has changed: "
+                f"{', '.join(changed[:5])}{' …' if len(changed) > 5 else ''}; give "
+                f"{'the changed job' if len(jobs) == 1 else 'the changed jobs'} another name, "
                 "collect into another folder, or remove these runs' files first"
             )
 
@@ -112,10 +113,12 @@ class Collection:
                 describe_job(session, job, machine["kernel"])
         if label in self.calibrations and not (session / CALIBRATION).exists():
             shutil.copyfile(self.calibrations[label], session / CALIBRATION)
-        if not self._has_good_calibration(session):
+        known = self._read_good_calibration(session)
+        if uncalibrated := list_uncalibrated(runs, known):
             progress.tell(missing[0], "calibration")
             earlier = read_json(session / CALIBRATION).get("attempt", 1) if (session / CALIBRATION).exists() else 0
-            write_json(session / CALIBRATION, slot.calibrate(runs, self._start_ns(session), earlier + 1))
+            told = slot.calibrate(uncalibrated, self._start_ns(session), earlier + 1)
+            write_json(session / CALIBRATION, join_calibrations(known, told) if known else told)
         self._judge_calibration(read_json(session / CALIBRATION), progress)
 
     def _describe_place(self, place: Place) -> dict[str, Any]:
@@ -149,13 +152,14 @@ class Collection:
         of_session = [planned for planned in self.plan.runs if planned.session == run.session]
         return place_in_time(began, order_runs(of_session, self.plan.testbed), run)
 
-    def _has_good_calibration(self, session: Path) -> bool:
-        """Tell whether a calibration is stored that need not be made again; one that stopped a sweep has to be."""
+    def _read_good_calibration(self, session: Path) -> dict[str, Any] | None:
+        """Return a stored calibration that need not be made again; one that stopped a sweep has to be."""
         path = session / CALIBRATION
         if not path.exists():
-            return False
-        is_within = all(probe["is_within"] for probe in read_json(path)["measurements"])
-        return is_within or self.plan.testbed.on_failed_calibration == "warn"
+            return None
+        stored = read_json(path)
+        is_within = all(probe["is_within"] for probe in stored["measurements"])
+        return stored if is_within or self.plan.testbed.on_failed_calibration == "warn" else None
 
     def _judge_calibration(self, calibration: dict[str, Any], progress: Progress) -> None:
         outside = [probe for probe in calibration["measurements"] if not probe["is_within"]]

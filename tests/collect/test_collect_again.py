@@ -1,0 +1,122 @@
+"""A campaign that is collected again after its declaration was edited: what may change, and what is calibrated then."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_collect_resume import append_attempt, begin, make_attempt
+from test_planning import plan
+
+from ccreport.collect.calibrations import join_calibrations, list_uncalibrated
+from ccreport.collect.plan import Plan
+from ccreport.collect.sessions import describe_job
+from ccreport.collect.sweep import Collection
+from ccreport.core.errors import InputError
+
+JOB = {"sender_mbps": 20, "rtt_ms": 40, "loss_pct": 1}
+SWEPT = {"sender_mbps": 20, "parameter_sweep": {"name": "tcp_cubic.beta", "values": [512, 717]}}
+TO_BOTH = {"destinations": [{"alias": "near", "rtt_ms": 10}, {"alias": "far", "rtt_ms": 80}], "sender_mbps": 20}
+TO_NEAR = {"destinations": TO_BOTH["destinations"][:1], "sender_mbps": 20}
+
+
+def collect_all(archive: Path, planned: Plan) -> Path:
+    """Return a session that has every run of a plan, as far as a later call looks at them."""
+    session = begin(archive)
+    for job in planned.jobs:
+        describe_job(session, job, "6.1.176")
+    for run in planned.runs:
+        (session / run.job / f"src-cmd:{run.suffix}").write_text("{}")
+        append_attempt(session, make_attempt(run))
+    return session
+
+
+def check_again(archive: Path, session: Path, planned: Plan) -> None:
+    Collection(planned, archive, archive, {"one": session}).check_fingerprints()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (JOB, JOB | {"rtt_ms": [40, 75]}),
+        (JOB, JOB | {"rtt_ms": 75}),
+        (JOB | {"rtt_ms": [10, 40]}, JOB | {"iterations_count": 3, "rtt_ms": [40, 75]}),
+        (SWEPT, SWEPT | {"parameter_sweep": {"name": "tcp_cubic.beta", "values": [600]}}),
+        (
+            {"limit_packets_count": [100, 200], "sender_mbps": 20},
+            {"limit_packets_count": [300, 400], "sender_mbps": 20},
+        ),
+        (TO_BOTH, TO_NEAR),
+        (TO_NEAR, TO_BOTH),
+        # Another name is another job.
+        (JOB, JOB | {"name": "b", "rtt_ms": 75, "loss_pct": 0.1}),
+    ],
+)
+def test_a_sweep_may_have_other_values(tmp_path: Path, before: dict[str, Any], after: dict[str, Any]) -> None:
+    session = collect_all(tmp_path, plan(before))
+    check_again(tmp_path, session, plan(after))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key"),
+    [
+        (JOB, JOB | {"rtt_ms": 75, "sender_mbps": 30}, "one/a/10.201.1.2:1:40.0ms"),
+        (JOB, JOB | {"rtt_ms": 75, "loss_pct": 0.1}, "one/a/10.201.1.2:1:40.0ms"),
+        (JOB, JOB | {"rtt_ms": 75, "duration_s": 6}, "one/a/10.201.1.2:1:40.0ms"),
+        (JOB, JOB | {"rtt_ms": [75, 80], "sysctls": {"net.ipv4.tcp_sack": 0}}, "one/a/10.201.1.2:1:40.0ms"),
+        # Results of netperf are in files of another name.
+        (JOB, JOB | {"rpc": {"request_bytes": 1, "response_bytes": 9}}, "one/a/10.201.1.2:1:40.0ms"),
+        (SWEPT, SWEPT | {"parameter_sweep": {"name": "tcp_cubic.bic_scale", "values": [41]}}, "beta:512"),
+        (TO_BOTH, TO_NEAR | {"loss_pct": 1}, "one/a/far:1:80.0ms"),
+        # A buffer of one BDP is another at another RTT: 250,000 bytes at 40 ms.
+        (
+            {"bottleneck_mbps": 50, "buffer_bdp": 1, "rtt_ms": 40},
+            {"bottleneck_mbps": 50, "buffer_bdp": 1, "rtt_ms": 75},
+            "one/a/10.201.1.2:1:40.0ms",
+        ),
+    ],
+)
+def test_a_job_with_other_settings_is_refused(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], key: str
+) -> None:
+    session = collect_all(tmp_path, plan(before))
+    with pytest.raises(InputError, match=r"has changed: .*; give the changed job another name, collect into") as raised:
+        check_again(tmp_path, session, plan(after))
+    assert key in str(raised.value)
+
+
+def test_runs_whose_files_were_removed_do_not_count(tmp_path: Path) -> None:
+    session = collect_all(tmp_path, plan(JOB))
+    for path in (session / "a").glob("src-cmd:*"):
+        path.unlink()
+    check_again(tmp_path, session, plan(JOB | {"rtt_ms": 75, "loss_pct": 0.1}))
+
+
+def test_a_check_leaves_a_line_that_is_being_written(tmp_path: Path) -> None:
+    session = collect_all(tmp_path, plan(JOB))
+    with (session / "attempts.jsonl").open("a") as stream:
+        stream.write('{"run": "10.2')
+    check_again(tmp_path, session, plan(JOB))
+    assert (session / "attempts.jsonl").read_text().endswith('{"run": "10.2')
+
+
+def test_only_new_paths_are_calibrated() -> None:
+    def measure(quantity: str, conditions: str) -> dict[str, Any]:
+        return {"quantity": quantity, "conditions": conditions, "is_within": True}
+
+    runs = plan({"rtt_ms": [40, 75], "sender_mbps": 20, "iterations_count": 2}).runs
+    path = "RTT 40 ms, line rate 20 Mbit/s"
+    first = {"elapsed_s": 3.0, "capacity_bps": None, "attempt": 1, "measurements": [measure("rtt", f"{path}; least")]}
+    assert list_uncalibrated(runs, None) == list(runs)
+    assert {run.routes[0].rtt_ms for run in list_uncalibrated(runs, first)} == {75.0}
+    assert list_uncalibrated([run for run in runs if run.routes[0].rtt_ms == 40], first) == []
+    again = [measure("rtt", f"{path}; median"), measure("loss", "RTT 75 ms, line rate 20 Mbit/s; forward")]
+    joined = join_calibrations(
+        first | {"measurements": [*first["measurements"], measure("rate", path)]},
+        {"elapsed_s": 2.0, "capacity_bps": None, "attempt": 2, "measurements": again},
+    )
+    assert joined == {
+        "elapsed_s": 5.0,
+        "capacity_bps": None,
+        "attempt": 2,
+        "measurements": [measure("rate", path), *again],
+    }
